@@ -1,7 +1,8 @@
-//! Tells who looks away from the panel of what cannot wait: confirmed payments that were reversed, until somebody decided
-//! on them, payouts that a shop asks for, until they are approved or lapse, and nightly backups that fail, until one is good.
-//! All stand at the tray and in lists of windows; of each offer the desktop is notified once, of each payout that a shop's
-//! program approved itself, and of backups each time that they begin to fail.
+//! Alerts people who do not look at the panel. Reversed payments are shown until they are decided, and shops' payout
+//! requests until they are approved or lapse. Failing nightly backups are shown until one succeeds.
+//!
+//! The tray and lists of windows show all of them. A desktop notification comes once for each offer and once for each
+//! payout that a shop's program approved itself. For backups it comes each time that they begin to fail.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Weak};
@@ -16,36 +17,36 @@ use tokio_util::sync::CancellationToken;
 use crate::desktop::Note;
 use crate::{desktop, standing};
 
-/// A burst of commits is one reading.
+/// A burst of commits leads to one reading.
 const READ_AT_MOST_EVERY: Duration = Duration::from_secs(1);
 
-/// Offers that are told by themselves; of more at once the desktop hears their number.
+/// Most offers that are notified one by one; if there are more at once, only their number is notified.
 const TOLD_EACH: usize = 3;
 
-/// The newest offers that are looked at for new ones.
+/// Number of the newest offers that are searched for new ones.
 const OFFERS_READ: u32 = 500;
 
-/// The newest approved payouts that are looked at for new ones.
+/// Number of the newest approved payouts that are searched for new ones.
 const APPROVED_READ: u32 = 100;
 
-/// What waits for a person.
+/// The tasks that wait for a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Waiting {
     reversals: u64,
-    /// Those made by shops: whoever made one at the panel knows of it.
+    /// Offers made by shops; offers made at the panel need no alert.
     offers: u64,
-    /// Nightly backups are wanted, and the last one failed or was not made.
+    /// Nightly backups are on, and the last one failed or was not made.
     no_backup: bool,
 }
 
-/// Keeps tray, window title and notifications in step as long as the gateway of one environment runs.
+/// Keeps tray, window title and notifications up to date while the gateway of one environment runs.
 pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
     let followed = app.upgrade().map(|app| (app.gateway.changes.subscribe(), app.gateway.environment));
     let Some((mut changes, environment)) = followed else { return };
     let mut told = Waiting::default();
     let (mut known, mut approved) = (HashSet::new(), Approved::default());
     loop {
-        // The follower must not keep the gateway, and with it the lock on its data, alive.
+        // This task must not keep the gateway, and its lock on the data, alive.
         let Some(gateway) = app.upgrade() else { return };
         let read = read(gateway).await;
         match read {
@@ -71,7 +72,8 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
     }
 }
 
-/// What waits, the offers of shops among it, what keys approved, and what is wrong with nightly backups.
+/// The result of a reading: the waiting tasks, the shops' offers, the payouts approved by keys, and the trouble with
+/// backups.
 struct Read {
     waiting: Waiting,
     offers: Vec<PayoutItem>,
@@ -79,12 +81,12 @@ struct Read {
     backup_trouble: Option<String>,
 }
 
-/// Payouts that keys approved, as far as the desktop was notified of them.
+/// Payouts approved by keys that the desktop was already notified of.
 #[derive(Debug, Default)]
 struct Approved {
-    /// Absent before the first reading: what was approved before it is no news.
+    /// Absent before the first reading; payouts approved before it are not news.
     known: Option<HashSet<String>>,
-    /// When the newest of them was approved, ISO 8601.
+    /// Approval time of the newest of them, ISO 8601.
     newest: Option<String>,
 }
 
@@ -112,12 +114,12 @@ async fn ask_list(app: &Arc<App>, limit: u32, states: Vec<PayoutState>) -> Resul
     Ok(ask(app, list, &Actor::panel()).await?.items)
 }
 
-/// Whether a program approved it. People are named with the door by which they came, `panel:ann`; a key's name has no colon.
+/// Whether an API key approved it. People are recorded with their entry, as in `panel:ann`; a key's name has no colon.
 fn is_approved_by_key(payout: &PayoutItem) -> bool {
     payout.approved_by.as_ref().is_some_and(|name| !name.contains(':'))
 }
 
-/// Those of `offers` that were not told yet. `known` forgets those that no longer wait.
+/// The offers that were not notified yet. `known` forgets those that no longer wait.
 fn news(known: &mut HashSet<String>, offers: Vec<PayoutItem>) -> Vec<PayoutItem> {
     let waiting: HashSet<String> = offers.iter().map(|offer| offer.payout_id.clone()).collect();
     let before = std::mem::replace(known, waiting);
@@ -147,8 +149,8 @@ fn notes(news: &[PayoutItem]) -> Vec<Note> {
 }
 
 impl Approved {
-    /// Those of the payouts that keys approved which were not told yet. One that was known, and comes back into the list
-    /// because newer ones leave it, was approved before the newest.
+    /// The payouts approved by keys that were not notified yet. A known payout that returns to the list, because newer
+    /// ones leave it, was approved before the newest.
     fn news(&mut self, by_keys: Vec<PayoutItem>) -> Vec<PayoutItem> {
         let before = self.newest.clone();
         self.newest = by_keys.iter().filter_map(|payout| payout.approval_time.clone()).chain(before.clone()).max();
@@ -177,7 +179,8 @@ fn notes_of_approved(news: &[PayoutItem]) -> Vec<Note> {
     news.iter().map(note).collect()
 }
 
-/// Tells of a backup that failed, unless that was told already: it is tried each hour, and fails for the same reason.
+/// The note about a failed backup, unless it was already given: the backup is tried each hour and fails for the same
+/// reason.
 fn note_of_backup(told: Waiting, trouble: Option<String>) -> Option<Note> {
     let body = trouble.filter(|_| !told.no_backup)?;
     Some(Note { title: "No nightly backup is made".to_owned(), body })
@@ -220,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_key_approves_is_told_once_and_what_people_approve_is_not() {
+    fn only_payouts_that_keys_approve_are_notified_once_each() {
         assert!(is_approved_by_key(&payout("a", "till", 1)));
         assert!(!is_approved_by_key(&payout("a", "panel:ann", 1)) && !is_approved_by_key(&payout("a", "cli:ann", 1)));
         let mut approved = Approved::default();
@@ -246,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_counted_and_nothing_says_nothing() {
+    fn waiting_tasks_are_counted_and_none_gives_no_text() {
         let said = |reversals, offers| words(Waiting { reversals, offers, no_backup: false });
         assert_eq!(said(0, 0), None);
         assert_eq!(said(1, 0).as_deref(), Some("1 payment reversed"));
@@ -257,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nightly_backup_that_fails_is_told_once_until_one_is_good_again() {
+    fn a_failed_nightly_backup_is_notified_once_until_one_succeeds() {
         let why = || Some("the last nightly backup failed: the disk is full".to_owned());
         let (well, failing) = (Waiting::default(), Waiting { no_backup: true, ..Waiting::default() });
         let note = note_of_backup(well, why()).unwrap();

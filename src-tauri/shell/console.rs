@@ -1,5 +1,4 @@
-//! The one call that the window can make: a command for the gateway of one environment, or one of a few acts of the program
-//! around it.
+//! The one call that the window can make: a command for one environment's gateway, or one of a few acts of the program.
 
 use serde_json::Value;
 use tauri::{AppHandle, State};
@@ -8,7 +7,7 @@ use tillgate_gateway::CommandError;
 use crate::gateway_task::Gateways;
 use crate::{standing, window};
 
-/// Answers a command of the panel (`gateway/src/console`) to the gateway of the environment that it names, or acts on the
+/// Passes a command of the panel (`gateway/src/console`) to the gateway of the named environment, or acts on the
 /// window.
 #[tauri::command]
 pub async fn console(

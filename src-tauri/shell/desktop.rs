@@ -1,23 +1,24 @@
-//! Notifications of the desktop, for what should not wait until somebody looks at the window. Where the desktop shows
-//! none, the window alone asks for attention.
+//! Desktop notifications, for events that should not wait until a person looks at the window. On a desktop without
+//! notifications only the window asks for attention.
 
 use tauri::AppHandle;
 use tillgate_gateway::Environment;
 
 use crate::window;
 
-/// What a notification says. Plain text: a shop's words in it are never markup.
+/// A notification. Its text is plain: a shop's words in it are never markup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     pub title: String,
     pub body: String,
 }
 
-/// Shows a notification of one environment; a click on it shows that one in the window. Never waits for the desktop.
+/// Shows a notification of one environment; a click on it shows that environment in the window. Never waits for the
+/// desktop.
 pub fn notify(app: &AppHandle, environment: Environment, note: Note) {
     window::ask_for_attention(app);
     let app = app.clone();
-    // The session bus may take a moment to answer, and starts the notification server where none runs.
+    // The session bus may take a moment to answer, and starts the notification server if none runs.
     std::thread::spawn(move || bus::notify(&app, environment, &note));
 }
 
@@ -34,17 +35,18 @@ mod bus {
     use super::Note;
     use crate::window;
 
-    /// Who shows notifications, by freedesktop.org's specification.
+    /// The bus name of the notification server, by freedesktop.org's specification.
     const SERVER: &str = "org.freedesktop.Notifications";
     const PATH: &str = "/org/freedesktop/Notifications";
 
-    /// What a click on the notification itself is called.
+    /// The name of the action for a click on the notification itself.
     const CLICKED: &str = "default";
 
-    /// The desktop decides how long it is shown.
+    /// The desktop decides how long the notification is shown.
     const ITS_OWN_TIME: i32 = -1;
 
-    /// The notifications that this program made, and of which environment: others' clicks are heard too.
+    /// The notifications of this program with their environments; clicks on other programs' notifications are heard
+    /// too.
     static OURS: Mutex<Option<HashMap<u32, Environment>>> = Mutex::new(None);
 
     pub fn notify(app: &AppHandle, environment: Environment, note: &Note) {
@@ -58,12 +60,12 @@ mod bus {
             Ok(id) => {
                 OURS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(id, environment);
             }
-            // Many desktops have no such server; the tray and the window say the same.
+            // Many desktops have no such server; the tray and the window show the same.
             Err(error) => tracing::debug!(%error, "the desktop shows no notifications"),
         }
     }
 
-    /// The server, on a connection that is kept: clicks are told to whoever asked for the notification.
+    /// The server, on a connection that is kept, because clicks are sent to the connection that made the notification.
     fn server(app: &AppHandle) -> zbus::Result<Proxy<'static>> {
         static SERVED: OnceLock<Proxy<'static>> = OnceLock::new();
         if let Some(server) = SERVED.get() {
@@ -85,7 +87,7 @@ mod bus {
         Ok(SERVED.get_or_init(|| server).clone())
     }
 
-    /// A server may take markup; what a shop called itself must not become any.
+    /// A server may accept markup, so a shop's name is escaped.
     fn escaped(text: &str) -> String {
         text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
     }
@@ -105,6 +107,6 @@ mod bus {
 mod bus {
     use super::Note;
 
-    /// The window asked for attention, which is all that these systems give a program without a crate of its own.
+    /// The window asks for attention; these systems offer no more without another crate.
     pub fn notify(_: &tauri::AppHandle, _: tillgate_gateway::Environment, _: &Note) {}
 }

@@ -1,6 +1,5 @@
-//! Runs a gateway for each environment beside the window, each on threads of its own, and puts the panel's commands to the one
-//! that they are for. Whatever keeps one from running is told in its own part of the window, never a panic, and leaves the
-//! other alone.
+//! Runs a gateway for each environment beside the window, each on threads of its own, and passes the panel's commands
+//! on. If a gateway cannot run, its part of the window says why. It never panics, and the other gateway goes on.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,13 +13,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{alarm, standing};
 
-/// Told to the panel, with the environment's name, when something that it may show has changed.
+/// Event for the panel, with the environment's name: something that it may show has changed.
 const CHANGED: &str = "changed";
 
-/// A burst of commits is one reading for the panel.
+/// A burst of commits leads to one reading by the panel.
 const CHANGED_AT_MOST_EVERY: Duration = Duration::from_millis(100);
 
-/// How long a stop may take before the program ends all the same; the gateway's own limit is 5 s.
+/// Longest time for a stop; after it the program ends anyway. The gateway's own limit is 5 s.
 const STOP_WITHIN: Duration = Duration::from_secs(10);
 
 /// The gateways inside this process.
@@ -33,7 +32,7 @@ pub struct Gateways {
 pub struct GatewayTask {
     hosted: Arc<Hosted>,
     environment: Environment,
-    /// Who acts, for the audit.
+    /// The actor for the audit log.
     actor: Actor,
     runtime: Runtime,
     phase: Arc<Mutex<Phase>>,
@@ -41,13 +40,13 @@ pub struct GatewayTask {
     run: Mutex<Option<Run>>,
 }
 
-/// What there is to ask.
+/// The state of the gateway.
 enum Phase {
     Opening,
     Open(Arc<App>),
-    /// Another process serves the same data, and what to do.
+    /// Another process serves the same data; says what to do.
     Elsewhere(String),
-    /// Why nothing runs, and what to do.
+    /// The reason why the gateway does not run, and what to do.
     Down(String),
 }
 
@@ -57,10 +56,10 @@ struct Run {
 }
 
 impl Gateways {
-    /// Prepares threads; opens nothing yet.
+    /// Prepares the threads, without opening a gateway.
     ///
     /// # Errors
-    /// When the system gives no threads.
+    /// The system gives no threads.
     pub fn new(hosted: Hosted) -> std::io::Result<Self> {
         let hosted = Arc::new(hosted);
         let tasks = hosted.environments().into_iter().map(|environment| GatewayTask::new(&hosted, environment));
@@ -75,18 +74,17 @@ impl Gateways {
         }
     }
 
-    /// The environments that run here, and the one to show to somebody who never chose.
+    /// The environments that run here, and the first one to show.
     pub fn told(&self) -> Value {
         let environments: Vec<&str> = self.tasks.iter().map(|task| task.environment.as_str()).collect();
         let folder = self.hosted.folder();
         json!({ "environments": environments, "first": self.hosted.first().as_str(), "folder": folder })
     }
 
-    /// The gateway of the environment that a command names. There is no other way to one: a command that names none is for
-    /// nobody.
+    /// The gateway of the named environment. A command without an environment is refused.
     ///
     /// # Errors
-    /// When none is named, or one that this window does not run.
+    /// The name is missing, or this window does not run the environment.
     pub fn of(&self, environment: Option<&str>) -> Result<&GatewayTask, CommandError> {
         let named = self.tasks.iter().find(|task| Some(task.environment.as_str()) == environment);
         named.ok_or_else(|| {
@@ -109,18 +107,18 @@ impl Gateways {
         });
     }
 
-    /// Stops all of them, and waits until their last commits are down.
+    /// Stops all of them, and waits until their last commits are on disk.
     pub fn stop(&self) {
         let stopping: Vec<_> = self.tasks.iter().filter_map(GatewayTask::shut_down).collect();
         let Some(any) = self.tasks.first() else { return };
         let all = async {
             for task in stopping {
-                // A task that broke off has stopped.
+                // A task that panicked has stopped.
                 let _ = task.await;
             }
         };
         if any.runtime.block_on(async { tokio::time::timeout(STOP_WITHIN, all).await }).is_err() {
-            // Nothing is lost: what was answered is on disk, and the rest is found at the next start.
+            // Data is not lost: answered calls are on disk, and the rest is found at the next start.
             tracing::warn!("a gateway did not stop in time; ending all the same");
         }
     }
@@ -138,7 +136,7 @@ impl GatewayTask {
         })
     }
 
-    /// Whose gateway it is.
+    /// The environment of the gateway.
     pub fn environment(&self) -> Environment {
         self.environment
     }
@@ -161,7 +159,7 @@ impl GatewayTask {
                 tokio::spawn(alarm::follow(shell, Arc::downgrade(opened), stopped));
             };
             let served = stop.clone();
-            // A task of its own: a panic in it is one more reason why this gateway does not run.
+            // A task of its own: a panic in it is a reason why this gateway does not run.
             let serving = tokio::spawn(async move { hosted.serve(environment, opened, served).await });
             let ended = match serving.await {
                 Ok(Ok(())) => Phase::Down("The gateway was stopped.".to_owned()),
@@ -179,9 +177,9 @@ impl GatewayTask {
                 }
             };
             *locked(&phase) = ended;
-            // Of a program that ends nothing is said: its tray and its window go with it.
+            // A program that ends needs no message; its tray and its window end too.
             if !stop.is_cancelled() {
-                // Ends what still follows the gateway, which ended by itself.
+                // Stops the tasks that still follow the gateway, which ended by itself.
                 stop.cancel();
                 standing::waits(&app, environment, None);
                 tell(&app, environment);
@@ -190,10 +188,10 @@ impl GatewayTask {
         *run = Some(Run { task, shutdown });
     }
 
-    /// Puts a command of the panel to the gateway.
+    /// Passes a command of the panel to the gateway.
     ///
     /// # Errors
-    /// What the gateway answered, or why there is none.
+    /// The gateway's own error, or the reason why no gateway runs.
     pub async fn ask(&self, command: Value) -> Result<Value, CommandError> {
         let app = match &*locked(&self.phase) {
             Phase::Opening => return Err(error("GATEWAY_OPENING", "The gateway opens its database.")),
@@ -218,10 +216,10 @@ impl GatewayTask {
     }
 }
 
-/// Tells the panel of changes as long as the gateway runs.
+/// Tells the panel of changes while the gateway runs.
 async fn tell_changes(app: AppHandle, gateway: Arc<Gateway>, stop: CancellationToken) {
     let (mut changes, environment) = (gateway.changes.subscribe(), gateway.environment);
-    // The follower must not keep the gateway, and with it the lock on its data, alive.
+    // This task must not keep the gateway, and its lock on the data, alive.
     drop(gateway);
     loop {
         tell(&app, environment);
@@ -244,7 +242,7 @@ fn error(error_type: &str, message: &str) -> CommandError {
     CommandError::of(error_type, &message)
 }
 
-/// No holder of these locks leaves anything half done.
+/// The data behind a poisoned lock is sound.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

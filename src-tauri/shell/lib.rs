@@ -1,5 +1,5 @@
-//! The desktop: a window and a tray around the gateways of both environments, which run in the same process. The only
-//! code that names Tauri. Parses nothing but the shell's own few acts, and holds no rule.
+//! The desktop: a window and a tray around the gateways of both environments, which run in the same process. Only this
+//! code names Tauri. It parses only the shell's own few acts, and holds no rule.
 //!
 //! Without the feature `desktop` this crate is empty, so that servers need no web view.
 #![cfg(feature = "desktop")]
@@ -21,7 +21,7 @@ use tillgate_gateway::Hosted;
 
 use crate::gateway_task::Gateways;
 
-/// Runs the desktop until somebody quits it. A second start shows the first one's window and ends.
+/// Runs the desktop until a person quits it. A second start shows the first one's window and ends.
 #[must_use]
 pub fn run() -> ExitCode {
     let hosted = match Hosted::parse() {
@@ -80,7 +80,7 @@ pub fn run() -> ExitCode {
     if code == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// GTK ends the program with a panic where there is none.
+/// Whether there is a display; without one GTK would panic.
 fn has_display() -> bool {
     let named = |variable| std::env::var_os(variable).is_some_and(|name| !name.is_empty());
     !cfg!(target_os = "linux") || named("DISPLAY") || named("WAYLAND_DISPLAY")

@@ -1,6 +1,6 @@
-//! Quitting: the gateways stop while the window's own thread goes on, which the tray and the window need for each word that is
-//! said to them, and only then the program ends. Whoever starts it again meanwhile is handed to the one that ends, and gets a
-//! new one once it let go of all it holds.
+//! Quitting: the gateways stop first, and then the program ends. The window's own thread goes on meanwhile, because the
+//! tray and the window need it for each text. A start of the program meanwhile is handed to the ending one, which
+//! starts a new one once it has released all it holds.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,7 +11,7 @@ use tauri::{AppHandle, ExitRequestApi, Manager};
 use crate::gateway_task::Gateways;
 use crate::window;
 
-/// How far the program is with its end, kept by it.
+/// The stage of the program's end, kept by the program.
 #[derive(Debug, Default)]
 pub struct Quit(Mutex<Stage>);
 
@@ -19,22 +19,23 @@ pub struct Quit(Mutex<Stage>);
 enum Stage {
     #[default]
     Runs,
-    /// The gateways stop; who started the program again meanwhile.
+    /// The gateways are stopping; holds a start of the program meanwhile.
     Stops(Option<Start>),
-    /// The gateways have stopped.
+    /// The gateways have stopped; holds a start of the program meanwhile.
     Stopped(Option<Start>),
-    /// What it held is free for another.
+    /// All resources are free for another process.
     Free,
 }
 
-/// How the program was started again.
+/// The arguments and folder of another start of the program.
 #[derive(Debug)]
 struct Start {
     arguments: Vec<String>,
     folder: PathBuf,
 }
 
-/// Somebody quits: the window goes, and the program once its gateways have stopped. Asked twice it is the same.
+/// A person quits: the window closes at once, and the program ends after its gateways have stopped. Further calls have
+/// no effect.
 pub fn requested(app: &AppHandle, api: &ExitRequestApi) {
     let mut stage = stage(app);
     match *stage {
@@ -54,7 +55,7 @@ pub fn requested(app: &AppHandle, api: &ExitRequestApi) {
     }
 }
 
-/// The program was started again: its window is shown, or it runs anew once it has ended.
+/// The program was started again. Its window is shown, or it is started anew after its end.
 pub fn started_again(app: &AppHandle, arguments: Vec<String>, folder: String) {
     let start = Start { arguments, folder: folder.into() };
     match &mut *stage(app) {
@@ -64,10 +65,10 @@ pub fn started_again(app: &AppHandle, arguments: Vec<String>, folder: String) {
     }
 }
 
-/// The last that is done. Where the system ends the program without asking, the gateways stop now.
+/// The last step. If the system ends the program without asking, the gateways stop now.
 pub fn ends(app: &AppHandle) {
     stop(app);
-    // With it goes the name by which a second start finds this one.
+    // This releases the name by which a second start finds this program.
     app.cleanup_before_exit();
     if let Stage::Stopped(Some(again)) = std::mem::replace(&mut *stage(app), Stage::Free) {
         again.run();
@@ -99,7 +100,7 @@ impl Start {
     }
 }
 
-/// No holder of the lock leaves anything half done.
+/// The data behind a poisoned lock is sound.
 fn stage(app: &AppHandle) -> MutexGuard<'_, Stage> {
     app.state::<Quit>().inner().0.lock().unwrap_or_else(PoisonError::into_inner)
 }

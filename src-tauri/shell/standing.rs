@@ -1,5 +1,5 @@
-//! What the window, the tray and lists of windows say of both environments: which one the window shows, and what waits for a
-//! person in each. One text for all of it, so that no word stands without the environment that it is of.
+//! The text of the window's title, the tray and lists of windows: the shown environment, and the tasks that wait in
+//! each. One text serves all of them, so that each task is shown with its environment.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,20 +9,19 @@ use tillgate_gateway::Environment;
 
 use crate::{tray, window};
 
-/// What is said, kept by the program.
+/// The present text, kept by the program.
 #[derive(Debug, Default)]
 pub struct Standing(Mutex<Said>);
 
-/// What is said.
 #[derive(Debug, Default)]
 struct Said {
     /// The environment that the window shows; absent until it says so.
     shown: Option<Environment>,
-    /// What waits for a person, by the environment's name.
+    /// Tasks that wait for a person, by the environment's name.
     waiting: BTreeMap<&'static str, String>,
 }
 
-/// How an environment is called in front of a sentence.
+/// An environment's name at the start of a sentence.
 pub const fn name_of(environment: Environment) -> &'static str {
     match environment {
         Environment::Test => "Test",
@@ -30,12 +29,12 @@ pub const fn name_of(environment: Environment) -> &'static str {
     }
 }
 
-/// The window shows this environment now.
+/// Records that the window now shows this environment.
 pub fn shows(app: &AppHandle, environment: Environment) {
     change(app, |said| said.shown = Some(environment));
 }
 
-/// This waits for a person in one environment; `None` where nothing does.
+/// Records the tasks that wait in one environment; `None` if there are none.
 pub fn waits(app: &AppHandle, environment: Environment, words: Option<String>) {
     change(app, |said| match words {
         Some(words) => drop(said.waiting.insert(environment.as_str(), words)),
@@ -45,7 +44,8 @@ pub fn waits(app: &AppHandle, environment: Environment, words: Option<String>) {
 
 fn change(app: &AppHandle, act: impl FnOnce(&mut Said)) {
     let Some(standing) = app.try_state::<Standing>() else { return };
-    // No holder of the lock leaves anything half done; kept while it is told, so that the newest is told last.
+    // The data behind a poisoned lock is sound. The lock is held while the text is set, so that the newest text is set
+    // last.
     let mut said = standing.0.lock().unwrap_or_else(PoisonError::into_inner);
     act(&mut said);
     tray::tell(app, said.waiting().as_deref(), said.is_production_waiting());
@@ -53,7 +53,7 @@ fn change(app: &AppHandle, act: impl FnOnce(&mut Said)) {
 }
 
 impl Said {
-    /// What waits, the real money first.
+    /// The waiting tasks, production first.
     fn waiting(&self) -> Option<String> {
         let of = |environment: &Environment| {
             let words = self.waiting.get(environment.as_str())?;
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_waits_is_never_told_without_its_environment() {
+    fn each_waiting_task_is_shown_with_its_environment() {
         let mut said = Said::default();
         assert_eq!((said.title().as_str(), said.waiting()), ("Tillgate", None));
         said.shown = Some(Environment::Test);

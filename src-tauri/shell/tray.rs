@@ -14,16 +14,16 @@ const SHOW_WORDS: &str = "Show Tillgate";
 const SHOW: &str = "show";
 const QUIT: &str = "quit";
 
-/// The mark's colour where only play money waits, which stands out on light and dark panels alike.
+/// The mark's colour while only play money waits; it stands out on light and dark panels alike.
 const MARK_RGBA: [u8; 4] = [0xff, 0xb6, 0x27, 0xff];
 
-/// The mark's colour where something of production waits.
+/// The mark's colour while something in production waits.
 const PRODUCTION_MARK_RGBA: [u8; 4] = [0xe5, 0x39, 0x2f, 0xff];
 
-/// The menu's line that shows the window.
+/// The menu item that shows the window.
 struct ShowItem(MenuItem<Wry>);
 
-/// Puts the icon into the tray. Where the desktop has no tray this does nothing until one appears.
+/// Puts the icon into the tray. On a desktop without a tray the icon appears once there is one.
 pub fn open(app: &App) -> tauri::Result<()> {
     let show = MenuItemBuilder::with_id(SHOW, SHOW_WORDS).build(app)?;
     let quit = MenuItemBuilder::with_id(QUIT, "Quit Tillgate").build(app)?;
@@ -44,15 +44,15 @@ pub fn open(app: &App) -> tauri::Result<()> {
     Ok(())
 }
 
-/// Puts a mark on the icon and words beside it and into its menu; `None` takes them away. The mark has another colour where
-/// something of production waits.
+/// Puts a mark on the icon and sets its tooltip and menu text; `None` removes them. The mark has another colour if
+/// something in production waits.
 pub fn tell(app: &AppHandle, words: Option<&str>, is_production: bool) {
     let mark = if is_production { PRODUCTION_MARK_RGBA } else { MARK_RGBA };
     let told = || -> tauri::Result<()> {
         if let Some(tray) = app.tray_by_id(ICON) {
             let tooltip = words.map_or_else(|| TOOLTIP.to_owned(), |words| format!("{TOOLTIP}: {words}"));
             tray.set_tooltip(Some(tooltip))?;
-            // Where a desktop shows no tooltips, it shows a title.
+            // Some desktops show no tooltip but a title.
             tray.set_title(words)?;
             if let Some(icon) = app.default_window_icon() {
                 tray.set_icon(Some(if words.is_some() { marked(icon, mark) } else { icon.clone() }))?;

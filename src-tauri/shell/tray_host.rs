@@ -1,10 +1,10 @@
-//! Whether this desktop has a place for tray icons. It puts none there.
+//! Whether this desktop has a place for tray icons.
 
-/// Who knows the tray, by freedesktop.org's StatusNotifierItem.
+/// The bus name of the tray's host, by freedesktop.org's StatusNotifierItem.
 #[cfg(target_os = "linux")]
 const WATCHER: &str = "org.kde.StatusNotifierWatcher";
 
-/// Whether the desktop shows tray icons. Asks the session bus: call it from a thread that may wait.
+/// Whether the desktop shows tray icons. It asks the session bus, so call it from a thread that may wait.
 #[cfg(target_os = "linux")]
 pub fn is_there() -> bool {
     let asked = || -> zbus::Result<bool> {
@@ -17,7 +17,7 @@ pub fn is_there() -> bool {
             .build()?;
         watcher.get_property("IsStatusNotifierHostRegistered")
     };
-    // No bus and no watcher are the usual forms of "no".
+    // A missing bus or host is the usual form of "no".
     asked().unwrap_or(false)
 }
 

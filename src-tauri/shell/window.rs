@@ -12,16 +12,16 @@ use crate::tray_host;
 
 const LABEL: &str = "main";
 
-/// Until the panel says which environment it shows.
+/// The title until the panel names its environment.
 const TITLE: &str = "Tillgate";
 
-/// Told to the panel when a person closes the window and nothing on the desktop would remain.
+/// Event for the panel: a person closed the window, and the desktop has no tray.
 const NO_TRAY: &str = "no-tray";
 
-/// Told to the panel, with the environment's name, when a person wants to see the offers that wait for approval.
+/// Event for the panel, with the environment's name: a person wants to see the offers that wait for approval.
 const OFFERS: &str = "offers";
 
-/// Whether it was said that this desktop has no tray: once is enough.
+/// Whether the missing tray was already reported; once is enough.
 #[derive(Debug, Default)]
 pub struct Told(AtomicBool);
 
@@ -32,7 +32,7 @@ pub fn open(app: &App) -> tauri::Result<WebviewWindow> {
         .title(TITLE)
         .inner_size(1200.0, 800.0)
         .min_inner_size(720.0, 520.0)
-        // The panel has no links to elsewhere; whatever tries to lead it there is refused.
+        // The panel has no links to other pages; any navigation away is refused.
         .on_navigation(move |url| is_the_panels(url, dev_server.as_ref()))
         .build()?;
     #[cfg(target_os = "linux")]
@@ -40,8 +40,8 @@ pub fn open(app: &App) -> tauri::Result<WebviewWindow> {
     Ok(window)
 }
 
-/// Has `WebKitGTK` draw by itself: the panel moves nothing that a graphics card would move better, and the way there costs
-/// 80 MB and, where the card is only played by software, half a second before the first picture.
+/// Makes `WebKitGTK` draw without the graphics card. The panel has no animation that needs one, and the card's path
+/// costs 80 MB. With software rendering it also costs half a second before the first picture.
 #[cfg(target_os = "linux")]
 fn draw_without_graphics_card(window: &WebviewWindow) -> tauri::Result<()> {
     use webkit2gtk::{HardwareAccelerationPolicy, SettingsExt as _, WebViewExt as _};
@@ -53,7 +53,7 @@ fn draw_without_graphics_card(window: &WebviewWindow) -> tauri::Result<()> {
     })
 }
 
-/// Whether a URL is of the panel itself: the whole origin counts, because any program may serve a port of `localhost`.
+/// Whether a URL belongs to the panel. The whole origin counts, because any program may serve a port of `localhost`.
 fn is_the_panels(url: &Url, dev_server: Option<&Url>) -> bool {
     let origin = |url: &Url| (url.scheme().to_owned(), url.host_str().map(str::to_owned), url.port_or_known_default());
     let bundled = if cfg!(windows) { "http://tauri.localhost" } else { "tauri://localhost" };
@@ -61,7 +61,7 @@ fn is_the_panels(url: &Url, dev_server: Option<&Url>) -> bool {
     dev_server.or(bundled.as_ref()).is_some_and(|own| origin(own) == origin(url))
 }
 
-/// Brings the window to the person who asked for it.
+/// Shows the window and gives it the focus.
 pub fn show(app: &AppHandle) {
     with_window(app, |window| {
         window.show()?;
@@ -70,7 +70,7 @@ pub fn show(app: &AppHandle) {
     });
 }
 
-/// Brings the window to the person who asked for it, at the offers that wait for approval.
+/// Shows the window at the offers that wait for approval.
 pub fn show_offers(app: &AppHandle, environment: Environment) {
     show(app);
     if let Err(error) = app.emit(OFFERS, environment.as_str()) {
@@ -78,26 +78,25 @@ pub fn show_offers(app: &AppHandle, environment: Environment) {
     }
 }
 
-/// Lets lists of windows mark it, unless a person is in it.
+/// Marks the window in lists of windows, unless a person is using it.
 pub fn ask_for_attention(app: &AppHandle) {
     with_window(app, |window| window.request_user_attention(Some(UserAttentionType::Informational)));
 }
 
-/// Takes it off the screen; the gateway goes on.
+/// Hides the window; the gateway goes on.
 pub fn hide(app: &AppHandle) {
     with_window(app, WebviewWindow::hide);
 }
 
-/// Gives it a title, which lists of windows show.
+/// Sets the window's title, which lists of windows show.
 pub fn tell(app: &AppHandle, title: &str) {
     with_window(app, |window| window.set_title(title));
 }
 
-/// A person closed the window: it hides. Where there is no tray to bring it back, the panel says
-/// so first, once.
+/// A person closed the window, so it hides. If no tray could bring it back, the panel says so first, once.
 pub fn closed_by_person(app: &AppHandle) {
     let app = app.clone();
-    // Asking the session bus may take a moment, which the main thread does not have.
+    // Asking the session bus may take a moment, and the main thread must not wait.
     std::thread::spawn(move || {
         let say_it = !tray_host::is_there() && !app.state::<Told>().0.swap(true, Ordering::Relaxed);
         if !say_it {

@@ -1,5 +1,5 @@
-//! The comparisons themselves are put to the test: each kind of loss, made by hand in the database of a stopped
-//! gateway, must be found. A check that refuses nothing would prove nothing.
+//! Tests of the checks: each kind of loss, made by hand in the database of a stopped gateway, must be found. A check
+//! that refuses no loss would prove nothing.
 
 use rusqlite::Connection;
 use serde_json::json;
@@ -10,8 +10,8 @@ use crate::ledger::Ledger;
 use crate::random::Random;
 use crate::site::Site;
 
-/// An installation with three payments, one of them confirmed, all of which was heard; then `loss` is made. Gives
-/// what the check panics with, if it does.
+/// Prepares an installation with three payments, one of them confirmed and all notified, and applies `loss`. Returns
+/// the message with which the check panics, if it does.
 async fn found(loss: &str) -> Option<String> {
     let mut site = Site::prepare().await;
     site.start();

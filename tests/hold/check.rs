@@ -1,4 +1,4 @@
-//! What must be true of a gateway that was started again, once it had its say.
+//! The checks on a gateway that was started again and has caught up.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ use crate::random::Random;
 use crate::site::Site;
 use crate::truth::{self, Chain};
 
-/// How often a condition is looked at.
+/// Interval between two checks of a condition.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Looks come each second; what one broadcasts the next one sees.
+/// Time limit for agreement. Looks come each second, and a look sees the broadcasts of the one before.
 const AGREED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Idempotency keys tried again in one check.
+/// Idempotency keys that are tried again in one check.
 const KEYS_TRIED: usize = 12;
 
-/// What of an acknowledged payment never changes.
+/// Fields of an acknowledged payment that never change.
 const FIXED: &[&str] = &[
     "paymentId",
     "address",
@@ -38,12 +38,12 @@ const FIXED: &[&str] = &[
     "notificationUrl",
 ];
 
-/// Where the gateway's files are, as the test sees them.
+/// The folder of the gateway's files, as the test sees it.
 pub fn folder(site: &Site) -> PathBuf {
     site.program.env_dir()
 }
 
-/// SQLite finds each row in the indexes that it belongs in and none besides, and payments were indexed.
+/// SQLite finds each row in exactly its indexes, and payments were indexed.
 pub fn the_file_is_whole(folder: &Path) {
     let (database, _copied) = truth::open(&folder.join("tillgate.db"));
     let verdict: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
@@ -53,17 +53,17 @@ pub fn the_file_is_whole(folder: &Path) {
     assert!(indexed > 0, "no payment was indexed");
 }
 
-/// Everything: promises, addresses, states, notifications, keys. `folder` holds the gateway's files.
+/// All checks: promises, addresses, states, notifications, keys. `folder` holds the gateway's files.
 pub async fn everything(site: &Site, ledger: &Ledger, folder: &Path, random: &mut Random) {
     promises_are_kept(site, ledger, folder, random).await;
     every_change_was_heard(site, folder).await;
 }
 
-/// All but the notifications, which may still be on their way.
+/// All checks except the notifications, which may still be under way.
 pub async fn promises_are_kept(site: &Site, ledger: &Ledger, folder: &Path, random: &mut Random) {
     assert_eq!(ledger.lock().complaints, Default::default(), "{}", site.log());
     keys_give_their_answers(site, ledger, random).await;
-    // One look for what the chain brought, one for what the first broadcast again.
+    // One look for the chain's changes, and one for the broadcasts of the first look.
     site.client.advance_clock(0).await;
     site.client.advance_clock(0).await;
     let payments = states_are_what_the_chain_gives(site, ledger, folder).await;
@@ -89,8 +89,8 @@ pub async fn promises_are_kept(site: &Site, ledger: &Ledger, folder: &Path, rand
     }
 }
 
-/// The same request under the same key gives the first answer, byte for byte; one that never got its answer gets
-/// the one that stands from now on.
+/// The same request under the same key gives the first answer, byte for byte. A request that was never answered gets
+/// its final answer now.
 async fn keys_give_their_answers(site: &Site, ledger: &Ledger, random: &mut Random) {
     let (open, mut answered): (Vec<_>, Vec<_>) = {
         let promises = ledger.lock();
@@ -110,7 +110,7 @@ async fn keys_give_their_answers(site: &Site, ledger: &Ledger, random: &mut Rand
     assert_eq!(ledger.lock().complaints, Default::default());
 }
 
-/// Compares until they agree, because what is broadcast again is seen by the look after; then gives the payments.
+/// Compares until they agree, because a new broadcast is seen only by the next look; then returns the payments.
 async fn states_are_what_the_chain_gives(site: &Site, ledger: &Ledger, folder: &Path) -> Vec<Value> {
     let mut wrong = String::new();
     let agreed = async {
@@ -128,7 +128,7 @@ async fn states_are_what_the_chain_gives(site: &Site, ledger: &Ledger, folder: &
     }
 }
 
-/// The payments, if each is what the chain gives.
+/// The payments, if each agrees with the chain.
 async fn compared(site: &Site, ledger: &Ledger, folder: &Path) -> Result<Vec<Value>, String> {
     let chain = Chain::read(&folder.join("sandbox.db"));
     let payments = items(site, "/v2/payments/500/").await;
@@ -150,7 +150,7 @@ async fn compared(site: &Site, ledger: &Ledger, folder: &Path) -> Result<Vec<Val
     Ok(payments)
 }
 
-/// All items of a list whose address ends with the offset.
+/// All items of a list, whose path must end with the offset.
 pub async fn items(site: &Site, path: &str) -> Vec<Value> {
     let mut all = Vec::new();
     loop {
@@ -163,8 +163,8 @@ pub async fn items(site: &Site, path: &str) -> Vec<Value> {
     }
 }
 
-/// Each change in the payments' history was heard with its own time, state and sum, and the latest that the shop
-/// heard of each record is what GET gives.
+/// Each change in the payments' history was notified with its own time, state and sum. The latest notification of each
+/// record equals the record from GET.
 pub async fn every_change_was_heard(site: &Site, folder: &Path) {
     let mut missing = String::new();
     let heard = async {
@@ -184,7 +184,7 @@ async fn unheard(site: &Site, folder: &Path) -> Option<String> {
     for received in site.shop.received() {
         let record = received.json();
         let name = match record["notificationType"].as_str() {
-            // What is told of payouts is looked at where they are paid.
+            // Notifications of payouts are checked in `payouts`.
             Some("PAYOUT") => continue,
             Some("ANOMALY") => "anomalyId",
             _ => "paymentId",
@@ -223,7 +223,7 @@ async fn unheard(site: &Site, folder: &Path) -> Option<String> {
     None
 }
 
-/// The changes that must be notified: payment, time, state and sum as their records show them.
+/// The changes that must be notified: payment, time, state and sum as in their records.
 fn history(database: &Path) -> Vec<(String, String, String, String)> {
     let (database, _copied) = truth::open(database);
     let mut query = database

@@ -1,6 +1,5 @@
-//! A kill leaves the page cache alone and so proves no durability. The system calls do: nothing is answered and
-//! nothing is sent before the log that holds it was synced, and the same look refuses a program that
-//! does not sync.
+//! A kill leaves the page cache alone, so it proves no durability. The system calls do: an answer or a notification
+//! must come after the sync of the log that holds it. The same check must refuse a program that does not sync.
 
 use std::fs;
 use std::process::Command;
@@ -16,13 +15,13 @@ use crate::trace::{Findings, examine};
 /// Payments made under the trace, some of them at the same time.
 const PAYMENTS: usize = 24;
 
-/// The system calls by which bytes reach the log, the disk and the network.
+/// The system calls that write to the log, the disk and the network.
 const CALLS: &str = "trace=write,writev,pwrite64,pwritev,sendto,sendmsg,fdatasync,fsync";
 
-/// More than a page of the database, and than a notification.
+/// More than a page of the database or a notification.
 const BYTES_SHOWN: &str = "8192";
 
-/// Serves under the trace, makes payments and has them paid; gives what the trace shows.
+/// Serves under the trace, makes payments and has them paid; returns the findings.
 async fn traced(prepare: impl FnOnce(&mut Command)) -> Findings {
     let mut site = Site::prepare().await;
     let log = site.program.data_dir().join("trace");
@@ -49,7 +48,7 @@ async fn traced(prepare: impl FnOnce(&mut Command)) -> Findings {
         ids.iter().all(confirmed).then_some(())
     })
     .await;
-    // The gateway itself is asked to stop; its trace is whole then.
+    // The gateway itself is asked to stop, so that its trace is complete.
     let lock = fs::read_to_string(check::folder(&site).join("lock")).unwrap();
     let stopped = Command::new("kill").args(["-TERM", lock.trim()]).status().unwrap();
     assert!(stopped.success());
@@ -58,7 +57,7 @@ async fn traced(prepare: impl FnOnce(&mut Command)) -> Findings {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_leaves_before_the_log_that_holds_it_is_synced() {
+async fn answers_and_notifications_follow_the_sync_of_their_log() {
     let findings = traced(|_| {}).await;
     assert!(
         findings.answers >= PAYMENTS && findings.notifications >= 2 * PAYMENTS && findings.syncs > 0,

@@ -1,5 +1,5 @@
-//! The disk is full while money is on its way out and while something falls due: nothing is sent that is not stored, what
-//! fell due waits, and all of it happens once when there is room again.
+//! The disk is full while a payout is due and a deadline passes. Unstored transactions are not sent, due work waits,
+//! and it happens once when there is room again.
 
 use std::fs;
 use std::io::Write as _;
@@ -17,16 +17,16 @@ use crate::harness::client::{payment_request, text};
 use crate::harness::wait_for;
 use crate::site::Site;
 
-/// An address of nobody here.
+/// An address outside this wallet.
 const ADDRESS: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 
-/// Past the half minute for which others may share a payout's transaction.
+/// Longer than the half minute for sharing a payout's transaction.
 const PAST_THE_BATCH_MS: i64 = 60_000;
 
 const HALF_AN_HOUR_MS: i64 = 30 * 60_000;
 
-/// Starts the gateway on a small disk of its own, with what it has, as `prepare` changes the command. Gives the disk as the
-/// gateway sees it; `None` where this machine permits no such disk.
+/// Starts the gateway with its data on a small disk of its own, after `prepare` changed the command. Returns the disk
+/// as the gateway sees it; `None` if this machine permits no such disk.
 pub fn on_a_small_disk(site: &mut Site, prepare: impl FnOnce(&mut Command)) -> Option<(TempDir, PathBuf)> {
     if !Command::new("unshare").args(namespace()).arg("true").status().is_ok_and(|status| status.success()) {
         println!("skipped: this machine permits no mount of a small disk");
@@ -45,12 +45,12 @@ pub fn on_a_small_disk(site: &mut Site, prepare: impl FnOnce(&mut Command)) -> O
     Some((small, disk))
 }
 
-/// A mount namespace of its own; an ordinary user becomes root of a user namespace for it.
+/// Arguments for a mount namespace of its own, in which an ordinary user becomes root.
 pub fn namespace() -> &'static [&'static str] {
     if getuid().is_root() { &["--mount"] } else { &["--mount", "--user", "--map-root-user"] }
 }
 
-/// Takes all the room that is left.
+/// Fills the rest of the disk.
 pub fn fill(filler: &Path) {
     let mut file = fs::OpenOptions::new().create(true).append(true).open(filler).unwrap();
     for size in [1 << 20, 1 << 12] {
@@ -65,7 +65,7 @@ async fn payout(site: &Site, query: &str) -> crate::harness::Answer {
     site.client.send_json(Method::POST, &format!("/v2/payouts{query}"), &body).await
 }
 
-/// Waits until a payment is refused for want of storage, and not for want of the look that follows a jump of the clock.
+/// Waits until a payment is refused for lack of storage, rather than for the missing look after a jump of the clock.
 async fn nothing_is_stored(site: &Site) {
     let request = payment_request("10.00", site.shop.url());
     let refused = async || {
@@ -76,7 +76,7 @@ async fn nothing_is_stored(site: &Site) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_disk_that_is_full_while_a_payout_is_due_and_a_deadline_passes_delays_both_and_doubles_neither() {
+async fn a_full_disk_delays_payouts_and_deadlines_and_doubles_neither() {
     let mut site = Site::prepare().await;
     let injected = TempDir::new().unwrap();
     let faults = |command: &mut Command| {
@@ -101,7 +101,7 @@ async fn a_disk_that_is_full_while_a_payout_is_due_and_a_deadline_passes_delays_
     assert_eq!(payout(&site, "?autoApprove=true").await.field_errors(503)[0].0, "STORAGE_UNAVAILABLE");
     passes(HALF_AN_HOUR_MS + PAST_THE_BATCH_MS);
     nothing_is_stored(&site).await;
-    // The room of the log that is there may hold a commit; what is on its way is stored in any case.
+    // The existing log may have room for a commit; a transaction in the mempool is stored in any case.
     let record = async |id: &str| -> Value { site.client.get(&format!("/v2/payouts/{id}")).await.ok() };
     let on_its_way = site.client.sandbox().await["mempool"].clone();
     if on_its_way != json!([]) {

@@ -1,5 +1,5 @@
-//! The gateway is lied to under load: by the disk, the database, the machine's clock, the chain and a shop. Nothing is
-//! lost or doubled, what cannot be done says so, and all goes on by itself when the fault ends.
+//! Injected faults under load: of the disk, the database, the machine's clock, the chain and a shop. Data is neither
+//! lost nor doubled. Refusals name the reason, and the gateway recovers by itself when the fault ends.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ use crate::load::Load;
 use crate::random::Random;
 use crate::site::Site;
 
-/// The second one until the look that follows a jump of the clock by more than ten minutes.
+/// The second reason is allowed until the look that follows a jump of the clock by more than ten minutes.
 const STORAGE: &[&str] = &["STORAGE_UNAVAILABLE", "CHAIN_NOT_READY"];
 
 pub const HOUR_MS: i64 = 3_600_000;
@@ -35,10 +35,10 @@ pub const HOUR_MS: i64 = 3_600_000;
 /// Longer than the gateway distrusts a step of the wall clock.
 pub const BELIEVED_AFTER_MS: i64 = 301_000;
 
-/// How long a fault lasts under load.
+/// Length of a fault under load.
 const A_WHILE: Duration = Duration::from_millis(1_500);
 
-/// Asks for one more payment of the ledger.
+/// Requests one more payment of the ledger.
 async fn ask(client: &Client, site: &Site, ledger: &Ledger) -> Answer {
     let (reference, asked) = ledger.ask("10.00", site.shop.url(), true);
     let answer = client.send(asked.request(client)).await;
@@ -48,7 +48,7 @@ async fn ask(client: &Client, site: &Site, ledger: &Ledger) -> Answer {
     answer
 }
 
-/// Waits until a payment is refused for want of storage.
+/// Waits until a payment is refused for lack of storage.
 async fn check_refused(site: &Site, ledger: &Ledger) {
     let refusal = wait_for("a refusal", async || {
         let answer = ask(&site.client, site, ledger).await;
@@ -58,13 +58,13 @@ async fn check_refused(site: &Site, ledger: &Ledger) {
     assert_eq!(refusal.field_errors(503), [("STORAGE_UNAVAILABLE".to_owned(), None)]);
 }
 
-/// Waits until payments are taken again.
+/// Waits until the gateway accepts payments again.
 async fn check_taken(site: &Site, ledger: &Ledger) {
     wait_for("a payment that is taken", async || (ask(&site.client, site, ledger).await.status == 200).then_some(()))
         .await;
 }
 
-/// The state of a running gateway and what its doctor says of it.
+/// The state of a running gateway, and its doctor's report.
 pub fn status_and_doctor(site: &Site, data_dir: &Path) -> (Value, Value) {
     let ask = |act: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tillgate"));
@@ -75,7 +75,7 @@ pub fn status_and_doctor(site: &Site, data_dir: &Path) -> (Value, Value) {
     (ask("status"), ask("doctor"))
 }
 
-/// Load while `fault` goes on, then all must come right.
+/// Runs load during `fault`; afterwards all checks must hold.
 async fn under_load(site: &Site, folder: &Path, excuses: &'static [&'static str], fault: impl AsyncFnOnce(&Ledger)) {
     let (ledger, mut random) = (Ledger::default(), Random::seeded(7));
     let load = Load::new(&site.client, &site.shop, &ledger).excusing(excuses);
@@ -108,7 +108,7 @@ async fn a_disk_that_fills_up_under_load_loses_nothing() {
     site.kill();
 }
 
-/// A folder whose files inject faults into the gateway, which is started so.
+/// Starts the gateway with a folder whose files inject faults.
 pub fn with_injected_faults(site: &mut Site) -> TempDir {
     let injected = TempDir::new().unwrap();
     site.start_with(|command| {
@@ -119,7 +119,7 @@ pub fn with_injected_faults(site: &mut Site) -> TempDir {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn commits_that_fail_under_load_are_answered_as_such_and_lose_nothing() {
+async fn failing_commits_under_load_are_reported_and_lose_nothing() {
     let mut site = Site::prepare().await;
     let injected = with_injected_faults(&mut site);
     let folder = check::folder(&site);
@@ -129,7 +129,7 @@ async fn commits_that_fail_under_load_are_answered_as_such_and_lose_nothing() {
             fs::write(&injected_fault, "").unwrap();
             check_refused(&site, ledger).await;
             tokio::time::sleep(A_WHILE).await;
-            // The look that follows cannot be stored; a shop that asks then hears of storage all the same.
+            // The look that follows cannot be stored; a shop is still told that storage is the reason.
             site.client.post("/sandbox/clock", &json!({ "advanceSeconds": 11 * 60 })).await;
             let known = check::items(&site, "/v2/payments/500/").await.len();
             check_refused(&site, ledger).await;
@@ -142,7 +142,7 @@ async fn commits_that_fail_under_load_are_answered_as_such_and_lose_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_another_process_locks_until_payments_are_refused_loses_nothing() {
+async fn a_database_locked_by_another_process_loses_nothing() {
     let mut site = Site::prepare().await;
     site.start();
     let folder = check::folder(&site);
@@ -152,7 +152,7 @@ async fn a_database_that_another_process_locks_until_payments_are_refused_loses_
         locker.busy_timeout(Duration::from_secs(10)).unwrap();
         locker.execute_batch("BEGIN IMMEDIATE").unwrap();
         let payments = check::items(&site, "/v2/payments/500/").await.len();
-        // Each one waited for the lock as long as any write does.
+        // Each refused request waited for the lock as long as any write does.
         for _ in 0..2 {
             check_refused(&site, ledger).await;
         }
@@ -163,11 +163,11 @@ async fn a_database_that_another_process_locks_until_payments_are_refused_loses_
     .await;
 }
 
-/// The environment's clock in milliseconds, good for differences.
+/// The environment's clock in milliseconds; only differences are meaningful.
 pub async fn clock_ms(site: &Site) -> i64 {
     let clock = text(&site.client.sandbox().await["clock"]);
     let number = |from: usize, length: usize| clock[from..from + length].parse::<i64>().unwrap();
-    // Days since some first of March: what a leap year adds is the last of a year that begins there.
+    // Days since a first of March, because a leap day is then the last day of the year.
     let (year, month) =
         if number(5, 2) > 2 { (number(0, 4), number(5, 2) - 3) } else { (number(0, 4) - 1, number(5, 2) + 9) };
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + number(8, 2);
@@ -198,7 +198,8 @@ async fn a_clock_that_jumps_an_hour_ahead_and_back_undoes_nothing() {
             assert_eq!(doctor["ok"], false, "the doctor sees the jump: {doctor}");
         }
     }
-    // An hour ahead for longer than the gateway distrusts it: it follows, and the payment has the rest of its time.
+    // An hour ahead for longer than the gateway distrusts it: the clock follows, and the payment keeps the rest of its
+    // time.
     tell(HOUR_MS, 0);
     clock_ms(&site).await;
     tell(HOUR_MS + BELIEVED_AFTER_MS, BELIEVED_AFTER_MS);
@@ -209,7 +210,7 @@ async fn a_clock_that_jumps_an_hour_ahead_and_back_undoes_nothing() {
     tell(HOUR_MS + past_ms, past_ms);
     wait_for("the expiry", async || (!open().await).then_some(())).await;
     let ahead_ms = clock_ms(&site).await;
-    // And back: nothing that was decided is undone, and no time runs backwards.
+    // And back: no decision is undone, and the time never runs backwards.
     tell(past_ms, past_ms);
     clock_ms(&site).await;
     tell(past_ms + BELIEVED_AFTER_MS, past_ms + BELIEVED_AFTER_MS);
@@ -221,7 +222,7 @@ async fn a_clock_that_jumps_an_hour_ahead_and_back_undoes_nothing() {
     assert_eq!(site.state_of(&bill).await, "CONFIRMED");
     site.shop.hears(&bill, &["CONFIRMED"]).await;
     check::every_change_was_heard(&site, &folder).await;
-    // After a restart it starts from the wall clock, which was set back: still nothing is undone.
+    // After a restart it starts from the wall clock, which was set back; again no decision is undone.
     site.kill();
     site.start_with(|command| {
         command.env("TILLGATE_INJECTED_FAULTS", injected.path());
@@ -233,11 +234,11 @@ async fn a_clock_that_jumps_an_hour_ahead_and_back_undoes_nothing() {
     check::every_change_was_heard(&site, &folder).await;
 }
 
-/// Debian's `faketime`, which steps the wall clock alone: the boot-time clock is read without the C library.
+/// Debian's `faketime`, which changes only the wall clock: the boot-time clock is read without the C library.
 const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_faketime_sets_an_hour_ahead_and_back_undoes_nothing() {
+async fn a_clock_faketime_sets_ahead_and_back_undoes_nothing() {
     if !Path::new(FAKETIME).exists() {
         println!("skipped: {FAKETIME} is not there (the Debian package faketime)");
         return;
@@ -303,12 +304,12 @@ async fn a_chain_that_is_silent_for_a_day_loses_nothing_and_says_so() {
     ask(&site.client, &site, &ledger).await.ok();
     site.client.mine(2).await;
     assert_eq!(site.client.anomalies(&bills[3]).await[0]["anomalyType"], "LATE_PAYMENT");
-    // The keys of the day before are forgotten; what they made stands.
+    // The idempotency keys of the day before are forgotten; their payments stay.
     ledger.lock().asked.values_mut().for_each(|asked| asked.key = None);
     check::everything(&site, &ledger, &folder, &mut random).await;
 }
 
-/// A shop that takes its time: it reads a notification, and answers 200 long after the gateway gave up waiting.
+/// A slow shop: it reads a notification, and answers 200 long after the gateway gave up waiting.
 #[derive(Clone, Default)]
 struct LateShop {
     received: Arc<Mutex<Vec<(HeaderMap, Bytes)>>>,
@@ -336,14 +337,14 @@ impl LateShop {
 async fn take_late(State(shop): State<LateShop>, headers: HeaderMap, body: Bytes) {
     shop.received.lock().unwrap().push((headers, body));
     if shop.is_late.load(Ordering::SeqCst) {
-        // Not ended by the gateway's hanging up: the answer is really given.
+        // It goes on when the gateway hangs up, so that the answer is really given.
         drop(tokio::spawn(tokio::time::sleep(TOO_LATE)).await);
     }
     shop.answered.fetch_add(1, Ordering::SeqCst);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_shop_that_answers_after_the_time_out_hears_again_and_delays_nobody() {
+async fn a_shop_that_answers_too_late_is_retried_and_delays_no_other() {
     let mut site = Site::prepare().await;
     site.start();
     let late = LateShop::default();

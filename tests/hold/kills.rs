@@ -1,7 +1,7 @@
 //! SIGKILL at random moments under load, also while the gateway starts.
 //!
-//! `TILLGATE_HOLD_KILLS` says how many (100 by default), `TILLGATE_HOLD_SEED` repeats a run as far as the machine's
-//! own timing allows.
+//! `TILLGATE_HOLD_KILLS` sets the number of kills (100 by default). `TILLGATE_HOLD_SEED` repeats a run, as far as the
+//! machine's timing allows.
 
 use std::time::{Duration, Instant};
 
@@ -14,16 +14,16 @@ use crate::site::Site;
 
 const KILLS: u64 = 100;
 
-/// Kills of one installation, before a fresh one takes its place: it keeps the comparisons quick.
+/// Kills of one installation before a fresh one replaces it, to keep the comparisons quick.
 const KILLS_OF_ONE: u64 = 25;
 
-/// Installations at the same time: while one waits for the disk another works.
+/// Installations at the same time; while one waits for the disk, another works.
 const TOGETHER: usize = 2;
 
-/// Restarts between two comparisons of what the shop heard, which wait for deliveries.
+/// Restarts between two comparisons with the shop's notifications, which wait for deliveries.
 const HEARD_EVERY: u64 = 5;
 
-/// Until the look that follows a jump of the clock by more than ten minutes.
+/// Allowed until the look that follows a jump of the clock by more than ten minutes.
 const EXCUSES: &[&str] = &["CHAIN_NOT_READY"];
 
 /// A number from the environment.
@@ -32,7 +32,7 @@ pub fn told(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))
 }
 
-/// A seed of the moment, printed so that a failure can be repeated.
+/// A random seed, printed so that a failure can be repeated.
 pub fn seed() -> u64 {
     let seed = told("TILLGATE_HOLD_SEED").unwrap_or_else(|| {
         let mut bytes = [0; 8];
@@ -86,7 +86,7 @@ async fn one_installation(number: u64, kills: u64, mut random: Random) {
         site.kill();
         load.join_all().await;
         site.shop.behave(Behaviour::Take);
-        // The start itself is no safer than what comes after.
+        // The start is tested too: a kill may come during it.
         while random.chance(25) {
             site.kill_while_starting(random.pause(400)).await;
         }

@@ -1,4 +1,4 @@
-//! A laptop's life: it sleeps over deadlines, its network is gone for a day, somebody sets its clock by a day.
+//! A laptop's life: it sleeps over deadlines, its network is gone for a day, and its clock is set a day ahead.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ async fn becomes(site: &Site, bill: &str, state: &str) {
     wait_for(&what, async || (site.state_of(bill).await == state).then_some(())).await;
 }
 
-/// Waits until payments are taken.
+/// Waits until the gateway accepts payments.
 async fn takes_payments(site: &Site) {
     let request = payment_request("10.00", site.shop.url());
     wait_for("a payment that is taken", async || {
@@ -29,7 +29,7 @@ async fn takes_payments(site: &Site) {
     .await;
 }
 
-/// What a doctor says of one thing.
+/// The doctor's check of this name.
 fn check_of(doctor: &Value, name: &str) -> Value {
     let checks = doctor["checks"].as_array().unwrap_or_else(|| panic!("no checks: {doctor}"));
     let found = checks.iter().find(|check| check["name"] == name);
@@ -37,14 +37,14 @@ fn check_of(doctor: &Value, name: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_machine_that_slept_over_a_deadline_wakes_to_all_that_is_due() {
+async fn a_machine_that_slept_over_a_deadline_does_all_due_work() {
     let mut site = Site::prepare().await;
     let injected = with_injected_faults(&mut site);
     step_clocks(injected.path(), 0, 0);
     let (paid, unpaid) = (bill(&site).await, bill(&site).await);
     site.client.pay(&paid).await;
     site.shop.hears(&paid, &["UNCONFIRMED"]).await;
-    // The shop is down when something is to be told: the next attempt is due while the machine sleeps.
+    // The shop is down when a notification is due; the next attempt is due while the machine sleeps.
     site.shop.behave(Behaviour::Status(503));
     let early = bill(&site).await;
     site.client.pay(&early).await;
@@ -52,7 +52,7 @@ async fn a_machine_that_slept_over_a_deadline_wakes_to_all_that_is_due() {
     site.shop.behave(Behaviour::Take);
     let before_ms = clock_ms(&site).await;
 
-    // Two hours that every clock of the machine counts; the timers of the program stood still.
+    // Two hours that every clock of the machine counts, while the program's timers stood still.
     step_clocks(injected.path(), 2 * HOUR_MS, 2 * HOUR_MS);
     becomes(&site, &unpaid, "EXPIRED").await;
     let slept_ms = clock_ms(&site).await - before_ms;
@@ -74,7 +74,7 @@ async fn a_machine_that_slept_over_a_deadline_wakes_to_all_that_is_due() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_network_that_was_gone_for_a_day_takes_its_chain_its_rates_and_its_shop_and_no_payment() {
+async fn a_day_without_network_loses_no_payment() {
     let mut site = Site::prepare().await;
     site.start();
     let (mined, seen_late, paid_late, never) =
@@ -92,7 +92,7 @@ async fn a_network_that_was_gone_for_a_day_takes_its_chain_its_rates_and_its_sho
     site.client.rates(none).await;
     site.shop.behave(Behaviour::Status(503));
 
-    // The customers' network is there: one pays at once and is mined, one just before the deadline.
+    // The customers' network works: one customer pays at once and is mined, another pays just before the deadline.
     site.client.pay(&mined).await;
     site.client.mine(1).await;
     site.client.advance_clock(29 * 60).await;
@@ -111,7 +111,7 @@ async fn a_network_that_was_gone_for_a_day_takes_its_chain_its_rates_and_its_sho
         assert_eq!(check_of(&doctor, name)["ok"], false, "{doctor}");
     }
 
-    // The chain comes back first: what is decided waits for no rate, and what is new does.
+    // The chain comes back first: decisions about existing payments wait for no rate, but new payments do.
     site.client.faults(json!({ "chainDown": false })).await;
     for (bill, state) in
         [(&mined, "CONFIRMED"), (&seen_late, "UNCONFIRMED"), (&paid_late, "EXPIRED"), (&never, "EXPIRED")]
@@ -127,7 +127,7 @@ async fn a_network_that_was_gone_for_a_day_takes_its_chain_its_rates_and_its_sho
     site.client.rates(back).await;
     takes_payments(&site).await;
 
-    // The shop hears of each when it answers again: what it missed is superseded by what is true now.
+    // The shop is notified of each when it answers again; missed notifications were superseded by newer ones.
     site.shop.behave(Behaviour::Take);
     site.client.advance_clock(6 * 3_600).await;
     for (bill, state) in
@@ -139,7 +139,7 @@ async fn a_network_that_was_gone_for_a_day_takes_its_chain_its_rates_and_its_sho
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_is_set_by_a_day_and_back_expires_nothing_at_once_and_undoes_nothing_ever() {
+async fn a_clock_set_a_day_ahead_and_back_undoes_no_decision() {
     let mut site = Site::prepare().await;
     let injected = with_injected_faults(&mut site);
     let waiting = bill(&site).await;
@@ -156,7 +156,7 @@ async fn a_clock_that_is_set_by_a_day_and_back_expires_nothing_at_once_and_undoe
     let paid = bill(&site).await;
     site.client.pay_with(&paid, json!({ "confirmations": 1 })).await;
 
-    // A day ahead for so long that it is believed.
+    // A day ahead for long enough to be believed.
     step_clocks(injected.path(), DAY_MS, 0);
     clock_ms(&site).await;
     step_clocks(injected.path(), DAY_MS + BELIEVED_AFTER_MS, BELIEVED_AFTER_MS);
@@ -168,7 +168,7 @@ async fn a_clock_that_is_set_by_a_day_and_back_expires_nothing_at_once_and_undoe
     becomes(&site, &waiting, "EXPIRED").await;
     let ahead_ms = clock_ms(&site).await;
 
-    // And back: no time runs backwards, and it goes at half speed until both agree.
+    // And back: the time never runs backwards, and runs at half speed until both agree.
     step_clocks(injected.path(), past_ms, past_ms);
     clock_ms(&site).await;
     let past_ms = past_ms + BELIEVED_AFTER_MS;
@@ -185,7 +185,7 @@ async fn a_clock_that_is_set_by_a_day_and_back_expires_nothing_at_once_and_undoe
         assert_eq!(site.state_of(bill).await, state);
         site.shop.hears_of(bill, state, |record| record["status"] == state).await;
     }
-    // What a start makes of a wall clock that is a day behind what was decided.
+    // A start with a wall clock that is a day behind the decisions.
     site.kill();
     site.start_with(|command| {
         command.env("TILLGATE_INJECTED_FAULTS", injected.path());

@@ -1,4 +1,4 @@
-//! What was asked of the gateway and what it acknowledged: the promises that a restart must keep.
+//! The requests to the gateway and its acknowledgements: promises that a restart must keep.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -42,11 +42,11 @@ pub struct Promises {
     pub txids: Vec<String>,
     /// Answers that should never come.
     pub complaints: BTreeSet<String>,
-    /// How far the clock was moved.
+    /// Total jumps of the clock so far.
     pub advanced_seconds: u64,
 }
 
-/// The promises, shared by all who ask.
+/// The promises, shared by all clients.
 #[derive(Clone, Default)]
 pub struct Ledger(Arc<Mutex<Promises>>);
 
@@ -55,7 +55,7 @@ impl Ledger {
         self.0.lock().unwrap()
     }
 
-    /// Writes down a request before it is sent; gives the reference that makes it unique.
+    /// Records a request before it is sent; returns the reference that makes it unique.
     pub fn ask(&self, price: &str, shop_url: &str, keyed: bool) -> (String, Asked) {
         let mut promises = self.lock();
         let reference = format!("order-{:05}", promises.asked.len());
@@ -70,7 +70,7 @@ impl Ledger {
         (reference, asked)
     }
 
-    /// Writes down that a request was answered with 200; a repeated answer must be the first one.
+    /// Records that a request was answered with 200; a repeated answer must equal the first.
     pub fn answered(&self, reference: &str, body: &Bytes) {
         let payment: serde_json::Value = serde_json::from_slice(body).unwrap();
         let mut promises = self.lock();

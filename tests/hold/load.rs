@@ -1,5 +1,4 @@
-//! Everything that goes on at a busy merchant's, as fast as the gateway takes it, until the gateway is gone or the
-//! day is over.
+//! The load of a busy merchant, as fast as the gateway takes it, until the gateway is gone or the day is over.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,21 +17,22 @@ use crate::random::Random;
 /// Prices in dollars: one confirmation each.
 const PRICES: &[&str] = &["10.00", "0.75", "999.99", "250.10"];
 
-/// Idempotency keys are stored for 24 hours of the environment's clock, and a missing transaction counts for 14 days.
+/// Total jumps of the clock. Idempotency keys are stored for 24 hours of the environment's clock, and a missing
+/// transaction counts for 14 days.
 const ADVANCE_IN_ALL_SECONDS: u64 = 20 * 3_600;
 
-/// Those who call one gateway.
+/// The clients of one gateway.
 #[derive(Clone)]
 pub struct Load {
     client: Client,
     shop_url: String,
     ledger: Ledger,
-    /// The `errorType`s with which a 503 may refuse while something is wrong.
+    /// The `errorType`s of a 503 that are allowed during a fault.
     excuses: &'static [&'static str],
     closed: Arc<AtomicBool>,
 }
 
-/// Nobody answers any more, or nobody asks.
+/// The gateway does not answer, or the load is closed.
 struct Gone;
 
 impl Load {
@@ -46,18 +46,18 @@ impl Load {
         }
     }
 
-    /// A load during which something goes wrong.
+    /// A load during which these refusals are allowed.
     pub fn excusing(self, excuses: &'static [&'static str]) -> Self {
         Self { excuses, ..self }
     }
 
-    /// Nobody asks any more; what was asked is answered.
+    /// Ends the load after all its requests are answered.
     pub async fn close(&self, tasks: JoinSet<()>) {
         self.closed.store(true, Ordering::SeqCst);
         tasks.join_all().await;
     }
 
-    /// Starts them all; each ends when the gateway does not answer.
+    /// Starts all tasks; each ends when the gateway does not answer.
     pub fn start(&self, random: &mut Random) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         for _ in 0..3 {
@@ -107,7 +107,7 @@ impl Load {
             };
             return self.sandbox(Method::POST, &format!("/sandbox/transactions/{txid}/{act}"), &how).await;
         }
-        // Where there is nothing to do yet it still notices that nobody answers.
+        // If there is no payment yet, this call still notices when the gateway is gone.
         let Some(payment) = random.pick(&payments) else {
             return self.sandbox(Method::GET, "/sandbox", &Value::Null).await;
         };
@@ -160,7 +160,7 @@ impl Load {
         Ok(())
     }
 
-    /// A call of the sandbox. It may be refused: the load does not know what is possible.
+    /// A call of the sandbox. It may be refused, because the load does not know the sandbox's state.
     async fn sandbox(&self, method: Method, path: &str, body: &Value) -> Result<(), Gone> {
         let request = match body {
             Value::Null => self.client.request(method, path).body(Body::empty()).unwrap(),

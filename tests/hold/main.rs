@@ -1,6 +1,6 @@
-//! Proof that the gateway loses nothing: it is killed at random moments and at named places, given faults by disk,
-//! clock, chain and shop, and watched at its system calls; what it says afterwards is compared with what was
-//! acknowledged, with the chain's own file and with what the shop heard.
+//! Proof that the gateway loses no data. It is killed at random moments and at named points, gets faults of disk,
+//! clock, chain and shop, and is watched at its system calls. Its records are compared with its acknowledgements, the
+//! chain's own file and the shop's notifications.
 
 #![cfg(test)]
 

@@ -1,5 +1,5 @@
-//! The program ends, or the disk is full, while it brings the database of an older program up to date: the next start goes
-//! on, nothing is lost, and a copy of what was before is there.
+//! The program ends, or the disk is full, while it upgrades the database of an older program. The next start goes on,
+//! no data is lost, and a copy of the old file is kept.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,20 +13,20 @@ use crate::full_disk::namespace;
 use crate::harness::Program;
 use crate::points::{armed, ended_itself};
 
-/// What tells the gateway's files from other databases.
+/// The application id of the gateway's files.
 const APPLICATION_ID: i64 = 0x5449_4c47;
 
-/// The payments of the old database, and what blocks hold of them.
+/// The payments of the old database, and their confirmed sum.
 const PAYMENTS: usize = 10;
 const BALANCE: &str = "0.00938155";
 
-/// How much room the disk has when the program starts, in KiB.
+/// Free space of the disk when the program starts, in KiB.
 const ROOMS_KIB: &[u64] = &[0, 16, 64, 128, 256, 384, 512, 768, 1_024, 2_048];
 
-/// A disk that holds the data and little else.
+/// A disk with room for little more than the data.
 const DISK: &str = "16m";
 
-/// A data directory whose database the first program wrote.
+/// A data directory with a database of the first program version.
 fn first_program() -> Program {
     let program = Program::new();
     program.make();
@@ -48,7 +48,7 @@ fn first_program() -> Program {
     program
 }
 
-/// The same again.
+/// A copy of the data directory.
 fn copy_of(program: &Program) -> Program {
     let copy = Program::new();
     let status = Command::new("cp").arg("-a").arg(program.data_dir()).arg(copy.data_dir()).status().unwrap();
@@ -63,7 +63,7 @@ fn version(file: &Path) -> i64 {
     database.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
 }
 
-/// What was copied before the first step, as it was.
+/// The copy made before the first step, which must be unchanged.
 fn copy_before_the_first_step(file: &Path) -> PathBuf {
     let copy = PathBuf::from(format!("{}.before-schema-2", file.display()));
     assert_eq!(version(&copy), 1);
@@ -79,7 +79,7 @@ fn check_all_there(payments: &Value, wallet: &Value) {
 }
 
 #[test]
-fn ended_at_each_step_of_an_update_the_next_start_goes_on_and_the_copy_stays() {
+fn an_update_ended_at_any_step_goes_on_and_keeps_the_copy() {
     let first = first_program();
     let (payments, wallet) = (["payments", "list", "--json"], ["wallet", "info", "--json"]);
     for point in ["commit.before", "commit.after"] {
@@ -108,12 +108,12 @@ fn ended_at_each_step_of_an_update_the_next_start_goes_on_and_the_copy_stays() {
     }
 }
 
-/// What came of `payments list` on a disk with little room, and again with enough.
+/// The results of `payments list` on a disk with little room, and again with enough.
 struct OnAFullDisk {
     first: Result<(), String>,
-    /// Whether the database was the same bytes after the first.
+    /// Whether the first run left the database byte for byte the same.
     is_untouched: bool,
-    /// The schema of the copy that the first left, where it left one.
+    /// The schema of the copy that the first run made, if it made one.
     copied: Option<i64>,
     payments: Value,
     wallet: Value,
@@ -157,7 +157,7 @@ fn on_a_full_disk(first: &Program, room_kib: u64) -> OnAFullDisk {
 }
 
 #[test]
-fn a_disk_that_is_full_when_an_update_begins_or_on_its_way_is_named_and_costs_nothing() {
+fn a_full_disk_during_an_update_is_named_and_loses_nothing() {
     if !Command::new("unshare").args(namespace()).arg("true").status().is_ok_and(|status| status.success()) {
         println!("skipped: this machine permits no mount of a small disk");
         return;

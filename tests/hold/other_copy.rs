@@ -1,4 +1,4 @@
-//! Another copy of the wallet at work: a restored backup that goes on while the first lies still, on the same chain.
+//! Another copy of the wallet at work: a restored backup that goes on while the first is stopped, on the same chain.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,23 +11,23 @@ use crate::payout_load::Asked;
 use crate::site::Site;
 use crate::truth;
 
-/// Blocks over what it sent: no reorganisation of the load goes as deep.
+/// Blocks on top of its transactions; deeper than any reorganisation of the load.
 const BLOCKS_OVER_IT: u32 = 6;
 
-/// What it pays out besides, to an address that the first copy knows nothing of.
+/// The amount of its own payout, to an address that the first copy does not know.
 const BESIDES_SATS: u64 = 40_000;
 
-/// Lets a copy of a gateway that lies still send what waits there, and gives the first the chain that comes of it. Answers the
-/// transactions that were made by the copy alone.
+/// Lets a copy of a stopped gateway send the waiting payouts, and gives the resulting chain to the first. Returns the
+/// transactions that only the copy made.
 pub async fn works_meanwhile(site: &Site, asked: &Asked) -> BTreeSet<String> {
     let mut copy = site.copy().await;
     copy.start();
     copy.client.faults(json!({ "broadcast": "ok", "chainDown": false, "keysLocked": false, "feeRate": null })).await;
-    // What misses its parents is taken again, and confirmed first.
+    // Transactions with missing parents are accepted again, and confirmed first.
     copy.client.mine(1).await;
     let body = json!({ "btcAmount": btc(BESIDES_SATS), "currency": "USD", "address": asked.address() });
     let request = copy.client.json_request(Method::POST, "/v2/payouts?autoApprove=true", &body);
-    // Its coins may not suffice, or another copy be at work there already.
+    // Its coins may not suffice, or yet another copy may already hold it.
     let answer = copy.client.send(request).await;
     assert!(!answer.status.is_server_error(), "{}", answer.text());
     copy.client.advance_clock(2).await;
@@ -39,7 +39,7 @@ pub async fn works_meanwhile(site: &Site, asked: &Asked) -> BTreeSet<String> {
     by_copy.difference(&by_first).cloned().collect()
 }
 
-/// The transactions that a gateway took for another copy's.
+/// The transactions that a gateway attributed to another copy.
 pub fn twins(site: &Site) -> BTreeSet<String> {
     txids(site, "SELECT txid FROM twins")
 }
@@ -64,7 +64,7 @@ fn take_over_the_chain(from: &Path, to: &Path) {
     }
 }
 
-/// Lets a sender that holds go on, as staff do once the other copy is gone, and says whether it held.
+/// Releases a sender that holds, as staff do once the other copy is gone; returns whether it held.
 pub fn release(site: &Site) -> bool {
     site.program.json(&["payouts", "release"])["released"] == true
 }

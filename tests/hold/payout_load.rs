@@ -1,4 +1,4 @@
-//! Everything that goes on where a merchant pays out, as fast as the gateway takes it, until the gateway is gone.
+//! The load of a merchant with payouts, as fast as the gateway takes it, until the gateway is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -21,31 +21,31 @@ use crate::site::Site;
 /// Bumps on the command line between two kills.
 const BUMPS: usize = 2;
 
-/// Payouts that staff give up between two kills.
+/// Payouts that staff abandon between two kills.
 const GIVEN_UP: usize = 2;
 
-/// How often a reorganisation double-spends customers' coins, in a hundred.
+/// Share of reorganisations that double-spend customers' coins, in per cent.
 const DOUBLE_SPENT: u64 = 35;
 
-/// What was asked for: by address, the sum and whether an approval was acknowledged.
+/// The requested payouts: by address, the sum and whether an approval was acknowledged.
 #[derive(Clone, Default)]
 pub struct Asked {
     pub payouts: Arc<Mutex<BTreeMap<String, (u64, bool)>>>,
-    /// Ids of payouts that were answered, with the address.
+    /// Ids of answered payouts with their addresses.
     ids: Arc<Mutex<Vec<(String, String)>>>,
-    /// Ids of payouts that staff wanted to give up.
+    /// Ids of payouts that staff tried to abandon.
     pub given_up: Arc<Mutex<BTreeSet<String>>>,
-    /// Whether customers took coins back that blocks held: what was made of them fails.
+    /// Whether customers double-spent confirmed coins; payouts from such coins fail.
     pub has_lost_coins: Arc<AtomicBool>,
-    /// Transactions that other copies of the wallet made.
+    /// Transactions made by other copies of the wallet.
     pub of_other_copies: Arc<Mutex<BTreeSet<String>>>,
     numbers: Arc<AtomicU64>,
 }
 
-/// Nobody answers any more.
+/// The gateway no longer answers.
 pub struct Gone;
 
-/// Those who ask one gateway.
+/// The clients of one gateway.
 #[derive(Clone)]
 pub struct Load {
     pub client: Client,
@@ -53,7 +53,7 @@ pub struct Load {
 }
 
 impl Asked {
-    /// An address that nobody else is paid at.
+    /// An address that is used for one payout only.
     pub fn address(&self) -> String {
         let mut hash = [7; 20];
         hash[..8].copy_from_slice(&self.numbers.fetch_add(1, Ordering::Relaxed).to_be_bytes());
@@ -77,7 +77,7 @@ impl Load {
         Ok(answer)
     }
 
-    /// An offer, which is approved at once, later, or never.
+    /// Requests an offer, which is approved at once, later, or never.
     async fn pay_out(&self, random: &mut Random) -> Result<(), Gone> {
         tokio::time::sleep(random.pause(25)).await;
         let (address, amount_sats) = (self.asked.address(), 10_000 + random.below(150_000));
@@ -102,7 +102,7 @@ impl Load {
         Ok(())
     }
 
-    /// Blocks, reorganisations, evictions, and a network that misbehaves.
+    /// Moves the chain: blocks, reorganisations, evictions and network faults.
     async fn chain_moves(&self, random: &mut Random) -> Result<(), Gone> {
         tokio::time::sleep(random.pause(30)).await;
         let (path, body) = match random.below(100) {
@@ -127,7 +127,7 @@ impl Load {
         self.send(Method::POST, "/sandbox/reorg", &body).await.map(drop)
     }
 
-    /// A transaction that sends payouts drops out of the mempool.
+    /// Evicts a transaction that sends payouts.
     async fn evict(&self, random: &mut Random) -> Result<(), Gone> {
         let page = self.send(Method::GET, "/v2/payouts?limit=20", &Value::Null).await?.json();
         let records = page["items"].as_array().cloned().unwrap_or_default();
@@ -141,14 +141,14 @@ impl Load {
         }
     }
 
-    /// One of so many payouts that were asked for last.
+    /// One of the `count` newest payouts.
     async fn one_of_the_newest(&self, count: usize, random: &mut Random) -> Option<String> {
         tokio::time::sleep(random.pause(250)).await;
         let ids = self.asked.ids.lock().unwrap().clone();
         random.pick(&ids[ids.len().saturating_sub(count)..]).map(|(id, _)| id.clone())
     }
 
-    /// Staff bump on the command line, which opens the gateway itself where none runs any more.
+    /// Staff bumps a payout on the command line, which opens the gateway itself if none runs.
     async fn bump(&self, mut command: Command, random: &mut Random) {
         let Some(id) = self.one_of_the_newest(12, random).await else { return };
         command.arg(id);
@@ -158,9 +158,9 @@ impl Load {
         runs(command).await;
     }
 
-    /// Staff give a payout up, sometimes with all that share its transaction.
+    /// Staff abandons a payout, sometimes with all that share its transaction.
     async fn give_up(&self, mut command: Command, random: &mut Random) {
-        // Older ones are confirmed, and cannot be given up any more.
+        // Older payouts are confirmed, and can no longer be abandoned.
         let Some(id) = self.one_of_the_newest(3, random).await else { return };
         self.asked.given_up.lock().unwrap().insert(id.clone());
         command.arg(id);
@@ -170,7 +170,7 @@ impl Load {
         runs(command).await;
     }
 
-    /// Starts them all; each ends when the gateway does not answer.
+    /// Starts all tasks; each ends when the gateway does not answer.
     pub fn start(&self, site: &Site, random: &mut Random) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         for _ in 0..2 {
@@ -193,7 +193,7 @@ impl Load {
     }
 }
 
-/// Whatever a command comes to, it is no wrong usage.
+/// Runs a command; any result but wrong usage is fine.
 async fn runs(mut command: Command) {
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     assert!(output.status.code().is_some_and(|code| code < 2), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,8 +1,8 @@
-//! Payouts under power cuts: whatever ends the gateway and whenever, once blocks are mined each approved payout was paid
-//! once, each other one never, and the file says what the chain says. One that staff gave up, or whose coins customers took
-//! back, may have FAILED, and was then never paid.
+//! Payouts under power cuts. After any end of the gateway, once blocks are mined, each approved payout was paid exactly
+//! once, and no other payout was paid. The records agree with the chain. A payout that staff abandoned, or whose coins
+//! customers double-spent, may have FAILED, and was then never paid.
 //!
-//! `TILLGATE_HOLD_PAYOUT_KILLS` says how many kills at random moments (10 by default).
+//! `TILLGATE_HOLD_PAYOUT_KILLS` sets the number of kills at random moments (10 by default).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::ExitStatusExt as _;
@@ -28,25 +28,25 @@ use crate::truth;
 
 const KILLS: u64 = 10;
 
-/// Kills of one installation, before a fresh one takes its place.
+/// Kills of one installation before a fresh one replaces it.
 const KILLS_OF_ONE: u64 = 25;
 
-/// Installations, or stories, at the same time.
+/// Installations or stories at the same time.
 const TOGETHER: usize = 2;
 
-/// Blocks within which everything that was approved is mined.
+/// Blocks within which every approved payout is mined.
 const BLOCKS_TO_REST: u32 = 40;
 
-/// Another copy of the wallet works after one kill of so many, the second of them first.
+/// One kill in this many is followed by the work of another copy, beginning with the second kill.
 const COPY_EVERY: u64 = 5;
 
-/// Coins for what waits, whatever customers took back.
+/// Coins for the waiting payouts, in place of any that customers double-spent.
 const COINS_TO_REST: u64 = 8;
 
-/// Passages of a point at which the gateway is ended.
+/// Passages of a fail point at which the gateway ends.
 const PASSAGES: [u64; 3] = [1, 2, 5];
 
-/// A folder with a wallet that holds coins; nothing runs.
+/// A folder with a wallet that holds coins; the gateway does not run.
 async fn prepared(batch_seconds: u64) -> Site {
     let mut site = Site::prepare().await;
     site.program.set("batchSeconds", &batch_seconds.to_string());
@@ -65,13 +65,13 @@ async fn customers_pay(site: &Site, coins: u64) {
     }
 }
 
-/// Lets a sender that holds go on. It holds for another copy of the wallet alone.
+/// Releases a sender that holds. It may hold only because of another copy of the wallet.
 fn goes_on(site: &Site, asked: &Asked) {
     let held = other_copy::release(site);
     assert!(!held || !asked.of_other_copies.lock().unwrap().is_empty(), "it held without another copy\n{}", site.log());
 }
 
-/// Everything works and blocks are mined until all that was approved is paid; then what the chain and the file say.
+/// Ends all faults and mines until every approved payout is paid; then checks the chain and the file.
 async fn comes_right(site: &Site, asked: &Asked) {
     site.client.faults(json!({ "broadcast": "ok", "chainDown": false, "keysLocked": false, "feeRate": null })).await;
     customers_pay(site, COINS_TO_REST).await;
@@ -93,7 +93,7 @@ async fn comes_right(site: &Site, asked: &Asked) {
     the_file_says_what_the_chain_says(site, asked);
 }
 
-/// Why a payout may have FAILED, as its record tells; it panics where nobody did what would make it fail.
+/// Checks the reason of a FAILED payout; panics if no act explains it.
 fn may_have_failed(site: &Site, asked: &Asked, record: &Value) {
     let reason = text(&record["failureReason"]);
     let (database, _copied) = truth::open(&site.program.database());
@@ -235,7 +235,7 @@ impl Story {
         match load.send(method, path, &body).await {
             Ok(answer) if answer.status == 200 => Some(answer.json()),
             Ok(_) => None,
-            // Nothing is asked again: what came of it the end tells.
+            // The request is not repeated; the final check shows its result.
             Err(Gone) => {
                 self.revive().await;
                 None
@@ -259,13 +259,13 @@ impl Story {
         self.call(Method::POST, "/sandbox/clock", json!({ "advanceSeconds": 2 })).await;
     }
 
-    /// All that happens to payouts: it passes each point several times.
+    /// Tells the whole story of payouts, which passes each fail point several times.
     async fn tell(&mut self) {
         self.pay_out(20_000, false).await;
         let first = self.pay_out(150_000, true).await;
         self.passes().await;
         if let Some(id) = first {
-            // The gateway may end itself meanwhile, and the command with it.
+            // The gateway may end meanwhile, and the command with it.
             drop(self.site.program.output(&["payouts", "bump", &id, "--fee-rate", "20", "--json"]));
             if self.site.has_ended() {
                 self.revive().await;
@@ -306,7 +306,7 @@ async fn told_with(mut site: Site, point: &str, count: u64) -> bool {
     if story.site.has_ended() {
         story.revive().await;
     }
-    // From here on it lives without the point.
+    // From here on it runs without the fail point.
     story.site.kill();
     story.site.start();
     comes_right(&story.site, &story.asked).await;

@@ -1,7 +1,7 @@
-//! The program ends itself at each named point, at its first, second, … passage of it in one story, and is started
-//! again: the same things must be true as after a kill at a random moment.
+//! The program ends itself at each named fail point, at its first, second, … passage in one story, and is started
+//! again. The same checks must hold as after a kill at a random moment.
 //!
-//! With `TILLGATE_HOLD_KILLS` of 2,000 or more every passage has its turn, else the first ones and a part of the rest.
+//! If `TILLGATE_HOLD_KILLS` is 2,000 or more, every passage is tried; else only the first ones and a part of the rest.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
@@ -23,13 +23,13 @@ use crate::random::Random;
 use crate::site::{Ended, Site};
 use crate::truth;
 
-/// Kills from which on every passage is tried.
+/// Number of kills from which on every passage is tried.
 const ALL_FROM: u64 = 2_000;
 
 /// Passages that are always tried.
 const FIRST_ONES: u64 = 4;
 
-/// Of the later passages one in so many is tried otherwise.
+/// One in this many of the later passages is tried otherwise.
 const ONE_IN: u64 = 7;
 
 /// Stories told at the same time.
@@ -39,18 +39,18 @@ fn every_passage() -> bool {
     told("TILLGATE_HOLD_KILLS").is_some_and(|kills| kills >= ALL_FROM)
 }
 
-/// The passages to try, in their order, for as long as the caller goes on.
+/// The passages to try, in order and without end.
 fn passages() -> impl Iterator<Item = u64> {
     let every = every_passage();
     (1..).filter(move |count| every || *count <= FIRST_ONES || count % ONE_IN == 0)
 }
 
-/// Lets a command end itself at a point, at this passage of it.
+/// Makes a command end itself at this passage of a fail point.
 pub fn armed(command: &mut Command, point: &str, count: u64) {
     command.env("TILLGATE_FAIL_POINT", format!("{point}:{count}"));
 }
 
-/// Whether it did.
+/// Whether the program ended itself.
 pub fn ended_itself(status: std::process::ExitStatus) -> bool {
     status.signal() == Some(Signal::ABORT.as_raw())
 }
@@ -63,7 +63,7 @@ struct Story {
 }
 
 impl Story {
-    /// The gateway is gone: it must have ended at the point, and is started again without it.
+    /// The gateway is gone: it must have ended at the fail point, and is started again without it.
     async fn revive(&mut self) {
         let log = self.site.log();
         let status = self.site.ended().await;
@@ -104,7 +104,7 @@ impl Story {
         payment
     }
 
-    /// Its first transaction that counts; `None` where none does (any more).
+    /// Its first counting transaction; `None` if there is none now.
     async fn transaction_of(&mut self, payment: &str) -> Option<String> {
         let record = self.get(&format!("/v2/payments/{payment}")).await;
         record["btcTransactions"].get(0).map(|tx| text(&tx["btcTxId"]))
@@ -118,7 +118,7 @@ impl Story {
         self.call("/sandbox/blocks", json!({ "count": count })).await;
     }
 
-    /// Everything that happens to payments: it passes each point many times.
+    /// Tells the whole story of payments, which passes each fail point many times.
     async fn tell(&mut self) {
         let first = self.create().await;
         let (one, half) = (text(&first["paymentId"]), u64::try_from(sats(&first["amount"])).unwrap() / 2);
@@ -155,7 +155,7 @@ impl Story {
         self.settle().await;
     }
 
-    /// Until nothing is left to send, or the gateway ended and has been started again.
+    /// Waits until all notifications are sent, or restarts the gateway after its end.
     async fn settle(&mut self) {
         for _ in 0..400 {
             if self.site.has_ended() {
@@ -170,13 +170,13 @@ impl Story {
     }
 }
 
-/// Notifications that were not delivered.
+/// Number of notifications that were not delivered.
 fn waiting(site: &Site) -> u32 {
     let (database, _copied) = truth::open(&check::folder(site).join("tillgate.db"));
     database.query_row("SELECT count(*) FROM notifications WHERE state = 'WAITING'", [], |row| row.get(0)).unwrap()
 }
 
-/// Tells the story on a copy of `site`; gives whether the point was passed so often.
+/// Tells the story on a copy of `site`; returns whether the fail point was passed this often.
 async fn told_with(mut site: Site, point: &str, count: u64) -> bool {
     let mut has_ended = false;
     if let Err(ended) = site.start_with(|command| armed(command, point, count)) {
@@ -232,7 +232,7 @@ async fn ended_at_each_point_all_comes_right() {
     }
 }
 
-/// A command that is repeated until it succeeds, ending itself each time one commit later.
+/// Repeats a command until it succeeds; each time it ends itself one commit later.
 fn repeat_until_done(program: &Program, point: &str, args: &[&str]) -> Value {
     for count in 1.. {
         let mut command = program.command(&[args, &["--json"]].concat());
@@ -242,7 +242,7 @@ fn repeat_until_done(program: &Program, point: &str, args: &[&str]) -> Value {
             return serde_json::from_slice(&output.stdout).unwrap();
         }
         let log = String::from_utf8_lossy(&output.stderr);
-        // What was committed before the end stands: the name is taken by a key whose secret nobody saw.
+        // A commit before the end stays: the name belongs to a key whose secret was never shown.
         if log.contains("already") {
             return program.json(&["keys", "create", "another", "--permissions", "full"]);
         }
@@ -252,7 +252,7 @@ fn repeat_until_done(program: &Program, point: &str, args: &[&str]) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_first_start_that_ends_at_any_commit_is_made_up_for_by_the_next() {
+async fn a_first_start_ended_at_any_commit_is_completed_by_the_next() {
     for point in ["commit.before", "commit.after"] {
         let program = Program::new();
         repeat_until_done(&program, point, &["settings", "set", "tolerancePerMille", "0"]);
@@ -261,7 +261,7 @@ async fn a_first_start_that_ends_at_any_commit_is_made_up_for_by_the_next() {
         let key = crate::harness::client::Credentials { name, secret: text(&made["secret"]) };
         let mut site = Site::with(program, key).await;
         let mut count = 1;
-        // A start commits a few times; where it lives on, everything of it is committed.
+        // A start commits a few times; a start that survives has made all of its commits.
         while let Err(Ended { status, log }) = site.start_with(|command| armed(command, point, count)) {
             assert!(ended_itself(status), "{status}: {log}");
             count += 1;

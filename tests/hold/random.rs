@@ -1,8 +1,8 @@
-//! Random numbers that a seed makes again (SplitMix64).
+//! Random numbers that a seed reproduces (SplitMix64).
 
 use std::time::Duration;
 
-/// Where the numbers come from; a copy of the seed gives the same ones.
+/// A source of random numbers; the same seed gives the same numbers.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -25,22 +25,22 @@ impl Random {
         self.next() % end
     }
 
-    /// True in so many of a hundred cases.
+    /// True in `percent` of a hundred cases.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// One of them; `None` of none.
+    /// One of the items; `None` if there are none.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         if from.is_empty() { None } else { from.get(usize::try_from(self.below(from.len() as u64)).unwrap()) }
     }
 
-    /// Up to so many milliseconds.
+    /// A time from 0 to `max_ms` milliseconds.
     pub fn pause(&mut self, max_ms: u64) -> Duration {
         Duration::from_millis(self.below(max_ms.saturating_add(1)))
     }
 
-    /// Another source, for a task of its own.
+    /// Another source, for a separate task.
     pub fn fork(&mut self) -> Self {
         Self(self.next())
     }

@@ -1,4 +1,4 @@
-//! What is shipped holds no fail point.
+//! The shipped program has no fail points.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The packages of a build with the features that are on in each.
+/// The packages of a build with the features of each.
 fn features(edges: &str) -> String {
     let output = Command::new(env!("CARGO"))
         .args([
@@ -43,7 +43,7 @@ fn the_shipped_program_has_no_fail_points() {
     assert!(features("normal,build,dev").contains("fail-points"), "the tests' own build has them");
 }
 
-/// The module alone, compiled as it is; gives the bytes of the library.
+/// Compiles the module alone with these features; returns the bytes of the library.
 fn compiled(features: &[&str]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("fail_points.rlib");

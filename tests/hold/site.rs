@@ -1,4 +1,4 @@
-//! A gateway that may end at any moment, the shop that it notifies, and the folder that outlives both.
+//! A gateway that may end at any moment, its shop, and the folder that outlives both.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -11,17 +11,17 @@ use serde_json::Value;
 use crate::harness::client::{Client, Credentials};
 use crate::harness::{PATIENCE, Program, Shop};
 
-/// Lines of the log that are remembered, to be printed when something is wrong.
+/// Lines of the log that are kept, to be printed on a failure.
 const LOG_LINES_MAX: usize = 60;
 
-/// How often a condition is looked at.
+/// Interval between two checks of a condition.
 const POLL: Duration = Duration::from_millis(10);
 
 /// One installation.
 pub struct Site {
     pub program: Program,
     pub shop: Shop,
-    /// Holds a full key; it goes where the gateway was last started.
+    /// It has a full key, and follows the gateway to its latest address.
     pub client: Client,
     process: Option<Process>,
 }
@@ -39,7 +39,7 @@ pub struct Ended {
 }
 
 impl Site {
-    /// A fresh folder with a key and a key that signs notifications; nothing runs yet.
+    /// A fresh folder with an API key and a key that signs notifications; the gateway does not run yet.
     pub async fn prepare() -> Self {
         let program = Program::new();
         let key = program.create_key("shop", &["--permissions", "full"]);
@@ -47,7 +47,7 @@ impl Site {
         Self::with(program, key).await
     }
 
-    /// A copy of this one's folder as it is; nothing of it may run.
+    /// A copy of this installation's folder; its gateway must not run.
     pub async fn copy(&self) -> Self {
         assert!(self.process.is_none(), "a folder in use cannot be copied");
         let program = Program::new();
@@ -66,10 +66,10 @@ impl Site {
         self.start_with(|_| {}).unwrap_or_else(|ended| panic!("the gateway ended ({}):\n{}", ended.status, ended.log));
     }
 
-    /// Starts the gateway as `prepare` changes the command.
+    /// Starts the gateway after `prepare` changed the command.
     pub fn start_with(&mut self, prepare: impl FnOnce(&mut Command)) -> Result<(), Ended> {
         let mut command = self.program.command(&["serve", "--listen", "127.0.0.1:0"]);
-        // Little load is made here: the WAL is checkpointed as often as under much.
+        // There is little load here, so the WAL is checkpointed earlier than usual.
         command.env("TILLGATE_CHECKPOINT_PAGES", "64").env("TILLGATE_INDEX_AFTER", "4");
         prepare(&mut command);
         self.launch(command)
@@ -93,7 +93,7 @@ impl Site {
                 last_lines.push(line);
             }
         });
-        // Nobody else's request waits in the queue of this thread meanwhile.
+        // Other tasks of this thread must not wait meanwhile.
         match tokio::task::block_in_place(|| ready.recv_timeout(PATIENCE)) {
             Ok(line) => {
                 let event: Value = serde_json::from_str(&line).unwrap();
@@ -112,7 +112,7 @@ impl Site {
         }
     }
 
-    /// Starts the gateway and kills it before anybody knows whether it was ready.
+    /// Starts the gateway and kills it, ready or not.
     pub async fn kill_while_starting(&self, after: Duration) {
         let mut command = self.program.command(&["serve", "--listen", "127.0.0.1:0"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -121,7 +121,7 @@ impl Site {
         child.wait().unwrap();
     }
 
-    /// Ends the gateway as a power cut would.
+    /// Kills the gateway as a power cut would.
     pub fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.child.kill().unwrap();
@@ -147,7 +147,7 @@ impl Site {
         process.child.try_wait().unwrap().is_some()
     }
 
-    /// The id of the process that was started, which may be one that wraps the gateway.
+    /// The id of the started process, which may be a wrapper of the gateway.
     pub fn pid(&self) -> Pid {
         Pid::from_child(&self.process.as_ref().expect("the gateway runs").child)
     }

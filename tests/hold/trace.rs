@@ -1,5 +1,5 @@
-//! Reads what `strace` wrote: which bytes went into the database's log, when it was synced, and what left the
-//! machine. Only the order of system calls counts.
+//! Reads the output of `strace`: the bytes written to the database's log, its syncs, and the bytes sent over the
+//! network. Only the order of system calls counts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,32 +7,32 @@ use std::collections::{HashMap, HashSet};
 const ID_BYTES: usize = 20;
 const ID_TEXT: usize = 40;
 
-/// One line: a system call that began, ended, or did both with nothing between.
+/// One line: the begin of a system call, its end, or both.
 #[derive(Debug, PartialEq, Eq)]
 struct Event {
     thread: u32,
     name: String,
-    /// Present when it begins here: what it concerns, and the bytes that it brings.
+    /// Present if the call begins here: its target and its bytes.
     begins: Option<(String, Vec<u8>)>,
-    /// Present when it ends here.
+    /// Present if the call ends here.
     result: Option<i64>,
 }
 
-/// What a trace shows.
+/// The findings from a trace.
 #[derive(Debug, Default)]
 pub struct Findings {
     /// 200 answers that named a payment.
     pub answers: usize,
-    /// Notifications.
+    /// Notifications sent.
     pub notifications: usize,
     /// Syncs of the database's log that succeeded.
     pub syncs: usize,
-    /// What left before it was durable.
+    /// Messages sent before they were durable.
     pub too_early: Vec<String>,
 }
 
-/// Examines a trace. What leaves must be in a part of the log that was synced before: a payment in a 200 answer, a
-/// notification by its `webhook-id`.
+/// Examines a trace. A sent message must be in a part of the log that was synced before. A payment is a 200 answer; a
+/// notification is found by its `webhook-id`.
 pub fn examine(trace: &str) -> Findings {
     let events: Vec<Event> = trace.lines().filter_map(parse).collect();
     let wanted: HashSet<[u8; ID_BYTES]> = events.iter().filter_map(sent).map(|(_, id)| id).collect();
@@ -81,7 +81,7 @@ enum Sent {
     Notification,
 }
 
-/// What a call sends over the network that must be durable, if it does.
+/// The message in a call that must be durable before it is sent, if there is one.
 fn sent(event: &Event) -> Option<(Sent, [u8; ID_BYTES])> {
     let (to, bytes) = event.begins.as_ref()?;
     if !to.starts_with("TCP") {
@@ -107,8 +107,8 @@ fn ids_in(bytes: &[u8], wanted: &HashSet<[u8; ID_BYTES]>) -> HashSet<[u8; ID_BYT
     windows.filter(|window| wanted.contains(window)).collect()
 }
 
-/// `123 pwrite64(6<\x2f…>, "\x00…", 8, 0) = 8`, or one of the halves of a call that was interrupted by another.
-/// Short lines are padded before the result.
+/// Reads a line such as `123 pwrite64(6<\x2f…>, "\x00…", 8, 0) = 8`, or one half of an interrupted call. Short lines
+/// are padded before the result.
 fn parse(line: &str) -> Option<Event> {
     let (thread, call) = line.split_once(' ')?;
     let thread = thread.parse().ok()?;

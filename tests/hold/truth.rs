@@ -1,5 +1,5 @@
-//! What the chain gives, read from the sandbox's own file and compared by the interface's words alone: none of the
-//! gateway's code has a part in it.
+//! The expected records, computed from the sandbox's own file by the interface's words alone, without any of the
+//! gateway's code.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -26,8 +26,8 @@ enum Position {
     Absent,
 }
 
-/// Opens a database of a gateway for reading, whether or not it runs. SQLite follows the link out of
-/// `/proc/…/root`, so what lies in another mount namespace is read from a copy, which lives as long as the second value.
+/// Opens a gateway's database for reading, even while it runs. SQLite resolves the link `/proc/…/root` outside of its
+/// namespace. So a file in another mount namespace is copied first; the copy lives as long as the second value.
 pub fn open(file: &Path) -> (Connection, Option<TempDir>) {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     if !file.starts_with("/proc") {
@@ -47,7 +47,7 @@ pub struct IncomingTransaction {
     txid: String,
     sats: i64,
     position: Position,
-    /// A transaction that spends one of its inputs, or of its unconfirmed ancestors', is there.
+    /// Whether the chain holds a transaction that spends one of its inputs or of its unconfirmed ancestors'.
     conflict_in_chain: bool,
     conflict_in_mempool: bool,
     conflicts: HashSet<i64>,
@@ -81,7 +81,7 @@ impl Chain {
         for row in rows {
             let (script, id, sats): (Vec<u8>, i64, i64) = row.unwrap();
             let (txid, position) = positions[&id].clone();
-            // Its ancestors that are in no block stand and fall with it.
+            // Its unconfirmed ancestors' conflicts are its own conflicts.
             let (mut all_rivals, mut open, mut seen) = (HashSet::new(), vec![id], HashSet::new());
             while let Some(one) = open.pop() {
                 if !seen.insert(one) {
@@ -107,7 +107,7 @@ impl Chain {
         Self { height, txids, by_script }
     }
 
-    /// Whether the sandbox ever took this transaction.
+    /// Whether the sandbox ever accepted this transaction.
     pub fn knows(&self, txid: &str) -> bool {
         self.txids.contains(txid)
     }
@@ -125,13 +125,13 @@ impl Chain {
         }
     }
 
-    /// Why a payment's record cannot be what this chain gives; `clock` is the environment's, in the record's form.
+    /// The reason why a payment's record contradicts this chain; `clock` is the environment's, in the record's form.
     pub fn contradiction(&self, payment: &Value, anomalies: &[&Value], clock: &str) -> Result<(), String> {
         let incoming = self.incoming(&text(&payment["address"]));
         let counted = self.counted(payment, incoming)?;
         let status = payment["status"].as_str().unwrap();
         let was_confirmed = payment["paymentTime"].is_string();
-        // To the second: the look that closes it comes within the next one, and the comparison is repeated.
+        // Compared in whole seconds: the closing look comes within the next second, and the comparison is repeated.
         let before_deadline = clock[..SECONDS] < payment["expirationTime"].as_str().unwrap()[..SECONDS];
         if before_deadline && !was_confirmed {
             complete(incoming, &counted)?;
@@ -154,7 +154,7 @@ impl Chain {
         Ok(())
     }
 
-    /// The transactions that the record counts, with what of each; all of them must stand in the chain as told.
+    /// The transactions that the record counts, with the counted sums; all of them must be in the chain as recorded.
     fn counted<'a>(
         &self,
         payment: &Value,
@@ -207,7 +207,7 @@ impl Chain {
     }
 }
 
-/// Before the deadline of a payment that was never CONFIRMED, all that is not gone counts in full.
+/// Before the deadline of a payment that was never CONFIRMED, all coins that are not gone must count in full.
 fn complete(incoming: &[IncomingTransaction], counted: &[(&IncomingTransaction, i64)]) -> Result<(), String> {
     for one in incoming {
         let is_there = match one.position {
@@ -224,7 +224,7 @@ fn complete(incoming: &[IncomingTransaction], counted: &[(&IncomingTransaction, 
     Ok(())
 }
 
-/// The states that the table of section 2 allows for one confirmation, as far as the chain alone decides.
+/// The states that the table of section 2 allows for these facts, as far as the chain alone decides.
 fn possible_states(
     before_deadline: bool,
     was_confirmed: bool,
@@ -234,7 +234,7 @@ fn possible_states(
 ) -> &'static [&'static str] {
     match (was_confirmed, before_deadline) {
         (_, _) if is_confirmed && was_confirmed => &["CONFIRMED"],
-        // It stays until a block says otherwise, and once fallen it comes back by a block alone.
+        // It stays until a block decides otherwise; once fallen, only a block brings it back.
         (true, _) if is_enough => &["CONFIRMED", "INVALID"],
         (true, _) => &["INVALID"],
         (false, _) if is_confirmed => &[],

@@ -1,5 +1,5 @@
-//! Coins that do not fit: every kind of anomaly, when it is raised, how it follows the chain, what the shop
-//! hears, what staff decides.
+//! Coins that do not fit: every kind of anomaly, when it is raised, how it follows the chain, its notifications, and
+//! the decisions of staff.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn id_of(anomaly: &Value) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn late_coins_raise_one_anomaly_for_each_transaction_at_two_confirmations() {
+async fn late_coins_raise_an_anomaly_each_at_two_confirmations() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.pass_deadline().await;
@@ -42,7 +42,7 @@ async fn late_coins_raise_one_anomaly_for_each_transaction_at_two_confirmations(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn coins_after_an_invalid_payment_are_late_and_the_part_before_is_an_underpayment() {
+async fn an_invalid_payment_has_an_underpayment_and_late_coins() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.pay_sats(&bill.id, 5_000).await;
@@ -75,7 +75,7 @@ async fn coins_after_a_confirmed_payment_are_extra() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_overpayment_is_confirmed_and_an_anomaly_tells_of_the_surplus() {
+async fn an_overpayment_is_confirmed_with_an_anomaly_for_the_surplus() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.pay_sats(&bill.id, bill.amount_sats + 3_000).await;
@@ -90,7 +90,7 @@ async fn an_overpayment_is_confirmed_and_an_anomaly_tells_of_the_surplus() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn under_invalidate_the_anomaly_holds_all_that_counts_but_several_transactions_are_confirmed() {
+async fn under_invalidate_only_a_single_overpayment_is_invalid() {
     let s = Scene::open_with(&[("overpayment", "invalidate")]).await;
     let (one, several) = (s.bill("10.00").await, s.bill("10.00").await);
     s.pay_sats(&one.id, one.amount_sats + 3_000).await;
@@ -116,7 +116,7 @@ async fn a_reversal_is_told_at_once_with_the_sum_that_is_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_open_anomaly_follows_the_chain_and_the_same_record_comes_back() {
+async fn an_open_anomaly_follows_the_chain_under_the_same_id() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.pass_deadline().await;
@@ -149,7 +149,7 @@ async fn staff_accepts_the_coins_of_an_anomaly_and_dismisses_another() {
     program.json(&["anomalies", "dismiss", &id_of(&anomaly), "--reason", "given back in cash"]);
     s.expect_anomalies(&dismissed, &[("LATE_PAYMENT", "DISMISSED")]).await;
     s.shop.hears_of(&id_of(&anomaly), "the dismissal", |record| record["resolution"] == "DISMISSED").await;
-    // What people decided the system leaves alone, whatever the chain does.
+    // The system leaves decided anomalies alone, even if the chain changes.
     s.double_spend_by_reorg(2).await;
     s.expect_anomalies(&dismissed, &[("LATE_PAYMENT", "DISMISSED")]).await;
 }

@@ -1,4 +1,4 @@
-//! The invariants of `docs/architecture.md`, read off the sources and the dependency tree.
+//! The invariants of `docs/architecture.md`, checked on the sources and the dependency tree.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 /// The longest that a source file may be.
 const MAX_LINES: usize = 500;
 
-/// What `domain` may build on: values, numbers, times as numbers, errors. Nothing that does IO or tells the time.
+/// Crates that `domain` may use: values, numbers, times as numbers, errors. Crates with IO or a clock are excluded.
 const DOMAIN_MAY_USE: &[&str] =
     &["bitcoin", "rust_decimal", "chrono", "serde", "serde_json", "thiserror", "percent-encoding"];
 
@@ -33,7 +33,7 @@ fn sources_below(folder: &str, extensions: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// The code of a source file: comments are no code.
+/// The code of a source file without comments.
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
     text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
@@ -126,7 +126,7 @@ fn the_shells_hold_no_sql() {
 }
 
 #[test]
-fn no_source_file_is_longer_than_a_reader_can_hold() {
+fn source_files_have_at_most_500_lines() {
     let rust = ["src-tauri", "tests"].into_iter().flat_map(|folder| sources_below(folder, &["rs", "sql"]));
     for path in rust.chain(sources_below("ui/src", &["svelte", "ts", "css"])) {
         let generated = path.components().any(|part| part.as_os_str() == "generated" || part.as_os_str() == "bindings");

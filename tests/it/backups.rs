@@ -1,4 +1,4 @@
-//! Backups and restores as a merchant lives them: with the real program, its files, and a twin that went on.
+//! Backups and restores as a merchant uses them: with the real program, its files, and a twin that went on.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::harness::{Program, Scene, Tillgate, wait_for};
 
 const PASSPHRASE: &str = "correct horse battery";
 
-/// An address of somebody else's.
+/// Another's address.
 const RENT: &str = "bcrt1qqyqszqgpqyqszqgpqyqszqgpqyqszqgpvxat9t";
 
 /// Runs a command with a passphrase in its environment.
@@ -22,14 +22,14 @@ fn with_passphrase(program: &Program, passphrase: &str, args: &[&str]) -> Output
     program.command(args).env("TILLGATE_PASSPHRASE", passphrase).output().unwrap()
 }
 
-/// The same, which must succeed, and the JSON that it prints.
+/// The same for a command that must succeed; returns its JSON.
 fn done(program: &Program, args: &[&str]) -> Value {
     let output = with_passphrase(program, PASSPHRASE, &[args, &["--json"]].concat());
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The same, which must be refused with one line.
+/// The same for a command that must be refused with one line.
 fn refused(program: &Program, passphrase: &str, args: &[&str]) -> String {
     let output = with_passphrase(program, passphrase, &[args, &["--json"]].concat());
     let line = String::from_utf8(output.stderr).unwrap();
@@ -60,7 +60,7 @@ async fn approved(scene: &Scene, sats: u64) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_made_beside_a_running_gateway_brings_all_back_on_a_bare_machine() {
+async fn a_backup_of_a_running_gateway_restores_all_elsewhere() {
     let mut scene = Scene::open_with(&[("merchantName", "Café"), ("restoreSkip", "20")]).await;
     let hmac_key = text(&scene.gateway.program().json(&["hmac-key", "rotate"])["key"]);
     let bill = scene.confirmed_bill().await;
@@ -79,11 +79,11 @@ async fn a_backup_made_beside_a_running_gateway_brings_all_back_on_a_bare_machin
     let not_ready = bare.json(&["status"]);
     assert!(not_ready.to_string().contains("restored"), "{not_ready}");
 
-    // The shop's key opens the restored one.
+    // The shop's key opens the restored gateway.
     let mut gateway = Tillgate::start_with_key(bare, scene.key().clone());
     let client = &gateway.client;
     assert_eq!(client.payment(&bill.id).await["status"], "CONFIRMED");
-    // What was open is paid there, and told with the key that the shop knows.
+    // The open payment is paid there, and notified with the key that the shop knows.
     client.pay_with(&open.id, json!({"confirmations": 3})).await;
     assert_eq!(client.payment(&open.id).await["status"], "CONFIRMED");
     let told = wait_for("a notification of the restored gateway", async || {
@@ -99,7 +99,7 @@ async fn a_backup_made_beside_a_running_gateway_brings_all_back_on_a_bare_machin
     assert!(gateway.stop().await.success());
 }
 
-/// What was printed on standard error of a command that must succeed, with these variables.
+/// Standard error of a command that must succeed, with these variables.
 fn told(program: &Program, variables: &[(&str, &str)], args: &[&str]) -> String {
     let output = program.command(args).envs(variables.iter().copied()).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -108,7 +108,7 @@ fn told(program: &Program, variables: &[(&str, &str)], args: &[&str]) -> String 
 }
 
 #[test]
-fn a_secrets_file_and_a_backup_have_a_passphrase_each_or_it_is_told_that_one_opens_both() {
+fn a_passphrase_shared_by_secrets_and_backups_is_reported() {
     let (program, bare, other) = (Program::new(), Program::new(), Program::new());
     let secrets = beside(&program, "secrets");
     let (file, shared) = (beside(&program, "own.backup"), beside(&program, "shared.backup"));
@@ -125,7 +125,7 @@ fn a_secrets_file_and_a_backup_have_a_passphrase_each_or_it_is_told_that_one_ope
     let notice = run(&program, &secrets, &[of_file], &["backup", shared, "--json"]);
     assert!(notice.contains("opens with the secrets file's passphrase") && notice.contains(of_backup.0), "{notice}");
 
-    // Each opens with its own, and the new secrets file with the one that was given for it.
+    // Each opens with its own passphrase, and the new secrets file with the one given for it.
     let wrong = refused(&bare, of_file.1, &["restore", file]);
     assert!(wrong.contains("passphrase is wrong"), "{wrong}");
     let (new, anew) = (beside(&bare, "secrets"), ("TILLGATE_PASSPHRASE", "of the new secrets file"));
@@ -136,7 +136,7 @@ fn a_secrets_file_and_a_backup_have_a_passphrase_each_or_it_is_told_that_one_ope
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_old_backup_beside_the_living_chain_sends_nothing_twice_and_gives_no_address_again() {
+async fn an_old_backup_doubles_no_payout_and_no_address() {
     const SKIP: &str = "25";
     let mut scene = Scene::open_with(&[("restoreSkip", SKIP), ("batchSeconds", "0")]).await;
     for _ in 0..3 {
@@ -144,13 +144,13 @@ async fn an_old_backup_beside_the_living_chain_sends_nothing_twice_and_gives_no_
         scene.pay_sats(&bill.id, 1_000_000).await;
     }
     scene.mine(2).await;
-    // It waits, because the network takes nothing just now.
+    // It waits, because the keys are locked.
     scene.faults(json!({"keysLocked": true})).await;
     let payout = approved(&scene, 300_000).await;
     let file = beside(scene.gateway.program(), "old.backup");
     backup(scene.gateway.program(), &file);
 
-    // The twin goes on: it sends the payout, takes further customers, and one of them pays.
+    // The twin goes on: it sends the payout and serves further customers, one of whom pays.
     scene.faults(json!({"keysLocked": false})).await;
     scene.gateway.program().output(&["payouts", "retry"]);
     scene.mine(1).await;
@@ -165,7 +165,7 @@ async fn an_old_backup_beside_the_living_chain_sends_nothing_twice_and_gives_no_
     let of_twin = balance(scene.gateway.program());
     assert!(scene.gateway.stop().await.success());
 
-    // The backup is restored, beside the chain as the twin left it.
+    // The backup is restored on the chain that the twin left.
     let bare = Program::new();
     done(&bare, &["restore", file.to_str().unwrap()]);
     fs::copy(scene.gateway.program().env_dir().join("sandbox.db"), bare.env_dir().join("sandbox.db")).unwrap();
@@ -186,7 +186,7 @@ async fn an_old_backup_beside_the_living_chain_sends_nothing_twice_and_gives_no_
     let kinds: Vec<&str> =
         statement["items"].as_array().unwrap().iter().filter_map(|item| item["kind"].as_str()).collect();
     assert!(kinds.iter().any(|kind| kind.contains("PAYOUT")), "{statement}");
-    // Another copy was there: the sender holds until somebody says that it runs no more.
+    // There was another copy, so the sender holds until staff says that it runs no more.
     let status = gateway.program().json(&["status"]);
     assert!(status["senderHold"].as_str().is_some_and(|why| !why.is_empty()), "{status}");
     let request = json!({"btcAmount": btc(100_000), "currency": "EUR", "address": RENT});
@@ -195,7 +195,7 @@ async fn an_old_backup_beside_the_living_chain_sends_nothing_twice_and_gives_no_
     client.mine(1).await;
     assert_eq!(client.outputs_to(RENT).await.len(), 1, "it holds");
 
-    // None of the addresses that the twin gave is given again, paid or not.
+    // An address that the twin gave is not given again, paid or not.
     let shop = scene.shop.url();
     for _ in 0..3 {
         let address = text(&client.new_payment("10.00", shop).await["address"]);
@@ -208,7 +208,7 @@ async fn an_old_backup_beside_the_living_chain_sends_nothing_twice_and_gives_no_
 }
 
 #[test]
-fn a_backup_and_a_restore_say_what_they_need_and_never_ask_a_script() {
+fn backups_and_restores_never_prompt_a_script() {
     let program = Program::new();
     let file = beside(&program, "till.backup");
     let name = file.to_str().unwrap();
@@ -226,7 +226,7 @@ fn a_backup_and_a_restore_say_what_they_need_and_never_ask_a_script() {
     let nowhere = beside(&program, "nowhere").join("till.backup");
     let nowhere = refused(&program, PASSPHRASE, &["backup", nowhere.to_str().unwrap()]);
     assert!(nowhere.contains("there is no folder") && nowhere.contains("make it"), "{nowhere}");
-    // A relative path is the caller's, and the passphrase may come from a descriptor.
+    // A relative path is resolved in the caller's folder, and the passphrase may come from a descriptor.
     let folder = program.data_dir().parent().unwrap();
     fs::write(folder.join("passphrase"), format!("{PASSPHRASE}\n")).unwrap();
     let mut by_descriptor = std::process::Command::new("sh");
@@ -246,7 +246,7 @@ fn a_backup_and_a_restore_say_what_they_need_and_never_ask_a_script() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_restore_that_is_killed_at_any_step_leaves_nothing_that_the_same_command_does_not_complete() {
+async fn a_killed_restore_is_completed_by_the_same_command() {
     let scene = Scene::open().await;
     scene.confirmed_bill().await;
     let file = beside(scene.gateway.program(), "till.backup");
@@ -277,7 +277,7 @@ async fn a_restore_that_is_killed_at_any_step_leaves_nothing_that_the_same_comma
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_that_is_killed_leaves_no_file_or_a_whole_one_and_the_next_start_tidies_up() {
+async fn a_killed_backup_leaves_no_file_or_a_whole_one() {
     for (point, is_there) in [("backup.before:1", false), ("backup.after:1", true)] {
         let program = Program::new();
         program.make();
@@ -303,7 +303,7 @@ async fn a_backup_that_is_killed_leaves_no_file_or_a_whole_one_and_the_next_star
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_running_gateway_makes_its_nightly_backup_once_it_may_and_says_how_they_stand() {
+async fn a_running_gateway_makes_and_reports_nightly_backups() {
     let scene = Scene::open().await;
     let program = scene.gateway.program();
     let folder = beside(program, "backups");
@@ -318,7 +318,7 @@ async fn a_running_gateway_makes_its_nightly_backup_once_it_may_and_says_how_the
     });
     let file = file.await;
     assert!(file.starts_with(&folder) && file.to_string_lossy().contains("tillgate-test-"), "{}", file.display());
-    // Without a passphrase it is proved with the stored key; on another machine the passphrase opens it.
+    // Without a passphrase the stored key verifies it; on another machine the passphrase opens it.
     assert_eq!(program.json(&["wallet", "verify-backup", file.to_str().unwrap()])["ok"], true);
     done(&Program::new(), &["restore", file.to_str().unwrap()]);
     let other = Scene::open().await;
@@ -327,7 +327,7 @@ async fn a_running_gateway_makes_its_nightly_backup_once_it_may_and_says_how_the
 }
 
 #[test]
-fn a_passphrase_of_backups_that_is_empty_or_unreadable_is_refused_and_no_other_taken() {
+fn an_empty_or_unreadable_backup_passphrase_is_refused() {
     use std::os::unix::ffi::OsStrExt as _;
 
     let program = Program::new();
@@ -343,7 +343,7 @@ fn a_passphrase_of_backups_that_is_empty_or_unreadable_is_refused_and_no_other_t
     let mut no_text = asked();
     no_text.env("TILLGATE_BACKUP_PASSPHRASE", std::ffi::OsStr::from_bytes(b"correct \xff horse"));
     let mut nothing = asked();
-    // What a test is given to read from is empty.
+    // A test's standard input is empty.
     nothing.args(["--backup-passphrase-fd", "0"]);
     for (mut command, why) in [(empty, "is empty"), (no_text, "UTF-8"), (nothing, "is empty")] {
         let refused = command.output().unwrap();
@@ -354,7 +354,7 @@ fn a_passphrase_of_backups_that_is_empty_or_unreadable_is_refused_and_no_other_t
 }
 
 #[test]
-fn a_passphrase_that_was_exported_for_the_secrets_file_is_named_where_it_is_tried() {
+fn the_exported_passphrase_is_named_when_it_is_tried() {
     let (program, bare) = (Program::new(), Program::new());
     let secrets = beside(&program, "secrets");
     let (of_file, of_backup) = ("TILLGATE_PASSPHRASE", "TILLGATE_BACKUP_PASSPHRASE");
@@ -382,7 +382,7 @@ fn a_passphrase_that_was_exported_for_the_secrets_file_is_named_where_it_is_trie
     assert!(said.contains("in TILLGATE_PASSPHRASE was tried"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 
-    // One that was made with the stored key is proved with it, whatever is exported for the secrets file.
+    // A backup made with the stored key is verified with that key, regardless of the one exported for the secrets file.
     assert!(run(&program, false, &["settings", "set", "backupFolder", stored.to_str().unwrap()]).0);
     assert!(run(&program, true, &["backup", "--set-passphrase"]).0);
     assert!(run(&program, false, &["backup"]).0);
@@ -393,7 +393,7 @@ fn a_passphrase_that_was_exported_for_the_secrets_file_is_named_where_it_is_trie
 }
 
 #[test]
-fn a_backup_that_is_not_there_is_told_before_anybody_types_its_passphrase() {
+fn a_missing_backup_is_reported_before_its_passphrase_is_asked() {
     let program = Program::new();
     program.make();
     for args in [&["wallet", "verify-backup", "none.backup"][..], &["restore", "none.backup"]] {

@@ -1,5 +1,5 @@
-//! What a shop, an attacker or a mistake may send, and the refusal that each gets. Every refusal is a JSON
-//! array that names the wrong field, and none leaves a payment behind.
+//! Bad requests by a shop, an attacker or by mistake, and their refusals. Every refusal is a JSON array that names the
+//! wrong field, and leaves no payment behind.
 
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
@@ -11,7 +11,7 @@ use crate::harness::{Answer, Scene, Shop};
 
 const NEW: &str = "/v2/payments/new";
 
-/// A request for a payment with these bytes as its body.
+/// A request for a payment with these bytes as body.
 async fn post_bytes(client: &Client, body: impl Into<Body>) -> Answer {
     let request = client.request(Method::POST, NEW).header(CONTENT_TYPE, "application/json");
     client.send(request.body(body.into()).unwrap()).await
@@ -172,7 +172,7 @@ async fn amounts_that_are_no_price_are_refused() {
     let mut yen = with(&s.shop, "amount", json!("1.5"));
     yen["currency"] = json!("JPY");
     assert_eq!(fields(&s.post(NEW, &yen).await), ["amount"]);
-    // Below the dust limit of the address, and above all coins there can be.
+    // Below the dust limit of the address, and above all Bitcoin.
     for amount in ["0.01", "9999999999999"] {
         assert_eq!(fields(&s.post(NEW, &with(&s.shop, "amount", json!(amount))).await), ["amount"], "{amount}");
     }
@@ -228,7 +228,7 @@ async fn urls_that_are_not_plain_http_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn texts_that_are_too_long_or_hold_control_characters_are_refused() {
+async fn long_texts_and_control_characters_are_refused() {
     let s = Scene::open().await;
     for (field, value) in [
         ("message", "x".repeat(10_000)),
@@ -248,7 +248,7 @@ async fn texts_that_are_too_long_or_hold_control_characters_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_answer_lists_all_field_errors_and_unknown_fields_are_none() {
+async fn an_answer_lists_all_field_errors_and_ignores_unknown_fields() {
     let s = Scene::open().await;
     let mut found = fields(&s.post(NEW, &json!({})).await);
     found.sort();

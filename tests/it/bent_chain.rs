@@ -1,5 +1,5 @@
-//! The sandbox bent on purpose: broadcasts that are lost or not answered, miners with a price, and what the chain itself
-//! says that an address was paid.
+//! Faults of the sandbox: lost or unanswered broadcasts, and miners with a minimum price. Also the chain's own list of
+//! an address's payments.
 
 use axum::http::Method;
 use serde_json::json;
@@ -8,12 +8,12 @@ use crate::harness::Scene;
 use crate::harness::sandbox::sats;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_lost_or_not_answered_when_it_was_broadcast_is_sent_again() {
+async fn a_lost_or_unanswered_broadcast_is_repeated() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     let txid = s.pay(&bill.id).await;
     s.evict(&txid).await;
-    // After each block the gateway broadcasts what is missing.
+    // After each block the gateway broadcasts missing transactions.
     s.faults(json!({ "broadcast": "forget" })).await;
     s.mine_empty(1).await;
     assert_eq!(s.sandbox().await["mempool"], json!([]), "answered as taken, and lost");
@@ -28,7 +28,7 @@ async fn what_was_lost_or_not_answered_when_it_was_broadcast_is_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_below_the_miners_price_waits_and_the_chain_tells_what_its_address_was_paid() {
+async fn a_payment_below_the_miners_price_waits_and_is_listed() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     assert!(s.outputs_to(&bill.address).await.is_empty());
@@ -46,7 +46,7 @@ async fn a_payment_below_the_miners_price_waits_and_the_chain_tells_what_its_add
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fault_that_is_not_known_is_refused_by_its_name_and_changes_nothing() {
+async fn an_unknown_fault_is_refused_by_name_and_changes_nothing() {
     let s = Scene::open().await;
     let before = s.sandbox().await["faults"].clone();
     for (body, field) in [

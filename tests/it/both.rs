@@ -1,4 +1,4 @@
-//! What the command line does where there are two environments and none is named.
+//! The command line with two environments, when a command names none.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::harness::{Program, wait_for};
 
-/// A data directory whose production has a wallet, as commands see it; gives production's folder.
+/// A data directory whose production has a wallet, by the mark that commands check. Returns production's folder.
 fn live(program: &Program) -> PathBuf {
     let folder = program.data_dir().join("production");
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).unwrap();
@@ -19,7 +19,7 @@ fn live(program: &Program) -> PathBuf {
     folder
 }
 
-/// Makes the folder of production. It cannot be opened again without the secrets file: there is no keyring.
+/// Makes production's folder. Without a keyring it cannot be opened again except with the secrets file.
 fn make_production(program: &Program) {
     let mut command = program.command(&["settings", "set", "batchSeconds", "9", "--environment", "production"]);
     command.env("TILLGATE_SECRETS_FILE", program.data_dir().with_file_name("secrets"));
@@ -27,7 +27,7 @@ fn make_production(program: &Program) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn production_that_cannot_be_served_leaves_test_alone_and_says_why() {
+async fn unservable_production_says_why_and_leaves_test_alone() {
     let program = Program::new();
     live(&program);
     let mut command = program.command(&["serve", "--listen", "127.0.0.1:0"]);
@@ -35,7 +35,7 @@ async fn production_that_cannot_be_served_leaves_test_alone_and_says_why() {
     let mut ready = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&ready).unwrap()["environment"], "test", "{ready}");
-    // It is tried again and again, and test serves meanwhile.
+    // Production is tried again and again while test is served.
     let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
     let mut failures = log.by_ref().map(Result::unwrap).filter(|line| line.contains("not served"));
     for _ in 0..2 {
@@ -50,7 +50,7 @@ async fn production_that_cannot_be_served_leaves_test_alone_and_says_why() {
 }
 
 #[test]
-fn where_neither_can_be_served_the_program_ends_with_both_reasons() {
+fn without_a_servable_environment_both_reasons_are_printed() {
     let program = Program::new();
     program.make();
     live(&program);
@@ -75,7 +75,7 @@ fn an_address_for_two_gateways_is_wrong_usage() {
 }
 
 #[test]
-fn a_command_that_names_no_environment_says_which_it_was_where_there_are_two() {
+fn an_unnamed_environment_is_printed_if_there_are_two() {
     let program = Program::new();
     program.make();
     assert_eq!(program.output(&["keys", "list"]).stderr, b"", "there is only one");
@@ -85,7 +85,7 @@ fn a_command_that_names_no_environment_says_which_it_was_where_there_are_two() {
     assert_eq!(told.stderr, b"tillgate: this was test (--environment names another)\n");
     assert_eq!(program.output(&["keys", "list", "--environment", "test"]).stderr, b"", "it was named");
 
-    // Production has a wallet from now on: the line is about production, and its remedies name it.
+    // Production has a wallet from now on, so the line is about production, and its remedies name it.
     live(&program);
     let refusal = program.refusal(&["keys", "list"]);
     assert!(refusal.contains("keyring") && refusal.contains("(this was production"), "{refusal}");
@@ -97,7 +97,7 @@ fn a_command_that_names_no_environment_says_which_it_was_where_there_are_two() {
 }
 
 #[test]
-fn once_both_environments_live_a_change_that_names_none_is_refused_and_names_both() {
+fn with_both_environments_a_change_must_name_one() {
     let program = Program::new();
     program.make();
     make_production(&program);

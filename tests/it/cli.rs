@@ -1,4 +1,4 @@
-//! The command line, as a person or a script uses it: beside a gateway that runs, and without one.
+//! The command line, as a person or a script uses it, with and without a running gateway.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::client::text;
 use crate::harness::{Program, Scene, Tillgate};
 
-/// What a command that must succeed prints for people.
+/// The output for people of a command that must succeed.
 fn shown(program: &Program, args: &[&str]) -> String {
     let output = program.output(args);
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -86,7 +86,7 @@ fn a_mistyped_data_directory_is_named_and_no_new_store_is_made() {
     assert_eq!((&found["ok"], &found["checks"][0]["name"]), (&json!(false), &json!("folder")));
     assert!(!program.data_dir().exists());
 
-    // A setting may be chosen before the first start, and then the folder is told.
+    // A setting may be chosen before the first start; the command then names the folder.
     let set = program.output(&["settings", "set", "merchantName", "Till", "--json"]);
     let said = String::from_utf8(set.stderr).unwrap();
     assert!(set.status.success() && said.contains(&program.env_dir().display().to_string()), "{said}");
@@ -97,7 +97,7 @@ fn a_mistyped_data_directory_is_named_and_no_new_store_is_made() {
 
 #[cfg(unix)]
 #[test]
-fn whoever_has_read_enough_ends_a_command_without_a_word() {
+fn a_command_ends_silently_when_its_reader_leaves() {
     let program = Program::new();
     program.make();
     for args in [&["settings", "list"][..], &["statement", "--currency", "USD"], &["status", "--json"]] {
@@ -110,7 +110,7 @@ fn whoever_has_read_enough_ends_a_command_without_a_word() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commands_work_without_a_gateway_and_its_start_finds_what_they_did() {
+async fn commands_without_a_gateway_take_effect_at_its_start() {
     let program = Program::new();
     program.make();
     let status = program.json(&["status"]);
@@ -249,7 +249,7 @@ async fn a_person_reads_payments_with_their_money_aligned() {
 }
 
 #[test]
-fn the_backends_password_is_read_from_the_standard_input_and_shown_to_nobody() {
+fn the_backends_password_is_read_from_stdin_and_never_shown() {
     let program = Program::new();
     program.make();
     let mut command = program.command(&["settings", "set", "backendPassword", "-", "--json"]);
@@ -268,13 +268,13 @@ fn the_backends_password_is_read_from_the_standard_input_and_shown_to_nobody() {
     assert!(listed.contains("backendPassword"));
 }
 
-/// What the file that stands in for the keyring holds.
+/// The content of the file that replaces the keyring.
 fn kept(program: &Program) -> String {
     std::fs::read_to_string(program.env_dir().join("secrets.json")).unwrap_or_default()
 }
 
 #[test]
-fn a_password_that_is_none_leaves_the_former_and_one_in_the_line_is_wrong_usage() {
+fn an_invalid_password_or_one_as_argument_changes_nothing() {
     let program = Program::new();
     program.make();
     let set = |pair: &str, typed: &str| program.output_of(program.command(&["settings", "set", pair]), typed);
@@ -293,7 +293,7 @@ fn a_password_that_is_none_leaves_the_former_and_one_in_the_line_is_wrong_usage(
 }
 
 #[test]
-fn a_password_is_not_kept_where_the_settings_beside_it_cannot_be_stored() {
+fn a_password_is_not_kept_if_its_settings_cannot_be_stored() {
     let program = Program::new();
     program.make();
     let set = || {

@@ -1,5 +1,5 @@
-//! Customers who pay in their own ways: bumped fees, evicted and reorganised transactions, several at once,
-//! and the merchant's rules for how much and how deep is enough.
+//! Customers who pay in unusual ways: bumped fees, evicted and reorganised transactions, several transactions at once.
+//! Also the merchant's rules for the sum and the confirmations that suffice.
 
 use serde_json::json;
 
@@ -26,7 +26,7 @@ async fn a_customer_who_bumps_the_fee_stays_paid_and_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_replacement_pays_beyond_the_replaced_after_the_deadline_is_late() {
+async fn a_late_replacements_surplus_is_late() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     let part = s.pay_sats(&bill.id, 5_000).await;
@@ -42,13 +42,13 @@ async fn what_a_replacement_pays_beyond_the_replaced_after_the_deadline_is_late(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_evicted_transaction_goes_on_counting_and_is_broadcast_again() {
+async fn an_evicted_transaction_still_counts_and_is_rebroadcast() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     let txid = s.pay(&bill.id).await;
     s.evict(&txid).await;
     s.expect(&bill, "UNCONFIRMED").await;
-    // Refused until the next block, after which the gateway's own broadcast brings it back.
+    // It is refused until the next block; afterwards the gateway's own broadcast brings it back.
     s.mine_empty(1).await;
     let back = async || s.sandbox().await["mempool"].as_array()?.contains(&json!(txid)).then_some(());
     crate::harness::wait_for("the transaction in the mempool again", back).await;
@@ -72,7 +72,7 @@ async fn a_payment_reorganised_out_and_back_in_stays_confirmed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_reorganised_out_before_it_is_deep_enough_waits_again() {
+async fn a_payment_reorganised_out_too_early_waits_again() {
     let s = Scene::open().await;
     let bill = s.bill("2000.00").await;
     s.pay(&bill.id).await;
@@ -117,7 +117,7 @@ async fn a_rule_is_frozen_with_the_payment() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_confirmation_a_quiet_payment_of_a_small_price_is_accepted() {
+async fn zero_conf_accepts_a_quiet_payment_of_a_small_price() {
     let s = Scene::open_with(&[("zeroConfUpTo", "50")]).await;
     let (small, at_bound, above) = (s.bill("10.00").await, s.bill("50.00").await, s.bill("50.01").await);
     for bill in [&small, &at_bound, &above] {
@@ -141,7 +141,7 @@ async fn without_confirmation_a_low_fee_is_not_accepted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_confirmation_the_quiet_time_starts_anew_with_a_conflict() {
+async fn zero_conf_quiet_time_restarts_with_a_conflict() {
     let s = Scene::open_with(&[("zeroConfUpTo", "50"), ("zeroConfQuietSeconds", "600")]).await;
     let bill = s.bill("10.00").await;
     let first = s.pay(&bill.id).await;
@@ -185,13 +185,13 @@ async fn two_payments_at_once_are_told_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn coins_that_came_in_time_while_the_chain_was_silent_over_the_deadline_count() {
+async fn coins_in_time_count_though_the_chain_was_down_at_deadline() {
     let s = Scene::open().await;
     let (early, graced, late) = (s.bill("10.00").await, s.bill("10.00").await, s.bill("10.00").await);
     s.faults(json!({ "chainDown": true })).await;
     s.advance_clock(20 * 60).await;
     s.pay(&early.id).await;
-    // 80 minutes after the creation: past the deadline, within the hour of grace.
+    // 80 minutes after the creation: past the deadline, but within the hour of grace.
     s.advance_clock(60 * 60).await;
     s.pay(&graced.id).await;
     s.expect(&early, "NEW").await;
@@ -208,7 +208,7 @@ async fn coins_that_came_in_time_while_the_chain_was_silent_over_the_deadline_co
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_hides_the_address_at_the_deadline_even_while_the_state_waits() {
+async fn the_page_hides_the_address_at_the_deadline_in_any_state() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.faults(json!({ "chainDown": true })).await;

@@ -1,4 +1,4 @@
-//! What `tillgate doctor` finds.
+//! The findings of `tillgate doctor`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,4 +1,4 @@
-//! The pages in `docs/` say what the program does.
+//! The pages in `docs/` agree with the program.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use crate::harness::{Program, Scene, Tillgate};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_payment_of_the_readme_ends_confirmed_and_its_payout_sent_each_time() {
+async fn the_readmes_first_payment_and_payout_work_each_time() {
     let gateway = Tillgate::start().await;
     for _ in 0..2 {
         let (printed, complaint) = first_payment(&gateway);
@@ -19,7 +19,7 @@ async fn the_first_payment_of_the_readme_ends_confirmed_and_its_payout_sent_each
     }
 }
 
-/// Runs the lines of the page against this gateway; gives what they print on stdout and on stderr.
+/// Runs the page's commands against this gateway; returns their stdout and stderr.
 fn first_payment(gateway: &Tillgate) -> (String, String) {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
     let blocks = readme.split("```bash\n").skip(1).take(2);
@@ -37,7 +37,7 @@ fn first_payment(gateway: &Tillgate) -> (String, String) {
 }
 
 #[test]
-fn each_example_of_the_readme_and_the_documents_names_its_environment() {
+fn each_example_in_the_documents_names_its_environment() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut unnamed = Vec::new();
     for page in ["README.md", "docs/api.md", "docs/go-live.md", "docs/operation.md"] {
@@ -50,9 +50,9 @@ fn each_example_of_the_readme_and_the_documents_names_its_environment() {
     assert!(unnamed.is_empty(), "{unnamed:#?}");
 }
 
-/// What the page on the interface gives shops to check notifications with, run on a notification as it arrived.
+/// Runs the interface page's sample for verifying notifications on a real notification.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_sample_that_verifies_notifications_takes_genuine_ones_alone() {
+async fn the_verifying_sample_accepts_genuine_notifications_only() {
     let s = Scene::open().await;
     let key = s.gateway.program().json(&["hmac-key", "rotate"])["key"].as_str().unwrap().to_owned();
     let bill = s.bill("10.00").await;
@@ -105,7 +105,7 @@ fn the_page_on_operation_lists_every_setting_with_its_default() {
 }
 
 #[test]
-fn the_page_on_the_architecture_names_every_table_of_the_database_and_no_other() {
+fn the_architecture_page_names_exactly_the_databases_tables() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md")).unwrap();
     let section = page.split("## Data model").nth(1).unwrap().split("\n## ").next().unwrap();
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
@@ -123,7 +123,7 @@ fn the_page_on_the_architecture_names_every_table_of_the_database_and_no_other()
 }
 
 #[test]
-fn the_page_on_operation_lists_every_call_that_a_node_must_allow_and_no_other() {
+fn the_operation_page_lists_exactly_the_calls_of_a_node() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("docs/operation.md")).unwrap();
     let listed = page.split("rpcwhitelist=tillgate:").nth(1).unwrap().lines().next().unwrap();
@@ -132,7 +132,7 @@ fn the_page_on_operation_lists_every_call_that_a_node_must_allow_and_no_other() 
     let files = fs::read_dir(chain.join("core")).unwrap().map(|entry| entry.unwrap().path());
     for file in files.chain([chain.join("core.rs")]).filter(|path| path.is_file()) {
         let source = fs::read_to_string(file).unwrap();
-        // Calls of tests are behind the code.
+        // The tests come after the code, and their calls do not count.
         let code = source.split("mod tests {").next().unwrap();
         let calls = code.split("call(\"").skip(1).filter_map(|rest| rest.split('"').next());
         called.extend(calls.map(str::to_owned));

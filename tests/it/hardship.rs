@@ -1,6 +1,6 @@
-//! A machine that fails the gateway: no room on the disk, a disk that cannot be written, a database that is
-//! locked, damaged or from the future, a port that is taken, no keyring. Each is said clearly, nothing is lost,
-//! and what can go on by itself does.
+//! Failures of the machine: a full disk, a disk that cannot be written, a database that is locked, damaged or newer.
+//! Also a port that is taken, and a missing keyring. Each is reported clearly, no data is lost, and the gateway
+//! recovers by itself if it can.
 
 use std::fs;
 use std::io::Write as _;
@@ -17,7 +17,7 @@ use crate::harness::client::payment_request;
 use crate::harness::program::serve;
 use crate::harness::{Program, Scene, Tillgate, wait_for};
 
-/// A data directory that was used once and holds one key and one payment.
+/// A used data directory with one key and one payment.
 async fn used_program() -> Program {
     let mut gateway = Tillgate::start().await;
     gateway.client.new_payment("10.00", "http://127.0.0.1:1").await;
@@ -25,7 +25,7 @@ async fn used_program() -> Program {
     gateway.into_program()
 }
 
-/// `serve` that must not come up; gives the line that says why.
+/// `serve` that must fail to start; returns its reason.
 fn refusal_to_serve(program: &Program) -> String {
     let line = program.refusal(&["serve", "--listen", "127.0.0.1:0"]);
     assert!(line.lines().filter(|line| !line.trim().is_empty()).count() <= 3, "not a clear line: {line}");
@@ -61,7 +61,7 @@ async fn a_database_of_a_newer_program_is_refused_and_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_a_newer_program_left_when_it_was_killed_is_refused_and_keeps_what_its_log_holds() {
+async fn a_killed_newer_programs_database_is_refused_and_left_whole() {
     let mut gateway = Tillgate::start().await;
     let paid = gateway.client.new_payment("10.00", "http://127.0.0.1:1").await;
     gateway.kill();
@@ -105,7 +105,7 @@ async fn a_damaged_database_is_refused_and_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_another_process_locks_the_database_nothing_is_taken_and_then_it_goes_on() {
+async fn a_locked_database_refuses_payments_until_it_is_released() {
     let s = Scene::open().await;
     let locker = Connection::open(s.gateway.program().database()).unwrap();
     locker.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -117,8 +117,8 @@ async fn while_another_process_locks_the_database_nothing_is_taken_and_then_it_g
     s.bill("10.00").await;
 }
 
-/// Runs `serve` in a mount namespace of its own, after `prepare` changed the mounts there. An ordinary user
-/// becomes root of a user namespace for it.
+/// Runs `serve` in a mount namespace of its own, after `prepare` changed the mounts there. For this an ordinary user
+/// becomes root of a user namespace.
 fn serve_in_namespace(program: &Program, prepare: &str, data_dir: &Path) -> Command {
     let mut command = Command::new("unshare");
     command.arg("--mount");
@@ -133,7 +133,7 @@ fn serve_in_namespace(program: &Program, prepare: &str, data_dir: &Path) -> Comm
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_that_holds_the_log_too_takes_no_payment_and_loses_none_and_then_it_goes_on() {
+async fn a_full_disk_refuses_payments_and_loses_none() {
     let program = used_program().await;
     let key = program.create_key("disk", &["--permissions", "full"]);
     let small = TempDir::new().unwrap();
@@ -188,7 +188,7 @@ async fn a_log_that_cannot_be_written_keeps_no_payment_away() {
     program.isolate(&mut command);
     let (mut child, api) = serve(command);
     let client = crate::harness::client::Client::new(&api, key);
-    // Each time the writer logs that it could not store anything.
+    // Each failed write is logged by the writer.
     let locker = Connection::open(program.database()).unwrap();
     locker.execute_batch("BEGIN IMMEDIATE").unwrap();
     let request = payment_request("10.00", "http://127.0.0.1:1");
@@ -230,7 +230,7 @@ async fn a_disk_that_cannot_be_written_is_said_at_the_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_keyring_production_refuses_and_the_sandbox_says_that_it_keeps_a_file() {
+async fn without_a_keyring_production_refuses_and_test_keeps_a_file() {
     let program = Program::new();
     let output = program.output(&["serve", "--environment", "production", "--listen", "127.0.0.1:0"]);
     let line = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! What answers in a backend's place, or a backend that lies, fills no memory by its answers.
+//! The answers of a lying backend, or of another program in its place, do not fill the memory.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::harness::{Program, program, wait_for};
 
-/// Kilobytes that the program may hold at its peak: an answer of 48 MiB while it is read, and itself in a debug build.
+/// Most memory of the program at its peak, in kilobytes: an answer of 48 MiB being read, and a debug build.
 const PEAK_MAX_KB: u64 = 350_000;
 
-/// So many small objects as fill this many bytes: each would take eighty times its text.
+/// Enough small objects to fill this many bytes; each would take eighty times the memory of its text.
 fn objects(bytes: usize) -> Vec<u8> {
     let unit = br#"{"":0},"#;
     let mut list = vec![b'['];
@@ -22,7 +22,7 @@ fn objects(bytes: usize) -> Vec<u8> {
     list
 }
 
-/// Answers every connection so; counts what it answered.
+/// Answers every connection in this way, and counts the answers.
 fn listen(
     answer: impl Fn(&mut BufReader<TcpStream>) -> Option<Vec<u8>> + Send + Sync + 'static,
 ) -> (u16, Arc<AtomicU32>) {
@@ -47,7 +47,7 @@ fn listen(
     (port, answered)
 }
 
-/// Reads a request, and answers its first call with a list of objects that fills 47 MiB.
+/// Reads a request, and answers its first call with a list of objects of 47 MiB.
 fn as_a_node(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     let mut length = 0;
     loop {
@@ -74,7 +74,7 @@ fn as_a_node(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     Some([head.as_bytes(), &body].concat())
 }
 
-/// Refuses each call with a list of objects that fills a line.
+/// Refuses each call with a list of objects that fills one line.
 fn as_an_electrum_server(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     let mut line = String::new();
     if stream.read_line(&mut line).ok()? == 0 {
@@ -85,7 +85,7 @@ fn as_an_electrum_server(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     Some([format!(r#"{{"id":{},"error":"#, call["id"]).as_bytes(), &error, b"}\n"].concat())
 }
 
-/// A gateway on regtest that asks this backend.
+/// A gateway on regtest that uses this backend.
 struct Asking {
     child: Child,
     _program: Program,
@@ -112,7 +112,7 @@ impl Asking {
         Self { child, _program: program }
     }
 
-    /// The most memory that it ever had, in kilobytes.
+    /// Its peak of memory, in kilobytes.
     fn peak_kb(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -128,7 +128,7 @@ impl Drop for Asking {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_answers_at_a_nodes_port_takes_little_memory_whatever_it_sends() {
+async fn a_foreign_answer_at_a_nodes_port_takes_little_memory() {
     let (port, answered) = listen(as_a_node);
     let gateway = Asking::start("core", &format!("http://127.0.0.1:{port}"));
     wait_for("two answers", async || (answered.load(Ordering::SeqCst) > 1).then_some(())).await;
@@ -136,7 +136,7 @@ async fn what_answers_at_a_nodes_port_takes_little_memory_whatever_it_sends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refusal_of_an_electrum_server_takes_little_memory_however_it_is_written() {
+async fn an_electrum_servers_refusal_takes_little_memory() {
     let (port, answered) = listen(as_an_electrum_server);
     let gateway = Asking::start("electrum", &format!("tcp://127.0.0.1:{port}"));
     wait_for("three answers", async || (answered.load(Ordering::SeqCst) > 2).then_some(())).await;

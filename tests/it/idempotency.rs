@@ -1,4 +1,4 @@
-//! `Idempotency-Key` on `POST /v2/payments/new`: one payment for one key, whatever is repeated.
+//! `Idempotency-Key` on `POST /v2/payments/new`: one payment for each key, however often a request is repeated.
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;

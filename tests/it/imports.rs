@@ -1,8 +1,8 @@
-//! Who imports whom, read off the sources: no file imports, by way of others, itself, and no import leads upwards.
+//! Import rules, checked on the sources: no cycles among files, and no upward imports.
 //!
-//! A module and its own children are one thing told in several files, so that what they take from each other is no
-//! import; all else is, a path in an expression as well as a `use`. What a module passes on from a child counts as the
-//! child's. Tests may import what they like.
+//! A module and its own children count as one, so imports between them are not counted. All other paths count, in
+//! expressions as well as in `use`. A name that a module re-exports from a child counts as the child's. Tests may
+//! import freely.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
 
-/// The gateway's folders, each above all that it may import.
+/// The gateway's folders; each may import only from those before it.
 const FROM_THE_BOTTOM: &[&str] = &[
     "field_errors",
     "json",
@@ -42,7 +42,7 @@ const FROM_THE_BOTTOM: &[&str] = &[
     "cli",
 ];
 
-/// The crates, with the file that each begins with. `main.rs` and `headless.rs` only call their libraries.
+/// The crates with their root files. `main.rs` and `headless.rs` only call their libraries.
 const CRATES: &[(&str, &str)] = &[
     ("src-tauri/domain/src", "lib.rs"),
     ("src-tauri/sandbox/src", "lib.rs"),
@@ -52,16 +52,16 @@ const CRATES: &[(&str, &str)] = &[
     ("src-tauri/shell", "lib.rs"),
 ];
 
-/// A module's name from its crate's root: `["store", "payments"]`.
+/// A module's path from its crate's root: `["store", "payments"]`.
 type Name = Vec<String>;
 
-/// A path as it is written, from its first segment.
+/// A path as written, from its first segment.
 type Written = Vec<String>;
 
 /// One source file.
 struct Module {
     paths: BTreeSet<Written>,
-    /// What it passes on under a name of its own: the name, and the path that it stands for.
+    /// Its re-exports: the name, and the path that it stands for.
     passed_on: BTreeMap<String, Written>,
 }
 
@@ -159,7 +159,7 @@ impl Modules {
         self.0.insert(name, Module { paths: found.paths, passed_on: found.passed_on });
     }
 
-    /// The module of this crate that a path written in `from` leads to; `None` for another crate's.
+    /// The module of this crate to which a path written in `from` leads; `None` for another crate's.
     fn target(&self, from: &Name, path: &[String]) -> Option<Name> {
         let (first, rest) = path.split_first()?;
         match first.as_str() {
@@ -195,7 +195,7 @@ impl Modules {
         Some(at)
     }
 
-    /// Who imports whom, families apart.
+    /// The imports of each module, without those within a family.
     fn imports(&self) -> BTreeMap<&Name, BTreeSet<Name>> {
         let imports = |(name, module): (&Name, &Module)| {
             let targets = module.paths.iter().filter_map(|path| self.target(name, path));
@@ -205,7 +205,7 @@ impl Modules {
     }
 }
 
-/// A way from a module over others back to itself, if there is one.
+/// An import cycle through a module, if there is one.
 fn circle(imports: &BTreeMap<&Name, BTreeSet<Name>>) -> Option<Vec<String>> {
     fn search<'a>(
         at: &'a Name,
@@ -235,7 +235,7 @@ fn circle(imports: &BTreeMap<&Name, BTreeSet<Name>>) -> Option<Vec<String>> {
 }
 
 #[test]
-fn no_file_imports_itself_by_way_of_others() {
+fn imports_have_no_cycles() {
     for (folder, root_file) in CRATES {
         let modules = Modules::of_crate(folder, root_file);
         let imports = modules.imports();
@@ -276,7 +276,7 @@ fn imports_of_the_gateway_lead_downwards() {
     assert_eq!(upwards, Vec::<String>::new());
 }
 
-/// The files of other crates that may name the gateway's.
+/// The folders of other crates that may name the gateway's items.
 const OUTSIDE: &[&str] = &["src-tauri/shell", "src-tauri/bench/src", "tests"];
 
 #[test]

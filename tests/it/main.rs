@@ -1,5 +1,5 @@
-//! Scenarios over HTTP against the real program on its sandbox, as a shop, a customer and a merchant's
-//! staff live them. Nothing here links the gateway's code: what the tests know, they read off the wire.
+//! Scenarios over HTTP against the real program on its sandbox, from the view of a shop, a customer and a merchant's
+//! staff. The tests do not link the gateway's code; they know only the wire.
 
 #![cfg(test)]
 

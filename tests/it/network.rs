@@ -1,5 +1,4 @@
-//! What a hostile client does to the gateway by its connections and requests, and that whoever signs in is served all
-//! the same.
+//! A hostile client attacks the gateway with connections and requests; signed-in clients are still served.
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
@@ -19,7 +18,7 @@ fn authority(client: &Client) -> &str {
     client.base().strip_prefix("http://").unwrap()
 }
 
-/// A signed request without a body, as it goes over the wire.
+/// A signed request without a body, in its form on the wire.
 fn signed(client: &Client, method: &str, path: &str) -> String {
     let key = client.key().basic();
     format!("{method} {path} HTTP/1.1\r\nhost: {}\r\nauthorization: {key}\r\n\r\n", authority(client))
@@ -28,7 +27,7 @@ fn signed(client: &Client, method: &str, path: &str) -> String {
 /// A connection to the gateway from one of this machine's own addresses.
 async fn connect_from(client: &Client, address: &str) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
-    // What is not read then waits in the gateway, not here.
+    // Unread bytes then wait in the gateway, not here.
     socket.set_recv_buffer_size(4_096).unwrap();
     socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
     socket.connect(authority(client).parse().unwrap()).await.unwrap()
@@ -49,9 +48,8 @@ async fn status_line(stream: &mut BufReader<TcpStream>) -> String {
     line
 }
 
-/// The most memory that the gateway ever had, in kilobytes.
-/// How much more memory the program holds at its peak than it did when this was made. What a debug build's own code
-/// takes, some 40 MB that differ from run to run, is no part of it.
+/// Growth of the program's peak memory since this was made, in kilobytes. The size of a debug build, some 40 MB that
+/// differ from run to run, is left out.
 struct MemoryGrowth<'a> {
     gateway: &'a Tillgate,
     before_kb: u64,
@@ -67,7 +65,7 @@ impl<'a> MemoryGrowth<'a> {
     }
 }
 
-/// A figure of the kernel's on the program's memory.
+/// A figure of the kernel about the program's memory.
 fn memory_kb(gateway: &Tillgate, figure: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", gateway.pid().as_raw_nonzero())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(figure)).unwrap();
@@ -101,7 +99,7 @@ async fn silent_connections_keep_nobody_out() {
     drop(silent);
 }
 
-/// Payments whose records are as long as records of new payments can be, a whole list of them.
+/// A whole list of payments whose records are as long as possible.
 async fn make_fat_payments(s: &Scene) {
     let long_url = format!("{}/{}", s.shop.url(), "u".repeat(2_000));
     let mut fat = payment_request("10.00", &long_url);
@@ -114,7 +112,7 @@ async fn make_fat_payments(s: &Scene) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_lists_of_many_keys_that_nobody_reads_take_little_memory() {
+async fn a_thousand_unread_lists_take_little_memory() {
     raise_own_limit();
     let s = Scene::open().await;
     make_fat_payments(&s).await;
@@ -138,7 +136,7 @@ async fn a_thousand_lists_of_many_keys_that_nobody_reads_take_little_memory() {
         let read = stream.try_read(&mut head).unwrap();
         begun += usize::from(head[..read].ends_with(b"200"));
     }
-    // One that was given up for want of progress makes room for another, where the machine is slow.
+    // On a slow machine a list may be given up for lack of progress, which makes room for another.
     assert!((128..160).contains(&begun), "{begun} lists of all keys together are begun");
     let peak_kb = growth.peak_kb();
     assert!(peak_kb < 150_000, "{peak_kb} kB");
@@ -153,7 +151,7 @@ async fn lists_that_nobody_reads_take_little_memory() {
     let items = whole.ok()["items"].as_array().unwrap().len();
     assert_eq!(items, 500);
     let mut unread = Vec::new();
-    // One less than a key may leave unread, for it reads another meanwhile.
+    // One fewer than the limit for unread answers of a key, because the key reads another meanwhile.
     for _ in 0..15 {
         let mut stream = connect_from(&s, "127.0.0.1").await;
         stream.write_all(signed(&s, "GET", "/v2/payments/500/0").as_bytes()).await.unwrap();
@@ -165,7 +163,7 @@ async fn lists_that_nobody_reads_take_little_memory() {
     s.get(LIST).await.ok();
     let peak_kb = growth.peak_kb();
     assert!(peak_kb < 60_000, "{peak_kb} kB for lists of {} bytes", whole.body.len());
-    // One of them is read after all, and is whole.
+    // One of them is read after all, and is complete.
     let mut answer = Vec::new();
     let mut stream = unread.swap_remove(0);
     let mut chunk = vec![0; 1 << 16];
@@ -180,7 +178,7 @@ async fn lists_that_nobody_reads_take_little_memory() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_value_that_only_a_library_knows_is_an_ordinary_object() {
     let s = Scene::open().await;
-    // Each level is a text that holds the next: what takes it apart begins a new count of levels with each.
+    // Each level is a text that holds the next one, so a parser that unpacks it starts a new count of levels each time.
     let mut body = "1".to_owned();
     for _ in 0..12 {
         let deep = format!("{}{body}{}", "[".repeat(126), "]".repeat(126));
@@ -197,7 +195,7 @@ async fn a_value_that_only_a_library_knows_is_an_ordinary_object() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_of_another_site_changes_nothing_by_credentials_that_a_browser_keeps() {
+async fn another_sites_page_cannot_use_a_browsers_credentials() {
     let s = Scene::open().await;
     let bill = s.confirmed_bill().await;
     let resend = format!("/v2/payments/notify/{}", bill.id);
@@ -218,7 +216,7 @@ async fn a_page_of_another_site_changes_nothing_by_credentials_that_a_browser_ke
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_refusal_lists_is_bounded() {
+async fn the_list_in_a_refusal_is_bounded() {
     let s = Scene::open().await;
     let many = "status=x&".repeat(6_000);
     let answer = s.get(&format!("{LIST}?{many}")).await;
@@ -242,7 +240,7 @@ async fn what_a_refusal_lists_is_bounded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_peer_that_follows_payments_leaves_room_for_others() {
+async fn a_peer_that_follows_payments_leaves_room_for_others() {
     raise_own_limit();
     let s = Scene::open().await;
     let mut held = Vec::new();

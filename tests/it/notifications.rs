@@ -1,5 +1,4 @@
-//! Notifications against shops that misbehave: what is tried again, in which order, what waits for whom, how
-//! it is signed, what is stored.
+//! Notifications to shops that misbehave: their retries, order, queues, signatures and storage.
 
 use axum::body::Body;
 use axum::http::Method;
@@ -16,7 +15,7 @@ fn deliveries(s: &Scene) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_notification_is_sent_again_on_schedule_under_the_same_id() {
+async fn a_refused_notification_is_retried_under_the_same_id() {
     let s = Scene::open().await;
     s.gateway.program().json(&["hmac-key", "rotate"]);
     let bill = s.bill("10.00").await;
@@ -24,7 +23,7 @@ async fn a_refused_notification_is_sent_again_on_schedule_under_the_same_id() {
     s.pay(&bill.id).await;
     wait_for("the first attempt", async || (s.shop.received().len() == 1).then_some(())).await;
     wait_for("the failed delivery", async || deliveries(&s).first().cloned()).await;
-    // 10 s, 30 s and 1 min, each with a tenth of chance.
+    // 10 s, 30 s and 1 min, each with a random tenth.
     for (attempts, seconds) in [(2, 12), (3, 34), (4, 67)] {
         s.advance_clock(seconds).await;
         let what = format!("attempt {attempts}");
@@ -44,7 +43,7 @@ async fn a_refused_notification_is_sent_again_on_schedule_under_the_same_id() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_newer_notification_goes_out_at_once_after_the_older_was_attempted() {
+async fn a_newer_notification_follows_the_older_ones_attempt_at_once() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.shop.behave(Behaviour::Status(503));
@@ -98,7 +97,7 @@ async fn a_server_that_never_answers_delays_no_other() {
     s.pay(&bill.id).await;
     s.heard(&bill, &["UNCONFIRMED"]).await;
     assert_eq!(hanging.received().len(), 8, "never more than eight at once to one server");
-    // After ten seconds without an answer the attempt is over, and is stored as one that failed.
+    // After ten seconds without an answer the attempt ends, and is stored as failed.
     let given_up = async || deliveries(&s).into_iter().find(|delivery| delivery["statusCode"].is_null());
     let delivery = wait_for("an attempt that ran out of time", given_up).await;
     assert!(delivery["error"].is_string(), "{delivery}");
@@ -142,7 +141,7 @@ async fn a_resend_tells_the_present_record_under_a_new_id() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rotated_key_signs_at_once_and_the_old_one_beside_it_for_a_day() {
+async fn a_rotated_key_signs_at_once_beside_the_old_for_a_day() {
     let s = Scene::open().await;
     let rotate = || text(&s.gateway.program().json(&["hmac-key", "rotate"])["key"]);
     let bill = s.bill("10.00").await;

@@ -1,5 +1,5 @@
-//! Another chain under the same data directory: the sandbox's file is gone, or an older copy lies in its place. What
-//! is paid from then on is seen, what was paid before is not forgotten, and the merchant is told.
+//! Another chain under the same data directory: the sandbox's file is gone, or an older copy is in its place. New
+//! payments are seen, earlier payments are not forgotten, and the merchant is told.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ fn chain_file(program: &Program) -> PathBuf {
     program.database().with_file_name("sandbox.db")
 }
 
-/// What `doctor` says of the chain: well or not, and the sentence.
+/// The result of `doctor` about the chain: whether it is well, and the sentence.
 fn chain_check(program: &Program) -> (bool, String) {
     let output = program.output(&["doctor", "--json"]);
     let doctor: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -21,7 +21,7 @@ fn chain_check(program: &Program) -> (bool, String) {
     (chain["ok"] == true, chain["message"].as_str().unwrap().to_owned())
 }
 
-/// What is paid now is seen, what was paid before stays, and `status` and `doctor` say that the chain is another.
+/// A new payment is seen, the earlier one stays, and `status` and `doctor` report another chain.
 async fn goes_on(s: &Scene, before: &crate::harness::scene::Bill) {
     let program = s.gateway.program();
     let bill = s.confirmed_bill().await;
@@ -36,7 +36,7 @@ async fn goes_on(s: &Scene, before: &crate::harness::scene::Bill) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chain_begun_anew_is_watched_from_its_first_block_and_said_so() {
+async fn a_new_chain_is_reported_and_watched_from_its_first_block() {
     let mut s = Scene::open().await;
     let before = s.confirmed_bill().await;
     s.mine(50).await;
@@ -50,7 +50,7 @@ async fn a_chain_begun_anew_is_watched_from_its_first_block_and_said_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_older_copy_of_the_chain_is_watched_from_its_first_block_and_said_so() {
+async fn an_older_chain_is_reported_and_watched_from_its_first_block() {
     let mut s = Scene::open().await;
     assert!(s.gateway.stop().await.success());
     let file = chain_file(s.gateway.program());

@@ -1,5 +1,5 @@
-//! Another user of the same machine, who prepared a folder, a socket or a link where this user's data is to be. Only
-//! root can make another user's files: where the tests run as somebody else, those that need it say so and prove nothing.
+//! Another user of the same machine prepared a folder, a socket or a link in the place of this user's data. Only root
+//! can make another user's files; without root the tests that need them say so and prove nothing.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -14,7 +14,7 @@ use crate::harness::{Program, wait_for};
 
 const NOBODY: u32 = 65_534;
 
-/// What a forged answer holds.
+/// The content of a forged answer.
 const FORGED: &str = "SECRET-OF-THE-ATTACKER";
 
 fn is_root() -> bool {
@@ -25,7 +25,7 @@ fn is_root() -> bool {
     is_root
 }
 
-/// Listens where a gateway would, and answers every command with a key of the attacker's.
+/// Listens in the gateway's place, and answers every command with a key of the attacker.
 fn forge(socket: &Path) {
     let listener = UnixListener::bind(socket).unwrap();
     std::thread::spawn(move || {
@@ -58,10 +58,10 @@ fn a_prepared_socket_shows_no_forged_secret() {
     program.make();
     let socket = program.env_dir().join("control.sock");
     forge(&socket);
-    // In a folder that others could write in, the socket alone may be another user's.
+    // In a folder that others can write to, the socket alone may be another user's.
     chown(&socket, Some(NOBODY), None).unwrap();
     refuses_what_is_forged(&program);
-    // And where they made the whole folder, everything is.
+    // If they made the whole folder, all files are theirs.
     chown(program.env_dir(), Some(NOBODY), None).unwrap();
     refuses_what_is_forged(&program);
     let line = program.refusal(&["serve", "--listen", "127.0.0.1:0"]);
@@ -69,7 +69,7 @@ fn a_prepared_socket_shows_no_forged_secret() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gateway_of_another_user_is_not_believed_whatever_its_files_say() {
+async fn a_gateway_of_another_user_is_never_believed() {
     if !is_root() {
         return;
     }
@@ -78,7 +78,7 @@ async fn a_gateway_of_another_user_is_not_believed_whatever_its_files_say() {
         fs::create_dir_all(path).unwrap();
         chown(path, Some(NOBODY), None).unwrap();
     }
-    // The program as nobody can run it, wherever it was built.
+    // A copy of the program that the user `nobody` can run, wherever it was built.
     let own = tempfile::TempDir::new().unwrap();
     fs::set_permissions(own.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let copy = own.path().join("tillgate");

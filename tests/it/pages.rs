@@ -1,11 +1,11 @@
-//! The payment page as a customer reads it, and as proxies pass it on.
+//! The payment page as a customer reads it and as proxies forward it.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 
 use crate::harness::Scene;
 
-/// The sentence without which a customer pays twice.
+/// The sentence that keeps a customer from paying twice.
 const NOT_AGAIN: &str = "Please contact the shop; do not pay again.";
 
 async fn page(s: &Scene, id: &str) -> String {
@@ -13,7 +13,7 @@ async fn page(s: &Scene, id: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_late_payer_reads_that_the_coins_came_late_and_not_to_pay_again() {
+async fn a_late_payer_is_told_so_and_not_to_pay_again() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.pass_deadline().await;
@@ -30,7 +30,7 @@ async fn a_late_payer_reads_that_the_coins_came_late_and_not_to_pay_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_paid_too_little_or_too_much_reads_so_and_not_to_pay_again() {
+async fn a_wrong_sum_is_told_with_advice_not_to_pay_again() {
     let s = Scene::open_with(&[("overpayment", "invalidate")]).await;
     let (little, much) = (s.bill("10.00").await, s.bill("10.00").await);
     s.pay_sats(&little.id, 5_000).await;
@@ -46,7 +46,7 @@ async fn who_paid_too_little_or_too_much_reads_so_and_not_to_pay_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_paid_more_than_was_asked_and_is_confirmed_reads_whom_to_ask_for_the_rest() {
+async fn a_confirmed_overpayer_reads_whom_to_ask_for_the_surplus() {
     let s = Scene::open().await;
     let (at_once, twice) = (s.bill("10.00").await, s.confirmed_bill().await);
     s.pay_sats(&at_once.id, at_once.amount_sats + 3_000).await;
@@ -93,7 +93,7 @@ async fn the_page_speaks_the_browsers_language() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_are_not_held_back_by_a_proxy_and_never_silent_for_ten_seconds() {
+async fn events_pass_proxies_unbuffered_with_a_regular_sign_of_life() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     let address = s.base().trim_start_matches("http://").to_owned();
@@ -103,7 +103,7 @@ async fn events_are_not_held_back_by_a_proxy_and_never_silent_for_ten_seconds() 
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
         stream.set_read_timeout(Some(std::time::Duration::from_secs(9))).unwrap();
         let mut heard: Vec<String> = Vec::new();
-        // The first event, and then something that the page's script can hear although nothing happens.
+        // The first event, and then a sign of life that the page's script can hear.
         for line in BufReader::new(stream).lines() {
             heard.push(line.expect("silent for nine seconds"));
             if heard.iter().filter(|line| line.starts_with("event:")).count() == 2 {

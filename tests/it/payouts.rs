@@ -1,4 +1,4 @@
-//! Payouts as a shop's program, the merchant's staff and the network live them.
+//! Payouts from the view of a shop's program, the merchant's staff and the network.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::harness::client::{payment_request, text};
 use crate::harness::sandbox::{btc, sats};
 use crate::harness::signature::webhook_signature_is_by;
 
-/// Addresses of somebody else, none used by another test of this file's scenes.
+/// Others' addresses, which no other test of this file uses.
 const ADDRESSES: [&str; 4] = [
     "bcrt1qqyqszqgpqyqszqgpqyqszqgpqyqszqgpvxat9t",
     "bcrt1qqgpqyqszqgpqyqszqgpqyqszqgpqyqszazmwwa",
@@ -64,7 +64,7 @@ async fn an_offer_is_approved_and_sent_and_the_shop_hears_it_signed() {
     let hmac_key = text(&scene.gateway.program().json(&["hmac-key", "rotate"])["key"]);
     fund(&scene, 2).await;
 
-    // The shop asks, and reads exact amounts.
+    // The shop requests a payout, and reads exact amounts.
     let offer = scene.post("/v2/payouts", &request(&scene, ADDRESSES[0], 300_000)).await.ok();
     let id = text(&offer["payoutId"]);
     assert_eq!(
@@ -75,7 +75,7 @@ async fn an_offer_is_approved_and_sent_and_the_shop_hears_it_signed() {
     assert!(sats(&offer["networkFeeBtc"]) > 0 && offer["exchangeRate"].is_number(), "{offer}");
     assert!(offer.get("balanceShort").is_none() && offer.get("btcTxId").is_none(), "{offer}");
 
-    // It is approved, and waits half a minute for others that may share its transaction.
+    // It is approved, and waits half a minute for others to share its transaction.
     let approval = json!({ "payoutId": id });
     let queued = scene.post("/v2/payouts/approve", &approval).await.ok();
     assert_eq!((&queued["status"], &queued["approvedBy"]), (&json!("QUEUED"), &json!("shop")));
@@ -84,7 +84,7 @@ async fn an_offer_is_approved_and_sent_and_the_shop_hears_it_signed() {
     scene.advance_clock(30).await;
     let sent = expect(&scene, &id, "SENT").await;
     assert_eq!(scene.sandbox().await["mempool"], json!([sent["btcTxId"]]));
-    // The offer named the fee that a transaction for it alone pays.
+    // The offer's fee is that of a transaction for this payout alone.
     let limit = scene.get("/v2/payouts/limit").await.ok();
     assert_eq!(sats(&limit["used"]), 300_000);
 
@@ -98,7 +98,7 @@ async fn an_offer_is_approved_and_sent_and_the_shop_hears_it_signed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn payouts_that_are_approved_together_share_a_transaction_and_are_found_by_it() {
+async fn payouts_approved_together_share_and_are_found_by_their_txid() {
     let scene = Scene::open().await;
     fund(&scene, 2).await;
     let first = approved(&scene, ADDRESSES[0], 300_000).await;
@@ -117,7 +117,7 @@ async fn payouts_that_are_approved_together_share_a_transaction_and_are_found_by
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_the_network_answers_and_however_the_program_ends_a_payout_arrives_once() {
+async fn a_payout_arrives_once_despite_network_faults_and_kills() {
     for fault in ["reject", "timeout", "forget"] {
         let mut scene = Scene::open().await;
         fund(&scene, 2).await;
@@ -132,7 +132,7 @@ async fn whatever_the_network_answers_and_however_the_program_ends_a_payout_arri
         scene.mine(1).await;
         expect(&scene, &id, "SENT").await;
         check_paid_once(&scene, ADDRESSES[0], 300_000).await;
-        // Taken out of the chain and evicted, it comes back.
+        // Removed from the chain and evicted, it comes back.
         scene.reorg(3).await;
         let txid = text(&payout(&scene, &id).await["btcTxId"]);
         scene.evict(&txid).await;
@@ -144,7 +144,7 @@ async fn whatever_the_network_answers_and_however_the_program_ends_a_payout_arri
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payout_waits_for_locked_keys_and_high_fees_and_goes_on_by_itself() {
+async fn a_payout_waits_for_keys_and_fees_and_goes_on_by_itself() {
     let scene = Scene::open().await;
     fund(&scene, 2).await;
     scene.faults(json!({ "keysLocked": true })).await;
@@ -162,7 +162,7 @@ async fn a_payout_waits_for_locked_keys_and_high_fees_and_goes_on_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_sent_for_a_day_fails_uses_nothing_of_the_limit_and_is_told() {
+async fn an_unsendable_payout_fails_after_a_day_and_frees_its_limit() {
     let scene = Scene::open().await;
     let id = approved(&scene, ADDRESSES[2], 50_000_000).await;
     let record = payout(&scene, &id).await;
@@ -192,7 +192,7 @@ async fn the_limit_of_a_day_begins_anew_at_midnight_in_utc() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_of_the_shops_own_payments_is_no_address_to_pay_out_to() {
+async fn a_payout_to_a_payments_own_address_is_refused() {
     let scene = Scene::open().await;
     let payment = scene.post("/v2/payments/new", &payment_request("10.00", scene.shop.url())).await.ok();
     let refused = scene.post("/v2/payouts", &request(&scene, &text(&payment["address"]), 100_000)).await;

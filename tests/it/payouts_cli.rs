@@ -1,4 +1,4 @@
-//! Payouts as staff handle them on the command line, beside shops that ask for them over HTTP.
+//! Payouts as staff handle them on the command line, while shops request them over HTTP.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Address, Network, ScriptBuf, WPubkeyHash};
@@ -9,7 +9,7 @@ use crate::harness::sandbox::{btc, sats};
 use crate::harness::scene::Bill;
 use crate::harness::{Scene, Tillgate, wait_for};
 
-/// An address of somebody else, another for each number.
+/// Another's address, a different one for each number.
 fn address(number: u8) -> String {
     let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array([number; 20]));
     Address::from_script(&script, Network::Regtest).unwrap().to_string()
@@ -24,7 +24,7 @@ async fn with_coins(settings: &[(&str, &str)]) -> Scene {
     s
 }
 
-/// A shop's program asks for a payout; gives its id.
+/// A shop's program requests a payout; returns its id.
 async fn offer(s: &Scene, number: u8, amount_sats: u64) -> String {
     let request = json!({"address": address(number), "btcAmount": btc(amount_sats), "currency": "USD"});
     let record = s.post("/v2/payouts", &request).await.ok();
@@ -42,7 +42,7 @@ fn status(s: &Scene, id: &str) -> String {
     text(&json_of(s, &["payouts", "show", id])["status"])
 }
 
-/// What a command prints for people.
+/// The output of a command for people.
 fn shown(s: &Scene, args: &[&str]) -> String {
     let output = s.gateway.program().output(args);
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -62,14 +62,14 @@ fn balance(s: &Scene) -> i64 {
     sum
 }
 
-/// What the audit tells of acts on the command line.
+/// The acts on the command line that the audit log holds.
 fn acts(s: &Scene) -> Vec<String> {
     let database = rusqlite::Connection::open(s.gateway.program().database()).unwrap();
     let mut query = database.prepare("SELECT act FROM audit WHERE actor LIKE 'cli:%' ORDER BY rowid").unwrap();
     query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// A payment that closed, with coins that came late; gives the anomaly's id.
+/// A closed payment with late coins; returns the anomaly's id.
 async fn late(s: &Scene) -> (Bill, String) {
     let bill = s.bill("10.00").await;
     s.advance_clock(2 * 60 * 60).await;
@@ -80,7 +80,7 @@ async fn late(s: &Scene) -> (Bill, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_shop_asks_for_is_approved_by_staff_sent_and_stands_in_the_statement() {
+async fn a_shops_payout_is_approved_sent_and_listed_in_the_statement() {
     let s = with_coins(&[("batchSeconds", "0")]).await;
     assert_eq!(balance(&s), 50_000_000);
     let id = offer(&s, 1, 10_000_000).await;
@@ -92,7 +92,7 @@ async fn what_a_shop_asks_for_is_approved_by_staff_sent_and_stands_in_the_statem
     assert!(text(&approved["approvedBy"]).starts_with("cli:"), "{approved}");
     let again = s.gateway.program().refusal(&["payouts", "approve", &id]);
     assert!(again.contains("waits for no approval"), "{again}");
-    // Whatever the sender is at: this call answers once what is due was broadcast.
+    // This call returns only after all due payouts were broadcast.
     s.advance_clock(1).await;
     s.mine(1).await;
     assert_eq!(status(&s, &id), "SENT");
@@ -147,7 +147,7 @@ async fn the_statement_is_a_table_for_other_programs() {
     }
 }
 
-/// The row of coins that do not count, as a document and as a table, and the labels of those coins must name the anomaly.
+/// The row of coins that do not count must name the anomaly: in JSON, in the table, and in the labels of the coins.
 fn names_the_anomaly(s: &Scene, bill: &Bill, anomaly: &str) {
     let statement = json_of(s, &["statement", "--currency", "USD"]);
     let is_its = |row: &&Value| row["kind"] == "ANOMALY" && row["paymentId"] == bill.id;
@@ -166,7 +166,7 @@ fn names_the_anomaly(s: &Scene, bill: &Bill, anomaly: &str) {
 async fn an_anomaly_is_refunded_by_an_offer_or_at_once() {
     let s = Scene::open_with(&[("batchSeconds", "0")]).await;
     for (number, at_once) in [(1, false), (2, true)] {
-        // The network's fee is the merchant's, and needs a coin of its own.
+        // The merchant pays the network's fee, which needs a coin of its own.
         let paid = s.bill("10.00").await;
         s.pay_sats(&paid.id, paid.amount_sats).await;
         let (bill, anomaly) = late(&s).await;
@@ -182,7 +182,7 @@ async fn an_anomaly_is_refunded_by_an_offer_or_at_once() {
         if !at_once {
             json_of(&s, &["payouts", "approve", &id]);
         }
-        // Whatever the sender is at: this call answers once what is due was broadcast.
+        // This call returns only after all due payouts were broadcast.
         s.advance_clock(1).await;
         s.mine(1).await;
         assert_eq!(status(&s, &id), "SENT");
@@ -198,7 +198,7 @@ async fn an_anomaly_is_refunded_by_an_offer_or_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refund_below_the_payout_minimum_is_sent_and_one_below_dust_is_refused() {
+async fn a_refund_is_bound_by_dust_and_not_by_the_payout_minimum() {
     let s = Scene::open_with(&[("batchSeconds", "0")]).await;
     let bill = s.confirmed_bill().await;
     s.send_to(&bill.address, 3_000).await;
@@ -209,7 +209,7 @@ async fn a_refund_below_the_payout_minimum_is_sent_and_one_below_dust_is_refused
     let refund = json_of(&s, &["anomalies", "refund", &of(3_000), "--address", &address(1), "--approve"]);
     s.advance_clock(1).await;
     assert_eq!(status(&s, &text(&refund["payoutId"])), "SENT");
-    // An output to an address of the old form holds 546 satoshis at least.
+    // An output to a legacy address must hold at least 546 satoshis.
     let old = "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn";
     let refusal = s.gateway.program().refusal(&["anomalies", "refund", &of(400), "--address", old]);
     assert!(refusal.contains("0.00000546 BTC") && refusal.contains("dust"), "{refusal}");
@@ -219,7 +219,7 @@ async fn a_refund_below_the_payout_minimum_is_sent_and_one_below_dust_is_refused
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn payouts_are_bumped_and_given_up_and_every_refusal_is_one_clear_line() {
+async fn bumps_and_abandons_work_and_refusals_are_one_clear_line() {
     let s = with_coins(&[]).await;
     let (alone, first, second) =
         (offer(&s, 1, 100_000).await, offer(&s, 2, 100_000).await, offer(&s, 3, 100_000).await);
@@ -322,7 +322,7 @@ async fn a_locked_keyring_is_named_and_asked_again_when_staff_say_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_approved_without_a_gateway_is_sent_by_its_next_start() {
+async fn a_payout_approved_without_a_gateway_is_sent_at_its_start() {
     let mut s = with_coins(&[("batchSeconds", "0")]).await;
     let id = offer(&s, 1, 100_000).await;
     assert!(s.gateway.stop().await.success());

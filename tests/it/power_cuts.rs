@@ -1,5 +1,5 @@
-//! SIGKILL in each phase of a payment's life, and the truth after the next start: nothing acknowledged is lost,
-//! no address is given twice, each state is what the chain gives, each change is told.
+//! SIGKILL in each phase of a payment's life, and checks after the next start. Acknowledged payments are not lost, an
+//! address is given once, states agree with the chain, and changes are notified.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -24,7 +24,7 @@ async fn all_payments(s: &Scene) -> Vec<Value> {
     }
 }
 
-/// Creates payments until the gateway is gone; what was acknowledged is written down.
+/// Creates payments until the gateway is gone, and records the acknowledged ones.
 async fn create_until_the_end(client: Client, shop_url: String, acknowledged: Arc<Mutex<HashMap<String, Value>>>) {
     loop {
         let request = client.json_request(Method::POST, "/v2/payments/new", &payment_request("10.00", &shop_url));
@@ -37,7 +37,7 @@ async fn create_until_the_end(client: Client, shop_url: String, acknowledged: Ar
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_while_creating_no_acknowledged_payment_is_lost_and_no_address_given_twice() {
+async fn a_kill_while_creating_loses_and_doubles_nothing() {
     let mut s = Scene::open().await;
     let acknowledged = Arc::new(Mutex::new(HashMap::new()));
     for round in 1..=3 {
@@ -78,7 +78,7 @@ async fn killed_before_the_look_a_transaction_is_seen_after_the_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_once_a_transaction_is_seen_the_shop_hears_of_it_after_the_start() {
+async fn a_kill_after_a_sighting_still_notifies_the_shop() {
     let mut s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.shop.behave(Behaviour::Hang);
@@ -102,7 +102,7 @@ async fn killed_while_confirming_the_state_is_what_the_chain_gives() {
         let (client, mining) = (s.gateway.client.clone(), json!({ "count": 1 }));
         let request = client.json_request(Method::POST, "/sandbox/blocks", &mining);
         let call = tokio::spawn(async move { client.try_send(request).await });
-        // The moment differs from round to round: before the call is read, while it mines, while it looks.
+        // The moment differs in each round: before the call is read, while it mines, while it looks.
         tokio::time::sleep(std::time::Duration::from_millis(round * 2)).await;
         s.gateway.kill();
         let answered = call.await.unwrap().is_some();
@@ -136,7 +136,7 @@ async fn killed_while_notifying_the_same_notification_is_sent_again() {
     assert_eq!(again.header("webhook-id"), first.header("webhook-id"));
 }
 
-/// Pays and mines as fast as it goes until the gateway is gone.
+/// Pays and mines as fast as possible until the gateway is gone.
 async fn live_until_the_end(client: Client, acknowledged: Arc<Mutex<HashMap<String, Value>>>) {
     loop {
         let ids: Vec<String> = acknowledged.lock().unwrap().keys().cloned().collect();

@@ -1,4 +1,4 @@
-//! Exchange rates as a shop and the merchant's staff see them.
+//! Exchange rates from the view of a shop and the merchant's staff.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ async fn dollars(s: &Scene) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_has_the_rate_that_is_told_and_keeps_what_it_was_made_of() {
+async fn a_payment_has_the_shown_rate_and_keeps_its_certificate() {
     let s = Scene::open_with(&[("spreadPerMille", "20")]).await;
     s.rates(json!({ "USD": "60000.00" })).await;
     let told = dollars(&s).await;

@@ -1,4 +1,4 @@
-//! What `tillgate serve` promises whoever starts it: its files, its socket, its signals, its log.
+//! The promises of `tillgate serve`: its files, its socket, its signals, its log.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -34,10 +34,10 @@ async fn all_files_are_their_owners_alone() {
     );
 }
 
-/// A line through the control socket, and the line that answers it; `None` where it hangs up.
+/// Sends a line through the control socket and returns the answering line; `None` if the gateway hangs up.
 fn through_socket(program: &Program, line: &[u8]) -> Option<Value> {
     let mut stream = UnixStream::connect(program.env_dir().join("control.sock")).unwrap();
-    // The gateway may hang up in the middle of a line that is too long.
+    // The gateway may hang up in the middle of a long line.
     let _ = stream.write_all(line).and_then(|()| stream.write_all(b"\n"));
     let mut answer = String::new();
     BufReader::new(stream).read_line(&mut answer).ok()?;
@@ -99,7 +99,7 @@ async fn it_says_when_it_is_ready_and_stops_cleanly_on_both_signals() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_secret_ever_reaches_the_log() {
+async fn secrets_never_reach_the_log() {
     let program = Program::new();
     let log = program.data_dir().with_file_name("log");
     let key = program.create_key("shop", &["--permissions", "full"]);

@@ -1,4 +1,4 @@
-//! One payment as a shop, a customer and the merchant live it, from the first key to the signed notification.
+//! One payment from the view of a shop, a customer and the merchant, from the first key to the signed notification.
 
 use axum::http::header::AUTHORIZATION;
 use serde_json::json;
@@ -14,11 +14,11 @@ async fn a_customer_pays_and_the_shop_hears_it_signed() {
     let gateway = Tillgate::start().await;
     let hmac_key = text(&gateway.program().json(&["hmac-key", "rotate"])["key"]);
 
-    // The merchant makes a key for the shop beside the running gateway; it works at once.
+    // The merchant makes a key for the shop while the gateway runs; it works at once.
     let key = gateway.program().create_key("webshop", &["--permissions", "shop"]);
     let client = gateway.client.with_key(key);
 
-    // The shop's program asks for a payment of 10 dollars.
+    // The shop's program requests a payment of 10 dollars.
     let payment = client.post("/v2/payments/new", &payment_request("10.00", shop.url())).await.ok();
     let id = text(&payment["paymentId"]);
     assert_eq!((id.len(), &payment["status"], &payment["label"]), (40, &json!("NEW"), &json!("webshop")));
@@ -30,12 +30,12 @@ async fn a_customer_pays_and_the_shop_hears_it_signed() {
     let uri = text(&payment["paymentAddress"]);
     assert!(uri.starts_with(&format!("bitcoin:{address}?amount={}&", payment["amount"])), "{uri}");
 
-    // The customer opens the page: no credentials, the address and the sum are there to be read.
+    // The customer opens the page without credentials, and reads the address and the sum.
     let page_url = text(&payment["paymentPageUrl"]);
     let page = page(&gateway, &page_url).await;
     assert!(page.contains(&address) && page.contains(&payment["amount"].to_string()), "{page}");
 
-    // The customer pays: the transaction is seen before it is in a block.
+    // The customer pays; the transaction is seen before it is in a block.
     let txid = gateway.client.pay(&id).await;
     let seen = client.payment(&id).await;
     assert_eq!(seen["status"], "UNCONFIRMED");
@@ -53,7 +53,7 @@ async fn a_customer_pays_and_the_shop_hears_it_signed() {
     assert!(confirmed["paymentTime"].is_string());
     shop.hears(&id, &["UNCONFIRMED", "CONFIRMED"]).await;
 
-    // Each notification is the record as GET gives it, signed in both forms.
+    // Each notification equals the record from GET, signed in both forms.
     for notification in shop.received() {
         assert!(bpg_signature_is_by(&notification, &hmac_key));
         assert!(webhook_signature_is_by(&notification, &hmac_key));
@@ -68,7 +68,7 @@ async fn a_customer_pays_and_the_shop_hears_it_signed() {
     assert!(times[0] < times[1], "{times:?}");
 }
 
-/// The payment page as a browser without a key gets it.
+/// The payment page as a browser without a key receives it.
 async fn page(gateway: &Tillgate, url: &str) -> String {
     use axum::body::Body;
     let request = axum::http::Request::get(url).header("accept-language", "en").body(Body::empty()).unwrap();

@@ -9,13 +9,13 @@ use crate::harness::Program;
 
 const ZOO: &str = "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong";
 
-/// Runs a command at a terminal of its own, types each text once the one before it shows up, and gives all that the terminal
-/// showed, the exit status and how the terminal is left included.
+/// Runs a command at a terminal of its own, and types each text once the text before it appears. Returns all that the
+/// terminal showed, with the exit status and the final state of the terminal.
 fn shown(program: &Program, args: &[&str], typed: &[(&str, &str)]) -> String {
     shown_with(program, &[], args, typed)
 }
 
-/// The same with these variables.
+/// The same with these environment variables.
 fn shown_with(program: &Program, variables: &[(&str, &str)], args: &[&str], typed: &[(&str, &str)]) -> String {
     let asked = program.command(args);
     let words = asked.get_args().map(|arg| format!("'{}'", arg.to_str().unwrap())).collect::<Vec<_>>().join(" ");
@@ -42,13 +42,13 @@ fn shown_with(program: &Program, variables: &[(&str, &str)], args: &[&str], type
     all
 }
 
-/// Whether the terminal shows what is typed, as `stty -a` tells it.
+/// Whether the terminal echoes typed text, by the output of `stty -a`.
 fn shows_what_is_typed(terminal: &str) -> bool {
     let tokens: Vec<&str> = terminal.split_whitespace().collect();
     tokens.contains(&"echo") && tokens.contains(&"isig")
 }
 
-/// The same where a signal ends the command as soon as its question shows up.
+/// The same, but a signal ends the command as soon as its question appears.
 fn shown_when_ended_by(program: &Program, args: &[&str], question: &str, signal: Signal) -> String {
     let asked = program.command(args);
     let words = asked.get_args().map(|arg| format!("'{}'", arg.to_str().unwrap())).collect::<Vec<_>>().join(" ");
@@ -77,7 +77,7 @@ fn shown_when_ended_by(program: &Program, args: &[&str], question: &str, signal:
     all
 }
 
-/// Whether whoever started the tests had a signal ignored, as `nohup` does: the program ignores it then, too.
+/// Whether the parent of the tests made them ignore a signal, as `nohup` does; the program then ignores it too.
 fn is_ignored(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
@@ -85,7 +85,7 @@ fn is_ignored(signal: Signal) -> bool {
 }
 
 #[test]
-fn a_terminal_shows_again_what_is_typed_after_a_signal_ended_the_question() {
+fn a_terminal_echoes_again_after_a_signal_ended_the_question() {
     let program = Program::new();
     for (signal, status) in [(Signal::TERM, "status 143"), (Signal::HUP, "status 129"), (Signal::QUIT, "status 131")] {
         if is_ignored(signal) {
@@ -122,15 +122,15 @@ fn words_that_are_pasted_in_several_lines_are_all_read() {
 }
 
 #[test]
-fn twenty_four_words_that_are_pasted_in_two_lines_are_all_read_though_each_line_is_a_wallets_words() {
+fn twenty_four_words_pasted_in_two_lines_are_all_read() {
     let program = Program::new();
-    // The second line has no end when the first is read.
+    // The second line is not complete when the first is read.
     let pasted = format!("{ZOO}\nabandon abandon abandon abandon abandon abandon ");
     let typed =
         [("in their order", pasted.as_str()), ("12 words so far", "abandon abandon abandon abandon abandon about\n")];
     let all = shown(&program, &["wallet", "restore"], &typed);
     assert!(!all.contains("zoo") && !all.contains("abandon"), "{all}");
-    // These 24 are no wallet's: one of twelve was not taken for it.
+    // These 24 words fail the checksum, so the first 12 were not taken for a wallet's words.
     assert!(all.contains("checksum") && all.contains("status 1"), "{all}");
     assert!(!program.data_dir().exists(), "something was made");
 }
@@ -154,7 +154,7 @@ fn a_password_of_the_backend_is_asked_for_and_not_shown() {
 }
 
 #[test]
-fn who_sits_at_a_terminal_is_asked_for_the_passphrase_of_backups_whatever_is_exported_for_the_secrets_file() {
+fn a_terminal_asks_for_the_backup_passphrase_despite_an_export() {
     let program = Program::new();
     program.make();
     let typed = [("New passphrase", "correct horse\n"), ("once more", "correct horse\n")];
@@ -174,7 +174,7 @@ fn the_words_that_are_told_back_are_not_shown() {
 }
 
 #[test]
-fn a_terminal_shows_again_what_is_typed_after_a_question_was_broken_off() {
+fn a_terminal_echoes_again_after_an_interrupted_question() {
     let program = Program::new();
     let words = shown(&program, &["wallet", "restore"], &[("in their order", "zoo zoo\u{3}")]);
     let passphrase = shown(&program, &["backup", "--set-passphrase"], &[("New passphrase", "correct\u{3}")]);

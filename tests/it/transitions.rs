@@ -1,5 +1,5 @@
-//! Every row of the transition table, as the customer, the chain, the clock and the staff cause it, with what
-//! the shop hears of it.
+//! Every row of the transition table, caused by the customer, the chain, the clock and the staff, with its
+//! notifications.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::harness::Scene;
 use crate::harness::sandbox::sats;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn new_becomes_underpaid_by_a_part_and_the_shop_hears_what_remains() {
+async fn new_becomes_underpaid_and_the_remainder_is_notified() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.pay_sats(&bill.id, 5_000).await;
@@ -30,7 +30,7 @@ async fn underpaid_becomes_new_when_the_customer_takes_the_part_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn new_becomes_unconfirmed_by_the_exact_sum_and_underpaid_by_the_rest() {
+async fn new_becomes_unconfirmed_by_the_sum_or_by_a_part_and_the_rest() {
     let s = Scene::open().await;
     let (at_once, in_parts) = (s.bill("10.00").await, s.bill("10.00").await);
     s.pay(&at_once.id).await;
@@ -44,7 +44,7 @@ async fn new_becomes_unconfirmed_by_the_exact_sum_and_underpaid_by_the_rest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unconfirmed_falls_back_to_underpaid_and_to_new_when_the_coins_are_taken_back() {
+async fn unconfirmed_falls_back_when_coins_are_taken_back() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     let parts = s.pay_with(&bill.id, json!({ "parts": 2 })).await;
@@ -77,7 +77,7 @@ async fn new_underpaid_and_unconfirmed_become_confirmed_by_a_block() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn new_becomes_expired_when_nobody_pays_and_not_before_the_deadline() {
+async fn an_unpaid_new_payment_expires_at_its_deadline() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.advance_clock(29 * 60).await;
@@ -90,7 +90,7 @@ async fn new_becomes_expired_when_nobody_pays_and_not_before_the_deadline() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn underpaid_becomes_expired_when_the_closing_look_finds_nothing_left() {
+async fn underpaid_becomes_expired_when_its_coins_are_gone_at_closing() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     let part = s.pay_sats(&bill.id, 5_000).await;
@@ -104,7 +104,7 @@ async fn underpaid_becomes_expired_when_the_closing_look_finds_nothing_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn new_and_underpaid_become_invalid_when_the_closing_look_finds_too_little() {
+async fn new_and_underpaid_become_invalid_with_too_little_at_closing() {
     let s = Scene::open().await;
     let (new, underpaid) = (s.bill("10.00").await, s.bill("10.00").await);
     s.pay_sats(&underpaid.id, 5_000).await;
@@ -119,7 +119,7 @@ async fn new_and_underpaid_become_invalid_when_the_closing_look_finds_too_little
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unconfirmed_outlasts_the_deadline_and_becomes_invalid_when_the_coins_are_taken_back() {
+async fn unconfirmed_outlasts_the_deadline_until_coins_are_taken_back() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     let txid = s.pay(&bill.id).await;
@@ -131,7 +131,7 @@ async fn unconfirmed_outlasts_the_deadline_and_becomes_invalid_when_the_coins_ar
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn confirmed_becomes_invalid_by_a_reorganisation_with_a_double_spend() {
+async fn confirmed_becomes_invalid_by_a_double_spending_reorg() {
     let s = Scene::open().await;
     let bill = s.confirmed_bill().await;
     let first = s.payment(&bill.id).await["paymentTime"].clone();
@@ -142,7 +142,7 @@ async fn confirmed_becomes_invalid_by_a_reorganisation_with_a_double_spend() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn invalid_becomes_confirmed_when_a_reversed_customer_pays_again_in_time() {
+async fn a_reversed_payment_is_confirmed_when_paid_again_in_time() {
     let s = Scene::open().await;
     let bill = s.confirmed_bill().await;
     s.double_spend_by_reorg(1).await;
@@ -163,7 +163,7 @@ async fn expired_becomes_confirmed_when_coins_that_were_gone_are_back() {
     let taken_back = s.take_back(&txid).await;
     s.pass_deadline().await;
     s.expect(&bill, "EXPIRED").await;
-    // What took their place is dropped: the coins count again, and the gateway broadcasts them.
+    // The replacement is dropped: the coins count again, and the gateway broadcasts them.
     s.evict(&taken_back).await;
     s.expect(&bill, "EXPIRED").await;
     s.mine(1).await;
@@ -173,7 +173,7 @@ async fn expired_becomes_confirmed_when_coins_that_were_gone_are_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn under_invalidate_one_transaction_that_pays_too_much_ends_invalid() {
+async fn under_invalidate_a_single_overpayment_ends_invalid() {
     let s = Scene::open_with(&[("overpayment", "invalidate")]).await;
     let (bill, direct) = (s.bill("10.00").await, s.bill("10.00").await);
     s.pay_sats(&bill.id, bill.amount_sats + 1_000).await;
@@ -190,7 +190,7 @@ async fn under_invalidate_one_transaction_that_pays_too_much_ends_invalid() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn under_invalidate_coins_that_are_back_make_an_expired_payment_invalid() {
+async fn under_invalidate_returned_coins_make_expired_invalid() {
     let s = Scene::open_with(&[("overpayment", "invalidate")]).await;
     let bill = s.bill("10.00").await;
     let txid = s.pay_sats(&bill.id, bill.amount_sats + 1_000).await;
@@ -204,7 +204,7 @@ async fn under_invalidate_coins_that_are_back_make_an_expired_payment_invalid() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn staff_accepts_an_underpaid_payment_unconfirmed_or_confirmed_as_its_coins_are() {
+async fn an_accepted_underpaid_payment_is_as_confirmed_as_its_coins() {
     let s = Scene::open().await;
     let (confirmed, unconfirmed) = (s.bill("10.00").await, s.bill("10.00").await);
     s.pay_sats(&confirmed.id, 5_000).await;

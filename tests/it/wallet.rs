@@ -1,5 +1,5 @@
-//! The wallet at the command line: made, restored from its words, verified; before the first start, beside a gateway that
-//! runs, and cut short at each point.
+//! The wallet on the command line: made, restored from its words, verified. The tests do so before the first start,
+//! with a running gateway, and with interruptions at each point.
 
 use std::io::{Read, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -13,7 +13,7 @@ use crate::harness::{Program, Scene, Tillgate};
 
 const ZOO: &str = "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong";
 
-/// Runs a command that reads words, and gives its exit status, what it printed and its line on stderr.
+/// Runs a command that reads words; returns its exit status, its output and its line on stderr.
 fn with_words(program: &Program, args: &[&str], words: &str) -> (Option<i32>, String, String) {
     let output = program.output_of(program.command(args), &format!("{words}\n"));
     let read = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -35,7 +35,7 @@ fn verifies(program: &Program, words: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wallet_that_is_made_before_the_first_start_is_the_one_that_serves() {
+async fn a_wallet_made_before_the_first_start_is_served() {
     let program = Program::new();
     let made = program.json(&["wallet", "create", "--words", "24"]);
     assert_eq!(made.as_object().unwrap().keys().collect::<Vec<_>>(), ["words"]);
@@ -57,7 +57,7 @@ async fn a_wallet_that_is_made_before_the_first_start_is_the_one_that_serves() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn words_restore_the_same_wallet_elsewhere_and_its_addresses_go_on_beyond_the_skipped_ones() {
+async fn words_restore_the_wallet_and_skip_addresses_elsewhere() {
     let old = Program::new();
     let words = text(&old.json(&["wallet", "create"])["words"]);
     let descriptors = old.json(&["wallet", "descriptor"]);
@@ -79,7 +79,7 @@ async fn words_restore_the_same_wallet_elsewhere_and_its_addresses_go_on_beyond_
 }
 
 #[test]
-fn words_that_are_none_are_refused_by_their_place_and_nothing_is_made_for_them() {
+fn wrong_words_are_refused_by_their_place_and_make_nothing() {
     let program = Program::new();
     for (words, part) in [
         ("zoo zoo zoo", "3 were given"),
@@ -99,7 +99,7 @@ fn words_that_are_none_are_refused_by_their_place_and_nothing_is_made_for_them()
     assert!(!program.data_dir().exists());
 }
 
-/// Reads until the text ends with this, and gives what came before.
+/// Reads until the text ends with `end`, and returns the part before.
 fn until(stream: &mut impl Read, end: &str) -> String {
     let (mut text, mut byte) = (String::new(), [0]);
     while !text.ends_with(end) {
@@ -110,7 +110,7 @@ fn until(stream: &mut impl Read, end: &str) -> String {
 }
 
 #[test]
-fn a_person_is_shown_the_words_once_and_the_wallet_is_made_when_two_were_told_back() {
+fn words_are_shown_once_and_two_asked_back_before_the_wallet() {
     let program = Program::new();
     let nobody = program.output(&["wallet", "create"]);
     assert_eq!(nobody.status.code(), Some(1));
@@ -138,7 +138,7 @@ fn a_person_is_shown_the_words_once_and_the_wallet_is_made_when_two_were_told_ba
     assert!(verifies(&program, &words.join(" ")));
 }
 
-/// Whether there is a wallet. A command that holds the data directory is waited for.
+/// Whether there is a wallet. Waits for a command that holds the data directory.
 fn is_there(program: &Program) -> bool {
     program.output(&["wallet", "descriptor", "--json"]).status.success()
 }
@@ -184,7 +184,7 @@ impl Drop for Production {
 }
 
 #[test]
-fn production_starts_without_a_wallet_and_one_that_is_made_beside_it_is_in_use_at_once() {
+fn a_wallet_made_beside_production_is_in_use_at_once() {
     let mut gateway = Production::start(Program::new());
     assert!(gateway.api.starts_with("http://127.0.0.1:"));
     let refused =
@@ -218,7 +218,7 @@ fn production_starts_without_a_wallet_and_one_that_is_made_beside_it_is_in_use_a
 }
 
 #[test]
-fn a_restored_wallet_that_has_nobody_to_ask_says_that_a_backend_is_to_be_set_and_how() {
+fn a_restored_wallet_without_a_backend_says_how_to_set_one() {
     let program = Program::new();
     let run = |args: &[&str], typed: &str| {
         let output = program.output_of(Production::command(&program, args), typed);
@@ -231,7 +231,7 @@ fn a_restored_wallet_that_has_nobody_to_ask_says_that_a_backend_is_to_be_set_and
         assert!(told.contains(&remedy) && told.contains("before a Bitcoin backend is set"), "{told}");
         assert!(!told.contains("were asked about"), "nobody knows yet whether addresses will be: {told}");
     }
-    // So that what is copied from there changes nothing of another environment.
+    // The remedy names the environment, so that a copied command does not change another one.
     let doctor = program.output_of(Production::command(&program, &["doctor"]), "");
     let told = String::from_utf8(doctor.stdout).unwrap();
     let chain = told.lines().find(|line| line.contains("no Bitcoin backend is set")).unwrap();
@@ -244,7 +244,7 @@ fn a_restored_wallet_that_has_nobody_to_ask_says_that_a_backend_is_to_be_set_and
 }
 
 #[test]
-fn production_without_a_keyring_and_without_a_secrets_file_does_not_start() {
+fn production_without_keyring_or_secrets_file_does_not_start() {
     let program = Program::new();
     let output = program.output(&["serve", "--environment", "production", "--listen", "127.0.0.1:0"]);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -256,7 +256,7 @@ fn production_without_a_keyring_and_without_a_secrets_file_does_not_start() {
 }
 
 #[test]
-fn a_making_that_is_cut_short_anywhere_leaves_nothing_or_what_the_next_one_takes_into_use() {
+fn an_interrupted_making_is_completed_by_the_next() {
     for restores in [false, true] {
         for point in ["commit.before", "commit.after", "wallet.before", "wallet.after"] {
             for count in 1..=3 {
@@ -299,7 +299,7 @@ async fn info_tells_how_far_another_program_must_look() {
 }
 
 #[test]
-fn a_date_is_refused_before_the_words_where_no_backend_is_set_and_nothing_is_left_of_it() {
+fn a_birthday_date_without_a_backend_is_refused_first() {
     let program = Program::new();
     let secrets = program.data_dir().with_file_name("secrets");
     let restore = |birthday: &str, more: &[(&str, &str)]| {
@@ -313,7 +313,7 @@ fn a_date_is_refused_before_the_words_where_no_backend_is_set_and_nothing_is_lef
     assert!(refused.contains("set backendUrl first") && !refused.contains("made the data directory"), "{refused}");
     assert!(restore("yesterday", &[]).contains("the height of a block, or a date"));
     assert!(!program.data_dir().exists() && !secrets.exists());
-    // Nobody listens at port 1: that is known only once there is a gateway to ask it.
+    // Port 1 has no listener, but the program learns that only after a gateway asks it.
     let backend = [("TILLGATE_BACKEND_URL", "http://127.0.0.1:1"), ("TILLGATE_BACKEND_USER", "ada")];
     let refused = restore("2024-05-31", &backend);
     assert!(refused.contains("name a height"), "{refused}");

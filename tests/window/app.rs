@@ -1,4 +1,4 @@
-//! The desktop program under WebDriver, and what a person does in it.
+//! The desktop program under WebDriver, and the acts of a person in it.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 pub const DESKTOP: &str = env!("CARGO_BIN_EXE_tillgate-desktop");
 pub const TILLGATE: &str = env!("CARGO_BIN_EXE_tillgate");
 
-/// How long a condition may take to come true, on two busy cores.
+/// Time limit for a condition, on two busy cores.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A hidden page paints nothing, so the driver's click is never answered; the effect is waited for instead.
+/// A hidden page paints no frames, so the driver's click is never answered; the test waits for its effect instead.
 const NO_ANSWER: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(25);
 
-/// The program and what drives it.
+/// The program and its driver.
 pub struct App {
     pub page: Client,
     driver: Child,
@@ -69,7 +69,7 @@ impl App {
         self.waits_for(&format!("//h1//*[@data-state={}]", quoted(state))).await;
     }
 
-    /// Clicks the button or link with this name, once it can be.
+    /// Clicks the button or link with this name, once it is enabled.
     pub async fn clicks(&self, name: &str) {
         let name = quoted(name);
         let control = format!(
@@ -83,7 +83,7 @@ impl App {
         .await;
     }
 
-    /// Clicks a button of the open dialog after which there is no page to answer: it hides, or ends.
+    /// Clicks a button of the open dialog after which the page cannot answer, because it hides or ends.
     pub async fn clicks_and_goes(&self, name: &str) {
         let control = format!("//dialog[@open]//button[normalize-space()={}]", quoted(name));
         let button = self.waits_for(&control).await;
@@ -115,7 +115,7 @@ impl App {
         focused.send_keys("\u{e00c}").await.unwrap();
     }
 
-    /// All that the page says.
+    /// The whole text of the page.
     pub async fn text(&self) -> String {
         match self.page.find(Locator::Css("body")).await {
             Ok(body) => body.text().await.unwrap_or_default(),
@@ -123,12 +123,12 @@ impl App {
         }
     }
 
-    /// What a script in the page gives.
+    /// The result of a script in the page.
     pub async fn script(&self, script: &str) -> Value {
         self.page.execute(script, vec![]).await.unwrap()
     }
 
-    /// Where the gateway serves its API, as the window says.
+    /// The address of the gateway's API, as the window shows it.
     pub async fn api(&self) -> String {
         let shown = self.waits_for("//footer//*[starts-with(normalize-space(), 'API http')]").await;
         shown.text().await.unwrap().trim_start_matches("API ").to_owned()
@@ -137,12 +137,12 @@ impl App {
 
 impl Drop for App {
     fn drop(&mut self) {
-        // SIGKILL would leave the driver's own child behind.
+        // SIGKILL would leave the driver's own child running.
         terminate(&mut self.driver);
     }
 }
 
-/// What the command line answers on this data directory.
+/// The JSON answer of the command line on this data directory.
 pub fn tillgate(data: &Path, arguments: &[&str]) -> Value {
     let output = Command::new(TILLGATE).args(arguments).arg("--json").arg("--data-dir").arg(data).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -156,7 +156,7 @@ pub fn terminate(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Waits until `look` gives something.
+/// Waits until `look` returns a value.
 pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let polled = async {
         loop {

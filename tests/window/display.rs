@@ -52,13 +52,13 @@ impl Display {
     fn window(&self) -> Option<Window> {
         let tree = self.connection.query_tree(self.root).unwrap().reply().unwrap();
         tree.children.into_iter().find(|window| {
-            // GTK has helper windows of the same name, which no window manager would frame.
+            // GTK has helper windows of the same name, which a window manager would not frame.
             self.property(*window, AtomEnum::WM_NAME.into()).starts_with(b"Tillgate")
                 && !self.property(*window, self.atom("WM_PROTOCOLS")).is_empty()
         })
     }
 
-    /// A property of a window; empty where it has none.
+    /// A property of a window; empty if it is not set.
     fn property(&self, window: Window, name: Atom) -> Vec<u8> {
         let property = self.connection.get_property(false, window, name, AtomEnum::ANY, 0, 64).unwrap().reply();
         property.map(|property| property.value).unwrap_or_default()

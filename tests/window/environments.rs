@@ -1,5 +1,5 @@
-//! Both environments in one program: the window that switches between them, and `tillgate serve`. Production needs a keyring,
-//! which the sessions of these tests have.
+//! Both environments in one program: the window that switches between them, and `tillgate serve`. Production needs a
+//! keyring, which the sessions of these tests have.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -30,8 +30,8 @@ fn in_environment(data: &Path, environment: &str, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn the_window_switches_between_both_and_what_is_of_one_stays_there() {
-    inside("environments::the_window_switches_between_both_and_what_is_of_one_stays_there", async || {
+fn the_window_switches_environments_and_keeps_each_ones_data() {
+    inside("environments::the_window_switches_environments_and_keeps_each_ones_data", async || {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;
         app.sees("Test environment").await;
@@ -74,8 +74,8 @@ fn the_window_switches_between_both_and_what_is_of_one_stays_there() {
 }
 
 #[test]
-fn a_database_that_cannot_be_opened_is_told_in_its_own_part_and_tried_again() {
-    inside("environments::a_database_that_cannot_be_opened_is_told_in_its_own_part_and_tried_again", async || {
+fn an_unreadable_database_is_reported_in_its_part_and_retried() {
+    inside("environments::an_unreadable_database_is_reported_in_its_part_and_retried", async || {
         let data = tempfile::tempdir().unwrap();
         let broken = "no database at all, but long enough to be looked at";
         let folder = production(data.path(), &[("tillgate.db", broken)]);
@@ -93,7 +93,7 @@ fn a_database_that_cannot_be_opened_is_told_in_its_own_part_and_tried_again() {
     });
 }
 
-/// `tillgate serve` of whatever there is to serve, and the lines that it prints and logs.
+/// `tillgate serve` of all existing environments, with the lines that it prints and logs.
 struct Serve {
     child: Child,
     ready: mpsc::Receiver<String>,
@@ -155,11 +155,11 @@ fn serve_says_that_both_are_ready_and_stops_both() {
 }
 
 #[test]
-fn what_ends_in_one_is_begun_again_and_the_other_never_hears_of_it() {
-    inside("environments::what_ends_in_one_is_begun_again_and_the_other_never_hears_of_it", async || {
+fn a_thread_that_ends_is_restarted_in_its_environment_only() {
+    inside("environments::a_thread_that_ends_is_restarted_in_its_environment_only", async || {
         let data = tempfile::tempdir().unwrap();
         production(data.path(), &[("wallet.made", "")]);
-        // A thread that test alone has: production has no wallet whose addresses could be derived.
+        // This thread exists in test only: production has no wallet whose addresses could be derived.
         let serve = Serve::start(data.path(), &[("TILLGATE_END_THREAD", "addresses")]);
         let failures = serve.log.iter().filter(|line| line.contains("not served")).take(3).collect::<Vec<_>>();
         for line in &failures {

@@ -1,4 +1,5 @@
-//! From nothing to a wallet of real money, in the window. Production needs a keyring, which the sessions of these tests have.
+//! From a new installation to a wallet with real money, in the window. Production needs a keyring, which the sessions
+//! of these tests have.
 
 use std::net::TcpListener;
 
@@ -14,7 +15,7 @@ async fn words(app: &App) -> Vec<String> {
     serde_json::from_value(app.script(script).await).unwrap()
 }
 
-/// The places of the words that are asked back, from 1.
+/// The places of the words to repeat, from 1.
 async fn asked(app: &App) -> [usize; 2] {
     let script = "return [...document.querySelectorAll('form label')].map(label => label.textContent)";
     let labels: Vec<String> = serde_json::from_value(app.script(script).await).unwrap();
@@ -31,8 +32,8 @@ fn in_production(data: &std::path::Path, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn words_are_shown_and_asked_back_and_a_server_that_is_not_there_is_told_with_what_to_do() {
-    let name = "golive::words_are_shown_and_asked_back_and_a_server_that_is_not_there_is_told_with_what_to_do";
+fn words_are_asked_back_and_an_absent_server_gets_a_remedy() {
+    let name = "golive::words_are_asked_back_and_an_absent_server_gets_a_remedy";
     inside(name, async || {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;
@@ -79,7 +80,7 @@ fn words_are_shown_and_asked_back_and_a_server_that_is_not_there_is_told_with_wh
         app.sees("What 1 Bitcoin costs now").await;
         assert_eq!(setting(data.path(), "backendUrl"), format!("http://{closed}"));
 
-        // Whoever comes back is where there is still something to do.
+        // A user who returns is led to the next open step.
         app.clicks("API keys").await;
         app.sees("No API keys yet").await;
         app.clicks("Go live").await;
@@ -130,7 +131,7 @@ fn setting(data: &std::path::Path, name: &str) -> String {
     in_production(data, &["settings", "get", name])["value"].as_str().unwrap().to_owned()
 }
 
-/// What the command line says of these words.
+/// The answer of the command line about these words.
 fn verifies(data: &std::path::Path, words: &str) -> String {
     use std::io::Write as _;
     use std::process::{Command, Stdio};

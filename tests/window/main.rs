@@ -1,5 +1,5 @@
-//! The desktop program as a person uses it: started under a display without a screen, driven through
-//! WebDriver. Waits for conditions only.
+//! The desktop program as a person uses it: started under a display without a screen, driven through WebDriver. The
+//! tests wait for conditions only.
 #![cfg(test)]
 
 mod app;

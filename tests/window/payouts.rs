@@ -1,4 +1,4 @@
-//! What a merchant does with payouts in the window.
+//! A merchant's work with payouts in the window.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -14,7 +14,7 @@ use crate::app::{App, tillgate, until};
 use crate::display::Display;
 use crate::session::inside;
 
-/// Nobody's: the example of BIP173.
+/// The example address of BIP173.
 const RECIPIENT: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 
 #[test]
@@ -76,8 +76,8 @@ fn payouts_are_given_up_before_and_after_they_were_signed() {
 }
 
 #[test]
-fn a_shops_offer_is_told_once_by_the_desktop_and_stays_in_the_title_until_it_is_approved() {
-    let name = "payouts::a_shops_offer_is_told_once_by_the_desktop_and_stays_in_the_title_until_it_is_approved";
+fn a_shops_offer_is_notified_once_and_shown_until_approved() {
+    let name = "payouts::a_shops_offer_is_notified_once_and_shown_until_approved";
     inside(name, async || {
         let (heard, notes) = mpsc::channel();
         let _desktop = tokio::task::spawn_blocking(|| Desktop::serve(heard)).await.unwrap();
@@ -103,7 +103,7 @@ fn a_shops_offer_is_told_once_by_the_desktop_and_stays_in_the_title_until_it_is_
     });
 }
 
-/// Starts the program with a confirmed payment, and with batches that wait until the clock is moved.
+/// Starts the program with a confirmed payment, and with batches that wait for a jump of the clock.
 async fn starts_with_coins(data: &Path) -> App {
     tillgate(data, &["settings", "set", "batchSeconds", "3600"]);
     let app = App::start(data).await;
@@ -117,14 +117,14 @@ async fn starts_with_coins(data: &Path) -> App {
     app
 }
 
-/// Makes an offer in the window and gives its id.
+/// Makes an offer in the window and returns its id.
 async fn offers(app: &App, btc: &str) -> String {
     app.clicks("Payouts").await;
     app.clicks("New payout").await;
     app.types("address", RECIPIENT).await;
     app.sees("A valid address.").await;
     app.types("amount", btc).await;
-    // What it comes to moves the button, from under a click that is on its way.
+    // The total moves the button, so wait for it before the click.
     app.sees("In all, about").await;
     app.clicks("Make the offer").await;
     app.sees_state("NEW").await;
@@ -132,7 +132,7 @@ async fn offers(app: &App, btc: &str) -> String {
     url.fragment().unwrap().rsplit('/').next().unwrap().to_owned()
 }
 
-/// What keeps a payout names a transaction, whose id has no place to break: the dialog that says so cuts nothing off.
+/// The reason that keeps a payout names a transaction, whose id cannot be wrapped. The dialog must show it whole.
 async fn shows_whole_even_a_transactions_id(app: &App) {
     let widths = app.script(
         "const dialog = document.querySelector('dialog[open]'); \
@@ -147,7 +147,7 @@ async fn shows_whole_even_a_transactions_id(app: &App) {
     assert!(widths[0].as_u64() <= widths[1].as_u64(), "needed and there: {widths}");
 }
 
-/// Goes back to the newest payout, which is in this state.
+/// Opens the newest payout again, which must be in this state.
 async fn shows(app: &App, state: &str) {
     app.clicks("Payouts").await;
     app.waits_for("(//td//a[contains(@href, '/payout/')])[1]").await.click().await.unwrap();
@@ -162,7 +162,7 @@ async fn approves(app: &App) {
     app.sees_state("QUEUED").await;
 }
 
-/// A shop's program asks for a payout, which its key may not approve by itself here: it does not ask to.
+/// A shop's program requests a payout. Its key may not approve payouts, and it does not ask for approval.
 async fn shop_asks(api: &str, secret: &str) -> Value {
     let key = base64::engine::general_purpose::STANDARD.encode(format!("webshop:{secret}"));
     let body = json!({"address": RECIPIENT, "btcAmount": "0.001", "currency": "USD", "comment": "<b>bill</b>"});
@@ -178,7 +178,7 @@ async fn shop_asks(api: &str, secret: &str) -> Value {
     serde_json::from_slice(&bytes).unwrap()
 }
 
-/// The desktop's server of notifications, as far as a program sees it.
+/// The desktop's notification server, as programs see it.
 struct Desktop(mpsc::Sender<(String, String)>);
 
 #[zbus::interface(name = "org.freedesktop.Notifications")]

@@ -1,4 +1,4 @@
-//! How the program ends: at once, and never so that a start after it is lost.
+//! The end of the program: it is quick, and a start right after it is never lost.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -62,7 +62,7 @@ fn a_start_while_the_program_ends_serves_once_it_has_ended() {
         let data = tempfile::tempdir().unwrap();
         let mut program = desktop(data.path());
         let (api, before) = served(data.path()).await;
-        // A shop whose request is half sent is waited for, up to a bound, so that the program takes its time.
+        // The gateway waits for a half-sent request up to a bound, so the program's end takes its time.
         let address = api.trim_start_matches("http://").trim_end_matches("/v2").to_owned();
         let mut half = TcpStream::connect(&address).unwrap();
         half.write_all(b"POST /v2/payments/new HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{").unwrap();

@@ -1,4 +1,4 @@
-//! Each story runs in a desktop session of its own: the test starts itself again inside one.
+//! Each story runs in a desktop session of its own: the test starts itself again inside the session.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What a merchant does in the window.
+//! A merchant's work in the window.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,12 +14,12 @@ use crate::app::{App, DESKTOP, TILLGATE, terminate, tillgate, until};
 use crate::display::Display;
 use crate::session::inside;
 
-/// The most of an answer that is read.
+/// Most bytes of an answer that are read.
 const ANSWER_MAX: usize = 1024 * 1024;
 
 #[test]
-fn a_key_a_payment_and_its_customer_end_confirmed_and_quitting_stops_cleanly() {
-    inside("stories::a_key_a_payment_and_its_customer_end_confirmed_and_quitting_stops_cleanly", async || {
+fn a_first_payment_is_confirmed_and_quitting_stops_cleanly() {
+    inside("stories::a_first_payment_is_confirmed_and_quitting_stops_cleanly", async || {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;
         app.sees("Test environment").await;
@@ -33,7 +33,7 @@ fn a_key_a_payment_and_its_customer_end_confirmed_and_quitting_stops_cleanly() {
         app.clicks("← All payments").await;
         app.waits_for("//td//*[@data-state='CONFIRMED']").await;
 
-        // The shop that got the key sees the same.
+        // The shop that owns the key sees the same.
         let record = shop_reads(&app.api().await, &secret, &payment).await;
         assert_eq!(record["status"], "CONFIRMED");
         assert_eq!(record["message"], "Two coffees");
@@ -45,22 +45,22 @@ fn a_key_a_payment_and_its_customer_end_confirmed_and_quitting_stops_cleanly() {
 }
 
 #[test]
-fn the_window_takes_little_memory_because_it_draws_without_a_graphics_card() {
-    let name = "stories::the_window_takes_little_memory_because_it_draws_without_a_graphics_card";
+fn the_window_draws_without_a_graphics_card_in_little_memory() {
+    let name = "stories::the_window_draws_without_a_graphics_card_in_little_memory";
     inside(name, async || {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;
         app.sees("Test environment").await;
         let own_kb = memory_of_engine_kb(data.path());
-        // Some 35 MB, and 85 with what it takes to draw by way of a card.
+        // It needs some 35 MB, and 85 MB when it draws with the graphics card.
         assert!(own_kb < 60_000, "{own_kb} kB");
         quits(&app, data.path()).await;
     });
 }
 
 #[test]
-fn a_reversed_payment_is_red_on_every_screen_and_in_the_list_of_windows_until_it_is_dismissed() {
-    let name = "stories::a_reversed_payment_is_red_on_every_screen_and_in_the_list_of_windows_until_it_is_dismissed";
+fn a_reversed_payment_is_red_everywhere_until_it_is_dismissed() {
+    let name = "stories::a_reversed_payment_is_red_everywhere_until_it_is_dismissed";
     inside(name, async || {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;
@@ -117,15 +117,15 @@ fn a_data_directory_in_use_is_told_and_taken_once_it_is_free() {
 }
 
 #[test]
-fn a_closed_window_leaves_the_gateway_running_and_a_second_start_shows_it_again() {
-    inside("stories::a_closed_window_leaves_the_gateway_running_and_a_second_start_shows_it_again", async || {
+fn a_closed_window_returns_at_a_second_start() {
+    inside("stories::a_closed_window_returns_at_a_second_start", async || {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;
         app.sees("No payments yet").await;
         let api = app.api().await;
         let display = Display::open();
 
-        // This display has no tray: the window says what becomes of it before it goes.
+        // This display has no tray, so the window says that the program goes on before it closes.
         display.close_window();
         app.sees("Tillgate keeps running").await;
         app.clicks_and_goes("Close the window").await;
@@ -137,14 +137,14 @@ fn a_closed_window_leaves_the_gateway_running_and_a_second_start_shows_it_again(
         assert!(second.success(), "a second start ends by itself: {second}");
         until("the window is back", async || display.shows_window().then_some(())).await;
 
-        // It is said once: this time the window goes without asking. (A hidden page answers its driver nothing, so
-        // that the window is gone is all that can be seen.)
+        // It says so once: this time the window closes without a question. A hidden page does not answer its driver, so
+        // the test can only see that the window is gone.
         display.close_window();
         until("the window is gone again", async || (!display.shows_window()).then_some(())).await;
     });
 }
 
-/// Makes a key in the window and gives its secret, which is shown once.
+/// Makes a key in the window and returns its secret, which is shown once.
 async fn creates_a_key(app: &App) -> String {
     app.clicks("API keys").await;
     app.clicks("Create an API key").await;
@@ -167,7 +167,7 @@ async fn creates_a_key(app: &App) -> String {
     secret
 }
 
-/// Makes a payment in the window and gives its id.
+/// Makes a payment in the window and returns its id.
 pub async fn makes_a_payment(app: &App) -> String {
     app.clicks("Payments").await;
     app.clicks("New payment").await;
@@ -188,7 +188,7 @@ async fn shop_reads(api: &str, secret: &str, payment: &str) -> Value {
     serde_json::from_slice(&body).unwrap()
 }
 
-/// What the process that draws the window of the gateway in `data` has for itself, without libraries and files.
+/// Private memory of the process that draws the window of the gateway in `data`, without libraries and files.
 fn memory_of_engine_kb(data: &Path) -> u64 {
     let read = |pid: &str, file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
     let figure = |text: &str, name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
@@ -212,13 +212,13 @@ async fn get(url: &str, authorization: &str) -> (u16, Bytes) {
     (status, to_bytes(Body::new(answer.into_body()), ANSWER_MAX).await.unwrap())
 }
 
-/// Quits from the window, and waits until the gateway has let go of its data.
+/// Quits from the window, and waits until the gateway has released its data.
 pub async fn quits(app: &App, data: &Path) {
     app.clicks("Quit Tillgate").await;
     app.sees("Quit Tillgate?").await;
     app.clicks_and_goes("Quit Tillgate").await;
     until("the gateway has let go of its data", async || {
-        // A gateway that was killed leaves its socket behind.
+        // A killed gateway would leave its socket behind.
         (!socket_remains(data)).then_some(())
     })
     .await;

@@ -1,4 +1,5 @@
-//! From the mempool of a server to the notification at the shop, and starts, with 100,000 closed and 10,000 open payments.
+//! Time from a server's mempool to the notification at the shop, and start times, with 100,000 closed and 10,000 open
+//! payments.
 
 use std::time::{Duration, Instant};
 
@@ -19,22 +20,22 @@ use crate::shop::Shop;
 /// Closed payments of days ago.
 const OLD: u32 = 100_000;
 
-/// Open payments among which the paid ones are found.
+/// Open payments besides the paid ones.
 const OPEN: u64 = 10_000;
 
-/// Payments that are paid.
+/// Number of payments that are paid.
 const PAID: u64 = 300;
 
-/// Time between two of them, in no step with the gateway's.
+/// Time between two of them, out of step with the gateway's interval.
 const PAID_EVERY: Duration = Duration::from_millis(47);
 
-/// How long it is watched what nothing costs.
+/// Length of the idle measurement.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Starts of which the slowest counts.
+/// Number of starts; the slowest counts.
 const STARTS: usize = 3;
 
-/// Until a gateway that is ready can make a payment, at most.
+/// Longest wait until a ready gateway can make a payment.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Adds the figures.
@@ -73,7 +74,7 @@ fn through(kind: Kind, scene: &Scene, report: &mut Report) -> Fallible<()> {
 }
 
 impl Kind {
-    /// What is required of the time from the mempool to the shop.
+    /// The required time from the mempool to the shop.
     const fn required(self) -> &'static str {
         match self {
             Self::Core => "required p99 below 1,200 ms; asked once a second",
@@ -83,7 +84,7 @@ impl Kind {
     }
 }
 
-/// Pays one after the other without waiting, and gives the time from the mempool to the shop of each.
+/// Pays one payment after another without waiting, and returns for each the time from the mempool to the shop.
 fn arrivals(served: &Served, authorization: &str, shop: &Shop, sandbox: &Sandbox) -> Fallible<Vec<u32>> {
     let mut client = Client::connect(served.port, authorization)?;
     let mut orders = Vec::new();
@@ -91,7 +92,7 @@ fn arrivals(served: &Served, authorization: &str, shop: &Shop, sandbox: &Sandbox
         let (payment, _) = client.call("POST", "/v2/payments/new", &shop.order_of(OPEN + number))?;
         orders.push(asked_for(&payment)?);
     }
-    // What a look makes of so many new ones is over.
+    // By then the first look at the new payments is over.
     std::thread::sleep(Duration::from_secs(2));
     let mut paid = Vec::new();
     for (id, script, amount_sats) in orders {
@@ -103,7 +104,7 @@ fn arrivals(served: &Served, authorization: &str, shop: &Shop, sandbox: &Sandbox
     times.collect()
 }
 
-/// A payment's id, script and sum.
+/// The id, script and sum of a payment.
 fn asked_for(payment: &Value) -> Fallible<(String, ScriptBuf, u64)> {
     let text = |name: &str| payment[name].as_str().ok_or_else(|| format!("a payment without {name}: {payment}"));
     let address = text("address")?.parse::<Address<_>>()?.require_network(Network::Regtest)?;
@@ -135,7 +136,7 @@ fn starts(
     Ok(())
 }
 
-/// Asks for a payment until one is made.
+/// Requests a payment until the gateway makes one.
 pub fn can_make_payments(served: &Served, authorization: &str, shop: &Shop) -> Fallible<()> {
     let (mut client, began) = (Client::connect(served.port, authorization)?, Instant::now());
     loop {

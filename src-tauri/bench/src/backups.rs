@@ -14,19 +14,19 @@ use crate::process::{self, Served};
 use crate::report::Report;
 use crate::spine;
 
-/// What shops ask for meanwhile: one request after the other, with a pause, as on a busy day.
+/// Pause between two requests of the shops, as on a busy day.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How long the same is measured without a backup.
+/// Length of the same measurement without a backup.
 const ALONE: Duration = Duration::from_secs(10);
 
-/// How often memory is read.
+/// Interval between readings of memory.
 const READ_EVERY: Duration = Duration::from_millis(20);
 
-/// Only this benchmark's files have it.
+/// Passphrase of this benchmark's files only.
 const PASSPHRASE: &str = "correct horse battery";
 
-/// Adds the figures, on a database that is there.
+/// Adds the figures, on an existing database.
 pub fn measure(report: &mut Report, data_dir: &Path) -> Fallible<()> {
     let served = Served::start(data_dir)?;
     let authorization = process::authorization(data_dir)?;
@@ -65,7 +65,7 @@ pub fn measure(report: &mut Report, data_dir: &Path) -> Fallible<()> {
     Ok(())
 }
 
-/// What the disk alone takes.
+/// The time that the disk alone needs.
 fn copy_time(from: &Path, to: &Path) -> io::Result<Duration> {
     let began = Instant::now();
     std::fs::copy(from, to)?;
@@ -91,18 +91,18 @@ fn ended(success: bool, stderr: &[u8]) -> Fallible<()> {
     if success { Ok(()) } else { Err(String::from_utf8_lossy(stderr).into_owned().into()) }
 }
 
-/// Waits for the end of a program, and tells the most memory that it was seen to have.
+/// Waits for the end of a program, and returns its output and its peak of memory.
 fn with_peak(mut child: Child) -> io::Result<(std::process::Output, f64)> {
     let mut peak: f64 = 0.0;
     while child.try_wait()?.is_none() {
-        // Between its end and being waited for it has none.
+        // A program that has ended and was not waited for has no memory.
         peak = peak.max(process::memory_mb(child.id(), "VmHWM:").unwrap_or(0.0));
         thread::sleep(READ_EVERY);
     }
     Ok((child.wait_with_output()?, peak))
 }
 
-/// Shops that ask for payments until they are told to end.
+/// Shops that request payments until they are told to stop.
 struct Shops {
     is_over: Arc<AtomicBool>,
     asking: thread::JoinHandle<io::Result<Run>>,

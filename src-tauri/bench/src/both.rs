@@ -1,4 +1,5 @@
-//! `tillgate serve` of both environments, with 100,000 payments in each; production's secrets lie in a keyring of its own.
+//! `tillgate serve` of both environments, with 100,000 payments in each. Production's secrets are in a keyring of their
+//! own.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -14,10 +15,10 @@ use crate::seed::{self, Plan};
 /// Payments in each environment.
 const PAYMENTS: u32 = 100_000;
 
-/// The work of a start is over by then.
+/// Time after which a start's work is over.
 const SETTLED_AFTER: Duration = Duration::from_secs(5);
 
-/// Makes production's wallet, tells the process that will serve, and serves once it is told to.
+/// Makes production's wallet, prints the process id of the server to come, and serves after a line on stdin.
 const SESSION: &str = r#"set -euo pipefail
 printf 'session\n' | gnome-keyring-daemon --unlock --components=secrets >/dev/null
 "$1" wallet create --environment production --json --data-dir "$2" >/dev/null
@@ -25,7 +26,7 @@ printf '%s\n' $$
 read -r _
 exec "$1" serve --listen 127.0.0.1:0 --data-dir "$2""#;
 
-/// What the new wallet's environment is given: a closed payment weighs the same in both.
+/// Copies the payments to production's database; a closed payment weighs the same in both.
 const COPY: &str = "ATTACH DATABASE ?1 AS test";
 const COPIES: &str = "PRAGMA foreign_keys = OFF; BEGIN; \
     INSERT INTO rates SELECT * FROM test.rates; INSERT INTO payments SELECT * FROM test.payments; \
@@ -67,16 +68,16 @@ fn copy_payments(data_dir: &Path) -> Fallible<()> {
     Ok(production.execute_batch(COPIES)?)
 }
 
-/// A session with a keyring, and what serves in it; ended when dropped.
+/// A session with a keyring and the gateway in it; ended when dropped.
 struct Session {
     child: Child,
-    /// The process that will serve.
+    /// The process that serves, or will serve.
     serving: u32,
     stdout: BufReader<std::process::ChildStdout>,
 }
 
 impl Session {
-    /// Starts the session in which production's wallet is made and both environments are served.
+    /// Starts the session: it makes production's wallet, and later serves both environments.
     fn begin(data_dir: &Path, home: &Path) -> Fallible<Self> {
         let mut child = Command::new("dbus-run-session")
             .args(["--", "bash", "-c", SESSION, "session"])
@@ -101,7 +102,7 @@ impl Session {
         }
     }
 
-    /// Has it serve, and waits until both environments are ready.
+    /// Starts serving, and waits until both environments are ready.
     fn serve(&mut self) -> Fallible<Duration> {
         let began = Instant::now();
         self.child.stdin.as_mut().ok_or("no stdin")?.write_all(b"\n")?;
@@ -118,7 +119,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // The session ends with the program that it was begun for.
+        // The session ends together with the program in it.
         let _ = Command::new("kill").arg(self.serving.to_string()).status();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! One request at a time, for what is asked beside a measurement.
+//! A client for single requests beside a measurement.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::Fallible;
 use crate::load;
 
-/// Payments on a page that comes in one piece: what is longer comes in chunks, which `load::receive` does not read.
+/// Payments on a page that comes in one piece; longer pages come in chunks, which `load::receive` cannot read.
 const PAGE: u32 = 50;
 
 /// A client of the API with a connection of its own.
@@ -27,7 +27,7 @@ impl Client {
         Ok(Self { stream, authorization: authorization.to_owned() })
     }
 
-    /// Gives the JSON of the answer and the time that it took; anything but 200 is an error.
+    /// Returns the JSON of the answer and the time it took; any status but 200 is an error.
     pub fn call(&mut self, method: &str, path: &str, body: &str) -> Fallible<(Value, Duration)> {
         let request = load::request(method, path, &self.authorization, body);
         let sent = Instant::now();
@@ -42,7 +42,7 @@ impl Client {
         Ok((serde_json::from_str(&body)?, took))
     }
 
-    /// The ids of `count` payments of the list from `offset` on.
+    /// The ids of `count` payments of the list, from `offset` on.
     pub fn payment_ids(&mut self, count: u32, offset: u64) -> Fallible<Vec<String>> {
         let mut ids = Vec::new();
         for from in (0..count).step_by(PAGE as usize) {

@@ -1,4 +1,4 @@
-//! What `tillgate serve` costs while nothing happens.
+//! The cost of an idle `tillgate serve`.
 
 use std::thread;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use crate::Fallible;
 use crate::process::{self, Served};
 use crate::report::Report;
 
-/// How long it is watched.
+/// Length of the measurement.
 const SPAN: Duration = Duration::from_secs(30);
 
-/// The work of a start is over by then.
+/// Time after which a start's work is over.
 const SETTLED_AFTER: Duration = Duration::from_secs(5);
 
 /// Adds the figures.

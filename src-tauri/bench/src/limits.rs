@@ -1,4 +1,4 @@
-//! What this machine can do at best, measured in the same run as the figures that it bounds.
+//! The best that this machine can do, measured in the same run as the figures.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -11,10 +11,10 @@ use bdk_wallet::bitcoin::{Address, CompressedPublicKey, Network, NetworkKind};
 
 use crate::load::{self, Run, Until};
 
-/// How long each limit is measured.
+/// Length of each measurement.
 pub const SPAN: Duration = Duration::from_secs(3);
 
-/// Appends of a database page followed by `fdatasync`, in a second.
+/// Appends of a database page with `fdatasync`, per second.
 pub fn fdatasync_rate(folder: &Path) -> io::Result<f64> {
     let mut file = File::create(folder.join("sync-probe"))?;
     rate(SPAN, || {
@@ -23,7 +23,7 @@ pub fn fdatasync_rate(folder: &Path) -> io::Result<f64> {
     })
 }
 
-/// A database of SQLite's in WAL with `synchronous=FULL`, for commits of one row.
+/// An SQLite database in WAL mode with `synchronous=FULL`, for commits of one row.
 pub struct CommitProbe(rusqlite::Connection);
 
 impl CommitProbe {
@@ -36,7 +36,7 @@ impl CommitProbe {
         Ok(Self(connection))
     }
 
-    /// Commits in a second, measured for `span`.
+    /// Commits per second, measured for `span`.
     pub fn rate(&self, span: Duration) -> io::Result<f64> {
         rate(span, || {
             let inserted =
@@ -46,7 +46,7 @@ impl CommitProbe {
     }
 }
 
-/// Addresses derived from a cached extended public key, in a second, on one core.
+/// Addresses derived from a cached extended public key, per second, on one core.
 pub fn derivation_rate() -> io::Result<f64> {
     let secp = Secp256k1::new();
     let master = Xpriv::new_master(NetworkKind::Test, &[7; 32]).map_err(io::Error::other)?;
@@ -61,7 +61,7 @@ pub fn derivation_rate() -> io::Result<f64> {
     })
 }
 
-/// An axum handler that does nothing, under the same driver.
+/// An empty axum handler under the same driver.
 pub fn empty_handler(connections: usize) -> io::Result<Run> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))?;

@@ -1,8 +1,8 @@
 //! The load driver: keep-alive HTTP/1.1 over loopback, each connection one request at a time.
 //!
-//! It speaks just enough HTTP to be cheap, because it shares the machine's cores with what it
-//! measures. One connection is driven by a thread that waits for each answer, as a shop's software does: an event loop
-//! would add a tenth to a payment's time. More are driven by an event loop.
+//! It speaks just enough HTTP to be cheap, because it shares the machine's cores with the measured program. A single
+//! connection is driven by a thread that waits for each answer, as a shop's software does. An event loop would add a
+//! tenth to a payment's time; it drives several connections.
 
 use std::io::{self, Read as _, Write as _};
 use std::ops::Range;
@@ -13,16 +13,16 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// What a run of requests took.
+/// The results of a run of requests.
 #[derive(Debug, Clone)]
 pub struct Run {
     /// Requests answered with 200.
     pub answered: u64,
-    /// Requests answered otherwise.
+    /// Requests answered with another status.
     pub refused: u64,
     /// From the first request to the last answer.
     pub took: Duration,
-    /// What each request cost the measured process, in microseconds of processor time; `None` where nobody looked.
+    /// Processor time per request in the measured process, in microseconds; `None` if it was not measured.
     pub cpu_us: Option<f64>,
     /// Sorted times from request to answer, in microseconds.
     latencies_us: Vec<u32>,
@@ -49,7 +49,7 @@ impl Run {
         Self { answered: 0, refused: 0, took: Duration::ZERO, cpu_us: None, latencies_us: Vec::new() }
     }
 
-    /// Answers in a second.
+    /// Answers per second.
     pub fn per_second(&self) -> f64 {
         self.answered as f64 / self.took.as_secs_f64()
     }
@@ -71,7 +71,7 @@ pub fn micros(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
 
-/// The median of these times and the one within which 99 of 100 lie; sorts them.
+/// The median of these times and their 99th percentile; sorts them.
 pub fn spread_ms(times_us: &mut [u32]) -> String {
     times_us.sort_unstable();
     format!("p50 {:.1} ms, p99 {:.1} ms", quantile_ms(times_us, 500), quantile_ms(times_us, 990))
@@ -225,22 +225,22 @@ async fn next_answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result
     }
 }
 
-/// What matters of an answer.
+/// The needed parts of an answer.
 pub struct Answer {
     /// HTTP's status code.
     pub status: u16,
-    /// Where its body is.
+    /// The range of its body.
     pub body: Range<usize>,
 }
 
-/// The answer at the start of `bytes`, if all of it is there.
+/// The answer at the start of `bytes`, if it is complete.
 pub fn answer(bytes: &[u8]) -> io::Result<Option<Answer>> {
     let Some(body) = message_body(bytes) else { return Ok(None) };
     let status = bytes.get(9..12).and_then(number).and_then(|status| u16::try_from(status).ok());
     Ok(Some(Answer { status: status.ok_or_else(|| io::Error::other("an answer without a status"))?, body }))
 }
 
-/// Where the body of the request or answer at the start of `bytes` is, if all of it is there.
+/// The range of the body in the request or answer at the start of `bytes`, if it is complete.
 pub fn message_body(bytes: &[u8]) -> Option<Range<usize>> {
     const LENGTH: &[u8] = b"content-length:";
     let head_length = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;

@@ -1,4 +1,4 @@
-//! What a look at the chain costs: as much with 100,000 closed payments as with 100.
+//! The cost of a look at the chain: the same with 100,000 closed payments as with 100.
 
 use std::time::{Duration, Instant};
 
@@ -11,29 +11,29 @@ use crate::report::Report;
 use crate::scene::Scene;
 use crate::servers::{Kind, Server, Traffic};
 
-/// Closed payments of days ago.
+/// Numbers of payments closed days ago.
 const OLD: [u32; 3] = [100, 10_000, 100_000];
 
-/// Open ones beside them.
+/// Number of open payments in addition.
 const OPEN: u32 = 100;
 
-/// Looks of which the median is told.
+/// Number of looks; the median is reported.
 const LOOKS: usize = 25;
 
-/// First looks after a start, of which the median is told.
+/// Number of first looks after a start; the median is reported.
 const STARTS: usize = 5;
 
-/// Looks after which nothing may be left to catch up with.
+/// Most looks until the gateway has caught up.
 const SETTLING: usize = 200;
 
-/// What one look cost.
+/// The cost of one look.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
     took: Duration,
     traffic: Traffic,
 }
 
-/// The first look after a start, an idle one, and one that finds a payment.
+/// The first look after a start, an idle look, and a look that finds a payment.
 type Costs = [Cost; 3];
 
 /// Adds the figures.
@@ -71,7 +71,7 @@ fn grouped(count: u32) -> String {
     if count < 1_000 { count.to_string() } else { format!("{},{:03}", count / 1_000, count % 1_000) }
 }
 
-/// Of a copy of the scene that a server of this kind shows.
+/// The costs with a copy of the scene behind a server of this kind.
 async fn of(kind: Kind, scene: &Scene) -> Fallible<Costs> {
     let scene = scene.copy()?;
     let sandbox = scene.chain()?;
@@ -85,7 +85,7 @@ async fn of(kind: Kind, scene: &Scene) -> Fallible<Costs> {
     };
     let mut first = Vec::new();
     for _ in 0..STARTS {
-        // What is remembered between looks is gone.
+        // A new start forgets everything remembered between looks.
         first.push(look(&opened(&scene, &server).await?, &server).await?);
     }
     let merchant = opened(&scene, &server).await?;
@@ -135,13 +135,13 @@ async fn look(merchant: &Merchant, server: &Server) -> Fallible<Cost> {
     Ok(Cost { took: began.elapsed(), traffic: server.traffic() - before })
 }
 
-/// The one that as many took longer than as did not.
+/// The median by time.
 fn median(mut costs: Vec<Cost>) -> Cost {
     costs.sort_by_key(|cost| cost.took);
     costs[costs.len() / 2]
 }
 
-/// The sandbox's customer pays so much to this script.
+/// The sandbox's customer pays this sum to a script.
 pub fn pay(sandbox: &Sandbox, script: bitcoin::ScriptBuf, amount_sats: u64) -> Fallible<()> {
     let pay = Pay { script, amount_sats, parts: 1, fee_rate_sat_vb: None, confirmations: 0 };
     sandbox.pay(pay, machine_now().ms())?;

@@ -1,5 +1,5 @@
-//! Measures Tillgate from outside, with the machine's own limits beside each figure; and `seed` writes the
-//! database and the sandbox chain of a busy merchant. None of it is part of the shipped program.
+//! Measures Tillgate from outside, with the machine's own limits beside each figure. `seed` writes the database and the
+//! sandbox chain of a busy merchant. This program is not shipped.
 
 mod arrivals;
 mod backups;
@@ -30,7 +30,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use report::Report;
 
-/// What a step gives, or the error that ends the run and is printed.
+/// The result of a step; an error ends the run and is printed.
 type Fallible<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 #[derive(Parser)]
@@ -94,7 +94,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is measured on a large database: that of `seeded`, or a new one.
+/// Measures the parts that need a large database: that of `seeded`, or a new one.
 fn large(only: &[Part], seeded: Option<&Path>, report: &mut Report) -> Fallible<()> {
     let wanted = |part| only.is_empty() || only.contains(&part);
     let folder = process::data_dir()?;
@@ -116,7 +116,7 @@ fn measure(args: &Args) -> Fallible<()> {
     let machine = report::machine();
     println!("{machine}");
     let mut report = Report::default();
-    // The quiet ones first: the disk still writes for a while after a million payments.
+    // The quiet parts come first: the disk still writes for a while after a million payments.
     if wanted(Part::Idle) {
         idle::measure(&mut report)?;
     }

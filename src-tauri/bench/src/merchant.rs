@@ -1,4 +1,4 @@
-//! A gateway in this process whose clock is led: what a history leaves is what the program makes of it.
+//! A gateway in this process whose clock the benchmark sets. The program's own code writes the history.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,16 +15,16 @@ use tokio::task::JoinSet;
 
 use crate::Fallible;
 
-/// A merchant's gateway, with a wallet; nothing in it runs by itself.
+/// A merchant's gateway with a wallet; its loops do not run.
 pub struct Merchant {
-    /// The whole gateway, its watcher too.
+    /// The whole gateway with its watcher.
     pub app: Arc<App>,
-    /// What the watcher and the makers of payments share.
+    /// The part that the watcher and the makers of payments share.
     pub gateway: Arc<Gateway>,
 }
 
 impl Merchant {
-    /// Opens the test environment in `data_dir` under these settings, by name.
+    /// Opens the test environment in `data_dir` with these settings, by name.
     pub async fn open(data_dir: &Path, settings: &[(&'static str, String)]) -> Fallible<Self> {
         let app = open(options(data_dir, settings)).await?;
         let gateway = Arc::clone(&app.gateway);
@@ -32,7 +32,7 @@ impl Merchant {
         Ok(Self { app, gateway })
     }
 
-    /// Makes the test environment in `data_dir` from a wallet's words, of which nobody has looked for coins.
+    /// Makes the test environment in `data_dir` from a wallet's words, before any look for coins.
     pub async fn restore(data_dir: &Path, settings: &[(&'static str, String)], words: &str) -> Fallible<()> {
         let app = open(options(data_dir, settings)).await?;
         let restore = json!({"command": "restoreWallet", "words": words, "birthday": null, "gap": null});
@@ -51,7 +51,7 @@ impl Merchant {
         Ok(self.app.watcher.look().await?)
     }
 
-    /// Makes payments and gives their rows; `first` numbers the orders. All of them wait for the writer at once.
+    /// Makes payments and returns their rows; order numbers start at `first`. All of them wait for the writer at once.
     pub async fn make(&self, count: u32, first: u32) -> Fallible<Vec<PaymentRow>> {
         let mut under_way = JoinSet::new();
         for number in first..first + count {
@@ -86,7 +86,7 @@ impl Merchant {
         Ok(rows.into_iter().flatten().collect())
     }
 
-    /// How many payments are in one of these states; in any where none is named.
+    /// The number of payments in one of these states; all payments if `states` is empty.
     pub fn count(&self, states: &[&str]) -> Fallible<u64> {
         let states = states.iter().map(|state| state.parse()).collect::<Result<_, _>>();
         let filter = PaymentFilter { states: states.map_err(|_| "no such state")?, ..PaymentFilter::default() };
@@ -94,8 +94,8 @@ impl Merchant {
     }
 }
 
-/// How it is opened: with secrets in a plain file, as the programs on the same folder find them there, whether or not the machine
-/// has a keyring.
+/// Options for opening: the secrets are in a plain file, whether or not the machine has a keyring. The programs on the
+/// same folder find them there.
 fn options(data_dir: &Path, settings: &[(&'static str, String)]) -> Options {
     let overrides = settings
         .iter()

@@ -1,4 +1,4 @@
-//! How the program bears a database of a million payments.
+//! The program's performance with a database of a million payments.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,19 +10,19 @@ use crate::process::{self, Served};
 use crate::report::{Report, millis};
 use crate::spine;
 
-/// Starts of which the slowest counts.
+/// Number of starts; the slowest counts.
 const STARTS: usize = 3;
 
-/// Times that each page is asked for.
+/// Number of requests for each page.
 const ASKED: usize = 30;
 
-/// Pages spread over the whole list, from which the ids to read are taken.
+/// Number of pages, spread over the list, that give the ids to read.
 const SAMPLES: u64 = 40;
 
 /// Sustained load lasts this long.
 const SPAN: Duration = Duration::from_secs(5);
 
-/// Adds the figures, on a database that is there.
+/// Adds the figures, on an existing database.
 pub fn measure(report: &mut Report, data_dir: &Path) -> Fallible<()> {
     let mut slowest = Duration::ZERO;
     for _ in 0..STARTS {

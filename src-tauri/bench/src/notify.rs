@@ -1,4 +1,4 @@
-//! From a transaction in the sandbox's mempool to the notification at the shop.
+//! Time from a transaction in the sandbox's mempool to the notification at the shop.
 
 use std::time::Instant;
 
@@ -9,10 +9,10 @@ use crate::process::{self, Served};
 use crate::report::Report;
 use crate::shop::Shop;
 
-/// Open payments among which the paid one is found.
+/// Open payments besides the paid one.
 const OPEN: u64 = 10_000;
 
-/// Payments that are paid, one after the other.
+/// Number of payments that are paid, one after another.
 const PAID: u32 = 300;
 
 /// Adds the figures.

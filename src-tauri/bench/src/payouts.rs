@@ -1,4 +1,4 @@
-//! Offers, lists of them, and what is approved on its way out.
+//! Offers, their lists, and the sending of approved payouts.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -20,19 +20,19 @@ const SPAN: Duration = Duration::from_secs(5);
 /// Coins in the wallet, of 0.02 BTC each.
 const COINS: u32 = 400;
 
-/// Payouts that are approved one after the other, each a transaction of its own.
+/// Payouts approved one after another, each a transaction of its own.
 const ALONE: u32 = 200;
 
-/// Of these the chain is asked for a block after so many, so that no line of change grows.
+/// Number of these payouts between two blocks, so that chains of change stay short.
 const BLOCK_EVERY: u32 = 20;
 
-/// Payouts that are approved together.
+/// Payouts approved together.
 const TOGETHER: u64 = 1_000;
 
 /// Payouts in the lists.
 const LISTED: u64 = 200_000;
 
-/// How often each list is asked for.
+/// Number of requests for each list.
 const ASKED: u32 = 100;
 
 /// Adds the figures.
@@ -60,7 +60,7 @@ fn set(folder: &std::path::Path, name: &str, value: &str) -> Fallible<()> {
     if done.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&done.stderr).into_owned().into()) }
 }
 
-/// Customers pay.
+/// Customers pay into the wallet.
 fn fund(client: &mut Client) -> Fallible<()> {
     for number in 0..COINS {
         let body = format!(
@@ -74,7 +74,7 @@ fn fund(client: &mut Client) -> Fallible<()> {
     Ok(())
 }
 
-/// From the approval to the moment at which the network has the transaction.
+/// Time from the approval until the network has the transaction.
 fn alone(report: &mut Report, client: &mut Client, commits: f64) -> Fallible<()> {
     let mut times_us = Vec::new();
     for number in 0..ALONE {
@@ -101,7 +101,7 @@ fn alone(report: &mut Report, client: &mut Client, commits: f64) -> Fallible<()>
     Ok(())
 }
 
-/// Many payouts that share as few transactions as they fit in.
+/// Many payouts in as few transactions as possible.
 fn together(report: &mut Report, served: &Served, authorization: &str, client: &mut Client) -> Fallible<()> {
     let header = authorization.to_owned();
     let made = load::drive(served.port, 16, Until::Requests(TOGETHER), move |number| {
@@ -110,7 +110,7 @@ fn together(report: &mut Report, served: &Served, authorization: &str, client: &
     if made.answered < TOGETHER {
         return Err(format!("only {} of {TOGETHER} payouts were approved", made.answered).into());
     }
-    // The call answers once all that is due was built and broadcast.
+    // The call answers after all due payouts were built and broadcast.
     let (_, took) = client.call("POST", "/v2/sandbox/clock", r#"{"advanceSeconds":3600}"#)?;
     let (page, _) = client.call("GET", "/v2/payouts?status=QUEUED&limit=1", "")?;
     let waiting = &page["paginationInfo"]["itemsCount"];
@@ -152,7 +152,7 @@ fn offer(served: &Served, authorization: &str, connections: usize, until: Until,
     }
 }
 
-/// Each filter of the list, with so many payouts in the database.
+/// Each filter of the list, with this many payouts in the database.
 fn lists(report: &mut Report, served: &Served, authorization: &str) -> Fallible<()> {
     let (page, _) = Client::connect(served.port, authorization)?.call("GET", "/v2/payouts?limit=1", "")?;
     let there = page["paginationInfo"]["itemsCount"].as_u64().unwrap_or(0);
@@ -189,7 +189,7 @@ fn lists(report: &mut Report, served: &Served, authorization: &str) -> Fallible<
     Ok(())
 }
 
-/// A request for a payout to an address that only this number has.
+/// A request for a payout to an address that belongs to this number alone.
 fn request(number: u64, amount: &str) -> String {
     let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::hash(&number.to_be_bytes()));
     let address = Address::from_script(&script, Network::Regtest).map_or_else(|_| String::new(), |it| it.to_string());

@@ -16,23 +16,23 @@ pub struct Served {
     pub port: u16,
     /// The process.
     pub pid: u32,
-    /// From the start of the process to its ready line.
+    /// Time from the start of the process to its ready line.
     pub ready_after: Duration,
 }
 
-/// The `tillgate` beside this program: both come from one release build.
+/// The `tillgate` beside this program, from the same release build.
 pub fn program() -> io::Result<PathBuf> {
     Ok(std::env::current_exe()?.with_file_name("tillgate"))
 }
 
-/// It, under these settings, by name.
+/// The program with these settings, by name.
 pub fn command(settings: &[(&str, String)]) -> io::Result<Command> {
     let mut command = Command::new(program()?);
     command.envs(settings.iter().map(|(name, value)| (variable(name), value)));
     Ok(command)
 }
 
-/// The variable that gives a setting: `backendUrl` by `TILLGATE_BACKEND_URL`.
+/// The environment variable of a setting: `TILLGATE_BACKEND_URL` for `backendUrl`.
 fn variable(name: &str) -> String {
     let mut variable = "TILLGATE_".to_owned();
     for letter in name.chars() {
@@ -44,15 +44,15 @@ fn variable(name: &str) -> String {
     variable
 }
 
-/// A line of what the kernel tells of a process's memory, in megabytes.
+/// A line of the kernel's status about a process's memory, in megabytes.
 pub fn memory_mb(pid: u32, line: &str) -> io::Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let kb = status.lines().find_map(|found| found.strip_prefix(line)?.split_whitespace().next()?.parse().ok());
     kb.map(|kb: f64| kb / 1024.0).ok_or_else(|| io::Error::other(format!("no {line} of process {pid}")))
 }
 
-/// A data directory that is thrown away, on the disk that the programs are on: the durable figures are the disk's,
-/// and the system's folder for temporary files is memory on many machines.
+/// A temporary data directory on the disk of the programs. Durable figures depend on the disk, and the system's folder
+/// for temporary files is memory on many machines.
 pub fn data_dir() -> io::Result<tempfile::TempDir> {
     let program = program()?;
     let folder = program.parent().ok_or_else(|| io::Error::other("the program is in no folder"))?;
@@ -65,7 +65,7 @@ impl Served {
         Self::start_under(data_dir, &[])
     }
 
-    /// The same under these settings, by name.
+    /// The same with these settings, by name.
     pub fn start_under(data_dir: &Path, settings: &[(&str, String)]) -> io::Result<Self> {
         let started = Instant::now();
         let mut child = command(settings)?
@@ -84,22 +84,22 @@ impl Served {
         Ok(Self { pid: child.id(), child, port, ready_after: started.elapsed() })
     }
 
-    /// Resident memory of the process, as the kernel tells it.
+    /// Resident memory of the process, from the kernel.
     pub fn resident_mb(&self) -> io::Result<f64> {
         memory_mb(self.pid, "VmRSS:")
     }
 
-    /// The most resident memory since its start, or since [`Self::forget_peak`].
+    /// The peak of resident memory since the start, or since [`Self::forget_peak`].
     pub fn peak_mb(&self) -> io::Result<f64> {
         memory_mb(self.pid, "VmHWM:")
     }
 
-    /// Reckons the most resident memory from now on.
+    /// Restarts the measurement of the peak.
     pub fn forget_peak(&self) -> io::Result<()> {
         std::fs::write(format!("/proc/{}/clear_refs", self.pid), "5")
     }
 
-    /// Processor time used so far, in milliseconds; the kernel tells it in hundredths of a second.
+    /// Processor time used so far, in milliseconds; the kernel gives it in hundredths of a second.
     pub fn cpu_ms(&self) -> io::Result<u64> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
         let fields: Vec<_> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
@@ -111,15 +111,15 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // Nothing is to be saved: the data directory is thrown away.
+        // A kill loses no data that matters: the data directory is temporary.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Makes an API key and gives the `Authorization` header of its requests.
+/// Makes an API key and returns the `Authorization` header for its requests.
 pub fn authorization(data_dir: &Path) -> io::Result<String> {
-    // Another part may have made one in the same folder.
+    // Another part may have made a key in the same folder.
     let name = format!("bench_{}", machine_now().ms());
     let output = command(&[])?
         .args(["keys", "create", &name, "--permissions", "full", "--json", "--data-dir"])

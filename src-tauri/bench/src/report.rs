@@ -2,21 +2,21 @@
 
 use std::fmt::Write as _;
 
-/// Figures beside the limits that bound them.
+/// Figures with the limits that bound them.
 #[derive(Default)]
 pub struct Report {
     rows: Vec<[String; 4]>,
 }
 
 impl Report {
-    /// Adds a figure; `limit` is what bounds it, measured in the same run, and their ratio.
+    /// Adds a figure. `limit` bounds it and was measured in the same run; `ratio` is their ratio.
     pub fn add(&mut self, what: &str, figure: String, limit: &str, ratio: Option<f64>) {
         let ratio = ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"));
         println!("{what:<62} {figure:>34}  {limit:<44} {ratio:>6}");
         self.rows.push([what.to_owned(), figure, limit.to_owned(), ratio]);
     }
 
-    /// The whole as a page of the documentation.
+    /// The table as a page of the documentation.
     pub fn page(&self, machine: &str) -> String {
         let mut page = format!(
             "# Benchmarks\n\nMade by `make bench`; each limit was measured in the same run, with the load driver on \
@@ -29,7 +29,7 @@ impl Report {
     }
 }
 
-/// What the figures were measured on.
+/// The machine on which the figures were measured.
 pub fn machine() -> String {
     let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
     let field = |text: &str, name: &str| {

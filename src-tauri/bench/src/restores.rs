@@ -20,16 +20,16 @@ use crate::report::Report;
 use crate::servers::{Kind, Server};
 use crate::shop::Shop;
 
-/// Addresses that got a coin, each in a transaction of its own.
+/// Addresses that received a coin, each in a transaction of its own.
 const USED: u32 = 10_000;
 
-/// Of these so many are in one block.
+/// Number of these transactions in one block.
 const IN_A_BLOCK: u32 = 50;
 
-/// What each used address got, in satoshis.
+/// Amount that each used address received, in satoshis.
 const SATS: u64 = 10_000;
 
-/// The words of the wallet that is restored.
+/// The words of the restored wallet.
 const WORDS: &str = "legal winner thank year wave sausage worth useful legal winner thank yellow";
 
 /// Adds the figures.
@@ -60,7 +60,7 @@ fn scripts() -> Fallible<Vec<ScriptBuf>> {
     (0..USED).map(script).collect()
 }
 
-/// From the start of the program to the first address that it gives, which it does once it has looked through the chain.
+/// Time from the start of the program to its first address, which comes after its look through the chain.
 fn through(kind: Kind, sandbox: &Arc<Sandbox>, report: &mut Report) -> Fallible<()> {
     let folder = process::data_dir()?;
     let server = Server::start(kind, sandbox, folder.path())?;
@@ -78,7 +78,7 @@ fn through(kind: Kind, sandbox: &Arc<Sandbox>, report: &mut Report) -> Fallible<
 }
 
 impl Kind {
-    /// What bounds a restore.
+    /// The limit of a restore.
     const fn bound(self) -> &'static str {
         match self {
             Self::Core | Self::CoreZmq => "200 blocks are read",
@@ -87,12 +87,12 @@ impl Kind {
     }
 }
 
-/// A restore from the words, which looks at nothing yet.
+/// Restores from the words, before any look.
 fn restore(server: &Server, data_dir: &std::path::Path) -> Fallible<()> {
     tokio::runtime::Runtime::new()?.block_on(Merchant::restore(data_dir, &server.settings(), WORDS))
 }
 
-/// Every coin was found.
+/// Checks that every coin was found.
 fn check_balance(data_dir: &std::path::Path) -> Fallible<()> {
     let output = process::command(&[])?.args(["wallet", "info", "--json", "--data-dir"]).arg(data_dir).output()?;
     let info: serde_json::Value = serde_json::from_slice(&output.stdout)?;

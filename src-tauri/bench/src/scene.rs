@@ -1,4 +1,4 @@
-//! A merchant of the regression test network with closed payments of days ago, to be copied for each kind of server.
+//! A merchant of the regression test network with payments closed days ago, copied for each kind of server.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::merchant::Merchant;
 use crate::process;
 use crate::servers::{Kind, Server};
 
-/// When the old payments were made: so long ago that they matter no more than those of years ago.
+/// Age of the old payments: old enough to matter no more than those of years ago.
 const MADE_BEFORE_MS: i64 = 3 * 24 * 3_600_000;
 
-/// After so long they have expired, with all grace.
+/// Time after which they have expired, with all grace.
 const EXPIRED_AFTER_MS: i64 = 6 * 3_600_000;
 
-/// Payments that are made at one moment.
+/// Payments made at one moment.
 const BATCH: u32 = 4_000;
 
 /// The chain's file.
@@ -37,7 +37,7 @@ impl Scene {
         Ok(scene)
     }
 
-    /// The same with `old` payments that expired unpaid, under the eyes of a node, which sees all blocks.
+    /// The same with `old` payments that expired unpaid, seen by a node that shows all blocks.
     pub async fn with_old(old: u32) -> Fallible<Self> {
         let scene = Self::new()?;
         let begins_at_ms = machine_now().ms() - MADE_BEFORE_MS;
@@ -58,24 +58,24 @@ impl Scene {
         }
     }
 
-    /// A copy of its own. Nobody has this one open.
+    /// A copy of the scene, which must not be open in any process.
     pub fn copy(&self) -> Fallible<Self> {
         let folder = process::data_dir()?;
         copy_files(self.folder.path(), folder.path())?;
         Ok(Self { folder })
     }
 
-    /// Where its files lie.
+    /// The folder of all its files.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The merchant's.
+    /// The merchant's data directory.
     pub fn data_dir(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
-    /// Its chain, with a block of this moment.
+    /// Its chain, with one block of the present time.
     pub fn chain(&self) -> Fallible<Arc<Sandbox>> {
         let sandbox = Sandbox::open(&self.folder.path().join(CHAIN), machine_now().ms())?;
         sandbox.mine(1, false, machine_now().ms())?;

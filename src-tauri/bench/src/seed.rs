@@ -1,5 +1,5 @@
-//! A busy merchant's database with its sandbox chain. The gateway's own use cases and looks write it, while its
-//! clock is led through the history: what is found in it is what the program makes of such a history.
+//! Writes a busy merchant's database with its sandbox chain. The gateway's own use cases and looks do it, while the
+//! benchmark sets their clock. So the database is as the program would leave it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use crate::Fallible;
 use crate::merchant::Merchant;
 use crate::sweep::{self, Coin};
 
-/// Payments that are made at one moment of the history. All of them wait for the writer at once.
+/// Payments made at one moment of the history. All of them wait for the writer at once.
 const BATCH: u32 = 4_000;
 
-/// Between two such moments: long enough for a payment to expire.
+/// Time between two such moments; long enough for a payment to expire.
 const STEP_MS: i64 = 45 * 60_000;
 
-/// When the customer pays, and when a block confirms it, within a payment's half hour.
+/// Delays of the customer's payment and of its block, within a payment's half hour.
 const PAID_AFTER_MS: i64 = 5 * 60_000;
 const MINED_AFTER_MS: i64 = 12 * 60_000;
 
-/// Payments that one transaction of the customer pays.
+/// Payments that one of the customer's transactions pays.
 const PAYEES: usize = 500;
 
-/// What the database is to hold.
+/// The content of the database.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Plan {
     /// The data directory, as for `tillgate serve`; it must hold no test environment yet.
@@ -35,13 +35,13 @@ pub struct Plan {
     /// All payments.
     #[arg(long, default_value_t = 1_000_000)]
     pub payments: u32,
-    /// Those of them that are confirmed.
+    /// Confirmed payments among them.
     #[arg(long, default_value_t = 100_000)]
     pub paid: u32,
-    /// Coins of those that the merchant has not sent on.
+    /// Their coins that the merchant has not sent on.
     #[arg(long, default_value_t = 1_000)]
     pub unspent: u32,
-    /// Those that are open, made last.
+    /// Open payments among them, made last.
     #[arg(long, default_value_t = 2_000)]
     pub open: u32,
 }
@@ -84,7 +84,7 @@ async fn write(plan: &Plan) -> Fallible<()> {
             println!("seed: {} payments after {:.0} s", (batch + 1) * BATCH, started.elapsed().as_secs_f64());
         }
     }
-    // The open ones are of this moment.
+    // The open payments are made at the present time.
     history.merchant.look_at(machine_now().ms()).await?;
     let spent = coins.len().saturating_sub(usize::try_from(plan.unspent)?);
     sweep::spend(&history.merchant.gateway, &history.sandbox, &coins[..spent])?;
@@ -108,7 +108,7 @@ impl History {
             if data_dir.database().exists() {
                 return Err(format!("{} holds a database already", data_dir.path().display()).into());
             }
-            // The gateway would make a chain that ends now.
+            // The gateway itself would make a chain that ends now.
             Sandbox::open(&data_dir.sandbox(), begins_at_ms)?;
         }
         let merchant = Merchant::open(&plan.data_dir, &[]).await?;
@@ -118,7 +118,7 @@ impl History {
         Ok(Self { merchant, sandbox })
     }
 
-    /// The customer pays these, a block confirms them, and the gateway looks.
+    /// The customer pays these payments, a block confirms them, and the gateway looks.
     async fn pay(&self, rows: &[PaymentRow], made_at_ms: i64) -> Fallible<Vec<Coin>> {
         let mut coins = Vec::with_capacity(rows.len());
         for rows in rows.chunks(PAYEES) {
@@ -136,7 +136,7 @@ impl History {
         Ok(coins)
     }
 
-    /// Whether the database holds what was planned.
+    /// Checks that the database holds the planned payments.
     fn check(&self, plan: &Plan) -> Fallible<()> {
         let (all, paid, open) =
             (self.merchant.count(&[])?, self.merchant.count(&["CONFIRMED"])?, self.merchant.count(&["NEW"])?);

@@ -1,4 +1,4 @@
-//! Servers that show a sandbox's chain as a merchant's own would: those of the tests, well-behaved.
+//! Servers that show a sandbox's chain as a merchant's own would: the well-behaved ones of the tests.
 
 use std::ops::Sub;
 use std::path::Path;
@@ -10,23 +10,23 @@ use tillgate_sandbox::Sandbox;
 
 use crate::Fallible;
 
-/// A way to ask a server.
+/// A kind of server, and how it is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// JSON-RPC of Bitcoin Core, asked once a second.
     Core,
-    /// The same node, which tells over ZeroMQ that there is something to ask for.
+    /// The same node, with ZeroMQ notices of changes.
     CoreZmq,
-    /// The Electrum protocol, in which the server notifies.
+    /// The Electrum protocol, with the server's notifications.
     Electrum,
 }
 
-/// What a server was asked.
+/// The requests that a server received.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Traffic {
     /// HTTP requests, or calls of the Electrum protocol.
     pub requests: u64,
-    /// Both ways.
+    /// Received and sent.
     pub bytes: u64,
 }
 
@@ -42,13 +42,13 @@ enum Running {
 }
 
 impl Kind {
-    /// Each that is measured.
+    /// All kinds that are measured.
     pub const ALL: &[Self] = &[Self::Core, Self::CoreZmq, Self::Electrum];
 
-    /// Each but for the node that tells by itself: what a look costs that nobody told of anything is the same with it.
+    /// All kinds without ZeroMQ: an unprompted look costs the same with and without it.
     pub const QUIET: &[Self] = &[Self::Core, Self::Electrum];
 
-    /// What it is called in the table.
+    /// Its name in the table.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Core => "Core by polling",
@@ -59,7 +59,7 @@ impl Kind {
 }
 
 impl Server {
-    /// Shows the chain of `sandbox`; what it keeps lies in `folder`.
+    /// Shows the chain of `sandbox`; its files are in `folder`.
     pub fn start(kind: Kind, sandbox: &Arc<Sandbox>, folder: &Path) -> Fallible<Self> {
         let (sandbox, clock) = (Arc::clone(sandbox), Box::new(|| machine_now().ms()));
         let running = match kind {
@@ -69,7 +69,7 @@ impl Server {
         Ok(Self { kind, running })
     }
 
-    /// The settings by which a gateway asks it, with rates that ask nobody.
+    /// The settings of a gateway that uses it, with rates that need no server.
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let (backend, url) = match &self.running {
             Running::Core(node) => ("core", node.url()),
@@ -90,7 +90,7 @@ impl Server {
         settings
     }
 
-    /// What it was asked since it started.
+    /// The requests since its start.
     pub fn traffic(&self) -> Traffic {
         match &self.running {
             Running::Core(node) => Traffic { requests: node.requests(), bytes: node.bytes() },

@@ -1,4 +1,4 @@
-//! A shop that is notified.
+//! A shop that receives notifications.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,14 +11,14 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::Fallible;
 use crate::load::{self, Until};
 
-/// A notification that is later than this is lost.
+/// A later notification counts as lost.
 const LOST_AFTER: Duration = Duration::from_secs(60);
 
 type Arrivals = Arc<Mutex<HashMap<String, Instant>>>;
 
-/// A shop that takes every notification and notes when the first one of each payment came.
+/// A shop that accepts every notification and records when the first one for each payment came.
 pub struct Shop {
-    /// Where it listens.
+    /// The port of its listener.
     pub port: u16,
     arrivals: Arrivals,
     _runtime: tokio::runtime::Runtime,
@@ -40,7 +40,7 @@ impl Shop {
         Ok(Self { port, arrivals, _runtime: runtime })
     }
 
-    /// The body of a request for a payment that it wants to be notified of.
+    /// The body of a request for a payment with notifications to this shop.
     pub fn order_of(&self, number: u64) -> String {
         format!(
             r#"{{"amount":"20.00","currency":"USD","notificationUrl":"http://127.0.0.1:{}/shop","message":"","merchantTransactionId":"{number}"}}"#,
@@ -48,7 +48,7 @@ impl Shop {
         )
     }
 
-    /// Asks for so many payments of the gateway on `port`.
+    /// Requests `count` payments from the gateway on `port`.
     pub fn order(&self, port: u16, authorization: &str, count: u64) -> Fallible<()> {
         let orders: Vec<_> = (0..count)
             .map(|number| load::request("POST", "/v2/payments/new", authorization, &self.order_of(number)))
@@ -63,7 +63,7 @@ impl Shop {
         }
     }
 
-    /// When the first notification of a payment came, which may be yet to come.
+    /// The time of a payment's first notification; waits for it.
     pub fn wait_for(&self, id: &str) -> Fallible<Instant> {
         let deadline = Instant::now() + LOST_AFTER;
         while Instant::now() < deadline {

@@ -1,4 +1,4 @@
-//! Making and reading payments under load, beside what bounds it.
+//! Making and reading payments under load, with the limits of the machine.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,17 +15,17 @@ const SPAN: Duration = Duration::from_secs(8);
 /// Requests of a burst.
 const BURST: u64 = 5_000;
 
-/// Different payments that are read.
+/// Number of different payments that are read.
 const READ_IDS: u32 = 500;
 
-/// One connection and its limit are measured in so many turns, one beside the other: within a minute this machine's
-/// disk can become twice as fast or slow.
+/// One connection and its limit are measured alternately in this many turns. Within a minute this machine's disk can
+/// become twice as fast or slow.
 const TURNS: u32 = 6;
 
-/// How long each of them lasts in each turn: not so long that the address pool falls to what it is filled up from at once.
+/// Length of a turn; short enough that the address pool does not fall to the level at which it is refilled.
 const TURN: Duration = Duration::from_secs(1);
 
-/// By then the address pool is full again, and the WAL checkpointed.
+/// Pause in which the address pool is refilled and the WAL checkpointed.
 const REST: Duration = Duration::from_millis(500);
 
 /// Adds the figures.
@@ -41,7 +41,7 @@ pub fn measure(report: &mut Report) -> Fallible<()> {
 
     let served = Served::start(folder.path())?;
     let authorization = process::authorization(folder.path())?;
-    // Caches warm, address pool full.
+    // The caches are warm and the address pool is full.
     create(&served, &authorization, 16, Until::Requests(2_000))?;
     single(report, &served, &authorization, &commits)?;
     let mut empty_64 = 0.0;
@@ -63,12 +63,12 @@ pub fn measure(report: &mut Report) -> Fallible<()> {
     read(report, &served, &authorization, folder.path(), empty_64)
 }
 
-/// So many connections, in words.
+/// A number of connections, in words.
 pub fn plural(connections: usize) -> String {
     if connections == 1 { "1 connection".to_owned() } else { format!("{connections} connections") }
 }
 
-/// Payments that come one after the other, as long as there are addresses ready, beside commits of one row.
+/// Payments one after another while addresses are ready, compared with commits of one row.
 fn single(report: &mut Report, served: &Served, authorization: &str, commits: &limits::CommitProbe) -> Fallible<()> {
     let mut runs = Vec::new();
     let mut bound = 0.0;
@@ -87,7 +87,7 @@ fn single(report: &mut Report, served: &Served, authorization: &str, commits: &l
 fn burst(report: &mut Report, served: &Served, authorization: &str, empty: f64) -> Fallible<()> {
     let mut runs = Vec::new();
     for _ in 0..3 {
-        // What the last one used up is derived again by then.
+        // By then the used addresses are replaced.
         std::thread::sleep(Duration::from_secs(2));
         runs.push(create(served, authorization, 64, Until::Requests(BURST))?);
     }
@@ -124,7 +124,7 @@ pub fn create(served: &Served, authorization: &str, connections: usize, until: U
     })
 }
 
-/// The body of a request for a payment of a shop that takes no notification.
+/// The body of a request for a payment whose notifications reach no shop.
 pub fn order(number: u64) -> String {
     format!(
         r#"{{"amount":"{}.{:02}","currency":"USD","notificationUrl":"http://127.0.0.1:9/shop","message":"Thank you","merchantTransactionId":"order-{number}"}}"#,
@@ -133,18 +133,18 @@ pub fn order(number: u64) -> String {
     )
 }
 
-/// Reads these payments by id, again and again.
+/// Reads these payments by id, repeatedly.
 pub fn get(served: &Served, authorization: &str, ids: Vec<String>, connections: usize, until: Until) -> Fallible<Run> {
     let requests: Vec<_> =
         ids.iter().map(|id| load::request("GET", &format!("/v2/payments/{id}"), authorization, "")).collect();
     measured(served, connections, until, move |number| {
-        // Multiplied by a prime, so that neighbours are not asked for one after the other.
+        // The factor is a prime, so that neighbours are not read one after another.
         let index = usize::try_from(number).unwrap_or(0).wrapping_mul(7_919) % requests.len().max(1);
         requests.get(index).cloned().unwrap_or_default()
     })
 }
 
-/// Drives the program, notes what each request cost it, and accepts no refusal.
+/// Drives the program and records the cost of each request; any refusal is an error.
 fn measured(
     served: &Served,
     connections: usize,

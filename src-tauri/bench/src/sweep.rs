@@ -1,4 +1,4 @@
-//! The merchant sends coins on: what was paid in does not stay unspent for ever.
+//! The merchant sends coins on, so that received coins do not stay unspent for ever.
 
 use bdk_wallet::keys::bip39::Mnemonic;
 use bitcoin::absolute::LockTime;
@@ -16,10 +16,10 @@ use tillgate_sandbox::Sandbox;
 
 use crate::Fallible;
 
-/// Coins that one transaction spends: 34,000 vB of the 100,000 that are relayed.
+/// Coins spent by one transaction: 34,000 vB of the 100,000 that are relayed.
 const INPUTS: usize = 500;
 
-/// For one input, or for the rest.
+/// Fee in satoshis for each input, and once for the rest.
 const FEE_SATS: u64 = 140;
 
 /// A payment's output in the chain.
@@ -28,11 +28,11 @@ pub struct Coin {
     pub outpoint: OutPoint,
     /// The index of its key.
     pub index: u32,
-    /// Its satoshis.
+    /// Its amount.
     pub amount_sats: u64,
 }
 
-/// Spends these coins, to somebody outside, and mines until all of it is confirmed.
+/// Sends these coins outside the wallet, and mines until all of it is confirmed.
 pub fn spend(gateway: &Gateway, sandbox: &Sandbox, coins: &[Coin]) -> Fallible<()> {
     let words = gateway.secrets.get(Purpose::WalletMnemonic)?.ok_or("the wallet has no words")?;
     let seed = Mnemonic::parse(words.reveal())?.to_seed("");

@@ -1,6 +1,6 @@
-//! One look's consequences for one payment: the state machine of section 2 and the anomalies of
-//! section 3, as one pure function of facts. It reads no clock and remembers nothing: what a later
-//! look must know is in the [`Advance`] that it returns.
+//! The consequences of one look for one payment: the states of section 2 and the anomalies of section 3 of the
+//! interface. It is a pure function, reads no clock and remembers nothing. All that a later look needs is in the
+//! returned [`Advance`].
 
 mod counting;
 mod due;
@@ -18,8 +18,8 @@ use crate::time::Timestamp;
 
 use counting::Evaluated;
 
-/// On a backend without a mempool: how much later than the deadline a block must be to close a payment.
-/// A block's time may be two hours ahead of the network's.
+/// On a backend without a mempool, a block closes a payment only if it is later than the deadline by this. A block's
+/// time may be two hours ahead of the network's.
 const BLOCK_TIME_LEEWAY_MS: i64 = 2 * 3_600_000;
 
 /// One successful view of the chain.
@@ -33,46 +33,46 @@ pub struct Look {
     pub tip_time: Timestamp,
     /// Whether the backend shows a mempool; without one a payment closes by block time.
     pub has_mempool: bool,
-    /// Whether time may decide: not where the look has not seen all that came to the payment's address until it started,
-    /// or its clock may be wrong. What is due then stays due.
+    /// Whether time alone may change states; otherwise due changes wait. False if the look missed coins that came
+    /// to the address before it started, or if its clock may be wrong.
     pub time_decides: bool,
-    /// Staff accepts, with this look, the coins that came ([`may_accept`] said yes). Where the look itself
-    /// finds nothing to accept any more, it does nothing: `accepted_sats` stays as it was.
+    /// With this look staff accepts the coins that came ([`may_accept`] said yes). If nothing is left to accept,
+    /// `accepted_sats` stays as it was.
     pub staff_accepts: bool,
 }
 
-/// What a look decided of one receipt, for the next one to go by.
+/// The decision of a look on one receipt; the next look starts from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
     /// The transaction.
     pub txid: Txid,
-    /// How much of it counts while it is not gone.
+    /// The part that counts while the transaction is not gone.
     pub eligible_sats: u64,
-    /// How much of it counts now.
+    /// The part that counts now.
     pub counted_sats: u64,
     /// Whether it is gone.
     pub gone: bool,
-    /// In neither mempool nor chain, and not gone nor displaced: to be broadcast again.
+    /// In neither mempool nor chain, and not gone nor displaced; it is to be broadcast again.
     pub missing: bool,
 }
 
-/// Something the panel tells at once, without a change of the payment.
+/// A message for the panel that changes nothing in the payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Warning {
-    /// The mempool holds a conflict with a transaction that a CONFIRMED payment rests on. Given by
-    /// each look that sees it.
+    /// The mempool holds a conflict with a transaction on which a CONFIRMED payment rests. Each look that sees it says
+    /// so.
     DoubleSpendAttempt {
         /// The transaction under attack.
         txid: Txid,
     },
-    /// The basis of an anomaly that people decided on has changed.
+    /// The coins behind an anomaly that people decided on have changed.
     DecidedAnomalyChanged {
-        /// Which.
+        /// Its identifier.
         id: crate::id::Id,
     },
-    /// Its basis has changed again, to what people decided on.
+    /// The coins behind it have changed back to those that people decided on.
     DecidedAnomalyRestored {
-        /// Which.
+        /// Its identifier.
         id: crate::id::Id,
     },
 }
@@ -82,31 +82,32 @@ pub enum Warning {
 pub struct Advance {
     /// The state after the look.
     pub state: PaymentState,
-    /// The sum of what counts.
+    /// The sum of the coins that count.
     pub paid_sats: u64,
-    /// One for each receipt given, in their order.
+    /// One verdict for each receipt, in the same order.
     pub verdicts: Vec<Verdict>,
-    /// Set once the closing look was.
+    /// Set once the closing look has happened.
     pub closed_at: Option<Timestamp>,
-    /// Set once it was CONFIRMED.
+    /// Set once the payment was CONFIRMED.
     pub confirmed_at: Option<Timestamp>,
     /// Set once staff accepted.
     pub accepted_sats: Option<u64>,
-    /// Whether the payment's change is notified: its state, `paid_sats` or the set of what counts changed.
+    /// Whether the payment's change is notified: its state, `paid_sats` or the set of coins that count has changed.
     pub notify: bool,
-    /// What becomes of its anomalies, in the order to write them.
+    /// The changes to its anomalies, in the order to write them.
     pub anomalies: Vec<AnomalyChange>,
-    /// What to tell the panel.
+    /// Messages for the panel.
     pub warnings: Vec<Warning>,
-    /// The next moment at which time alone could change something; after a fall from CONFIRMED the look's own.
+    /// The next moment at which time alone could change something; after a fall from CONFIRMED, the time of this look.
     pub next_due_at: Option<Timestamp>,
     /// The next tip height at which confirmations alone could change something.
     pub next_due_height: Option<u32>,
 }
 
-/// Computes the consequences of `look` for `payment`, whose address `receipts` paid.
+/// The consequences of `look` for `payment`, whose address `receipts` paid.
 ///
-/// `receipts` hold the facts of this look and the verdicts of the one before; `anomalies` are all of the payment.
+/// `receipts` hold the facts of this look and the verdicts of the one before; `anomalies` are all anomalies of the
+/// payment.
 #[must_use]
 pub fn advance(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly], look: &Look) -> Advance {
     let closed_at = payment.closed_at.or_else(|| is_closing(payment, look).then_some(look.at));
@@ -156,13 +157,13 @@ pub enum AcceptRefusal {
     /// A refund of its coins is under way.
     #[error("a refund of this payment's coins is under way")]
     Refunding,
-    /// Nothing is there to accept.
+    /// There are no coins to accept.
     #[error("no coins came that could be accepted")]
     NoCoins,
 }
 
-/// Whether staff may accept the coins that came (then call [`advance`] with `staff_accepts`), and the sum that would
-/// count then, by the facts of the last look.
+/// Whether staff may accept the coins that came, and the sum that would then count by the facts of the last look. To
+/// accept, call [`advance`] with `staff_accepts`.
 ///
 /// # Errors
 /// The reason why not.
@@ -190,8 +191,8 @@ fn is_refunding(anomalies: &[Anomaly]) -> bool {
     anomalies.iter().any(|anomaly| anomaly.resolution == Resolution::Refunding)
 }
 
-/// Whether this look comes after the deadline: by its own time where it shows the mempool, else by its
-/// newest block's. One by which time decides nothing closes nothing.
+/// Whether this look closes the payment: its time, or its newest block's time without a mempool, is after the deadline.
+/// A look without `time_decides` closes no payment.
 fn is_closing(payment: &Payment, look: &Look) -> bool {
     let is_past = if look.has_mempool {
         look.at > payment.expires_at

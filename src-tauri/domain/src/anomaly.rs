@@ -1,5 +1,4 @@
-//! Coins that do not fit a payment (interface, section 3). When they are raised and followed is
-//! decided by [`crate::advance`], never here.
+//! Coins that do not fit a payment (interface, section 3). [`crate::advance`] decides when they are raised and changed.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,7 +8,7 @@ use bitcoin::Txid;
 
 use crate::id::Id;
 
-/// What kind of misfit it is.
+/// The kind of misfit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AnomalyKind {
     /// Coins that do not count; the payment is EXPIRED or INVALID. One per transaction.
@@ -24,7 +23,7 @@ pub enum AnomalyKind {
     ReversedPayment,
 }
 
-/// What became of an anomaly.
+/// The state of an anomaly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Resolution {
     /// Waits for a decision.
@@ -41,7 +40,7 @@ pub enum Resolution {
     DismissedBySystem,
 }
 
-/// Every change of what became of an anomaly: the system's, staff's, and those of the payout that sends its coins back.
+/// Every change of an anomaly's state: by the system, by staff, and by the payout that sends its coins back.
 pub const TRANSITIONS: &[(Resolution, Resolution)] = {
     use Resolution::{Accepted, DismissedByStaff, DismissedBySystem, Open, Refunded, Refunding};
     &[
@@ -54,18 +53,18 @@ pub const TRANSITIONS: &[(Resolution, Resolution)] = {
         // The payout is EXPIRED or FAILED.
         (Refunding, Open),
         (Refunded, Open),
-        // A payout that had FAILED is in a block all the same.
+        // A payout that had FAILED was mined all the same.
         (Open, Refunded),
         (DismissedBySystem, Refunded),
     ]
 };
 
-/// A text that is no kind of anomaly.
+/// A text that is not a kind of anomaly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an anomaly's type is LATE_PAYMENT, EXTRA_PAYMENT, OVERPAYMENT, UNDERPAYMENT or REVERSED_PAYMENT")]
 pub struct NotAnAnomalyKind;
 
-/// A text that is no stored resolution.
+/// A text that is not a stored resolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a stored resolution is OPEN, REFUNDING, REFUNDED, ACCEPTED, DISMISSED_BY_STAFF or DISMISSED_BY_SYSTEM")]
 pub struct NotAResolution;
@@ -87,7 +86,7 @@ impl AnomalyKind {
         }
     }
 
-    /// Whether it exists once for each transaction; the others exist once for each payment.
+    /// Whether there is one for each transaction; the other kinds exist once for each payment.
     #[must_use]
     pub const fn is_per_transaction(self) -> bool {
         match self {
@@ -102,7 +101,7 @@ impl Resolution {
     pub const ALL: [Self; 6] =
         [Self::Open, Self::Refunding, Self::Refunded, Self::Accepted, Self::DismissedByStaff, Self::DismissedBySystem];
 
-    /// Its name on the wire; who dismissed it stays inside.
+    /// Its name on the wire; the wire does not tell who dismissed it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -124,7 +123,7 @@ impl Resolution {
         }
     }
 
-    /// Whether people decided it, so that the system leaves it alone.
+    /// Whether people decided it; the system then leaves it alone.
     #[must_use]
     pub const fn is_decided_by_people(self) -> bool {
         match self {
@@ -170,20 +169,20 @@ impl FromStr for Resolution {
 pub struct Anomaly {
     /// Its identifier.
     pub id: Id,
-    /// What kind it is; stays.
+    /// Its kind; never changes.
     pub kind: AnomalyKind,
     /// The transaction, for the kinds that exist once per transaction.
     pub txid: Option<Txid>,
     /// The sum of the coins concerned.
     pub paid_sats: u64,
-    /// The transactions that it rests on.
+    /// The transactions that hold its coins.
     pub txids: Vec<Txid>,
-    /// What became of it.
+    /// Its state.
     pub resolution: Resolution,
 }
 
 impl Anomaly {
-    /// Whether it rests on these coins: the same sum of the same transactions, in whatever order.
+    /// Whether it rests on these coins: the same sum of the same transactions, in any order.
     #[must_use]
     pub fn rests_on(&self, coins: &Coins) -> bool {
         let set = |txids: &[Txid]| txids.iter().copied().collect::<BTreeSet<_>>();
@@ -191,59 +190,59 @@ impl Anomaly {
     }
 }
 
-/// The coins concerned by an anomaly: which part of which transaction.
+/// The coins that an anomaly is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Coins {
-    /// The sum.
+    /// Their sum in satoshis.
     pub paid_sats: u64,
-    /// The transactions that it rests on, in the receipts' order.
+    /// The transactions that hold them, in the receipts' order.
     pub txids: Vec<Txid>,
 }
 
-/// What a look makes of a payment's anomalies.
+/// A change that a look makes to a payment's anomalies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnomalyChange {
-    /// A new one, OPEN.
+    /// A new anomaly, OPEN.
     Raise {
         /// Its kind.
         kind: AnomalyKind,
         /// Its transaction, for the kinds that exist once per transaction.
         txid: Option<Txid>,
-        /// What it is about.
+        /// The coins it is about.
         coins: Coins,
     },
-    /// Still OPEN, about other coins than before.
+    /// It stays OPEN, about other coins than before.
     Follow {
-        /// Which.
+        /// Its identifier.
         id: Id,
-        /// What it is about now.
+        /// The coins it is about now.
         coins: Coins,
-        /// Whether it is notified: not where other transactions make the same sum.
+        /// Whether the change is notified; not if other transactions make the same sum.
         notify: bool,
     },
     /// Its basis is gone: `DismissedBySystem`.
     Dismiss {
-        /// Which.
+        /// Its identifier.
         id: Id,
         /// Why, a sentence for people.
         reason: &'static str,
     },
     /// Its basis is back: OPEN again.
     Reopen {
-        /// Which.
+        /// Its identifier.
         id: Id,
-        /// What it is about now.
+        /// The coins it is about now.
         coins: Coins,
     },
     /// Staff accepted its coins as payment.
     Accept {
-        /// Which.
+        /// Its identifier.
         id: Id,
     },
 }
 
 impl AnomalyChange {
-    /// Whether it is notified: all are, but one that follows other transactions of the same sum.
+    /// Whether the change is notified: every change except other transactions of the same sum.
     #[must_use]
     pub const fn is_notified(&self) -> bool {
         match self {

@@ -1,5 +1,5 @@
-//! What becomes of payouts that share a transaction (interface, section 4, "Sending: exactly once"): a pure function of
-//! where the transactions stand that pay them.
+//! The states of payouts that share a transaction (interface, section 4, "Sending: exactly once"): a pure function of
+//! the positions of their transactions.
 
 use bitcoin::Txid;
 
@@ -8,14 +8,16 @@ use crate::payout::PayoutState;
 /// Confirmations from which a conflict is taken for final.
 pub const FINAL_CONFIRMATIONS: u32 = 6;
 
-/// The highest block of which nothing is left to decide, under a tip of this height; below zero where there is none yet. One confirmation
-/// more than what is final: what got its last one with this tip is still to be settled under it.
+/// The highest block in which no transaction is left to settle under a tip of this height; negative near the genesis
+/// block.
+/// Its transactions have one confirmation more than [`FINAL_CONFIRMATIONS`]: a transaction that just became final is
+/// still settled under this tip.
 #[must_use]
 pub fn decided_up_to(tip_height: u32) -> i64 {
     i64::from(tip_height) - i64::from(FINAL_CONFIRMATIONS)
 }
 
-/// Where a stored transaction stands.
+/// Position of a stored transaction in the chain or the mempool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
     /// In the block of this height.
@@ -25,32 +27,34 @@ pub enum Position {
     },
     /// In the mempool.
     Mempool,
-    /// In neither.
+    /// In neither mempool nor chain.
     Absent,
 }
 
-/// One stored transaction of a batch, or one of another copy of the wallet that pays in its stead, as the rules see it.
+/// One stored transaction of a batch, or a transaction of another copy of the wallet that pays the same payout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
-    /// Its id.
+    /// Its transaction id.
     pub txid: Txid,
-    /// Whether it pays the payouts; the others give the batch up.
+    /// Whether it pays the payouts; the other versions give the batch up.
     pub pays: bool,
-    /// Whether a backend ever took it.
+    /// Whether a backend ever accepted it.
     pub accepted: bool,
-    /// Where the last look found it.
+    /// Its position at the last look.
     pub position: Position,
-    /// The lowest height of a block with a transaction that spends an input of it, or of an unconfirmed ancestor.
+    /// The lowest block that holds a conflict: a transaction that spends an input of this one, or of an unconfirmed
+    /// ancestor.
     pub conflict_height: Option<u32>,
 }
 
-/// What became of one payout.
+/// The outcome for one payout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settled {
     /// Its state.
     pub state: PayoutState,
-    /// The transaction that its record names: the confirmed one that pays it; else one of another copy that a block held,
-    /// as long as that may be mined and ours is not in the mempool; else our newest.
+    /// The transaction that its record names: the confirmed one that pays it, else a twin that left its block, else our
+    /// newest.
+    /// A twin is named only while it may still be mined and ours is not in the mempool.
     pub txid: Option<Txid>,
 }
 
@@ -61,7 +65,7 @@ impl Position {
         matches!(self, Self::Block { .. })
     }
 
-    /// The confirmations of what stands there, under a tip of this height.
+    /// Its confirmations under a tip of this height.
     #[must_use]
     pub const fn confirmations(self, tip_height: u32) -> u32 {
         match self {
@@ -78,7 +82,7 @@ impl Version {
         self.position.confirmations(tip_height)
     }
 
-    /// Whether it can never be mined any more, as far as six confirmations tell.
+    /// Whether it can no longer be mined, because a conflict has [`FINAL_CONFIRMATIONS`].
     #[must_use]
     pub fn is_ruled_out(&self, tip_height: u32) -> bool {
         self.position == Position::Absent
@@ -90,16 +94,17 @@ impl Version {
     }
 }
 
-/// The next state of a payout. `versions` are its batch's, the oldest first (none before it has one); `twins` are
-/// transactions of another copy of the wallet that pay it and that a block held once, the first noticed first.
-/// Called again with the same facts it says the same.
+/// The next state of a payout. Calling it twice with the same facts gives the same answer.
+///
+/// `versions` are the transactions of its batch, the oldest first; empty before the payout has a batch. `twins` are
+/// transactions of another copy of the wallet that pay it and were once in a block, the first noticed first.
 #[must_use]
 pub fn settle(state: PayoutState, versions: &[Version], twins: &[Version], tip_height: u32) -> Settled {
     let paying = || versions.iter().filter(|version| version.pays);
     let payers = || paying().chain(twins);
     let confirmed = payers().find(|payer| payer.position.is_in_block());
     let is_ours_in_mempool = paying().any(|version| version.position == Position::Mempool);
-    // A reorganisation took its block; it may be mined again until another transaction rules it out.
+    // A reorganisation removed the twin's block; the twin may be mined again until a conflict rules it out.
     let left_a_block = twins.iter().rfind(|twin| !is_ours_in_mempool && !twin.is_ruled_out(tip_height));
     let newest = paying().next_back().or_else(|| twins.last());
     let txid = confirmed.or(left_a_block).or(newest).map(|payer| payer.txid);
@@ -114,22 +119,22 @@ pub fn settle(state: PayoutState, versions: &[Version], twins: &[Version], tip_h
     Settled { state, txid }
 }
 
-/// Whether none of a batch's paying transactions can be mined any more: its inputs are free again then.
+/// Whether the paying transactions of a batch can no longer be mined; its inputs are then free again.
 #[must_use]
 pub fn is_ruled_out(versions: &[Version], tip_height: u32) -> bool {
     versions.iter().any(|version| version.pays)
         && versions.iter().filter(|version| version.pays).all(|version| version.is_ruled_out(tip_height))
 }
 
-/// Whether a later block may still decide something of a batch.
+/// Whether a later block may still change something in a batch.
 #[must_use]
 pub fn is_pending(versions: &[Version], tip_height: u32) -> bool {
     let is_final = |version: &Version| version.confirmations(tip_height) >= FINAL_CONFIRMATIONS;
     !versions.iter().any(is_final) && !is_ruled_out(versions, tip_height)
 }
 
-/// The share of a transaction's fee of the payout at `index` of `count`, the oldest first: equal parts, and the satoshis
-/// that are left over one each to the oldest.
+/// The fee share in satoshis of the payout at `index` of `count`, the oldest first. The parts are equal; each of the
+/// oldest payouts bears one satoshi of the remainder.
 #[must_use]
 pub const fn fee_share_sats(fee_sats: u64, count: u64, index: u64) -> u64 {
     match fee_sats.checked_div(count) {
@@ -167,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payout_is_sent_once_a_backend_took_its_transaction_and_stays_so_when_that_drops_out() {
+    fn a_payout_stays_sent_when_its_accepted_transaction_drops_out() {
         let stored = version(1, Position::Absent);
         assert_eq!(state(PayoutState::Queued, &[stored]), PayoutState::Queued);
         let taken = Version { accepted: true, ..stored };
@@ -177,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn it_fails_only_when_every_transaction_that_pays_it_is_ruled_out_six_blocks_deep() {
+    fn a_payout_fails_once_all_its_payers_are_ruled_out_six_deep() {
         let ruled_out_at =
             |number, height| Version { conflict_height: Some(height), ..version(number, Position::Absent) };
         assert_eq!(state(PayoutState::Sent, &[ruled_out_at(1, 96)]), PayoutState::Sent);
@@ -189,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_transaction_that_is_mined_all_the_same_sends_it_and_names_it() {
+    fn an_older_version_that_is_mined_sends_the_payout() {
         let mined = version(1, Position::Block { height: 100 });
         let newest = Version { accepted: true, ..version(2, Position::Absent) };
         for before in [PayoutState::Queued, PayoutState::Sent, PayoutState::Failed] {
@@ -200,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_copy_of_the_wallet_paid_in_a_block_is_sent_under_its_id() {
+    fn a_mined_twin_sends_the_payout_under_the_twins_id() {
         let mined = version(9, Position::Block { height: 95 });
         let sent = Settled { state: PayoutState::Sent, txid: Some(txid(9)) };
         for before in PayoutState::ALL {
@@ -215,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_copy_paid_is_named_until_it_is_ruled_out_or_ours_is_in_the_mempool() {
+    fn a_twin_is_named_until_ruled_out_or_ours_is_in_the_mempool() {
         let named = |own, twin| settle(PayoutState::Sent, &[own], &[twin], TIP).txid;
         let (own, dropped) = (version(1, Position::Absent), version(9, Position::Absent));
         assert_eq!(named(own, dropped), Some(txid(9)));

@@ -1,4 +1,4 @@
-//! Payment URIs (BIP21): writing them, never reading them.
+//! Writes payment URIs (BIP21); reads none.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -16,8 +16,7 @@ pub fn payment_uri(address: &str, amount_sats: u64, label: &str, message: &str) 
     format!("{}&label={label}&message={message}", qr_uri(address, amount_sats))
 }
 
-/// What the QR code carries: address and amount alone, because a message can be longer than any
-/// QR code.
+/// The URI inside the QR code: only address and amount, because a message can be too long for a QR code.
 #[must_use]
 pub fn qr_uri(address: &str, amount_sats: u64) -> String {
     format!("bitcoin:{address}?amount={}", format_btc(amount_sats))

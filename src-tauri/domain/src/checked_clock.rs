@@ -1,54 +1,56 @@
-//! Whether a clock may be believed, as far as the times of blocks and of other people's servers tell.
+//! Whether a clock may be believed, judged by block times and by other servers' times.
 //!
-//! A block's time may be two hours ahead of the network's and an hour behind it, and a server may keep blocks back. So a
-//! block that is young by the clock confirms it, and none that is old proves it wrong: a fault puts off what the clock alone
-//! would close, and for a day at most. Where several sources of exchange rates agree on the time, that decides instead.
+//! A block's time may be two hours ahead of the network's and an hour behind it, and a server may keep blocks back. So
+//! a young block confirms the clock, but an old block does not prove it wrong. A fault only puts off closing by the
+//! clock, for a day at most. If several sources of exchange rates agree on the time, their time decides instead.
 
 use crate::time::Timestamp;
 
-/// A best block that is no older confirms the clock.
+/// A best block of at most this age confirms the clock.
 const YOUNG_MS: i64 = 40 * 60_000;
 
-/// A best block that is this far ahead shows that the clock is behind.
+/// A best block this far ahead shows that the clock is behind.
 const AHEAD_OF_CLOCK_MS: i64 = 3_600_000;
 
-/// After looks failed for so long, after a sleep and after a step of the clock by as much it is to be confirmed anew.
+/// If the last look is longer ago than this, by failed looks, sleep or a step of the clock, the clock must be confirmed
+/// again.
 const CONFIRMED_ANEW_AFTER_MS: i64 = 10 * 60_000;
 
-/// However old the blocks are that are shown, nothing stays open for longer than this after its deadline by a clock that no
-/// server contradicts.
+/// The longest that old blocks can keep a payment open after its deadline, if no server contradicts the clock.
 const PUT_OFF_MAX_MS: i64 = 24 * 3_600_000;
 
-/// Servers agree whose times differ by no more. An answer may be ten seconds on its way, and a time is told in seconds.
+/// Servers agree if their times differ by at most this. An answer may take ten seconds, and its time is in whole
+/// seconds.
 const SERVERS_AGREE_MS: i64 = 60_000;
 
-/// A clock that is off by no more is right: so much is nobody's loss.
+/// A clock that is off by at most this counts as right; so small an error costs no one anything.
 const RIGHT_MS: i64 = 5 * 60_000;
 
-/// A time that was stored may be ahead of the clock by this: the system sets it right by seconds all the time.
+/// A stored time may be ahead of the clock by this; the system corrects the clock by seconds all the time.
 const STORED_AHEAD_MS: i64 = 60_000;
 
-/// What speaks against a clock.
+/// The evidence against a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockFault {
-    /// No block was young by it since it began to run, and no servers confirm it: it is ahead, or no block came.
+    /// The clock may be ahead: no block was young by it since it started, and no servers confirm it. Perhaps no block
+    /// came.
     MayBeAhead {
         /// The age of the best block.
         by_ms: i64,
     },
-    /// It is ahead of what several servers agree on.
+    /// It is ahead of the time on which several servers agree.
     IsAhead {
         /// By how much.
         by_ms: i64,
     },
-    /// Blocks, or several servers, are of times that have not come by it.
+    /// The times of blocks, or of several servers, are later than the clock's.
     IsBehind {
         /// By how much at least.
         by_ms: i64,
     },
 }
 
-/// A clock, and what was learned of it.
+/// A clock, and the evidence about it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CheckedClock {
     is_confirmed: bool,
@@ -56,8 +58,8 @@ pub struct CheckedClock {
     servers_ahead_ms: Option<i64>,
 }
 
-/// By how much the servers are ahead of a clock, where each told its time; less than nothing where they are behind it. `None`
-/// where fewer than two agree, or they are not most of those that told.
+/// The servers' lead over a clock, in milliseconds; negative if they are behind. `told_ms` is this lead for each
+/// server. `None` if fewer than two agree, or if those are not the majority.
 #[must_use]
 pub fn servers_ahead_ms(mut told_ms: Vec<i64>) -> Option<i64> {
     told_ms.sort_unstable();
@@ -66,22 +68,22 @@ pub fn servers_ahead_ms(mut told_ms: Vec<i64>) -> Option<i64> {
     (agree >= 2 && agree > told_ms.len() / 2).then_some(middle)
 }
 
-/// The latest time that can have been stored by a clock like the one that shows `now`. What has a later one was made by a clock that
-/// was ahead, or this one is behind: a running clock never goes back.
+/// The latest time that a clock like the one at `now` can have stored. A later stored time means that its clock was
+/// ahead, or that this one is behind: a running clock never goes back.
 #[must_use]
 pub const fn latest_stored(now: Timestamp) -> Timestamp {
     now.plus_ms(STORED_AHEAD_MS)
 }
 
-/// Whether a block's time shows that the clock which shows `now` is behind: no miner's clock is so far ahead.
+/// Whether a block's time shows that the clock at `now` is behind: no miner's clock is so far ahead.
 #[must_use]
 pub const fn is_behind_block(now: Timestamp, block_time: Timestamp) -> bool {
     now.plus_ms(AHEAD_OF_CLOCK_MS).ms() < block_time.ms()
 }
 
 impl CheckedClock {
-    /// Takes over what a look at `at` shows, with what servers tell at that time ([`servers_ahead_ms`]), and answers what
-    /// speaks against the clock.
+    /// Takes in the facts of a look at `at`, with the servers' difference at that time ([`servers_ahead_ms`]). Returns
+    /// the evidence against the clock.
     pub fn look(
         &mut self,
         at: Timestamp,
@@ -109,8 +111,9 @@ impl CheckedClock {
         (!self.is_confirmed).then_some(ClockFault::MayBeAhead { by_ms: age_ms })
     }
 
-    /// Whether a look at `at` may close what has this deadline: by a clock that is confirmed, where the best block is past the
-    /// deadline too, or where the servers are that contradict the clock; where none does, once it is past by a day.
+    /// Whether a look at `at` may close a payment with this deadline. It may if the clock is confirmed or the best
+    /// block is past the deadline. Servers that contradict the clock allow it once their own time is past the deadline;
+    /// without servers, a day past it is enough.
     #[must_use]
     pub fn may_close(&self, deadline: Timestamp, at: Timestamp, tip_time: Timestamp) -> bool {
         let is_past_elsewhere = match self.servers_ahead_ms {
@@ -132,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_an_hour_ahead_closes_nothing_before_its_deadline_by_the_blocks() {
+    fn a_clock_an_hour_ahead_waits_for_the_blocks_to_close() {
         let mut clock = CheckedClock::default();
         // The true time is 0; the machine says 60.
         assert_eq!(clock.look(at(60), at(-5), None, None), Some(ClockFault::MayBeAhead { by_ms: 65 * MINUTE_MS }));
@@ -143,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_shows_only_old_blocks_keeps_nothing_open_for_more_than_a_day() {
+    fn old_blocks_keep_a_payment_open_for_a_day_at_most() {
         let mut clock = CheckedClock::default();
         let old = at(-100 * 24 * 60);
         assert!(clock.look(at(0), old, None, None).is_some());
@@ -152,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_a_young_block_confirmed_stays_so_however_long_the_next_block_takes() {
+    fn a_clock_that_a_block_confirmed_stays_so_during_a_long_gap() {
         let mut clock = CheckedClock::default();
         assert_eq!(clock.look(at(0), at(-39), None, None), None);
         for minute in 1..300 {
@@ -172,16 +175,16 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_behind_is_told_and_closes_late_and_never_early() {
+    fn a_clock_behind_is_reported_and_never_closes_early() {
         let mut clock = CheckedClock::default();
         assert_eq!(clock.look(at(0), at(90), None, None), Some(ClockFault::IsBehind { by_ms: 90 * MINUTE_MS }));
         assert_eq!(clock.look(at(1), at(30), Some(at(11)), None), Some(ClockFault::IsBehind { by_ms: 10 * MINUTE_MS }));
-        // A miner's clock may be off by less.
+        // A smaller difference may be an error of the miner's clock.
         assert_eq!(clock.look(at(2), at(30), Some(at(-20)), None), None);
     }
 
     #[test]
-    fn servers_are_heard_where_two_agree_and_they_are_most_of_those_that_told() {
+    fn servers_count_if_two_agree_and_are_the_majority() {
         let minutes = |told: &[i64]| {
             servers_ahead_ms(told.iter().map(|told| told * MINUTE_MS).collect()).map(|ahead_ms| ahead_ms / MINUTE_MS)
         };
@@ -195,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_days_ahead_closes_nothing_before_its_deadline_by_the_servers() {
+    fn a_clock_days_ahead_closes_by_the_servers_time() {
         let (mut clock, ahead) = (CheckedClock::default(), 3 * 24 * 60);
         let by_ms = ahead * MINUTE_MS;
         let look =
@@ -207,13 +210,13 @@ mod tests {
     }
 
     #[test]
-    fn a_block_shows_that_a_clock_is_behind_where_no_miners_clock_is_so_far_ahead() {
+    fn a_block_over_an_hour_ahead_shows_a_clock_behind() {
         assert!(!is_behind_block(at(0), at(60)));
         assert!(is_behind_block(at(0), at(61)));
     }
 
     #[test]
-    fn a_clock_that_servers_confirm_needs_no_young_block_and_one_that_they_contradict_finds_none_young_enough() {
+    fn servers_that_tell_the_time_outweigh_young_blocks() {
         let mut clock = CheckedClock::default();
         assert_eq!(clock.look(at(0), at(-100), None, Some(-4 * MINUTE_MS)), None);
         assert!(clock.may_close(at(-1), at(0), at(-100)));

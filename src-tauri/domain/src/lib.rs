@@ -1,8 +1,7 @@
 //! The rules of taking Bitcoin payments, as values and pure functions.
 //!
-//! Nothing here reads a clock, a file, a socket or a random number; whatever a rule needs is
-//! an argument. Bitcoin amounts are whole satoshis, fiat amounts whole minor units, rates are
-//! [`rust_decimal::Decimal`]; there is no floating point.
+//! The crate reads no clock, file, socket or random number; each such input is an argument. Bitcoin amounts are whole
+//! satoshis, fiat amounts whole minor units, rates are [`rust_decimal::Decimal`]; there is no floating point.
 
 pub mod advance;
 pub mod anomaly;

@@ -1,8 +1,8 @@
 //! Bitcoin and fiat amounts, and how they are read and written.
 //!
-//! Bitcoin is counted in whole satoshis and fiat in whole minor units; reading is exact and never
-//! rounds. Every rounding between the two stands in [`Rate`] and [`paid_minor`], with its direction
-//! named. Nothing here is a floating point number.
+//! Bitcoin is counted in whole satoshis and fiat in whole minor units; reading is exact and never rounds. Every
+//! rounding between the two is in [`Rate`] and [`paid_minor`], with its direction named. There are no floating point
+//! numbers.
 
 mod currency;
 mod number;
@@ -26,7 +26,7 @@ pub const MAX_SATS: u64 = 21_000_000 * SATS_PER_BTC;
 /// Decimals of an amount in Bitcoin.
 const BTC_DECIMALS: u8 = 8;
 
-/// Why a text is no amount of money.
+/// Why a text is not an amount of money.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AmountError {
     /// Not a plain positive decimal number.
@@ -50,7 +50,7 @@ fn decimals(most: u8) -> String {
 /// Reads an amount of Bitcoin into satoshis; exact, never rounded; more than 0, at most 21,000,000 BTC.
 ///
 /// # Errors
-/// Says what is wrong with the text.
+/// The fault of the text.
 pub fn parse_btc(text: &str) -> Result<u64, AmountError> {
     let sats = Number::parse(text)?.scaled(BTC_DECIMALS)?.unsigned_abs();
     if sats > MAX_SATS { Err(AmountError::TooLarge) } else { Ok(sats) }
@@ -62,13 +62,13 @@ pub fn format_btc(sats: u64) -> String {
     format_btc_signed(i64::try_from(sats).unwrap_or(i64::MAX))
 }
 
-/// The same for a difference.
+/// Signed satoshis as Bitcoin, with exactly 8 decimals.
 #[must_use]
 pub fn format_btc_signed(sats: i64) -> String {
     format_scaled(sats, BTC_DECIMALS)
 }
 
-/// Plain decimal notation of `value` units of which ten to the `decimals` make one whole.
+/// Plain decimal notation of `value` units, `decimals` of its digits after the point.
 fn format_scaled(value: i64, decimals: u8) -> String {
     let sign = if value < 0 { "-" } else { "" };
     let digits = value.unsigned_abs();
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_of_bitcoin_is_refused_by_name() {
+    fn a_text_that_is_no_amount_of_bitcoin_is_refused_by_name() {
         for (text, error) in [
             ("0", AmountError::NotPositive),
             ("-1", AmountError::NotPositive),

@@ -1,23 +1,23 @@
-//! Where a notification stands, when it is tried again, and when it is given up (interface, section 5).
+//! The states of a notification: when it is retried, and when it is given up (interface, section 5).
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::time::Timestamp;
 
-/// How long after the first, second, … failed attempt the next one comes, in milliseconds.
+/// Delay in milliseconds after the first, second, … failed attempt.
 const DELAYS_MS: [i64; 7] = [10_000, 30_000, 60_000, 300_000, 900_000, 3_600_000, 10_800_000];
 
-/// How long after each later failed attempt the next one comes.
+/// Delay in milliseconds after each later failed attempt.
 const LATER_DELAY_MS: i64 = 6 * 3_600_000;
 
-/// How long a notification is tried.
+/// A notification is retried for three days, in milliseconds.
 const TRIED_FOR_MS: i64 = 3 * 24 * 3_600_000;
 
 /// The most that chance may add or take, per mille of a delay.
 const MAX_JITTER_PER_MILLE: i64 = 100;
 
-/// What a notification tells of.
+/// The kind of record that a notification is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SubjectKind {
     /// A payment.
@@ -28,7 +28,7 @@ pub enum SubjectKind {
     Payout,
 }
 
-/// A text that is nothing a notification tells of.
+/// A text that is not a subject kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a notification tells of a payment, an anomaly or a payout")]
 pub struct NotASubjectKind;
@@ -62,32 +62,32 @@ impl FromStr for SubjectKind {
     }
 }
 
-/// Where a notification stands.
+/// The state of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NotificationState {
-    /// For its turn, its first attempt or its next one.
+    /// It waits for its turn, its first attempt or its next attempt.
     Waiting,
     /// The merchant's server took it.
     Delivered,
-    /// It was attempted, and a newer one of its record took its place.
+    /// It was attempted, and a newer notification of the same record took its place.
     Superseded,
     /// Three days of attempts failed.
     GivenUp,
 }
 
-/// Every change of where a notification stands. A resend is a notification of its own.
+/// Every change of a notification's state. A resend is a notification of its own.
 pub const TRANSITIONS: &[(NotificationState, NotificationState)] = {
     use NotificationState::{Delivered, GivenUp, Superseded, Waiting};
     &[
         (Waiting, Delivered),
         (Waiting, Superseded),
         (Waiting, GivenUp),
-        // A newer one took its place during the attempt that reached the merchant all the same.
+        // A newer notification took its place during an attempt that succeeded all the same.
         (Superseded, Delivered),
     ]
 };
 
-/// A text that is no state of a notification.
+/// A text that is not a state of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a notification is WAITING, DELIVERED, SUPERSEDED or GIVEN_UP")]
 pub struct NotANotificationState;
@@ -96,8 +96,8 @@ impl NotificationState {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Waiting, Self::Delivered, Self::Superseded, Self::GivenUp];
 
-    /// The state after an attempt, and when the next attempt is due, if there is one. `is_newer_waiting`: a newer
-    /// notification of the record waits for its turn, which this one, attempted once, gives up.
+    /// The state after an attempt, and the time of the next attempt, if there is one. `is_newer_waiting`: a newer
+    /// notification of the record waits its turn, so this one gives way after one attempt.
     #[must_use]
     pub const fn after_attempt(self, outcome: Outcome, is_newer_waiting: bool) -> (Self, Option<Timestamp>) {
         match (self, outcome) {
@@ -105,7 +105,7 @@ impl NotificationState {
             (Self::Waiting, Outcome::RetryAt(_) | Outcome::GiveUp) if is_newer_waiting => (Self::Superseded, None),
             (Self::Waiting, Outcome::RetryAt(at)) => (Self::Waiting, Some(at)),
             (Self::Waiting, Outcome::GiveUp) => (Self::GivenUp, None),
-            // A newer one took its place during the attempt.
+            // A newer notification took its place during the attempt.
             (Self::Delivered | Self::Superseded | Self::GivenUp, Outcome::RetryAt(_) | Outcome::GiveUp) => (self, None),
         }
     }
@@ -130,22 +130,22 @@ impl FromStr for NotificationState {
     }
 }
 
-/// What one attempt came to.
+/// The outcome of one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The merchant's server took it.
     Delivered,
-    /// It failed; the next attempt is not before this moment.
+    /// It failed; the next attempt comes at this moment or later.
     RetryAt(Timestamp),
-    /// It failed, and three days have passed: given up until somebody asks for a resend.
+    /// It failed, and three days have passed; only a resend sends it again.
     GiveUp,
 }
 
-/// What failed attempt number `attempts` (1 is the first), which ended at `ended_at`, comes to: another one, or none.
-/// The notification was first due at `queued_at`. `jitter_per_mille` is the caller's random number from -100 to 100.
+/// The outcome of failed attempt number `attempts` (the first is 1), which ended at `ended_at`. The notification was
+/// first due at `queued_at`; `jitter_per_mille` is the caller's random number from -100 to 100.
 ///
-/// The last attempt is never earlier than the end of the three days, however far the clock jumps
-/// between two attempts: a retry that would come later is drawn back to the end itself.
+/// The last attempt is never earlier than the end of the three days, however far the clock jumps. A retry that would
+/// come later is moved to that end.
 #[must_use]
 pub fn after_failure(attempts: u32, queued_at: Timestamp, ended_at: Timestamp, jitter_per_mille: i64) -> Outcome {
     let end = queued_at.plus_ms(TRIED_FOR_MS);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn delays_follow_the_schedule_from_the_end_of_the_attempt_before() {
+    fn delays_follow_the_schedule_from_the_last_attempts_end() {
         let ended = QUEUED.plus_ms(5_000);
         let seconds = [10, 30, 60, 300, 900, 3_600, 10_800, 21_600, 21_600];
         for (attempts, delay) in (1..).zip(seconds) {

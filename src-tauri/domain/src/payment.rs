@@ -1,5 +1,4 @@
-//! A payment and the states it passes through (interface, section 2). Which look leads to which
-//! state is decided by [`crate::advance`], never here.
+//! A payment and its states (interface, section 2). [`crate::advance`] decides which look leads to which state.
 
 mod history;
 mod price;
@@ -15,21 +14,21 @@ use crate::time::Timestamp;
 pub use history::{Cause, NotACause, WhyInvalid};
 pub use price::{Price, PriceRefusal};
 
-/// How long a customer has to pay.
+/// Time that a customer has to pay, in milliseconds.
 pub const LIFETIME_MS: i64 = 30 * 60 * 1_000;
 
-/// The state of a payment. See [`crate::advance`] for what leads from one to another.
+/// The state of a payment. [`crate::advance`] has the rules that lead from one to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PaymentState {
-    /// No coins count yet.
+    /// Coins do not count yet.
     New,
-    /// Coins count, not enough.
+    /// Coins count, but too few.
     Underpaid,
-    /// Enough counts, not yet confirmed as wanted.
+    /// Enough counts, but is not confirmed as required.
     Unconfirmed,
-    /// Enough counts and is confirmed as wanted.
+    /// Enough counts and is confirmed as required.
     Confirmed,
-    /// Closed with nothing that counts.
+    /// Closed, and no coins count.
     Expired,
     /// Closed with too little, overpaid under `invalidate`, or reversed by the chain.
     Invalid,
@@ -56,7 +55,7 @@ pub const TRANSITIONS: &[(PaymentState, PaymentState)] = {
         (Confirmed, Invalid),
         (Expired, Confirmed),
         (Invalid, Confirmed),
-        // Under the rule `overpayment = invalidate`, when coins that were gone are back.
+        // Under the rule `overpayment = invalidate`, when coins come back that were gone.
         (Expired, Invalid),
         // Staff accepts the coins that came.
         (Expired, Unconfirmed),
@@ -64,7 +63,7 @@ pub const TRANSITIONS: &[(PaymentState, PaymentState)] = {
     ]
 };
 
-/// A text that is no payment state.
+/// A text that is not a payment state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a payment's status is NEW, UNDERPAID, UNCONFIRMED, CONFIRMED, EXPIRED or INVALID")]
 pub struct NotAPaymentState;
@@ -87,8 +86,8 @@ impl PaymentState {
         }
     }
 
-    /// Whether it ends a payment, but for the few rows of the transition table that lead on
-    /// (a reversal by the chain, coins that are back, staff's acceptance).
+    /// Whether the state ends a payment. A reversal by the chain, coins that come back or staff's acceptance can still
+    /// lead on.
     #[must_use]
     pub const fn is_final(self) -> bool {
         match self {
@@ -112,40 +111,40 @@ impl FromStr for PaymentState {
     }
 }
 
-/// A payment as the rules see it: what was asked, and what was decided so far.
+/// A payment as the rules see it: its terms, and the decisions so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {
     /// Its identifier.
     pub id: Id,
     /// The state before the look.
     pub state: PaymentState,
-    /// What the customer was asked to pay.
+    /// The amount to pay.
     pub amount_sats: u64,
     /// The price in minor units of `currency`.
     pub price_minor: i64,
     /// The currency of the price.
     pub currency: Currency,
-    /// The rate of all arithmetic of this payment.
+    /// The exchange rate for all arithmetic of this payment.
     pub rate: Rate,
     /// Creation, cut to the second.
     pub created_at: Timestamp,
-    /// `created_at` + 30 minutes, and what the clock was set forward by since.
+    /// `created_at` + 30 minutes, plus any later forward jumps of the clock.
     pub expires_at: Timestamp,
     /// The merchant's rules, frozen at creation.
     pub policy: Policy,
-    /// When the closing look was, once there was one.
+    /// When the closing look happened, if it has.
     pub closed_at: Option<Timestamp>,
-    /// The sum that staff accepted, once they did.
+    /// The sum that staff accepted, if they did.
     pub accepted_sats: Option<u64>,
-    /// When it first became CONFIRMED; stays.
+    /// When it first became CONFIRMED; never changes.
     pub confirmed_at: Option<Timestamp>,
-    /// The sum of what counted at the last look.
+    /// The sum of the coins that counted at the last look.
     pub paid_sats: u64,
 }
 
 impl Payment {
-    /// A payment of this price that is made `now`, NEW, under the merchant's rules of this moment. `usd` is the last
-    /// known rate of the US dollar, by which its tier goes.
+    /// Makes a NEW payment at `now` under the merchant's present rules. `usd` is the last known rate of the US dollar;
+    /// it selects the confirmation tier.
     #[must_use]
     pub fn open(id: Id, price: &Price, settings: &PolicySettings, usd: Option<Rate>, now: Timestamp) -> Self {
         let &Price { minor, currency, rate, amount_sats } = price;
@@ -167,27 +166,27 @@ impl Payment {
         }
     }
 
-    /// The deadline that was told first. By times that are not the clock's own no time was given since.
+    /// The deadline as first told, without the time that later clock jumps added. Times from other sources, such as
+    /// blocks, are compared with it.
     #[must_use]
     pub const fn told_first(&self) -> Timestamp {
         self.created_at.plus_ms(LIFETIME_MS)
     }
 
-    /// The first moment at which time alone could change something: a look that starts after the deadline is the
-    /// closing one.
+    /// The first moment at which time alone could change something: a look after the deadline closes the payment.
     #[must_use]
     pub const fn first_due_at(&self) -> Timestamp {
         self.expires_at.plus_ms(1)
     }
 
-    /// What a customer is asked for now: what remains, and no less than an output may hold.
+    /// The amount a customer is asked for now: the remainder, but at least the dust limit.
     #[must_use]
     pub fn asked_sats(&self, dust_limit_sats: u64) -> u64 {
         self.amount_sats.saturating_sub(self.paid_sats).max(dust_limit_sats)
     }
 
-    /// The least that is enough: the amount less the tolerance (per mille of the amount, rounded down), and
-    /// after staff accepted no more than what they accepted.
+    /// The least sum that is enough: the amount less the tolerance (per mille of the amount, rounded down). After staff
+    /// accepted, it is at most the sum that they accepted.
     #[must_use]
     pub fn enough_sats(&self) -> u64 {
         let tolerance = u128::from(self.amount_sats) * u128::from(self.policy.tolerance_per_mille) / 1_000;
@@ -196,7 +195,7 @@ impl Payment {
         self.accepted_sats.map_or(wanted, |accepted| wanted.min(accepted))
     }
 
-    /// What is left to pay, in satoshis; negative when overpaid. `amount = paid + remaining`, always.
+    /// The amount left to pay, in satoshis; negative when overpaid. `amount = paid + remaining`, always.
     #[must_use]
     pub fn remaining_sats(&self) -> i64 {
         let difference = i128::from(self.amount_sats) - i128::from(self.paid_sats);
@@ -209,13 +208,13 @@ impl Payment {
         WhyInvalid::of(self.state, self.confirmed_at.is_some(), self.amount_sats, self.paid_sats)
     }
 
-    /// What was paid, in minor units at the payment's rate (see [`money::paid_minor`]).
+    /// The amount paid, in minor units at the payment's rate (see [`money::paid_minor`]).
     #[must_use]
     pub fn paid_minor(&self) -> i64 {
         money::paid_minor(self.price_minor, self.amount_sats, self.paid_sats, self.rate, self.currency)
     }
 
-    /// What is left to pay, in minor units; negative when overpaid. `price = paid + remaining`, always.
+    /// The amount left to pay, in minor units; negative when overpaid. `price = paid + remaining`, always.
     #[must_use]
     pub fn remaining_minor(&self) -> i64 {
         self.price_minor.saturating_sub(self.paid_minor())
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn tolerance_is_rounded_down_and_acceptance_lowers_what_is_enough() {
+    fn tolerance_rounds_down_and_acceptance_lowers_the_enough_sum() {
         let mut payment = payment(15_385, 0);
         assert_eq!(payment.enough_sats(), 15_385);
         payment.policy.tolerance_per_mille = 10;
@@ -280,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payment_opens_on_the_second_and_is_due_right_after_its_deadline() {
+    fn a_payment_opens_on_a_second_and_is_due_after_its_deadline() {
         let price = Price::at(Rate::parse("65000").unwrap(), 0, 1_000, Currency::USD, 294).unwrap();
         let now = Timestamp::from_ms(1_700_000_000_999);
         let payment = Payment::open(Id::from_bytes([1; 20]), &price, &PolicySettings::default(), None, now);
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_remains_is_negative_when_overpaid() {
+    fn the_remainder_is_negative_when_overpaid() {
         let payment = payment(15_385, 15_385 + 15_385);
         assert_eq!((payment.remaining_sats(), payment.remaining_minor()), (-15_385, -1_000));
     }

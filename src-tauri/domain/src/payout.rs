@@ -10,13 +10,13 @@ use std::str::FromStr;
 /// The state of a payout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PayoutState {
-    /// An offer: nobody approved it yet, and nothing was sent.
+    /// An offer: it waits for approval, and nothing was sent.
     New,
-    /// Nobody approved it in time; nothing is ever sent.
+    /// The approval did not come in time; it is never sent.
     Expired,
-    /// Approved; it is sent without anybody's further doing.
+    /// Approved; it is sent without further action.
     Queued,
-    /// A backend took a transaction that pays it, or one was seen.
+    /// A backend accepted a transaction that pays it, or one was seen.
     Sent,
     /// Given up, or no transaction that pays it can be mined any more.
     Failed,
@@ -31,7 +31,7 @@ pub const TRANSITIONS: &[(PayoutState, PayoutState)] = {
         (Queued, Sent),
         (Queued, Failed),
         (Sent, Failed),
-        // A transaction that pays it is in a block all the same.
+        // A transaction that pays it was mined all the same.
         (Failed, Sent),
         // Another copy of the wallet approved and sent it.
         (New, Sent),
@@ -39,7 +39,7 @@ pub const TRANSITIONS: &[(PayoutState, PayoutState)] = {
     ]
 };
 
-/// A text that is no payout state.
+/// A text that is not a payout state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a payout's status is NEW, EXPIRED, QUEUED, SENT or FAILED")]
 pub struct NotAPayoutState;
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_expired_is_never_queued_and_what_was_sent_is_never_queued_again() {
+    fn an_expired_or_sent_payout_is_never_queued() {
         use PayoutState::{Expired, Failed, New, Queued, Sent};
         assert!(!Expired.may_become(Queued) && !Expired.may_become(New) && !Expired.may_become(Failed));
         assert!(!New.may_become(Failed));

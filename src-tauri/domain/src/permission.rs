@@ -1,9 +1,9 @@
-//! What an API key may do.
+//! The permissions of an API key.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One thing that an API key may be allowed to do.
+/// One permission of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Permission {
     /// Payments, anomalies, their resends, rates.
@@ -48,7 +48,7 @@ pub struct Permissions(Vec<Permission>);
 pub struct NotPermissions;
 
 impl Permissions {
-    /// Whether it holds this one.
+    /// Whether the set holds this permission.
     #[must_use]
     pub fn has(&self, permission: Permission) -> bool {
         self.0.contains(&permission)
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn permissions_read_back_their_names_and_shop_and_full_stand_for_several() {
+    fn permissions_read_back_and_shop_and_full_are_sets() {
         for permission in Permission::ALL {
             let permissions: Permissions = permission.as_str().parse().unwrap();
             assert!(permissions.has(permission));

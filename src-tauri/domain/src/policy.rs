@@ -1,5 +1,5 @@
-//! What the merchant demands of a payment, frozen with it at its creation. A later change of a
-//! setting never touches a payment that exists.
+//! The merchant's rules for a payment, frozen at its creation. A later change of a setting does not affect existing
+//! payments.
 
 mod tiers;
 
@@ -9,10 +9,10 @@ use rust_decimal::Decimal;
 
 pub use tiers::{ConfirmationTiers, MAX_CONFIRMATIONS, MAX_TIERS, TiersError};
 
-/// What an overpayment by a single transaction does to the payment.
+/// The effect of an overpayment by a single transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverpaymentRule {
-    /// The payment follows its way as paid; an anomaly tells of the surplus.
+    /// The payment is treated as paid; an anomaly reports the surplus.
     Confirm,
     /// The payment becomes INVALID instead of CONFIRMED.
     Invalidate,
@@ -21,23 +21,22 @@ pub enum OverpaymentRule {
 /// The rules of one payment, frozen at its creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Confirmations that counting coins need; 0 accepts them unconfirmed under conditions.
+    /// Confirmations that counting coins need; with 0 they may be accepted unconfirmed.
     pub confirmations: u32,
-    /// With `confirmations` 0: how long a transaction and its conflicts must have been quiet.
+    /// With `confirmations` 0: quiet time that a transaction and its conflicts need, in milliseconds.
     pub zero_conf_quiet_ms: i64,
-    /// How much less than the amount is enough, per mille of the amount, rounded down (0 to 100).
+    /// The permitted shortfall, per mille of the amount, rounded down (0 to 100).
     pub tolerance_per_mille: u16,
-    /// What a single overpaying transaction does.
+    /// The effect of a single overpaying transaction.
     pub overpayment: OverpaymentRule,
     /// Confirmations that the coins of an anomaly need before it is raised.
     pub anomaly_confirmations: u32,
-    /// How long after the deadline coins may have appeared and still be in time, when the
-    /// closing look finds them.
+    /// Time after the deadline at which coins are still in time, if the closing look finds them; in milliseconds.
     pub offline_grace_ms: i64,
 }
 
-/// Reads a sum in US dollars of a setting, 0 or more, in plain decimal notation (`1000`, `1000.50`), such as
-/// `zeroConfUpTo`.
+/// Reads a setting's sum in US dollars, such as `zeroConfUpTo`: 0 or more, in plain decimal notation (`1000`,
+/// `1000.50`).
 #[must_use]
 pub fn parse_usd(text: &str) -> Option<Decimal> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && text.len() <= 20;
@@ -49,7 +48,7 @@ pub fn parse_usd(text: &str) -> Option<Decimal> {
 pub struct PolicySettings {
     /// `confirmationTiers`.
     pub confirmation_tiers: ConfirmationTiers,
-    /// `zeroConfUpTo`: USD equivalent up to and including which no confirmation is needed; 0 for never.
+    /// `zeroConfUpTo`: the highest USD equivalent that needs no confirmation; 0 for never.
     pub zero_conf_up_to: Decimal,
     /// `zeroConfQuietSeconds`.
     pub zero_conf_quiet_seconds: u32,
@@ -78,8 +77,8 @@ impl Default for PolicySettings {
 }
 
 impl Policy {
-    /// The rules for a payment of this USD equivalent ([`crate::money::usd_equivalent`]). Where it is not
-    /// known, the highest tier holds, and nothing is accepted unconfirmed.
+    /// The rules for a payment of this USD equivalent ([`crate::money::usd_equivalent`]). If it is unknown, the highest
+    /// tier applies, and unconfirmed coins are not accepted.
     #[must_use]
     pub fn freeze(settings: &PolicySettings, usd_equivalent: Option<Decimal>) -> Self {
         let unconfirmed = !settings.zero_conf_up_to.is_zero()
@@ -107,7 +106,7 @@ impl OverpaymentRule {
     }
 }
 
-/// A text that is no rule for overpayments.
+/// A text that is not a rule for overpayments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be confirm or invalidate")]
 pub struct NotAnOverpaymentRule;
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn no_confirmation_is_needed_up_to_the_bound_and_only_where_the_equivalent_is_known() {
+    fn zero_conf_holds_up_to_the_bound_of_a_known_equivalent() {
         let settings = PolicySettings { zero_conf_up_to: Decimal::new(50, 0), ..PolicySettings::default() };
         for (equivalent, confirmations) in [(usd("50"), 0), (usd("50.01"), 1), (None, 6)] {
             assert_eq!(Policy::freeze(&settings, equivalent).confirmations, confirmations);

@@ -1,5 +1,5 @@
-//! Quotes of exchange rates (interface, section 6): how long one is fresh, which takes the place of another, and what
-//! several sources' quotes for one currency amount to.
+//! Quotes of exchange rates (interface, section 6): how long a quote is fresh, which quote replaces another, and the
+//! rate that several sources' quotes give.
 
 mod again;
 mod price;
@@ -14,13 +14,13 @@ pub use price::{NotAPrice, mid_price, parse_price};
 /// Quotes older than this are stale.
 const STALE_AFTER_MS: i64 = 5 * 60_000;
 
-/// A source that strays further from the median is left out.
+/// A quote that strays further from the median is left out.
 const STRAY_MAX_PER_CENT: i64 = 5;
 
 /// A price that moves by more than this in [`JUMP_WITHIN_MS`] has jumped.
 const JUMP_MAX_PER_CENT: i64 = 20;
 
-/// The time in which a jump is measured. Over longer a price may move in proportion.
+/// The time in which a jump is measured. Over a longer time the bound grows in proportion.
 const JUMP_WITHIN_MS: i64 = 60_000;
 
 /// A price at a time.
@@ -28,7 +28,7 @@ const JUMP_WITHIN_MS: i64 = 60_000;
 pub struct Known {
     /// Units for one Bitcoin, positive.
     pub price: Decimal,
-    /// When that was said.
+    /// When the price was given.
     pub at: Timestamp,
 }
 
@@ -39,35 +39,37 @@ pub struct Quote {
     pub source: &'static str,
     /// Units for one Bitcoin, positive.
     pub price: Decimal,
-    /// When the source gave it: never later than it was asked.
+    /// When the source gave it; never later than the request.
     pub at: Timestamp,
-    /// Whether it stays good until its source withdraws it, as a simulated one does.
+    /// Whether it stays good until its source withdraws it; true for simulated quotes.
     pub never_stale: bool,
-    /// From where it jumped, if it did. Alone such a quote makes no rate.
+    /// The price from which it jumped, if it did. A quote that jumped makes no rate alone.
     pub jumped_from: Option<Known>,
 }
 
 impl Quote {
-    /// The last moment at which it is fresh; `None` for ever.
+    /// The last moment at which it is fresh; `None` if it never goes stale.
     #[must_use]
     pub fn fresh_until(&self) -> Option<Timestamp> {
         (!self.never_stale).then(|| self.at.plus_ms(STALE_AFTER_MS))
     }
 
-    /// Whether a rate may be made of it.
+    /// Whether a rate may use it.
     #[must_use]
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         self.fresh_until().is_none_or(|until| now <= until)
     }
 
-    /// Which quote its source has once it said this one: an older one does not take the place of a newer, and one that is
-    /// far from what was known a minute ago has jumped. `last_known` is the rate that was made last; `others` are quotes
-    /// for the same currency, by which a jump of the one before is believed.
+    /// The source's quote after it gave this one. An older quote never replaces a newer one. A quote that is far from a
+    /// recent price is marked as jumped.
+    ///
+    /// `last_known` is the last rate that was made. `others` are quotes for the same currency; if one of them agrees,
+    /// the jump of the quote before is believed.
     #[must_use]
     pub fn succeed(self, before: Option<&Self>, last_known: Option<Known>, others: &[Self]) -> Self {
         if let Some(before) = before {
             if self.never_stale {
-                // Unchanged it has the same time, and so the same stored row.
+                // An unchanged quote keeps its time, so that it is the same stored row.
                 return if before.price == self.price { *before } else { self };
             }
             if self.at < before.at {
@@ -89,7 +91,7 @@ impl Quote {
         Self { jumped_from, ..self }
     }
 
-    /// From where it jumped, unless another source says the same.
+    /// The price from which it jumped, unless another source agrees with the jump.
     fn held_from(&self, others: &[Self]) -> Option<Known> {
         let confirmed =
             others.iter().any(|other| other.source != self.source && other.is_fresh(self.at) && self.agrees(other));
@@ -101,7 +103,7 @@ impl Quote {
     }
 }
 
-/// What became of a quote.
+/// How a quote was used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The rate is made of it.
@@ -112,7 +114,7 @@ pub enum Verdict {
     Stray,
     /// It jumped, and no other source agrees.
     Jumped,
-    /// There is no rate that it could be part of.
+    /// There is no rate that could use it.
     NoRate,
 }
 
@@ -130,38 +132,38 @@ impl Verdict {
     }
 }
 
-/// What the fresh quotes amount to.
+/// The rate that fresh quotes give.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Combined {
     /// The rate: units for one Bitcoin.
     pub median: Decimal,
-    /// Those that the median is made of.
+    /// The quotes behind the median.
     pub used: Vec<Quote>,
-    /// Those that stray too far.
+    /// The quotes that stray too far.
     pub strays: Vec<Quote>,
 }
 
 /// Why fresh quotes give no rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoRate {
-    /// There are none.
+    /// There are no fresh quotes.
     #[error("no source has a fresh quote")]
     NoFreshQuote,
-    /// There are fewer than must agree.
+    /// Fewer fresh quotes than must agree.
     #[error("too few sources have a fresh quote ({fresh} of the {wanted} that must agree)")]
     TooFew {
-        /// How many there are.
+        /// The number of fresh quotes.
         fresh: usize,
-        /// How many must agree.
+        /// The number that must agree.
         wanted: usize,
     },
-    /// No median stands for enough of them.
+    /// The median of all is too far from too many of them.
     #[error("the sources disagree by more than 5 %")]
     Disagreement,
-    /// The only one jumped.
+    /// The only quote jumped.
     #[error("the quote of {source_name} jumped by more than 20 % in a minute, and no other source agrees yet")]
     Jump {
-        /// Whose quote it is.
+        /// The source of the quote.
         source_name: &'static str,
     },
 }
@@ -169,13 +171,13 @@ pub enum NoRate {
 /// The quotes for one currency, judged at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
-    /// The rate, or why there is none.
+    /// The rate, or the reason why it is missing.
     pub rate: Result<Decimal, NoRate>,
-    /// Each quote, and what became of it.
+    /// Each quote with its verdict.
     pub quotes: Vec<(Quote, Verdict)>,
 }
 
-/// Judges one currency's quotes, of each source one, at `now`; at least `wanted` of them must agree.
+/// Judges the quotes for one currency, one from each source, at `now`; at least `wanted` of them must agree.
 #[must_use]
 pub fn judge(quotes: &[Quote], now: Timestamp, wanted: usize) -> Judged {
     let fresh: Vec<Quote> = quotes.iter().filter(|quote| quote.is_fresh(now)).copied().collect();
@@ -191,16 +193,16 @@ pub fn judge(quotes: &[Quote], now: Timestamp, wanted: usize) -> Judged {
     Judged { rate: combined.map(|combined| combined.median), quotes }
 }
 
-/// Makes a rate of `fresh` quotes; at least `wanted` of them must agree.
+/// Makes a rate from `fresh` quotes; at least `wanted` of them must agree.
 ///
 /// # Errors
-/// Why they give none.
+/// The reason why they give no rate.
 pub fn combine(fresh: &[Quote], wanted: usize) -> Result<Combined, NoRate> {
     let all = median(fresh).ok_or(NoRate::NoFreshQuote)?;
     if fresh.len() < wanted {
         return Err(NoRate::TooFew { fresh: fresh.len(), wanted });
     }
-    // Of two, none is the one that strays.
+    // If two sources disagree, neither can be called the stray.
     if let [one, other] = fresh
         && !one.agrees(other)
     {
@@ -210,7 +212,7 @@ pub fn combine(fresh: &[Quote], wanted: usize) -> Result<Combined, NoRate> {
     if used.len() < wanted.max(1) {
         return Err(NoRate::Disagreement);
     }
-    // Two that are used say the same; one that jumped has nobody to say so.
+    // Two quotes that are used agree; a single quote that jumped has no other to confirm it.
     if let [only] = used.as_slice()
         && only.jumped_from.is_some()
     {
@@ -228,7 +230,7 @@ fn moved_by_more(from: Decimal, to: Decimal, per_cent: i64) -> bool {
     exceeds(from, to, from, per_cent, 1)
 }
 
-/// Whether the way from `from` to a price at `at` is longer than a price goes in that time.
+/// Whether a price moved from `from` further than the bound for that time.
 fn jumps(from: Known, price: Decimal, at: Timestamp) -> bool {
     let elapsed_ms = at.ms().saturating_sub(from.at.ms()).max(JUMP_WITHIN_MS);
     exceeds(from.price, price, from.price, JUMP_MAX_PER_CENT.saturating_mul(elapsed_ms), JUMP_WITHIN_MS)
@@ -241,7 +243,7 @@ fn exceeds(one: Decimal, other: Decimal, of: Decimal, per_cent: i64, parts: i64)
         .and_then(|difference| difference.abs().checked_mul(Decimal::ONE_HUNDRED)?.checked_mul(Decimal::from(parts)));
     match (difference, of.checked_mul(Decimal::from(per_cent))) {
         (Some(difference), Some(bound)) => difference > bound,
-        // Beyond what a decimal holds: no rate of any currency.
+        // The number is beyond a decimal, so it is the rate of no currency.
         _ => true,
     }
 }

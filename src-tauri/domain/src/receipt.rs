@@ -1,11 +1,11 @@
-//! What one transaction pays to one payment's address: the facts of the looks, and the verdicts on it. The verdicts are
-//! given by [`crate::advance`].
+//! The coins that one transaction pays to one payment's address: facts of the looks, and verdicts that
+//! [`crate::advance`] gives.
 
 use bitcoin::Txid;
 
 use crate::time::Timestamp;
 
-/// Where a look found a transaction.
+/// The position of a transaction at a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
     /// In the block of this height (of the best chain), with this header time.
@@ -17,15 +17,15 @@ pub enum Position {
     },
     /// In the backend's mempool.
     Mempool,
-    /// In neither: missed by every successful look from this one on.
+    /// In neither; every successful look from this one on missed it.
     Absent {
         /// Start of the first look that missed it.
         since: Timestamp,
     },
 }
 
-/// All that one transaction pays to a payment's address (its outputs to it summed up): the
-/// facts of the newest look, and the verdicts of the one before.
+/// The outputs of one transaction to a payment's address, summed up, with the facts of the newest look and the verdicts
+/// of the look before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
     /// The paying transaction.
@@ -38,54 +38,54 @@ pub struct Receipt {
     pub last_seen_at: Timestamp,
     /// The earliest of our first look, the node's mempool time and the block's time.
     pub earliest_at: Timestamp,
-    /// Where the newest look found it.
+    /// The position at the newest look.
     pub position: Position,
-    /// A transaction that spends one of its inputs (or of its unconfirmed ancestors') is in the chain.
+    /// A transaction in the chain spends one of its inputs, or an input of its unconfirmed ancestors.
     pub conflict_in_chain: bool,
-    /// The same, in the mempool.
+    /// The same for a transaction in the mempool.
     pub conflict_in_mempool: bool,
     /// When a look last saw such a conflict.
     pub last_conflict_at: Option<Timestamp>,
-    /// In the mempool without unconfirmed ancestors and with a fee rate that is not too low: may
-    /// be accepted unconfirmed once it was quiet for long enough.
+    /// In the mempool without unconfirmed ancestors, with a sufficient fee rate. Such a receipt may be accepted
+    /// unconfirmed after the quiet time.
     pub relays_well: bool,
-    /// Other transactions that pay the same address and spend one of the same inputs.
+    /// Other transactions that pay the same address and spend one of its inputs.
     pub conflicts_with: Vec<Txid>,
-    /// Verdict: how much of it counts while it is not gone; `None` before the first.
+    /// Verdict: the part that counts while it is not gone, in satoshis; `None` before the first verdict.
     pub eligible_sats: Option<u64>,
-    /// Verdict: how much of it counted at the last look.
+    /// Verdict: the part that counted at the last look, in satoshis.
     pub counted_sats: u64,
     /// Verdict: whether it was gone at the last look.
     pub gone: bool,
-    /// Its coins were sent back, or are about to be (an anomaly is REFUNDING or REFUNDED).
+    /// Its coins were sent back or are about to be (an anomaly is REFUNDING or REFUNDED).
     pub refunded: bool,
 }
 
-/// What one look tells of a transaction that pays a payment's address.
+/// The facts of one look about a transaction that pays a payment's address.
 #[derive(Debug, Clone, Copy)]
 pub struct Sighting {
     /// Start of the look.
     pub at: Timestamp,
     /// Start of the look before it.
     pub looked_before: Option<Timestamp>,
-    /// Where the transaction is, and since when: the block's time, or the node's mempool time. `None`: in neither mempool
-    /// nor chain.
+    /// Its position and the time of it: the block's time, or the node's mempool time. `None` if it is in neither
+    /// mempool nor chain.
     pub found: Option<(Position, Timestamp)>,
     /// The sum of its outputs to the address.
     pub amount_sats: u64,
     /// As in [`Receipt::conflict_in_chain`]; `None` where the backend cannot tell.
     pub conflict_in_chain: Option<bool>,
-    /// The same, in the mempool.
+    /// As in [`Receipt::conflict_in_mempool`]; `None` where the backend cannot tell.
     pub conflict_in_mempool: Option<bool>,
-    /// Whether any other transaction is known to spend one of its inputs, wherever that one is.
+    /// Whether any known transaction, at any position, spends one of its inputs.
     pub has_conflict: bool,
     /// As in [`Receipt::relays_well`].
     pub relays_well: bool,
 }
 
 impl Position {
-    /// The position of what was here at the look before, when a look that starts `at` finds it in neither mempool nor
-    /// chain. A look that was not made, or did not succeed, has missed nothing.
+    /// The new position of a transaction that a look which started at `at` did not find. A look that failed or was not
+    /// made has missed nothing.
     #[must_use]
     pub const fn missed(self, at: Timestamp) -> Self {
         match self {
@@ -105,8 +105,8 @@ impl Position {
 }
 
 impl Receipt {
-    /// The receipt with the facts of a look; its verdicts stay. `None` where no look ever found the transaction: what was
-    /// replaced or dropped before the first look at it is as if it had never been.
+    /// The receipt with the facts of a look; its verdicts stay. `None` if no look ever found the transaction. A
+    /// transaction that was replaced or dropped before the first look leaves no receipt.
     #[must_use]
     pub fn after(known: Option<Self>, txid: Txid, sighting: &Sighting) -> Option<Self> {
         let &Sighting { at, looked_before, found, amount_sats, relays_well, .. } = sighting;
@@ -118,7 +118,7 @@ impl Receipt {
         let position = found.map_or_else(|| known.position.missed(at), |(position, _)| position);
         let last_seen_at =
             if found.is_some() { known.last_seen_at.max(at) } else { known.last_found_at(looked_before) };
-        // What nobody can tell stays as it was last told.
+        // A fact that the backend cannot tell keeps its last known value.
         let conflict_in_chain = sighting.conflict_in_chain.unwrap_or(known.conflict_in_chain);
         let conflict_in_mempool = sighting.conflict_in_mempool.unwrap_or(known.conflict_in_mempool);
         let has_conflict = conflict_in_chain || conflict_in_mempool || sighting.has_conflict;
@@ -135,15 +135,15 @@ impl Receipt {
         })
     }
 
-    /// The receipt after a look at a chain that knows nothing of the transaction. Whether it conflicts with another nobody
-    /// can tell.
+    /// The receipt after a look at a chain that does not know the transaction. Its conflicts are unknown and stay as
+    /// they were.
     #[must_use]
     pub fn after_no_sight(self, at: Timestamp, looked_before: Option<Timestamp>) -> Self {
         let last_seen_at = self.last_found_at(looked_before);
         Self { position: self.position.missed(at), last_seen_at, relays_well: false, ..self }
     }
 
-    /// A transaction that no look before found, of which nothing else is known yet.
+    /// A transaction that no earlier look found.
     const fn first_seen(txid: Txid, position: Position, at: Timestamp) -> Self {
         Self {
             txid,
@@ -164,8 +164,8 @@ impl Receipt {
         }
     }
 
-    /// When a look last found what the newest one misses: the look before it is the one, even if nothing about the
-    /// transaction changed since long.
+    /// When a look last found a transaction that the newest look misses: the look before, even if nothing about the
+    /// transaction had changed.
     fn last_found_at(&self, looked_before: Option<Timestamp>) -> Timestamp {
         match self.position {
             Position::Absent { .. } => self.last_seen_at,
@@ -194,7 +194,7 @@ impl Receipt {
     }
 }
 
-/// The fewest confirmations among the receipts that count; 0 where none does.
+/// The fewest confirmations among the receipts that count; 0 if none counts.
 #[must_use]
 pub fn least_confirmations(receipts: &[Receipt], tip_height: u32) -> u32 {
     let counting = receipts.iter().filter(|receipt| receipt.counted_sats > 0);

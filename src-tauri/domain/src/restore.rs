@@ -1,26 +1,26 @@
-//! A copy of a wallet that was restored, and how far it has looked. Until it has looked through the whole chain it does not
-//! know what another copy gave and sent meanwhile, so that it gives no address and sends nothing.
+//! A restored copy of a wallet, and how far it has looked through the chain. Until it has looked through the whole
+//! chain, it cannot know what another copy gave and sent meanwhile. So it gives no address and sends nothing before.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How far a restored copy has looked.
+/// The progress of a restored copy's look through the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RestoreState {
-    /// Nothing was looked at since: the next look begins at the wallet's birth, wherever the last one ended.
+    /// Not looked since the restore: the next look begins at the wallet's birth, not at the end of the last one.
     Awaited,
-    /// A look began at the wallet's birth, and has not come to the best block.
+    /// A look began at the wallet's birth and has not reached the best block.
     Scanning,
-    /// Somebody stopped it: nothing is looked at until they let it go on.
+    /// A person stopped it; it looks at nothing until they resume it.
     Stopped,
-    /// A look came from the wallet's birth to the best block.
+    /// A look reached the best block from the wallet's birth.
     Looked,
 }
 
-/// Addresses that a copy which was restored before is reckoned to have given since.
+/// Addresses that an earlier restored copy may have given since its restore.
 const GIVEN_SINCE: u32 = 500;
 
-/// Every change of the state of one restore. One that is begun anew stands in the place of the one before, whatever became of it.
+/// Every change of the state of one restore. A new restore replaces the one before, in any state.
 pub const TRANSITIONS: &[(RestoreState, RestoreState)] = {
     use RestoreState::{Awaited, Looked, Scanning, Stopped};
     &[
@@ -28,26 +28,26 @@ pub const TRANSITIONS: &[(RestoreState, RestoreState)] = {
         (Awaited, Stopped),
         (Scanning, Stopped),
         (Scanning, Looked),
-        // It goes on where it stood.
+        // Resumed from its earlier state.
         (Stopped, Awaited),
         (Stopped, Scanning),
     ]
 };
 
-/// A text that is no state of a restored copy.
+/// A text that is not a state of a restored copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a restored copy is AWAITED, SCANNING, STOPPED or LOOKED")]
 pub struct NotARestoreState;
 
-/// How many addresses that were given may be without a coin in a row, where nobody says it: as long a run as `skip` reckons
-/// with, and what a copy that was restored before gave since.
+/// The default length of a run of given addresses without a coin: `skip`, plus what an earlier restored copy gave
+/// since.
 #[must_use]
 pub const fn usual_run(skip: u32) -> u32 {
     skip.saturating_add(GIVEN_SINCE)
 }
 
-/// How many addresses a restored copy looks at beyond the highest in use, where `run` that were given may be without a coin in a
-/// row: another copy that was restored before gave none of the next `skip`, and left a run unpaid only behind them.
+/// Number of addresses that a restored copy watches beyond the highest used one, if `run` given addresses in a row may
+/// hold no coin. Another restored copy gave none of the next `skip` addresses, and left an unpaid run only behind them.
 #[must_use]
 pub const fn looks_ahead(run: u32, skip: u32) -> u32 {
     run.saturating_add(skip)
@@ -74,7 +74,7 @@ impl RestoreState {
         TRANSITIONS.contains(&(self, next))
     }
 
-    /// Whether the copy does not know the whole chain yet.
+    /// Whether the copy does not yet know the whole chain.
     #[must_use]
     pub const fn is_dangerous(self) -> bool {
         match self {

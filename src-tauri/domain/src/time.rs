@@ -1,4 +1,4 @@
-//! Moments of an environment's clock, in whole milliseconds since 1970 UTC. No clock is read here.
+//! Moments of an environment's clock, in whole milliseconds since 1970 UTC. This module reads no clock.
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat};
 
@@ -30,8 +30,8 @@ impl Timestamp {
         Self(self.0.saturating_add(ms))
     }
 
-    /// The next `currentTime` of a record whose last one is this: now, or 1 ms after the last where the clock has not
-    /// moved on. So each is later than the one before.
+    /// The next `currentTime` of a record after this one: now, or 1 ms later if the clock has not moved on. Each is
+    /// later than the one before.
     #[must_use]
     pub fn moved_on(self, now: Self) -> Self {
         now.max(self.plus_ms(1))
@@ -61,8 +61,8 @@ impl Timestamp {
     /// # Errors
     /// [`NotATime`] for anything else.
     pub fn parse_iso(text: &str) -> Result<Self, NotATime> {
-        // RFC 3339 is a part of ISO 8601; the rest are its other forms of the fraction (a comma) and of the offset
-        // (`+0100`, `+01`), which some programs write.
+        // RFC 3339 is a part of ISO 8601. Some programs write its other forms: a comma before the fraction, offsets
+        // such as `+0100` or `+01`.
         let time = DateTime::parse_from_rfc3339(text);
         let time = time.or_else(|_| DateTime::parse_from_str(&text.replacen(',', ".", 1), "%Y-%m-%dT%H:%M:%S%.f%#z"));
         time.map(|time| Self(time.timestamp_millis())).map_err(|_| NotATime)

@@ -1,5 +1,5 @@
-//! What staff does with anomalies, and answering their records. They are raised, followed and taken back by the watcher
-//! alone.
+//! Acts of staff on anomalies, and their records. Only the watcher raises them, follows the chain for them and takes
+//! them back.
 
 mod dismiss;
 mod read;

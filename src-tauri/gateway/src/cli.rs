@@ -43,13 +43,13 @@ pub use hosted::{Hosted, NotServing};
 use args::{Common, CommonArgs, Form, Meaning, ServeArgs, Tillgate};
 use which::Chosen;
 
-/// What blocking work may still take after everything else has ended.
+/// Time for blocking work that is left after everything else has ended.
 const LEFTOVERS_WITHIN: Duration = Duration::from_millis(500);
 
-/// Nobody reads the rest of an answer.
+/// Whether the reader of the answer has closed the pipe.
 static READ_ENOUGH: AtomicBool = AtomicBool::new(false);
 
-/// The exit status of a program that a closed pipe ended, as shells have it: 128 and the number of SIGPIPE.
+/// The exit status of a program that a closed pipe ended, by the convention of shells: 128 and the number of SIGPIPE.
 const BY_CLOSED_PIPE: u8 = 141;
 
 /// Why the program ends with status 1: one line.
@@ -88,7 +88,7 @@ fn explain(error: clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// Whatever a library may create in the data directory is ours alone to read.
+/// Makes every new file private, so that only this user reads the files that a library creates in the data directory.
 fn keep_files_private() {
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
@@ -107,7 +107,7 @@ fn run(arguments: Tillgate) -> Result<ExitCode, Failure> {
             restore::run(&common.of(which::of_change(&common)?.environment), &asked, form)
         }
         Meaning::Ask(command) => {
-            // Its failure is one line, and that is not the log's.
+            // The command's failure is one line of its own, outside the log.
             log::start(common.log_format, log::OF_A_COMMAND);
             ask(&common, command, form)
         }
@@ -127,14 +127,14 @@ fn serve_all(common: &CommonArgs, serve: ServeArgs) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses, as wrong usage, what two gateways in one process cannot both be given.
+/// Refuses, as wrong usage, arguments that two gateways in one process cannot share.
 fn for_all(common: &CommonArgs, serve: &ServeArgs) -> Result<(), ExitCode> {
     let variables: Vec<String> = overrides(|name| std::env::var(name).ok()).into_values().map(|one| one.by).collect();
     let Some(why) = which::for_one_alone(common, serve, &variables) else { return Ok(()) };
     Err(explain(Tillgate::command().error(clap::error::ErrorKind::ArgumentConflict, why)))
 }
 
-/// Asks one gateway, and says which where nobody named it and there is another.
+/// Asks one gateway. If no environment was named and both live, it says which one answered.
 fn ask(common: &CommonArgs, mut command: Command, form: Form) -> Result<ExitCode, Failure> {
     let Chosen { environment, is_told } =
         if which::only_shows(&command) { which::of_reading(common)? } else { which::of_change(common)? };
@@ -168,7 +168,7 @@ fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
     done
 }
 
-/// What to open a gateway with: flags, then environment variables; the database comes last.
+/// The options to open a gateway with: flags first, then environment variables. The database's settings come last.
 fn options(common: &Common) -> Result<Options, Failure> {
     let secrets = match &common.secrets_file {
         Some(file) => SecretsLocation::File { file: file.clone(), passphrase: passphrase::of_secrets_file(common)? },
@@ -184,7 +184,7 @@ fn options(common: &Common) -> Result<Options, Failure> {
     })
 }
 
-/// Settings given by environment variables: `merchantName` by `TILLGATE_MERCHANT_NAME`. An empty one gives nothing.
+/// Settings given by environment variables: `merchantName` by `TILLGATE_MERCHANT_NAME`. An empty variable is ignored.
 fn overrides(variable: impl Fn(&str) -> Option<String>) -> BTreeMap<String, Override> {
     SETTINGS
         .iter()
@@ -207,7 +207,7 @@ fn variable_name(setting: &str) -> String {
     name
 }
 
-/// Prints an answer. Whoever reads it may have read enough, as `head` does: then the program ends without a word.
+/// Prints an answer. If the reader has closed the pipe, as `head` does, the program ends without a message.
 fn tell(text: &str) -> std::io::Result<()> {
     print(text).inspect_err(|error| {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
@@ -216,7 +216,7 @@ fn tell(text: &str) -> std::io::Result<()> {
     })
 }
 
-/// Writes to stdout, and says whether anybody reads it.
+/// Writes to stdout; an error means that the reader is gone.
 fn print(text: &str) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(text.as_bytes())?;

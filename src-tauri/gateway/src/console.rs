@@ -1,5 +1,6 @@
-//! What the panel and the command line can ask of the gateway, free of any transport: a [`Command`] goes in, a view comes out. One file for each subject. Holds no SQL, and
-//! none of the rules by which payments change: only those of showing (why one is invalid, what accepting would mean).
+//! The commands that the panel and the command line can ask of the gateway, without any transport: a [`Command`] goes
+//! in, a view comes out. One file for each subject. Holds no SQL and no rule by which payments change. Its only rules
+//! are those of showing, such as why a payment is invalid, or what accepting would mean.
 
 mod actor;
 pub(crate) mod alarms;

@@ -48,27 +48,27 @@ use throttle::Throttle;
 /// (`read_permits`).
 const THREADS_MAX: usize = 4;
 
-/// What all listeners of a gateway share.
+/// The state that all listeners of a gateway share.
 pub(crate) struct Http {
     pub(crate) app: Arc<App>,
     connections: Arc<Connections>,
     throttle: Throttle,
     read_permits: ReadPermits,
     stream_permits: Arc<StreamPermits>,
-    /// Each connection stays on one of these threads, which have a runtime each: a request is read, answered and written
-    /// without waking another thread, as happens where threads share their work.
+    /// Each connection stays on one of these threads, and each thread has a runtime of its own. So a request is read
+    /// and answered without waking another thread.
     threads: LocalPoolHandle,
 }
 
 impl Http {
-    /// What the listeners of `app` share under these bounds.
+    /// The shared state for the listeners of `app`, within these limits.
     #[must_use]
     pub(crate) fn new(app: Arc<App>, limits: Limits) -> Arc<Self> {
         let count = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
         let threads = LocalPoolHandle::new(count);
         let environment = threads::whose();
         for index in 0..count {
-            // Done before a connection comes: each of these threads works in order.
+            // The mark is set before a connection comes, because each of these threads works in order.
             drop(threads.spawn_pinned_by_idx(move || async move { threads::works_for(environment) }, index));
         }
         Arc::new(Self {

@@ -1,5 +1,5 @@
-//! Notifications: queued in the transaction of the change that they tell of, signed and POSTed to the merchants'
-//! servers, and queued again for whoever missed one.
+//! Notifications: queued in the transaction of their change, signed and POSTed to the merchants' servers, and queued
+//! again for a shop that missed one.
 
 mod hmac_keys;
 mod notifier;

@@ -1,4 +1,4 @@
-//! Making payments and answering their records. What becomes of one in between is the watcher's.
+//! Makes payments and answers their records. The watcher alone changes them in between.
 
 mod checks;
 mod create;

@@ -1,7 +1,7 @@
-//! Exchange rates: quotes from sources, and the rate that is made of them.
+//! Exchange rates: quotes from sources, and the rate that they give.
 //!
-//! [`Rates`] is the book of one environment. It never gives a stale rate for a price; what is
-//! only told (an anomaly's worth, a price tier) may use the last one known.
+//! [`Rates`] is the book of one environment. It never gives a stale rate for a price. A value that is only shown (an
+//! anomaly's worth) or selects a price tier may use the last known rate.
 
 mod book;
 pub(crate) mod certificate;
@@ -25,44 +25,44 @@ pub(crate) use live::LIVE_SOURCES;
 pub(crate) use quotes::{RatesRow, SourceRow};
 pub(crate) use sources::sources;
 
-/// What the merchant's settings say of exchange rates.
+/// The merchant's settings about exchange rates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RateRules {
-    /// How many sources must have a fresh quote.
+    /// Least number of sources with a fresh quote.
     pub min_fresh_sources: usize,
-    /// The currencies that are asked for.
+    /// The currencies to ask for.
     pub currencies: Vec<Currency>,
-    /// The names of the public sources that are asked, where public ones are.
+    /// The names of the public sources in use.
     pub sources: Vec<&'static str>,
-    /// Rates that are fixed. Where there are any, no source is asked.
+    /// Fixed rates. If there are any, no source is asked.
     pub fixed: Vec<(Currency, Decimal)>,
-    /// What public sources are asked through.
+    /// The proxy for requests to public sources.
     pub proxy: Option<Proxy>,
 }
 
 impl RateRules {
-    /// Whether the same sources are asked for the same, in the same way.
+    /// Whether the same sources are asked for the same currencies in the same way.
     fn asks_like(&self, other: &Self) -> bool {
         let Self { min_fresh_sources: _, currencies, sources, fixed, proxy } = self;
         (currencies, sources, fixed, proxy) == (&other.currencies, &other.sources, &other.fixed, &other.proxy)
     }
 }
 
-/// One question to a source.
+/// A request to a source.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
-    /// When it is asked, on the environment's clock.
+    /// Time of the request, on the environment's clock.
     pub at: Timestamp,
-    /// What the settings say.
+    /// The rules from the settings.
     pub rules: &'a RateRules,
 }
 
-/// What a source answered.
+/// A source's answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answered {
-    /// Its quotes. A currency that is not among them has none.
+    /// Its quotes. A currency that is missing has no quote.
     pub said: Vec<Said>,
-    /// When it answered, by its own clock, where it has one.
+    /// Time of the answer by its own clock, if it has one.
     pub server_time: Option<Timestamp>,
 }
 
@@ -72,32 +72,32 @@ impl From<Vec<Said>> for Answered {
     }
 }
 
-/// What a source says of one currency.
+/// A source's quote for one currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Said {
-    /// Which.
+    /// The currency.
     pub currency: Currency,
     /// Units for one Bitcoin.
     pub price: Decimal,
-    /// When that was so, on the environment's clock; not later than the question.
+    /// Time of the price on the environment's clock; never later than the request.
     pub at: Timestamp,
 }
 
-/// A question came to nothing.
+/// A failed request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failed {
     /// Why, for people.
     pub why: String,
-    /// What kind of thing that is, by which it is asked again.
+    /// Its kind, which decides the time of the next request.
     pub kind: NoAnswer,
 }
 
-/// The answer of a source, on its way.
+/// The pending answer of a source.
 pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Result<Answered, Failed>> + Send + 'a>>;
 
 /// A source of quotes, in units of each currency for one Bitcoin.
 pub trait RateSource: Send + Sync {
-    /// Its name, stored with each rate that it took part in.
+    /// Its name, which is stored with each rate it took part in.
     fn name(&self) -> &'static str;
 
     /// Its quotes of this moment.
@@ -108,8 +108,8 @@ pub trait RateSource: Send + Sync {
         rules.fixed.is_empty()
     }
 
-    /// Whether its quotes stay good until it withdraws them, as simulated ones do; others are
-    /// stale after five minutes. Such a source is on this machine, and asked as often as anybody likes.
+    /// Whether its quotes stay good until it withdraws them, as simulated ones do; other quotes are stale after five
+    /// minutes. Such a source is on this machine, and may be asked at any rate.
     fn never_stale(&self) -> bool {
         false
     }

@@ -1,7 +1,7 @@
-//! The Payment, Anomaly and Payout records as JSON (interface, sections 2 to 4): the one form that create,
-//! GET, lists and notifications share. Free of any transport, because a notification's bytes are made
-//! in the transaction of the change that it tells of. Reads by the store's queries, writes nothing, and
-//! decides nothing of a payment: its only rules are how things are told (worths rounded down, sentences).
+//! The Payment, Anomaly and Payout records as JSON (interface, sections 2 to 4): the one form that create, GET, lists
+//! and notifications share. Free of any transport, because a notification's bytes are made in the transaction of its
+//! change. Reads by the store's queries, writes no row, and decides nothing about payments. Its only rules are of
+//! form: rounding worths down, and sentences.
 
 mod anomaly;
 mod list;
@@ -27,16 +27,16 @@ use tillgate_domain::receipt::Receipt;
 use crate::machine::environment::Environment;
 use object::Object;
 
-/// What a record tells beside its own rows.
+/// Facts of a record that lie outside its own rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RecordContext<'a> {
     /// Records of the test environment name it.
     pub environment: Environment,
-    /// Whose payouts they are.
+    /// The merchant of the payouts.
     pub merchant_id: Id,
-    /// Where the payment pages are, without a slash at the end: `http://127.0.0.1:7421/pay`.
+    /// The URL of the payment pages, without a slash at the end: `http://127.0.0.1:7421/pay`.
     pub pages_base: &'a str,
-    /// Height of the best block in the same snapshot as the rows, by which confirmations count.
+    /// Height of the best block in the snapshot of the rows; confirmations are counted from it.
     pub tip_height: u32,
 }
 
@@ -50,7 +50,7 @@ fn transaction(txid: &Txid, amount_sats: u64, receipt: &Receipt, tip_height: u32
     object.finish()
 }
 
-/// Adds the member by which the test environment's records can be told from real ones.
+/// Adds the member that marks a record of the test environment.
 fn mark_environment(object: &mut Object, environment: Environment) {
     match environment {
         Environment::Test => object.text("environment", environment.as_str()),

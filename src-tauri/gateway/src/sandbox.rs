@@ -1,8 +1,8 @@
-//! The calls of the sandbox (docs/api.md, "The sandbox, for your own tests"), free of any transport: shop developers
-//! make them over HTTP, the panel's buttons over its own commands. [`ROUTES`] lists them.
+//! The calls of the sandbox (docs/api.md, "The sandbox, for your own tests"), independent of any transport. Shop
+//! developers make them over HTTP, the panel's buttons over its own commands. [`ROUTES`] lists them.
 //!
-//! All changes of a call are made before the next look, and exactly one look follows each call,
-//! both under the lock by which looks run one at a time.
+//! All changes of a call are made before the next look, and exactly one look follows each call. Both happen under the
+//! lock that allows one look at a time.
 
 mod body;
 mod calls;
@@ -25,8 +25,8 @@ use calls::{Change, Question};
 pub(crate) use error::CallError;
 use error::refused;
 
-/// Makes a call that is named by its method and its path below `/v2`, like `/sandbox/blocks`; `body` is `null`
-/// where there is none.
+/// Makes a call named by its method and its path below `/v2`, like `/sandbox/blocks`; `body` is `null` if there is
+/// none.
 ///
 /// # Errors
 /// As [`make`].
@@ -37,12 +37,11 @@ pub(crate) async fn call(app: &Arc<App>, method: &str, path: &str, body: Value) 
     make(app, call).await
 }
 
-/// Makes a call of the sandbox. When it answers, its effects on payments are stored and the notifications
-/// that they cause are queued.
+/// Makes a call of the sandbox. When it returns, its effects on payments are stored and their notifications are queued.
 ///
 /// # Errors
-/// Why it was refused or failed. After a failed look, or where the gateway's own database failed, the sandbox may have
-/// changed all the same, and the next look finds it.
+/// The reason of the refusal or failure. After a failed look or a failure of the gateway's database, the sandbox may
+/// have changed; the next look finds the change.
 pub(crate) async fn make(app: &Arc<App>, call: Call) -> Result<Value, CallError> {
     let sandbox = Arc::clone(app.gateway.sandbox.as_ref().ok_or(CallError::NoSuchPath)?);
     let change = match call {
@@ -51,18 +50,19 @@ pub(crate) async fn make(app: &Arc<App>, call: Call) -> Result<Value, CallError>
         Call::Change(change) => change,
     };
     let app = Arc::clone(app);
-    // A client that hangs up does not keep the look from following the change.
+    // The look follows the change even if the client hangs up.
     let made = tokio::spawn(async move { change_and_look(&app, sandbox, change).await });
     made.await.map_err(|_| CallError::BrokenOff)?
 }
 
-/// Changes the sandbox and looks, while nobody else looks.
+/// Changes the sandbox and looks, while no other look runs.
 async fn change_and_look(app: &App, sandbox: Arc<Sandbox>, change: Change) -> Result<Value, CallError> {
     let gateway = &app.gateway;
     let moves_clock = matches!(change, Change::AdvanceClock { .. });
     let concerns_rates = moves_clock || matches!(change, Change::SetRates { .. });
-    // Until the look is over, whoever decides by the clock waits: at the new time the last look would be too old. Taken before
-    // the right to look, for which whoever jumps asks a second time while its pass of the sender looks.
+    // A jump of the clock blocks all decisions by the clock until its look is over: at the new time the last look is
+    // too old. This lock is taken before the permit to look, because the jump takes that permit a second time in the
+    // sender's pass.
     let _jump = if moves_clock { Some(gateway.clock_jumps.write().await) } else { None };
     let looking = app.watcher.hold().await;
     let answer = {
@@ -89,11 +89,10 @@ async fn change_and_look(app: &App, sandbox: Arc<Sandbox>, change: Change) -> Re
     }
 }
 
-/// What follows a change before its call answers: one look, and then all that is done after a look. The one place
-/// for it.
+/// The only place for the steps between a change and its call's answer: one look, and then the sender's pass.
 async fn follow(app: &App, mut looking: LookPermit<'_>) -> Result<(), CallError> {
     match looking.look().await {
-        // A backend that was told not to answer is no failure of the call: the first look after it sees all.
+        // A backend that was told not to answer does not fail the call: the first look after it sees all.
         Ok(()) | Err(WatchError::Chain(_)) => {}
         Err(error) => return Err(error.into()),
     }
@@ -101,7 +100,7 @@ async fn follow(app: &App, mut looking: LookPermit<'_>) -> Result<(), CallError>
     Ok(app.sender.pass(&app.watcher).await?)
 }
 
-/// The change itself; answers the transactions that it made, where it makes some.
+/// Makes the change; returns the transactions that it made, if it can make any.
 fn make_change(gateway: &Gateway, sandbox: &Sandbox, change: Change) -> Result<Option<Vec<String>>, CallError> {
     let now_ms = gateway.clock.now().ms();
     let made = |txids: Vec<Txid>| Some(txids.iter().map(Txid::to_string).collect());
@@ -148,7 +147,7 @@ async fn status(gateway: &Arc<Gateway>, sandbox: Arc<Sandbox>) -> Result<Value, 
     }))
 }
 
-/// The older `broadcastRejects` tells the same as `broadcast`, as far as it can.
+/// The older `broadcastRejects` says the same as `broadcast`, as far as it can.
 fn faults_object(faults: &Faults) -> Value {
     json!({
         "chainDown": faults.chain_down,

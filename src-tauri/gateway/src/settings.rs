@@ -1,5 +1,5 @@
-//! The merchant's settings: one table gives each its name, form, bounds, default and sentence; the values
-//! that differ from the default lie in the database. It never acts on a setting: whoever uses one takes a
+//! The merchant's settings. One table gives each its name, form, bounds, default and sentence; values that differ from
+//! the default are in the database. This module never acts on a setting: users of a setting take a
 //! [`LiveSettings::snapshot`].
 
 mod backend_kind;
@@ -34,27 +34,27 @@ use crate::store::StoreError;
 /// All settings of one moment, typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// What a payment freezes at its creation.
+    /// The settings that a payment freezes at its creation.
     pub policy: PolicySettings,
-    /// `currencies`: those that payments may be priced in.
+    /// `currencies`: the currencies that payments may be priced in.
     pub currencies: Vec<Currency>,
     /// `spreadPerMille`: lowers the rate of payments.
     pub spread_per_mille: u16,
-    /// `minFreshSources`: fewer fresh sources give no rate.
+    /// `minFreshSources`: with fewer fresh sources there is no rate.
     pub min_fresh_sources: usize,
-    /// `rateSources`: the public sources of exchange rates that are asked.
+    /// `rateSources`: the public rate sources in use.
     pub rate_sources: Vec<&'static str>,
-    /// `fixedRates`: where there are any, no source is asked. In test alone.
+    /// `fixedRates`: if there are any, no source is asked. In test only.
     pub fixed_rates: Vec<(Currency, Decimal)>,
-    /// `proxy`: what rates and a backend are asked through.
+    /// `proxy`: the proxy for requests to rate sources and to a backend.
     pub proxy: Option<Proxy>,
-    /// `keyRequestsPerSecond`: what one API key may make in a second; 0 is no bound.
+    /// `keyRequestsPerSecond`: the most that one API key may make in a second; 0 is no bound.
     pub key_requests_per_second: u32,
-    /// `keyOpenPayments`: how many payments of one API key may be open; 0 is no bound.
+    /// `keyOpenPayments`: the most open payments of one API key; 0 is no bound.
     pub key_open_payments: u32,
     /// `allowedHosts`: further names (lower case, no port) that a `Host` header may carry.
     pub allowed_hosts: Vec<String>,
-    /// `publicUrl`: where the world reaches the gateway, without a slash at its end.
+    /// `publicUrl`: the gateway's public address, without a slash at its end.
     pub public_url: Option<String>,
     /// `trustedProxies`: reverse proxies in front of the gateway.
     pub trusted_proxies: Vec<Network>,
@@ -64,60 +64,60 @@ pub struct Settings {
     pub merchant_color: Option<String>,
     /// `merchantLogo`: an image as a `data:` URL.
     pub merchant_logo: Option<String>,
-    /// `addressType`, of a wallet yet to be made.
+    /// `addressType`, for a wallet yet to be made.
     pub address_type: AddressType,
-    /// `offerValidityMinutes`: how long an offer may be approved.
+    /// `offerValidityMinutes`: the time in which an offer may be approved.
     pub offer_validity_minutes: u32,
-    /// `batchSeconds`: how long an approved payout waits for others to share its transaction.
+    /// `batchSeconds`: the time that an approved payout waits for others to share its transaction.
     pub batch_seconds: u32,
-    /// `queueTimeoutHours`: how long an approved payout is tried.
+    /// `queueTimeoutHours`: the time after which an approved payout is given up.
     pub queue_timeout_hours: u32,
-    /// `stuckAfterHours`: a payout that was sent and is in no block for longer is told as stuck.
+    /// `stuckAfterHours`: a sent payout that is in no block for longer is reported as stuck.
     pub stuck_after_hours: u32,
-    /// `dailyLimitBtc`: what may be paid out on one day in UTC.
+    /// `dailyLimitBtc`: the most that may be paid out on one UTC day.
     pub daily_limit_sats: u64,
-    /// `minPayoutBtc`: what one payout must come to.
+    /// `minPayoutBtc`: the least amount of one payout.
     pub min_payout_sats: u64,
     /// `feeFloorSatVb`: the least fee rate of payouts.
     pub fee_floor_sat_vb: u32,
     /// `feeCapSatVb`: the fee rate above which payouts wait; never below the floor.
     pub fee_cap_sat_vb: u32,
-    /// `spendConfirmations`: how deep customers' coins must be before they are spent.
+    /// `spendConfirmations`: confirmations that customers' coins need before they are spent.
     pub spend_confirmations: u32,
-    /// `restoreSkip`: how many indices a restored wallet skips beyond the highest used.
+    /// `restoreSkip`: number of indices that a restored wallet skips beyond the highest used.
     pub restore_skip: u32,
-    /// `network`, of a wallet yet to be made; in effect from the next start on.
+    /// `network`, for a wallet yet to be made; takes effect at the next start.
     pub network: ChainNetwork,
-    /// `backend`: what the chain is watched with.
+    /// `backend`: the source of the chain.
     pub backend: BackendKind,
-    /// Why no server is asked: the stored `backend` is none of this program's. Another one must be chosen.
+    /// Why no server is asked: the stored `backend` is unknown to this program, and another must be chosen.
     pub backend_refused: Option<String>,
-    /// `backendUrl`: where its servers are, the preferred first.
+    /// `backendUrl`: the addresses of its servers, the preferred first.
     pub backend_urls: Vec<String>,
-    /// `backendCertificate`: of Electrum servers that no public authority vouches for, the SHA-256 of the certificates.
+    /// `backendCertificate`: SHA-256 of the certificates of Electrum servers that no public authority vouches for.
     pub backend_certificates: Vec<Fingerprint>,
-    /// `backendCookieFile`: how to sign in there.
+    /// `backendCookieFile`: the cookie file for signing in.
     pub backend_cookie_file: Option<String>,
-    /// `backendUser`: the same by a password.
+    /// `backendUser`: the user for signing in with a password.
     pub backend_user: Option<String>,
-    /// `backendPassword`: where it lies with the secrets.
+    /// `backendPassword`: its entry in the secret store.
     pub(crate) backend_password: PasswordEntry,
-    /// Whether one was set; `None` where an earlier program may have set it, which did not write that down.
+    /// Whether a password was set; `None` if unknown, because an earlier program did not record it.
     pub(crate) has_backend_password: Option<bool>,
-    /// `backendZmq`: where the first node tells by itself.
+    /// `backendZmq`: the ZeroMQ address of the first node.
     pub backend_zmq: Option<String>,
-    /// `backupFolder`: where nightly backups go; where there is none, none is made.
+    /// `backupFolder`: the folder for nightly backups; without it none are made.
     pub backup_folder: Option<String>,
-    /// `backupKeep`: how many of them are kept.
+    /// `backupKeep`: number of nightly backups that are kept.
     pub backup_keep: u32,
 }
 
-/// The chain that an environment is on.
+/// The chain of an environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChainNetwork {
     /// The private chain inside the program.
     Sandbox,
-    /// Where coins are real.
+    /// The main network, with real coins.
     Bitcoin,
     Testnet4,
     Signet,
@@ -147,52 +147,52 @@ pub enum SettingError {
         /// Its form and bounds.
         form: &'static str,
     },
-    /// The backend is one that a former program had.
+    /// The backend is one that an earlier program had.
     #[error(
         "backend may be esplora no more: an Esplora server is asked address by address, so that many payments delay each other by minutes. Its operator serves Electrum too: choose that (backend=electrum backendUrl=ssl://HOST:50002), or a node of your own (backend=core)"
     )]
     NoEsplora,
-    /// It has a host and no scheme.
+    /// The value has a host but no scheme.
     #[error("{name} must begin with what kind of address it is: put {schemes} in front")]
     NoScheme {
         name: &'static str,
-        /// What may stand in front.
+        /// The schemes that it may begin with.
         schemes: &'static str,
     },
-    /// The floor and the cap of fee rates leave nothing between them.
+    /// The floor of fee rates is above their cap.
     #[error(
         "feeFloorSatVb may not be above feeCapSatVb, and would be {floor} above {cap}: change both at once, like feeFloorSatVb=5 feeCapSatVb=50"
     )]
     FloorAboveCap { floor: u32, cap: u32 },
-    /// No payout could be made, and nobody said that none is to be.
+    /// The minimum is above the daily limit, so that no payout could be made; the limit is not 0.
     #[error(
         "minPayoutBtc may not be above dailyLimitBtc, and would be {minimum} above {daily}, so that no payout could be made; lower the one or raise the other, both at once if need be"
     )]
     MinimumAboveDaily { minimum: String, daily: String },
-    /// The backend does not speak by such a URL.
+    /// The URL does not suit the backend.
     #[error(
         "backend is {backend}, and no {backend} server answers at {url}: set both at once, like backend={backend} backendUrl={example}"
     )]
     BackendUrl {
         backend: &'static str,
         url: String,
-        /// A URL as it may be.
+        /// A valid URL.
         example: &'static str,
     },
-    /// It would have two values.
+    /// The setting was given twice.
     #[error("{0} is named twice: name each setting once")]
     Twice(&'static str),
-    /// Real money is not to be taken at an invented rate.
+    /// Production must not use invented rates.
     #[error("fixedRates must be empty in production: rates come from rateSources there")]
     FixedRatesInProduction,
-    /// A flag or an environment variable rules over the stored value.
+    /// A flag or an environment variable overrides the stored value.
     #[error("{name} is given by {by} at the start of the gateway: change it there")]
     Overridden {
         name: &'static str,
         /// The flag or variable.
         by: String,
     },
-    /// The wallet is there.
+    /// There is a wallet already.
     #[error("{0} is fixed since the wallet was made: another one needs a new installation (another --data-dir)")]
     Fixed(&'static str),
     /// The database failed.
@@ -200,16 +200,16 @@ pub enum SettingError {
     Store(#[from] StoreError),
 }
 
-/// A value given at the start, which rules over the stored one.
+/// A value given at the start, which overrides the stored one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Override {
     /// The value, in the setting's form.
     pub value: String,
-    /// The flag or environment variable that it is from, for people.
+    /// Its flag or environment variable, for people.
     pub by: String,
 }
 
-/// One setting as people see it.
+/// A setting as people see it.
 #[derive(Debug, Clone)]
 pub struct SettingNow {
     /// The table's row.
@@ -218,27 +218,27 @@ pub struct SettingNow {
     pub value: String,
     /// The default of this environment.
     pub default: String,
-    /// Of a value that is never shown, whether there is one, as far as that is known.
+    /// For a hidden value: whether it is set, as far as known.
     pub is_set: Option<bool>,
 }
 
-/// Who changes a setting, and when: for the audit.
+/// The actor and time of a change, for the audit log.
 #[derive(Debug, Clone, Copy)]
 pub struct Act<'a> {
-    /// Who.
+    /// The actor.
     pub actor: &'a str,
-    /// When, on the environment's clock.
+    /// The time, on the environment's clock.
     pub at: Timestamp,
 }
 
 impl Settings {
-    /// The address of the payment pages and the API as the world knows it, if it was given.
+    /// The public address of the payment pages and the API, if it was given.
     #[must_use]
     pub fn public_url(&self) -> Option<Url> {
         self.public_url.as_deref().and_then(|url| Url::parse(url).ok())
     }
 
-    /// What they say of exchange rates. US dollars are asked for in any case: tiers of confirmations go by them.
+    /// The rules for exchange rates. US dollars are always included, because confirmation tiers depend on them.
     #[must_use]
     pub fn rate_rules(&self) -> RateRules {
         let mut currencies = self.currencies.clone();
@@ -254,7 +254,7 @@ impl Settings {
         }
     }
 
-    /// Refuses settings of which one rules the other out, or the environment does.
+    /// Refuses settings that conflict with each other or with the environment.
     fn agree(&self, environment: Environment) -> Result<(), SettingError> {
         if environment == Environment::Production && !self.fixed_rates.is_empty() {
             return Err(SettingError::FixedRatesInProduction);
@@ -267,7 +267,7 @@ impl Settings {
         if floor > cap { Err(SettingError::FloorAboveCap { floor, cap }) } else { Ok(()) }
     }
 
-    /// Refuses limits under which no payout can be made, but for that of 0, which says so.
+    /// Refuses limits under which no payout can be made; a daily limit of 0 is allowed, as a deliberate stop.
     fn limits_agree(&self) -> Result<(), SettingError> {
         let (daily, minimum) = (self.daily_limit_sats, self.min_payout_sats);
         if daily == 0 || minimum <= daily {
@@ -276,7 +276,7 @@ impl Settings {
         Err(SettingError::MinimumAboveDaily { minimum: btc_text(minimum), daily: btc_text(daily) })
     }
 
-    /// Whether an address is a reverse proxy's, which says whom a request is from.
+    /// Whether an address belongs to a reverse proxy, whose word about the client's address is believed.
     #[must_use]
     pub fn trusts(&self, address: IpAddr) -> bool {
         self.trusted_proxies.iter().any(|proxy| proxy.contains(address))

@@ -1,6 +1,6 @@
-//! Making the wallet, and restoring it from its words. The words are with the secrets before the database says that there is
-//! a wallet, and told before it does: a making that is cut short leaves words that nothing was ever received with, and the
-//! next one tells and uses them. Words that lie there are never overwritten by others.
+//! Makes the wallet, or restores it from its words. The words are in the secret store, and shown, before the database
+//! has a wallet. An interrupted making leaves words without any coins; the next making shows and uses them. Words in
+//! the secret store are never overwritten by others.
 
 mod draft;
 mod restore;
@@ -24,46 +24,46 @@ pub(crate) use draft::{DraftError, confirm, discard, draft};
 pub(crate) use restore::{Birthday, RestoreRequest, Restored, go_on, restore, stop};
 pub(crate) use words::{Fit, fit, secrets_fit};
 
-/// Why no wallet was made or restored; each is a sentence with the remedy. Nothing was changed.
+/// Why no wallet was made or restored; each is a sentence with the remedy. All data stays as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// There is one.
+    /// There is a wallet already.
     #[error("there is a wallet already, and an environment has one for good: for another name another --data-dir")]
     Exists,
-    /// There is one, of other words.
+    /// There is a wallet already, with other words.
     #[error("these words are another wallet's than the one that is there: for a second wallet name another --data-dir")]
     OtherWallet,
-    /// Other words than those that are to be restored lie with the secrets.
+    /// The secret store holds other words than those to restore.
     #[error(
         "other words lie in {0} for this installation, of a wallet that was being made: `tillgate wallet create` shows and uses them; to restore others name another --data-dir"
     )]
     OtherWords(String),
-    /// No words lie with the secrets of which one could be made.
+    /// The secret store holds no words.
     #[error("there are no words of which a wallet could be made: `tillgate wallet create` makes some")]
     NoWords,
-    /// The text is no wallet's words.
+    /// The text is not a list of words.
     #[error(transparent)]
     Words(#[from] BadWords),
-    /// The birthday is no height and no date.
+    /// The birthday is neither a height nor a date.
     #[error("birthday must be the height of a block, or a date like 2024-05-31, and not lie ahead")]
     Birthday,
     /// The gap is out of bounds.
     #[error("the gap must be from 1 to {0}")]
     Gap(u32),
-    /// The height of a date is not known.
+    /// The height of a date is unknown.
     #[error("birthday cannot be a date before the Bitcoin backend answers, which is asked for its block ({}): set the backend first, or name a height", .0.0)]
     NoHeight(ChainDown),
-    /// The node has not all the blocks that must be looked at.
+    /// The node lacks blocks that must be looked at.
     #[error(
         "the node has pruned all blocks below {first}, and the wallet's coins are looked for from block {from} on: let it download the chain again (-reindex) without pruning, use another backend, or name a later birthday if you are sure"
     )]
     Pruned {
-        /// The first that it has.
+        /// The first block that it has.
         first: u32,
-        /// The first that is needed.
+        /// The first block that is needed.
         from: u32,
     },
-    /// There is nothing to stop, or to let go on.
+    /// There is no look to stop or resume.
     #[error("no restored wallet looks through the chain now")]
     NotLooking,
     /// The wallet cannot be derived or loaded.
@@ -75,7 +75,7 @@ pub enum SetupError {
     /// The database refuses.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// No random bytes.
+    /// There are no random bytes.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
     /// The mark of the wallet cannot be put into the data directory.
@@ -86,11 +86,11 @@ pub enum SetupError {
     BrokenOff,
 }
 
-/// Puts new words with the secrets and answers them, to be told to a person before [`make`] makes the wallet of them. Words of
-/// a making that was cut short are answered once more, however many they are.
+/// Puts new words into the secret store and returns them; the caller shows them before [`make`] makes the wallet. Words
+/// of an interrupted making are returned instead, however many they are.
 ///
 /// # Errors
-/// Why not.
+/// The reason why not.
 pub(crate) async fn keep_words(gateway: &Arc<Gateway>, count: WordCount) -> Result<Secret, SetupError> {
     let _one_at_a_time = gateway.wallet_setup.lock().await;
     refuse_second(gateway)?;
@@ -100,18 +100,18 @@ pub(crate) async fn keep_words(gateway: &Arc<Gateway>, count: WordCount) -> Resu
     tokio::task::spawn_blocking(keep).await.map_err(|_| SetupError::BrokenOff)?
 }
 
-/// Makes the wallet of the words that lie with the secrets.
+/// Makes the wallet from the words in the secret store.
 ///
 /// # Errors
-/// Why not.
+/// The reason why not.
 pub(crate) async fn make(gateway: &Arc<Gateway>, actor: &str) -> Result<(), SetupError> {
     adopt(gateway, Words::Kept, None, actor).await.map(drop)
 }
 
-/// Makes the wallet where there is none yet.
+/// Makes the wallet if there is none yet.
 ///
 /// # Errors
-/// Why not.
+/// The reason why not.
 pub(crate) async fn ensure(gateway: &Arc<Gateway>) -> Result<(), SetupError> {
     if gateway.wallet.get().is_some() {
         return Ok(());
@@ -120,17 +120,17 @@ pub(crate) async fn ensure(gateway: &Arc<Gateway>) -> Result<(), SetupError> {
     make(gateway, "serve").await
 }
 
-/// Words that a wallet is made of.
+/// The words for a wallet.
 enum Words {
-    /// New ones: any that lie there already take their place.
+    /// New words; existing words are used instead.
     New(Secret),
-    /// Those that lie there.
+    /// The words in the secret store.
     Kept,
-    /// Those of a person, who knows them: no others take their place.
+    /// Words that a person gave; existing words are not used instead.
     Known(Secret),
 }
 
-/// Keeps the words, then makes the wallet in one transaction, and lets the gateway that runs have it.
+/// Keeps the words, makes the wallet in one transaction, and gives it to the running gateway.
 async fn adopt(
     gateway: &Arc<Gateway>,
     words: Words,
@@ -169,7 +169,7 @@ fn refuse_second(gateway: &Gateway) -> Result<(), SetupError> {
     if gateway.store.read(|reader| reader.has_wallet())? { Err(SetupError::Exists) } else { Ok(()) }
 }
 
-/// Puts the words with the secrets, unless they or others lie there, and answers those that do. Blocks.
+/// Puts the words into the secret store, unless it holds some already; returns the words in use. Blocks the thread.
 fn keep(gateway: &Gateway, words: Words) -> Result<Secret, SetupError> {
     let there = gateway.secrets.get(Purpose::WalletMnemonic)?;
     match (there, words) {
@@ -184,14 +184,14 @@ fn keep(gateway: &Gateway, words: Words) -> Result<Secret, SetupError> {
     }
 }
 
-/// Lets all loops of the gateway find the wallet that the database holds.
+/// Loads the wallet from the database, and gives it to all loops of the gateway.
 async fn take_into_use(gateway: &Arc<Gateway>) -> Result<(), SetupError> {
     let loading = Arc::clone(gateway);
     let skip = loading.settings.snapshot().restore_skip;
     let load = move || Wallet::load(&loading.store, loading.network, skip);
     let wallet = tokio::task::spawn_blocking(load).await.map_err(|_| SetupError::BrokenOff)??;
     if let Some(wallet) = wallet {
-        // One at a time makes it, and only where there is none.
+        // Only one caller at a time makes the wallet, and only if there is none.
         let _ = gateway.wallet.set(Arc::new(wallet));
     }
     gateway.sender_wake.notify_one();

@@ -38,13 +38,13 @@ use crate::store::payouts::{NewPayout, PayoutRow};
 use crate::store::restore::{NewRestore, Restore, RestoreSource};
 use crate::watcher::Watcher;
 
-/// Half an hour, the time that a customer has.
+/// Half an hour, the lifetime of a payment.
 pub const HALF_AN_HOUR_MS: i64 = 30 * 60_000;
 
-/// Where the tests' payments are notified. Nobody listens there: the rows stay in the outbox.
+/// The URL for notifications of the tests' payments. It has no server, so that the rows stay in the outbox.
 pub const SHOP: &str = "http://shop.test/notify";
 
-/// Where the tests' anomalies are notified.
+/// The URL for notifications of the tests' anomalies.
 pub const SHOP_ANOMALIES: &str = "http://shop.test/anomalies";
 
 /// A gateway and the folder that it lives in.
@@ -185,7 +185,7 @@ impl World {
         self.look().await;
     }
 
-    /// The customer pays a payment without anybody looking.
+    /// The customer pays a payment; no look follows.
     pub fn customer_pays(&self, payment: &PaymentRow, amount_sats: u64) -> Txid {
         let pay =
             Pay { script: payment.script.clone(), amount_sats, parts: 1, fee_rate_sat_vb: None, confirmations: 0 };
@@ -220,7 +220,7 @@ impl World {
         self.insert_payment_at(PolicySettings::default(), |_| address.script, Some(address.index)).await
     }
 
-    /// A payment of 10 USD to the wallet's address of this index, whoever was given it.
+    /// A payment of 10 USD to the wallet's address of this index, even if it was given before.
     pub async fn payment_to_index(&self, index: u32) -> PaymentRow {
         let script = self.gateway.wallet.get().unwrap().addresses.script(index).unwrap();
         self.insert_payment_at(PolicySettings::default(), |_| script, Some(index)).await
@@ -267,12 +267,12 @@ impl World {
         self.now_of(&id)
     }
 
-    /// A payout of this amount to an address that nobody else pays, approved now.
+    /// A payout of this amount to an address of its own, approved now.
     pub async fn approved_payout(&self, amount_sats: u64) -> Id {
         self.insert_payout(amount_sats, true).await
     }
 
-    /// An offer of this amount to an address that nobody else pays, which nobody approved.
+    /// An offer of this amount to an address of its own, not approved.
     pub async fn offered_payout(&self, amount_sats: u64) -> Id {
         self.insert_payout(amount_sats, false).await
     }
@@ -350,7 +350,7 @@ impl World {
     }
 }
 
-/// A script that only this test pays to.
+/// A script for this id alone.
 fn script_of(id: &Id) -> ScriptBuf {
     ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array(*id.as_bytes()))
 }

@@ -1,17 +1,17 @@
-//! Headers that are none, and proofs: what servers that are asked about scripts have in common.
+//! Invalid headers and merkle proofs, for all servers that answer about scripts.
 
 use bitcoin::block::Header;
 use bitcoin::hashes::{Hash as _, sha256d};
 use bitcoin::{BlockHash, Target, Txid};
 
-/// Takes its proof of work from a header.
+/// Removes the proof of work from a header.
 pub(crate) fn take_work(header: &mut Header) {
     while has_work(header) {
         header.nonce = header.nonce.wrapping_add(1);
     }
 }
 
-/// Has a header follow on a block that is not there.
+/// Makes a header follow a block that does not exist.
 pub(crate) fn break_link(header: &mut Header) {
     header.prev_blockhash = BlockHash::from_byte_array([7; 32]);
     while !has_work(header) {
@@ -19,7 +19,7 @@ pub(crate) fn break_link(header: &mut Header) {
     }
 }
 
-/// The hashes beside the way from a transaction at a place to the root, the deepest first.
+/// The hashes beside the path from a transaction to the merkle root, the deepest first.
 pub(crate) fn merkle_branch(txids: &[Txid], place: usize) -> Vec<Txid> {
     let (mut level, mut place, mut branch) = (txids.to_vec(), place, Vec::new());
     while level.len() > 1 {

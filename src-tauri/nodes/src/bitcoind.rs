@@ -1,6 +1,6 @@
-//! A real Bitcoin Core, started as a process of its own, that follows a sandbox's chain: it is given each block and each
-//! transaction of the mempool, and judges them by its own rules. What it refuses is a fault of the sandbox, or of this
-//! module: both are for the test to see.
+//! A real Bitcoin Core in a process of its own that follows a sandbox's chain. It receives each block and each
+//! transaction of the mempool, and judges them by its own rules. A refusal shows a fault of the sandbox or of this
+//! module.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read as _, Write as _};
@@ -18,13 +18,13 @@ use bitcoin::{BlockHash, Txid};
 use serde_json::{Value, json};
 use tillgate_sandbox::Sandbox;
 
-/// The node is asked again after so long while it starts or ends.
+/// Interval between attempts while the node starts or ends.
 const TRY_EVERY: Duration = Duration::from_millis(20);
 
-/// And so often: a minute and more.
+/// Number of attempts: a minute and more in total.
 const TRIES: u32 = 3_000;
 
-/// The node takes a chain whose last block is so old for one that is still downloaded: ten years, in seconds.
+/// With an older last block the node thinks that it is still downloading the chain: ten years, in seconds.
 const TIP_AGE_S: u32 = 315_360_000;
 
 /// A node that runs until it is dropped.
@@ -32,32 +32,32 @@ pub struct Bitcoind {
     program: PathBuf,
     folder: PathBuf,
     rpc_port: u16,
-    /// Where it publishes over ZeroMQ, if it does.
+    /// The port of its ZeroMQ publisher, if it has one.
     zmq_port: Option<u16>,
-    /// How often it was started.
+    /// Number of times it was started.
     starts: AtomicU64,
     process: Mutex<Child>,
 }
 
 impl Bitcoind {
-    /// The program that the environment variable `BITCOIND_EXE` names, if it names one.
+    /// The program named by the environment variable `BITCOIND_EXE`, if it is set.
     #[must_use]
     pub fn program() -> Option<PathBuf> {
         std::env::var_os("BITCOIND_EXE").filter(|name| !name.is_empty()).map(PathBuf::from)
     }
 
-    /// Starts `program` with an empty chain of regtest in `folder`.
+    /// Starts `program` with an empty regtest chain in `folder`.
     ///
     /// # Errors
-    /// When it does not start, or does not answer.
+    /// It does not start, or does not answer.
     pub fn start(program: &Path, folder: &Path) -> io::Result<Self> {
         Self::start_with(program, folder, None)
     }
 
-    /// The same, and it publishes over ZeroMQ.
+    /// The same, with publishing over ZeroMQ.
     ///
     /// # Errors
-    /// When it does not start, which a program without ZeroMQ does not, or does not answer.
+    /// It does not start, because it lacks ZeroMQ for example, or does not answer.
     pub fn start_publishing(program: &Path, folder: &Path) -> io::Result<Self> {
         Self::start_with(program, folder, Some(free_port()?))
     }
@@ -74,25 +74,25 @@ impl Bitcoind {
     /// Whether a program was built with ZeroMQ.
     ///
     /// # Errors
-    /// When it cannot be run.
+    /// It cannot be run.
     pub fn can_publish(program: &Path) -> io::Result<bool> {
         let help = Command::new(program).arg("-help").output()?;
         Ok(String::from_utf8_lossy(&help.stdout).contains("-zmqpubsequence"))
     }
 
-    /// Where it publishes over ZeroMQ, if it does.
+    /// The address of its ZeroMQ publisher, if it has one.
     #[must_use]
     pub fn zmq_url(&self) -> Option<String> {
         self.zmq_port.map(zmq_url)
     }
 
-    /// Where it is reached.
+    /// The address of its RPC server.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.rpc_port)
     }
 
-    /// How often it was started: whoever is connected to it must begin anew.
+    /// Number of times it was started; a program that was connected to an earlier start must connect anew.
     pub(crate) fn starts(&self) -> u64 {
         self.starts.load(Ordering::SeqCst)
     }
@@ -110,7 +110,7 @@ impl Bitcoind {
     /// Brings the node to the sandbox's chain, mempool and time.
     ///
     /// # Errors
-    /// When it does not answer, or refuses a block or a transaction that the sandbox took.
+    /// It does not answer, or refuses a block or a transaction that the sandbox accepted.
     pub fn follow(&self, sandbox: &Sandbox, now_ms: i64) -> io::Result<()> {
         let time = json!([now_ms.div_euclid(1_000)]);
         let mut told = self.calls(&[("setmocktime", time.clone()), ("getblockcount", json!([]))])?;
@@ -119,7 +119,7 @@ impl Bitcoind {
         let wanted: Vec<Txid> = sandbox.status().map_err(io::Error::other)?.mempool;
         let has = self.mempool()?;
         let missing: Vec<Txid> = wanted.iter().copied().filter(|txid| !has.contains(txid)).collect();
-        // A replacement rules out what it replaces; nothing else takes a single transaction out of a node's mempool.
+        // Only a replacement removes a single transaction from a node's mempool.
         let sent = self.send(sandbox, &missing);
         if has.len() + missing.len() == wanted.len()
             || (sent.is_ok() && self.mempool()? == wanted.iter().copied().collect())
@@ -134,7 +134,7 @@ impl Bitcoind {
     /// Ends the node and starts it again; it keeps its chain and loses its mempool.
     ///
     /// # Errors
-    /// When it does not end, or does not start.
+    /// It does not end, or does not start.
     pub fn restart(&self) -> io::Result<()> {
         let mut process = self.lock();
         end(&mut process)?;
@@ -144,18 +144,18 @@ impl Bitcoind {
         self.answers()
     }
 
-    /// Puts one call to the node and answers its result.
+    /// Makes one call to the node and returns its result.
     ///
     /// # Errors
-    /// When it cannot be reached, or refuses.
+    /// It cannot be reached, or refuses the call.
     pub fn call(&self, method: &str, params: &Value) -> io::Result<Value> {
         Ok(self.calls(&[(method, params.clone())])?.pop().unwrap_or_default())
     }
 
-    /// Puts calls to the node in one request, because each costs a round of its HTTP server, and answers their results.
+    /// Makes calls to the node in one request, because each costs a round of its HTTP server; returns their results.
     ///
     /// # Errors
-    /// When it cannot be reached, or refuses one of them: the first is told.
+    /// It cannot be reached, or refuses a call; the error names the first.
     pub fn calls(&self, calls: &[(&str, Value)]) -> io::Result<Vec<Value>> {
         let batch = calls.iter().zip(0u32..);
         let batch = batch.map(|((method, params), id)| json!({"id": id, "method": method, "params": params}));
@@ -195,7 +195,7 @@ impl Bitcoind {
             return Ok(());
         }
         for (verdict, height) in self.calls(&missing)?.into_iter().zip(common + 1..) {
-            // On a branch that has not more work yet it is not judged at once.
+            // A block on a branch without more work is not judged at once.
             if !matches!(verdict.as_str(), None | Some("inconclusive" | "duplicate" | "duplicate-inconclusive")) {
                 return Err(io::Error::other(format!("the node refuses block {height}: {verdict}")));
             }
@@ -220,7 +220,7 @@ impl Bitcoind {
         let calls = txids.iter().map(|txid| {
             let view = sandbox.transaction(*txid).map_err(io::Error::other)?;
             let view = view.ok_or_else(|| io::Error::other(format!("the sandbox does not know {txid}")))?;
-            // Without a bound on the fee: the customer may pay what it likes.
+            // The bound on the fee is off: the customer may pay any fee.
             Ok(("sendrawtransaction", json!([serialize_hex(&view.tx), 0])))
         });
         let calls = calls.collect::<io::Result<Vec<_>>>()?;
@@ -235,7 +235,7 @@ impl Bitcoind {
             if answer.is_ok() {
                 break;
             }
-            // Another program may have taken its port for a moment.
+            // Another program may have taken its port in the meantime.
             let mut process = self.lock();
             if process.try_wait()?.is_some() {
                 *process = spawn(&self.program, &self.folder, self.rpc_port, self.zmq_port)?;
@@ -264,7 +264,7 @@ fn block(sandbox: &Sandbox, height: u32) -> io::Result<bitcoin::Block> {
     block.ok_or_else(|| io::Error::other(format!("the sandbox has no block {height}")))
 }
 
-/// Nobody else listens there now; another program may take it before the node does, which then says so.
+/// A port that is free now. If another program takes it first, the node reports that.
 pub(crate) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
@@ -290,7 +290,7 @@ fn spawn(program: &Path, folder: &Path, rpc_port: u16, zmq_port: Option<u16>) ->
     Command::new(program).arg("-regtest").args(options).stdin(output()).stdout(output()).stderr(output()).spawn()
 }
 
-/// Ends a node as its owner would, so that it writes what it holds.
+/// Ends a node as its owner would, so that it writes its state.
 fn end(process: &mut Child) -> io::Result<()> {
     let pid = process.id().to_string();
     Command::new("kill").arg(&pid).status()?;

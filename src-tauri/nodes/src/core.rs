@@ -1,5 +1,5 @@
-//! Bitcoin Core's JSON-RPC over a sandbox's chain and mempool, with its names, its error codes, batches, and its two ways
-//! to sign in: the cookie file, and a user with a password; and what it publishes over ZeroMQ.
+//! Bitcoin Core's JSON-RPC over a sandbox's chain and mempool, with its names, error codes and batches, and its ZeroMQ
+//! publisher. Clients sign in with the cookie file, or with a user and password.
 
 pub(crate) mod calls;
 mod fault;
@@ -27,7 +27,7 @@ use calls::Refusal;
 pub use fault::{CoreFault, ZmqFault};
 use zmq::Told;
 
-/// The user that may sign in beside the cookie.
+/// The user that may sign in without the cookie.
 pub const USER: &str = "gateway";
 
 /// Its password.
@@ -40,7 +40,7 @@ pub struct CoreNode {
     publisher: Listener,
 }
 
-/// What all connections of a node share.
+/// State that all connections of a node share.
 struct Shared {
     clock: Clock,
     cookie_file: PathBuf,
@@ -58,10 +58,11 @@ struct Inner {
 }
 
 impl CoreNode {
-    /// Shows the chain of `sandbox`; what is broadcast enters its mempool at `clock`'s time. The cookie lies in `folder`.
+    /// Shows the chain of `sandbox`; a broadcast transaction enters its mempool at `clock`'s time. The cookie is in
+    /// `folder`.
     ///
     /// # Errors
-    /// When there is no port, or the cookie cannot be written.
+    /// There is no free port, or the cookie cannot be written.
     pub fn start(sandbox: Arc<Sandbox>, folder: &Path, clock: Clock) -> io::Result<Self> {
         let cookie_file = folder.join(".cookie");
         let inner = Inner {
@@ -81,28 +82,27 @@ impl CoreNode {
         Ok(Self { shared, listener, publisher })
     }
 
-    /// Where it is reached.
+    /// The address of its RPC server.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.listener.address())
     }
 
-    /// Where it publishes over ZeroMQ.
+    /// The address of its ZeroMQ publisher.
     #[must_use]
     pub fn zmq_url(&self) -> String {
         format!("tcp://{}", self.publisher.address())
     }
 
-    /// Misbehaves there in this way until told otherwise; `None` is well-behaved.
+    /// The publisher misbehaves in this way until changed; `None` is well-behaved.
     pub fn misbehave_over_zmq(&self, fault: impl Into<Option<ZmqFault>>) {
         self.shared.lock().zmq_fault = fault.into();
     }
 
-    /// How often somebody subscribed to it there, and the publisher's count of the last message for the last who did, as of
-    /// now.
+    /// Number of subscriptions to the publisher, and its present message count for the last subscriber.
     ///
     /// # Errors
-    /// When the chain cannot be read.
+    /// The chain cannot be read.
     pub fn published(&self) -> io::Result<(u64, Option<u32>)> {
         let mut published = (0, None);
         let lent = self.shared.tell(&mut |told| published = (told.subscriptions, told.last_count()));
@@ -116,7 +116,7 @@ impl CoreNode {
         &self.shared.cookie_file
     }
 
-    /// Misbehaves in this way until told otherwise; `None` is well-behaved.
+    /// Misbehaves in this way until changed; `None` is well-behaved.
     pub fn misbehave(&self, fault: impl Into<Option<CoreFault>>) {
         self.shared.lock().fault = fault.into();
     }
@@ -126,26 +126,26 @@ impl CoreNode {
         self.shared.lock().sandbox = sandbox;
     }
 
-    /// Has so many transactions of others in its mempool besides.
+    /// Adds this number of others' transactions to its mempool.
     pub fn crowd(&self, count: u32) {
         self.shared.lock().crowd = Arc::new(shown::crowd(count));
     }
 
-    /// Makes a new cookie, as each start of a node does; the one before is refused.
+    /// Makes a new cookie, as each start of a node does; the old one is refused.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// The file cannot be written.
     pub fn renew_cookie(&self) -> io::Result<()> {
         self.shared.renew_cookie()
     }
 
-    /// How often a call was asked since the start.
+    /// Number of calls of this method since the start.
     #[must_use]
     pub fn asked(&self, method: &str) -> u64 {
         self.shared.lock().counted.asked(method)
     }
 
-    /// Requests since the start, however many calls each held.
+    /// Number of requests since the start; each may hold several calls.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.shared.lock().counted.requests()
@@ -172,7 +172,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Lends what was told, brought up to date.
+    /// Lends the published state, brought up to date.
     fn tell(&self, use_it: &mut dyn FnMut(&mut Told)) -> Result<(), SandboxError> {
         let sandbox = Arc::clone(&self.lock().sandbox);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -181,14 +181,14 @@ impl Shared {
         followed
     }
 
-    /// Serves one subscriber to its end.
+    /// Serves one subscriber until it ends.
     fn publish(&self, stream: TcpStream, stop: &Stop) {
-        // What cannot be read now is told later.
+        // A failed read is repeated later.
         let tell = |use_it: &mut dyn FnMut(&mut Told)| drop(self.tell(use_it));
         zmq::serve(stream, stop, tell, || self.lock().zmq_fault);
     }
 
-    /// Serves one connection to its end.
+    /// Serves one connection until it ends.
     fn serve(&self, mut stream: TcpStream, stop: &Stop) {
         while let Some(request) = http::read(&mut stream, stop) {
             let fault = self.lock().fault.clone();
@@ -229,7 +229,7 @@ impl Shared {
         given == self.lock().cookie || given == format!("{USER}:{PASSWORD}")
     }
 
-    /// The status line and the body for a request's body; `None` where it is answered by silence.
+    /// The status line and the body of the answer to a request's body; `None` for silence.
     fn answer(&self, body: &[u8]) -> Option<(&'static str, Vec<u8>)> {
         let fault = {
             let mut inner = self.lock();

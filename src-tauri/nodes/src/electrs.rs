@@ -1,4 +1,4 @@
-//! A real Electrum server, `electrs`, started as a process of its own over a real Bitcoin Core that follows a sandbox.
+//! A real Electrum server, `electrs`, in a process of its own, over a real Bitcoin Core that follows a sandbox.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -15,7 +15,7 @@ use tillgate_sandbox::Sandbox;
 use crate::bitcoind::{Bitcoind, free_port};
 use crate::follower::Follower;
 
-/// A connection that is silent for so long is given up.
+/// Time-out of a silent connection.
 const SAYS_NOTHING_AFTER: Duration = Duration::from_secs(2);
 
 /// A server that runs until it is dropped.
@@ -25,7 +25,7 @@ pub struct Electrs {
 }
 
 impl Electrs {
-    /// The program that the environment variable `ELECTRS_EXE` names, if it names one.
+    /// The program named by the environment variable `ELECTRS_EXE`, if it is set.
     #[must_use]
     pub fn program() -> Option<PathBuf> {
         std::env::var_os("ELECTRS_EXE").filter(|name| !name.is_empty()).map(PathBuf::from)
@@ -34,7 +34,7 @@ impl Electrs {
     /// Starts `program` over a node, with an empty index in `folder`.
     ///
     /// # Errors
-    /// When it does not start.
+    /// It does not start.
     pub fn start(program: &Path, folder: &Path, node: &Bitcoind) -> io::Result<Self> {
         let port = free_port()?;
         let (program, folder) = (program.to_owned(), folder.to_owned());
@@ -42,7 +42,7 @@ impl Electrs {
         Ok(Self { port, follower })
     }
 
-    /// Where it is reached.
+    /// The address of the server.
     #[must_use]
     pub fn url(&self) -> String {
         format!("tcp://127.0.0.1:{}", self.port)
@@ -51,12 +51,12 @@ impl Electrs {
     /// Waits until it shows the tip and the mempool of the sandbox, which the node has reached.
     ///
     /// # Errors
-    /// When it does not in a minute or so.
+    /// It does not within a minute or so.
     pub fn follow(&self, sandbox: &Sandbox, node: &Bitcoind) -> io::Result<()> {
         self.follower.follow(sandbox, node, || self.shows(sandbox))
     }
 
-    /// Whether it shows the sandbox's tip, each transaction of its mempool, and none besides.
+    /// Whether it shows the sandbox's tip, and exactly the transactions of its mempool.
     fn shows(&self, sandbox: &Sandbox) -> io::Result<bool> {
         let status = sandbox.status().map_err(io::Error::other)?;
         let mut connection = Connection::open(self.port)?;
@@ -66,7 +66,8 @@ impl Electrs {
             return Ok(false);
         }
         let mempool: HashSet<Txid> = status.mempool.iter().copied().collect();
-        // What was ever offered pays scripts that are known: each of these must show what is in the mempool now.
+        // The scripts of all transactions ever offered are known, so the histories of these scripts must show the whole
+        // mempool.
         let all = sandbox.changes_since(0, usize::MAX >> 1).map_err(io::Error::other)?.txs;
         let scripts: HashSet<_> = all.iter().flat_map(|view| &view.tx.output).map(|out| &out.script_pubkey).collect();
         let scripts = scripts.into_iter().filter(|script| !script.is_op_return());
@@ -81,7 +82,7 @@ impl Electrs {
     }
 }
 
-/// A connection that asks one thing after the other.
+/// A connection that makes one call after another.
 struct Connection {
     stream: BufReader<TcpStream>,
 }
@@ -89,7 +90,7 @@ struct Connection {
 impl Connection {
     fn open(port: u16) -> io::Result<Self> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-        // It says nothing while the node is still catching up.
+        // It is silent while the node is still catching up.
         stream.set_read_timeout(Some(SAYS_NOTHING_AFTER))?;
         let stream = BufReader::new(stream);
         let mut connection = Self { stream };
@@ -117,7 +118,7 @@ impl Connection {
     }
 }
 
-/// The name of a script in the protocol: its SHA-256, back to front.
+/// The protocol's name of a script: its SHA-256 in reverse byte order.
 fn script_hash(script: &Script) -> String {
     let mut hash = sha256::Hash::hash(script.as_bytes()).to_byte_array();
     hash.reverse();

@@ -1,7 +1,7 @@
 //! The Electrum protocol over a sandbox's chain and mempool: lines of JSON-RPC over TCP or TLS, subscriptions with
 //! notifications, batches, the versions 1.4 to 1.6.
 //!
-//! Written by the protocol's own description (spesmilo/electrum-protocol, docs/, of 2026-03).
+//! Source: the protocol's own description (spesmilo/electrum-protocol, docs/, of 2026-03).
 
 mod calls;
 mod connection;
@@ -29,7 +29,7 @@ pub struct ElectrumNode {
     is_secure: bool,
 }
 
-/// What all connections of a server share.
+/// State that all connections of a server share.
 struct Shared {
     clock: Clock,
     inner: Mutex<Inner>,
@@ -43,23 +43,23 @@ struct Inner {
     newest: &'static str,
     counted: Counted,
     connections: u64,
-    /// Those that are not at their end.
+    /// Connections that are still open.
     open: u64,
 }
 
 impl ElectrumNode {
-    /// Shows the chain of `sandbox` over TCP; what is broadcast enters its mempool at `clock`'s time.
+    /// Shows the chain of `sandbox` over TCP; a broadcast transaction enters its mempool at `clock`'s time.
     ///
     /// # Errors
-    /// When there is no port.
+    /// There is no free port.
     pub fn start(sandbox: Arc<Sandbox>, clock: Clock) -> io::Result<Self> {
         Self::listen(sandbox, clock, None)
     }
 
-    /// The same over TLS, with a certificate that it makes for itself.
+    /// The same over TLS, with a self-signed certificate.
     ///
     /// # Errors
-    /// When there is no port, or no certificate can be made.
+    /// There is no free port, or the certificate cannot be made.
     pub fn start_tls(sandbox: Arc<Sandbox>, clock: Clock) -> io::Result<Self> {
         Self::listen(sandbox, clock, Some(Tls::new()?))
     }
@@ -88,19 +88,19 @@ impl ElectrumNode {
         Ok(Self { shared, listener, is_secure })
     }
 
-    /// Where it is reached.
+    /// The address of the server.
     #[must_use]
     pub fn url(&self) -> String {
         let scheme = if self.is_secure { "ssl" } else { "tcp" };
         format!("{scheme}://{}", self.listener.address())
     }
 
-    /// Misbehaves in this way until told otherwise; `None` is well-behaved.
+    /// Misbehaves in this way until changed; `None` is well-behaved.
     pub fn misbehave(&self, fault: impl Into<Option<ElectrumFault>>) {
         self.shared.lock().fault = fault.into();
     }
 
-    /// Speaks no newer version than this from now on.
+    /// Limits the newest version from now on.
     pub fn speak(&self, newest: &'static str) {
         self.shared.lock().newest = newest;
     }
@@ -112,13 +112,13 @@ impl ElectrumNode {
         inner.index = Index::default();
     }
 
-    /// How often a call was asked since the start.
+    /// Number of calls of this method since the start.
     #[must_use]
     pub fn asked(&self, method: &str) -> u64 {
         self.shared.lock().counted.asked(method)
     }
 
-    /// Calls since the start.
+    /// Number of calls since the start.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.shared.lock().counted.requests()
@@ -144,10 +144,10 @@ impl Shared {
 }
 
 impl Inner {
-    /// Takes over what changed, unless it is told to stand still.
+    /// Takes in the changes, unless the fault is to stand still.
     fn refresh(&mut self) {
         if self.fault != Some(ElectrumFault::StandsStill) {
-            // What cannot be read now is read the next time.
+            // A failed read is repeated the next time.
             let _ = self.index.refresh(&self.sandbox);
         }
     }

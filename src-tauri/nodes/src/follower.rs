@@ -1,4 +1,4 @@
-//! A real program that follows a real node: it is started over it, waited for, and started anew when it ended.
+//! A real program that follows a real node. It is started over the node, waited for, and restarted if it ended.
 
 use std::io;
 use std::process::Child;
@@ -9,10 +9,10 @@ use tillgate_sandbox::Sandbox;
 
 use crate::bitcoind::Bitcoind;
 
-/// It is asked again after so long whether it shows what the node has.
+/// Interval between checks whether the program shows the node's state.
 const TRY_EVERY: Duration = Duration::from_millis(20);
 
-/// And so often: a minute and more.
+/// Number of checks: a minute and more in total.
 const TRIES: u32 = 3_000;
 
 /// Starts the program over a node.
@@ -26,7 +26,7 @@ pub(crate) struct Follower {
 
 struct Running {
     process: Child,
-    /// Which start of the node it is connected to.
+    /// The start of the node to which it is connected.
     node_starts: u64,
     /// The last change of the sandbox that it was seen to show.
     shown: Option<i64>,
@@ -42,7 +42,7 @@ impl Follower {
         Ok(Self { start: Box::new(start), running })
     }
 
-    /// Waits until the program shows what the sandbox has, as `shows` finds, once the node has reached it.
+    /// Waits until the program shows the sandbox's state, as `shows` finds, after the node has reached it.
     pub(crate) fn follow(
         &self,
         sandbox: &Sandbox,
@@ -51,7 +51,7 @@ impl Follower {
     ) -> io::Result<()> {
         let change = sandbox.last_change().map_err(io::Error::other)?;
         let mut running = self.lock();
-        // It does not find its way back to a node that was started anew.
+        // It does not reconnect to a node that was restarted.
         if running.node_starts != node.starts() {
             let _ = running.process.kill();
         } else if running.shown == Some(change) {

@@ -1,18 +1,18 @@
-//! As much of HTTP/1.1 as a test's server needs: requests with a body of known length, and answers that are whole, late,
-//! cut off or without an end.
+//! The part of HTTP/1.1 that a test's server needs. Requests have a body of known length; answers are whole, late, cut
+//! off or endless.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::Duration;
 
 use crate::listener::Stop;
 
-/// Bytes of a request's head at most.
+/// Most bytes of a request's head.
 const HEAD_MAX: usize = 16 * 1_024;
 
-/// Bytes of a request's body at most.
+/// Most bytes of a request's body.
 const BODY_MAX: usize = 32 * 1_024 * 1_024;
 
-/// What a client asks.
+/// A client's request.
 pub(crate) struct Request {
     /// The header `Authorization`, if there is one.
     pub authorization: Option<String>,
@@ -21,27 +21,27 @@ pub(crate) struct Request {
     pub bytes: u64,
 }
 
-/// How an answer comes.
+/// The manner of sending an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Manner {
     /// Whole and at once.
     Whole,
     /// Whole, after a while.
     After(Duration),
-    /// A byte at a time, with this between them.
+    /// A byte at a time, with this pause between bytes.
     Dripping(Duration),
-    /// Half of it, and then the connection is closed.
+    /// Half of it, before the connection is closed.
     CutOff,
-    /// It goes on without an end, as far as the client takes it.
+    /// Endless, as long as the client reads.
     Endless,
 }
 
-/// What a server says.
+/// A server's answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
-    /// As `200 OK`.
+    /// Status such as `200 OK`.
     pub status: &'static str,
-    /// Beside the length.
+    /// Headers, without the length.
     pub headers: Vec<(&'static str, String)>,
     pub body: Vec<u8>,
 }
@@ -53,7 +53,7 @@ impl Answer {
     }
 }
 
-/// Reads one request; `None` where the client is gone or the server ends.
+/// Reads one request; `None` if the client is gone or the server stops.
 pub(crate) fn read(stream: &mut impl Read, stop: &Stop) -> Option<Request> {
     let mut bytes = Vec::new();
     let head_end = loop {
@@ -103,7 +103,7 @@ fn read_some(stream: &mut impl Read, stop: &Stop, into: &mut Vec<u8>) -> Option<
     }
 }
 
-/// Answers, and tells how many bytes a whole answer has; an error means that the connection is of no more use.
+/// Sends an answer and returns the bytes of a whole one; after an error the connection is of no more use.
 pub(crate) fn write(stream: &mut impl Write, stop: &Stop, answer: &Answer, manner: Manner) -> io::Result<u64> {
     let Answer { status, headers, body } = answer;
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
@@ -144,7 +144,7 @@ pub(crate) fn write(stream: &mut impl Write, stop: &Stop, answer: &Answer, manne
     Ok(bytes)
 }
 
-/// Over TLS what is written waits until it is flushed.
+/// Over TLS, written bytes wait until they are flushed.
 fn all(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     stream.write_all(bytes)?;
     stream.flush()

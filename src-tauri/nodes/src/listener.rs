@@ -1,4 +1,4 @@
-//! A listening socket on loopback with a thread for each connection, all of which end with it.
+//! A listening socket on loopback with a thread for each connection; all threads end with it.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How long a connection waits for bytes before it looks whether it is to end.
+/// Longest wait of a connection for bytes before it checks whether to stop.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
-/// Tells every connection of a server when it is to end.
+/// Tells every connection of a server when to stop.
 #[derive(Clone, Default)]
 pub(crate) struct Stop(Arc<(Mutex<bool>, Condvar)>);
 
@@ -21,7 +21,7 @@ pub(crate) struct Listener {
 }
 
 impl Stop {
-    /// Waits so long, or until the server ends; answers whether it ends.
+    /// Waits this long, or until the server stops; returns whether it stops.
     pub(crate) fn within(&self, wait: Duration) -> bool {
         let (stopped, told) = &*self.0;
         let guard = stopped.lock().unwrap_or_else(PoisonError::into_inner);
@@ -37,7 +37,7 @@ impl Stop {
 }
 
 impl Listener {
-    /// Listens on a free port of loopback; `serve` has each connection.
+    /// Listens on a free port of loopback; `serve` handles each connection.
     pub(crate) fn start(serve: impl Fn(TcpStream, &Stop) + Send + Sync + 'static) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
@@ -57,7 +57,7 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         self.stop.tell();
-        // Wakes the thread that accepts.
+        // Wakes the accepting thread.
         let _ = TcpStream::connect(self.address);
         if let Some(accepting) = self.accepting.take() {
             let _ = accepting.join();

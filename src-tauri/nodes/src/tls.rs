@@ -1,4 +1,4 @@
-//! TLS with a certificate that a server made for itself, as nearly every Electrum server has one.
+//! TLS with a self-signed certificate, as nearly every Electrum server has.
 
 use std::io;
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// What makes connections secure.
+/// The configuration of secure connections.
 pub(crate) struct Tls {
     config: Arc<ServerConfig>,
 }

@@ -1,4 +1,4 @@
-//! What a node tells whoever asks about single transactions, outputs and blocks. Every answer is one consistent view.
+//! Answers about single transactions, outputs and blocks. Every answer is one consistent view.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{BlockHash, OutPoint, Txid};
@@ -18,7 +18,7 @@ impl Sandbox {
         Ok(change_log::next_seq(&self.lock())?.saturating_sub(1))
     }
 
-    /// All that is known of a transaction; `None` where it was never accepted.
+    /// All facts about a transaction; `None` if it was never accepted.
     ///
     /// # Errors
     /// Storage only.
@@ -28,7 +28,7 @@ impl Sandbox {
         })
     }
 
-    /// What the mempool knows of a transaction in it; `None` of any other.
+    /// The mempool's facts about a transaction in it; `None` for any other.
     ///
     /// # Errors
     /// Storage only.
@@ -56,8 +56,8 @@ impl Sandbox {
         })
     }
 
-    /// An output of the best chain that no transaction of the best chain spends; with `with_mempool` also those of the
-    /// mempool, and none that the mempool spends.
+    /// An output of the best chain that is unspent in the best chain. With `with_mempool` the mempool counts too, both
+    /// its outputs and its spends.
     ///
     /// # Errors
     /// Storage only.

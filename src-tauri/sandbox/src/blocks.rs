@@ -1,4 +1,4 @@
-//! The rows of the best chain's blocks. It decides nothing about their validity.
+//! The rows of the best chain's blocks. Their validity is judged elsewhere.
 
 use bitcoin::block::Header;
 use bitcoin::consensus::encode::{deserialize, serialize};
@@ -11,7 +11,7 @@ use crate::store;
 use crate::transactions;
 use crate::types::Tip;
 
-/// Blocks whose median time the next block must exceed.
+/// Blocks whose median time the next block must exceed (BIP113).
 const MEDIAN_TIME_SPAN: u32 = 11;
 
 /// The best block.
@@ -20,7 +20,7 @@ pub(crate) fn tip(conn: &Connection) -> Result<Tip, SandboxError> {
     Ok(statement.query_row([], tip_row)?)
 }
 
-/// Where the chain began; no reorganisation reaches below.
+/// Height of the initial chain; reorganisations never reach below it.
 pub(crate) fn initial_height(conn: &Connection) -> Result<u32, SandboxError> {
     Ok(conn.prepare_cached("SELECT initial_height FROM meta")?.query_row([], |row| row.get(0))?)
 }

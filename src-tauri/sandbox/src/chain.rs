@@ -1,5 +1,5 @@
-//! The best chain: connecting blocks and taking them off under the rules of consensus. It never chooses what goes into
-//! a block.
+//! The best chain: connecting and disconnecting blocks under the rules of consensus. The miner chooses the
+//! transactions.
 
 use bitcoin::hashes::Hash;
 use bitcoin::script::Builder;
@@ -17,17 +17,17 @@ use crate::types::Tip;
 
 /// Blocks between two halvings of the subsidy on regtest.
 const HALVING_INTERVAL: u32 = 150;
-/// What a block creates before the first halving.
+/// New coins of a block before the first halving.
 const SUBSIDY_SATS: u64 = 50 * 100_000_000;
-/// How far a block's time may lie ahead of the clock.
+/// The most that a block's time may be ahead of the clock.
 const MAX_FUTURE_SECONDS: i64 = 2 * 60 * 60;
 
-/// What a block may create at a height, without fees.
+/// New coins of a block at a height, without fees.
 pub(crate) fn subsidy_sats(height: u32) -> u64 {
     SUBSIDY_SATS.checked_shr(height / HALVING_INTERVAL).unwrap_or(0)
 }
 
-/// The time for the next block: the clock's, moved as far as consensus demands and no further than it allows.
+/// The time of the next block: the clock's, moved as far as consensus demands, but no further than it allows.
 pub(crate) fn next_block_time_s(conn: &Connection, tip: &Tip, clock_s: i64) -> Result<i64, SandboxError> {
     let needed_s = blocks::median_time_s(conn, tip.height)?.saturating_add(1);
     if needed_s > clock_s.saturating_add(MAX_FUTURE_SECONDS) {
@@ -36,8 +36,8 @@ pub(crate) fn next_block_time_s(conn: &Connection, tip: &Tip, clock_s: i64) -> R
     Ok(needed_s.max(clock_s))
 }
 
-/// Connects a block to the tip. `ids` are the rows of its transactions behind the coinbase, whose scripts were checked
-/// when they were stored. Whatever in the mempool conflicts with them is dropped.
+/// Connects a block to the tip. `ids` are the rows of its transactions after the coinbase; their scripts were checked
+/// when they were stored. Conflicting transactions in the mempool are dropped.
 pub(crate) fn connect(conn: &Connection, block: &Block, ids: &[i64]) -> Result<(), SandboxError> {
     let tip = blocks::tip(conn)?;
     let height = tip.height.saturating_add(1);
@@ -126,8 +126,8 @@ fn check_spend(conn: &Connection, coin: &Coin, height: u32) -> Result<(), Sandbo
     Ok(())
 }
 
-/// Takes off all blocks above `fork_height`. Their transactions are absent afterwards; the rows of those that are not
-/// coinbases are answered in the chain's order.
+/// Disconnects all blocks above `fork_height`. Their transactions are absent afterwards; returns the rows of those that
+/// are not coinbases, in the chain's order.
 pub(crate) fn disconnect_to(conn: &Connection, fork_height: u32) -> Result<Vec<i64>, SandboxError> {
     let all = store::ids(
         conn,

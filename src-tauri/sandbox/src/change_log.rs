@@ -1,4 +1,4 @@
-//! The change log: a growing sequence of which transactions' facts changed, and which blocks were taken off.
+//! The change log: a growing sequence of the transactions whose facts changed, and of the blocks that were taken off.
 
 use rusqlite::{Connection, params};
 
@@ -14,10 +14,12 @@ pub(crate) fn next_seq(conn: &Connection) -> Result<i64, SandboxError> {
     Ok(statement.query_row([], |row| row.get(0))?)
 }
 
-/// Logs that a transaction moved: its own facts changed, those of every transaction that conflicts with it, and those
-/// of their unconfirmed descendants. Where it moved into a block or out of one, `is_in_chain`; else the mempool alone changed,
-/// and what another of the mempool or the chain rules out by the same output is ruled out as before: of a thousand that replaced
-/// each other two move with each.
+/// Logs that a transaction moved. Its own facts changed, and those of every conflicting transaction and their
+/// unconfirmed descendants. `is_in_chain`: it moved into a block or out of one.
+///
+/// If only the mempool changed, a conflicting transaction is skipped when a third one in mempool or chain spends the
+/// same output. It was ruled out before and still is. So of a thousand replacements of each other, only two change with
+/// each new one.
 pub(crate) fn log_transaction(conn: &Connection, id: i64, is_in_chain: bool) -> Result<(), SandboxError> {
     let affected = store::ids(
         conn,

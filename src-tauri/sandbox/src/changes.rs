@@ -1,4 +1,4 @@
-//! What changed since a number of the change log: each transaction with the facts that hold now.
+//! The transactions that changed since a number of the change log, each with its present facts.
 
 use bitcoin::BlockHash;
 use rusqlite::{Connection, OptionalExtension};
@@ -23,14 +23,14 @@ pub(crate) fn since(conn: &Connection, since: i64, limit: usize) -> Result<Chang
     let page = &rows[..rows.len().min(limit.max(1))];
     let cursor = match (more, page.last()) {
         (true, Some((_, seq))) => *seq,
-        // Behind the reorganisations too.
+        // After the last page, the cursor is past the reorganisations too.
         _ => since.max(change_log::next_seq(conn)?.saturating_sub(1)),
     };
     let txs = page.iter().map(|(id, _)| view(conn, *id)).collect::<Result<_, _>>()?;
     Ok(Changes { cursor, more, tip: blocks::tip(conn)?, txs })
 }
 
-/// Whether the chain was ever at change `seq` with this best block.
+/// Whether this block was ever the best one at change `seq`.
 pub(crate) fn was_at(conn: &Connection, seq: i64, height: u32, hash: BlockHash) -> Result<bool, SandboxError> {
     if seq >= change_log::next_seq(conn)? {
         return Ok(false);
@@ -38,7 +38,7 @@ pub(crate) fn was_at(conn: &Connection, seq: i64, height: u32, hash: BlockHash) 
     if blocks::block_at(conn, height)?.is_some_and(|block| block.hash == hash) {
         return Ok(true);
     }
-    // Or it was taken off since.
+    // Or the block was taken off later.
     let mut statement = conn.prepare_cached("SELECT 1 FROM reorgs WHERE seq > ?1 AND fork_height < ?2 LIMIT 1")?;
     Ok(statement.exists((seq, height))?)
 }
@@ -65,7 +65,7 @@ pub(crate) fn view(conn: &Connection, id: i64) -> Result<TxView, SandboxError> {
         conflict_in_mempool: false,
         conflicts: Vec::new(),
     };
-    // The transaction itself and all it rests on that is in no block; then whoever else spends what those spend.
+    // The transaction and all its unconfirmed ancestors, then every other transaction that spends one of their inputs.
     let mut statement = conn.prepare_cached(
         "WITH RECURSIVE line(id) AS (
             SELECT ?1

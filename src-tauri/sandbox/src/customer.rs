@@ -1,4 +1,4 @@
-//! The simulated customer's keys and signatures. Which coins it spends is decided in `spending`.
+//! The simulated customer's keys and signatures. `spending` chooses the coins.
 
 use bitcoin::hashes::{Hash, HashEngine, sha256};
 use bitcoin::key::{Keypair, TapTweak};
@@ -10,12 +10,12 @@ use bitcoin::{ecdsa, taproot};
 use crate::error::SandboxError;
 use crate::transactions::Coin;
 
-/// How many keys the customer has, and uses again and again.
+/// Number of the customer's keys, which are used again and again.
 pub(crate) const KEYS: u32 = 64;
-/// Hashed together with the seed, so that these keys differ from all else that is made of it.
+/// Hashed with the seed, so that these keys differ from all other values made from it.
 const KEY_DOMAIN: &[u8] = b"tillgate sandbox customer key";
 
-/// Holds the seed; spends nothing by itself.
+/// Holds the seed.
 pub(crate) struct Customer {
     secp: Secp256k1<All>,
     seed: [u8; 32],
@@ -36,7 +36,7 @@ impl Customer {
         }
     }
 
-    /// Signs all inputs; `coins` are what they spend, in order.
+    /// Signs all inputs; `coins` are the outputs they spend, in order.
     pub(crate) fn sign(&self, tx: &mut Transaction, coins: &[Coin]) -> Result<(), SandboxError> {
         let spent: Vec<TxOut> = coins.iter().map(Coin::tx_out).collect();
         let mut witnesses = Vec::with_capacity(coins.len());
@@ -89,7 +89,7 @@ impl Customer {
             engine.input(&self.seed);
             engine.input(&index.to_le_bytes());
             engine.input(&attempt.to_le_bytes());
-            // One hash in 2^128 is no key.
+            // One hash in 2^128 is not a key.
             if let Ok(key) = SecretKey::from_slice(sha256::Hash::from_engine(engine).as_byte_array()) {
                 return key.keypair(&self.secp);
             }
@@ -98,7 +98,7 @@ impl Customer {
     }
 }
 
-/// A witness as large as the real one, to know the size before signing.
+/// A witness as large as the real one, to measure the size before signing.
 pub(crate) fn placeholder_witness(coin: &Coin) -> Witness {
     match coin.script.is_p2tr() {
         true => Witness::from_slice(&[vec![0u8; 64]]),

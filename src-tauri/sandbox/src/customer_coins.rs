@@ -1,4 +1,4 @@
-//! Which coins the simulated customer can spend, found by index. It chooses none.
+//! Finds the coins that the simulated customer can spend, by index. The choice among them is made elsewhere.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -8,7 +8,7 @@ use crate::transactions::{COIN_COLUMNS, Coin, coin_row};
 /// Which of the customer's coins to look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Among {
-    /// Those of the initial chain, which no reorganisation takes away.
+    /// The coins of the initial chain, which no reorganisation can remove.
     Initial,
     All,
 }
@@ -67,7 +67,7 @@ pub(crate) fn largest_customer_coins_below(
     Ok(coins)
 }
 
-/// All that the customer could spend in a block at `height`, in satoshis.
+/// The sum that the customer could spend in a block at `height`, in satoshis.
 pub(crate) fn customer_balance_sats(conn: &Connection, height: u32) -> Result<u64, SandboxError> {
     let mut statement = conn.prepare_cached(
         "SELECT coalesce(sum(amount_sats), 0) FROM outputs WHERE spendable_from IS NOT NULL AND spendable_from <= ?1",

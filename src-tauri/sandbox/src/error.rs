@@ -1,15 +1,16 @@
-//! What can go wrong, by name, with a sentence for people.
+//! The errors of the sandbox, by name, with a sentence for people.
 
 use bitcoin::{OutPoint, Txid};
 
-/// Why SQLite failed. The index of its log is a file, too, and grows first: SQLite does not say that it was room that it lacked.
+/// The reason of an SQLite failure. The index of its log is a file too, and grows first; SQLite does not say that it
+/// lacked room.
 fn reason(error: &rusqlite::Error) -> String {
     let lacks_room =
         error.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE);
     if lacks_room { "the disk is full".to_owned() } else { error.to_string() }
 }
 
-/// A call that the sandbox could not carry out. Nothing of it was stored.
+/// A call that failed. It stored no change.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// The disk is full, the file is corrupt or locked, or a read or write failed.
@@ -37,14 +38,14 @@ pub enum SandboxError {
     /// The operating system gave no random bytes for the customer's seed.
     #[error("the operating system gave no random bytes")]
     Entropy,
-    /// A block's time would leave what consensus allows.
+    /// A block's time would leave the range that consensus allows.
     #[error(
         "the next block's time would have to be {needed_s} s, too far from the clock's {clock_s} s: move the sandbox's clock forward"
     )]
     ClockTooFarBehind {
-        /// Seconds since 1970 that the rules demand at least.
+        /// The least time by the rules, in seconds since 1970.
         needed_s: i64,
-        /// Seconds since 1970 by the caller's clock.
+        /// The caller's time, in seconds since 1970.
         clock_s: i64,
     },
     /// The clock would leave the range of times.
@@ -61,7 +62,7 @@ pub enum SandboxError {
         /// The most that one call mines.
         max: u32,
     },
-    /// The initial chain stays.
+    /// The reorganisation would reach below the initial chain.
     #[error("a depth of {depth} cannot be replaced: the blocks mined since the sandbox was created are {max}")]
     ReorgDepth {
         /// The depth asked for.
@@ -72,19 +73,19 @@ pub enum SandboxError {
     /// The sandbox never had such a transaction.
     #[error("transaction {0} is not known to the sandbox")]
     UnknownTransaction(Txid),
-    /// What is in a block cannot be replaced or evicted.
+    /// A confirmed transaction cannot be replaced or evicted.
     #[error("transaction {0} is in a block already; a reorganisation could undo that")]
     AlreadyConfirmed(Txid),
-    /// It was replaced, evicted or reorganised away before.
+    /// It was replaced, evicted or reorganised away.
     #[error("transaction {0} is not in the mempool any more")]
     NotInMempool(Txid),
-    /// The customer can double-spend only what is its own.
+    /// The customer can double-spend only its own transactions.
     #[error("transaction {0} does not spend the customer's own coins, so the customer cannot replace it")]
     NotTheCustomers(Txid),
-    /// A replacement to the same address needs one.
+    /// A replacement to the same address needs an address that is not the customer's.
     #[error("transaction {0} pays to no address but the customer's own")]
     PaysNobodyElse(Txid),
-    /// Less than the network relays.
+    /// The sum is less than the network relays.
     #[error("an output of {amount_sats} sat is too small: the network relays none below {min_sats} sat")]
     AmountTooSmall {
         /// The output's sum.
@@ -92,7 +93,7 @@ pub enum SandboxError {
         /// The least sum for this kind of address.
         min_sats: u64,
     },
-    /// Nothing to divide into, or too much.
+    /// Too few or too many parts.
     #[error("a payment cannot be made in {parts} parts: at most {max}, and at least 1")]
     PartCount {
         /// The count asked for.
@@ -100,7 +101,7 @@ pub enum SandboxError {
         /// The most parts.
         max: u32,
     },
-    /// Nobody to pay, or more than one transaction holds.
+    /// Too few recipients, or more than one transaction holds.
     #[error("one transaction cannot pay {payees} scripts: at most {max}, and at least 1")]
     PayeeCount {
         /// The count asked for.
@@ -108,7 +109,7 @@ pub enum SandboxError {
         /// The most payees.
         max: usize,
     },
-    /// Outside of what the sandbox relays and the customer accepts.
+    /// Outside the range that the sandbox relays and the customer accepts.
     #[error("a fee rate of {rate_sat_vb} sat/vB is out of range: from {min} to {max}")]
     FeeRate {
         /// The rate asked for.
@@ -125,24 +126,24 @@ pub enum SandboxError {
     CannotPay {
         /// The sum with its fee.
         needed_sats: u64,
-        /// What could be spent in the next block.
+        /// The sum that the next block could spend.
         available_sats: u64,
     },
     /// The mempool did not take a transaction of the customer.
     #[error("the mempool refused the customer's transaction: {0}")]
     Refused(BroadcastRefusal),
-    /// A block broke a rule of consensus: one of the sandbox's own, or of transactions that the caller gave.
+    /// A block broke a rule of consensus: the sandbox's own block, or one of the caller's transactions.
     #[error("the block breaks the rules of consensus: {0}")]
     InvalidBlock(&'static str),
 }
 
-/// Why a transaction was not taken into the mempool.
+/// Why the mempool refused a transaction.
 #[derive(Debug, thiserror::Error)]
 pub enum BroadcastRefusal {
     /// An output it spends is unknown, or belongs to a transaction that is neither in the chain nor in the mempool.
     #[error("input {0} is missing: its transaction is neither in the chain nor in the mempool")]
     MissingInputs(OutPoint),
-    /// An output it spends was spent in the chain.
+    /// An output it spends was already spent in the chain.
     #[error("input {outpoint} was spent in the chain by {spender}")]
     InputSpent {
         /// The outpoint.
@@ -150,7 +151,7 @@ pub enum BroadcastRefusal {
         /// The confirmed transaction that spent it.
         spender: Txid,
     },
-    /// A coinbase can be spent 100 blocks later.
+    /// A coinbase can be spent after 100 blocks only.
     #[error("input {outpoint} is a coinbase that can be spent from block {from_height}")]
     ImmatureCoinbase {
         /// The outpoint.
@@ -166,7 +167,7 @@ pub enum BroadcastRefusal {
         /// The least fee by absolute sum and by rate.
         min_sats: u64,
     },
-    /// It conflicts with the mempool in a way that no fee makes good (BIP125 rules 2 and 5).
+    /// It conflicts with the mempool in a way that no fee can cure (BIP125 rules 2 and 5).
     #[error("it conflicts with the mempool: {0}")]
     Conflict(&'static str),
     /// Valid, but the network would not relay it.
@@ -184,7 +185,7 @@ pub enum BroadcastRefusal {
         /// The input's index.
         input: usize,
     },
-    /// It was offered, and whether it was taken was not told: the fault [`Timeout`](crate::BroadcastFault::Timeout).
+    /// The caller is not told whether it was accepted: the fault [`Timeout`](crate::BroadcastFault::Timeout).
     #[error("the sandbox was told not to answer broadcasts")]
     Unanswered,
     /// Refused on request: the fault [`Reject`](crate::BroadcastFault::Reject), or evicted since the last block.

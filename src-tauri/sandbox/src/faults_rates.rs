@@ -1,4 +1,4 @@
-//! What the sandbox is told to pretend: faults, exchange rates, and how far its clock was moved. It enforces none of it.
+//! The stored settings of the sandbox: faults, exchange rates and the clock's offset. Callers enforce them.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const DEFAULT_RATES: [(&str, &str); 8] = [
     ("CHF", "57000.00"),
     ("ZAR", "1190000.00"),
 ];
-/// The clock is not moved beyond this: block times are 32-bit seconds, and end in 2106.
+/// The largest offset of the clock: block times are 32-bit seconds, and end in 2106.
 const MAX_CLOCK_OFFSET_MS: i64 = 50 * 365 * 24 * 60 * 60 * 1000;
 
 pub(crate) fn insert_default_rates(conn: &Connection) -> Result<(), SandboxError> {
@@ -84,7 +84,7 @@ pub(crate) fn clock_offset_ms(conn: &Connection) -> Result<i64, SandboxError> {
     Ok(conn.prepare_cached("SELECT clock_offset_ms FROM meta")?.query_row([], |row| row.get(0))?)
 }
 
-/// Moves the stored offset forward and answers the new one.
+/// Moves the stored offset forward and returns the new one.
 pub(crate) fn advance_clock(conn: &Connection, seconds: u64) -> Result<i64, SandboxError> {
     let offset_ms = i64::try_from(seconds)
         .ok()

@@ -1,5 +1,5 @@
-//! A block of exactly the transactions that a caller gives, known or not: what any miner may do. Only consensus counts,
-//! neither policy nor the mempool.
+//! A block of exactly the transactions that a caller gives, known or not, as any miner may make. Only consensus is
+//! checked, not policy or the mempool.
 
 use bitcoin::{BlockHash, Transaction, TxOut};
 use rusqlite::Connection;
@@ -15,7 +15,7 @@ use crate::transactions::{self, Coin, NewTx};
 /// Consensus' limit on the cost of a block's signatures.
 const MAX_BLOCK_SIGOP_COST: u64 = 80_000;
 
-/// Mines the transactions, parents first, on the tip. What in the mempool conflicts with them drops out of it.
+/// Mines the transactions, parents first, on the tip. Conflicting transactions in the mempool are dropped.
 pub(crate) fn mine(
     conn: &Connection,
     customer: &Customer,
@@ -35,8 +35,8 @@ pub(crate) fn mine(
     miner::mine_block(conn, customer, &ids, now_ms.div_euclid(1000))
 }
 
-/// Checks what does not depend on the block that holds a transaction, and stores it. Answers its row and what its
-/// signatures cost.
+/// Checks all rules that do not depend on the block, and stores the transaction. Returns its row and its signature
+/// cost.
 fn store(conn: &Connection, tx: &Transaction) -> Result<(i64, u64), SandboxError> {
     rules::check_form(tx).map_err(broken)?;
     let mut coins = Vec::with_capacity(tx.input.len());

@@ -15,17 +15,17 @@ use crate::spending;
 use crate::store;
 use crate::template;
 
-/// Length of the initial chain: the coinbases of more than its first half are mature at its end.
+/// Length of the initial chain; the coinbases of more than its first half are mature at the end.
 const BLOCKS: u32 = 240;
-/// Blocks of the initial chain lie this far apart, the last one at the caller's now.
+/// Time between blocks of the initial chain; the last block is at the caller's now.
 const SPACING_S: i64 = 600;
-/// How many coinbases are split, each in the same way.
+/// Number of coinbases that are split, each in the same way.
 const SPLIT_COINBASES: u32 = 25;
-/// How many coins of which size one coinbase of 50 bitcoins gives; the rest is change.
+/// Number and size of the coins from one coinbase of 50 bitcoins; the rest is change.
 const SIZES: [(usize, u64); 5] =
     [(80, 1_000_000), (60, 5_000_000), (32, 25_000_000), (16, 100_000_000), (4, 500_000_000)];
 
-/// Fills an empty file; the caller's transaction makes it one step.
+/// Fills an empty file, within the caller's transaction.
 pub(crate) fn create(conn: &Connection, now_ms: i64) -> Result<(), SandboxError> {
     store::create_schema(conn)?;
     let mut seed = [0u8; 32];

@@ -1,10 +1,10 @@
 //! A private regtest chain inside the program, with a simulated customer.
 //!
-//! Blocks have real proof of work, merkle roots and witness commitments; every input of every transaction is checked by
-//! Bitcoin Core's script interpreter; the mempool replaces, refuses and evicts as the network does. All of it lives in
-//! one SQLite file, found by index, and each call is committed to the disk before it answers.
+//! Blocks have real proof of work, merkle roots and witness commitments. Every input is checked by Bitcoin Core's
+//! script interpreter. The mempool replaces, refuses and evicts as the network does. All of it is in one SQLite file,
+//! found by index, and each call commits to the disk before it answers.
 //!
-//! The sandbox never reads a clock (callers give `now_ms`), never talks to a network, and knows nothing of payments.
+//! The sandbox reads no clock (callers give `now_ms`), uses no network, and knows no payments.
 
 mod asked;
 mod blocks;
@@ -49,7 +49,7 @@ pub use world::{MAX_BLOCKS_PER_CALL, MAX_PARTS, MAX_PAYEES};
 
 use customer::Customer;
 
-/// The chain, its mempool, its clock's offset, its rates and faults, and the customer. Calls block, one at a time.
+/// The chain, its mempool, clock offset, rates and faults, and the customer. Calls block, one at a time.
 pub struct Sandbox {
     conn: Mutex<Connection>,
     customer: Customer,
@@ -64,7 +64,7 @@ impl std::fmt::Debug for Sandbox {
 }
 
 impl Sandbox {
-    /// Opens the file, or creates it with an initial chain whose last block is at `now_ms`. The caller sees to it that
+    /// Opens the file, or creates it with an initial chain whose last block is at `now_ms`. The caller makes sure that
     /// no other process opens it.
     ///
     /// # Errors
@@ -82,21 +82,20 @@ impl Sandbox {
         Ok(Sandbox { conn: Mutex::new(conn), customer: Customer::new(seed), identity, clock_offset_ms })
     }
 
-    /// What tells this chain from every other sandbox's: it comes from the random seed that the file was made with, and
-    /// copies of the file share it.
+    /// The identity of this chain. It comes from the file's random seed, and copies of the file share it.
     pub fn identity(&self) -> [u8; 32] {
         self.identity
     }
 
-    /// How far the clock was moved forward, in milliseconds. Only grows; reading it never touches the disk.
+    /// Forward offset of the clock in milliseconds; it only grows. Read from memory, without the disk.
     pub fn clock_offset_ms(&self) -> i64 {
         self.clock_offset_ms.load(Ordering::Acquire)
     }
 
-    /// Moves the clock forward and answers its new offset in milliseconds.
+    /// Moves the clock forward and returns its new offset in milliseconds.
     ///
     /// # Errors
-    /// [`SandboxError::ClockOutOfRange`] beyond 50 years in all.
+    /// [`SandboxError::ClockOutOfRange`] beyond 50 years in total.
     pub fn advance_clock(&self, seconds: u64) -> Result<i64, SandboxError> {
         let mut conn = self.lock();
         let offset_ms = write(&mut conn, |conn| faults_rates::advance_clock(conn, seconds))?;
@@ -104,7 +103,7 @@ impl Sandbox {
         Ok(offset_ms)
     }
 
-    /// Sets rates, or withdraws those given as `None`. The caller has validated codes and decimals.
+    /// Sets rates, or withdraws rates given as `None`. The caller has validated codes and decimals.
     ///
     /// # Errors
     /// Storage only.
@@ -120,7 +119,7 @@ impl Sandbox {
         faults_rates::rates(&self.lock())
     }
 
-    /// Changes the faults; what is `None` stays.
+    /// Changes the faults; fields that are `None` stay.
     ///
     /// # Errors
     /// Storage only.
@@ -154,13 +153,13 @@ impl Sandbox {
         })
     }
 
-    /// What a panic left half done was rolled back with its transaction, so a poisoned lock guards a sound file.
+    /// A panic rolls back its transaction, so the file behind a poisoned lock is sound.
     fn lock(&self) -> MutexGuard<'_, Connection> {
         self.conn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One-way, so that whoever sees it cannot tell the customer's keys.
+/// A one-way hash: the customer's keys cannot be found from it.
 fn identity_of(seed: &[u8; 32]) -> [u8; 32] {
     let mut engine = sha256::Hash::engine();
     engine.input(b"identity of a sandbox's chain");
@@ -168,7 +167,7 @@ fn identity_of(seed: &[u8; 32]) -> [u8; 32] {
     sha256::Hash::from_engine(engine).to_byte_array()
 }
 
-/// One committed step: all of it or nothing.
+/// One committed transaction: all of it or none.
 fn write<T, E: From<rusqlite::Error>>(
     conn: &mut Connection,
     act: impl FnOnce(&Connection) -> Result<T, E>,

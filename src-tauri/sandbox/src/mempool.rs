@@ -1,4 +1,4 @@
-//! The mempool: who enters, what is replaced (BIP125 with full RBF), what drops out. It mines nothing.
+//! The mempool: acceptance, replacement (BIP125 with full RBF) and eviction.
 
 use std::collections::BTreeSet;
 
@@ -13,17 +13,17 @@ use crate::store;
 use crate::transactions::{self, COINBASE_MATURITY, Coin, NewTx, Position, TxRow};
 use crate::types::{Broadcast, Tip};
 
-/// What a replacement pays for its own relay (Bitcoin Core's `-incrementalrelayfee`).
+/// The fee rate that a replacement pays for its own relay (Bitcoin Core's `-incrementalrelayfee`).
 pub(crate) const INCREMENTAL_RELAY_SAT_VB: u64 = 1;
-/// BIP125 rule 5.
+/// Most transactions that one replacement may drop (BIP125 rule 5).
 const MAX_REPLACED: usize = 100;
-/// Unconfirmed transactions in one line, as `-limitancestorcount` and `-limitdescendantcount` of Bitcoin Core before 31.0, which
-/// takes 64 that hang together: what is relayed here is relayed by both.
+/// Most unconfirmed transactions in one line: `-limitancestorcount` and `-limitdescendantcount` of Bitcoin Core before
+/// 31.0. Later versions take clusters of 64, so both relay all that is accepted here.
 const MAX_FAMILY: usize = 25;
-/// Their size together in vB, as Bitcoin Core's `-limitancestorsize` and `-limitdescendantsize`.
+/// Their total size in vB, as Bitcoin Core's `-limitancestorsize` and `-limitdescendantsize`.
 const MAX_FAMILY_VB: u64 = 101_000;
 
-/// Takes a transaction into the mempool if all rules allow, and drops what it replaces.
+/// Accepts a transaction into the mempool if all rules allow, and drops those it replaces.
 pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result<Broadcast, BroadcastRefusal> {
     if let Some(known) = transactions::tx_by_txid(conn, &tx.compute_txid())? {
         if known.position != Position::Absent {
@@ -50,7 +50,7 @@ pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result
     let replaced = check_replacement(conn, &coins, fee_sats, vsize)?;
     script_check::verify(tx, &spent).map_err(|input| BroadcastRefusal::ScriptInvalid { input })?;
 
-    // It stands before they go: for what was replaced earlier nothing changes.
+    // It enters before the others leave, so that transactions replaced earlier do not change.
     let id = transactions::store_transaction(conn, &NewTx { tx, sigop_cost, fee_sats: Some(fee_sats), spent: &coins })?;
     transactions::set_position(conn, id, Position::Mempool { entered_ms: now_ms })?;
     for id in replaced.iter().rev() {
@@ -59,8 +59,8 @@ pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result
     Ok(Broadcast::Accepted)
 }
 
-/// Takes transactions one after the other, parents first. The answer is about the last, or about the first that was not
-/// taken; those before it stay.
+/// Accepts transactions one by one, parents first. The answer is about the last one, or about the first that was
+/// refused; those before it stay.
 pub(crate) fn accept_package(
     conn: &Connection,
     package: &[Transaction],
@@ -75,7 +75,7 @@ pub(crate) fn evict(conn: &Connection, row: &TxRow) -> Result<(), SandboxError> 
     transactions::mark_evicted(conn, row.id)
 }
 
-/// Drops whatever in the mempool spends the same outputs as a transaction that goes into a block.
+/// Drops the mempool's transactions that conflict with a transaction of a new block.
 pub(crate) fn drop_conflicts(conn: &Connection, id: i64) -> Result<(), SandboxError> {
     let conflicts = store::ids(
         conn,
@@ -88,14 +88,14 @@ pub(crate) fn drop_conflicts(conn: &Connection, id: i64) -> Result<(), SandboxEr
     conflicts.into_iter().try_for_each(|conflict| drop_family(conn, conflict))
 }
 
-/// After a reorganisation: checks all that was unconfirmed, and `returned` of the blocks taken off, against the new
-/// tip. What is still valid is in the mempool afterwards, the rest is absent.
+/// After a reorganisation: checks all unconfirmed transactions, and `returned` from the blocks taken off, against the
+/// new tip. The valid ones are in the mempool afterwards, the others are absent.
 pub(crate) fn revalidate(conn: &Connection, returned: &[i64], now_ms: i64) -> Result<(), SandboxError> {
     let mut candidates: BTreeSet<i64> =
         store::ids(conn, "SELECT tx_id FROM transactions WHERE entered_ms IS NOT NULL", [])?.into_iter().collect();
     candidates.extend(returned);
     let tip = blocks::tip(conn)?;
-    // Parents have smaller ids: each is checked before its children.
+    // Parents have smaller ids, so each is checked before its children.
     for id in candidates {
         let row = transactions::tx_by_id(conn, id)?;
         let valid = match recheck(conn, &transactions::transaction(conn, id)?, id, &tip) {
@@ -112,14 +112,14 @@ pub(crate) fn revalidate(conn: &Connection, returned: &[i64], now_ms: i64) -> Re
     Ok(())
 }
 
-/// What a transaction's replacement must pay at least beyond its own relay: the fees of all that it throws out.
+/// The least extra fee of a replacement beyond its own relay: the fees of all that it drops.
 pub(crate) fn fees_with_descendants_sats(conn: &Connection, id: i64) -> Result<u64, SandboxError> {
     family(conn, id)?
         .iter()
         .try_fold(0u64, |sum, id| Ok(sum.saturating_add(transactions::tx_by_id(conn, *id)?.fee_sats.unwrap_or(0))))
 }
 
-/// How many blocks were ever mined, also those reorganised away.
+/// Number of blocks ever mined, including those reorganised away.
 pub(crate) fn blocks_mined(conn: &Connection) -> Result<i64, SandboxError> {
     Ok(conn.prepare_cached("SELECT blocks_mined FROM meta")?.query_row([], |row| row.get(0))?)
 }
@@ -163,8 +163,8 @@ fn drop_family(conn: &Connection, id: i64) -> Result<(), SandboxError> {
     family(conn, id)?.into_iter().rev().try_for_each(|id| transactions::set_position(conn, id, Position::Absent))
 }
 
-/// What a transaction spends, in the order of its inputs; each in the chain or the mempool, mature, and not spent in the
-/// chain.
+/// The outputs that a transaction spends, in the order of its inputs. Each is in the chain or the mempool, mature, and
+/// not spent in the chain.
 fn find_coins(conn: &Connection, tx: &Transaction, tip: &Tip) -> Result<Vec<Coin>, BroadcastRefusal> {
     let next_height = tip.height.saturating_add(1);
     let mut coins = Vec::with_capacity(tx.input.len());
@@ -202,7 +202,7 @@ fn check_locks(conn: &Connection, tx: &Transaction, coins: &[Coin], tip: &Tip) -
     Ok(())
 }
 
-/// What a transaction pays for itself.
+/// The fee of a transaction in satoshis.
 pub(crate) fn fee_sats(tx: &Transaction, coins: &[Coin]) -> Result<u64, BroadcastRefusal> {
     // Sums of known outputs and a checked form stay below the 21 million.
     let comes_in = coins.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
@@ -210,7 +210,7 @@ pub(crate) fn fee_sats(tx: &Transaction, coins: &[Coin]) -> Result<u64, Broadcas
     comes_in.checked_sub(goes_out).ok_or(BroadcastRefusal::Invalid("it pays out more than it spends"))
 }
 
-/// A transaction that was valid on another tip, against this one.
+/// Judges a transaction that was valid on another tip against this one.
 fn recheck(conn: &Connection, tx: &Transaction, id: i64, tip: &Tip) -> Result<(), BroadcastRefusal> {
     let coins = find_coins(conn, tx, tip)?;
     for coin in &coins {
@@ -230,8 +230,8 @@ pub(crate) fn mempool_spender(conn: &Connection, coin: &Coin) -> Result<Option<i
     Ok(statement.query_row(params![coin.tx_id, coin.outpoint.vout], |row| row.get(0)).optional()?)
 }
 
-/// The rules of BIP125 (with full RBF: whether the replaced signalled does not matter), and the limits on families.
-/// Answers all that drops out, parents first.
+/// The rules of BIP125, with full RBF: replaced transactions need not signal. It also checks the family limits. Returns
+/// all transactions that drop out, parents first.
 fn check_replacement(
     conn: &Connection,
     coins: &[Coin],
@@ -283,8 +283,8 @@ fn check_replacement(
     Ok(replaced)
 }
 
-/// Limits a transaction of `vsize` together with its unconfirmed ancestors (`line`), and each of those together with its
-/// descendants. What it replaces counts no more.
+/// Limits a transaction of `vsize` together with its unconfirmed ancestors (`line`), and each ancestor together with
+/// its descendants. Replaced transactions do not count.
 fn check_family_size(
     conn: &Connection,
     vsize: u64,

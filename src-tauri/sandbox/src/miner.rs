@@ -1,4 +1,4 @@
-//! Makes blocks of given transactions: writes the coinbase, finds the proof of work. It chooses none.
+//! Makes blocks from given transactions: writes the coinbase and finds the proof of work.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::block::{Header, Version};
@@ -75,12 +75,13 @@ pub(crate) fn mine_block_to(
     Ok(block.block_hash())
 }
 
-/// Each block pays to another of the customer's scripts.
+/// Each block pays a different script of the customer.
 fn key_of_number(mined: i64) -> u32 {
     u32::try_from(mined.rem_euclid(i64::from(u32::MAX))).unwrap_or(0)
 }
 
-/// A coinbase without its amounts. The number of blocks ever mined makes it differ from every other of its height.
+/// A coinbase without its amounts. It holds the number of blocks ever mined, so that no two at the same height are
+/// equal.
 fn coinbase(height: u32, mined: i64, script: ScriptBuf) -> Transaction {
     let script_sig =
         Builder::new().push_int(i64::from(height)).push_slice(PushBytesBuf::from(mined.to_le_bytes())).into_script();
@@ -103,7 +104,7 @@ fn commitment_script(block: &Block) -> Result<ScriptBuf, SandboxError> {
     Ok(ScriptBuf::new_op_return(PushBytesBuf::from(push)))
 }
 
-/// On regtest every second nonce will do.
+/// On regtest every second nonce is good enough.
 fn find_proof_of_work(header: &mut Header) -> Result<(), SandboxError> {
     for nonce in 0..=u32::MAX {
         header.nonce = nonce;

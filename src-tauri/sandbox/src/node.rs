@@ -1,4 +1,4 @@
-//! What the chain is asked, as a node is: to take transactions, and what it holds.
+//! The chain as a node: it accepts transactions, and answers questions about its content.
 
 use bitcoin::{Block, BlockHash, Script, Transaction, Txid};
 use rusqlite::TransactionBehavior;
@@ -16,7 +16,7 @@ impl Sandbox {
         blocks::tip(&self.lock())
     }
 
-    /// Takes a transaction from outside into the mempool, as far as the faults in force let it.
+    /// Accepts a transaction from outside into the mempool, as far as the present faults allow.
     ///
     /// # Errors
     /// As [`Sandbox::broadcast_package`].
@@ -24,11 +24,12 @@ impl Sandbox {
         self.broadcast_package(std::slice::from_ref(tx), now_ms)
     }
 
-    /// Takes transactions from outside into the mempool one after the other, parents first, as far as the faults in
-    /// force let them. The answer is about the last, or about the first that was not taken; those before it stay.
+    /// Accepts transactions from outside into the mempool one by one, parents first, as far as the present faults
+    /// allow. The answer is about the last one, or about the first that was refused; those before it stay.
     ///
     /// # Errors
-    /// Why it was not taken; [`BroadcastRefusal::Unanswered`] and [`BroadcastRefusal::Storage`] tell nothing of it.
+    /// The reason of the refusal. [`BroadcastRefusal::Unanswered`] and [`BroadcastRefusal::Storage`] do not tell
+    /// whether it was accepted.
     pub fn broadcast_package(&self, package: &[Transaction], now_ms: i64) -> Result<Broadcast, BroadcastRefusal> {
         let mut conn = self.lock();
         let step = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -37,7 +38,7 @@ impl Sandbox {
             return Err(BroadcastRefusal::Refused("the sandbox was told to refuse broadcasts"));
         }
         let answer = mempool::accept_package(&step, package, now_ms);
-        // What is forgotten is rolled back; so is what a failing file left half written.
+        // The fault `forget` and a failing file both roll back.
         if fault != BroadcastFault::Forget && !matches!(answer, Err(BroadcastRefusal::Storage(_))) {
             step.commit()?;
         }
@@ -47,7 +48,7 @@ impl Sandbox {
         }
     }
 
-    /// All outputs of the best chain and the mempool that pay a script, spent or not, in the order of the blocks.
+    /// All outputs of the best chain and the mempool that pay a script, spent or not, in block order.
     ///
     /// # Errors
     /// Storage only.
@@ -55,8 +56,8 @@ impl Sandbox {
         read(&mut self.lock(), |conn| transactions::outputs_to(conn, script, blocks::tip(conn)?.height))
     }
 
-    /// Everything that changed since change number `since` (0: from the beginning), at most `limit` transactions of it
-    /// (at least 1), in one consistent view.
+    /// All changes after change number `since` (0: from the beginning), at most `limit` transactions (at least 1), in
+    /// one consistent view.
     ///
     /// # Errors
     /// Storage only.
@@ -64,8 +65,8 @@ impl Sandbox {
         read(&mut self.lock(), |conn| changes::since(conn, since, limit))
     }
 
-    /// Whether this chain was ever at change number `cursor` with `hash` at `height` as its best block. A copy of the
-    /// file that is older than that never was, whatever was mined on it since.
+    /// Whether this chain ever had the best block `hash` at `height` when its change number was `cursor`. An older copy
+    /// of the file never had it, even if other blocks were mined on that copy.
     ///
     /// # Errors
     /// Storage only.

@@ -1,5 +1,5 @@
-//! Reorganisations: the last blocks give way to one more than they were, and their transactions go back to the mempool
-//! or are double-spent.
+//! Reorganisations: the last blocks are replaced by one more new ones. Their transactions go back to the mempool or are
+//! double-spent.
 
 use bitcoin::{BlockHash, Transaction, TxOut};
 use rusqlite::Connection;
@@ -22,8 +22,8 @@ struct DoubleSpend {
     from_height: u32,
 }
 
-/// Replaces the last `depth` blocks. With `keep_transactions` the new blocks are empty and all that was in the old ones
-/// is unconfirmed again; without, the new blocks hold double-spends of the customer's own, and nothing else.
+/// Replaces the last `depth` blocks. With `keep_transactions` the new blocks are empty, and the old transactions are
+/// unconfirmed again. Without it, the new blocks hold only double-spends of the customer's own transactions.
 pub(crate) fn reorganise(
     conn: &Connection,
     customer: &Customer,
@@ -58,7 +58,7 @@ pub(crate) fn reorganise(
     Ok(hashes)
 }
 
-/// The same, of which the first new block holds these transactions.
+/// The same; the first new block holds these transactions.
 pub(crate) fn reorganise_holding(
     conn: &Connection,
     customer: &Customer,
@@ -77,7 +77,7 @@ pub(crate) fn reorganise_holding(
     Ok(hashes)
 }
 
-/// The tip, and the height of the last block that stays where so many are replaced.
+/// The tip, and the height of the last block that stays if `depth` blocks are replaced.
 fn tip_and_fork(conn: &Connection, depth: u32) -> Result<(Tip, u32), SandboxError> {
     let tip = blocks::tip(conn)?;
     let max = tip.height.saturating_sub(blocks::initial_height(conn)?);
@@ -92,8 +92,8 @@ fn log(old: &Tip, fork_height: u32, keep_transactions: bool) {
     tracing::debug!(old_height = old.height, fork_height, keep_transactions, "the sandbox's chain was reorganised");
 }
 
-/// Spends what a disconnected transaction of the customer spent back to the customer, as far as it is confirmed on the
-/// shortened chain. What rests on another disconnected transaction falls with that one.
+/// Spends the inputs of a disconnected transaction of the customer back to the customer, as far as they are confirmed
+/// on the shortened chain. An input from another disconnected transaction falls with that transaction.
 fn double_spend(conn: &Connection, customer: &Customer, id: i64) -> Result<Option<DoubleSpend>, SandboxError> {
     let mut coins: Vec<Coin> = Vec::new();
     let mut from_height = 0;

@@ -1,4 +1,4 @@
-//! Rules that need no mempool: consensus on a transaction's form and locks, and what the network would not relay.
+//! Rules that need no mempool: consensus on a transaction's form and locks, and the relay rules.
 
 use std::collections::HashSet;
 
@@ -9,17 +9,17 @@ use crate::blocks;
 use crate::error::{BroadcastRefusal, SandboxError};
 use crate::transactions::{Coin, Position};
 
-/// The lowest fee rate that is relayed.
+/// The lowest fee rate of the relay, in sat/vB.
 pub(crate) const MIN_RELAY_SAT_VB: u64 = 1;
-/// The heaviest transaction that is relayed (Bitcoin Core's `MAX_STANDARD_TX_WEIGHT`).
+/// The heaviest transaction of the relay (Bitcoin Core's `MAX_STANDARD_TX_WEIGHT`).
 const MAX_STANDARD_WEIGHT: u64 = 400_000;
-/// The smallest transaction without witnesses that is relayed.
+/// The smallest transaction of the relay, without witnesses.
 const MIN_STANDARD_SIZE: usize = 65;
-/// The costliest signatures that are relayed: a fifth of a block's.
+/// The highest signature cost of the relay: a fifth of a block's.
 const MAX_STANDARD_SIGOP_COST: u64 = 16_000;
-/// Consensus: what a block holds.
+/// The largest weight of a block (consensus).
 const MAX_BLOCK_WEIGHT: usize = 4_000_000;
-/// From this number on a lock time is a time.
+/// A lock time from this number on is a time, below it a height.
 const LOCK_TIME_THRESHOLD: u32 = 500_000_000;
 /// BIP68: no relative lock.
 const SEQUENCE_NO_LOCK: u32 = 1 << 31;
@@ -28,7 +28,7 @@ const SEQUENCE_IS_TIME: u32 = 1 << 22;
 /// BIP68: the lock's value.
 const SEQUENCE_MASK: u32 = 0xffff;
 
-/// Consensus on the form.
+/// Consensus on a transaction's form.
 pub(crate) fn check_form(tx: &Transaction) -> Result<(), BroadcastRefusal> {
     let refuse = |what| Err(BroadcastRefusal::Invalid(what));
     if tx.input.is_empty() || tx.output.is_empty() {
@@ -50,7 +50,7 @@ pub(crate) fn check_form(tx: &Transaction) -> Result<(), BroadcastRefusal> {
     }
 }
 
-/// What the network relays, but for fees.
+/// The relay rules, except fees.
 pub(crate) fn check_standard(tx: &Transaction, sigop_cost: u64) -> Result<(), BroadcastRefusal> {
     let refuse = |what: String| Err(BroadcastRefusal::Policy(what));
     if !(1..=3).contains(&tx.version.0) {
@@ -95,8 +95,8 @@ pub(crate) fn is_final(tx: &Transaction, height: u32, median_s: i64) -> bool {
     i64::from(lock) < threshold || tx.input.iter().all(|input| input.sequence.is_final())
 }
 
-/// Consensus on relative locks for a block at `height` (BIP68). `coins` are what the inputs spend, in order; one in
-/// the mempool counts as if it were in that block.
+/// Consensus on relative locks for a block at `height` (BIP68). `coins` are the outputs that the inputs spend, in
+/// order; an unconfirmed one counts as if it were in that block.
 pub(crate) fn relative_locks_passed(
     conn: &Connection,
     tx: &Transaction,

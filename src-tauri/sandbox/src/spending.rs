@@ -1,4 +1,4 @@
-//! What the simulated customer spends: which coins, what fee, what change. It spends confirmed coins only.
+//! The spending of the simulated customer: coins, fee and change. It spends confirmed coins only.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::{Amount, Script, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Txid, transaction};
@@ -13,29 +13,29 @@ use crate::rules::MIN_RELAY_SAT_VB;
 use crate::transactions::{self, Coin, Position};
 use crate::types::{Replace, ReplaceTo};
 
-/// The fee rate of the customer's transactions where the caller names none.
+/// Default fee rate of the customer's transactions.
 pub const DEFAULT_FEE_RATE_SAT_VB: u64 = 5;
-/// How much a replacement adds to the fee rate of what it replaces, where the caller names none.
+/// Default increase of a replacement's fee rate over the replaced one.
 const REPLACEMENT_STEP_SAT_VB: u64 = 5;
-/// The highest fee rate that is taken: a mistyped one would waste the customer's coins.
+/// The highest fee rate accepted; a mistyped rate would waste the customer's coins.
 pub const MAX_FEE_RATE_SAT_VB: u64 = 10_000;
-/// A change below this is left to the miner: the dust limit of the customer's largest kind of output.
+/// Smaller change is left to the miner: the dust limit of the customer's largest kind of output.
 const MIN_CHANGE_SATS: u64 = 330;
 /// The largest input, the largest output, and the rest of a transaction with two outputs, in vB, rounded up.
 const INPUT_VB: u64 = 69;
 const OUTPUT_VB: u64 = 43;
 const FRAME_VB: u64 = 120;
-/// Keeps the customer's transactions below the 100,000 vB that are relayed.
+/// Keeps the customer's transactions below the relay limit of 100,000 vB.
 const MAX_INPUTS: u32 = 1_000;
-/// A coin counts as a giant when it is this many times larger than the sum to pay, and is spent only where a few small
-/// coins do not suffice: its change would be locked up until the next block.
+/// A coin is a giant if it is this many times larger than the sum to pay. It is spent only if a few small coins do not
+/// suffice, because its change is locked until the next block.
 const GIANT_FACTOR: u64 = 20;
-/// No coin of up to one bitcoin counts as a giant.
+/// Coins up to this sum, one bitcoin, are never giants.
 const GIANT_FROM_SATS: u64 = 100_000_000;
-/// So many small coins at most are spent to spare a giant.
+/// Most small coins that are spent to spare a giant.
 const FEW_INPUTS: u32 = 8;
 
-/// Refuses fee rates out of range before anything is done.
+/// Refuses a fee rate out of range.
 pub(crate) fn check_fee_rate(rate_sat_vb: u64) -> Result<u64, SandboxError> {
     match rate_sat_vb {
         MIN_RELAY_SAT_VB..=MAX_FEE_RATE_SAT_VB => Ok(rate_sat_vb),
@@ -89,7 +89,7 @@ pub(crate) fn replace(
     };
     let rate = check_fee_rate(rate)?;
     let thrown_out_sats = mempool::fees_with_descendants_sats(conn, row.id)?;
-    // Who names a rate gets that rate, and the refusal if it is too low.
+    // A caller that names a rate gets exactly that rate, or a refusal if it is too low.
     let fee = |vsize: u64| match how.fee_rate_sat_vb {
         Some(_) => vsize.saturating_mul(rate),
         None => vsize
@@ -112,7 +112,7 @@ pub(crate) fn replace(
     Ok(tx.compute_txid())
 }
 
-/// Spends coins of the customer back to itself, for a block: at most half of them goes to the miner.
+/// Spends coins of the customer back to itself in a block; at most half of their sum goes to the miner.
 pub(crate) fn double_spend(customer: &Customer, coins: &[Coin]) -> Result<Transaction, SandboxError> {
     let change = customer.script(change_key(coins).wrapping_add(2));
     let sum = sum_sats(coins);
@@ -136,7 +136,7 @@ pub(crate) fn known_coin(conn: &Connection, outpoint: &bitcoin::OutPoint) -> Res
     transactions::coin(conn, outpoint)?.ok_or_else(|| SandboxError::Damaged(format!("output {outpoint} is missing")))
 }
 
-/// What a transaction paid to somebody else.
+/// The output of a transaction that paid another.
 fn same_address(conn: &Connection, tx: &Transaction, amount_sats: Option<u64>) -> Result<TxOut, SandboxError> {
     let txid = tx.compute_txid();
     for (vout, output) in (0u32..).zip(&tx.output) {
@@ -156,13 +156,13 @@ fn sum_sats(coins: &[Coin]) -> u64 {
     coins.iter().fold(0, |sum, coin| sum.saturating_add(coin.amount_sats))
 }
 
-/// The change goes to a script that depends on the coins alone, so that the same call makes the same transaction.
+/// The script for change depends on the coins alone, so that the same call makes the same transaction.
 fn change_key(coins: &[Coin]) -> u32 {
     let number = coins.first().map_or(0, |coin| coin.tx_id.wrapping_add(i64::from(coin.outpoint.vout)));
     u32::try_from(number.rem_euclid(i64::from(KEYS))).unwrap_or(0)
 }
 
-/// What the coins of a transaction have to cover.
+/// The amount that the coins of a transaction must cover.
 struct Bill {
     amount_sats: u64,
     outputs: u64,
@@ -178,16 +178,16 @@ impl Bill {
         }
     }
 
-    /// The outputs and the most that the fee of a transaction with so many inputs can be.
+    /// The outputs plus the highest possible fee with so many inputs.
     fn total_sats(&self, inputs: u64) -> u64 {
-        // One output and the change are in the frame.
+        // The frame includes one output and the change.
         let outputs_vb = OUTPUT_VB.saturating_mul(self.outputs.saturating_sub(1));
         let vsize = FRAME_VB.saturating_add(INPUT_VB.saturating_mul(inputs)).saturating_add(outputs_vb);
         self.amount_sats.saturating_add(vsize.saturating_mul(self.rate_sat_vb))
     }
 }
 
-/// Prefers coins that no reorganisation takes away: otherwise a payment would fall with an unrelated one whose change
+/// Prefers coins that no reorganisation can remove. Otherwise a payment could fall with an unrelated one whose change
 /// it spends.
 fn choose_coins(conn: &Connection, bill: &Bill, height: u32) -> Result<Vec<Coin>, SandboxError> {
     let needed_sats = bill.total_sats(1);
@@ -205,12 +205,12 @@ fn choose_coins(conn: &Connection, bill: &Bill, height: u32) -> Result<Vec<Coin>
     }
 }
 
-/// Whether a coin of this sum is too large to be spent for what is needed.
+/// Whether a coin of this sum is too large for the needed sum.
 fn is_giant(sum_sats: u64, needed_sats: u64) -> bool {
     sum_sats > needed_sats.saturating_mul(GIANT_FACTOR).max(GIANT_FROM_SATS)
 }
 
-/// The smallest coin that suffices; several smaller ones where none does, or where it would break a giant for little.
+/// The smallest coin that suffices; several smaller ones if none does, or to spare a giant.
 fn choose_among(conn: &Connection, among: Among, bill: &Bill, height: u32) -> Result<Option<Vec<Coin>>, SandboxError> {
     let needed_sats = bill.total_sats(1);
     let single = customer_coins::smallest_customer_coin(conn, among, needed_sats, height)?;
@@ -235,8 +235,8 @@ fn choose_among(conn: &Connection, among: Among, bill: &Bill, height: u32) -> Re
     Ok(single.map(|coin| vec![coin]))
 }
 
-/// Adds confirmed coins until outputs and fee are covered and something is left for an output of the customer's own
-/// where there is no other.
+/// Adds confirmed coins until they cover outputs and fee. If there is no other output, it also adds enough for one of
+/// the customer's own.
 fn top_up(
     conn: &Connection,
     coins: &mut Vec<Coin>,
@@ -254,7 +254,7 @@ fn top_up(
     if missing == 0 {
         return Ok(());
     }
-    // One more input costs more fee; what it costs is asked for at once.
+    // Another input costs more fee, so its cost is included at once.
     let wanted = needed(coins.len().saturating_add(1)).saturating_sub(sum_sats(coins));
     if let Some(coin) = customer_coins::smallest_customer_coin(conn, Among::All, wanted, height)? {
         coins.push(coin);
@@ -270,7 +270,7 @@ fn top_up(
     Err(SandboxError::CannotPay { needed_sats: missing, available_sats })
 }
 
-/// Builds and signs. What outputs and fee leave goes to `change`, unless it would be dust beside another output.
+/// Builds and signs. The rest after outputs and fee goes to `change`, unless it would be dust beside another output.
 fn build(
     customer: &Customer,
     coins: &[Coin],

@@ -1,4 +1,4 @@
-//! The file: opening it, its schema, and what reads its columns. It knows no table's meaning.
+//! The file: opening it, its schema, and readers for its columns.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,18 +9,18 @@ use rusqlite::{Connection, Row, TransactionBehavior};
 
 use crate::error::SandboxError;
 
-/// Each step makes the next version of the schema out of the one before it. Steps that were released are never edited.
+/// Each step upgrades the schema by one version. Released steps are never edited.
 const STEPS: [&str; 2] = [include_str!("schema.sql"), include_str!("schema_2.sql")];
 /// The version of the schema that this program writes.
 const SCHEMA_VERSION: i64 = 2;
 /// Marks the file as a sandbox's ("TgSb").
 const APPLICATION_ID: i64 = 0x5467_5362;
-/// How long to wait for another process that reads the file, such as a backup.
+/// Time to wait for another process that reads the file, such as a backup.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// More than the number of distinct statements here.
+/// More than the number of distinct statements.
 const STATEMENT_CACHE: usize = 96;
 
-/// Opens the file, and brings an older one up to this program's schema. The second value says whether the file is new
+/// Opens the file, and upgrades an older one to this program's schema. The second value says whether the file is new
 /// and needs its initial chain.
 pub(crate) fn open(file: &Path) -> Result<(Connection, bool), SandboxError> {
     create_private(file)?;
@@ -46,13 +46,13 @@ pub(crate) fn open(file: &Path) -> Result<(Connection, bool), SandboxError> {
     Ok((conn, tables == 0))
 }
 
-/// Lays out an empty file; belongs into the transaction that mines the initial chain.
+/// Creates the schema in an empty file, within the transaction that mines the initial chain.
 pub(crate) fn create_schema(conn: &Connection) -> Result<(), SandboxError> {
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
     take_steps(conn, 0)
 }
 
-/// Brings the schema from a version up to this program's.
+/// Upgrades the schema from a version to this program's.
 fn take_steps(conn: &Connection, from: i64) -> Result<(), SandboxError> {
     let done = usize::try_from(from).unwrap_or(0);
     STEPS.iter().skip(done).try_for_each(|step| conn.execute_batch(step))?;
@@ -60,7 +60,7 @@ fn take_steps(conn: &Connection, from: i64) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Makes the file readable by its owner alone before anything is in it; SQLite gives its log the same mode.
+/// Makes the file readable by its owner only before it has content; SQLite gives its log the same mode.
 fn create_private(file: &Path) -> Result<(), SandboxError> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);

@@ -1,4 +1,4 @@
-//! Chooses what the next block holds, as Bitcoin Core does: whole packages, the best paying first. It changes nothing.
+//! Chooses the transactions of the next block, as Bitcoin Core does: whole packages, the best paying first.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -7,13 +7,13 @@ use rusqlite::Connection;
 
 use crate::error::SandboxError;
 
-/// Consensus' limit of 4,000,000 without room for header and coinbase (as Bitcoin Core reserves).
+/// Consensus' limit of 4,000,000, less the room that Bitcoin Core reserves for header and coinbase.
 const MAX_TRANSACTIONS_WEIGHT: u64 = 4_000_000 - 4_000;
-/// Consensus' limit of 80,000 without room for the coinbase.
+/// Consensus' limit of 80,000, less room for the coinbase.
 const MAX_SIGOP_COST: u64 = 80_000 - 400;
-/// No transaction is lighter: fuller than this, a block is full.
+/// The least weight of a transaction: a block with less room is full.
 const MIN_TRANSACTION_WEIGHT: u64 = 240;
-/// How many that do not fit are passed over before a nearly full block is left as it is (as Bitcoin Core does).
+/// Number of misfits after which a nearly full block stays as it is (as in Bitcoin Core).
 const MAX_MISFITS: usize = 1_000;
 
 /// An unconfirmed transaction.
@@ -22,9 +22,9 @@ struct Entry {
     fee_sats: u64,
     weight: u64,
     sigop_cost: u64,
-    /// What it spends of the mempool.
+    /// Its parents in the mempool.
     parents: Vec<i64>,
-    /// What of the mempool spends it.
+    /// Its children in the mempool.
     children: Vec<i64>,
 }
 
@@ -35,22 +35,22 @@ struct Rate {
     vsize: u64,
 }
 
-/// What a package of a transaction and its ancestors would pay; the heap's greatest is the next for the block.
+/// The fee rate of a package, a transaction with its ancestors. The heap's greatest is next for the block.
 #[derive(Debug, PartialEq, Eq)]
 struct Bid {
     rate: Rate,
     id: i64,
 }
 
-/// The mempool, and what of it is in the block already.
+/// The mempool, and the part of it that is already in the block.
 struct Template {
     entries: BTreeMap<i64, Entry>,
     taken: BTreeSet<i64>,
 }
 
 /// The mempool's transactions for the next block, parents first. A transaction counts with its ancestors that are not
-/// in the block yet, so that a child can pay for its parent: its rate is the package's or its own, whichever is lower.
-/// What pays less than `min_fee_rate_sat_kvb` in this way stays out.
+/// yet in the block, so that a child can pay for its parent. Its rate is the lower of its own and the package's; below
+/// `min_fee_rate_sat_kvb` it stays out.
 pub(crate) fn choose(conn: &Connection, min_fee_rate_sat_kvb: u64) -> Result<Vec<i64>, SandboxError> {
     let mut template = Template { entries: read_mempool(conn)?, taken: BTreeSet::new() };
     let mut bids: BinaryHeap<Bid> = template.entries.keys().map(|id| template.bid(*id)).collect();
@@ -58,7 +58,7 @@ pub(crate) fn choose(conn: &Connection, min_fee_rate_sat_kvb: u64) -> Result<Vec
     let mut misfits = BTreeSet::new();
     let (mut chosen, mut weight, mut sigop_cost) = (Vec::new(), 0u64, 0u64);
     while let Some(bid) = bids.pop() {
-        // What changed since the bid was made has made a new one.
+        // A bid that is out of date has a newer one in the heap.
         if template.taken.contains(&bid.id) || misfits.contains(&bid.id) || template.bid(bid.id) != bid {
             continue;
         }
@@ -112,12 +112,12 @@ fn read_mempool(conn: &Connection) -> Result<BTreeMap<i64, Entry>, SandboxError>
 }
 
 impl Template {
-    /// A transaction behind its ancestors that are not taken. Ids of parents are smaller, so they come first.
+    /// A transaction after its ancestors that are not taken yet. Parents have smaller ids, so they come first.
     fn package(&self, id: i64) -> Vec<i64> {
         self.reach(&[id], |entry| &entry.parents).into_iter().filter(|id| !self.taken.contains(id)).collect()
     }
 
-    /// What rests on transactions that were just taken, and is not taken itself.
+    /// The descendants of transactions that were just taken, without those already taken.
     fn descendants(&self, ids: &[i64]) -> Vec<i64> {
         self.reach(ids, |entry| &entry.children).into_iter().filter(|id| !self.taken.contains(id)).collect()
     }
@@ -176,7 +176,7 @@ impl PartialEq for Rate {
 impl Eq for Rate {}
 
 impl Ord for Bid {
-    /// Of equal rates the one that was accepted first.
+    /// Among equal rates, the transaction that was accepted first is greater.
     fn cmp(&self, other: &Self) -> Ordering {
         self.rate.cmp(&other.rate).then(other.id.cmp(&self.id))
     }

@@ -1,4 +1,4 @@
-//! The rows of transactions, of their outputs and of what they spend. It decides nothing about their validity.
+//! The rows of transactions, their outputs and the outputs they spend. Their validity is judged elsewhere.
 
 use bitcoin::consensus::encode::{deserialize, serialize};
 use bitcoin::hashes::Hash;
@@ -10,10 +10,10 @@ use crate::error::SandboxError;
 use crate::store::txid_column;
 use crate::types::PaidOutput;
 
-/// A coinbase's output can be spent so many blocks later (consensus).
+/// Blocks that must pass before a coinbase's output can be spent (consensus).
 pub(crate) const COINBASE_MATURITY: u32 = 100;
 
-/// Where a transaction's row says it is.
+/// The position of a transaction, as its row says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Position {
     Block { height: u32, index: u32 },
@@ -154,18 +154,18 @@ pub(crate) fn confirmed_spender(conn: &Connection, coin: &Coin) -> Result<Option
     Ok(statement.query_row(params![coin.tx_id, coin.outpoint.vout], |row| row.get(0)).optional()?)
 }
 
-/// What is computed once when a transaction is accepted.
+/// Facts that are computed once, when a transaction is accepted.
 pub(crate) struct NewTx<'a> {
     pub tx: &'a Transaction,
     pub sigop_cost: u64,
     /// `None` for a coinbase.
     pub fee_sats: Option<u64>,
-    /// What it spends, in the order of its inputs; empty for a coinbase.
+    /// The outputs that it spends, in the order of its inputs; empty for a coinbase.
     pub spent: &'a [Coin],
 }
 
-/// Stores a transaction, absent from chain and mempool as yet. One that is known already keeps its row and takes
-/// the new witness.
+/// Stores a transaction, absent from chain and mempool for now. A known transaction keeps its row and takes the new
+/// witness.
 pub(crate) fn store_transaction(conn: &Connection, new: &NewTx<'_>) -> Result<i64, SandboxError> {
     let txid = new.tx.compute_txid();
     let weight = new.tx.weight().to_wu();
@@ -217,7 +217,7 @@ pub(crate) fn set_position(conn: &Connection, id: i64, position: Position) -> Re
     let was_in_block: bool = conn
         .prepare_cached("SELECT block_height IS NOT NULL FROM transactions WHERE tx_id = ?1")?
         .query_row([id], |row| row.get(0))?;
-    // Whatever takes it back ends its eviction.
+    // Returning to the mempool or a block ends an eviction.
     let returns = position != Position::Absent;
     conn.prepare_cached(
         "UPDATE transactions SET block_height = ?2, block_index = ?3, entered_ms = ?4,
@@ -228,8 +228,8 @@ pub(crate) fn set_position(conn: &Connection, id: i64, position: Position) -> Re
     change_log::log_transaction(conn, id, was_in_block || height.is_some())
 }
 
-/// Marks a transaction as refused until the next block. Its coins stay reserved, lest the customer's next payment
-/// turns an eviction into a double-spend.
+/// Marks a transaction as refused until the next block. Its coins stay reserved, so that the customer's next payment
+/// does not turn the eviction into a double-spend.
 pub(crate) fn mark_evicted(conn: &Connection, id: i64) -> Result<(), SandboxError> {
     conn.prepare_cached(
         "UPDATE transactions SET evicted_after_blocks = (SELECT blocks_mined FROM meta) WHERE tx_id = ?1",
@@ -238,7 +238,7 @@ pub(crate) fn mark_evicted(conn: &Connection, id: i64) -> Result<(), SandboxErro
     refresh_customer_coins(conn, id)
 }
 
-/// Computes anew from which block on the customer may spend what this transaction made or spends.
+/// Updates the first block in which the customer may spend this transaction's outputs and those it spends.
 fn refresh_customer_coins(conn: &Connection, id: i64) -> Result<(), SandboxError> {
     const FRESH: &str = "UPDATE outputs SET spendable_from = (
             SELECT t.block_height + CASE WHEN t.fee_sats IS NULL THEN ?2 ELSE 1 END FROM transactions t

@@ -1,68 +1,68 @@
-//! The values that go in and out of the sandbox. They hold no connection and decide nothing.
+//! The values that go in and out of the sandbox.
 
 use std::collections::BTreeMap;
 
 use bitcoin::{BlockHash, OutPoint, ScriptBuf, Transaction, TxOut, Txid};
 
-/// What the sandbox answers for 6 blocks, in sat/vB, unless it was told otherwise.
+/// The sandbox's fee estimate for 6 blocks, in sat/vB, unless a fault sets another.
 const FEE_ESTIMATE_SAT_VB: u64 = 2;
 
-/// What the simulated customer is to pay.
+/// A payment of the simulated customer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pay {
-    /// The output script of the address to pay to.
+    /// The output script that it pays.
     pub script: ScriptBuf,
-    /// The whole sum, in satoshis.
+    /// The total sum, in satoshis.
     pub amount_sats: u64,
-    /// In how many transactions: equal in satoshis, the remainder in the last. At least 1.
+    /// Number of transactions, at least 1. They are equal in satoshis, with the remainder in the last.
     pub parts: u32,
-    /// In sat/vB; [`DEFAULT_FEE_RATE_SAT_VB`](crate::DEFAULT_FEE_RATE_SAT_VB) where absent.
+    /// Fee rate in sat/vB; [`DEFAULT_FEE_RATE_SAT_VB`](crate::DEFAULT_FEE_RATE_SAT_VB) if absent.
     pub fee_rate_sat_vb: Option<u64>,
-    /// How many blocks to mine afterwards, in the same commit.
+    /// Number of blocks to mine afterwards, in the same commit.
     pub confirmations: u32,
 }
 
-/// How the simulated customer is to replace a transaction of its own.
+/// A replacement of the simulated customer's own transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Replace {
-    /// In sat/vB; where absent 5 more than what is replaced, and never less than replacement demands.
+    /// Fee rate in sat/vB. If absent: 5 more than the replaced one, and never less than a replacement must pay.
     pub fee_rate_sat_vb: Option<u64>,
-    /// Who gets the coins.
+    /// The recipient of the coins.
     pub to: ReplaceTo,
 }
 
-/// Where a replacement pays to.
+/// The recipient of a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplaceTo {
-    /// All of it back to the customer.
+    /// The customer, who gets all of it back.
     Customer,
     /// The address that the replaced transaction paid to.
     SameAddress {
-        /// The sum in satoshis; where absent the same as before.
+        /// The sum in satoshis; if absent, the same as before.
         amount_sats: Option<u64>,
     },
 }
 
-/// What becomes of a transaction that is offered to the network from outside. The customer's own payments are spared.
+/// The handling of a transaction that is broadcast from outside. The customer's own payments are not affected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BroadcastFault {
-    /// It is judged by the rules, and the answer tells the truth.
+    /// It is judged by the rules, and the answer is true.
     #[default]
     Ok,
-    /// It is refused by policy, whatever it is.
+    /// It is refused by policy, always.
     Reject,
-    /// It is taken as far as the rules allow, and nothing is answered.
+    /// It is accepted as far as the rules allow, but the caller gets no answer.
     Timeout,
-    /// The answer is that of the rules, and nothing is taken.
+    /// The answer follows the rules, but the transaction is not kept.
     Forget,
 }
 
 impl BroadcastFault {
-    /// Every one, in the order in which they are listed to people.
+    /// All of them, in the order in which they are listed to people.
     pub const ALL: [BroadcastFault; 4] =
         [BroadcastFault::Ok, BroadcastFault::Reject, BroadcastFault::Timeout, BroadcastFault::Forget];
 
-    /// The word for it in requests, answers and the file.
+    /// Its name in requests, answers and the file.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -73,25 +73,25 @@ impl BroadcastFault {
         }
     }
 
-    /// The one of this name.
+    /// The fault with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<BroadcastFault> {
         BroadcastFault::ALL.into_iter().find(|fault| fault.name() == name)
     }
 }
 
-/// How the sandbox is told to misbehave, until it is told otherwise.
+/// The faults of the sandbox; they stay until they are changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Faults {
     /// The chain cannot be reached. The caller enforces it.
     pub chain_down: bool,
-    /// What becomes of what is broadcast.
+    /// The handling of broadcasts.
     pub broadcast: BroadcastFault,
     /// The wallet's words cannot be read, as if the keyring were locked. The caller enforces it.
     pub keys_locked: bool,
     /// The estimated fee rate, in sat/vB; `None` for the sandbox's own estimate.
     pub fee_rate_sat_vb: Option<u64>,
-    /// How long each answer takes, in milliseconds. The caller enforces it.
+    /// Delay of each answer, in milliseconds. The caller enforces it.
     pub latency_ms: u64,
 }
 
@@ -103,7 +103,7 @@ impl Faults {
     }
 }
 
-/// A change to [`Faults`]; what is `None` stays as it is.
+/// A change to [`Faults`]; fields that are `None` stay as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FaultsPatch {
     /// See [`Faults::chain_down`].
@@ -129,7 +129,7 @@ pub struct Tip {
     pub time_ms: i64,
 }
 
-/// What the sandbox is at the moment.
+/// The present state of the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
     /// Height of the best block.
@@ -146,16 +146,16 @@ pub struct Status {
     pub faults: Faults,
 }
 
-/// A transaction taken by [`Sandbox::broadcast`](crate::Sandbox::broadcast).
+/// The answer to an accepted [`Sandbox::broadcast`](crate::Sandbox::broadcast).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Broadcast {
     /// It entered the mempool.
     Accepted,
-    /// It is in the mempool or in a block already.
+    /// It is already in the mempool or in a block.
     AlreadyKnown,
 }
 
-/// Where a transaction is.
+/// The position of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TxPosition {
     /// In a block of the best chain.
@@ -169,80 +169,81 @@ pub enum TxPosition {
     },
     /// Unconfirmed.
     Mempool {
-        /// When it entered (again), in milliseconds since 1970.
+        /// When it last entered, in milliseconds since 1970.
         entered_ms: i64,
     },
     /// Neither in the best chain nor in the mempool: replaced, evicted, or reorganised away.
     Absent,
 }
 
-/// All that the sandbox knows of a transaction it once accepted.
+/// All facts about a transaction that the sandbox once accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TxView {
     /// The transaction.
     pub tx: Transaction,
     /// Its id.
     pub txid: Txid,
-    /// Where it is.
+    /// Its position.
     pub position: TxPosition,
-    /// It spends, directly or further up, an output of a transaction that is in no block.
+    /// Whether it spends, directly or further up, an output of an unconfirmed transaction.
     pub has_unconfirmed_ancestors: bool,
     /// Its own fee over its virtual size, rounded down; 0 for a coinbase.
     pub fee_rate_sat_vb: u64,
-    /// Height of the lowest block of the best chain with another transaction that spends an outpoint of it, or of an
-    /// unconfirmed ancestor; `None` where there is no such transaction.
+    /// The lowest height in the best chain of a conflict: another transaction that spends an input of this one or of an
+    /// unconfirmed ancestor. `None` if there is none.
     pub conflict_height: Option<u32>,
-    /// Such a transaction is in the mempool.
+    /// Whether the mempool holds such a conflict.
     pub conflict_in_mempool: bool,
-    /// The other known transactions that spend one of its outpoints, wherever they are; of one that is in neither mempool nor
-    /// chain those alone that are. That another one of the mempool now rules it out is no change of it.
+    /// The other known transactions that spend one of its inputs, at any position; for an absent transaction only those
+    /// in the mempool or the chain. An absent transaction does not count as changed when a further conflict enters the
+    /// mempool.
     pub conflicts: Vec<Txid>,
 }
 
 /// An output of the best chain or the mempool, spent or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PaidOutput {
-    /// Where it is found.
+    /// Its transaction and index.
     pub outpoint: OutPoint,
     /// Its sum, in satoshis.
     pub amount_sats: u64,
-    /// How many blocks hold its transaction or build on that; 0 in the mempool.
+    /// Number of blocks that hold its transaction or build on it; 0 in the mempool.
     pub confirmations: u32,
 }
 
-/// What the mempool knows of a transaction in it.
+/// The mempool's facts about a transaction in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MempoolEntry {
-    /// When it entered (again), in milliseconds since 1970.
+    /// When it last entered, in milliseconds since 1970.
     pub entered_ms: i64,
-    /// What it pays for itself, in satoshis.
+    /// Its own fee, in satoshis.
     pub fee_sats: u64,
     /// Its own size in vB.
     pub vsize: u64,
-    /// The transactions of the mempool that it rests on, parents before children.
+    /// Its unconfirmed ancestors, parents before children.
     pub ancestors: Vec<Txid>,
 }
 
-/// An output that nothing spends.
+/// An unspent output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnspentOutput {
-    /// What it holds, and for whom.
+    /// Its sum and script.
     pub output: TxOut,
-    /// How many blocks hold its transaction or build on that; 0 in the mempool.
+    /// Number of blocks that hold its transaction or build on it; 0 in the mempool.
     pub confirmations: u32,
-    /// Whether a block made it.
+    /// Whether it is the output of a coinbase.
     pub is_coinbase: bool,
 }
 
-/// A page of what changed.
+/// A page of changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes {
-    /// Ask with this number the next time.
+    /// The number for the next request.
     pub cursor: i64,
-    /// There is more behind the cursor already.
+    /// Whether more changes follow the cursor.
     pub more: bool,
-    /// The best block in the same consistent view.
+    /// The best block, in the same consistent view.
     pub tip: Tip,
-    /// Every transaction whose facts changed, each once, with the facts that hold now.
+    /// Every transaction whose facts changed, once, with its present facts.
     pub txs: Vec<TxView>,
 }

@@ -1,4 +1,4 @@
-//! What happens on the chain: the customer pays, transactions drop out, blocks are mined and replaced.
+//! The calls that change the chain: the customer pays, transactions drop out, blocks are mined and replaced.
 
 use bitcoin::{Amount, BlockHash, ScriptBuf, Transaction, TxOut, Txid};
 use rusqlite::Connection;
@@ -9,27 +9,27 @@ use crate::transactions::{self, Position};
 use crate::types::{Pay, Replace};
 use crate::{Sandbox, given_block, mempool, miner, reorg, template, write};
 
-/// One call mines no more, so that it answers within seconds and block times stay near the clock.
+/// Most blocks of one call, so that it answers within seconds and block times stay near the clock.
 pub const MAX_BLOCKS_PER_CALL: u32 = 1_000;
-/// One call pays in no more transactions, so that the customer's coins last.
+/// Most transactions of one payment, so that the customer's coins last.
 pub const MAX_PARTS: u32 = 100;
-/// One transaction pays no more outputs, so that it stays below the weight that is relayed.
+/// Most outputs of one transaction, so that its weight stays below the relay limit.
 pub const MAX_PAYEES: usize = 2_000;
 
-/// What a block is filled with.
+/// The content of a block.
 #[derive(Debug, Clone, Copy)]
 enum Filling {
-    /// Nothing but its coinbase.
+    /// Only the coinbase.
     Nothing,
-    /// What the mempool holds at this fee rate and above.
+    /// The mempool's transactions at this fee rate and above.
     Mempool { min_fee_rate_sat_kvb: u64 },
 }
 
-/// All that the mempool holds, as far as there is room.
+/// The whole mempool, as far as there is room.
 const WHOLE_MEMPOOL: Filling = Filling::Mempool { min_fee_rate_sat_kvb: 0 };
 
 impl Sandbox {
-    /// The customer pays, in one or several transactions, and then mines. All of it happens, or nothing.
+    /// The customer pays, in one or several transactions, and then mines; all of it happens or none.
     ///
     /// # Errors
     /// A sum, count or fee rate out of range; [`SandboxError::CannotPay`].
@@ -56,10 +56,11 @@ impl Sandbox {
         })
     }
 
-    /// The customer replaces an unconfirmed transaction of its own. Answers the one new transaction.
+    /// The customer replaces an unconfirmed transaction of its own. Returns the one new transaction.
     ///
     /// # Errors
-    /// Unknown, confirmed, gone or somebody else's transactions; a fee too low to replace; [`SandboxError::CannotPay`].
+    /// The transaction is unknown, confirmed, gone or another's; the fee is too low to replace;
+    /// [`SandboxError::CannotPay`].
     pub fn replace(&self, txid: Txid, replace: Replace, now_ms: i64) -> Result<Vec<Txid>, SandboxError> {
         write(&mut self.lock(), |conn| Ok(vec![spending::replace(conn, &self.customer, &txid, replace, now_ms)?]))
     }
@@ -79,7 +80,7 @@ impl Sandbox {
         })
     }
 
-    /// Mines 1 to [`MAX_BLOCKS_PER_CALL`] blocks with what the mempool holds, or `empty` ones.
+    /// Mines 1 to [`MAX_BLOCKS_PER_CALL`] blocks with the mempool's transactions, or `empty` ones.
     ///
     /// # Errors
     /// [`SandboxError::BlockCount`]; [`SandboxError::ClockTooFarBehind`] after tens of thousands of blocks at one time.
@@ -89,9 +90,9 @@ impl Sandbox {
         write(&mut self.lock(), |conn| self.mine_on(conn, count, filling, now_ms))
     }
 
-    /// Mines as [`Sandbox::mine`] does; what pays less than `min_fee_rate_sat_kvb` (satoshis for 1,000 vB) stays out of
-    /// these blocks. A transaction counts with its unconfirmed ancestors: a child that pays enough for all of them
-    /// brings them along, and one that does not stays out with them.
+    /// Mines as [`Sandbox::mine`] does, without transactions that pay less than `min_fee_rate_sat_kvb` (satoshis for
+    /// 1,000 vB). A transaction counts with its unconfirmed ancestors: a child that pays enough for all of them brings
+    /// them along, else it stays out.
     ///
     /// # Errors
     /// As [`Sandbox::mine`].
@@ -106,8 +107,8 @@ impl Sandbox {
         write(&mut self.lock(), |conn| self.mine_on(conn, count, filling, now_ms))
     }
 
-    /// Mines one block whose subsidy and fees go to this script, with what the mempool holds: a miner who pays somebody
-    /// with a block's reward.
+    /// Mines one block with the mempool's transactions; its subsidy and fees go to this script. So a miner can pay
+    /// someone with a block's reward.
     ///
     /// # Errors
     /// As [`Sandbox::mine`].
@@ -118,30 +119,30 @@ impl Sandbox {
         })
     }
 
-    /// Mines one block of exactly these transactions, parents first, as any miner may: known to the sandbox or not, as
-    /// long as they are valid by consensus against the tip. What in the mempool conflicts with them drops out of it.
+    /// Mines one block of exactly these transactions, parents first, as any miner may. They may be unknown to the
+    /// sandbox, but must be valid by consensus against the tip. Conflicting transactions in the mempool are dropped.
     ///
     /// # Errors
-    /// [`SandboxError::InvalidBlock`] names the rule that they break; nothing was mined.
+    /// [`SandboxError::InvalidBlock`] names the broken rule; the chain stays as it was.
     pub fn mine_transactions(&self, txs: &[Transaction], now_ms: i64) -> Result<BlockHash, SandboxError> {
         write(&mut self.lock(), |conn| given_block::mine(conn, &self.customer, txs, now_ms))
     }
 
-    /// Replaces the last `depth` blocks by one more new ones. With `keep_transactions` they are empty and the
-    /// transactions go back to the mempool; without, the customer's own are double-spent in the new blocks, which hold
-    /// nothing else. Others' transactions always go back, as far as they are still valid.
+    /// Replaces the last `depth` blocks by one more new ones. With `keep_transactions` they are empty, and the
+    /// transactions go back to the mempool. Without it, the new blocks hold only double-spends of the customer's own
+    /// transactions. Others' transactions always go back, as far as they are still valid.
     ///
     /// # Errors
-    /// [`SandboxError::ReorgDepth`] below the initial chain.
+    /// [`SandboxError::ReorgDepth`] if it would reach below the initial chain.
     pub fn reorg(&self, depth: u32, keep_transactions: bool, now_ms: i64) -> Result<Vec<BlockHash>, SandboxError> {
         write(&mut self.lock(), |conn| reorg::reorganise(conn, &self.customer, depth, keep_transactions, now_ms))
     }
 
-    /// Replaces the last `depth` blocks by one more new ones, of which the first holds exactly these transactions, as
-    /// [`Sandbox::mine_transactions`] would. All others of the replaced blocks go back to the mempool.
+    /// Replaces the last `depth` blocks by one more new ones. The first new block holds exactly these transactions, as
+    /// [`Sandbox::mine_transactions`] would mine them. All others of the replaced blocks go back to the mempool.
     ///
     /// # Errors
-    /// [`SandboxError::ReorgDepth`] below the initial chain; else as [`Sandbox::mine_transactions`].
+    /// [`SandboxError::ReorgDepth`] if it would reach below the initial chain; else as [`Sandbox::mine_transactions`].
     pub fn reorg_holding(&self, depth: u32, txs: &[Transaction], now_ms: i64) -> Result<Vec<BlockHash>, SandboxError> {
         write(&mut self.lock(), |conn| reorg::reorganise_holding(conn, &self.customer, depth, txs, now_ms))
     }
@@ -158,8 +159,8 @@ impl Sandbox {
         })
     }
 
-    /// The customer pays many scripts their satoshis in one transaction, at the default fee rate: a busy day's history
-    /// in few calls.
+    /// The customer pays many scripts in one transaction, at the default fee rate. A busy day's history then needs few
+    /// calls.
     ///
     /// # Errors
     /// Fewer than 1 or more than [`MAX_PAYEES`] scripts; else as [`Sandbox::pay`].

@@ -1,4 +1,4 @@
-//! A shop's program: HTTP with Basic authentication, and nothing else.
+//! A shop's program: HTTP with Basic authentication only.
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::PATIENCE;
 
-/// The most of an answer that is read.
+/// Most bytes of an answer that are read.
 const MAX_ANSWER: usize = 16 * 1024 * 1024;
 
 /// Name and secret of an API key.
@@ -29,7 +29,7 @@ impl Credentials {
     }
 }
 
-/// What came back.
+/// An answer.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: StatusCode,
@@ -86,12 +86,12 @@ impl Client {
         Self { hyper, base: base.to_owned(), key }
     }
 
-    /// The same gateway under another key.
+    /// The same gateway with another key.
     pub fn with_key(&self, key: Credentials) -> Self {
         Self { key, ..self.clone() }
     }
 
-    /// The gateway was started again, and listens elsewhere.
+    /// The gateway was restarted and listens at another address.
     pub fn moved_to(&mut self, base: &str) {
         *self = Self::new(base, self.key.clone());
     }
@@ -101,7 +101,7 @@ impl Client {
         &self.base
     }
 
-    /// Whose key it holds.
+    /// The key that it uses.
     pub fn key(&self) -> &Credentials {
         &self.key
     }
@@ -112,7 +112,7 @@ impl Client {
         Request::builder().method(method).uri(uri).header(AUTHORIZATION, self.key.basic())
     }
 
-    /// Sends a request; `None` when no answer came (the gateway was killed meanwhile).
+    /// Sends a request; `None` if no answer came, because the gateway was killed.
     pub async fn try_send(&self, request: Request<Body>) -> Option<Answer> {
         let exchange = async {
             let response = self.hyper.request(request).await.ok()?;
@@ -167,7 +167,7 @@ impl Client {
         items
     }
 
-    /// Asks for a payment that the shop at `shop_url` hears of.
+    /// Requests a payment that notifies the shop at `shop_url`.
     pub async fn new_payment(&self, price: &str, shop_url: &str) -> Value {
         self.post("/v2/payments/new", &payment_request(price, shop_url)).await.ok()
     }

@@ -1,4 +1,4 @@
-//! What the scenarios stand on: the program as a process, a client, a shop that hears notifications, an
+//! The base of the scenarios: the program as a process, a client, a shop that receives notifications, and an
 //! independent check of their signatures. It never waits for a fixed time, only for conditions.
 
 pub mod client;
@@ -15,13 +15,13 @@ pub use program::{Program, Tillgate};
 pub use scene::Scene;
 pub use shop::{Behaviour, Shop};
 
-/// How long a condition may take to come true. Generous, because two cores run several scenarios at once.
+/// Time limit for a condition. It is generous, because two cores run several scenarios at once.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often a condition is looked at.
+/// Interval between two checks of a condition.
 const POLL: Duration = Duration::from_millis(15);
 
-/// Waits until `look` gives something, and fails with `what` when it never does.
+/// Waits until `look` returns a value, and fails with `what` if it never does.
 pub async fn wait_for<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let polled = async {
         loop {

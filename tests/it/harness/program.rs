@@ -1,4 +1,4 @@
-//! The program as a process of its own: started on a folder of its own, killed, started again.
+//! The program as a process in a folder of its own: started, killed, started again.
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::client::{Client, Credentials};
 use super::{PATIENCE, wait_for};
 
-/// How to call the program on one data directory, cut off from the machine's own settings and keyring.
+/// Calls the program on one data directory, isolated from the machine's own settings and keyring.
 pub struct Program {
     folder: TempDir,
     data_dir: PathBuf,
@@ -27,7 +27,7 @@ impl Program {
         Self { folder, data_dir }
     }
 
-    /// Where the program keeps its data.
+    /// The program's data directory.
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
     }
@@ -61,7 +61,7 @@ impl Program {
         command
     }
 
-    /// Gives a command a home of its own and no keyring, whatever the machine has.
+    /// Gives a command a home of its own and no keyring, regardless of the machine.
     pub fn isolate(&self, command: &mut Command) {
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.folder.path()).env("XDG_RUNTIME_DIR", self.folder.path());
@@ -74,16 +74,16 @@ impl Program {
         self.command(args).output().unwrap()
     }
 
-    /// Runs a command to its end that reads this from its standard input, and finds nothing more there.
+    /// Runs a command to its end with this text as its standard input.
     pub fn output_of(&self, mut command: Command, typed: &str) -> Output {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // It may end without having read it.
+        // The command may end before it has read the text.
         let _ = child.stdin.take().unwrap().write_all(typed.as_bytes());
         child.wait_with_output().unwrap()
     }
 
-    /// Runs a command that must succeed, and reads the one JSON document that it prints.
+    /// Runs a command that must succeed, and reads its JSON document.
     pub fn json(&self, args: &[&str]) -> Value {
         let output = self.output(&[args, &["--json"]].concat());
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -92,7 +92,7 @@ impl Program {
         })
     }
 
-    /// Runs a command that must fail with exit status 1, and gives the line that says why.
+    /// Runs a command that must fail with exit status 1, and returns its line with the reason.
     pub fn refusal(&self, args: &[&str]) -> String {
         let output = self.output(args);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -100,7 +100,7 @@ impl Program {
         stderr
     }
 
-    /// Makes the data directory, as a setting does that is chosen before the first start.
+    /// Makes the data directory by setting a value before the first start.
     pub fn make(&self) {
         self.set("tolerancePerMille", "0");
     }
@@ -122,11 +122,11 @@ impl Program {
     }
 }
 
-/// A gateway that serves, with a client that holds a key of it.
+/// A running gateway, with a client that has a key of it.
 pub struct Tillgate {
     program: Program,
     child: Option<Child>,
-    /// Who calls it.
+    /// The client that calls it.
     pub client: Client,
 }
 
@@ -145,19 +145,19 @@ impl Tillgate {
         Self::start_on(program).await
     }
 
-    /// Starts on what is there, with one more key.
+    /// Starts on an existing folder, with one more key.
     pub async fn start_on(program: Program) -> Self {
         let key = program.create_key("shop", &["--permissions", "full"]);
         Self::start_with_key(program, key)
     }
 
-    /// Starts on what is there, with a key that is among it.
+    /// Starts on an existing folder, with one of its keys.
     pub fn start_with_key(program: Program, key: Credentials) -> Self {
         let (child, api) = serve(program.command(&["serve", "--listen", "127.0.0.1:0"]));
         Self { program, child: Some(child), client: Client::new(&api, key) }
     }
 
-    /// Starts on what is there, with one more key and so many file descriptors.
+    /// Starts on an existing folder, with one more key and a limit of file descriptors.
     pub async fn start_with_descriptors(program: Program, count: u32) -> Self {
         let key = program.create_key("shop", &["--permissions", "full"]);
         let serve_it = program.command(&["serve", "--listen", "127.0.0.1:0"]);
@@ -169,7 +169,7 @@ impl Tillgate {
         Self { program, child: Some(child), client: Client::new(&api, key) }
     }
 
-    /// The program, to run commands beside the gateway.
+    /// The program, to run commands while the gateway runs.
     pub fn program(&self) -> &Program {
         &self.program
     }
@@ -185,7 +185,7 @@ impl Tillgate {
         Pid::from_child(self.child.as_ref().expect("the gateway runs"))
     }
 
-    /// Ends it as a power cut would: no handler runs.
+    /// Kills it as a power cut would: no handler runs.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             child.kill().unwrap();
@@ -193,7 +193,7 @@ impl Tillgate {
         }
     }
 
-    /// Asks it to stop, and gives how it ended.
+    /// Asks it to stop, and returns its exit status.
     pub async fn stop(&mut self) -> ExitStatus {
         kill_process(self.pid(), Signal::TERM).unwrap();
         let mut child = self.child.take().expect("the gateway runs");
@@ -215,13 +215,13 @@ impl Drop for Tillgate {
     }
 }
 
-/// Starts `command` and waits for the line that says where the API is.
+/// Starts `command` and waits for the line with the API's address.
 pub fn serve(mut command: Command) -> (Child, String) {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (lines, ready) = mpsc::channel();
     let stdout = BufReader::new(child.stdout.take().unwrap());
     std::thread::spawn(move || stdout.lines().map_while(Result::ok).for_each(|line| drop(lines.send(line))));
-    // The log is drained, lest a full pipe stop the gateway, and shown when a start fails.
+    // The log is drained, so that a full pipe does not stop the gateway; it is shown if a start fails.
     let (log_lines, log) = mpsc::channel();
     let stderr = BufReader::new(child.stderr.take().unwrap());
     std::thread::spawn(move || stderr.lines().map_while(Result::ok).for_each(|line| drop(log_lines.send(line))));

@@ -1,5 +1,5 @@
-//! The simulated customer, chain and clock, as the sandbox's calls offer them. Sums of Bitcoin are held in
-//! satoshis here and written with 8 decimals, so that no test ever counts in floats.
+//! The simulated customer, chain and clock, through the sandbox's calls. Sums of Bitcoin are kept in satoshis and
+//! written with 8 decimals, so that no test counts in floats.
 
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub fn sats(value: &Value) -> i64 {
 }
 
 impl Client {
-    /// The customer pays what remains.
+    /// The customer pays the remainder.
     pub async fn pay(&self, payment_id: &str) -> String {
         self.pay_with(payment_id, json!({})).await.remove(0)
     }
@@ -30,7 +30,7 @@ impl Client {
         self.pay_with(payment_id, json!({ "btcAmount": btc(sats) })).await.remove(0)
     }
 
-    /// The customer pays as `how` says; gives the transactions.
+    /// The customer pays as `how` says; returns the transactions.
     pub async fn pay_with(&self, payment_id: &str, how: Value) -> Vec<String> {
         txids(&self.post(&format!("/sandbox/payments/{payment_id}/pay"), &how).await.ok())
     }
@@ -50,12 +50,12 @@ impl Client {
         self.post_empty(&format!("/sandbox/transactions/{txid}/evict")).await.ok();
     }
 
-    /// Mines blocks with what the mempool holds.
+    /// Mines blocks with the mempool's transactions.
     pub async fn mine(&self, count: u32) {
         self.post("/sandbox/blocks", &json!({ "count": count })).await.ok();
     }
 
-    /// Mines blocks with nothing in them.
+    /// Mines empty blocks.
     pub async fn mine_empty(&self, count: u32) {
         self.post("/sandbox/blocks", &json!({ "count": count, "empty": true })).await.ok();
     }
@@ -65,7 +65,7 @@ impl Client {
         self.post("/sandbox/reorg", &json!({ "depth": depth })).await.ok();
     }
 
-    /// Replaces the last blocks by ones in which the customer spends the coins elsewhere.
+    /// Replaces the last blocks by blocks in which the customer spends the coins elsewhere.
     pub async fn double_spend_by_reorg(&self, depth: u32) {
         self.post("/sandbox/reorg", &json!({ "depth": depth, "keepTransactions": false })).await.ok();
     }
@@ -81,7 +81,7 @@ impl Client {
         txids(&self.post("/sandbox/send", &body).await.ok()).remove(0)
     }
 
-    /// Makes the backend misbehave, or behave again.
+    /// Sets faults of the backend, or ends them.
     pub async fn faults(&self, faults: Value) {
         self.send_json(Method::PUT, "/sandbox/faults", &faults).await.ok();
     }
@@ -91,12 +91,12 @@ impl Client {
         self.send_json(Method::PUT, "/sandbox/rates", &rates).await.ok();
     }
 
-    /// Mines blocks; what pays less than so many sat/vB stays out of them.
+    /// Mines blocks without transactions that pay less than `min_fee_rate` sat/vB.
     pub async fn mine_above(&self, count: u32, min_fee_rate: &str) {
         self.post("/sandbox/blocks", &json!({ "count": count, "minFeeRate": min_fee_rate })).await.ok();
     }
 
-    /// All that pays an address now, in blocks and mempool: outputs in the order of the chain.
+    /// All outputs that pay an address now, in the chain and then in the mempool.
     pub async fn outputs_to(&self, address: &str) -> Vec<Value> {
         let answer = self.get(&format!("/sandbox/addresses/{address}")).await.ok();
         answer["outputs"].as_array().unwrap_or_else(|| panic!("no outputs: {answer}")).clone()

@@ -1,4 +1,4 @@
-//! A gateway, a shop that hears of it, and the payments between them.
+//! A gateway, a shop that it notifies, and the payments between them.
 
 use std::ops::Deref;
 
@@ -14,7 +14,7 @@ pub struct Scene {
     pub shop: Shop,
 }
 
-/// A payment that was asked for.
+/// A requested payment.
 pub struct Bill {
     pub id: String,
     pub address: String,
@@ -40,7 +40,7 @@ impl Scene {
         Self { gateway: Tillgate::start_with(settings).await, shop: Shop::open().await }
     }
 
-    /// The shop asks for a payment in dollars.
+    /// The shop requests a payment in dollars.
     pub async fn bill(&self, price: &str) -> Bill {
         let payment = self.new_payment(price, self.shop.url()).await;
         let amount_sats = u64::try_from(sats(&payment["amount"])).unwrap();
@@ -78,12 +78,12 @@ impl Scene {
         anomalies
     }
 
-    /// The shop must have heard exactly these states of the payment, in this order.
+    /// The shop must have received exactly these states of the payment, in this order.
     pub async fn heard(&self, bill: &Bill, states: &[&str]) {
         self.shop.hears(&bill.id, states).await;
     }
 
-    /// Staff accepts what came.
+    /// Staff accepts the coins that came.
     pub fn accept(&self, bill: &Bill) {
         self.gateway.program().json(&["payments", "accept", &bill.id]);
     }

@@ -1,4 +1,4 @@
-//! A shop's server: it records each notification, and misbehaves when it is told to.
+//! A shop's server: it records each notification, and misbehaves on request.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,19 +14,19 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::wait_for;
 
-/// The most of a notification that is read: far more than any record needs.
+/// Most bytes of a notification that are read; far more than any record needs.
 const MAX_BODY: usize = 1024 * 1024;
 
-/// What the shop does with the next notifications.
+/// The shop's behaviour towards the next notifications.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Behaviour {
-    /// Takes them.
+    /// Accepts them.
     Take,
     /// Answers with this status code.
     Status(u16),
-    /// Sends the caller elsewhere.
+    /// Redirects the caller.
     Redirect(String),
-    /// Reads, and never answers.
+    /// Reads them, and never answers.
     Hang,
 }
 
@@ -36,7 +36,7 @@ pub struct Received {
     pub path: String,
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// Whether the shop took it.
+    /// Whether the shop accepted it.
     pub taken: bool,
 }
 
@@ -80,22 +80,22 @@ impl Shop {
         &self.url
     }
 
-    /// Changes what it does from now on.
+    /// Changes its behaviour from now on.
     pub fn behave(&self, behaviour: Behaviour) {
         *self.shared.behaviour.lock().unwrap() = behaviour;
     }
 
-    /// All that arrived, in the order of arrival.
+    /// All notifications in the order of arrival.
     pub fn received(&self) -> Vec<Received> {
         self.shared.received.lock().unwrap().clone()
     }
 
-    /// The records that arrived and concern `id` (a payment's or an anomaly's own id), in the order of arrival.
+    /// The records about `id` (a payment's or an anomaly's own id), in the order of arrival.
     pub fn records_of(&self, id: &str) -> Vec<Value> {
         self.received().iter().map(Received::json).filter(|record| own_id(record) == id).collect()
     }
 
-    /// The states of a payment as the shop heard them, each repetition left out.
+    /// The states of a payment in the order of arrival, without repetitions.
     pub fn states_of(&self, payment_id: &str) -> Vec<String> {
         let mut states: Vec<String> =
             self.records_of(payment_id).iter().map(|record| record["status"].as_str().unwrap().to_owned()).collect();
@@ -103,14 +103,14 @@ impl Shop {
         states
     }
 
-    /// Waits until the shop heard of exactly these states of a payment, in this order.
+    /// Waits until the shop has received exactly these states of a payment, in this order.
     pub async fn hears(&self, payment_id: &str, states: &[&str]) {
         let wanted = format!("the shop hears {states:?}");
         wait_for(&wanted, async || (self.states_of(payment_id).len() >= states.len()).then_some(())).await;
         assert_eq!(self.states_of(payment_id), states);
     }
 
-    /// Waits for a record that concerns `id` and fits.
+    /// Waits for a record about `id` that fits.
     pub async fn hears_of(&self, id: &str, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let found = async || self.records_of(id).into_iter().find(|record| fits(record));
         wait_for(&format!("the shop hears of {what}"), found).await
@@ -147,7 +147,7 @@ async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Response<B
     response
 }
 
-/// A server below HTTP that breaks off or never ends, and counts its callers.
+/// A server below HTTP that breaks off or never ends, and counts its connections.
 pub struct RawShop {
     url: String,
     calls: Arc<AtomicU32>,
@@ -193,7 +193,7 @@ impl RawShop {
         &self.url
     }
 
-    /// How often it was called.
+    /// Number of connections so far.
     pub fn calls(&self) -> u32 {
         self.calls.load(Ordering::Relaxed)
     }

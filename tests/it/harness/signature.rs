@@ -1,4 +1,4 @@
-//! Both signatures of a notification, checked from their public descriptions alone.
+//! Both signatures of a notification, checked by their public descriptions alone.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,15 +8,16 @@ use sha2::Sha256;
 
 use super::shop::Received;
 
-/// The older form: `X-BPG-Signature` is the HMAC-SHA1 of the raw body, with the whole shown key, in hex.
+/// The older form: `X-BPG-Signature` is the HMAC-SHA1 of the raw body in hex; its key is the whole text of the shown
+/// key.
 pub fn bpg_signature_is_by(notification: &Received, key: &str) -> bool {
     let mut mac = Hmac::<Sha1>::new_from_slice(key.as_bytes()).unwrap();
     mac.update(&notification.body);
     notification.header("x-bpg-signature") == Some(&hex::encode(mac.finalize().into_bytes()))
 }
 
-/// Standard Webhooks: one of the space-separated `webhook-signature`s is the HMAC-SHA256 of
-/// `id.timestamp.body` with the bytes that the key's base64 stands for.
+/// Standard Webhooks: one of the space-separated `webhook-signature`s is the HMAC-SHA256 of `id.timestamp.body`. Its
+/// key is the decoded base64 of the shown key.
 pub fn webhook_signature_is_by(notification: &Received, key: &str) -> bool {
     let secret = STANDARD.decode(key.strip_prefix("whsec_").unwrap()).unwrap();
     assert_eq!(secret.len(), 32);

@@ -1,4 +1,4 @@
-// Copying to the clipboard, also where the web view has only the old way.
+// Copies to the clipboard, also in a web view that knows only `execCommand`.
 
 export async function copyText(text: string): Promise<boolean> {
   try {

@@ -1,7 +1,7 @@
-// Where the keyboard goes on.
+// Moves the keyboard's focus.
 import { tick } from "svelte";
 
-/** From the page's heading: the button that opened a dialog may go away with what was done in it. */
+/** Focuses the page's heading: the button that opened a dialog may be gone after the dialog's act. */
 export async function goOnFromHeading(): Promise<void> {
   await tick();
   const heading = document.querySelector<HTMLElement>("main h1");

@@ -1,4 +1,4 @@
-// How times, ids and states are shown. Never computes with money: its texts come from the gateway.
+// Formats times, ids and constants. Never computes with money: texts of sums come from the gateway.
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -16,25 +16,25 @@ const otherYear = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", time
 const zoned = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" });
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 
-/** What this computer calls its time zone at that moment: `CET`, `GMT+1`. */
+/** This computer's name for its time zone at a given time: `CET`, `GMT+1`. */
 export function zoneAt(time: Date): string {
   return zoned.formatToParts(time).find((part) => part.type === "timeZoneName")?.value ?? "";
 }
 
-/** The name of this computer's time zone, as `Europe/Vienna`. */
+/** The name of this computer's time zone, such as `Europe/Vienna`. */
 export function zoneName(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** A time with its day, its zone, and as shops' programs are told it. */
+/** A time in full, with its weekday and zone, followed by its ISO 8601 form as the API has it. */
 export function wholeTime(iso: string): string {
   const time = new Date(iso);
   return Number.isNaN(time.getTime()) ? iso : `${whole.format(time)} = ${iso}`;
 }
 
 /**
- * A time for people: today's without its date, this year's without its year. It is of this computer's zone, which the window
- * names once; where the clocks were set otherwise at that time, it says so itself.
+ * A time for people, in this computer's zone: without the date if it is today, without the year if it is this year.
+ * The window names the zone once; the time names its own where the offset differs from today's.
  */
 export function showTime(iso: string, nowMs: number): string {
   const time = new Date(iso);
@@ -46,12 +46,12 @@ export function showTime(iso: string, nowMs: number): string {
   return isAsNow ? form.format(time) : `${form.format(time)} ${zoneAt(time)}`;
 }
 
-/** A sentence of the gateway's with its times as people read them. */
+/** A sentence of the gateway with its ISO 8601 times replaced by times for people. */
 export function withTimes(text: string, nowMs: number): string {
   return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (iso) => showTime(iso, nowMs));
 }
 
-/** How long until `iso`: `29 min 3 s`, or nothing once it is past. */
+/** The time left until `iso`, such as `29 min 3 s`; undefined once it is past. */
 export function timeLeft(iso: string, nowMs: number): string | undefined {
   const left = Date.parse(iso) - nowMs;
   if (Number.isNaN(left) || left <= 0) return undefined;
@@ -61,31 +61,31 @@ export function timeLeft(iso: string, nowMs: number): string | undefined {
   return `${Math.floor(left / DAY_MS)} d ${Math.floor((left % DAY_MS) / HOUR_MS)} h`;
 }
 
-/** Controls, line separators and the marks that change the direction of writing, as the command line knows them. */
+/** Control characters, line separators and marks of writing direction; the same set as on the command line. */
 const INVISIBLE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
-/** Somebody else's text with whatever could reorder what is shown written out: `\u{202e}`. */
+/** A foreign text with its invisible characters written out (`\u{202e}`), so that none can reorder the line. */
 export function plain(text: string): string {
   return text.replace(INVISIBLE, (mark) => `\\u{${mark.codePointAt(0)?.toString(16) ?? ""}}`);
 }
 
-/** Both ends of an id that is too long for a table. */
-/** Whether an address leads to this computer from this computer alone. */
+/** Whether a URL points to this computer itself. */
 export function isLoopback(url: string): boolean {
   const host = new URL(url).hostname;
   return host === "localhost" || host === "[::1]" || host.startsWith("127.");
 }
 
+/** A long id shortened to its first 8 and last 6 characters. */
 export function shortId(id: string): string {
   return id.length <= 16 ? id : `${id.slice(0, 8)}…${id.slice(-6)}`;
 }
 
-/** A text in groups of four, the last one shorter where it does not come out even. */
+/** A text in groups of four characters; the last group may be shorter. */
 export function inGroups(text: string): string[] {
   return text.match(/.{1,4}/gu) ?? [];
 }
 
-/** `LATE_PAYMENT` as people say it. */
+/** A constant as words: `LATE_PAYMENT` becomes `Late payment`. */
 export function words(constant: string): string {
   const text = constant.toLowerCase().replaceAll("_", " ");
   return text.charAt(0).toUpperCase() + text.slice(1);
@@ -96,7 +96,7 @@ export function count(number: number, singular: string, plural = `${singular}s`)
   return `${number} ${number === 1 ? singular : plural}`;
 }
 
-/** An SVG document as an image's source, so that it is never part of the page. */
+/** An SVG document as the source of an image, so that its markup never becomes part of the page. */
 export function svgSource(svg: string): string {
   return `data:image/svg+xml,${encodeURIComponent(svg)}`;
 }

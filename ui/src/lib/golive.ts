@@ -1,5 +1,4 @@
-// Going live, step by step: which steps there are, and which are done. What was done is read off the gateway, so that a
-// window that is closed in between loses nothing.
+// The steps of going live. Most progress is read from the gateway, so that a closed window loses nothing.
 import type { BackupsView } from "./bindings/BackupsView";
 import type { SettingItem } from "./bindings/SettingItem";
 import type { StatusView } from "./bindings/StatusView";
@@ -22,18 +21,18 @@ export function isStep(text: string | undefined): text is Step {
   return STEPS.some(({ step }) => step === text);
 }
 
-/** What the gateway tells that decides which steps are done. */
+/** The facts that decide which steps are done. */
 export interface Facts {
   hasWallet: boolean;
-  /** Whether servers are named that tell of the chain. */
+  /** Whether the address of a Bitcoin backend is set. */
   backendSet: boolean;
   /** Whether the last look at the chain succeeded. */
   chainSeen: boolean;
   /** Whether there is a rate for any currency. */
   ratesFresh: boolean;
-  /** Whether a good backup was ever made. */
+  /** Whether a backup was ever completed. */
   backedUp: boolean;
-  /** The steps that a person went through in this window and that have a default besides. */
+  /** Steps with a default that a person went through in this window. */
   seen: readonly Step[];
 }
 
@@ -76,31 +75,34 @@ export function isDone(step: Step, facts: Facts): boolean {
   }
 }
 
-/** Where somebody goes on who comes back. */
+/** The step to continue with: the first that is not done. */
 export function firstOpen(facts: Facts): Step {
   return STEPS.find(({ step }) => !isDone(step, facts))?.step ?? "done";
 }
 
 const indexOf = (step: Step) => STEPS.findIndex((one) => one.step === step);
 
-/** What comes after a step. A wallet that is there needs no words. */
+/** The step after this one. Wallet leads past Words, because the wallet exists already. */
 export function nextOf(step: Step): Step {
   return STEPS[indexOf(step === "wallet" ? "words" : step) + 1]?.step ?? "done";
 }
 
-/** What came before a step. Words are shown once. */
+/** The step before this one. Bitcoin network leads back to Wallet, because words are shown only once. */
 export function backOf(step: Step): Step {
   return STEPS[indexOf(step === "chain" ? "words" : step) - 1]?.step ?? "wallet";
 }
 
-/** Whether a step can be opened out of its turn: the words belong to a choice, and what follows needs a wallet. The network
- * does not, and the date of a restored wallet's first coin is looked up there. */
+/**
+ * Whether a step can be opened out of its turn. Words cannot, because they belong to a choice made in Wallet. Bitcoin
+ * network can be opened without a wallet: the date of a restored wallet's first coin is looked up there. All later
+ * steps need a wallet.
+ */
 export function canOpen(step: Step, facts: Facts): boolean {
   if (step === "wallet" || step === "chain") return true;
   return step !== "words" && facts.hasWallet;
 }
 
-/** What is wrong with a passphrase of backups, or how good it is. */
+/** A verdict on a backup's passphrase: whether it is accepted, and a sentence about its strength. */
 export interface Strength {
   enough: boolean;
   sentence: string;
@@ -110,7 +112,7 @@ const PASSPHRASE_LONG = 24;
 const WORDS_GOOD = 5;
 const FEW_CHARACTERS = 5;
 
-/** How good a passphrase is, in words. Whoever has the file can try passphrases for years. */
+/** Judges a passphrase. A thief of the file can try passphrases for years. */
 export function strengthOf(passphrase: string, least: number): Strength {
   const characters = [...passphrase];
   const missing = least - characters.length;
@@ -137,7 +139,7 @@ export function strengthOf(passphrase: string, least: number): Strength {
   };
 }
 
-/** The words of a text that was typed or pasted, however they were set apart. */
+/** The words of a typed or pasted text, split at everything but letters. */
 export function wordsIn(text: string): string[] {
   return text
     .toLowerCase()
@@ -145,10 +147,10 @@ export function wordsIn(text: string): string[] {
     .filter((word) => word !== "");
 }
 
-/** How many words wallets of ours and others have. */
+/** Numbers of words that BIP39 wallets have. */
 const COUNTS = [12, 15, 18, 21, 24];
 
-/** What a person should know of the words typed so far, before the gateway judges them. */
+/** A hint about the words typed so far, before the gateway judges them. */
 export function aboutWords(text: string): string {
   const { length } = wordsIn(text);
   if (length === 0) return "12 or 24 words, with a space between; numbers are passed over.";
@@ -159,7 +161,7 @@ export function aboutWords(text: string): string {
 
 export type BackendKind = "core" | "electrum";
 
-/** A kind of backend, and what its owner learns of the shop. */
+/** A kind of backend for the guide, with the knowledge that its owner gains about the shop. */
 export interface BackendWords {
   kind: BackendKind;
   name: string;
@@ -187,7 +189,7 @@ export const BACKENDS: readonly BackendWords[] = [
   },
 ];
 
-/** What stands in the form of the backend. The password is that of the form alone: what is stored is never told. */
+/** The contents of the backend's form. `password` is only what was typed: the stored one is never shown. */
 export interface BackendForm {
   kind: BackendKind;
   url: string;
@@ -195,13 +197,13 @@ export interface BackendForm {
   cookieFile: string;
   user: string;
   password: string;
-  /** Where the node tells by itself. */
+  /** The node's ZMQ address, for instant notifications. */
   zmq: string;
   certificate: string;
   proxy: string;
 }
 
-/** The form as the settings have it. */
+/** The form filled from the settings. */
 export function formOf(settings: readonly SettingItem[]): BackendForm {
   const of = (name: string) => valueOf(settings, name);
   const kind = BACKENDS.find((backend) => backend.kind === of("backend"))?.kind ?? "core";
@@ -219,7 +221,7 @@ export function formOf(settings: readonly SettingItem[]): BackendForm {
   };
 }
 
-/** What `testBackend` is asked for this form. */
+/** The `testBackend` command for this form. */
 export function testOf(form: BackendForm) {
   const byPassword = form.kind === "core" && form.signIn === "password";
   const text = (value: string, asked: boolean) => (asked && value.trim() !== "" ? value.trim() : null);
@@ -257,12 +259,12 @@ export function changesOf(
   return changes;
 }
 
-/** A path as one word of a command line. */
+/** A path quoted as one word of a command line. */
 export function shellWord(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
-/** How a backup is brought back into this environment, whose folder the window has made already. */
+/** The command lines that restore a backup. The first moves aside the folder that the window has made already. */
 export function restoreLines(folder: string, environment: string): string[] {
   const base = folder.replace(/[\\/][^\\/]*$/, "");
   const moved = `${folder}.before`;

@@ -1,14 +1,14 @@
 // The calls of the built-in sandbox, as the gateway's HTTP interface names them.
 import { host } from "./host";
 
-/** What becomes of what the gateway broadcasts. */
+/** The sandbox's answer to the gateway's broadcasts. */
 export type BroadcastFault = "ok" | "reject" | "timeout" | "forget";
 
 export interface Faults {
   chainDown: boolean;
   broadcast: BroadcastFault;
   keysLocked: boolean;
-  /** In sat/vB; null for the sandbox's own estimate. */
+  /** In sat/vB; null means the sandbox's own estimate. */
   feeRate: number | null;
   latencyMs: number;
 }
@@ -38,7 +38,7 @@ export async function sandboxState(): Promise<SandboxState> {
   })) as SandboxState;
 }
 
-/** The customer pays: what remains, where no amount is named. Gives the transactions' ids. */
+/** The customer pays; without an amount it pays what remains. Returns the ids of the transactions. */
 export async function pay(paymentId: string, btcAmount?: string): Promise<string[]> {
   const answer = await post(`payments/${paymentId}/pay`, btcAmount === undefined ? {} : { btcAmount });
   return (answer as { btcTxIds: string[] }).btcTxIds;
@@ -56,7 +56,7 @@ export async function evict(btcTxId: string): Promise<true> {
   return true;
 }
 
-/** Mines blocks; what pays less than `minFeeRate` (sat/vB) stays out of them. */
+/** Mines blocks. Transactions below `minFeeRate` (sat/vB) stay out of them. */
 export async function mine(count: number, empty = false, minFeeRate?: number): Promise<true> {
   await post("blocks", minFeeRate === undefined ? { count, empty } : { count, empty, minFeeRate });
   return true;
@@ -78,7 +78,7 @@ export async function send(address: string, btcAmount: string): Promise<true> {
   return true;
 }
 
-/** Sets a rate, or withdraws it. */
+/** Sets a rate; null withdraws it. */
 export async function setRate(currency: string, rate: string | null): Promise<true> {
   await put("rates", { [currency]: rate });
   return true;

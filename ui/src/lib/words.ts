@@ -1,4 +1,4 @@
-// The panel's words for what the gateway names by constants.
+// The panel's words for constants of the gateway.
 import type { AnomalyItem } from "./bindings/AnomalyItem";
 import type { BackendItem } from "./bindings/BackendItem";
 import type { BackendName } from "./bindings/BackendName";
@@ -16,7 +16,7 @@ import { count, plain, words } from "./format";
 
 export type Tone = "calm" | "short" | "wait" | "good" | "over" | "bad";
 
-/** What INVALID means, by its reason. */
+/** Words and tone for INVALID, by its reason. */
 export const WHY_INVALID: Record<WhyInvalid, { text: string; tone: Tone }> = {
   SHORT_PAID: { text: "Short paid", tone: "short" },
   OVERPAID: { text: "Overpaid", tone: "short" },
@@ -24,7 +24,7 @@ export const WHY_INVALID: Record<WhyInvalid, { text: string; tone: Tone }> = {
   WITHDRAWN: { text: "Coins withdrawn", tone: "over" },
 };
 
-/** Whatever a badge shows. */
+/** Every state that a badge can show. */
 export type Badged = PaymentState | PayoutState | Resolution | NotificationState;
 
 const TONES: Record<Badged, Tone> = {
@@ -65,7 +65,7 @@ export function stateWords(
   return `Paid, ${confirmations} of ${count(confirmationsWanted, "confirmation")}`;
 }
 
-/** The payments that a filter by state shows, in the words of their rows. */
+/** Names of the payment filter, made of the words in the rows that it shows. */
 export const FILTER_WORDS: Record<PaymentState, string> = {
   NEW: "New",
   UNDERPAID: "Underpaid",
@@ -87,7 +87,7 @@ export function payoutWords(
   return confirmations > 0 ? `Sent, ${count(confirmations, "confirmation")}` : "Sent, waits for a block";
 }
 
-/** What each state of a payout means. */
+/** Words for the states of a payout. */
 export const PAYOUT_WORDS: Record<PayoutState, string> = {
   NEW: "Waits for approval",
   QUEUED: "Approved, to be sent",
@@ -96,14 +96,14 @@ export const PAYOUT_WORDS: Record<PayoutState, string> = {
   FAILED: "Failed",
 };
 
-/** Why a payout does not arrive. */
+/** Why a payout is stuck. */
 export const STUCK_WORDS: Record<StuckReason, string> = {
   UNCONFIRMED: "Stuck: no block takes it",
   REFUSED: "Stuck: it was refused",
   RULED_OUT: "It can never arrive",
 };
 
-/** What is done, or can be, about that which approved payouts wait for. */
+/** How each cause of waiting ends, and what a person can do about it. */
 export const WAIT_REMEDIES: Record<WaitCause, string> = {
   TURN: "It goes on by itself.",
   GATEWAY: "It goes on once Tillgate runs.",
@@ -122,19 +122,19 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
   OTHER: "It goes on by itself.",
 };
 
-/** Whether what keeps the sender from sending concerns single payouts, each of which says it itself, and no others. */
+/** Whether single payouts name this cause themselves, so that a notice for all of them is not needed. */
 export function isSaidByPayouts(cause: WaitCause | null): boolean {
   return cause === "COINS" || cause === "COPY_PAYS";
 }
 
-/** What shows the chain, by its kind. */
+/** Names of the chain backends. */
 export const BACKENDS: Record<BackendName, string> = {
   sandbox: "the sandbox",
   core: "Bitcoin Core",
   electrum: "the Electrum server",
 };
 
-/** What shows the chain, and where the first of its servers is. */
+/** The backend's name with the address of its first server. */
 export function backendWords({ kind, servers }: Pick<BackendItem, "kind" | "servers">): string {
   const [first, ...more] = servers;
   if (first === undefined) return BACKENDS[kind];
@@ -142,13 +142,13 @@ export function backendWords({ kind, servers }: Pick<BackendItem, "kind" | "serv
   return `${BACKENDS[kind]} at ${first}${others}`;
 }
 
-/** Which payout a sentence is about: its sum and its purpose. */
+/** Names a payout in a sentence by its sum and its purpose. */
 export function payoutOf(payout: Pick<PayoutItem, "amount" | "comment">): string {
   const sum = `the payout of ${payout.amount.shown} BTC`;
   return payout.comment ? `${sum} (“${plain(payout.comment)}”)` : sum;
 }
 
-/** When what is approved now is sent, by the setting `batchSeconds`. */
+/** The time until a payout approved now is sent, from the setting `batchSeconds`. */
 export function sentWithin(batchSeconds: string | undefined): string {
   const seconds = Number(batchSeconds ?? NaN);
   if (Number.isNaN(seconds)) return "soon";
@@ -156,7 +156,7 @@ export function sentWithin(batchSeconds: string | undefined): string {
   return seconds < 120 ? `within about ${seconds} s` : `within about ${Math.ceil(seconds / 60)} min`;
 }
 
-/** How deep a transaction is: against what is wanted until it is enough. */
+/** A transaction's confirmations: `1 of 3` until there are enough, then the count alone. */
 export function confirmationsOf(confirmations: number, wanted: number): string {
   return confirmations < wanted ? `${confirmations} of ${wanted}` : count(confirmations, "confirmation");
 }
@@ -166,7 +166,7 @@ export function asksForCoins(payment: Pick<PaymentItem, "state">): boolean {
   return payment.state === "NEW" || payment.state === "UNDERPAID";
 }
 
-/** Which payment a sentence is about: the shop's own reference and the price. */
+/** Names a payment in a sentence by the shop's own reference and the price. */
 export function orderOf(payment: Pick<PaymentItem, "merchantTransactionId" | "price">): string {
   const price = `${payment.price.shown} ${payment.price.currency}`;
   return payment.merchantTransactionId
@@ -174,7 +174,7 @@ export function orderOf(payment: Pick<PaymentItem, "merchantTransactionId" | "pr
     : `the payment of ${price}`;
 }
 
-/** What an API key may do, by the permission's name. */
+/** Words for the permissions of an API key. */
 export const PERMISSIONS: Record<string, string> = {
   "payments.read": "read payments",
   "payments.create": "make payments",
@@ -183,13 +183,13 @@ export const PERMISSIONS: Record<string, string> = {
   "payouts.approve": "approve payouts",
 };
 
-/** The words of a form for the API's names of fields. */
+/** A form's words for the API's field names. */
 export type Labels = Record<string, string>;
 
 const DAILY = "At most a day, in BTC";
 const MINIMUM = "The least payout, in BTC";
 
-/** What the forms of the limits call them; the gateway names a limit as the field or as the setting. */
+/** Labels of the limit forms. The gateway names a limit by its field or by its setting. */
 export const LIMIT_LABELS = {
   dailyBtc: DAILY,
   dailyLimitBtc: DAILY,
@@ -197,14 +197,14 @@ export const LIMIT_LABELS = {
   minPayoutBtc: MINIMUM,
 } satisfies Labels;
 
-/** The currencies that the merchant takes and that have a fresh rate. */
+/** Accepted currencies that have a fresh rate. */
 export function freshCurrencies(status: Pick<StatusView, "currencies" | "rates">): string[] {
   return status.currencies.filter((code) =>
     status.rates.some((rate) => rate.currency === code && rate.fresh),
   );
 }
 
-/** An error's message with the form's words where a sentence of it begins with a field's name. */
+/** An error message in which the form's label replaces a field name at the start of a part. */
 export function inFormsWords(message: string, labels: Labels): string {
   const parts = message.split("; ").map((part) => {
     const [first = ""] = part.split(" ", 1);
@@ -214,8 +214,8 @@ export function inFormsWords(message: string, labels: Labels): string {
 }
 
 /**
- * What is wrong with a field that holds a sum, where the gateway finds no number in it. In a sum of Bitcoin a comma is none; in a
- * price it is taken.
+ * The message for a field in which the gateway finds no number. A price may have a decimal comma; a sum of Bitcoin may
+ * not.
  */
 export function aboutSum(message: string, label: string, typed: string, takesCommas = false): string {
   if (!/\bmust be a (decimal number|sum in Bitcoin)\b/.test(message)) return message;
@@ -223,7 +223,7 @@ export function aboutSum(message: string, label: string, typed: string, takesCom
   return typed.includes(",") ? `${label}: write it with a point, not a comma` : message;
 }
 
-/** A sentence of the gateway's with the page on which the day's limit is changed, in place of the setting's name. */
+/** A gateway sentence that names the page with the daily limit instead of the setting. */
 export function withLimitPage(text: string): string {
   return text.replace(
     "have the limit raised (the setting dailyLimitBtc)",
@@ -231,34 +231,37 @@ export function withLimitPage(text: string): string {
   );
 }
 
-/** Whether a sentence tells what to do at a command line, which a window has not. */
+/** Whether a sentence names a `tillgate` command, which a person cannot type in a window. */
 export function namesCommand(text: string): boolean {
   return /\btillgate (backup|deliveries|hmac-key|payouts|serve|settings|wallet)\b/.test(text);
 }
 
-/** A node's own words that it runs, and has not all of the chain yet (`chain/core/blocks.rs`): nothing is to be done. */
+/**
+ * The part of a message in which a node says that it is still catching up (`chain/core/blocks.rs`). It needs no
+ * action.
+ */
 export function nodeCatchesUp(text: string): string | undefined {
   return /the node is (?:downloading the chain|catching up|loading its mempool)[^.]*/.exec(text)?.[0];
 }
 
-/** A sentence in which settings stand by their names, in the words of the form that sets them. */
+/** A sentence with the form's labels in place of the settings' names. */
 export function withLabels(text: string, labels: Labels): string {
   return text.replaceAll(/\b[a-z]+[A-Z]\w*\b/g, (name) =>
     Object.hasOwn(labels, name) ? `“${labels[name]}”` : name,
   );
 }
 
-/** The gateway's sentences go on where a log's line begins; here they stand by themselves. */
+/** A text with a capital first letter. The gateway writes its messages to follow other words in a line of the log. */
 export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Words that begin a sentence. */
+/** Capitalises a leading `the`. */
 export function sentence(text: string): string {
   return text.replace(/^the /, "The ");
 }
 
-/** What becomes of the coins of a dismissed anomaly, by its kind. */
+/** Explains what happens to the coins of an anomaly that is dismissed, by its type. */
 export function afterDismissal(row: AnomalyItem): string {
   const coins = `${row.paid.shown} BTC`;
   switch (row.anomalyType) {

@@ -1,5 +1,5 @@
-//! Which coins count (interface, section 2): gone or not, taken the place of or not, in time or not.
-//! It knows nothing of states to come or of anomalies but for what they refunded.
+//! Decides which coins count (interface, section 2): whether they are gone, displaced or late. It does not depend on
+//! later states, and on anomalies only for the refunded coins.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -12,22 +12,22 @@ use crate::payment::{Payment, PaymentState};
 use crate::receipt::{Position, Receipt};
 use crate::time::Timestamp;
 
-/// For how long every look must have missed a transaction before it is gone: nodes drop one from their mempools
-/// after as long.
+/// Every look must have missed a transaction for this long before it is gone; nodes drop one from their mempools after
+/// the same time.
 pub(super) const GONE_AFTER_MS: i64 = 14 * 24 * 3_600_000;
 
-/// A receipt, and what one look makes of it.
+/// A receipt with the judgement of one look.
 #[derive(Debug, Clone)]
 pub(super) struct Evaluated<'a> {
     /// The facts, and the verdicts of the look before.
     pub receipt: &'a Receipt,
-    /// How much counts while it is not gone.
+    /// The part that counts while the transaction is not gone, in satoshis.
     pub eligible_sats: u64,
-    /// How much counts; what counted at the look before, until this one is through.
+    /// The part that counts, in satoshis; until this look has decided, the part that counted before.
     pub counted_sats: u64,
-    /// Neither chain nor mempool can take it any more.
+    /// The chain and the mempool can no longer accept it.
     pub gone: bool,
-    /// Not gone, but of conflicting receipts another one stands: two never count for the same inputs.
+    /// Not gone, but a conflicting receipt stands: two receipts never count for the same inputs.
     pub displaced: bool,
     /// A transaction that spends one of its inputs is in the mempool.
     pub conflict_in_mempool: bool,
@@ -38,19 +38,18 @@ pub(super) struct Evaluated<'a> {
 }
 
 impl Evaluated<'_> {
-    /// Whether it may count: it is not gone, and no rival took its place.
+    /// Whether it may count: it is not gone and not displaced.
     fn stands(&self) -> bool {
         !self.gone && !self.displaced
     }
 
-    /// Whether another sum counts than before.
+    /// Updates the counted sum; returns whether it changed.
     fn settle(&mut self) -> bool {
         let counted_sats = if self.stands() { self.eligible_sats } else { 0 };
         std::mem::replace(&mut self.counted_sats, counted_sats) != counted_sats
     }
 }
 
-/// The sum of what counts.
 pub(super) fn paid_sats(evaluated: &[Evaluated<'_>]) -> u64 {
     sum(evaluated.iter().map(|one| one.counted_sats))
 }
@@ -60,7 +59,7 @@ pub(super) fn sum(sats: impl Iterator<Item = u64>) -> u64 {
     sats.fold(0, u64::saturating_add)
 }
 
-/// What a look makes of all receipts of a payment, in their order.
+/// Judges all receipts of a payment, in their order.
 pub(super) fn evaluate<'a>(payment: &Payment, receipts: &'a [Receipt], look: &Look) -> Vec<Evaluated<'a>> {
     let conflicts = conflicts(receipts);
     let is_confirmed = payment.state == PaymentState::Confirmed;
@@ -88,9 +87,9 @@ pub(super) fn evaluate<'a>(payment: &Payment, receipts: &'a [Receipt], look: &Lo
         .collect();
     let ranking = ranking(receipts, &conflicts, is_confirmed);
     displace(&mut evaluated, &conflicts, &ranking);
-    // What counted until now and does not any more may have kept others from a place. The next look would find it free,
-    // and so does this one: looking twice changes nothing. Each round frees a place at least, and there are no more places
-    // than receipts.
+    // A receipt that no longer counts may have displaced others. This look frees that place at once, as the next one
+    // would, so that looking twice changes nothing. Each round frees at least one place, and there are at most as many
+    // places as receipts.
     for _ in 0..=evaluated.len() {
         share(payment, &mut evaluated, &conflicts, &ranking);
         if !settle(&mut evaluated) {
@@ -100,7 +99,7 @@ pub(super) fn evaluate<'a>(payment: &Payment, receipts: &'a [Receipt], look: &Lo
     evaluated
 }
 
-/// Whether another sum counts of any.
+/// Updates all counted sums; returns whether any changed.
 fn settle(evaluated: &mut [Evaluated<'_>]) -> bool {
     let mut has_changed = false;
     for one in evaluated {
@@ -109,13 +108,14 @@ fn settle(evaluated: &mut [Evaluated<'_>]) -> bool {
     has_changed
 }
 
-/// From when on a transaction and its conflicts have been quiet for long enough to be accepted unconfirmed.
+/// When a transaction and its conflicts have been quiet long enough to be accepted unconfirmed.
 pub(super) fn quiet_end(payment: &Payment, receipt: &Receipt) -> Timestamp {
     let disturbed_at = receipt.last_conflict_at.map_or(receipt.first_seen_at, |at| at.max(receipt.first_seen_at));
     disturbed_at.plus_ms(payment.policy.zero_conf_quiet_ms)
 }
 
-/// For each receipt the others that spend one of its inputs, whichever of the two told of it.
+/// For each receipt, the indexes of the others that spend one of its inputs; either of the two may have named the
+/// conflict.
 fn conflicts(receipts: &[Receipt]) -> Vec<BTreeSet<usize>> {
     let indexes: HashMap<Txid, usize> = receipts.iter().enumerate().map(|(index, one)| (one.txid, index)).collect();
     let mut conflicts = vec![BTreeSet::new(); receipts.len()];
@@ -130,7 +130,7 @@ fn conflicts(receipts: &[Receipt]) -> Vec<BTreeSet<usize>> {
     conflicts
 }
 
-/// How much of a receipt counts by itself, whatever it replaces. Decided by the look that sees it first.
+/// The part of a receipt that counts by itself, apart from any it replaces. The look that first sees it decides.
 fn own_verdict(payment: &Payment, receipt: &Receipt) -> u64 {
     let found_in_time = payment.closed_at.is_none() && payment.state != PaymentState::Confirmed;
     let latest = payment.expires_at.plus_ms(payment.policy.offline_grace_ms);
@@ -140,7 +140,7 @@ fn own_verdict(payment: &Payment, receipt: &Receipt) -> u64 {
 fn is_gone(receipt: &Receipt, in_chain: bool, in_mempool: bool, is_confirmed: bool, look: &Look) -> bool {
     match receipt.position {
         Position::Block { .. } => false,
-        // What is gone by time alone stays so where time decides nothing.
+        // A transaction that is gone by time alone stays gone while time does not decide.
         Position::Absent { since }
             if look.at >= since.plus_ms(GONE_AFTER_MS) && (look.time_decides || receipt.gone) =>
         {
@@ -154,8 +154,8 @@ fn is_gone(receipt: &Receipt, in_chain: bool, in_mempool: bool, is_confirmed: bo
     }
 }
 
-/// The receipts that conflict with others, the one that has the first claim to their inputs first: the one in a
-/// block; while CONFIRMED the one that counted before; the one in the mempool; the one seen later.
+/// The receipts with conflicts, the strongest claim to their inputs first. The order is: in a block; counted before,
+/// while CONFIRMED; in the mempool; seen later.
 fn ranking(receipts: &[Receipt], conflicts: &[BTreeSet<usize>], is_confirmed: bool) -> Vec<usize> {
     let mut ranking: Vec<usize> = (0..receipts.len()).filter(|&index| !conflicts[index].is_empty()).collect();
     ranking.sort_by_key(|&index| {
@@ -171,7 +171,7 @@ fn ranking(receipts: &[Receipt], conflicts: &[BTreeSet<usize>], is_confirmed: bo
     ranking
 }
 
-/// Of conflicting receipts that are not gone one alone may count: the first in the ranking.
+/// Only the first in the ranking may count among conflicting receipts that are not gone.
 fn displace(evaluated: &mut [Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) {
     let mut standing = BTreeSet::new();
     for &index in ranking {
@@ -183,10 +183,10 @@ fn displace(evaluated: &mut [Evaluated<'_>], conflicts: &[BTreeSet<usize>], rank
     }
 }
 
-/// A receipt that takes another's place shares its verdict, up to what that one counts for. Where several take the
-/// place of one, the first in the ranking has what it can use, and the next what is left; what one got at an earlier
-/// look is taken off before. So never more is shared than was replaced. After staff accepted, what was refunded shares
-/// nothing.
+/// A receipt that replaces another inherits its verdict, up to the sum that the other counts for. If several replace
+/// one, the first in the ranking takes its part, and the next takes from the rest. Parts given at an earlier look are
+/// taken off first, so that never more is shared than was replaced. After staff accepted, refunded receipts inherit no
+/// sum.
 fn share(payment: &Payment, evaluated: &mut [Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) {
     let mut pools = pools(evaluated, conflicts, ranking);
     let mut drain = |index: usize, wanted_sats: u64| {
@@ -216,9 +216,9 @@ fn share(payment: &Payment, evaluated: &mut [Evaluated<'_>], conflicts: &[BTreeS
     }
 }
 
-/// What there is to share: of receipts that do not stand, what those counted for that did until now, and what others
-/// would count for now, were they not displaced. No two of them conflict: nothing is shared twice because two had the
-/// same inputs.
+/// The sums that can be inherited from receipts that do not stand. A receipt that counted until now gives that sum. Any
+/// other gives the sum it would count for, were it not displaced. These receipts never conflict with each other, so
+/// that the same inputs are never shared twice.
 fn pools(evaluated: &[Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) -> Vec<(usize, u64)> {
     let mut taken: BTreeSet<usize> =
         ranking.iter().copied().filter(|&index| evaluated[index].counted_sats > 0).collect();
@@ -237,8 +237,8 @@ fn pools(evaluated: &[Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking: &[
     pools
 }
 
-/// Lets all coins that are not gone and were not refunded count from now on, and gives the sum of those that
-/// stand; `None`, with nothing changed, where no coins came.
+/// Makes all coins count that are not gone and were not refunded; returns the sum of those that stand. `None`, with no
+/// change, if no coins came.
 pub(super) fn accept(evaluated: &mut [Evaluated<'_>], anomalies: &[Anomaly]) -> Option<u64> {
     let receipts: Vec<&Receipt> = evaluated.iter().map(|one| one.receipt).collect();
     let acceptable = acceptable_of(&receipts, anomalies);
@@ -253,7 +253,7 @@ pub(super) fn accept(evaluated: &mut [Evaluated<'_>], anomalies: &[Anomaly]) -> 
     Some(came)
 }
 
-/// What would count if all that came were accepted, by the facts of the last look.
+/// The sum that would count if staff accepted, by the facts of the last look.
 pub(super) fn acceptable_sats(receipts: &[Receipt], anomalies: &[Anomaly]) -> u64 {
     let mut evaluated: Vec<Evaluated<'_>> = receipts
         .iter()
@@ -274,8 +274,8 @@ pub(super) fn acceptable_sats(receipts: &[Receipt], anomalies: &[Anomaly]) -> u6
     accept(&mut evaluated, anomalies).unwrap_or(0)
 }
 
-/// What an anomaly of one transaction refunded is missing from that one; what an anomaly of the whole payment
-/// refunded is missing from those marked as refunded, in the order of their txids.
+/// The acceptable part of each receipt. A refund of one transaction is taken off that transaction. A refund of the
+/// whole payment is taken off the receipts marked as refunded, in the order of their txids.
 fn acceptable_of(receipts: &[&Receipt], anomalies: &[Anomaly]) -> Vec<u64> {
     let refunds: Vec<&Anomaly> = anomalies.iter().filter(|anomaly| anomaly.resolution.is_refund()).collect();
     let whole: Vec<u64> =
@@ -288,7 +288,7 @@ fn acceptable_of(receipts: &[&Receipt], anomalies: &[Anomaly]) -> Vec<u64> {
         let receipt = receipts[index];
         let own: Vec<u64> =
             refunds.iter().filter(|refund| refund.txid == Some(receipt.txid)).map(|refund| refund.paid_sats).collect();
-        // Marked as refunded, and nothing tells how much of it: all of it.
+        // It is marked as refunded, and no record tells how much; all of it is taken as refunded.
         if receipt.refunded && own.is_empty() && whole.is_empty() {
             continue;
         }

@@ -1,5 +1,5 @@
-//! When a payment must be looked at again though none of its transactions changed. A closed payment
-//! without coins never is, so that it costs nothing.
+//! When a payment must be looked at again although none of its transactions changed. A closed payment without coins is
+//! never due, so that it costs no work.
 
 use super::counting::{Evaluated, GONE_AFTER_MS, quiet_end};
 use super::{Look, is_fall};
@@ -7,8 +7,8 @@ use crate::payment::{Payment, PaymentState};
 use crate::receipt::Position;
 use crate::time::Timestamp;
 
-/// The next moment at which time alone could change something. After a fall that is at once: while the payment was
-/// CONFIRMED the mempool had no say.
+/// The next moment at which time alone could change something. After a fall it is due at once, because the mempool had
+/// no effect while the payment was CONFIRMED.
 pub(super) fn next_due_at(
     before: &Payment,
     after: &Payment,
@@ -18,7 +18,7 @@ pub(super) fn next_due_at(
     if is_fall(before, after) {
         return Some(look.at);
     }
-    // Without a mempool the deadline is a matter of blocks: see the height.
+    // Without a mempool the deadline depends on blocks: see [`next_due_height`].
     let deadline = (after.closed_at.is_none() && look.has_mempool).then(|| after.first_due_at());
     let may_be_quiet = after.policy.confirmations == 0 && !after.state.is_final();
     let moments = evaluated.iter().filter_map(|one| match one.receipt.position {
@@ -28,14 +28,14 @@ pub(super) fn next_due_at(
         Position::Absent { since } if !one.gone => Some(since.plus_ms(GONE_AFTER_MS)),
         Position::Block { .. } | Position::Mempool | Position::Absent { .. } => None,
     });
-    // Where time decides nothing what is due stays so.
+    // A payment that is due stays due while time does not decide.
     moments.chain(deadline).filter(|moment| *moment > look.at || !look.time_decides).min()
 }
 
 /// The next height of the best block at which confirmations alone could change something.
 pub(super) fn next_due_height(after: &Payment, evaluated: &[Evaluated<'_>], look: &Look) -> Option<u32> {
     let closes_by_block = after.closed_at.is_none() && !look.has_mempool;
-    // Where time decides nothing what is due stays so.
+    // A payment that is due stays due while time does not decide.
     let next_block = closes_by_block.then(|| look.tip_height.saturating_add(u32::from(look.time_decides)));
     let confirming = (after.state != PaymentState::Confirmed).then(|| after.policy.confirmations.max(1));
     let heights = evaluated.iter().filter_map(|one| match one.receipt.position {

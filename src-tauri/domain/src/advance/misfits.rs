@@ -1,5 +1,5 @@
-//! What a look makes of a payment's anomalies (interface, section 3): raised once, followed while OPEN,
-//! dismissed when their basis is gone, left alone once people decided.
+//! The changes of a payment's anomalies at a look (interface, section 3). They are raised once, followed while OPEN and
+//! dismissed when their basis is gone. Once people decided, they are left alone.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,10 +18,10 @@ const NOTHING_COUNTS: &str = "Nothing counts towards the payment any more.";
 const NOT_UNDERPAID: &str = "The payment is not underpaid any more.";
 const CONFIRMED_AGAIN: &str = "The payment is confirmed again.";
 
-/// The kinds that exist once for each payment and follow what counts.
+/// The kinds that exist once for each payment and follow the counted coins.
 const FOLLOWING: [AnomalyKind; 2] = [AnomalyKind::Overpayment, AnomalyKind::Underpayment];
 
-/// A payment before and after a look, and what the look found.
+/// A payment before and after a look, and the findings of the look.
 struct Scene<'a> {
     before: &'a Payment,
     after: &'a Payment,
@@ -30,15 +30,15 @@ struct Scene<'a> {
     accepted_now: bool,
 }
 
-/// What there is for an anomaly to be about. 0 satoshis: its basis is gone.
+/// The coins that an anomaly is about, before and after the look. With 0 satoshis its basis is gone.
 struct Basis {
     before: Coins,
     now: Coins,
-    /// Why there is nothing now.
+    /// Why no coins are left.
     reason: &'static str,
 }
 
-/// The changes of the anomalies, those that exist first, and warnings of decided ones whose basis changed.
+/// The changes of anomalies, the existing ones first, and warnings of decided ones whose basis changed.
 pub(super) fn changes(
     before: &Payment,
     after: &Payment,
@@ -57,7 +57,7 @@ pub(super) fn changes(
         }
         let Some(basis) = scene.basis(anomaly) else { continue };
         changes.extend(follow(anomaly, &basis));
-        // A change by staff's own acceptance needs no warning to staff.
+        // Staff needs no warning of a change by their own acceptance.
         let has_changed = basis.now != basis.before && !accepted_now;
         if anomaly.resolution.is_decided_by_people() && has_changed {
             let id = anomaly.id;
@@ -73,7 +73,7 @@ pub(super) fn changes(
     (changes, warnings)
 }
 
-/// What becomes of an anomaly that exists.
+/// The change of an existing anomaly.
 fn follow(anomaly: &Anomaly, basis: &Basis) -> Option<AnomalyChange> {
     let (id, coins) = (anomaly.id, &basis.now);
     match anomaly.resolution {
@@ -98,7 +98,7 @@ impl Scene<'_> {
         self.indexes.get(&txid).map(|&index| &self.evaluated[index])
     }
 
-    /// Whether staff's acceptance takes the coins that an OPEN anomaly holds. A reversal holds none.
+    /// Whether staff's acceptance takes the coins of an OPEN anomaly. A reversal holds no coins.
     fn accepts(&self, anomaly: &Anomaly) -> bool {
         if !self.accepted_now || anomaly.resolution != Resolution::Open {
             return false;
@@ -113,7 +113,7 @@ impl Scene<'_> {
         }
     }
 
-    /// The basis of an anomaly that exists; `None` where this look says nothing about it.
+    /// The basis of an existing anomaly; `None` if this look leaves it as it is.
     fn basis(&self, anomaly: &Anomaly) -> Option<Basis> {
         match anomaly.kind {
             AnomalyKind::LatePayment | AnomalyKind::ExtraPayment => self.basis_of_transaction(anomaly.txid?),
@@ -122,8 +122,8 @@ impl Scene<'_> {
         }
     }
 
-    /// The part of one transaction that does not count. A displaced one is neither gone nor counting: nothing is
-    /// said about it until the chain or the mempool decides.
+    /// The part of one transaction that does not count. A displaced transaction is neither gone nor counting; its
+    /// anomaly stays until the chain or the mempool decides.
     fn basis_of_transaction(&self, txid: Txid) -> Option<Basis> {
         let one = self.find(txid).filter(|one| !one.displaced)?;
         let receipt = one.receipt;
@@ -132,7 +132,7 @@ impl Scene<'_> {
         Some(Basis { before: coins(before_sats, [txid]), now: uncounted(one), reason })
     }
 
-    /// What OVERPAYMENT and UNDERPAYMENT tell of, which is a part of what counts.
+    /// The part of the counted coins that OVERPAYMENT or UNDERPAYMENT is about.
     fn basis_of_payment(&self, kind: AnomalyKind) -> Basis {
         let largest_before = self.evaluated.iter().map(|one| one.receipt.counted_sats).max();
         let largest_now = self.evaluated.iter().map(|one| one.counted_sats).max();
@@ -156,7 +156,7 @@ impl Scene<'_> {
         }
     }
 
-    /// A reversal's coins are fixed at each fall; its basis is gone when the payment is CONFIRMED again.
+    /// The basis of a reversal: its coins are fixed at each fall, and are gone when the payment is CONFIRMED again.
     fn basis_of_reversal(&self, anomaly: &Anomaly) -> Option<Basis> {
         let (nothing, reason) = (coins(0, []), CONFIRMED_AGAIN);
         if is_fall(self.before, self.after) {
@@ -167,13 +167,13 @@ impl Scene<'_> {
         (self.after.state == PaymentState::Confirmed).then_some(Basis { before, now: nothing, reason })
     }
 
-    /// What counted before the look and is gone after it.
+    /// The coins that counted before the look and are gone after it.
     fn reversed(&self) -> Coins {
         let lost: Vec<_> = self.evaluated.iter().filter(|one| one.receipt.counted_sats > 0 && one.gone).collect();
         coins(counting::sum(lost.iter().map(|one| one.receipt.counted_sats)), lost.iter().map(|one| one.receipt.txid))
     }
 
-    /// New anomalies, of which there is no record yet.
+    /// The anomalies that have no record yet.
     fn raised(&self, anomalies: &[Anomaly]) -> Vec<AnomalyChange> {
         let mut raised = self.raised_per_transaction(anomalies);
         let deep = |one: &Evaluated<'_>| one.confirmations >= self.after.policy.anomaly_confirmations;
@@ -202,7 +202,7 @@ impl Scene<'_> {
             .filter(|anomaly| anomaly.kind.is_per_transaction())
             .filter_map(|anomaly| anomaly.txid)
             .collect();
-        // After an acceptance, what does not count of refunded coins is what went back.
+        // After an acceptance, the part of refunded coins that does not count was sent back.
         let went_back = |one: &Evaluated<'_>| self.after.accepted_sats.is_some() && one.receipt.refunded;
         let deep = |one: &Evaluated<'_>| one.confirmations >= self.after.policy.anomaly_confirmations;
         let misfits = self
@@ -221,19 +221,18 @@ fn is_new(anomalies: &[Anomaly], kind: AnomalyKind) -> bool {
     !anomalies.iter().any(|anomaly| anomaly.kind == kind)
 }
 
-/// Coins of these transactions; of none where they come to nothing.
+/// Coins of these transactions; without transactions if the sum is 0.
 fn coins(paid_sats: u64, txids: impl IntoIterator<Item = Txid>) -> Coins {
     Coins { paid_sats, txids: if paid_sats == 0 { Vec::new() } else { txids.into_iter().collect() } }
 }
 
-/// What of a transaction is there and does not count.
+/// The part of a transaction that is there and does not count.
 fn uncounted(one: &Evaluated<'_>) -> Coins {
     let paid_sats = if one.gone { 0 } else { one.receipt.amount_sats.saturating_sub(one.counted_sats) };
     coins(paid_sats, [one.receipt.txid])
 }
 
-/// The coins that OVERPAYMENT or UNDERPAYMENT tells of, of a payment whose largest transaction counts for
-/// `largest_sats`.
+/// The sum for OVERPAYMENT or UNDERPAYMENT of a payment whose largest transaction counts for `largest_sats`.
 fn misfit_sats(kind: AnomalyKind, payment: &Payment, largest_sats: u64) -> u64 {
     let paid = payment.paid_sats;
     match (kind, payment.state) {

@@ -1,11 +1,11 @@
-//! The transition table of section 2, row by row. What counts is decided before; anomalies come after.
+//! The transition table of section 2, row by row. It runs after the counting and before the anomalies.
 
 use super::counting::{self, Evaluated};
 use crate::anomaly::Anomaly;
 use crate::payment::{Payment, PaymentState};
 use crate::policy::OverpaymentRule;
 
-/// The state that follows. `payment` has its state from before the look, and all else from after it.
+/// The next state. `payment` has the state from before the look, and all other fields from after it.
 pub(super) fn next(
     payment: &Payment,
     evaluated: &[Evaluated<'_>],
@@ -40,7 +40,7 @@ pub(super) fn next(
     }
 }
 
-/// Where an open payment goes, or goes back to, that has not enough.
+/// The state of a payment that does not have enough.
 fn not_enough(payment: &Payment) -> PaymentState {
     match (payment.closed_at, payment.paid_sats) {
         (None, 0) => PaymentState::New,
@@ -50,21 +50,21 @@ fn not_enough(payment: &Payment) -> PaymentState {
     }
 }
 
-/// Something counts, and it reaches the amount less the tolerance (or what staff accepted).
+/// Whether some coins count, and reach the amount less the tolerance (or the sum that staff accepted).
 pub(super) fn is_enough(payment: &Payment, sats: u64) -> bool {
     sats > 0 && sats >= payment.enough_sats()
 }
 
-/// Under `invalidate`: one transaction alone counts for more than the amount, and staff has not accepted.
-/// `largest_sats` is what the largest transaction counts for.
+/// Whether the rule `invalidate` applies: one transaction alone counts for more than the amount, and staff has not
+/// accepted. `largest_sats` is the counted sum of the largest transaction.
 pub(super) fn is_invalidated_by(payment: &Payment, largest_sats: u64) -> bool {
     payment.policy.overpayment == OverpaymentRule::Invalidate
         && payment.accepted_sats.is_none()
         && largest_sats > payment.amount_sats
 }
 
-/// The sum of what counts and has at least so many confirmations; with 0, of what has one or may be
-/// accepted without.
+/// The counted sum with at least so many confirmations. With 0: the sum that is confirmed or may be accepted
+/// unconfirmed.
 fn confirmed_sats(evaluated: &[Evaluated<'_>], confirmations: u32) -> u64 {
     let is_confirmed = |one: &&Evaluated<'_>| {
         one.confirmations >= confirmations.max(1) || (confirmations == 0 && one.acceptable_unconfirmed)

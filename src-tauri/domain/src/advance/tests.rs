@@ -25,7 +25,7 @@ const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 const CREATED: Timestamp = Timestamp::from_ms(1_700_000_000_000);
 const EXPIRES: Timestamp = CREATED.plus_ms(30 * MINUTE_MS);
 const AMOUNT: u64 = 100_000;
-/// Height of the best block where nothing else is said.
+/// Default height of the best block.
 const TIP: u32 = 1_000;
 
 fn txid(number: u8) -> Txid {
@@ -51,7 +51,7 @@ fn payment(state: PaymentState) -> Payment {
     }
 }
 
-/// A look so many minutes after the creation.
+/// A look this many minutes after the creation.
 fn look(minutes: i64) -> Look {
     let at = CREATED.plus_ms(minutes * MINUTE_MS);
     Look { at, tip_height: TIP, tip_time: at, has_mempool: true, time_decides: true, staff_accepts: false }
@@ -84,12 +84,12 @@ impl Receipt {
         Self { position: Position::Block { height: TIP + 1 - confirmations, time: EXPIRES }, ..self }
     }
 
-    /// In neither; the look after the last that saw it missed it first.
+    /// In neither mempool nor chain; first missed by the look after the last that saw it.
     fn absent(self) -> Self {
         Self { position: self.position.missed(self.last_seen_at.plus_ms(1_000)), ..self }
     }
 
-    /// It counted at the look before for so much, of which as much is eligible.
+    /// The sum that counted at the look before; the same sum is eligible.
     fn counted(self, sats: u64) -> Self {
         Self { eligible_sats: Some(sats), counted_sats: sats, ..self }
     }
@@ -118,7 +118,7 @@ fn anomaly(kind: AnomalyKind, tx: Option<u8>, paid_sats: u64, resolution: Resolu
     Anomaly { id: Id::from_bytes([9; 20]), kind, txid: tx.map(txid), paid_sats, txids, resolution }
 }
 
-/// Writes down what a look decided, as the gateway does.
+/// Stores the decisions of a look, as the gateway does.
 fn apply(advanced: &Advance, payment: &mut Payment, receipts: &mut [Receipt], anomalies: &mut Vec<Anomaly>) {
     payment.state = advanced.state;
     payment.paid_sats = advanced.paid_sats;

@@ -1,4 +1,4 @@
-//! The currencies that are known, with the number of their decimals.
+//! The known currencies, with the number of their decimals.
 
 use super::number::Number;
 use super::{AmountError, format_scaled};
@@ -14,7 +14,7 @@ pub struct Currency {
 }
 
 impl Currency {
-    /// All that are known, by code. Which of them a merchant takes is a setting.
+    /// All known currencies, by code. A setting chooses which of them a merchant takes.
     pub const ALL: &'static [Self] = &[
         of("AED", 2),
         of("ARS", 2),
@@ -85,7 +85,7 @@ impl Currency {
     /// The US dollar, in which confirmation tiers are measured.
     pub const USD: Self = of("USD", 2);
 
-    /// The currency of this ISO 4217 code (three upper-case letters), if it is one that is known.
+    /// The currency of this ISO 4217 code (three upper-case letters), if it is known.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL.iter().find(|currency| currency.code == code).copied()
@@ -106,7 +106,7 @@ impl Currency {
     /// Reads an amount into minor units; exact, never rounded.
     ///
     /// # Errors
-    /// Says what is wrong with the text.
+    /// The fault of the text.
     pub fn parse_minor(&self, text: &str) -> Result<i64, AmountError> {
         Number::parse(text)?.scaled(self.minor_units)
     }
@@ -117,7 +117,7 @@ impl Currency {
         format_scaled(minor, self.minor_units)
     }
 
-    /// Minor units as thousandths of a unit, by which sums of any currency compare; held at the largest number.
+    /// Minor units as thousandths of a unit, which sums of all currencies share; limited to the largest number.
     #[must_use]
     pub const fn thousandths(&self, minor: i64) -> i64 {
         minor.saturating_mul(10_i64.pow((THOUSANDTHS_DECIMALS - self.minor_units) as u32))
@@ -126,12 +126,12 @@ impl Currency {
     /// Reads a sum of no particular currency into thousandths of a unit; exact, never rounded.
     ///
     /// # Errors
-    /// Says what is wrong with the text.
+    /// The fault of the text.
     pub fn parse_thousandths(text: &str) -> Result<i64, AmountError> {
         Number::parse(text)?.scaled(THOUSANDTHS_DECIMALS)
     }
 
-    /// How many minor units make one whole unit.
+    /// Number of minor units in one whole unit.
     pub(super) const fn minor_per_unit(self) -> i128 {
         10_i128.pow(self.minor_units as u32)
     }

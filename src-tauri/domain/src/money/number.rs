@@ -10,8 +10,7 @@ const MAX_DIGITS: usize = 28;
 /// Decimals that a [`Decimal`] can hold.
 const MAX_DECIMALS: u8 = 28;
 
-/// Exponents beyond this are out of range whatever the digits are; the bound keeps the arithmetic
-/// on exponents far from overflow.
+/// Larger exponents are out of range with any digits; the bound keeps exponent arithmetic far from overflow.
 const MAX_EXPONENT: i64 = 1_000_000;
 
 /// A positive number: `digits` times ten to the `exponent`, without zeros at either end of the digits.
@@ -22,7 +21,7 @@ pub(super) struct Number {
 }
 
 impl Number {
-    /// Reads a text in the grammar of a JSON number (RFC 8259): nothing else is a number.
+    /// Reads a text in the grammar of a JSON number (RFC 8259).
     pub(super) fn parse(text: &str) -> Result<Self, AmountError> {
         let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
         let (mantissa, power) = match rest.split_once(['e', 'E']) {
@@ -49,11 +48,11 @@ impl Number {
         Ok(Self { digits: digits.to_owned(), exponent: power - length(fraction.len()) + cut })
     }
 
-    /// The number in units of which ten to the `decimals` make one; exact.
+    /// The number as a count of units, `decimals` of its digits after the point; exact.
     pub(super) fn scaled(&self, decimals: u8) -> Result<i64, AmountError> {
         let zeros = self.exponent + i64::from(decimals);
         if zeros < 0 {
-            // A number too large as well as too fine is called too large: that is what must change first.
+            // A number that is too large and too fine is called too large: the user must mend that first.
             let whole_digits = length(self.digits.len()) + self.exponent;
             let too_large = whole_digits > 19 - i64::from(decimals);
             return Err(if too_large { AmountError::TooLarge } else { AmountError::TooManyDecimals(decimals) });
@@ -64,7 +63,7 @@ impl Number {
         digits.checked_mul(power).ok_or(AmountError::TooLarge)
     }
 
-    /// The number as a decimal; exact, so a text finer than 28 decimals is refused.
+    /// The number as a decimal; exact, so that a text finer than 28 decimals is refused.
     pub(super) fn decimal(&self) -> Result<Decimal, AmountError> {
         if self.digits.len() > MAX_DIGITS {
             return Err(AmountError::TooLarge);
@@ -87,7 +86,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The exponent's value, held at the bound where it is beyond it.
+/// The exponent's value, limited to the bound.
 fn exponent(text: &str) -> Result<i64, AmountError> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_at_or_below_zero_is_an_amount() {
+    fn zero_and_negative_numbers_are_no_amounts() {
         for text in ["0", "-0", "0.000", "0e400", "-1", "-1e400", "0e-99999999999999999999"] {
             assert_eq!(Number::parse(text), Err(AmountError::NotPositive), "{text:?}");
         }

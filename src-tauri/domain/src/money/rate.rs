@@ -1,4 +1,4 @@
-//! Exchange rates, and every rounding between Bitcoin and fiat. No rounding favours the payer.
+//! Exchange rates, and every rounding between Bitcoin and fiat. Rounding never favours the payer.
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
@@ -8,7 +8,7 @@ use super::{AmountError, Currency, SATS_PER_BTC};
 /// Decimals of a rate.
 const RATE_DECIMALS: u32 = 4;
 
-/// Ten-thousandths of a unit for one Bitcoin, times this, are units for one satoshi.
+/// A rate's ten-thousandths times satoshis, divided by this, are whole units of the currency.
 const RATE_UNIT: i128 = 10_000 * SATS_PER_BTC as i128;
 
 /// An exchange rate: units of a currency for one Bitcoin, positive, rounded half-even to 4 decimals.
@@ -16,8 +16,8 @@ const RATE_UNIT: i128 = 10_000 * SATS_PER_BTC as i128;
 pub struct Rate(Decimal);
 
 impl Rate {
-    /// Rounds half-even to 4 decimals; `None` where nothing positive remains, and beyond 9 × 10^14,
-    /// far above any currency's rate, so that all arithmetic with it fits.
+    /// Rounds half-even to 4 decimals. `None` if the result is not positive or is beyond 9 × 10^14; all arithmetic fits
+    /// below that bound, and no currency's rate comes near it.
     #[must_use]
     pub fn new(rate: Decimal) -> Option<Self> {
         let mut rounded = rate.round_dp_with_strategy(RATE_DECIMALS, RoundingStrategy::MidpointNearestEven);
@@ -29,14 +29,14 @@ impl Rate {
     /// Reads a rate such as `65000.00` (the grammar of a JSON number), then rounds as [`Rate::new`].
     ///
     /// # Errors
-    /// Says what is wrong with the text.
+    /// The fault of the text.
     pub fn parse(text: &str) -> Result<Self, AmountError> {
         let rate = Number::parse(text)?.decimal()?;
         Self::new(rate).ok_or(if rate < Decimal::ONE { AmountError::NotPositive } else { AmountError::TooLarge })
     }
 
-    /// The rate for payments, lowered by the merchant's spread so that the customer pays a little more
-    /// Bitcoin, rounded half-even to 4 decimals. `None` where nothing is left of it.
+    /// The rate for payments: lowered by the merchant's spread, so that the customer pays a little more Bitcoin.
+    /// Rounded half-even to 4 decimals; `None` if the result is not positive.
     #[must_use]
     pub fn less_spread(&self, per_mille: u16) -> Option<Self> {
         let rest = 1_000_u16.checked_sub(per_mille)?;
@@ -55,8 +55,8 @@ impl Rate {
         self.0.to_string()
     }
 
-    /// The Bitcoin that a price asks for: price / rate, rounded **up** to the satoshi, so that
-    /// the merchant never gets less. `None` beyond what fits, and below zero.
+    /// A price in satoshis: price / rate, rounded **up**, so that the merchant never gets less. `None` if it does not
+    /// fit or is negative.
     #[must_use]
     pub fn price_to_sats(&self, price_minor: i64, currency: Currency) -> Option<u64> {
         let dividend = i128::from(u64::try_from(price_minor).ok()?) * RATE_UNIT;
@@ -65,14 +65,14 @@ impl Rate {
         u64::try_from(dividend / divisor + up).ok()
     }
 
-    /// The fiat worth of Bitcoin, rounded **down** to the minor unit. `None` beyond what fits.
+    /// The worth of Bitcoin in fiat, rounded **down** to the minor unit. `None` if it does not fit.
     #[must_use]
     pub fn sats_to_minor_floor(&self, sats: u64, currency: Currency) -> Option<i64> {
         i64::try_from(self.worth_in_rate_units(sats, currency)? / RATE_UNIT).ok()
     }
 
-    /// The fiat worth of Bitcoin, rounded **half-even** to the minor unit: what a payout tells of its amount. `None` beyond
-    /// what fits.
+    /// The worth of Bitcoin in fiat, rounded **half-even** to the minor unit, as a payout shows it. `None` if it does
+    /// not fit.
     #[must_use]
     pub fn sats_to_minor_half_even(&self, sats: u64, currency: Currency) -> Option<i64> {
         let worth = self.worth_in_rate_units(sats, currency)?;
@@ -81,36 +81,37 @@ impl Rate {
         i64::try_from(whole + i128::from(up)).ok()
     }
 
-    /// The fiat worth of Bitcoin, rounded **up** to the minor unit: what the merchant is charged. `None` beyond what fits.
+    /// The worth of Bitcoin in fiat, rounded **up** to the minor unit, as the merchant is charged. `None` if it does
+    /// not fit.
     #[must_use]
     pub fn sats_to_minor_ceil(&self, sats: u64, currency: Currency) -> Option<i64> {
         let worth = self.worth_in_rate_units(sats, currency)?;
         i64::try_from(worth / RATE_UNIT + i128::from(worth % RATE_UNIT != 0)).ok()
     }
 
-    /// The Bitcoin that a sum buys: sum / rate, rounded **down** to the satoshi, so that the merchant never sends more.
-    /// `None` beyond what fits, and below zero.
+    /// The satoshis that a sum buys: sum / rate, rounded **down**, so that the merchant never sends more. `None` if it
+    /// does not fit or is negative.
     #[must_use]
     pub fn minor_to_sats_floor(&self, minor: i64, currency: Currency) -> Option<u64> {
         let dividend = i128::from(u64::try_from(minor).ok()?) * RATE_UNIT;
         u64::try_from(dividend / (self.0.mantissa() * currency.minor_per_unit())).ok()
     }
 
-    /// The same as [`Self::sats_to_minor_floor`], held at the largest number where the worth is beyond it.
+    /// The same as [`Self::sats_to_minor_floor`], limited to the largest number.
     #[must_use]
     pub fn worth_minor(&self, sats: u64, currency: Currency) -> i64 {
         self.sats_to_minor_floor(sats, currency).unwrap_or(i64::MAX)
     }
 
-    /// The worth of Bitcoin, of which [`RATE_UNIT`] make a minor unit: not rounded.
+    /// The worth of Bitcoin, not rounded, in parts of a minor unit: [`RATE_UNIT`] of them make one.
     fn worth_in_rate_units(&self, sats: u64, currency: Currency) -> Option<i128> {
         i128::from(sats).checked_mul(self.0.mantissa())?.checked_mul(currency.minor_per_unit())
     }
 }
 
-/// What a payment's coins are worth in fiat: `floor(paid × rate)` while less than the amount is
-/// paid, else the price plus `floor(surplus × rate)`, so that it equals the price exactly when
-/// the amount is paid exactly (interface, section 2). Held at the largest number where the worth is beyond it.
+/// The worth of a payment's coins in fiat (interface, section 2): `floor(paid × rate)` while less than the amount is
+/// paid, else the price plus `floor(surplus × rate)`. So it equals the price exactly when the amount is paid exactly.
+/// Limited to the largest number.
 #[must_use]
 pub fn paid_minor(price_minor: i64, amount_sats: u64, paid_sats: u64, rate: Rate, currency: Currency) -> i64 {
     match paid_sats.checked_sub(amount_sats) {
@@ -119,15 +120,15 @@ pub fn paid_minor(price_minor: i64, amount_sats: u64, paid_sats: u64, rate: Rate
     }
 }
 
-/// A price in US dollars, unrounded: `price ÷ rate × last known USD rate` (USD: the price itself), by which
-/// confirmations are chosen. `None` while no USD rate was ever known.
+/// A price in US dollars, unrounded: `price ÷ rate × last known USD rate`, or the price itself in USD. It selects the
+/// confirmations. `None` while no USD rate is known.
 #[must_use]
 pub fn usd_equivalent(price_minor: i64, currency: Currency, rate: Rate, usd: Option<Rate>) -> Option<Decimal> {
     let price = Decimal::new(price_minor, u32::from(currency.minor_units()));
     if currency == Currency::USD {
         return Some(price);
     }
-    // Multiplied first: a quotient cut off at 28 digits would miss a tier's bound by a hair.
+    // Multiplied first: a quotient cut off at 28 digits could fall just short of a tier's bound.
     price.checked_mul(usd?.0)?.checked_div(rate.0)
 }
 
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate_is_refused() {
+    fn a_text_that_is_no_rate_is_refused() {
         assert_eq!(Rate::parse("0.00005"), Err(AmountError::NotPositive));
         assert_eq!(Rate::parse("0"), Err(AmountError::NotPositive));
         assert_eq!(Rate::parse("1e400"), Err(AmountError::TooLarge));
@@ -191,7 +192,7 @@ mod tests {
     #[test]
     fn a_payouts_worth_is_rounded_half_to_even_and_its_charge_up() {
         for (text, sats, half_even, ceil) in [
-            // Of 1 sat at 500,000 USD half a cent is the worth.
+            // 1 sat at 500,000 USD is worth half a cent.
             ("500000", 1, 0, 1),
             ("500000", 3, 2, 2),
             ("500000", 5, 2, 3),
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_in_dollars_is_its_own_equivalent_and_others_go_through_bitcoin() {
+    fn dollar_prices_are_their_equivalent_others_go_through_bitcoin() {
         let eur = currency("EUR");
         assert_eq!(usd_equivalent(1_000, Currency::USD, rate("1"), None), Some(Decimal::TEN));
         assert_eq!(usd_equivalent(90_000, eur, rate("58500"), Some(rate("65000"))), Some(Decimal::ONE_THOUSAND));

@@ -1,9 +1,9 @@
-//! Sums and rates as people read them: with a comma between thousands, and without zeros that say nothing. What a
-//! program reads, and what a customer copies, never passes through here.
+//! Sums and rates for people: with a comma between thousands, and without needless zeros. Texts that a program reads or
+//! a customer copies are not written here.
 
 use super::{Currency, Rate, format_btc_signed};
 
-/// Decimals that a rate has at least, where it has any: prices are read in hundredths.
+/// Least decimals of a rate that is not whole; prices are read in hundredths.
 const RATE_DECIMALS_MIN: usize = 2;
 
 /// Satoshis as Bitcoin: `1,234.50000000`.

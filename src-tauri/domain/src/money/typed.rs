@@ -1,9 +1,9 @@
-//! A price as a person types it: `10,00` and `10.00`, `1,234.50` and `1.234,50`. Never guesses: what could mean two
-//! prices is refused. Programs write plain decimals and do not come here.
+//! A price as a person types it: `10,00` and `10.00`, `1,234.50` and `1.234,50`. It never guesses: a text that could
+//! mean two prices is refused. Programs write plain decimals and do not use this.
 
 use super::Currency;
 
-/// Digits between two marks of thousands.
+/// Digits between two thousands separators.
 const GROUP: usize = 3;
 
 /// A price that could be read in two ways.
@@ -12,11 +12,11 @@ const GROUP: usize = 3;
 pub struct Ambiguous;
 
 impl Currency {
-    /// What was typed, as a plain decimal number with a point; what is no number comes back as it is, for whoever reads
-    /// numbers to refuse.
+    /// The typed price as a plain decimal number with a point. A text that is not a number is returned as it is; the
+    /// parser refuses it later.
     ///
     /// # Errors
-    /// [`Ambiguous`] where a mark may stand for the decimals or for thousands.
+    /// [`Ambiguous`] if a separator may stand for the decimals or for thousands.
     pub fn plain_amount(&self, typed: &str) -> Result<String, Ambiguous> {
         let typed = typed.trim();
         let text: String = typed.chars().filter(|it| !it.is_whitespace() && !matches!(it, '\'' | '’')).collect();
@@ -28,7 +28,7 @@ impl Currency {
         let mark = if text[last..].starts_with('.') { '.' } else { ',' };
         let other = if mark == '.' { ',' } else { '.' };
         if whole.contains(mark) {
-            // A mark that stands more than once stands for thousands.
+            // A separator that occurs more than once separates thousands.
             return match is_grouped(&text, mark) {
                 true => Ok(text.replace(mark, "")),
                 false => Err(Ambiguous),
@@ -48,7 +48,7 @@ impl Currency {
     }
 }
 
-/// Whether `mark` cuts the digits into groups of three, the first of them shorter or as long.
+/// Whether `mark` separates groups of three digits; the first group may be shorter.
 fn is_grouped(text: &str, mark: char) -> bool {
     let mut groups = text.split(mark);
     let first = groups.next().unwrap_or_default();
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_a_thousandfold_is_refused() {
+    fn a_price_that_could_mean_a_thousandfold_is_refused() {
         for (code, typed) in [
             ("JPY", "1,500"),
             ("USD", "1.000"),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_left_to_whoever_reads_numbers() {
+    fn a_text_that_is_no_number_is_returned_as_it_is() {
         for typed in ["ten", "10.00 EUR", "-1.5", "", "1e3.5"] {
             assert_eq!(plain("USD", typed).as_deref(), Ok(typed), "{typed}");
         }

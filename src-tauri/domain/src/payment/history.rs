@@ -1,11 +1,11 @@
-//! What a payment's history says: what led to a change, and why a payment is INVALID.
+//! The history of a payment: the cause of each change, and why a payment is INVALID.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::PaymentState;
 
-/// What led to a change of a payment.
+/// The cause of a payment's change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// Its transactions or their confirmations.
@@ -16,7 +16,7 @@ pub enum Cause {
     Staff,
 }
 
-/// A text that is no cause of a change.
+/// A text that is not a cause of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a payment's change is caused by chain, time or staff")]
 pub struct NotACause;
@@ -35,8 +35,8 @@ impl Cause {
         }
     }
 
-    /// Whether a change by this cause, from `before_sats` that counted to `after_sats`, means that coins were withdrawn:
-    /// the chain or the mempool holds less of them than before, or missed them for so long that they are taken for gone.
+    /// Whether a change by this cause, from `before_sats` counted to `after_sats`, is a withdrawal of coins. The chain
+    /// or the mempool then holds less than before, or missed the coins for so long that they are gone.
     #[must_use]
     pub const fn is_withdrawal(self, before_sats: u64, after_sats: u64) -> bool {
         match self {
@@ -65,7 +65,7 @@ impl FromStr for Cause {
 pub enum WhyInvalid {
     /// Too little came before it closed.
     ShortPaid,
-    /// One transaction paid too much, which the merchant does not take.
+    /// One transaction paid too much, and the merchant refuses overpayments.
     Overpaid,
     /// It was confirmed, and the chain took the coins back.
     Reversed,
@@ -74,8 +74,8 @@ pub enum WhyInvalid {
 }
 
 impl WhyInvalid {
-    /// `None` in every state but INVALID. `paid_sats` is what counts in that state, and `was_confirmed` whether the payment
-    /// was ever CONFIRMED before it.
+    /// `None` in every state but INVALID. `paid_sats` is the sum that counts in that state; `was_confirmed` tells
+    /// whether the payment was ever CONFIRMED.
     #[must_use]
     pub const fn of(state: PaymentState, was_confirmed: bool, amount_sats: u64, paid_sats: u64) -> Option<Self> {
         match state {

@@ -1,4 +1,4 @@
-//! What a shop asks for, in Bitcoin at the rate of one moment.
+//! A shop's price, in Bitcoin at the rate of one moment.
 
 use crate::money::{Currency, MAX_SATS, Rate, format_btc};
 
@@ -11,27 +11,27 @@ pub struct Price {
     pub currency: Currency,
     /// The rate after the merchant's spread.
     pub rate: Rate,
-    /// What the customer is asked to pay: price / rate, rounded up.
+    /// The amount to pay: price / rate, rounded up.
     pub amount_sats: u64,
 }
 
-/// Why a price cannot be asked for, naming the bound and what it is worth at the rate of the moment.
+/// Why a price is refused, with the bound and its worth at the present rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PriceRefusal {
-    /// An output of so little is not relayed.
+    /// The network does not relay so small an output.
     #[error("must be worth at least {} BTC{}", format_btc(*.dust_limit_sats), about(.worth_minor.as_ref(), .currency))]
     TooSmall {
-        /// The least that an output to the payment's address may hold.
+        /// The least that an output to the payment's address may hold, in satoshis.
         dust_limit_sats: u64,
-        /// The least price that is worth it.
+        /// The least price that is worth as much.
         worth_minor: Option<i64>,
         /// The price's currency.
         currency: Currency,
     },
-    /// There are not so many coins.
+    /// More than all Bitcoin.
     #[error("must be worth at most {} BTC{}", format_btc(MAX_SATS), about(.worth_minor.as_ref(), .currency))]
     TooLarge {
-        /// The largest price that is not too large.
+        /// The largest price within the bound.
         worth_minor: Option<i64>,
         /// The price's currency.
         currency: Currency,
@@ -43,7 +43,7 @@ impl Price {
     /// an output to the payment's address may hold.
     ///
     /// # Errors
-    /// Which bound it is beyond.
+    /// The bound that the price violates.
     pub fn at(
         market: Rate,
         spread_per_mille: u16,
@@ -58,7 +58,7 @@ impl Price {
         match rate.price_to_sats(minor, currency).filter(|sats| *sats <= MAX_SATS) {
             None => Err(PriceRefusal::TooLarge { worth_minor: worth_minor(MAX_SATS), currency }),
             Some(amount_sats) if amount_sats < dust_limit_sats => {
-                // The next minor unit above is the first that is worth as much.
+                // The next minor unit above is the first that is worth enough.
                 let worth_minor = worth_minor(dust_limit_sats).map(|minor| minor.saturating_add(1));
                 Err(PriceRefusal::TooSmall { dust_limit_sats, worth_minor, currency })
             }

@@ -1,5 +1,5 @@
-//! Where a payout may go: the standard addresses of one network. What is refused is refused with what it is and the remedy,
-//! for coins that were sent do not come back.
+//! The addresses that a payout may pay: the standard ones of one network. A refusal names the kind of address and the
+//! remedy, because sent coins do not come back.
 
 use bitcoin::address::{NetworkUnchecked, ParseError};
 use bitcoin::base58;
@@ -8,28 +8,28 @@ use bitcoin::bech32::{Bech32, Bech32m, Fe32};
 use bitcoin::secp256k1::XOnlyPublicKey;
 use bitcoin::{Address, Network, ScriptBuf, WitnessProgram};
 
-/// How SegWit addresses begin: of the main network, the test networks, regtest. No address of the older form does.
+/// Prefixes of SegWit addresses: main network, test networks, regtest. Legacy addresses begin with other letters.
 const SEGWIT_PREFIXES: [&str; 3] = ["bc1", "tb1", "bcrt1"];
 
-/// How addresses of the older form begin.
+/// First letters of legacy addresses (Base58).
 const BASE58_BEGINNINGS: [char; 5] = ['1', '2', '3', 'm', 'n'];
 
-/// How a lightning invoice, an LNURL or their URI begins.
+/// Prefixes of a lightning invoice, an LNURL or their URI.
 const LIGHTNING_PREFIXES: [&str; 7] = ["lightning:", "lnbc", "lntb", "lntbs", "lnbcrt", "lnurl", "lno1"];
 
 /// An address that may be paid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PayoutAddress {
-    /// What pays it.
+    /// The script that pays it.
     pub script: ScriptBuf,
-    /// In its usual form: an address in capitals becomes the same in small letters.
+    /// In its usual form: an address in capitals becomes lower case.
     pub text: String,
 }
 
-/// Why a text is no address that may be paid. Each goes on from the name of the field.
+/// Why a text is not an address that may be paid. Each message follows the name of the field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AddressRefusal {
-    /// Nothing.
+    /// An empty text.
     #[error("is empty: give the Bitcoin address to pay")]
     Empty,
     /// A text with blanks in it.
@@ -41,16 +41,16 @@ pub enum AddressRefusal {
     /// An invoice, an offer or an address of the Lightning network.
     #[error("is of the Lightning network, which this gateway does not pay: give a Bitcoin address")]
     Lightning,
-    /// A SegWit address of which some letters are capitals.
+    /// A SegWit address with both capitals and small letters.
     #[error("mixes capitals with small letters: copy the address anew, for one of them may be wrong")]
     MixedCase,
-    /// An address with a letter too many, too few or another.
+    /// An address with an additional, missing or wrong letter.
     #[error("has a typing error (its checksum does not fit): copy the address anew")]
     Checksum,
-    /// A SegWit address of version 1 or later, written as those of version 0 are.
+    /// A SegWit address of version 1 or later with the checksum of version 0.
     #[error("has the checksum of another kind of address (Bech32 instead of Bech32m): ask the recipient for a new one")]
     Bech32InsteadOfBech32m,
-    /// A SegWit address of version 0, written as the later ones are.
+    /// A SegWit address of version 0 with the checksum of later versions.
     #[error("has the checksum of another kind of address (Bech32m instead of Bech32): ask the recipient for a new one")]
     Bech32mInsteadOfBech32,
     /// An address of another network.
@@ -58,7 +58,7 @@ pub enum AddressRefusal {
     OtherNetwork {
         /// The address's network.
         found: &'static str,
-        /// How those of the gateway's network look.
+        /// Examples of the addresses of the gateway's network.
         wanted: &'static str,
     },
     /// A SegWit address of a version that has no meaning yet.
@@ -69,13 +69,13 @@ pub enum AddressRefusal {
     /// A SegWit address that is too long or too short for its version.
     #[error("has a witness program of a length that its version does not have: ask the recipient for a new address")]
     WitnessProgram,
-    /// An output that is there for its transaction's fee.
+    /// An output that exists for the fee of its transaction.
     #[error("is pay-to-anchor, which anybody can spend: ask the recipient for an address of their own")]
     PayToAnchor,
     /// A Taproot address without a key.
     #[error("is a Taproot address whose key is no point of the curve, so that nobody can spend it: ask for a new one")]
     OffTheCurve,
-    /// Anything else; the network is the gateway's.
+    /// Any other text; the network is the gateway's.
     #[error("must be a Bitcoin address like {}", example(*.0))]
     NoAddress(Network),
 }
@@ -83,7 +83,7 @@ pub enum AddressRefusal {
 /// Reads an address that a gateway on `network` may pay: P2PKH, P2SH, SegWit of version 0, and Taproot.
 ///
 /// # Errors
-/// What it is instead, with the remedy.
+/// The kind of the text, with the remedy.
 pub fn parse(text: &str, network: Network) -> Result<PayoutAddress, AddressRefusal> {
     if text.is_empty() {
         return Err(AddressRefusal::Empty);
@@ -103,7 +103,7 @@ pub fn parse(text: &str, network: Network) -> Result<PayoutAddress, AddressRefus
         judge_checksum(text, network)?;
     }
     let address = text.parse::<Address<NetworkUnchecked>>().map_err(|error| match error {
-        // Its checksum was judged, so what is wrong is what it says.
+        // Its checksum was judged already, so the witness program is wrong.
         _ if is_segwit => AddressRefusal::WitnessProgram,
         ParseError::Base58(base58::Error::IncorrectChecksum(_)) if is_like_base58(text) => AddressRefusal::Checksum,
         _ => AddressRefusal::NoAddress(network),
@@ -118,16 +118,16 @@ pub fn parse(text: &str, network: Network) -> Result<PayoutAddress, AddressRefus
     Ok(PayoutAddress { script: address.script_pubkey(), text: address.to_string() })
 }
 
-/// Whether a text may have been meant as an address of the older form: those have 26 to 35 letters.
+/// Whether a text may be meant as a legacy address; they have 26 to 35 letters.
 fn is_like_base58(text: &str) -> bool {
     text.starts_with(BASE58_BEGINNINGS) && (25..=36).contains(&text.len())
 }
 
-/// Whether the checksum is the one that the address's version wants.
+/// Whether the checksum is the kind that the address's version requires.
 fn judge_checksum(text: &str, network: Network) -> Result<(), AddressRefusal> {
     let unchecked = UncheckedHrpstring::new(text).map_err(|error| match error {
         UncheckedHrpstringError::Char(CharError::MixedCase) => AddressRefusal::MixedCase,
-        // A letter that no address has is a typing error, too.
+        // A letter that does not occur in addresses is a typing error, too.
         UncheckedHrpstringError::Char(CharError::InvalidChar(_)) => AddressRefusal::Checksum,
         _ => AddressRefusal::NoAddress(network),
     })?;
@@ -145,7 +145,7 @@ fn judge_checksum(text: &str, network: Network) -> Result<(), AddressRefusal> {
     }
 }
 
-/// Whether a witness program is one that its owner can spend, and nobody else.
+/// Whether only the owner can spend a witness program.
 fn judge_program(program: &WitnessProgram) -> Result<(), AddressRefusal> {
     let bytes = program.program().as_bytes();
     match program.version().to_num() {
@@ -157,7 +157,7 @@ fn judge_program(program: &WitnessProgram) -> Result<(), AddressRefusal> {
     }
 }
 
-/// The network that an address is for, in words; those of old form do not tell the test networks apart.
+/// The network of an address, in words; legacy addresses do not tell the test networks apart.
 fn network_of(lower: &str) -> &'static str {
     match lower {
         text if text.starts_with("bcrt1") => name(Network::Regtest),
@@ -175,7 +175,7 @@ const fn name(network: Network) -> &'static str {
     }
 }
 
-/// How an address of the network looks.
+/// Examples of the network's addresses.
 const fn example(network: Network) -> &'static str {
     match network {
         Network::Bitcoin => "bc1q…, bc1p…, 3… or 1…",

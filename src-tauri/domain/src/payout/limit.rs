@@ -1,4 +1,4 @@
-//! How much may be paid out on one day, and what one payout must come to at least.
+//! The daily limit of payouts, and the least amount of one payout.
 
 use crate::money::{Currency, Rate, format_btc};
 use crate::time::Timestamp;
@@ -10,29 +10,29 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 pub struct UtcDay {
     /// Its first moment.
     pub begin: Timestamp,
-    /// The first moment of the next.
+    /// The first moment of the next day.
     pub end: Timestamp,
 }
 
 /// The limit of a day at one moment of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PayoutLimit {
-    /// What was approved on this day and did not fail.
+    /// The sum that was approved on this day and did not fail.
     pub used_sats: u64,
-    /// What may still be approved on it.
+    /// The sum that may still be approved.
     pub available_sats: u64,
-    /// The least that one payout may come to.
+    /// The least amount of one payout.
     pub minimum_sats: u64,
-    /// When the last day is over of which something counts: this one, as a rule.
+    /// The end of the last day on which something counts; as a rule, of this day.
     pub until: Timestamp,
 }
 
 /// The same in a fiat currency, in minor units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FiatLimit {
-    /// What was used, rounded up.
+    /// The sum used, rounded up.
     pub used_minor: i64,
-    /// What is left, rounded down.
+    /// The sum left, rounded down.
     pub available_minor: i64,
     /// The least payout, rounded up.
     pub minimum_minor: i64,
@@ -41,24 +41,24 @@ pub struct FiatLimit {
 /// Why an amount may not be paid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LimitRefusal {
-    /// It is more than is left of the day's limit.
+    /// It is more than the rest of the day's limit.
     #[error(
         "Payout above daily limit: {} BTC are left of it until {}. Ask for less, wait, or have the limit raised (the setting dailyLimitBtc)",
         format_btc(*.available_sats), .until.iso_seconds()
     )]
     AboveDailyLimit {
-        /// What is left.
+        /// The rest of the limit.
         available_sats: u64,
-        /// Until when no more is.
+        /// When the limit resets.
         until: Timestamp,
     },
-    /// It is a refund of less than the network relays.
+    /// A refund of less than the network relays.
     #[error("Refund is dust: the network relays no output below {} BTC to this address. Dismiss the anomaly", format_btc(*.dust_sats))]
     Dust {
-        /// The least that an output to the address may hold.
+        /// The least that an output to the address may hold, in satoshis.
         dust_sats: u64,
     },
-    /// It is less than one payout must come to.
+    /// It is less than the least payout.
     #[error("Payout below minimum: a payout is {} BTC at least. Ask for more", format_btc(*.minimum_sats))]
     BelowMinimum {
         /// The minimum.
@@ -67,7 +67,7 @@ pub enum LimitRefusal {
 }
 
 impl UtcDay {
-    /// The day that a moment is on.
+    /// The day of a moment.
     #[must_use]
     pub const fn of(at: Timestamp) -> Self {
         let begin = at.plus_ms(-at.ms().rem_euclid(DAY_MS));
@@ -76,14 +76,14 @@ impl UtcDay {
 }
 
 impl PayoutLimit {
-    /// What is left of a day's `limit_sats` after `used_sats`; nothing where the limit was lowered below that. `until` is when the last
-    /// day is over on which some of it was used.
+    /// The limit after `used_sats` of a day's `limit_sats`; no satoshis are left if the limit was lowered below that.
+    /// `until` is the end of the last day on which some of it was used.
     #[must_use]
     pub const fn after(used_sats: u64, limit_sats: u64, minimum_sats: u64, until: Timestamp) -> Self {
         Self { used_sats, available_sats: limit_sats.saturating_sub(used_sats), minimum_sats, until }
     }
 
-    /// All that speaks against paying out this amount; both bounds are allowed themselves.
+    /// The reasons not to pay out this amount; amounts equal to a bound are allowed.
     #[must_use]
     pub fn refusals(&self, amount_sats: u64) -> Vec<LimitRefusal> {
         let Self { available_sats, minimum_sats, until, .. } = *self;
@@ -92,7 +92,7 @@ impl PayoutLimit {
         above.into_iter().chain(below).collect()
     }
 
-    /// The same of a refund, which knows no minimum but the dust limit of its address.
+    /// The same for a refund, which has no minimum but the dust limit of its address.
     #[must_use]
     pub fn refusals_of_refund(&self, amount_sats: u64, dust_sats: u64) -> Vec<LimitRefusal> {
         let mut refusals = Self { minimum_sats: 0, ..*self }.refusals(amount_sats);
@@ -100,8 +100,8 @@ impl PayoutLimit {
         refusals
     }
 
-    /// Its worth at a rate: what is available rounded down, what was used and the minimum up. Held at the largest number
-    /// where a worth is beyond it.
+    /// The limit's worth at a rate: the available sum rounded down, the used sum and the minimum up. Limited to the
+    /// largest number.
     #[must_use]
     pub fn worth(&self, rate: Rate, currency: Currency) -> FiatLimit {
         let up = |sats| rate.sats_to_minor_ceil(sats, currency).unwrap_or(i64::MAX);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn both_bounds_are_allowed_and_what_is_beyond_them_is_refused_by_name() {
+    fn amounts_at_a_bound_pass_and_beyond_it_are_refused_by_name() {
         let until = Timestamp::parse_iso("2026-01-13T00:00:00Z").unwrap();
         let limit = PayoutLimit::after(400, 1_000, 100, until);
         let above = LimitRefusal::AboveDailyLimit { available_sats: 600, until };
@@ -156,7 +156,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_told_in_fiat_never_promises_more_than_there_is(
+        fn a_limit_in_fiat_never_promises_more_than_there_is(
             used in 0..=10_000_000_000_u64,
             limit in 0..=10_000_000_000_u64,
             minimum in 1..=1_000_000_u64,

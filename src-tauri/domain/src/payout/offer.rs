@@ -1,4 +1,4 @@
-//! What a payout comes to: its Bitcoin, what that is worth, and what the merchant is charged.
+//! The amounts of a payout: its Bitcoin, their worth, and the merchant's charge.
 
 use crate::money::{Currency, MAX_SATS, Rate, format_btc};
 use crate::time::Timestamp;
@@ -6,32 +6,32 @@ use crate::time::Timestamp;
 /// The longest time for which a merchant may let offers be valid, in minutes: a day.
 pub const VALID_MAX_MINUTES: u32 = 1_440;
 
-/// What a payout is asked for in.
+/// The unit in which a payout was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OfferAmount {
     /// Satoshis, which are sent exactly.
     Btc(u64),
-    /// Minor units of the payout's currency, which are told exactly.
+    /// Minor units of the payout's currency, which the record shows exactly.
     Fiat(i64),
 }
 
 /// The amount of a payout, and its worth at the payout's rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OfferWorth {
-    /// What the address is paid. An amount in fiat may come to nothing.
+    /// The amount that the address receives. A small fiat amount may be 0 satoshis.
     pub amount_sats: u64,
     /// The amount's worth, in minor units.
     pub fiat_minor: i64,
 }
 
-/// A payout that cannot be told of: there are not so many coins, or no number is so large.
+/// A payout beyond all Bitcoin, or beyond the largest number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be worth at most {} BTC: ask for less", format_btc(MAX_SATS))]
 pub struct OfferTooLarge;
 
 impl OfferWorth {
-    /// What is asked for, at `rate`. Of Bitcoin the worth is rounded half-even to the minor unit; a fiat amount stays as it
-    /// is, and its Bitcoin is rounded down to the satoshi.
+    /// The amount and its worth at `rate`. For Bitcoin the worth is rounded half-even to the minor unit. A fiat amount
+    /// stays as it is, and its Bitcoin is rounded down to the satoshi.
     ///
     /// # Errors
     /// [`OfferTooLarge`].
@@ -47,7 +47,7 @@ impl OfferWorth {
         worth.filter(|worth| worth.amount_sats <= MAX_SATS).ok_or(OfferTooLarge)
     }
 
-    /// What the merchant is charged with this network fee, in minor units: the worth of both together, rounded up.
+    /// The merchant's charge with this network fee, in minor units: the worth of both together, rounded up.
     ///
     /// # Errors
     /// [`OfferTooLarge`].
@@ -57,7 +57,7 @@ impl OfferWorth {
     }
 }
 
-/// Whether an offer that is valid until `expires_at` may be approved at `now`: before it, and not at its very millisecond.
+/// Whether an offer that expires at `expires_at` may be approved at `now`: only strictly before.
 #[must_use]
 pub fn is_valid_at(expires_at: Timestamp, now: Timestamp) -> bool {
     now < expires_at
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_in_bitcoin_is_sent_exactly_and_one_in_fiat_is_told_exactly() {
+    fn bitcoin_is_sent_exactly_and_fiat_is_recorded_exactly() {
         let of = |amount| OfferWorth::of(amount, rate("65000"), Currency::USD);
         assert_eq!(of(OfferAmount::Btc(15_385)), Ok(OfferWorth { amount_sats: 15_385, fiat_minor: 1_000 }));
         let fiat = of(OfferAmount::Fiat(1_000)).unwrap();

@@ -1,4 +1,4 @@
-//! The setting `confirmationTiers`: how many confirmations a price needs. What a payment needs is fixed when it is made.
+//! The setting `confirmationTiers`: the confirmations that a price needs. They are fixed when the payment is made.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,17 +13,17 @@ pub const MAX_CONFIRMATIONS: u32 = 144;
 /// The most tiers a setting may have; more would be a mistake, and the text stays short.
 pub const MAX_TIERS: usize = 20;
 
-/// How many confirmations a price needs, by its equivalent in US dollars: the setting
-/// `confirmationTiers`, such as `1000:1,10000:3,*:6` (up to and including : confirmations).
+/// The confirmations that a price needs, by its equivalent in US dollars: the setting `confirmationTiers`, such as
+/// `1000:1,10000:3,*:6` (up to and including : confirmations).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfirmationTiers {
     /// Upper bound (included) and confirmations, both rising.
     bounded: Vec<(Decimal, u32)>,
-    /// Above all bounds, and where the equivalent is not known.
+    /// For prices above all bounds, and for prices whose equivalent is unknown.
     highest: u32,
 }
 
-/// Why a text is no `confirmationTiers`.
+/// Why a text is not a valid `confirmationTiers`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TiersError {
     /// A part is not `bound:confirmations`.
@@ -41,7 +41,7 @@ pub enum TiersError {
     /// More money asks for fewer confirmations.
     #[error("{0:?} asks for fewer confirmations than the tier below it")]
     Falling(String),
-    /// The last part is not `*:confirmations`, or another one is.
+    /// The last part is not `*:confirmations`, or another part is.
     #[error("the last tier, and only the last, is *:confirmations")]
     Last,
     /// Too many parts.
@@ -50,8 +50,8 @@ pub enum TiersError {
 }
 
 impl ConfirmationTiers {
-    /// The confirmations for a price of this equivalent; the highest tier where it is not known. The
-    /// equivalent is compared unrounded, and a bound belongs to its tier.
+    /// The confirmations for a price of this equivalent; the highest tier if it is unknown. The equivalent is compared
+    /// unrounded, and a bound belongs to its tier.
     #[must_use]
     pub fn confirmations_for(&self, usd_equivalent: Option<Decimal>) -> u32 {
         let Some(equivalent) = usd_equivalent else { return self.highest };

@@ -1,43 +1,43 @@
 //! When a source of rates is asked again.
 
-/// A source that answers is asked this often: five questions may fail before its quote is stale.
+/// Interval between requests to a source that answers; five requests may fail before its quote is stale.
 pub const ASKED_EVERY_MS: i64 = 60_000;
 
-/// The first wait after a question that came to nothing; each further one doubles it.
+/// The first wait after a failed request; each further failure doubles it.
 const FIRST_WAIT_MS: i64 = 15_000;
 
-/// The longest wait for a server that cannot be reached. Asking costs it nothing, and a network that was gone is back at
-/// any moment.
+/// The longest wait for a server that cannot be reached. A request costs such a server nothing, and the network may
+/// return at any moment.
 const UNREACHABLE_WAIT_MAX_MS: i64 = 60_000;
 
-/// The longest wait for a server that answers, but not with rates.
+/// The longest wait for a server that answers, but without rates.
 const REFUSED_WAIT_MAX_MS: i64 = 5 * 60_000;
 
-/// The least wait for a server that says that it is asked too often.
+/// The shortest wait for a server that says it is asked too often.
 const TOO_OFTEN_WAIT_MS: i64 = 60_000;
 
-/// The longest that a server can keep us waiting: what it says beyond is as good as a mistake.
+/// The longest wait that a server can demand; a longer one is taken for a mistake.
 const TOLD_WAIT_MAX_MS: i64 = 60 * 60_000;
 
-/// Waits are spread by up to a tenth, so that gateways that failed together do not ask together.
+/// Waits vary by up to a tenth, so that gateways that failed together do not ask together.
 const MAX_JITTER_PER_MILLE: i64 = 100;
 
-/// Why a question came to nothing, as far as the next one depends on it.
+/// Why a request failed, as far as the next one depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoAnswer {
     /// There was no answer.
     Unreachable,
-    /// There was one, and it holds no rates.
+    /// The answer holds no rates.
     Refused,
     /// The server is asked too often, or has too much to do.
     TooOften {
-        /// How long it wants to be left alone, if it says so.
+        /// The wait that it asks for, if it names one.
         wait_ms: Option<i64>,
     },
 }
 
-/// How long to wait after the last of `failures` questions in a row that came to nothing. `jitter_per_mille` is the
-/// caller's random number from -100 to 100. What a server told is never cut short but by the bound.
+/// The wait after the last of `failures` failed requests in a row. `jitter_per_mille` is the caller's random number
+/// from -100 to 100. A wait that a server asked for is never cut short, except by the bound.
 #[must_use]
 pub fn asked_again_after_ms(failures: u32, why: NoAnswer, jitter_per_mille: i64) -> i64 {
     let doublings = failures.saturating_sub(1).min(16);
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_double_up_to_a_minute_without_an_answer_and_five_minutes_with_a_bad_one() {
+    fn waits_double_up_to_a_minute_or_five_after_a_bad_answer() {
         let waits = |why| (1..=7).map(|failures| asked_again_after_ms(failures, why, 0) / 1_000).collect::<Vec<_>>();
         assert_eq!(waits(NoAnswer::Unreachable), [15, 30, 60, 60, 60, 60, 60]);
         assert_eq!(waits(NoAnswer::Refused), [15, 30, 60, 120, 240, 300, 300]);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_tells_is_obeyed_within_an_hour() {
+    fn a_servers_wait_is_obeyed_up_to_an_hour() {
         let wait = |seconds: i64, jitter| {
             asked_again_after_ms(1, NoAnswer::TooOften { wait_ms: Some(seconds.saturating_mul(1_000)) }, jitter) / 1_000
         };

@@ -1,32 +1,33 @@
-//! Reading a price as a source writes it. Strict: what is no plain number of a size that a price can have is none.
+//! Reads a price as a source writes it. A text is refused unless it is a plain number in the range of real prices.
 
 use rust_decimal::Decimal;
 
-/// Digits before the point at most: a Bitcoin costs some 10^9 of the smallest unit that is in use.
+/// Most digits before the point: a Bitcoin costs some 10^9 of the smallest currency unit in use.
 const WHOLE_DIGITS_MAX: usize = 13;
 
-/// Digits after the point at most: more say nothing. How many all together may be is what a decimal holds exactly.
+/// Most digits after the point; more carry no meaning. A [`Decimal`] limits the total number of digits, so that it
+/// holds them exactly.
 const DECIMALS_MAX: usize = 20;
 
-/// A market whose best bid and ask are further apart tells no price.
+/// A market whose best bid and ask are further apart gives no price.
 const APART_MAX_PER_CENT: i64 = 5;
 
-/// A text is no price.
+/// Why a text is not a price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotAPrice {
     /// Not digits, with or without a fraction.
     #[error("is not a plain decimal number")]
     NotPlain,
-    /// Below 1, or above what any currency needs.
+    /// Below 1, or above the range of any currency.
     #[error("is no price that one Bitcoin could have")]
     Absurd,
 }
 
-/// Reads a price such as `64210.55`: digits, and perhaps a point and digits; no sign, no exponent, no blanks. Exact, never
+/// Reads a price such as `64210.55`: digits, optionally a point and digits; no sign, exponent or blanks. Exact, never
 /// rounded; from 1 to 9,999,999,999,999.
 ///
 /// # Errors
-/// Says what is wrong with the text.
+/// The fault of the text.
 pub fn parse_price(text: &str) -> Result<Decimal, NotAPrice> {
     let (whole, fraction) = match text.split_once('.') {
         Some((whole, fraction)) if is_digits(fraction) => (whole, fraction),
@@ -43,8 +44,8 @@ pub fn parse_price(text: &str) -> Result<Decimal, NotAPrice> {
     if price < Decimal::ONE { Err(NotAPrice::Absurd) } else { Ok(price) }
 }
 
-/// The middle between the best bid and the best ask, exact; `None` where they are crossed or too far apart, as in a market
-/// where nobody trades.
+/// The middle between the best bid and the best ask, exact. `None` if they are crossed or too far apart, as in a market
+/// without trade.
 #[must_use]
 pub fn mid_price(bid: Decimal, ask: Decimal) -> Option<Decimal> {
     let apart = ask.checked_sub(bid).filter(|apart| !apart.is_sign_negative() || apart.is_zero())?;
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_number_is_no_price() {
+    fn a_text_that_is_no_plain_number_is_no_price() {
         for text in [
             "", " 1", "1 ", "+1", "-1", "-0", "1e5", "6.5E4", "NaN", "Infinity", "inf", "null", "0x10", "1,000",
             "1_000", ".5", "5.", "1.2.3", "01", "٣", "<html>", "1\n",
@@ -101,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_is_read_as_anything_but_what_it_says(text in "[0-9.eE+\\-]{0,20}|\\PC{0,12}") {
+        fn a_price_is_read_exactly_as_written(text in "[0-9.eE+\\-]{0,20}|\\PC{0,12}") {
             if let Ok(price) = parse_price(&text) {
                 prop_assert!(price >= Decimal::ONE);
                 prop_assert_eq!(price.to_string(), text);

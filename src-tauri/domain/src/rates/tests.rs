@@ -23,7 +23,7 @@ fn rate(prices: &[&str], wanted: usize) -> Result<String, NoRate> {
     combine(&quotes(prices), wanted).map(|combined| combined.median.normalize().to_string())
 }
 
-/// What is known of `a` after it said each of these, alone.
+/// The quote of source `a` after it gave each of these prices, without other sources.
 fn said(prices: &[(&str, i64)]) -> Quote {
     let mut known: Option<Quote> = None;
     for (price, at_ms) in prices {
@@ -78,7 +78,7 @@ fn an_older_quote_does_not_take_the_place_of_a_newer() {
 }
 
 #[test]
-fn a_jump_of_more_than_twenty_per_cent_in_a_minute_makes_no_rate_alone() {
+fn a_jump_of_over_20_per_cent_a_minute_makes_no_rate_alone() {
     let at = Timestamp::from_ms(MINUTE);
     for (price, jumped) in [("120", false), ("120.01", true), ("80", false), ("79.99", true), ("1000", true)] {
         let quote = said(&[("100", 0), (price, MINUTE)]);
@@ -100,7 +100,7 @@ fn a_jump_is_used_once_another_source_agrees() {
     let both = Quote { jumped_from: jumped.jumped_from, ..agrees };
     assert_eq!(judge(&[jumped, both], at, 1).rate, Ok(Decimal::from(151)), "both saw the market fall");
     assert_eq!(judge(&[jumped, quote("b", "100", MINUTE)], at, 1).rate, Err(NoRate::Disagreement));
-    // It was believed: what follows is measured from it.
+    // The jump was believed, so the next price is measured from it.
     let next = quote("a", "150", 2 * MINUTE);
     assert_eq!(next.succeed(Some(&jumped), None, &[agrees]).jumped_from, None);
     assert!(next.succeed(Some(&jumped), None, &[quote("b", "100", MINUTE)]).jumped_from.is_some());
@@ -108,7 +108,7 @@ fn a_jump_is_used_once_another_source_agrees() {
 }
 
 #[test]
-fn a_source_that_jumped_alone_is_believed_once_what_it_said_before_is_stale() {
+fn a_lone_jump_is_believed_once_the_price_before_is_stale() {
     let mut told = vec![("100", 0), ("150", MINUTE)];
     for minute in 2..=5 {
         told.push(("150", minute * MINUTE));
@@ -120,7 +120,7 @@ fn a_source_that_jumped_alone_is_believed_once_what_it_said_before_is_stale() {
 }
 
 #[test]
-fn the_first_quote_after_a_start_is_measured_by_the_last_known_rate() {
+fn the_first_quote_after_a_start_is_measured_by_the_last_rate() {
     let last_known = Some(Known { price: Decimal::from(100), at: Timestamp::from_ms(0) });
     let first = |price, at_ms| quote("a", price, at_ms).succeed(None, last_known, &[]);
     assert!(first("1000", MINUTE).jumped_from.is_some());
@@ -129,7 +129,7 @@ fn the_first_quote_after_a_start_is_measured_by_the_last_known_rate() {
 }
 
 #[test]
-fn a_simulated_price_may_go_anywhere_and_unchanged_keeps_its_time() {
+fn a_simulated_price_may_jump_and_unchanged_keeps_its_time() {
     let simulated = |price, at_ms| Quote { never_stale: true, ..quote("sandbox", price, at_ms) };
     let before = simulated("65000", 0);
     assert_eq!(simulated("65000", MINUTE).succeed(Some(&before), None, &[]), before);
@@ -169,7 +169,7 @@ fn any_quotes() -> impl Strategy<Value = Vec<Quote>> {
 
 proptest! {
     #[test]
-    fn a_rate_lies_among_those_that_it_is_made_of_and_no_further_than_five_per_cent_from_the_median_of_all(
+    fn a_rate_lies_within_its_quotes_and_near_the_median_of_all(
         all in any_quotes(), now in 0_i64..10 * MINUTE, wanted in 1_usize..4,
     ) {
         let now = Timestamp::from_ms(now);
@@ -196,10 +196,10 @@ proptest! {
     }
 
     #[test]
-    fn one_source_that_lies_moves_the_rate_of_three_by_five_per_cent_at_most(
+    fn a_lying_source_moves_the_rate_of_three_by_5_per_cent_at_most(
         honest in 1_000_000_i64..10_000_000, apart in -100_i64..=100, lie in 1_i64..100_000_000,
     ) {
-        // The honest two differ by up to 1 %.
+        // The two honest sources differ by up to 1 %.
         let other = honest + honest * apart / 10_000;
         let price = |cents: i64| Decimal::new(cents, 2).to_string();
         let told = [price(honest), price(other), price(lie)];
@@ -210,7 +210,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_stale_is_never_fresh_again(at in 0_i64..MINUTE, now in 0_i64..20 * MINUTE, later in 0_i64..20 * MINUTE) {
+    fn a_stale_quote_is_never_fresh_again(at in 0_i64..MINUTE, now in 0_i64..20 * MINUTE, later in 0_i64..20 * MINUTE) {
         let quote = quote("a", "1", at);
         if !quote.is_fresh(Timestamp::from_ms(now)) {
             prop_assert!(!quote.is_fresh(Timestamp::from_ms(now + later)));

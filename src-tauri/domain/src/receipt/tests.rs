@@ -8,7 +8,7 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_ms(seconds * 1_000)
 }
 
-/// A look at this second, after one ten seconds before, that finds the transaction there, if anywhere.
+/// A look at this second, ten seconds after the last one, with the position it found.
 fn look(seconds: i64, found: Option<(Position, Timestamp)>) -> Sighting {
     Sighting {
         at: at(seconds),
@@ -22,13 +22,13 @@ fn look(seconds: i64, found: Option<(Position, Timestamp)>) -> Sighting {
     }
 }
 
-/// What the looks make of a transaction, one after the other.
+/// The receipt of a transaction after these looks.
 fn after(looks: &[Sighting]) -> Option<Receipt> {
     looks.iter().fold(None, |known, sighting| Receipt::after(known, Txid::from_byte_array(HASH), sighting))
 }
 
 #[test]
-fn what_no_look_ever_found_has_never_been() {
+fn a_transaction_that_was_never_found_has_no_receipt() {
     assert_eq!(after(&[look(100, None), look(110, None)]), None);
 }
 
@@ -48,7 +48,7 @@ fn a_transaction_is_as_old_as_its_earliest_sign() {
 }
 
 #[test]
-fn a_missed_transaction_was_last_seen_by_the_look_before_and_is_missed_since_the_first_that_did() {
+fn a_missed_transaction_was_last_seen_by_the_look_before() {
     let seen = look(100, Some((Position::Mempool, at(100))));
     let missed = after(&[seen, look(150, None), look(160, None)]).unwrap();
     assert_eq!((missed.last_seen_at, missed.position), (at(140), Position::Absent { since: at(150) }));
@@ -72,7 +72,7 @@ fn a_conflict_that_nobody_can_tell_of_stays_as_it_was_last_told() {
 }
 
 #[test]
-fn what_was_decided_of_a_transaction_stays_when_it_is_seen_again() {
+fn verdicts_stay_when_a_transaction_is_seen_again() {
     let seen = after(&[look(100, Some((Position::Mempool, at(100))))]).unwrap();
     let counted = Receipt { eligible_sats: Some(900), counted_sats: 900, refunded: true, ..seen };
     let again = Receipt::after(Some(counted), Txid::from_byte_array(HASH), &look(110, None)).unwrap();
@@ -80,7 +80,7 @@ fn what_was_decided_of_a_transaction_stays_when_it_is_seen_again() {
 }
 
 #[test]
-fn the_fewest_confirmations_are_those_of_the_shallowest_that_counts() {
+fn the_fewest_confirmations_are_of_the_shallowest_counted() {
     let of = |height: Option<u32>, counted_sats| {
         let found = height.map_or(Position::Mempool, |height| Position::Block { height, time: at(100) });
         Receipt { counted_sats, ..after(&[look(100, Some((found, at(100))))]).unwrap() }

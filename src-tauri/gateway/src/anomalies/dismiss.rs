@@ -16,16 +16,16 @@ const REASON_MAX: usize = 512;
 /// Why an anomaly was not dismissed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum DismissError {
-    /// There is no such anomaly.
+    /// No anomaly has this id.
     #[error("there is no anomaly {0}")]
     NoSuchAnomaly(Id),
-    /// It waits for no decision.
+    /// The anomaly waits for no decision.
     #[error("this anomaly is {} and waits for no decision", .0.as_str())]
     NotOpen(Resolution),
     /// A decision needs its reason.
     #[error("a dismissal needs a reason of 1 to {REASON_MAX} characters")]
     Reason,
-    /// Neither it nor its notification could be stored.
+    /// Storing it, or its notification, failed.
     #[error(transparent)]
     Outbox(#[from] OutboxError),
 }
@@ -36,11 +36,10 @@ impl From<StoreError> for DismissError {
     }
 }
 
-/// Dismisses an OPEN anomaly for good, on behalf of staff; `actor` is who, for the audit. The
-/// change is notified.
+/// Dismisses an OPEN anomaly for good, on behalf of staff. `actor` is the person, for the audit. The change is
+/// notified.
 ///
-/// # Errors
-/// Why not.
+/// # Errors [`DismissError`].
 pub(crate) async fn dismiss(gateway: &Arc<Gateway>, id: Id, reason: &str, actor: &str) -> Result<(), DismissError> {
     let reason = reason.trim().to_owned();
     if reason.is_empty() || reason.chars().count() > REASON_MAX || reason.chars().any(char::is_control) {

@@ -1,4 +1,4 @@
-//! Anomalies as GET answers them.
+//! Anomalies in answers to GET.
 
 use tillgate_domain::id::Id;
 
@@ -8,11 +8,10 @@ use crate::records::{RecordList, Snapshot};
 use crate::store::StoreError;
 use crate::store::anomalies::AnomalyFilter;
 
-/// The record of one anomaly, if there is one of this id that the caller `sees`. Blocks for as long as it takes to read its
-/// transactions, of which there may be any number.
+/// The record of one anomaly, if the caller `sees` one with this id. Blocks while its transactions are read; there may
+/// be any number.
 ///
-/// # Errors
-/// When the database cannot be read.
+/// # Errors The database cannot be read.
 pub(crate) fn record(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Option<String>, StoreError> {
     gateway.render(|snapshot| {
         let row = snapshot.reader.anomaly(id)?.filter(|row| sees.may_see(row.key_id));
@@ -20,10 +19,9 @@ pub(crate) fn record(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Option<St
     })
 }
 
-/// A page of anomalies, newest first, to be rendered in parts. Blocks for as long as the query takes.
+/// A page of anomalies, newest first, to be rendered in parts. Blocks while the query runs.
 ///
-/// # Errors
-/// When the database cannot be read.
+/// # Errors The database cannot be read.
 pub(crate) fn list(
     snapshot: &Snapshot<'_>,
     filter: &AnomalyFilter,

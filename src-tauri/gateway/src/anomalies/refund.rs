@@ -1,4 +1,4 @@
-//! Sending an anomaly's coins back: a payout of all of them, under the rules of every payout.
+//! Refunds an anomaly: a payout of all its coins, under the rules of every payout.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ use crate::store::payout_lists::PayoutFilter;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
-/// Payouts of one sum to one address that are looked at for one that may be the refund.
+/// The most payouts of one sum to one address that are checked for an earlier refund.
 const ALIKE_MAX: u32 = 100;
 
-/// How an anomaly is to be refunded.
+/// A request for a refund.
 pub(crate) struct RefundRequest<'a> {
     /// The anomaly.
     pub(crate) anomaly_id: Id,
-    /// The anomalies that may be refunded by whoever asks.
+    /// The anomalies that the requester may refund.
     pub(crate) sees: Sees,
     /// The payout that is asked for. Its amount may be left out, and its currency, for the payment's.
     /// With `again` also if a payout of ours paid exactly this to this address.
@@ -36,7 +36,7 @@ pub(crate) struct RefundRequest<'a> {
 }
 
 impl<'a> RefundRequest<'a> {
-    /// A refund to `address` that staff ask for; `by` is `cli:…` or `panel:…`.
+    /// A refund to `address` requested by staff; `by` is `cli:…` or `panel:…`.
     pub(crate) fn of_staff(anomaly_id: Id, address: impl Into<Cow<'a, str>>, by: impl Into<String>) -> Self {
         let requester = Requester { key_id: None, name: by.into(), notify_hosts: NotifyHosts::default() };
         let draft = Draft { address: Some(address.into()), ..Draft::default() };
@@ -49,29 +49,29 @@ impl<'a> RefundRequest<'a> {
 /// Why an anomaly is not refunded. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RefundError {
-    /// There is no such anomaly.
+    /// No anomaly has this id.
     #[error("there is no anomaly {0}")]
     NoSuchAnomaly(Id),
-    /// It waits for no decision.
+    /// The anomaly waits for no decision.
     #[error("this anomaly is {} and waits for no decision", .0.as_str())]
     NotOpen(Resolution),
-    /// There is nothing to send back.
+    /// The coins of a reversed payment are gone.
     #[error("the network took these coins back from us: there is nothing to refund, dismiss the anomaly instead")]
     Reversed,
-    /// Its coins are not there, or not deep enough.
+    /// Its coins are gone, or have too few confirmations.
     #[error("the coins of this anomaly are gone, or have less than {confirmations} confirmations: wait for them")]
     CoinsNotReady {
-        /// So many are wanted.
+        /// The confirmations that are needed.
         confirmations: u32,
     },
-    /// Nothing is left of its coins.
+    /// Earlier refunds took all of its coins.
     #[error(
         "nothing is left to send back: {} BTC of this payment were sent back before, and of what is there the rest pays for \
          it; dismiss the anomaly",
         format_btc(*.returned_sats)
     )]
     ReturnedBefore {
-        /// What earlier refunds of the same payment come to.
+        /// The sum of earlier refunds of the same payment.
         returned_sats: u64,
     },
     /// Another copy of the wallet may have made this refund.
@@ -81,12 +81,12 @@ pub(crate) enum RefundError {
         format_btc(*.amount_sats)
     )]
     PaidBefore {
-        /// What paid it.
+        /// The other copy's transaction.
         txid: Txid,
-        /// What it comes to.
+        /// The sum of that transaction's output.
         amount_sats: u64,
     },
-    /// A payout that is no refund of another anomaly pays the same.
+    /// A payout that belongs to no other anomaly pays the same sum to the address.
     #[error(
         "payout {payout_id}, which is {state}, pays exactly {} BTC to this address: if that is this refund, dismiss the anomaly; \
          if it is for something else, confirm that the sum is to be sent again",
@@ -95,18 +95,18 @@ pub(crate) enum RefundError {
     PaidByPayout {
         /// The payout.
         payout_id: Id,
-        /// Where it stands.
+        /// The state of the payout.
         state: PayoutState,
-        /// What it comes to.
+        /// The sum of that payout.
         amount_sats: u64,
     },
-    /// A look changed it between the request and its storing.
+    /// A look changed the anomaly between the request and its storing.
     #[error("the coins of this anomaly have just changed: look at it again, then refund it")]
     Changed,
     /// The payout was refused.
     #[error(transparent)]
     Offer(#[from] OfferError),
-    /// Neither it nor its notification could be stored.
+    /// Storing it, or its notification, failed.
     #[error(transparent)]
     Outbox(#[from] OutboxError),
 }
@@ -117,11 +117,10 @@ impl From<StoreError> for RefundError {
     }
 }
 
-/// Offers a payout of an OPEN anomaly's coins, less what was sent back before, and makes the anomaly REFUNDING, which is
-/// notified. An approval at once is part of the same transaction.
+/// Offers a payout of an OPEN anomaly's coins, minus earlier refunds. The anomaly becomes REFUNDING, which is
+/// notified. With immediate approval, the approval is part of the same transaction.
 ///
-/// # Errors
-/// Why not.
+/// # Errors [`RefundError`].
 pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest<'_>) -> Result<Offered, RefundError> {
     let RefundRequest { anomaly_id, sees, mut offer } = request;
     let although_paid = offer.again;
@@ -145,10 +144,9 @@ pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest<'_>) -
     payouts::offer_along(gateway, offer, Refund { anomaly_id, confirmations, although_paid }).await
 }
 
-/// What the refund of an anomaly would come to now.
+/// The present sum of an anomaly's refund.
 ///
-/// # Errors
-/// Why it cannot be refunded now.
+/// # Errors The anomaly cannot be refunded now.
 pub(crate) fn refund_sats(gateway: &Gateway, anomaly_id: Id) -> Result<u64, RefundError> {
     let confirmations = gateway.settings.snapshot().spend_confirmations;
     gateway.store.read(|reader| {
@@ -157,7 +155,7 @@ pub(crate) fn refund_sats(gateway: &Gateway, anomaly_id: Id) -> Result<u64, Refu
     })
 }
 
-/// What makes an offer a refund.
+/// The facts that make an offer a refund.
 struct Refund {
     anomaly_id: Id,
     confirmations: u32,
@@ -194,8 +192,8 @@ impl Along for Refund {
     }
 }
 
-/// Refuses a refund that may have been made already: by a payout without the anomaly's id, or by another copy of the wallet,
-/// whose payout this database does not have.
+/// Refuses a refund that may have been made already: by a payout without the anomaly's id, or by another copy of the
+/// wallet. This database does not know the payouts of another copy.
 fn check_not_paid(reader: &Reader<'_>, anomaly: &AnomalyRow, refund: &PayoutRow) -> Result<(), RefundError> {
     let amount_sats = refund.amount_sats;
     if let Some(paid) = payout_alike(reader, anomaly, &refund.script, amount_sats)? {
@@ -208,8 +206,8 @@ fn check_not_paid(reader: &Reader<'_>, anomaly: &AnomalyRow, refund: &PayoutRow)
     }
 }
 
-/// The newest payout, live or sent, of this sum to this script that was asked for since the anomaly's payment was made and is
-/// the refund of no anomaly.
+/// The newest live or sent payout of this sum to this script that belongs to no anomaly and was requested after the
+/// anomaly's payment was made.
 fn payout_alike(
     reader: &Reader<'_>,
     anomaly: &AnomalyRow,
@@ -228,7 +226,7 @@ fn payout_alike(
     Ok(alike.into_iter().find(|payout| payout.anomaly.is_none()))
 }
 
-/// What an anomaly's refund comes to; refuses what cannot be refunded now.
+/// The sum of an anomaly's refund. Refuses if it cannot be refunded now.
 fn judge(reader: &Reader<'_>, row: &AnomalyRow, confirmations: u32) -> Result<u64, RefundError> {
     if row.anomaly.resolution != Resolution::Open {
         return Err(RefundError::NotOpen(row.anomaly.resolution));
@@ -246,8 +244,8 @@ fn judge(reader: &Reader<'_>, row: &AnomalyRow, confirmations: u32) -> Result<u6
     }
 }
 
-/// The sum of a payment that can still be sent back, and the sum of its other refunds. The first is all coins that are there, less
-/// the price while it is paid, and less those refunds.
+/// The sum of a payment that can still be refunded, and the sum of its other refunds. The first is all coins that are
+/// there, minus the price while the payment is paid, minus those refunds.
 fn free_sats(reader: &Reader<'_>, row: &AnomalyRow) -> Result<(u64, u64), StoreError> {
     let payment = reader.payment(&row.payment_id)?.ok_or(StoreError::BadValue("anomalies.payment_seq"))?.payment;
     let kept_sats = match payment.state {

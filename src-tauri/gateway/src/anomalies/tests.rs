@@ -1,4 +1,4 @@
-//! What hundreds of coins at one address cost: work is counted, not timed.
+//! The cost of hundreds of coins at one address. Work is counted, not timed.
 
 use std::sync::atomic::Ordering;
 
@@ -12,7 +12,7 @@ use crate::store::anomalies::AnomalyFilter;
 use crate::store::payments::PaymentRow;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
-/// A payment with so many late coins, each with an anomaly of its own.
+/// A payment with `count` late coins, each with an anomaly of its own.
 async fn with_late_coins(world: &World, count: u32) -> PaymentRow {
     let payment = world.payment().await;
     world.pass_ms(4 * HALF_AN_HOUR_MS).await;
@@ -28,7 +28,7 @@ async fn pay_late(world: &World, payment: &PaymentRow, parts: u32) {
     world.mine(2).await;
 }
 
-/// How many anomalies a whole list of 500 holds.
+/// The number of anomalies in a list of up to 500.
 fn listed(world: &World, filter: &AnomalyFilter) -> usize {
     let records = world.gateway.render(|snapshot| {
         let mut list = list(snapshot, filter, 500, 0)?;
@@ -41,12 +41,12 @@ fn listed(world: &World, filter: &AnomalyFilter) -> usize {
     serde_json::from_str::<Vec<serde_json::Value>>(&format!("[{}]", records.unwrap())).unwrap().len()
 }
 
-/// The steps that it takes to queue a payment's anomalies again, and to list them.
+/// SQLite's steps to resend a payment's anomalies, and to list them.
 async fn steps(world: &World, payment: &PaymentRow, expected: u32) -> [u64; 2] {
     let gateway = &world.gateway;
     let id: Id = payment.payment.id;
     let filter = AnomalyFilter { payment_id: Some(id), ..AnomalyFilter::default() };
-    // Statements are prepared once; this is no part of what many cost.
+    // Preparing a statement costs once, so a first run is not counted.
     let resend = async || {
         let ids = resend::anomalies_of(gateway, &id, Sees::Everything).unwrap().unwrap();
         resend::resend_anomalies(gateway, &ids).await.unwrap()
@@ -72,7 +72,7 @@ async fn anomalies_of_one_payment_cost_as_much_as_there_are() {
 }
 
 #[tokio::test]
-async fn a_look_at_one_more_coin_writes_no_row_of_those_that_came_before() {
+async fn a_look_at_one_more_coin_rewrites_no_earlier_row() {
     let world = World::new().await;
     let (few, many) = (with_late_coins(&world, 1).await, with_late_coins(&world, 40).await);
     let mut written = Vec::new();

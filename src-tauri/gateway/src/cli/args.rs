@@ -57,7 +57,7 @@ pub(super) struct Tillgate {
     pub act: Act,
 }
 
-/// What every command takes.
+/// Arguments of every command.
 #[derive(Debug, Clone, Args)]
 pub(super) struct CommonArgs {
     /// Which environment: test (the built-in sandbox) or production [default: test until production has a wallet; then `serve`
@@ -85,7 +85,7 @@ pub(super) struct CommonArgs {
     pub backup_passphrase_fd: Option<i32>,
 }
 
-/// The same, once it is decided which environment is meant.
+/// The same arguments for one chosen environment.
 #[derive(Debug, Clone)]
 pub(super) struct Common {
     pub environment: Environment,
@@ -93,11 +93,11 @@ pub(super) struct Common {
     pub secrets_file: Option<PathBuf>,
     pub passphrase_fd: Option<i32>,
     pub backup_passphrase_fd: Option<i32>,
-    /// Whether nothing may be asked of a person.
+    /// Whether the command must not ask a person.
     pub json: bool,
-    /// What was given of the passphrase: a descriptor is read once.
+    /// The passphrase given for this environment's secrets, kept because a descriptor can be read only once.
     pub passphrase: OnceLock<Secret>,
-    /// The same of backups' own.
+    /// The passphrase given for backups alone, kept for the same reason.
     pub backup_passphrase: OnceLock<Secret>,
 }
 
@@ -118,7 +118,7 @@ pub(super) enum Act {
     /// When ready it prints one line to stdout:
     /// {"event":"ready","environment":"test","api":"http://127.0.0.1:7421/v2","pages":"http://127.0.0.1:7421/pay"}
     Serve(ServeArgs),
-    /// What is running, how far the chain was watched, which rates, what is queued, why payouts wait.
+    /// Show the running gateway: how far the chain was watched, rates, queues, and why payouts wait.
     Status,
     /// Keys by which programs call the API.
     #[command(subcommand)]
@@ -141,15 +141,14 @@ pub(super) enum Act {
     /// How much may be paid out.
     #[command(subcommand)]
     Limits(Limits),
-    /// What the wallet holds.
+    /// Make, restore and show the wallet.
     #[command(subcommand)]
     Wallet(Wallet),
     /// Every movement of the balance, with its worth, and sums by day and month.
-    ///
-    /// JSON: {"currency", "items": [{"time", "kind", "btcAmount" (negative where it leaves), "fiatAmount", "exchangeRate",
-    /// "feeBtc", "btcTxId", "paymentId", "payoutId", "anomalyId"}], "totals": {"byDay", "byMonth"}}. What has no value is left
-    /// out. The sum of btcAmount over all time is the balance of `wallet info`; a row is valued by the rate of its payment
-    /// or payout where that is told in the currency, else by the rate of its moment.
+    /// JSON: {"currency", "items": [{"time", "kind", "btcAmount" (negative where it leaves), "fiatAmount",
+    /// "exchangeRate", "feeBtc", "btcTxId", "paymentId", "payoutId", "anomalyId"}], "totals": {"byDay", "byMonth"}}.
+    /// Members without a value are left out. The sum of btcAmount over all time is the balance of `wallet info`. A row
+    /// is valued by the rate of its payment or payout if that is in the currency, else by the rate of its moment.
     Statement(Statement),
     /// Attempts to notify shops.
     #[command(subcommand)]
@@ -161,9 +160,8 @@ pub(super) enum Act {
     /// JSON: {"file", "madeAt", "sizeBytes", "checkedAt"}.
     Backup(Backup),
     /// Restore a backup where there is none of this environment: the same payments, keys and balance.
-    ///
-    /// What is restored gives no address and sends nothing before it has looked through the chain: start `tillgate serve`. The
-    /// copy that was saved must not run any more. JSON: {"environment", "folder", "madeAt", "wallet"}.
+    /// The restored copy gives no address and sends nothing before it has looked through the chain: start `tillgate
+    /// serve`. The copy that was saved must not run any more. JSON: {"environment", "folder", "madeAt", "wallet"}.
     Restore(Restore),
     /// Check keyring, chain, rates, clock, disk, ports, permissions, database, notifications and payouts; say what to do.
     ///
@@ -174,10 +172,10 @@ pub(super) enum Act {
 /// How to serve.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ServeArgs {
-    /// Where the API listens; port 0 picks a free one [default: 127.0.0.1:7421, production 127.0.0.1:7420].
+    /// The address of the API; port 0 picks a free one [default: 127.0.0.1:7421, production 127.0.0.1:7420].
     #[arg(long, env = "TILLGATE_LISTEN", value_name = "ADDR:PORT")]
     pub listen: Option<SocketAddr>,
-    /// Where the payment pages listen [default: with the API].
+    /// The address of the payment pages [default: with the API].
     #[arg(long, env = "TILLGATE_PAGES_LISTEN", value_name = "ADDR:PORT")]
     pub pages_listen: Option<SocketAddr>,
     /// The address under which customers reach the payment pages; rules over the setting publicUrl.
@@ -211,7 +209,7 @@ pub(super) enum Form {
     Csv,
 }
 
-/// What a line means.
+/// The meaning of a command line.
 #[derive(Debug)]
 pub(super) enum Meaning {
     /// Run the gateway.
@@ -258,7 +256,7 @@ impl Tillgate {
         Ok(self)
     }
 
-    /// How the answer is to be printed; what a command itself says of it goes first.
+    /// The form of the answer; the command's own `--format` counts before `--json`.
     pub(super) fn form(&self) -> Form {
         let format = match &self.act {
             Act::Statement(statement) => statement.format,
@@ -274,7 +272,7 @@ impl Tillgate {
 }
 
 impl Act {
-    /// What the line means.
+    /// Turns the act into its meaning.
     pub(super) fn meaning(self) -> Meaning {
         Meaning::Ask(match self {
             Self::Serve(serve) => return Meaning::Serve(serve),

@@ -17,22 +17,22 @@ use crate::console::{Actor, Command, CommandError, control, dispatch};
 use crate::daemon::{self, OpenError, Options};
 use crate::machine::data_dir::{self, DataDirError, WhereNone};
 
-/// How long a command waits for another that holds the data directory, or for a gateway that is just starting.
+/// Time to wait for a command that holds the data directory, or for a gateway that is just starting.
 const WAIT_FOR_LOCK: Duration = Duration::from_secs(10);
 
-/// How often it tries meanwhile.
+/// Time between two tries.
 const TRY_EVERY: Duration = Duration::from_millis(50);
 
-/// Whom the command line asks.
+/// The gateway that the command line asks.
 pub(super) struct Asked<'a> {
     pub(super) common: &'a Common,
-    /// A gateway that was opened because none ran; it stays for what is asked next.
+    /// A gateway that was opened because none ran; it stays open for the next command.
     pub(super) opened: Option<Arc<App>>,
-    /// What was made for it.
+    /// Files that were created for this gateway.
     pub(super) made: Option<MadeByCommand>,
 }
 
-/// A setting may be chosen and a wallet made before the first start; any other command on a folder that is not there is a
+/// A setting may be chosen, and a wallet made, before the first start. For any other command a missing folder is a
 /// typing error.
 fn where_none(command: &Command) -> WhereNone {
     let makes = matches!(
@@ -46,26 +46,25 @@ fn where_none(command: &Command) -> WhereNone {
     if makes { WhereNone::Make } else { WhereNone::Refuse }
 }
 
-/// What the gateway answers, unless none can be opened.
+/// The gateway's answer, or the error of opening one.
 pub(super) type Answer = Result<Result<Value, CommandError>, OpenError>;
 
 impl<'a> Asked<'a> {
-    /// Nobody was asked yet.
+    /// A value before the first command.
     pub(super) const fn new(common: &'a Common) -> Self {
         Self { common, opened: None, made: None }
     }
 
-    /// Takes away what was made for a command that came to nothing.
+    /// Removes the files that were created for a failed command.
     pub(super) fn take_back(&self, command: &Command) {
         if let (Some(made), Some(app)) = (&self.made, &self.opened) {
             made.take_back(command, app);
         }
     }
 
-    /// What the gateway answers.
+    /// The gateway's answer.
     ///
-    /// # Errors
-    /// Why there is no answer, or what the gateway refuses.
+    /// # Errors The gateway cannot be opened, or it refuses.
     pub(super) async fn answer_of<A: Ask + Clone + Into<Command>>(&mut self, asked: &A) -> Result<A::Answer, Failure> {
         let view = self.answer(&asked.clone().into()).await???;
         Ok(read(asked, view)?)
@@ -80,7 +79,7 @@ impl<'a> Asked<'a> {
             Err(error) => return Ok(Err(error.into())),
         };
         let socket = data_dir::socket(&env_dir);
-        // A socket of anybody else's is not spoken to: the folder's owner, and its own, were looked at.
+        // The owners of the folder and of the socket were checked, so the socket is not another user's.
         if is_there && let Some(answer) = control::ask(&socket, command).await {
             return Ok(Ok(answer));
         }
@@ -109,7 +108,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The environment's folder, and whether it holds a database already.
+/// The environment's folder, and whether it already holds a database.
 pub(super) fn found(common: &Common) -> Result<(PathBuf, bool), DataDirError> {
     let base = data_dir::base(common.data_dir.as_deref())?;
     let is_there = data_dir::exists(&base, common.environment)?;

@@ -1,5 +1,5 @@
-//! `tillgate serve` of both environments in one process, strictly apart: each has threads of its own, and whatever ends one
-//! leaves the other. The one that fails is tried again; when none serves, the program ends.
+//! `tillgate serve` of both environments in one process, strictly apart. Each has threads of its own, so that the end
+//! of one leaves the other running. A failed environment is tried again; when none serves, the program ends.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use crate::gateway::Served;
 use crate::machine::environment::Environment;
 use crate::machine::threads;
 
-/// After how long one that failed is tried again; doubled up to [`AGAIN_AT_MOST`].
+/// The wait before a failed environment is tried again; doubled up to [`AGAIN_AT_MOST`].
 const AGAIN: Duration = Duration::from_secs(2);
 
 const AGAIN_AT_MOST: Duration = Duration::from_secs(60);
 
-/// How one environment does.
+/// A report on one environment.
 enum Told {
     Serves,
-    /// Why it does not.
+    /// Why it does not serve.
     Failed(String),
 }
 
@@ -48,7 +48,7 @@ pub(super) fn run(common: &CommonArgs, args: &ServeArgs, environments: &[Environ
                 }
                 Err(error) => {
                     let why = format!("the system gives no threads: {error}");
-                    // Nobody hears it once the program ends.
+                    // The report has no receiver once the program ends.
                     let _ = tell.send((environment, Told::Failed(why)));
                 }
             }
@@ -66,10 +66,9 @@ pub(super) fn run(common: &CommonArgs, args: &ServeArgs, environments: &[Environ
     ended
 }
 
-/// Threads for one environment alone: work that hangs in one holds up nothing of the other.
+/// Threads for one environment alone, so that hanging work in one does not delay the other.
 ///
-/// # Errors
-/// When the system gives none.
+/// # Errors The system gives no threads.
 pub(super) fn runtime_of(environment: Environment) -> std::io::Result<Runtime> {
     let mark = move || threads::works_for(Some(environment));
     runtime::Builder::new_multi_thread().thread_name(environment.as_str()).on_thread_start(mark).enable_all().build()
@@ -92,7 +91,7 @@ async fn keep_serving(
             serve::print_ready(app, served);
             let _ = serves.send((environment, Told::Serves));
         };
-        // A task of its own: a panic in it is one more reason why this environment is not served.
+        // A task of its own turns a panic into a reason why this environment is not served.
         let work = async move { serve::until_stopped(&common, args, gateways, ready, stopped).await };
         let began = tokio::time::Instant::now();
         let why = match tokio::spawn(work).await {
@@ -116,7 +115,7 @@ async fn keep_serving(
     }
 }
 
-/// Waits for the signal, or until the last of them failed.
+/// Waits for the signal, or until the last environment failed.
 async fn until_none_serves(
     environments: &[Environment],
     mut told: UnboundedReceiver<(Environment, Told)>,

@@ -1,4 +1,4 @@
-//! One command: asked and its answer printed.
+//! Runs one command and prints its answer.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -46,7 +46,7 @@ async fn ask(gateway: &mut Asked<'_>, command: &Command, form: Form) -> Result<E
     let is_doctor = matches!(command, Command::Doctor(_));
     let view = match gateway.answer(command).await? {
         Ok(answer) => answer.map_err(|error| refused(common, &error))?,
-        // What keeps the gateway from opening is just what a doctor is asked about.
+        // The doctor examines the very cause for which the gateway does not open.
         Err(error) if is_doctor => {
             let base = data_dir::base(common.data_dir.as_deref()).ok();
             let env_dir = base.map(|base| data_dir::env_dir(&base, common.environment));
@@ -62,7 +62,7 @@ async fn ask(gateway: &mut Asked<'_>, command: &Command, form: Form) -> Result<E
     };
     let text = match form {
         Form::Json => json::document(command, view)? + "\n",
-        // Only the statement is a table.
+        // Only the statement has a CSV form.
         Form::Text | Form::Csv if remedy::are_told_by(command) => remedy::as_given(&render(command, view)?),
         Form::Text | Form::Csv => render(command, view)?,
     };
@@ -70,7 +70,7 @@ async fn ask(gateway: &mut Asked<'_>, command: &Command, form: Form) -> Result<E
     Ok(if is_ill { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// A refusal, with what can be done about it at the command line.
+/// A refusal, with its remedy at the command line.
 fn refused(common: &Common, error: &CommandError) -> Failure {
     let remedy = if error.error_type == WRONG_PASSPHRASE {
         passphrase::what_was_tried(common)
@@ -91,7 +91,7 @@ fn remedy(error: &CommandError) -> Option<&'static str> {
     })
 }
 
-/// What the gateway that serves the data directory tells of itself; `None` where none does.
+/// The status of the gateway that serves the data directory; `None` if none serves it.
 pub(super) async fn running(common: &Common) -> Option<StatusView> {
     let (env_dir, _) = found(common).ok()?;
     let answer = control::ask(&data_dir::socket(&env_dir), &Status {}.into()).await?;
@@ -112,14 +112,14 @@ mod tests {
     use crate::sender::ReplaceError;
 
     #[test]
-    fn a_bump_that_comes_too_early_after_a_start_names_its_remedy_at_the_command_line_alone() {
+    fn only_the_command_line_names_the_remedy_of_an_early_bump() {
         let error = CommandError::from(ReplaceError::Unseen("the backend is being asked".to_owned()));
         assert!(!error.to_string().contains("tillgate"), "the window has no commands: {error}");
         assert!(remedy(&error).is_some_and(|remedy| remedy.contains("`tillgate serve`")));
     }
 
     #[test]
-    fn how_a_refund_is_made_that_another_copy_may_have_made_is_said_at_the_command_line_alone() {
+    fn only_the_command_line_says_how_to_refund_again() {
         let txid = bitcoin::Txid::from_byte_array([7; 32]);
         let error = CommandError::from(RefundError::PaidBefore { txid, amount_sats: 1 });
         assert!(!error.to_string().contains("--"), "the window has a box for it: {error}");

@@ -48,7 +48,7 @@ fn line(cells: impl IntoIterator<Item = String>) -> String {
     cells.join(",") + "\r\n"
 }
 
-/// A cell. What a table program would take for a formula is made a text; numbers stay numbers.
+/// A cell. A text that a spreadsheet would run as a formula is marked as text; numbers stay numbers.
 fn cell(text: &str) -> String {
     let is_number =
         !text.is_empty() && text.trim_start_matches('-').bytes().all(|it| it.is_ascii_digit() || it == b'.');

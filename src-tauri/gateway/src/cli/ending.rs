@@ -1,5 +1,5 @@
-//! Signals that end the program while the terminal shows nothing of what is typed: it shows it again first, for a terminal outlives
-//! its programs.
+//! Signals that end the program while the terminal's echo is off. The echo is turned on first, because a terminal
+//! outlives its programs.
 
 use std::fs::File;
 use std::future::pending;
@@ -13,19 +13,19 @@ use rustix::termios::{OptionalActions, Termios, tcsetattr};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The terminal that hides what is typed, and how it was before.
+/// The terminal whose echo is off, and its settings from before.
 static HIDDEN: Mutex<Option<(File, Termios)>> = Mutex::new(None);
 
-/// The signals are waited for already.
+/// Whether a thread waits for the signals already.
 static WATCHES: Mutex<bool> = Mutex::new(false);
 
-/// Somebody else ends the program where SIGTERM or SIGINT comes.
+/// Whether another part of the program ends it at SIGTERM or SIGINT.
 static LEFT_TO_OTHERS: AtomicBool = AtomicBool::new(false);
 
-/// A program that a signal ended has this exit status, as shells have it, and the signal's number.
+/// Added to a signal's number, the exit status of a program that the signal ended, by the convention of shells.
 const BY_SIGNAL: i32 = 128;
 
-/// From now on a signal that ends the program finds the terminal as it was `before`.
+/// From now on a signal that ends the program first restores the terminal's settings from `before`.
 pub(super) fn hides(terminal: &File, before: &Termios) -> io::Result<()> {
     let mut watches = WATCHES.lock();
     if !*watches {
@@ -36,22 +36,22 @@ pub(super) fn hides(terminal: &File, before: &Termios) -> io::Result<()> {
     Ok(())
 }
 
-/// The terminal shows what is typed again; `how` it takes that over.
+/// Turns the terminal's echo on again; `how` says what happens to unread input.
 pub(super) fn shows(how: OptionalActions) {
-    // Held until it is done: a signal in between does it, too.
+    // Held until the end, because a signal may restore the terminal at the same time.
     let mut hidden = HIDDEN.lock();
     if let Some((terminal, before)) = hidden.take() {
-        // What cannot be done to a terminal that is gone need not be.
+        // This fails if the terminal is gone; then there is no echo to restore.
         let _ = tcsetattr(&terminal, how, &before);
     }
 }
 
-/// SIGTERM and SIGINT are heard by somebody else, who ends the program, unless the terminal hides what is typed.
+/// Leaves SIGTERM and SIGINT to another part of the program, unless the terminal's echo is off.
 pub(super) fn leave_to_others() {
     LEFT_TO_OTHERS.store(true, Ordering::SeqCst);
 }
 
-/// Waits for the signals on a thread of its own, for good: whoever asks a question waits for the terminal meanwhile.
+/// Starts a thread that waits for the signals for good; the asking thread is busy with the terminal.
 fn watch() -> io::Result<()> {
     let (told, begun) = channel();
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
@@ -59,7 +59,7 @@ fn watch() -> io::Result<()> {
             Ok(runtime) => (Some(runtime), Ok(())),
             Err(error) => (None, Err(error)),
         };
-        // Whoever asked waits for it.
+        // The caller waits for this answer.
         let _ = told.send(answer);
         if let Some(runtime) = runtime {
             runtime.block_on(pending::<()>());
@@ -73,7 +73,7 @@ fn waiting() -> io::Result<Runtime> {
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let entered = runtime.enter();
     for kind in [SignalKind::hangup(), SignalKind::terminate(), SignalKind::interrupt(), SignalKind::quit()] {
-        // What is ignored for whoever started us goes on being ignored.
+        // A signal that the parent process had ignored stays ignored.
         if !is_ignored(kind) {
             let mut heard = signal(kind)?;
             runtime.spawn(async move {
@@ -87,7 +87,7 @@ fn waiting() -> io::Result<Runtime> {
     Ok(runtime)
 }
 
-/// Ends the program as the signal would, had nobody waited for it; a shell that waits for us learns of it.
+/// Ends the program as the signal itself would, so that a waiting shell learns of it.
 fn end_by(kind: SignalKind) {
     let is_hidden = HIDDEN.lock().is_some();
     shows(OptionalActions::Flush);
@@ -98,7 +98,7 @@ fn end_by(kind: SignalKind) {
     }
 }
 
-/// Whether a signal was ignored when the program started, as after `nohup`. Where the system does not say it was not.
+/// Whether a signal was ignored when the program started, as after `nohup`. False if the system does not say.
 fn is_ignored(kind: SignalKind) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,5 +1,5 @@
-//! What a person types at a terminal and nobody beside them is to read: the terminal does not show it, and shows again what is
-//! typed after it, broken off by Ctrl-C or ended by a signal too.
+//! Asks for secrets at a terminal. The terminal does not echo them. The echo returns afterwards, also after Ctrl-C or
+//! a signal.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,23 +7,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::Failure;
 use crate::machine::secrets::Secret;
 
-/// Whether somebody broke a question off: the program ends as Ctrl-C ends one, once it has left all as it was.
+/// Whether a person broke a question off. The program then cleans up, and ends with the exit status of Ctrl-C.
 static BROKEN_OFF: AtomicBool = AtomicBool::new(false);
 
-/// The exit status of a program that Ctrl-C ended, as shells have it: 128 and the signal's number.
+/// The exit status of a program that Ctrl-C ended, by the convention of shells: 128 and the signal's number.
 const BY_CTRL_C: u8 = 130;
 
-/// The terminal, which shows nothing that is typed as long as this value lives: between two lines of one question neither.
+/// A terminal without echo as long as this value lives, also between two lines of one question.
 pub(super) struct Terminal {
     #[cfg(unix)]
     hidden: unix::Hiding,
 }
 
 impl Terminal {
-    /// Takes it.
+    /// Turns the terminal's echo off.
     ///
-    /// # Errors
-    /// When there is none.
+    /// # Errors There is no terminal.
     pub(super) fn hide() -> Result<Self, Failure> {
         #[cfg(unix)]
         let terminal: io::Result<Self> = unix::Hiding::begin().map(|hidden| Self { hidden });
@@ -36,8 +35,7 @@ impl Terminal {
 
     /// Asks for one line.
     ///
-    /// # Errors
-    /// Why nothing was read; Ctrl-C is told by [`status_if_broken_off`].
+    /// # Errors No line was read; after Ctrl-C [`status_if_broken_off`] says so.
     pub(super) fn line(&mut self, question: &str) -> Result<Secret, Failure> {
         #[cfg(unix)]
         let line = self.hidden.ask(question);
@@ -49,17 +47,16 @@ impl Terminal {
     }
 }
 
-/// Asks for one line, which the terminal does not show.
+/// Asks for one line, which the terminal does not echo.
 ///
-/// # Errors
-/// As [`Terminal::line`].
+/// # Errors As [`Terminal::line`].
 pub(super) fn line(question: &str) -> Result<Secret, Failure> {
     Terminal::hide()?.line(question)
 }
 
-/// What Ctrl-C ends a program with, where a question was broken off by it: a shell that waits for us learns of it.
+/// The exit status of a program whose question was broken off by Ctrl-C, so that a waiting shell learns of it.
 pub(super) fn status_if_broken_off() -> Option<u8> {
-    // Not by the signal itself: whoever started us may have it ignored.
+    // Not by raising the signal itself: the parent process may have it ignored.
     BROKEN_OFF.load(Ordering::Relaxed).then_some(BY_CTRL_C)
 }
 
@@ -82,14 +79,14 @@ mod unix {
     use crate::cli::ending;
     use crate::machine::secrets::Secret;
 
-    /// A line of a terminal has no more.
+    /// The longest line of a terminal, in bytes.
     const LINE_MAX: usize = 4_096;
 
-    /// What the terminal sends for Ctrl-C while it raises no signals.
+    /// The byte that the terminal sends for Ctrl-C while it raises no signals.
     const CTRL_C: u8 = 3;
 
-    /// While it lives the terminal shows nothing that is typed, and hands Ctrl-C over as the end of the line, so that what was made
-    /// is taken away before the program ends.
+    /// Turns the echo off while it lives, and hands Ctrl-C over as the end of the line. So the program can remove the
+    /// files that it created before it ends.
     pub(super) struct Hiding {
         terminal: File,
     }
@@ -104,7 +101,7 @@ mod unix {
             hidden.special_codes[SpecialCodeIndex::VEOL] = CTRL_C;
             ending::hides(&terminal, &before)?;
             let hiding = Self { terminal };
-            // What is not read yet stays: words may be pasted in several lines.
+            // Unread input stays: words may be pasted in several lines.
             tcsetattr(&hiding.terminal, OptionalActions::Drain, &hidden)?;
             Ok(hiding)
         }
@@ -121,12 +118,12 @@ mod unix {
 
     impl Drop for Hiding {
         fn drop(&mut self) {
-            // What was pasted and not asked for is thrown away: the shell would show it, and remember it.
+            // Pasted input beyond the question is discarded: the shell would show it, and keep it in its history.
             ending::shows(OptionalActions::Flush);
         }
     }
 
-    /// One line, a byte at a time, so that nothing of it is left in a buffer.
+    /// Reads one line, a byte at a time, so that no part of it is left in a buffer.
     pub(super) fn line_of(from: &mut impl io::Read) -> io::Result<Secret> {
         let mut line = Zeroizing::new(Vec::with_capacity(LINE_MAX));
         let mut byte = [0];
@@ -158,14 +155,14 @@ mod unix {
             assert_eq!(broken_off.kind(), io::ErrorKind::Interrupted);
         }
 
-        /// Set where this test runs at a terminal of its own.
+        /// Set in a test process that runs at a terminal of its own.
         const AT_A_TERMINAL: &str = "TILLGATE_TEST_AT_A_TERMINAL";
 
         fn shows(terminal: &File) -> bool {
             tcgetattr(terminal).unwrap().local_modes.contains(LocalModes::ECHO)
         }
 
-        /// Two lines of one question, with a third behind them for which nobody asks.
+        /// Two lines of one question, followed by a third that is not asked for.
         fn at_a_terminal() {
             let own = File::options().read(true).write(true).open("/dev/tty").unwrap();
             assert!(shows(&own));
@@ -183,7 +180,7 @@ mod unix {
         }
 
         #[test]
-        fn between_two_lines_of_one_question_the_terminal_shows_nothing_and_what_is_left_is_thrown_away() {
+        fn the_echo_stays_off_between_lines_and_the_rest_is_dropped() {
             use std::process::{Command, Stdio};
 
             if std::env::var_os(AT_A_TERMINAL).is_some() {
@@ -197,7 +194,7 @@ mod unix {
             let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
             let mut keys = script.stdin.take().unwrap();
             keys.write_all(b"first\nsecond\nthird\n").unwrap();
-            // What it reads from stays open until it has ended.
+            // The script's input must stay open until the script has ended.
             let output = script.wait_with_output().unwrap();
             drop(keys);
             let told = String::from_utf8_lossy(&output.stdout);

@@ -25,20 +25,19 @@ pub struct Hosted {
     serve: ServeArgs,
 }
 
-/// Why a program serves nothing: a sentence with the remedy.
+/// Why a program does not serve: a sentence with the remedy.
 #[derive(Debug)]
 pub enum NotServing {
-    /// Another process serves the same data: all is well, but not here.
+    /// Another process serves the same data, which is no failure.
     Elsewhere(String),
-    /// Nothing serves.
+    /// No process serves.
     Failed(String),
 }
 
 impl Hosted {
-    /// Reads the program's arguments, starts its log, and makes its files its owner's alone.
+    /// Reads the program's arguments, starts its log, and makes new files private to their owner.
     ///
-    /// # Errors
-    /// How to end, after help was shown or wrong usage explained.
+    /// # Errors The exit code, after help was shown or wrong usage explained.
     pub fn parse() -> Result<Self, ExitCode> {
         let hosted = <Self as Parser>::try_parse().map_err(super::explain)?;
         super::keep_files_private();
@@ -49,13 +48,13 @@ impl Hosted {
         Ok(hosted)
     }
 
-    /// The environments that it serves: the one that was named, else both, so that production can be set up in the window.
+    /// The environments to serve: the named one, or both, so that production can be set up in the window.
     #[must_use]
     pub fn environments(&self) -> Vec<Environment> {
         self.common.environment.map_or_else(|| Environment::ALL.to_vec(), |environment| vec![environment])
     }
 
-    /// The one to show to somebody who never chose: production once it has a wallet.
+    /// The environment to show if none was chosen before: production once it has a wallet.
     #[must_use]
     pub fn first(&self) -> Environment {
         let live =
@@ -63,7 +62,7 @@ impl Hosted {
         self.common.environment.unwrap_or_else(live)
     }
 
-    /// The folder of this installation's data, by which it is told from another one's; empty where it cannot be told.
+    /// The folder of this installation's data, which tells installations apart; empty if it is unknown.
     #[must_use]
     pub fn folder(&self) -> String {
         data_dir::base(self.common.data_dir.as_deref()).map(|base| base.display().to_string()).unwrap_or_default()
@@ -79,8 +78,7 @@ impl Hosted {
 
     /// Opens the gateway of one environment and serves until `shutdown`; `ready` is called once it takes payments.
     ///
-    /// # Errors
-    /// Why it does not run (any more), and what to do.
+    /// # Errors Why it does not run, or stopped, and the remedy.
     pub async fn serve(
         &self,
         environment: Environment,
@@ -101,8 +99,7 @@ impl Hosted {
 
     /// Waits for SIGTERM or Ctrl-C.
     ///
-    /// # Errors
-    /// When the system does not let signals be heard.
+    /// # Errors The system does not let signals be caught.
     pub async fn signalled() -> std::io::Result<()> {
         serve::on_signal()?.cancelled().await;
         Ok(())

@@ -12,13 +12,13 @@ use crate::machine::private_file;
 /// Bytes of an image at most: in base64 they just fit into the 48 KiB of the setting `merchantLogo`.
 const IMAGE_MAX: u64 = 36_800;
 
-/// Why a file is no value.
+/// Why a file cannot be the value.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ImageError {
     /// It cannot be read.
     #[error("it cannot be read: {0}")]
     Read(#[from] std::io::Error),
-    /// It is no image of a kind that is taken.
+    /// It is no image of an accepted kind.
     #[error("it is no PNG, JPEG, WebP or SVG image")]
     Kind,
     /// It is larger than an image may be.
@@ -41,7 +41,7 @@ pub(super) fn data_url(path: &str) -> Result<String, ImageError> {
     Ok(format!("data:image/{kind};base64,{}", BASE64_STANDARD.encode(&image)))
 }
 
-/// By what the file holds, whatever it is called.
+/// The kind of an image by its contents, not by the file's name.
 fn kind(image: &[u8]) -> Option<&'static str> {
     match image {
         [0x89, b'P', b'N', b'G', ..] => Some("png"),
@@ -58,7 +58,7 @@ mod tests {
     use crate::settings::{SETTINGS, Settings};
 
     #[test]
-    fn the_largest_image_fits_into_the_setting_and_one_byte_more_is_told_the_bound() {
+    fn the_largest_image_fits_and_one_byte_more_names_the_bound() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("logo.svg");
         let image = |bytes: usize| format!("{:<bytes$}", "<svg/>");

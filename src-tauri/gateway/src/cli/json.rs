@@ -1,4 +1,4 @@
-//! What commands answer, as the one JSON document that other programs read: the view, but for what has a form of its own.
+//! Answers of commands as one JSON document for other programs: the view, or a form of its own for some commands.
 
 use serde_json::Value;
 
@@ -8,8 +8,7 @@ use crate::console::statement::{StatementItem, StatementTotal, StatementTotals};
 
 /// The answer to `command` as a JSON document.
 ///
-/// # Errors
-/// When the view is not of the command's form: a gateway of another version answered.
+/// # Errors The view is not of the command's form, because a gateway of another version answered.
 pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_json::Error> {
     Ok(match command {
         Command::ListPayouts(asked) => {
@@ -54,7 +53,7 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::StopRestore(_)
         | Command::ContinueRestore(_)
         | Command::VerifyWords(_)
-        // A page of these; the whole document is written as its pages come.
+        // One page of labels or movements; the whole document is written page by page.
         | Command::WalletLabels(_)
         | Command::Statement(_)
         | Command::ListDeliveries(_)
@@ -79,7 +78,7 @@ pub(super) fn statement_begins(currency: &str) -> String {
     format!(r#"{{"currency":{},"items":["#, text(currency))
 }
 
-/// The statement's document from behind its last movement.
+/// The statement's document after its last movement.
 pub(super) fn statement_ends(sums: &StatementTotals) -> String {
     let totals = |period: &str, totals: &[StatementTotal]| {
         totals.iter().map(|sum| total(period, sum)).collect::<Vec<_>>().join(",")
@@ -113,7 +112,7 @@ fn total(period: &str, total: &StatementTotal) -> String {
     ])
 }
 
-/// An object of the members that have a value, which is JSON already: numbers stay the text that they are given as.
+/// An object of the members that have a value. Values are JSON already, so that numbers keep their text.
 fn object<const N: usize>(members: [(&str, Option<String>); N]) -> String {
     let members = members.into_iter().filter_map(|(name, json)| json.map(|json| format!(r#""{name}":{json}"#)));
     format!("{{{}}}", members.collect::<Vec<_>>().join(","))
@@ -129,7 +128,7 @@ mod tests {
     use crate::console::settings::GetSetting;
 
     #[test]
-    fn what_has_no_form_of_its_own_is_printed_as_it_was_answered() {
+    fn an_answer_without_its_own_form_is_printed_as_received() {
         let view = serde_json::json!({"name": "batchSeconds", "value": "30"});
         let asked = GetSetting { name: "batchSeconds".to_owned() };
         assert_eq!(document(&asked.into(), view.clone()).unwrap(), view.to_string());

@@ -23,7 +23,7 @@ pub(super) async fn run(asked: &WalletLabels, form: Form, gateway: &mut Asked<'_
     Ok(())
 }
 
-/// What is written of a page: one label a line (BIP329), or the members of a JSON document's list.
+/// The text of a page: one label on each line (BIP329), or members of a JSON document's list.
 fn written(page: &WalletLabelsView, form: Form, is_begun: &mut bool) -> Result<String, serde_json::Error> {
     let mut text = String::new();
     for label in &page.items {
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn labels_in_pages_are_the_same_as_in_one_and_each_thing_has_one() {
+    async fn labels_in_pages_equal_one_page_without_repeats() {
         let world = World::new().await;
         world.make_wallet().await;
         assert_eq!(all(&world, 1).await, Vec::<String>::new());

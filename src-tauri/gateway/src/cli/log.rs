@@ -1,7 +1,7 @@
-//! The log on stderr, human or JSON. What is logged is each module's own affair; secrets never are.
+//! The log on stderr, human or JSON. Each module decides about its own lines; secrets are never among them.
 //!
-//! A log that cannot be written keeps nobody from working: its lines are dropped and counted, and how many were is the first
-//! thing that it says once it can be written again.
+//! A log that cannot be written stops no work: its lines are dropped and counted. The number of dropped lines is its
+//! first line once it can be written again.
 
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
@@ -16,14 +16,14 @@ use tracing_subscriber::registry::LookupSpan;
 use super::args::LogFormat;
 use crate::machine::threads;
 
-/// What a command logs, whose answer says all else: that it waits for a person at the keyring.
+/// The filter for a command, whose answer says all else: only that the keyring waits for a person.
 pub(super) const OF_A_COMMAND: &str = "off,tillgate_gateway::machine::secrets::keyring=warn";
 
 /// Starts the log. `TILLGATE_LOG` says what to log (`debug`, `tillgate_gateway=trace,warn`), else `default` does.
 pub(super) fn start(format: LogFormat, default: &str) {
     let filter = std::env::var("TILLGATE_LOG").ok().and_then(|wanted| EnvFilter::try_new(wanted).ok());
     let filter = filter.unwrap_or_else(|| EnvFilter::new(default));
-    // What the library itself says of a log that cannot be written would be a panic.
+    // Without this, the library would panic when the log cannot be written.
     let log = tracing_subscriber::fmt().with_env_filter(filter).log_internal_errors(false);
     let log = log.with_writer(Mutex::new(Lossy::new(io::stderr(), format)));
     // A second log in one process (a test) leaves the first in place.
@@ -39,7 +39,7 @@ pub(super) fn start(format: LogFormat, default: &str) {
     };
 }
 
-/// Lines that begin with the environment whose gateway says them, where a process runs several.
+/// In a process of several gateways, lines begin with the environment of the gateway that logs them.
 struct Named<F> {
     format: LogFormat,
     lines: F,
@@ -73,7 +73,7 @@ struct Lossy<W> {
     to: W,
     format: LogFormat,
     dropped: u64,
-    /// The last line that was written stops short.
+    /// Whether the last written line is incomplete.
     torn: bool,
 }
 
@@ -82,7 +82,7 @@ impl<W: Write> Lossy<W> {
         Self { to, format, dropped: 0, torn: false }
     }
 
-    /// Whether all of `line` was written.
+    /// Writes `line`; true if all of it was written.
     fn try_write(&mut self, mut line: &[u8]) -> bool {
         while !line.is_empty() {
             match self.to.write(line) {
@@ -98,7 +98,7 @@ impl<W: Write> Lossy<W> {
         true
     }
 
-    /// Whether nothing is left to be said of lines that were dropped.
+    /// Writes the number of dropped lines; true if no such line remains to be written.
     fn told_of_dropped(&mut self) -> bool {
         if self.torn && !self.try_write(b"\n") {
             return false;
@@ -119,7 +119,7 @@ impl<W: Write> Lossy<W> {
 }
 
 impl<W: Write> Write for Lossy<W> {
-    /// Takes a line, always.
+    /// Always takes the line: a failed write counts as dropped.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if !(self.told_of_dropped() && self.try_write(line)) {
             self.dropped = self.dropped.saturating_add(1);
@@ -128,7 +128,7 @@ impl<W: Write> Write for Lossy<W> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // Nothing is held back.
+        // There is no buffer to flush.
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
-//! What a command made of the disk before it was refused or broken off: taken away again, where a wallet was to be made and
-//! none was, or a setting was refused. A folder that stays would be in the way of a restore.
+//! Removes the files that a failed command created: when a wallet was to be made and none was, or when a setting was
+//! refused. A folder that stays would prevent a restore.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,21 +9,23 @@ use crate::app::App;
 use crate::console::Command;
 use crate::machine::secrets::Purpose;
 
-/// What a command may make of the disk: the environment's folder, which knows itself whether it was made, and the secrets file.
+/// The files that a command may create: the environment's folder and the secrets file. The folder itself knows whether
+/// it was created.
 #[derive(Debug)]
 pub(super) struct MadeByCommand {
-    /// `None` where there was one before: it opens for the installation alone that it was made for.
+    /// `None` if a secrets file existed before.
     secrets_file: Option<PathBuf>,
 }
 
 impl MadeByCommand {
-    /// What the command may make.
+    /// The files that the command may create.
     pub(super) fn before(common: &Common) -> Self {
         Self { secrets_file: common.secrets_file.clone().filter(|path| path.symlink_metadata().is_err()) }
     }
 
-    /// Takes all of it away, the environment's whole folder too, as far as it goes, unless there is a wallet, or words for one lie with
-    /// the secrets. The gateway that holds the folder is open yet: nobody else has begun to use it.
+    /// Removes these files as far as possible, with the environment's whole folder. It does not if there is a wallet,
+    /// or words for one among the secrets. The gateway that holds the folder is still open, so no other program uses
+    /// it yet.
     pub(super) fn take_back(&self, command: &Command, app: &App) {
         let begins = matches!(
             command,
@@ -39,7 +41,7 @@ impl MadeByCommand {
         if !matches!((has_wallet, words), (Ok(false), Ok(None))) {
             return;
         }
-        // What cannot be removed stays as it was made: nothing is lost by it.
+        // A file that cannot be removed stays; no work is lost by that.
         let env_dir = gateway.data_dir.path();
         let _ = fs::remove_dir_all(env_dir);
         if let Some(file) = &self.secrets_file {

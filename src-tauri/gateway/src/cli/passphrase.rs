@@ -1,5 +1,5 @@
-//! The passphrases that a person or a script gives: from a descriptor, from the environment, or asked for at a terminal. Those of
-//! the secrets file and of backups may be two, or one where only one is given.
+//! The passphrases that a person or a script gives: from a descriptor, from the environment, or typed at a terminal.
+//! The secrets file and backups may have two passphrases, or share one if only one is given.
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::console::Command;
 use crate::console::backups::Passphrase;
 use crate::machine::secrets::Secret;
 
-/// How a script gives the one of the secrets file, and of backups where they have none of their own.
+/// The ways for a script to give the secrets file's passphrase, which backups share if they have none of their own.
 const HOW: &str = "in TILLGATE_PASSPHRASE or from --passphrase-fd";
 
-/// How it gives the one of backups.
+/// The ways for a script to give the backups' own passphrase.
 const HOW_OF_BACKUP: &str = "in TILLGATE_BACKUP_PASSPHRASE or TILLGATE_PASSPHRASE, or from --backup-passphrase-fd";
 
 /// The longest passphrase, in bytes.
@@ -28,10 +28,10 @@ pub(super) fn of_secrets_file(common: &Common) -> Result<Secret, Failure> {
     of_gateway(common)?.ok_or_else(|| Failure(format!("--secrets-file needs its passphrase {HOW}")))
 }
 
-/// The variable of the one of the secrets file, which scripts export for good; it may be meant for backups, too.
+/// The variable of the secrets file's passphrase. Scripts export it for good, and may mean it for backups too.
 const VARIABLE: &str = "TILLGATE_PASSPHRASE";
 
-/// How backups are given one of their own.
+/// The hint about a passphrase of backups' own.
 const OF_THEIR_OWN: &str = "TILLGATE_BACKUP_PASSPHRASE or --backup-passphrase-fd gives backups one of their own";
 
 /// The passphrase of the backup that is to be restored from a file.
@@ -57,7 +57,8 @@ pub(super) fn fill(common: &Common, command: &mut Command) -> Result<(), Failure
             }));
         }
         Command::SetBackupPassphrase(asked) => {
-            // It is to be remembered for years: who sits there says it, whatever was exported for the secrets file.
+            // The passphrase must be remembered for years, so a person is asked for it, even if one was exported for
+            // the secrets file.
             let is_asked = is_asked_for_all_the_same(common)?;
             let passphrase = match given(common)? {
                 Some(passphrase) if !is_asked => passphrase,
@@ -73,7 +74,7 @@ pub(super) fn fill(common: &Common, command: &mut Command) -> Result<(), Failure
                     Some(Passphrase::of(&passphrase))
                 }
                 None if is_attended(common) => Some(Passphrase::of(&hidden::line("Passphrase of the backup: ")?)),
-                // The key that is stored for nightly backups.
+                // A nightly backup uses the stored key.
                 None => None,
             };
         }
@@ -82,7 +83,7 @@ pub(super) fn fill(common: &Common, command: &mut Command) -> Result<(), Failure
     Ok(())
 }
 
-/// What is to be told of a command that sealed or opened something: that it took a passphrase which nobody named for backups.
+/// The notice that a command sealed or opened a backup with a passphrase that was not named for backups.
 pub(super) fn notice(common: &Common, command: &Command) -> Result<Option<String>, Failure> {
     let seals = match command {
         Command::BackUp(asked) => asked.file.is_some(),
@@ -103,7 +104,7 @@ pub(super) fn notice(common: &Common, command: &Command) -> Result<Option<String
     Ok(is_borrowed(common)?.then(|| format!("the backup opens with the passphrase in {VARIABLE}: {OF_THEIR_OWN}")))
 }
 
-/// The same of a restore, which makes the secrets file anew.
+/// The same notice for a restore, which makes the secrets file anew.
 pub(super) fn notice_of_restore(common: &Common) -> Result<Option<String>, Failure> {
     if is_shared(common)? {
         let shared = "the new secrets file opens with the backup's passphrase, for one was given for both";
@@ -112,27 +113,28 @@ pub(super) fn notice_of_restore(common: &Common) -> Result<Option<String>, Failu
     Ok(is_borrowed(common)?.then(|| format!("the backup opened with the passphrase in {VARIABLE}: {OF_THEIR_OWN}")))
 }
 
-/// Whether there is a secrets file and its passphrase is taken for backups.
+/// Whether there is a secrets file whose passphrase is also used for backups.
 fn is_shared(common: &Common) -> Result<bool, Failure> {
     Ok(common.secrets_file.is_some() && of_backups_alone(common)?.is_none() && of_gateway(common)?.is_some())
 }
 
-/// Which passphrase did not open a backup, where nobody named it for backups.
+/// The passphrase that failed to open a backup, if none was named for backups.
 pub(super) fn what_was_tried(common: &Common) -> Option<String> {
     is_borrowed(common).unwrap_or(false).then(|| format!("the one in {VARIABLE} was tried: {OF_THEIR_OWN}"))
 }
 
-/// Whether backups are given the passphrase that may have been exported for the secrets file.
+/// Whether backups use a passphrase that may have been exported for the secrets file.
 fn is_borrowed(common: &Common) -> Result<bool, Failure> {
     Ok(of_backups_alone(common)?.is_none() && common.passphrase_fd.is_none() && of_gateway(common)?.is_some())
 }
 
-/// Whether a person is asked for the passphrase of nightly backups, though one was exported that may be for something else.
+/// Whether a person is asked for the passphrase of nightly backups, although one was exported, perhaps for another
+/// purpose.
 fn is_asked_for_all_the_same(common: &Common) -> Result<bool, Failure> {
     Ok(is_attended(common) && is_borrowed(common)?)
 }
 
-/// Nobody types a passphrase for a file that is not there.
+/// Checked before a person types a passphrase: the file must exist.
 fn check_there(file: &Path) -> Result<(), Failure> {
     match std::fs::metadata(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -142,7 +144,7 @@ fn check_there(file: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Nobody types one twice for a file that cannot be made.
+/// Checked before a person types a passphrase twice: the new file must not exist, and its folder must.
 fn check_free(file: Option<&Path>) -> Result<(), Failure> {
     let Some(file) = file else { return Ok(()) };
     if std::fs::symlink_metadata(file).is_ok() {
@@ -156,7 +158,7 @@ fn check_free(file: Option<&Path>) -> Result<(), Failure> {
     }
 }
 
-/// A passphrase for something new, which nobody gave: who types it, types it twice.
+/// A new passphrase for backups, if no script gave one. A person types it twice; without a person it is refused.
 fn new(common: &Common) -> Result<Secret, Failure> {
     if !is_attended(common) {
         return Err(Failure(format!("a backup needs a passphrase {HOW_OF_BACKUP}")));
@@ -171,7 +173,7 @@ fn new(common: &Common) -> Result<Secret, Failure> {
     }
 }
 
-/// What a script gave for backups: their own, else the one that there is. `None` where it gave nothing.
+/// The passphrase that a script gave for backups: their own, or else the environment's. `None` if it gave none.
 fn given(common: &Common) -> Result<Option<Secret>, Failure> {
     Ok(match of_backups_alone(common)? {
         Some(passphrase) => Some(passphrase),
@@ -187,8 +189,8 @@ fn of_gateway(common: &Common) -> Result<Option<Secret>, Failure> {
     read_once(&common.passphrase, common.passphrase_fd, VARIABLE)
 }
 
-/// From the descriptor, which gives it once, else from the variable. What was given and cannot be used is no passphrase that was
-/// not given: another would be taken in its place.
+/// Reads the passphrase from the descriptor, which gives it once, or else from the variable. An unusable one is an
+/// error: another passphrase must not take its place.
 fn read_once(known: &OnceLock<Secret>, fd: Option<i32>, variable: &str) -> Result<Option<Secret>, Failure> {
     if let Some(known) = known.get() {
         return Ok(Some(known.clone()));
@@ -213,7 +215,7 @@ fn read_once(known: &OnceLock<Secret>, fd: Option<i32>, variable: &str) -> Resul
     Ok(Some(known.get_or_init(|| passphrase).clone()))
 }
 
-/// All that is there, and of what has no end a little more than is taken.
+/// Reads all input, but only a little more than is accepted of an input without an end.
 #[cfg(unix)]
 fn bounded(given: impl io::Read) -> io::Result<Zeroizing<Vec<u8>>> {
     use io::Read as _;
@@ -236,7 +238,7 @@ fn usable(place: &str, given: Zeroizing<Vec<u8>>) -> Result<Secret, Failure> {
     }
 }
 
-/// Whether a person sits there who expects to be asked.
+/// Whether a person is at the terminal who expects to be asked.
 fn is_attended(common: &Common) -> bool {
     !common.json && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
@@ -246,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_passphrase_that_is_given_is_used_or_refused_and_never_passed_over() {
+    fn a_given_passphrase_is_used_or_refused_never_ignored() {
         let read = |given: &[u8]| {
             let read = usable("here", Zeroizing::new(given.to_vec()));
             read.map(|passphrase| passphrase.reveal().to_owned()).map_err(|Failure(why)| why)
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_types_a_passphrase_for_a_backup_that_cannot_be_made() {
+    fn an_impossible_backup_is_refused_before_its_passphrase() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("till.backup");
         assert!(check_free(Some(&file)).is_ok() && check_free(None).is_ok());

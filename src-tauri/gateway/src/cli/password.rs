@@ -1,4 +1,4 @@
-//! The password of the Bitcoin backend: never in the line, where whoever lists the machine's processes reads it.
+//! The password of the Bitcoin backend. It is never an argument, because other users can list a machine's processes.
 
 use std::io::{self, BufRead, IsTerminal as _};
 
@@ -9,13 +9,14 @@ use crate::console::Command;
 use crate::console::settings::BACKEND_PASSWORD;
 use crate::machine::secrets::Secret;
 
-/// What stands for the password in the line.
+/// The argument that stands for the password on the command line.
 pub(super) const PASSWORD_IS_READ: &str = "-";
 
-/// The longest password, in bytes: what comes without an end is no password.
+/// The longest password, in bytes. It bounds the reading of an input without an end.
 const PASSWORD_MAX: usize = 1_024;
 
-/// Puts the password into a command that sets it: typed at a terminal, which does not show it, else a line of the standard input.
+/// Puts the password into a command that sets it. It is typed at a terminal without echo, or read as a line of the
+/// standard input.
 pub(super) fn fill(command: &mut Command) -> Result<(), Failure> {
     let values: Vec<&mut String> = match command {
         Command::SetSetting(set) if set.name == BACKEND_PASSWORD => vec![&mut set.value],
@@ -45,9 +46,9 @@ fn read() -> Result<Secret, Failure> {
     checked(password)
 }
 
-/// The first line of a program's or a file's.
+/// The first line of a program's output or of a file.
 fn line_of(given: impl BufRead) -> Result<Secret, Failure> {
-    // With its end, and one byte by which too long a one is known.
+    // Room for the line's end, and for one byte more, which shows that the password is too long.
     let mut line = Zeroizing::new(String::with_capacity(PASSWORD_MAX + 3));
     given
         .take(PASSWORD_MAX as u64 + 3)
@@ -56,7 +57,7 @@ fn line_of(given: impl BufRead) -> Result<Secret, Failure> {
     Ok(Secret::new(line.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
-/// An empty one would take the former away unasked: there is a command for that.
+/// An empty password would remove the stored one by mistake: another command removes it.
 fn checked(password: Secret) -> Result<Secret, Failure> {
     match password.reveal().len() {
         0 => Err(Failure(format!(

@@ -1,4 +1,4 @@
-//! What commands answer, for people. Shows views as they are; computes nothing.
+//! Renders answers of commands for people. Shows views as they are; computes nothing.
 
 mod anomalies;
 mod backups;
@@ -31,8 +31,7 @@ use crate::console::states::WaitCause;
 
 /// The answer to `command` as text.
 ///
-/// # Errors
-/// When the view is not of the command's form: a gateway of another version answered.
+/// # Errors The view is not of the command's form, because a gateway of another version answered.
 pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_json::Error> {
     Ok(match command {
         Command::Status(asked) => status(&read(asked, view)?),
@@ -91,12 +90,12 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::ChangeSettings(asked) => read(asked, view)?.items.iter().map(setting).collect(),
         Command::TestBackend(asked) => servers(&read(asked, view)?),
         Command::Doctor(asked) => doctor(&read(asked, view)?),
-        // Of the statement and the labels a page: the whole is written as its pages come.
+        // The statement and the labels are written page by page elsewhere.
         Command::Sandbox(_) | Command::Statement(_) | Command::WalletLabels(_) => format!("{view}\n"),
     })
 }
 
-/// The answer, of the type that belongs to what was asked.
+/// The answer, in the type that belongs to the question.
 pub(super) fn read<A: Ask>(_asked: &A, view: Value) -> Result<A::Answer, serde_json::Error> {
     serde_json::from_value(view)
 }
@@ -111,7 +110,7 @@ fn page<T>(page: &Page<T>, list: fn(&[T]) -> String) -> String {
     list(&page.items) + &note
 }
 
-/// Why something waits, with what can be done about it at the command line; `None` where no reason is told.
+/// The reason of a wait, with its remedy at the command line; `None` if there is no reason.
 fn waits_for(reason: Option<&str>, cause: Option<WaitCause>) -> Option<String> {
     Some(cause.unwrap_or(WaitCause::Other).at_the_command_line(reason?))
 }

@@ -1,4 +1,4 @@
-//! `tillgate restore`: no gateway is asked, because there is none yet.
+//! `tillgate restore`. It asks no gateway, because there is none yet.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -12,10 +12,10 @@ use crate::backup::{self, BackupError, Restored};
 use crate::console::Actor;
 use crate::machine::data_dir;
 
-/// Restores the backup and says what comes next.
+/// Restores the backup and prints the next steps.
 pub(super) fn run(common: &Common, asked: &Restore, form: Form) -> Result<ExitCode, Failure> {
     let base = data_dir::base(common.data_dir.as_deref())?;
-    // Refused before anybody types a passphrase.
+    // Refused before a person types a passphrase.
     backup::check_free(&base, common.environment)?;
     let file = std::path::absolute(&asked.file)?;
     let restored = backup::restore(&backup::Restore {
@@ -34,7 +34,7 @@ pub(super) fn run(common: &Common, asked: &Restore, form: Form) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Why nothing was restored, with the passphrase that was tried where that is why.
+/// Why the backup was not restored. For a wrong passphrase it says which passphrase was tried.
 fn refused(common: &Common, error: &BackupError) -> Failure {
     let tried = matches!(error, BackupError::WrongPassphrase).then(|| passphrase::what_was_tried(common)).flatten();
     Failure(tried.map_or_else(|| error.to_string(), |tried| format!("{error}; {tried}")))

@@ -15,13 +15,13 @@ use crate::gateway::Served;
 use crate::machine::data_dir::{self, DataDirError};
 use crate::settings::Override;
 
-/// How long to wait for a command that holds the data directory for a moment.
+/// Time to wait for a command that holds the data directory for a moment.
 const WAIT_FOR_COMMAND: Duration = Duration::from_secs(3);
 
-/// How often to try meanwhile.
+/// Time between two tries.
 const TRY_EVERY: Duration = Duration::from_millis(50);
 
-/// The line that says that it serves; whoever started the program waits for it.
+/// The line that says that the program serves; the parent process waits for it.
 #[derive(Serialize)]
 struct Ready<'a> {
     event: &'a str,
@@ -32,7 +32,7 @@ struct Ready<'a> {
 
 /// The program `tillgate serve`: says when it is ready, ends by SIGTERM or Ctrl-C.
 pub(super) async fn run(common: &Common, serve: ServeArgs) -> Result<(), Failure> {
-    // Before anything is opened, so that no signal finds it half open.
+    // Comes before the gateway is opened, so that no signal finds it half open.
     let shutdown = on_signal()?;
     until_stopped(common, serve, 1, print_ready, shutdown).await
 }
@@ -47,7 +47,7 @@ pub(super) fn print_ready(app: &Arc<App>, served: &Served) {
     }
 }
 
-/// Opens the gateway, one of so many in this process, and serves until `shutdown`.
+/// Opens the gateway, one of `gateways` in this process, and serves until `shutdown`.
 pub(super) async fn until_stopped(
     common: &Common,
     serve: ServeArgs,
@@ -78,7 +78,7 @@ pub(super) async fn until_stopped(
     Ok(())
 }
 
-/// A gateway that runs is told from a command that holds the lock for a moment by its socket.
+/// The socket tells a running gateway from a command that holds the lock for a moment.
 async fn open(options: Options) -> Result<Arc<App>, OpenError> {
     let base = data_dir::base(options.data_dir.as_deref())?;
     let socket = data_dir::socket(&data_dir::env_dir(&base, options.environment));
@@ -125,7 +125,7 @@ pub(super) fn on_signal() -> std::io::Result<CancellationToken> {
     }
     #[cfg(not(unix))]
     tokio::spawn(async move {
-        // Where Ctrl-C cannot be caught the system ends the program, which is safe at any moment.
+        // If Ctrl-C cannot be caught, the system ends the program, which is safe at any moment.
         if tokio::signal::ctrl_c().await.is_ok() {
             tracing::info!("stopping");
             cancel.cancel();

@@ -1,4 +1,4 @@
-//! The statement, written a page at a time as it is read: a ledger grows for years.
+//! The statement, written a page at a time as it is read, because a ledger grows for years.
 
 use super::args::Form;
 use super::asked::Asked;
@@ -6,13 +6,13 @@ use super::render::{movements, totals};
 use super::{Failure, csv, json, tell};
 use crate::console::statement::{PAGE_MAX, Statement, StatementTotals, StatementView};
 
-/// The statement as far as it was written.
+/// The statement as far as it is written.
 #[derive(Debug)]
 struct Sheet<'a> {
     form: Form,
     currency: &'a str,
     totals: StatementTotals,
-    /// Of the columns of the text so far; none before the first page.
+    /// Widths of the text's columns so far; empty before the first page.
     widths: Vec<usize>,
     is_begun: bool,
     has_rows: bool,
@@ -39,7 +39,7 @@ impl<'a> Sheet<'a> {
         Self { form, currency, totals, widths: Vec::new(), is_begun: false, has_rows: false }
     }
 
-    /// What is written of the next page.
+    /// The text of the next page.
     fn page(&mut self, page: &StatementView) -> String {
         self.totals.add(page);
         let mut text = String::new();
@@ -66,7 +66,7 @@ impl<'a> Sheet<'a> {
         text
     }
 
-    /// What is written behind the last page.
+    /// The text after the last page.
     fn end(&self) -> String {
         match self.form {
             Form::Csv => String::new(),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_statement_in_pages_is_the_document_that_it_is_in_one_and_holds_the_rows_of_its_start() {
+    async fn a_statement_in_pages_equals_one_page_with_its_first_rows() {
         let world = World::new().await;
         for rows in [0, 211] {
             add_rows(&world, rows).await;
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_balance_is_known_without_adding_up_the_ledger_and_is_its_sum() {
+    async fn the_stored_balance_is_the_sum_of_the_ledger() {
         let world = World::new().await;
         add_rows(&world, 211).await;
         let sums = |reader: &crate::store::Reader<'_>| {

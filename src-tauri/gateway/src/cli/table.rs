@@ -1,4 +1,4 @@
-//! Aligned columns for people. Knows nothing of what it shows.
+//! Aligned columns for people. Knows only texts, not their meaning.
 
 /// How a column is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,19 +22,19 @@ impl Table {
         Self { columns: columns.to_vec(), rows: Vec::new() }
     }
 
-    /// Adds a row, one cell for each column. What could move a terminal's cursor is written out: some cells hold
-    /// what somebody else wrote.
+    /// Adds a row, one cell for each column. Some cells hold foreign text, so control characters are written out: they
+    /// could move the terminal's cursor.
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().map(|cell| plain(&cell)).collect());
     }
 
-    /// The table as text, `nothing` where it is empty.
+    /// The table as text; `nothing` if it is empty.
     pub(super) fn render(&self, nothing: &str) -> String {
         self.render_on(nothing, &mut Vec::new())
     }
 
-    /// The table as text, as a page of a longer one: `widths` are those of the columns so far. Only the first page, which
-    /// has none, has headings, or `nothing` where it is empty.
+    /// The table as text, as a page of a longer one. `widths` are the widths of the columns so far. Only the first
+    /// page, for which it is empty, has headings, or `nothing` if it has no rows.
     pub(super) fn render_on(&self, nothing: &str, widths: &mut Vec<usize>) -> String {
         let is_first = widths.is_empty();
         if self.rows.is_empty() {
@@ -79,7 +79,8 @@ pub(super) fn fields(fields: &[(&str, String)]) -> String {
         .collect()
 }
 
-/// The text with whatever could move a terminal's cursor or reorder what it shows written out: `\u{202e}`.
+/// The text with its invisible characters written out (`\u{202e}`), so that none can move the cursor or reorder the
+/// line.
 pub(super) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for character in text.chars() {
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_in_pages_has_one_heading_and_columns_that_do_not_jump() {
+    fn a_table_in_pages_has_one_heading_and_steady_columns() {
         let mut widths = Vec::new();
         let mut page = |id: &str| {
             let mut table = Table::new(&[("id", Align::Left), ("amount", Align::Right)]);

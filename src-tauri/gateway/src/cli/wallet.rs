@@ -16,24 +16,24 @@ use crate::machine::secrets::Secret;
 use crate::setup::{Birthday, SetupError};
 use crate::wallet::words;
 
-/// More than 24 words take.
+/// The most bytes that are read for 24 words.
 const TYPED_MAX: usize = 4_096;
 
-/// As much as 24 words take: a text that grows leaves copies behind.
+/// Bytes that 24 words usually take: a text that grows would leave copies in memory.
 const TYPED_USUAL: usize = 512;
 
-/// The most words of a wallet: nothing more is asked for then.
+/// The most words of a wallet; then no more are asked for.
 const WORDS_MAX: usize = 24;
 
-/// How often a wrong word may be corrected.
+/// The number of tries to correct a wrong word.
 const TRIES: usize = 5;
 
-/// Makes the wallet: for a program at once, for people once they have told back two of the words that they wrote down.
+/// Makes the wallet: for a program at once, for a person once they have told back two of the words.
 pub(super) async fn create(asked: &CreateWallet, form: Form, gateway: &mut Asked<'_>) -> Result<(), Failure> {
     match form {
         Form::Json => {
             let kept = gateway.answer_of(asked).await?;
-            // Told before there is a wallet: none is made of which nobody knows the words.
+            // Printed before the wallet is made, so that no wallet exists with unknown words.
             print(&format!("{}\n", serde_json::to_string(&kept)?))?;
             gateway.answer_of(&MakeWallet {}).await.map(drop)
         }
@@ -58,7 +58,7 @@ pub(super) async fn create(asked: &CreateWallet, form: Form, gateway: &mut Asked
     }
 }
 
-/// The words one below the other, with their places.
+/// The words below each other, with their places.
 fn shown(draft: &WalletDraftView) -> String {
     let mut text = String::from(
         "These words are the wallet. Who has them has its coins; without them nobody can bring it back.\n\
@@ -84,7 +84,7 @@ fn told_back(places: [u32; 2]) -> Result<[Words; 2], Failure> {
     Ok([ask(places[0])?, ask(places[1])?])
 }
 
-/// The same of one place from a program.
+/// The same from a program, for one place.
 fn read_back(place: u32) -> Result<Words, Failure> {
     let mut stderr = std::io::stderr();
     write!(stderr, "Word {place}: ")?;
@@ -98,9 +98,9 @@ fn read_back(place: u32) -> Result<Words, Failure> {
     Ok(Words::new(line.reveal().trim().to_owned()))
 }
 
-/// Words from the standard input, in as many lines as hold them, up to 24 words or an empty line. A program need not say that it
-/// has told all: its words end where they are a wallet's, and nothing more lies ready. A person is asked: one half of 24 words
-/// that are pasted in two lines is a wallet's, too, one time in sixteen, and the other half may still be on its way.
+/// Reads words from the standard input, on any number of lines, up to 24 words or an empty line. A program's words end
+/// when they form a wallet and no more input is ready. A person is asked for the end: if 24 words are pasted in two
+/// lines, the first half is a valid wallet in one of sixteen cases.
 pub(super) fn read() -> Result<Words, Failure> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
@@ -124,14 +124,14 @@ fn words_of_program(mut typed: BufReader<impl Read>) -> Result<Words, Failure> {
     })
 }
 
-/// A line of a program's or a file's; `None` at its end.
+/// A line of a program's output or of a file; `None` at its end.
 fn line_of(typed: &mut impl BufRead) -> std::io::Result<Option<Secret>> {
     let mut line = Zeroizing::new(String::with_capacity(TYPED_USUAL));
     Ok((typed.read_line(&mut line)? > 0).then(|| Secret::new(line.to_string())))
 }
 
-/// Refuses a birthday that is none, and a date where no backend is set that could tell its block: before anybody types words, and
-/// before anything is made.
+/// Refuses an invalid birthday, and a date if no backend is set that could tell its block. This comes before a person
+/// types words, and before any file is created.
 pub(super) async fn check_birthday(asked: &RestoreWallet, gateway: &mut Asked<'_>) -> Result<(), Failure> {
     let Some(birthday) = &asked.birthday else { return Ok(()) };
     match Birthday::read(birthday.trim()).ok_or(SetupError::Birthday)? {
@@ -163,15 +163,15 @@ pub(super) async fn check_birthday(asked: &RestoreWallet, gateway: &mut Asked<'_
     Ok(())
 }
 
-/// The same of which a wallet can be restored: others are refused before anything is opened or made for them.
+/// The same, for valid words only: others are refused before a file is opened or created for them.
 pub(super) fn read_valid() -> Result<Words, Failure> {
     let text = read()?;
     words::read(text.reveal())?;
     Ok(text)
 }
 
-/// The words of as many lines as hold them. `next` is told what there is so far, and answers one more line; `None` where these
-/// are all.
+/// Collects the words from any number of lines. `next` gets the text so far and returns one more line; `None` if the
+/// words are complete.
 fn words_of(mut next: impl FnMut(&str) -> Result<Option<Secret>, Failure>) -> Result<Words, Failure> {
     let mut text = Zeroizing::new(String::with_capacity(TYPED_USUAL));
     while words_in(&text) < WORDS_MAX && text.len() < TYPED_MAX {
@@ -195,7 +195,7 @@ mod tests {
 
     const VALID: &str = "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong";
 
-    /// A program that tells its lines one by one, and waits for an answer after each.
+    /// A program that prints one line at a time and then waits.
     struct LineByLine<'a>(std::str::Lines<'a>);
 
     impl Read for LineByLine<'_> {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn twelve_words_are_all_of_a_program_where_they_are_a_wallets_and_no_more_lies_ready() {
+    fn a_programs_twelve_words_end_if_valid_and_no_input_is_ready() {
         let of_lines = |typed: &str| count_of(words_of_program(BufReader::new(LineByLine(typed.lines()))));
         assert_eq!(of_lines(VALID), 12, "a pipe that stays open is no wait");
         let halves = format!("{}\n{}", "zoo ".repeat(12), "zoo ".repeat(12));

@@ -1,4 +1,5 @@
-//! Which environment a line means that names none, and which lines must name one (docs/decisions/both-environments.md).
+//! Chooses the environment for a command line that names none, or refuses the line
+//! (docs/decisions/both-environments.md).
 
 use std::net::SocketAddr;
 
@@ -15,14 +16,14 @@ const BOTH_LIVE: &str = "test and production both run here, and this command cha
 /// The environment that one command acts on.
 pub(super) struct Chosen {
     pub(super) environment: Environment,
-    /// Whether to say which it was: nobody named it, and there is another.
+    /// Whether to say which environment it was: none was named, and both live.
     pub(super) is_told: bool,
 }
 
-/// The environment of a command that only shows: the one that is named; else production once it has a wallet, test before.
+/// The environment of a command that only shows: the named one, or production once it has a wallet, and test before
+/// that.
 ///
-/// # Errors
-/// When nobody can be sure, because another user may have prepared what is there.
+/// # Errors The answer is uncertain, because another user may have prepared the folder.
 pub(super) fn of_reading(common: &CommonArgs) -> Result<Chosen, DataDirError> {
     if let Some(environment) = common.environment {
         return Ok(Chosen { environment, is_told: false });
@@ -32,10 +33,9 @@ pub(super) fn of_reading(common: &CommonArgs) -> Result<Chosen, DataDirError> {
     Ok(Chosen { environment, is_told: data_dir::exists(&base, Environment::Production)? })
 }
 
-/// The same of a command that changes something, which must name its environment once both live.
+/// The same for a command that changes state, which must name its environment once both live.
 ///
-/// # Errors
-/// When it names none and both live, and as [`of_reading`].
+/// # Errors It names none although both live, or as [`of_reading`].
 pub(super) fn of_change(common: &CommonArgs) -> Result<Chosen, Failure> {
     let chosen = of_reading(common)?;
     let base = data_dir::base(common.data_dir.as_deref())?;
@@ -48,7 +48,7 @@ pub(super) fn of_change(common: &CommonArgs) -> Result<Chosen, Failure> {
     Ok(chosen)
 }
 
-/// Whether a command leaves everything as it is.
+/// Whether a command changes no state.
 pub(super) const fn only_shows(command: &Command) -> bool {
     matches!(
         command,
@@ -79,7 +79,7 @@ pub(super) const fn only_shows(command: &Command) -> bool {
     )
 }
 
-/// The environments that `tillgate serve` serves: the one that is named; else test, and production too once it has a wallet.
+/// The environments that `tillgate serve` serves: the named one, or test, and production too once it has a wallet.
 pub(super) fn to_serve(common: &CommonArgs) -> Vec<Environment> {
     match common.environment {
         Some(environment) => vec![environment],
@@ -87,7 +87,7 @@ pub(super) fn to_serve(common: &CommonArgs) -> Vec<Environment> {
             Ok(false) => vec![Environment::Test],
             Ok(true) => Environment::ALL.to_vec(),
             Err(error) => {
-                // Tried, it says what is wrong; left out, shops would find nobody and nothing would say why.
+                // Serving it shows the error. Without it, shops would reach no gateway and no message would say why.
                 tracing::error!(%error, "whether production has a wallet cannot be told; it is served");
                 Environment::ALL.to_vec()
             }
@@ -97,14 +97,13 @@ pub(super) fn to_serve(common: &CommonArgs) -> Vec<Environment> {
 
 /// Whether production has a wallet.
 ///
-/// # Errors
-/// When nobody can be sure.
+/// # Errors The answer is uncertain.
 pub(super) fn is_live(common: &CommonArgs) -> Result<bool, DataDirError> {
     wallet_mark::is_there(&data_dir::base(common.data_dir.as_deref())?, Environment::Production)
 }
 
-/// What is given that is good for one environment alone, and why two gateways cannot both have it: `variables` are those that
-/// give settings. Two take the same address where the system chooses the port.
+/// The refusal of an argument that only one of two gateways could have; `None` if there is no such argument.
+/// `variables` are the environment variables that set settings. A port chosen by the system suits both.
 pub(super) fn for_one_alone(common: &CommonArgs, serve: &ServeArgs, variables: &[String]) -> Option<String> {
     let is_fixed = |address: Option<SocketAddr>| address.is_some_and(|address| address.port() != 0);
     let given = [
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_is_told_where_it_was_not_named_and_there_is_another() {
+    fn an_unnamed_environment_is_told_if_there_is_another() {
         let folder = tempfile::tempdir().unwrap();
         let at = |more: &str| line(&format!("serve --data-dir {}{more}", folder.path().display())).0;
         let is_told = |more: &str| of_reading(&at(more)).unwrap().is_told;
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_good_for_one_environment_is_refused_for_two() {
+    fn an_argument_for_one_environment_is_refused_for_two() {
         let refused = |more: &str, variables: &[&str]| {
             let (common, serve) = line(&format!("serve{more}"));
             let variables: Vec<String> = variables.iter().map(|&name| name.to_owned()).collect();

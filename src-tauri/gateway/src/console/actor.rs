@@ -1,19 +1,19 @@
-//! Who acts, as it stands in the audit: by which door, and as which user of the operating system.
+//! The actor of a command, as the audit stores it: the door, and the user of the operating system.
 
 use crate::machine::trust;
 
-/// Who acts: `cli:ann`, `panel:ann`.
+/// An actor: `cli:ann`, `panel:ann`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor(String);
 
 impl Actor {
-    /// Whoever runs the command line as this program's user; the control socket hears nobody else.
+    /// The user at the command line. It is this program's own user, because the control socket admits no other.
     #[must_use]
     pub fn command_line() -> Self {
         Self(format!("cli:{}", trust::own_name()))
     }
 
-    /// Whoever sits at the window.
+    /// The user at the window.
     #[must_use]
     pub fn panel() -> Self {
         Self(format!("panel:{}", trust::own_name()))

@@ -1,4 +1,4 @@
-//! What became of payouts against all that was promised, told until staff say that they know.
+//! Alarms about payouts that ended against a promise, shown until staff dismiss them.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -10,7 +10,7 @@ use crate::payouts;
 use crate::store::alarms::{Alarm, AlarmKind};
 use crate::store::{Reader, StoreError};
 
-/// Says that staff know of a payout's alarms: they are told no more.
+/// Confirms that staff know of a payout's alarms, so that these are shown no more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -19,7 +19,7 @@ pub struct DismissAlarm {
     pub payout_id: String,
 }
 
-/// The alarms that are left.
+/// The remaining alarms.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct AlarmsView {
@@ -27,16 +27,16 @@ pub struct AlarmsView {
     pub alarms: Vec<AlarmItem>,
 }
 
-/// What became of a payout.
+/// An alarm about a payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AlarmItem {
     /// The payout's id.
     pub payout_id: String,
-    /// What happened, and what to do: a sentence.
+    /// A sentence that says what happened, and the remedy.
     pub message: String,
-    /// When, ISO 8601.
+    /// The time of the event, ISO 8601.
     pub time: String,
 }
 
@@ -52,7 +52,7 @@ impl Ask for DismissAlarm {
     }
 }
 
-/// The alarms of which nobody said that they know them.
+/// The alarms that were not dismissed.
 pub(super) fn alarms(reader: &Reader<'_>) -> Result<Vec<AlarmItem>, StoreError> {
     Ok(reader.alarms()?.iter().map(AlarmItem::of).collect())
 }

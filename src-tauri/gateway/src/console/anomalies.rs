@@ -25,7 +25,7 @@ use crate::store::{self, Reader, StoreError};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ListAnomalies {
-    /// Only OPEN ones.
+    /// Only OPEN anomalies.
     #[serde(default)]
     pub open: bool,
     /// How many at most, 1 to 500.
@@ -61,15 +61,15 @@ pub struct DismissAnomaly {
 pub struct RefundAnomaly {
     /// The anomaly's id.
     pub anomaly_id: String,
-    /// Where its coins go.
+    /// The address to which the coins go.
     pub address: String,
-    /// The ISO code of the currency that the payout is told in; absent for the payment's.
+    /// The ISO code of the payout's currency; absent for the payment's currency.
     #[serde(default)]
     pub currency: Option<String>,
     /// Whether the payout is approved at once.
     #[serde(default)]
     pub approve: bool,
-    /// Whether it is sent although exactly this was paid to this address before, for something else.
+    /// Whether to refund although the same sum was paid to this address before, for another purpose.
     #[serde(default)]
     pub although_paid: bool,
 }
@@ -83,7 +83,7 @@ pub struct AnomalyItem {
     pub anomaly_id: String,
     /// The id of its payment.
     pub payment_id: String,
-    /// What kind of misfit it is.
+    /// The type of the anomaly.
     pub anomaly_type: AnomalyKind,
     /// The coins concerned.
     pub paid: BtcView,
@@ -91,11 +91,11 @@ pub struct AnomalyItem {
     pub worth: FiatView,
     /// When it was observed, ISO 8601.
     pub time: String,
-    /// What happened, a sentence for people.
+    /// A sentence for people that says what happened.
     pub message: String,
-    /// What became of it.
+    /// The state of the anomaly.
     pub resolution: Resolution,
-    /// Why it was dismissed.
+    /// The reason of a dismissal.
     pub dismissal_reason: Option<String>,
     /// The ids of its transactions.
     pub btc_tx_ids: Vec<String>,
@@ -103,24 +103,24 @@ pub struct AnomalyItem {
     pub merchant_transaction_id: String,
     /// The price of its payment.
     pub price: FiatView,
-    /// Whether the shop is notified of what becomes of it: not without an `anomalyNotificationUrl`.
+    /// Whether the shop is notified of changes; false without an `anomalyNotificationUrl`.
     pub notified: bool,
-    /// What accepting the coins that came for its payment would mean; absent where staff may not.
+    /// The effect of accepting the coins that came for its payment; absent if staff may not accept.
     pub acceptance: Option<Acceptance>,
-    /// The payout that sends the coins back, or is to.
+    /// The payout that refunds the coins, sent or not.
     pub payout_id: Option<String>,
 }
 
-/// What an anomaly's view says of its payment.
+/// The facts about its payment in an anomaly's view.
 pub struct AboutPayment {
     /// The payment's price.
     pub price: FiatView,
-    /// What accepting its coins would mean; `None` where staff may not.
+    /// The effect of accepting the payment's coins; `None` if staff may not accept.
     pub acceptance: Option<Acceptance>,
 }
 
 impl AboutPayment {
-    /// What there is to say of a payment with these receipts and anomalies.
+    /// The facts about a payment with these receipts and anomalies.
     pub fn of(
         row: &store::payments::PaymentRow,
         receipts: &[Receipt],
@@ -133,7 +133,7 @@ impl AboutPayment {
         }
     }
 
-    /// `None` where there is no such payment.
+    /// `None` if there is no such payment.
     fn read(reader: &Reader<'_>, payment_id: &Id) -> Result<Option<Self>, StoreError> {
         let Some(row) = reader.payment(payment_id)? else { return Ok(None) };
         let (receipts, anomalies) = (reader.receipts(row.seq)?, reader.anomalies_of_payment(row.seq)?);

@@ -1,4 +1,4 @@
-//! What each command is: a struct that knows the type of its answer and how to find it.
+//! The trait of commands: each is a struct that names the type of its answer and computes it.
 
 use std::sync::Arc;
 
@@ -12,23 +12,22 @@ use crate::app::App;
 use crate::gateway::Gateway;
 use crate::store::{Reader, StoreError};
 
-/// A command: what is asked, and the type of what is answered.
+/// A command, with the type of its answer.
 pub trait Ask: Sized {
-    /// What the command answers.
+    /// The type of the command's answer.
     type Answer: Serialize + DeserializeOwned + TS;
 
-    /// Does what the command says.
+    /// Runs the command.
     ///
-    /// # Errors
-    /// Why it was not done, with a stable `errorType` and a sentence that names the remedy.
+    /// # Errors The command was not done: a stable `errorType`, and a sentence that names the remedy.
     fn answer(self, by: &Asker<'_>) -> impl Future<Output = Result<Self::Answer, CommandError>> + Send;
 }
 
-/// Who asks, and whom.
+/// The asker of a command, and the gateway that is asked.
 pub struct Asker<'a> {
-    /// The gateway with what works on it.
+    /// The gateway with its watcher, sender and notifier.
     pub app: &'a Arc<App>,
-    /// Who acts, for the audit.
+    /// The actor, for the audit.
     pub actor: &'a str,
 }
 
@@ -38,7 +37,7 @@ impl Asker<'_> {
         &self.app.gateway
     }
 
-    /// Asks the sources of exchange rates where nobody else does, because no gateway runs.
+    /// Asks the sources of exchange rates if no gateway runs that would ask them.
     pub async fn refresh_rates_if_unserved(&self) -> Result<(), CommandError> {
         if self.gateway().served.get().is_none() {
             self.gateway().refresh_rates().await?;

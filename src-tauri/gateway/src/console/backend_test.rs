@@ -1,4 +1,4 @@
-//! Asking a Bitcoin backend what it is before it is saved. Nothing is stored, and nothing is asked that a look would ask.
+//! Tests a Bitcoin backend before it is saved. Stores nothing, and asks none of a look's questions.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ use crate::gateway::{Gateway, TypedBackend};
 use crate::machine::secrets::Secret;
 use crate::settings::SettingError;
 
-/// A server that takes longer for all of it is taken for silent.
+/// Time for the test of a server; a slower server counts as silent.
 const TESTED_WITHIN: Duration = Duration::from_secs(30);
 
-/// The same for one request.
+/// Time for one request of the test.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Without a block for so long a server of the real network is more likely cut off than the network unlucky: that happens
-/// once in a thousand years.
+/// A server of the real network that shows no block for this long is probably cut off. By chance alone such a gap
+/// comes once in a thousand years.
 const STALE_MS: i64 = 3 * 3_600_000;
 
 /// The password of a backend: wiped when it is dropped, and never printed.
@@ -36,7 +36,7 @@ const STALE_MS: i64 = 3 * 3_600_000;
 #[ts(export, type = "string")]
 pub struct BackendPassword(String);
 
-/// Asks servers what they are, as a form has them before they are saved. Nothing is stored.
+/// Tests servers from a form before the settings are saved. Stores nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -51,10 +51,10 @@ pub struct TestBackend {
     /// Its user, if it signs in by a password.
     #[serde(default)]
     pub backend_user: Option<String>,
-    /// The password; absent for the one that lies with the secrets.
+    /// The password; absent for the stored one.
     #[serde(default)]
     pub backend_password: Option<BackendPassword>,
-    /// Where a node tells by itself, as the setting has it.
+    /// The node's ZMQ address, as in the setting.
     #[serde(default)]
     pub backend_zmq: Option<String>,
     /// Pinned certificates, as the setting has them.
@@ -65,7 +65,7 @@ pub struct TestBackend {
     pub proxy: Option<String>,
 }
 
-/// What became of asking.
+/// The result of a test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct BackendTestView {
@@ -75,7 +75,7 @@ pub struct BackendTestView {
     pub servers: Vec<ServerTestItem>,
 }
 
-/// What one server answered.
+/// The result of one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -84,7 +84,7 @@ pub struct ServerTestItem {
     pub url: String,
     /// Whether it can be used.
     pub ok: bool,
-    /// What was found, and what to do.
+    /// The finding, and the remedy.
     pub message: String,
     /// `bitcoin`, `testnet4`, `signet` or `regtest`.
     pub network: Option<String>,
@@ -92,28 +92,28 @@ pub struct ServerTestItem {
     pub height: Option<u32>,
     /// The time in that block's header, ISO 8601.
     pub tip_time: Option<String>,
-    /// The first block that it still has; absent where it has all.
+    /// The first block that it still has; absent if it has all blocks.
     pub pruned_from: Option<u32>,
-    /// What it says that it is.
+    /// The name that the software gives itself.
     pub software: Option<String>,
-    /// The SHA-256 of a certificate that nobody vouches for: to be pinned if it is the merchant's own server.
+    /// The SHA-256 of a certificate that no authority signed. The merchant pins it if the server is their own.
     pub fingerprint: Option<String>,
 }
 
-/// What a server that can be asked told.
+/// The answer of a reachable server.
 struct Told {
     height: u32,
     time: Timestamp,
     pruned_from: u32,
     software: Option<String>,
-    /// What is wrong with it all the same.
+    /// A fault that was found although the server answered.
     wrong: Option<String>,
 }
 
 /// Why a server cannot be used.
 struct Refused {
     why: String,
-    /// The certificate that its owner may pin, where that is all that is wrong.
+    /// The certificate to pin, if an unknown certificate is the only fault.
     certificate_to_pin: Option<String>,
 }
 
@@ -151,7 +151,7 @@ impl Ask for TestBackend {
 }
 
 impl TestBackend {
-    /// The form as a backend is made of it, with the same bounds as the settings.
+    /// The form as options of a backend, within the same bounds as the settings.
     async fn options(&self, gateway: &Arc<Gateway>) -> Result<BackendOptions, CommandError> {
         let typed = [
             ("backend", Some(self.backend.as_str())),
@@ -181,7 +181,7 @@ impl TestBackend {
     }
 }
 
-/// Asks one server, beside the others.
+/// Tests one server, at the same time as the others.
 fn ask_one(
     gateway: &Arc<Gateway>,
     options: &BackendOptions,
@@ -214,7 +214,7 @@ fn told_by(gateway: &Gateway, chain: &dyn Chain) -> Result<Told, ChainDown> {
         height: tip.height,
         time: tip.time,
         pruned_from: chain.first_block()?,
-        // Not every server tells, and none need.
+        // Some servers do not name their software, and need not.
         software: chain.software().unwrap_or_default(),
         wrong: reaches_back(gateway, chain).err().or_else(|| chain.trouble_once_tried()),
     })

@@ -1,4 +1,4 @@
-//! Backups: how they stand, one more, the proof of one, and the passphrase of the nightly ones.
+//! Backups: their state, making one, checking one, and the passphrase of the nightly ones.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::machine::secrets::Secret;
 use crate::store::backups::{BackupRow, BackupState};
 use crate::store::{Reader, StoreError};
 
-/// Of an error that a wrong passphrase of a backup is: shells that know what was tried say so.
+/// The `error_type` of a wrong backup passphrase. A shell that knows which passphrase was tried says so.
 pub(crate) const WRONG_PASSPHRASE: &str = "WRONG_PASSPHRASE";
 
 /// The passphrase of a backup: wiped when it is dropped, and never printed.
@@ -26,16 +26,17 @@ pub(crate) const WRONG_PASSPHRASE: &str = "WRONG_PASSPHRASE";
 #[ts(export, type = "string")]
 pub struct Passphrase(String);
 
-/// Tells how backups stand.
+/// Asks for the state of the backups.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ShowBackups {}
 
-/// Makes a backup, while all goes on.
+/// Makes a backup while the gateway goes on running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct BackUp {
-    /// The absolute path of the new file; absent for one in `backupFolder`, which is kept by the rule of the nightly ones.
+    /// The absolute path of the new file. If absent, the file goes into `backupFolder`, and is kept by the rule of
+    /// nightly backups.
     #[serde(default)]
     pub file: Option<String>,
     /// Absent for the key that was stored for nightly backups.
@@ -43,7 +44,7 @@ pub struct BackUp {
     pub passphrase: Option<Passphrase>,
 }
 
-/// Proves that a backup would restore this installation's wallet.
+/// Checks that a backup would restore this installation's wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct VerifyBackup {
@@ -66,29 +67,29 @@ pub struct SetBackupPassphrase {
     pub passphrase: Passphrase,
 }
 
-/// How backups stand.
+/// The state of the backups.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct BackupsView {
-    /// Where nightly backups go; absent where none is made.
+    /// The folder of nightly backups; absent if none are made.
     pub folder: Option<String>,
-    /// How many of them are kept.
+    /// The number of nightly backups that are kept.
     pub keep: u32,
-    /// Since when a key for them lies with the secrets, ISO 8601.
+    /// The time since which a key for nightly backups lies with the secrets, ISO 8601.
     pub passphrase_set_at: Option<String>,
     /// The newest good backup that this installation made, wherever it went.
     pub last: Option<BackupItem>,
     /// The nightly backups that are there, the newest first.
     pub nightly: Vec<BackupItem>,
-    /// When the next nightly one is due, ISO 8601.
+    /// The time of the next nightly backup, ISO 8601.
     pub next_at: Option<String>,
-    /// What is wrong with the nightly ones, a sentence with the remedy at the command line.
+    /// The trouble with nightly backups: a sentence with the remedy at the command line.
     pub trouble: Option<String>,
-    /// What kind of thing that is.
+    /// The kind of the trouble.
     #[serde(default)]
     pub trouble_kind: Option<WarningKind>,
-    /// How many characters the passphrase of a backup has at least.
+    /// The smallest number of characters of a backup's passphrase.
     #[serde(default)]
     pub passphrase_min: u32,
 }
@@ -114,7 +115,7 @@ pub struct BackupItem {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifiedBackup {
-    /// Always true: what would not is an error.
+    /// Always true: a backup that would not restore is an error.
     pub ok: bool,
     /// When it was made, ISO 8601.
     pub made_at: String,
@@ -201,7 +202,7 @@ impl From<BackupError> for CommandError {
             E::ShortPassphrase(_) | E::OtherKey => Self::at("passphrase", &error),
             E::WrongPassphrase => Self { field: Some("passphrase".to_owned()), ..Self::of(WRONG_PASSPHRASE, &error) },
             E::Exists(_) | E::NoSuchFile(_) | E::NotText(_) | E::NotAFile(_) => Self::at("file", &error),
-            // Of the setting backupFolder alone.
+            // Errors of the setting backupFolder alone.
             E::NotAFolder(_) | E::TakesNoFiles { .. } | E::SilentDisk(_) | E::SilentDisks => Self::at("value", &error),
             E::NoPassphrase | E::NoFolder => Self::of("BACKUP_NOT_SET_UP", &error),
             E::Busy => Self::of("BACKUP_BUSY", &error),

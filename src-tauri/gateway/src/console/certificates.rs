@@ -1,4 +1,4 @@
-//! What a payment's or payout's rate was made of, as the panel and the command line show it.
+//! The certificate of a payment's or payout's rate, as the panel and the command line show it.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Rate;
@@ -14,7 +14,7 @@ use crate::store::rates::StoredRate;
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct CertificateView {
-    /// The median of what was used, before any spread, with 4 decimals.
+    /// The median of the used quotes, before any spread, with 4 decimals.
     pub rate: String,
     /// The same for people: `64,210.55`.
     pub rate_shown: String,
@@ -37,9 +37,9 @@ pub struct CertificateItem {
     pub rate_shown: String,
     /// When it was given, ISO 8601.
     pub time: String,
-    /// Whether the rate was made of it.
+    /// Whether the quote was used.
     pub used: bool,
-    /// Why it was not, in words.
+    /// Why it was not used, in words.
     pub why: Option<String>,
 }
 

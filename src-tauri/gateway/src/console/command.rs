@@ -1,4 +1,4 @@
-//! All commands, in one list: their names on the wire, their answers' types for the panel, and who answers them.
+//! All commands in one list: their names on the wire, the types of their answers for the panel, and their dispatch.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ use super::wallet::{
 };
 use crate::app::App;
 
-/// Makes of a list of commands the enum of them all, the types of their answers, and the way to each answer.
+/// Makes from a list of commands their enum, the types of their answers, and the dispatch to each.
 macro_rules! commands {
     ($($name:ident: $command:ident,)+) => {
         /// One request to the gateway by the people who own it. On the wire:
@@ -51,7 +51,7 @@ macro_rules! commands {
             }
         })+
 
-        /// What each command answers.
+        /// The type of each command's answer.
         #[cfg(test)]
         #[derive(TS)]
         #[ts(export, rename_all = "camelCase")]
@@ -60,10 +60,9 @@ macro_rules! commands {
             $($name: <$command as Ask>::Answer,)+
         }
 
-        /// Does what the command says, on behalf of `actor`, and answers its view as JSON.
+        /// Runs a command on behalf of `actor`, and returns its view as JSON.
         ///
-        /// # Errors
-        /// Why it was not done, with a stable `errorType` and a sentence that names the remedy.
+        /// # Errors The command was not done: a stable `errorType`, and a sentence that names the remedy.
         pub async fn dispatch(app: &Arc<App>, command: Command, actor: &Actor) -> Result<Value, CommandError> {
             let by = Asker { app, actor: actor.as_str() };
             match command {
@@ -130,10 +129,9 @@ commands! {
     sandbox: Sandbox,
 }
 
-/// Does what one command says, on behalf of `actor`, and answers its view.
+/// Runs one command on behalf of `actor`, and returns its view.
 ///
-/// # Errors
-/// As [`dispatch`].
+/// # Errors As [`dispatch`].
 pub async fn ask<A: Ask>(app: &Arc<App>, command: A, actor: &Actor) -> Result<A::Answer, CommandError> {
     command.answer(&Asker { app, actor: actor.as_str() }).await
 }
@@ -152,8 +150,8 @@ mod tests {
     use super::*;
     use crate::console::states::PaymentState;
 
-    /// serde's tagged enums buffer their content, and serde_json's exact numbers are buffered as
-    /// maps when read from text: a command must be read from a value, and then keeps its numbers.
+    /// A command must be read from a value. Read from text, serde's tagged enums buffer their content, and
+    /// serde_json's exact numbers would become maps.
     #[test]
     fn a_command_with_numbers_is_read_from_a_value() {
         let value = json!({"command": "listPayments", "limit": 50, "offset": 100, "states": ["NEW"]});
@@ -179,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_or_no_state_is_refused() {
+    fn unknown_commands_and_states_are_refused() {
         for wrong in [
             json!({"command": "nonsense"}),
             json!({}),

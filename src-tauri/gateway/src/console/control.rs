@@ -1,6 +1,6 @@
-//! The control socket, by which the command line talks to a running gateway: one JSON object a line each way,
-//! a [`Command`] in, `{"ok": view}` or `{"error": CommandError}` out. The socket's file is its owner's alone, and both
-//! sides ask the kernel who is at the other end: nobody is heard or believed but the user as whom the program runs.
+//! The control socket, by which the command line talks to a running gateway. Each message is one JSON object on a
+//! line: a [`Command`] in, `{"ok": view}` or `{"error": CommandError}` out. Only the owner can open the socket's file.
+//! Both sides ask the kernel for the user at the other end, and accept only the user that runs this program.
 
 use std::io;
 use std::path::Path;
@@ -17,13 +17,13 @@ use super::error::CommandError;
 #[cfg(unix)]
 use crate::machine::trust;
 
-/// A request's line; the longest is a logo being set.
+/// Bytes of a request's line; setting a logo takes the longest.
 const REQUEST_MAX: u64 = 256 * 1_024;
 
-/// An answer's line; the longest is a page of 500 deliveries.
+/// Bytes of an answer's line; a page of 500 deliveries is the longest.
 const ANSWER_MAX: u64 = 64 * 1_024 * 1_024;
 
-/// A request that is not whole by then is given up.
+/// Time for a request to arrive in full.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -36,13 +36,13 @@ enum Answer {
 /// Asks a running gateway over its socket; `None` when none listens.
 ///
 /// # Errors
-/// What the gateway answered, that it broke off, or that another user listens there.
+/// The gateway's own error; a connection that broke off; another user who listens there.
 #[cfg(unix)]
 pub(crate) async fn ask(socket: &Path, command: &Command) -> Option<Result<Value, CommandError>> {
     ask_of(trust::own_uid(), socket, command).await
 }
 
-/// Asks over the socket if it is this user who listens.
+/// Asks over the socket if this user listens at its other end.
 #[cfg(unix)]
 async fn ask_of(user: u32, socket: &Path, command: &Command) -> Option<Result<Value, CommandError>> {
     let stream = tokio::net::UnixStream::connect(socket).await.ok()?;
@@ -73,7 +73,7 @@ async fn exchange(stream: impl AsyncRead + AsyncWrite + Unpin, command: &Command
     let mut stream = BufReader::new(stream);
     write_line(&mut stream, command).await?;
     let line = read_line(&mut stream, ANSWER_MAX).await?.ok_or(io::ErrorKind::UnexpectedEof)?;
-    // By way of a value: numbers of arbitrary precision are lost on serde's shorter way (see `Command`).
+    // Parsed by way of a value: serde's direct way loses numbers of arbitrary precision (see `Command`).
     let answer: Value = serde_json::from_slice(&line)?;
     Ok(serde_json::from_value(answer)?)
 }
@@ -98,7 +98,7 @@ mod listener {
     use crate::console::command::dispatch;
     use crate::field_errors::VALIDATION_FAILED;
 
-    /// Callers at the same time; more wait for their turn.
+    /// Callers served at the same time; more wait for their turn.
     const CALLERS_MAX: usize = 32;
 
     /// A bound socket; its file goes with it.
@@ -106,9 +106,9 @@ mod listener {
     pub(crate) struct ControlSocket {
         listener: UnixListener,
         file: PathBuf,
-        /// The user who is heard.
+        /// The user whose requests are accepted.
         pub(super) user: u32,
-        /// Who acts, for the audit.
+        /// The actor, for the audit.
         actor: Actor,
     }
 
@@ -129,7 +129,7 @@ mod listener {
             Ok(Self { listener, file, user: trust::own_uid(), actor: Actor::command_line() })
         }
 
-        /// Answers until `shutdown`, and finishes what was asked before it.
+        /// Answers until `shutdown`, and finishes the requests that came before it.
         pub(crate) async fn serve(self, app: Arc<App>, shutdown: CancellationToken) {
             let turns = Arc::new(Semaphore::new(CALLERS_MAX));
             let callers = TaskTracker::new();
@@ -143,7 +143,7 @@ mod listener {
                     Ok((stream, _)) => stream,
                     Err(error) => {
                         tracing::error!(%error, "the control socket cannot take a caller");
-                        // Out of file descriptors, most likely: it must not spin.
+                        // Probably out of file descriptors: the loop must not spin.
                         tokio::time::sleep(Duration::from_millis(100)).await;
                         continue;
                     }
@@ -167,12 +167,12 @@ mod listener {
 
     impl Drop for ControlSocket {
         fn drop(&mut self) {
-            // One that stays is removed at the next start.
+            // A file that stays is removed at the next start.
             let _ = std::fs::remove_file(&self.file);
         }
     }
 
-    /// Whether it is this user who calls.
+    /// Whether the caller is this user.
     fn is_of(stream: &UnixStream, user: u32) -> bool {
         stream.peer_cred().is_ok_and(|peer| peer.uid() == user)
     }
@@ -239,7 +239,7 @@ mod tests {
         trust::own_uid() + 1
     }
 
-    /// Asks a gateway that hears `heard` alone, believing `believed` alone.
+    /// Asks a gateway that accepts only the user `heard`, and believes only the user `believed`.
     async fn asked(heard: u32, believed: u32) -> Result<Value, CommandError> {
         let world = World::new().await;
         let file = world.gateway.data_dir.socket();

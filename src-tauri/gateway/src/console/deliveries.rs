@@ -38,38 +38,38 @@ pub struct Resend {
 pub struct DeliveryItem {
     /// The attempt's id.
     pub delivery_id: String,
-    /// The notification's id, as its `webhook-id` tells.
+    /// The notification's id, the same as in its header `webhook-id`.
     pub notification_id: String,
-    /// What it tells about.
+    /// The kind of the notification's record.
     pub subject_kind: SubjectKind,
-    /// The id of the record that it tells about.
+    /// The id of the notification's record.
     pub subject_id: String,
-    /// Where it is sent.
+    /// The URL that it is sent to.
     pub url: String,
-    /// Which attempt it is; 0 for a notification that waits for its first.
+    /// The number of the attempt; 0 for a notification that waits for its first attempt.
     pub attempt: u32,
-    /// When it was made; where it waits for the first, when it was queued. ISO 8601 with milliseconds.
+    /// The time of the attempt; before the first, the time when it was queued. ISO 8601 with milliseconds.
     pub time: String,
-    /// How long it took.
+    /// The duration of the attempt.
     #[ts(type = "number")]
     pub duration_ms: i64,
     /// The status of the server's answer.
     pub status_code: Option<u16>,
-    /// What went wrong, for people.
+    /// The error of the attempt, for people.
     pub error: Option<String>,
     /// The first KiB of the server's answer.
     pub answer: Option<String>,
-    /// What became of the notification.
+    /// The state of the notification.
     pub notification_state: NotificationState,
-    /// When it is tried again.
+    /// The time of the next attempt.
     pub next_attempt_time: Option<String>,
 }
 
-/// What a resend did.
+/// The result of a resend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct Resent {
-    /// How many notifications were queued; 0 where there is nothing to tell or no URL.
+    /// The number of queued notifications; 0 if there is none to send, or no URL.
     pub queued: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with an installation, and what to do about it. Looks, and changes nothing.
+//! Finds the faults of an installation and names the remedies. Reads only, and changes no state.
 
 mod machine;
 
@@ -33,30 +33,31 @@ use crate::store::{Reader, StoreError};
 #[ts(export)]
 pub struct Doctor {}
 
-/// What `doctor` found.
+/// The findings of `doctor`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct DoctorView {
-    /// Whether all is well.
+    /// Whether every check passed.
     pub ok: bool,
-    /// What was found, one item for each thing looked at.
+    /// One item for each check.
     pub checks: Vec<CheckItem>,
 }
 
-/// One thing that `doctor` looked at.
+/// One check of `doctor`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct CheckItem {
-    /// What was looked at: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
-    /// `notifications`, `payouts`, `stuck`, `alarms`, `backups`; `folder`, `lock` and others where the gateway could not be opened.
+    /// The name of the check: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
+    /// `notifications`, `payouts`, `stuck`, `alarms`, `backups`; `folder`, `lock` and others if the gateway could not
+    /// be opened.
     pub name: String,
-    /// Whether it is well.
+    /// Whether the check passed.
     pub ok: bool,
-    /// What was found, and what to do.
+    /// The finding, and the remedy.
     pub message: String,
 }
 
-/// What was found: well, or not; a sentence either way.
+/// The result of a check: a sentence either way.
 type Finding = Result<String, String>;
 
 impl Ask for Doctor {
@@ -94,8 +95,8 @@ async fn examine(gateway: &Arc<Gateway>) -> DoctorView {
     view(checks)
 }
 
-/// Examines what can be examined of a gateway that could not be opened in `env_dir`: the check `concerned` fails, and
-/// `why` is its sentence.
+/// Examines a gateway that could not be opened in `env_dir`, as far as possible. The check `concerned` fails with the
+/// sentence `why`.
 #[must_use]
 pub(crate) fn examine_unopened(
     environment: Environment,
@@ -193,13 +194,13 @@ fn chain(gateway: &Gateway) -> Finding {
     Ok(answers(tip.height))
 }
 
-/// A backend that is well.
+/// The sentence for a backend that is well.
 pub(super) fn answers(height: u32) -> String {
     format!("the backend answers, its best block is {height}")
 }
 
-/// Whether a backend holds every block that may have to be looked at: from the wallet's birth on, as long as nothing was, or not
-/// since the wallet was restored.
+/// Whether the backend holds every block that a look may need: from the wallet's birth on, before the first look and
+/// after a restore.
 pub(super) fn reaches_back(gateway: &Gateway, chain: &dyn Chain) -> Result<(), String> {
     let first = chain.first_block().map_err(|error| error.to_string())?;
     let (birth, restore) = gateway
@@ -217,7 +218,7 @@ pub(super) fn reaches_back(gateway: &Gateway, chain: &dyn Chain) -> Result<(), S
 
 async fn rates(gateway: &Gateway) -> Finding {
     if gateway.served.get().is_none() {
-        // Nobody else asks the sources while nothing is served.
+        // While no gateway serves, the sources are not asked otherwise.
         let asked = gateway.refresh_rates().await;
         asked.map_err(|error| error.to_string())?;
     }
@@ -243,12 +244,13 @@ async fn rates(gateway: &Gateway) -> Finding {
     if !wrong.is_empty() {
         return Err(wrong.join("; "));
     }
-    // The others make up for one that is silent.
+    // A single silent source is no fault: the others make up for it.
     let well = "every currency has a fresh rate".to_owned();
     Ok(std::iter::once(well).chain(silent).collect::<Vec<_>>().join("; "))
 }
 
-/// Shops that hear nothing ship nothing: a server that fails now, and what was given up and never told since.
+/// Fails if a server fails now, or if a notification was given up and its record was never told since. A shop without
+/// notifications ships no goods.
 fn notifications(gateway: &Gateway) -> Finding {
     let found = gateway.store.read(|reader| Ok::<_, StoreError>((reader.failing_servers()?, reader.count_given_up()?)));
     let (failing, dropped) = found.map_err(|error| error.to_string())?;
@@ -270,7 +272,7 @@ fn notifications(gateway: &Gateway) -> Finding {
     if wrong.is_empty() { Ok("every server takes its notifications".to_owned()) } else { Err(wrong.join("; ")) }
 }
 
-/// Whether what was sent arrives.
+/// Checks that sent payouts arrive.
 fn stuck(gateway: &Gateway) -> Finding {
     let stuck = gateway.store.read(|reader| StuckPayouts::of(gateway, reader)).map_err(|error| error.to_string())?;
     let mut sentences: Vec<String> = stuck.named.iter().map(StuckItem::at_the_command_line).collect();
@@ -282,7 +284,7 @@ fn stuck(gateway: &Gateway) -> Finding {
     if sentences.is_empty() { Ok("no payout is stuck".to_owned()) } else { Err(sentences.join("; ")) }
 }
 
-/// Whether something became of payouts that staff must settle.
+/// Checks for alarms about payouts that staff must settle.
 fn alarms(gateway: &Gateway) -> Finding {
     let alarms = gateway.store.read(super::alarms::alarms).map_err(|error| error.to_string())?;
     let sentence = |alarm: &AlarmItem| {
@@ -292,7 +294,7 @@ fn alarms(gateway: &Gateway) -> Finding {
     if sentences.is_empty() { Ok("no payout was sent against a promise".to_owned()) } else { Err(sentences.join("; ")) }
 }
 
-/// Whether nightly backups are made, where they are wanted.
+/// Checks that nightly backups are made, if they are wanted.
 fn backups(gateway: &Gateway) -> Finding {
     let read = |reader: &Reader<'_>| {
         let last = reader.last_backup(BackupState::Good)?;
@@ -306,7 +308,8 @@ fn backups(gateway: &Gateway) -> Finding {
     }
 }
 
-/// Where no backup was made yet: of real money nothing would be left where the disk breaks.
+/// The finding while no backup was ever made. For real money it is a failure: a broken disk would take the wallet with
+/// it.
 fn none_made(environment: Environment, has_wallet: bool) -> Finding {
     let told = "no backup was made yet: `tillgate backup FILE`, or each night with the setting backupFolder".to_owned();
     match environment {
@@ -315,7 +318,7 @@ fn none_made(environment: Environment, has_wallet: bool) -> Finding {
     }
 }
 
-/// Whether what staff approved goes out, and the ledger tells of the coins that are there.
+/// Checks that approved payouts are sent, and that the ledger equals the coins that are there.
 fn payouts(gateway: &Gateway) -> Finding {
     let read = |reader: &Reader<'_>| {
         let sums = (reader.added_up_ledger_sats()?, reader.ledger_sats()?, reader.reckoned_balance_sats()?);

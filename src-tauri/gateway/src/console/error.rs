@@ -1,5 +1,4 @@
-//! What goes wrong in use cases, as a [`CommandError`]: a stable type for programs, the use case's own sentence for
-//! people.
+//! Errors of use cases as a [`CommandError`]: a stable type for programs, and the use case's own sentence for people.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
@@ -25,13 +24,13 @@ use crate::watcher::AcceptError;
 #[serde(rename_all = "camelCase")]
 #[error("{message}{}", in_brackets(.details.as_deref()))]
 pub struct CommandError {
-    /// What went wrong, a stable name for programs: `NOT_FOUND`, `VALIDATION_FAILED`, …
+    /// A stable name for programs: `NOT_FOUND`, `VALIDATION_FAILED`, …
     pub error_type: String,
-    /// What went wrong, for people, with the remedy.
+    /// A sentence for people, with the remedy.
     pub message: String,
     /// The argument that is wrong.
     pub field: Option<String>,
-    /// What the system said, where the sentence for people does not repeat it.
+    /// The system's own words, if the sentence for people does not repeat them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub details: Option<String>,
@@ -42,7 +41,7 @@ fn in_brackets(details: Option<&str>) -> String {
 }
 
 impl CommandError {
-    /// A value that an argument may not have; `what` goes on from the argument's name ("must be …").
+    /// An invalid argument; `what` continues the argument's name ("must be …").
     pub(super) fn invalid(field: &str, what: &impl std::fmt::Display) -> Self {
         Self::at(field, &format!("{field} {what}"))
     }
@@ -52,7 +51,7 @@ impl CommandError {
         Self::of("NOT_FOUND", &format!("there is no {what} {id}"))
     }
 
-    /// Something that only the log explains.
+    /// A failure that only the log explains.
     #[must_use]
     pub fn internal() -> Self {
         Self::of("INTERNAL_ERROR", &"something failed inside Tillgate: its log says more")
@@ -76,7 +75,7 @@ impl CommandError {
         Self { field, ..Self::of(code, &message) }
     }
 
-    /// The same as a whole sentence.
+    /// The same, with a whole sentence as its message.
     pub(super) fn at(field: &str, message: &impl std::fmt::Display) -> Self {
         Self { field: Some(field.to_owned()), ..Self::of(VALIDATION_FAILED, message) }
     }

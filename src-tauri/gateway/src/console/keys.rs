@@ -1,4 +1,4 @@
-//! Keys: those by which programs call the API, and the one that signs notifications.
+//! Keys: the API keys of programs, and the HMAC key that signs notifications.
 
 use std::fmt;
 
@@ -29,12 +29,12 @@ pub struct ListKeys {}
 pub struct CreateKey {
     /// The key's name: letters, digits, underscore; 1 to 64.
     pub name: String,
-    /// What it may do: `shop`, `full`, or a comma-separated list of permissions.
+    /// The permissions: `shop`, `full`, or a comma-separated list.
     pub permissions: String,
     /// Whether payments of this key need no `notificationUrl`.
     #[serde(default)]
     pub notification_url_optional: bool,
-    /// Whether it sees and resends what it made, and nothing else.
+    /// Whether the key sees and resends only its own records.
     #[serde(default)]
     pub own: bool,
     /// Hosts that its notifications may go to; empty for all.
@@ -62,11 +62,11 @@ pub struct RotateHmacKey {}
 pub struct KeyItem {
     /// The key's name: the user name of Basic authentication.
     pub name: String,
-    /// What it may do: `payments.read`, …
+    /// The permissions: `payments.read`, …
     pub permissions: Vec<String>,
     /// Whether its payments need no `notificationUrl`.
     pub notification_url_optional: bool,
-    /// Whether it sees and resends what it made, and nothing else.
+    /// Whether the key sees and resends only its own records.
     #[serde(default)]
     pub own: bool,
     /// Hosts that its notifications may go to; empty for all.
@@ -78,7 +78,7 @@ pub struct KeyItem {
     pub revoked: Option<String>,
 }
 
-/// A key that is refused from now on, and what it leaves behind.
+/// A revoked key, and the payouts that it leaves behind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -86,10 +86,10 @@ pub struct RevokedKey {
     /// The key.
     #[serde(flatten)]
     pub key: KeyItem,
-    /// How many payouts it asked for that are NEW: whoever approves one of them pays it.
+    /// Payouts of the key that are NEW: an approval still pays them.
     #[ts(type = "number")]
     pub payouts_new: u64,
-    /// How many payouts it asked for that are approved and not sent: they go out all the same.
+    /// Payouts of the key that are approved and not sent: they are sent all the same.
     #[ts(type = "number")]
     pub payouts_queued: u64,
 }
@@ -102,7 +102,7 @@ pub struct NewKey {
     pub name: String,
     /// The key's secret, told this once.
     pub secret: String,
-    /// What it may do: `payments.read`, …
+    /// The permissions: `payments.read`, …
     pub permissions: Vec<String>,
 }
 
@@ -207,7 +207,7 @@ mod tests {
     use crate::payouts::{self, Approver, Draft, OfferRequest, Offered, Permit, Requester};
     use crate::testing::World;
 
-    /// Has a key ask for a payout.
+    /// Lets a key request a payout.
     async fn offer(world: &World, key: &ApiKey) -> tillgate_domain::id::Id {
         let requester =
             Requester { key_id: Some(key.key_id), name: key.name.clone(), notify_hosts: NotifyHosts::default() };
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_list_is_searched_by_who_asked_and_revoking_counts_what_the_key_leaves_behind() {
+    async fn payouts_are_found_by_key_and_counted_when_it_is_revoked() {
         let world = World::new().await;
         world.make_wallet().await;
         world.look().await;

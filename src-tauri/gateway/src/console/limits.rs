@@ -12,52 +12,52 @@ use super::sums::FiatView;
 use crate::payouts::{limit_now, limit_record};
 use crate::settings::{Act, SettingError};
 
-/// The setting of what may be paid out on a day.
+/// The setting of the daily limit.
 const DAILY: &str = "dailyLimitBtc";
 
-/// The setting of what one payout must come to.
+/// The setting of the smallest payout.
 const MINIMUM: &str = "minPayoutBtc";
 
-/// Shows what may be paid out today.
+/// Asks for today's limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ShowLimits {
-    /// The ISO code of a currency to tell it in besides, at the rate of this moment.
+    /// The ISO code of a currency, to show the limit in it too, at the present rate.
     #[serde(default)]
     pub currency: Option<String>,
 }
 
-/// Changes the limits, at once; what is absent stays.
+/// Changes the limits at once; an absent limit stays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct SetLimits {
-    /// What may be paid out on one day, in BTC.
+    /// The daily limit, in BTC.
     #[serde(default)]
     pub daily_btc: Option<String>,
-    /// What one payout must come to, in BTC.
+    /// The smallest payout, in BTC.
     #[serde(default)]
     pub minimum_btc: Option<String>,
 }
 
-/// What may be paid out today.
+/// The limit of today.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitsView {
-    /// What was approved today and did not fail, without fees.
+    /// The sum approved today that did not fail, without fees.
     pub used: BtcView,
-    /// What may still be approved today.
+    /// The sum that may still be approved today.
     pub available: BtcView,
-    /// What one payout must come to at least.
+    /// The smallest payout.
     pub minimum: BtcView,
-    /// What may be paid out on one day.
+    /// The daily limit.
     pub daily: BtcView,
-    /// When the next day begins: 00:00 UTC, ISO 8601.
+    /// The beginning of the next day: 00:00 UTC, ISO 8601.
     pub resets: String,
-    /// The same in the currency that was asked for.
+    /// The same in the requested currency.
     pub worth: Option<LimitsWorth>,
-    /// The limit record of `/v2`, in that currency or in BTC: JSON, its numbers as they are.
+    /// The limit record of `/v2` in that currency or in BTC: JSON with exact numbers.
     pub record: String,
 }
 
@@ -103,7 +103,7 @@ impl Ask for SetLimits {
     }
 }
 
-/// Why a limit was not changed, at the field in which it was given.
+/// Why a limit was not changed, with the field that gave it.
 fn refused((name, error): (&str, SettingError)) -> CommandError {
     let error = CommandError::from(error);
     let field = if name == DAILY { "dailyBtc" } else { "minimumBtc" };

@@ -11,9 +11,9 @@ use crate::records::PAGE_MAX;
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct Page<T> {
-    /// What is on this page.
+    /// The items on this page.
     pub items: Vec<T>,
-    /// How many there are on all pages.
+    /// The number of items on all pages.
     #[ts(type = "number")]
     pub items_count: u64,
 }
@@ -25,7 +25,7 @@ impl<T> Page<T> {
     }
 }
 
-/// The length of page that is asked for, if a page may be so long.
+/// The length of a requested page, if it is within the bounds.
 pub(crate) fn page_size(limit: u32) -> Result<u32, CommandError> {
     let bounds = 1..=PAGE_MAX;
     if bounds.contains(&limit) { Ok(limit) } else { Err(CommandError::invalid("limit", &"must be from 1 to 500")) }

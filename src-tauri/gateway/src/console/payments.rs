@@ -55,7 +55,7 @@ pub struct CreatePayment {
     pub amount: String,
     /// The ISO code of the price's currency.
     pub currency: String,
-    /// What the customer reads; may be empty.
+    /// The message for the customer; may be empty.
     #[serde(default)]
     pub message: String,
     /// The merchant's own reference; may be empty.
@@ -70,7 +70,7 @@ pub struct CreatePayment {
 pub struct AcceptPayment {
     /// The payment's id.
     pub payment_id: String,
-    /// The sum that the person was shown, in satoshis; what would be accepted may not be less.
+    /// The sum that the person was shown, in satoshis. Accepting less than this sum is refused.
     #[serde(default)]
     #[ts(type = "number | null")]
     pub agreed_sats: Option<u64>,
@@ -98,9 +98,9 @@ impl Ask for ShowPayment {
 impl Ask for CreatePayment {
     type Answer = PaymentView;
 
-    /// A payment of the merchant's own: nobody but the panel need hear of it.
+    /// A payment by the merchant has no notification URL: the panel alone follows it.
     async fn answer(self, by: &Asker<'_>) -> Result<PaymentView, CommandError> {
-        // A price in a currency that nobody knows is left as it is, to be refused with its currency.
+        // A price in an unknown currency stays as it is, and is refused with its currency.
         let amount = match Currency::from_code(&self.currency) {
             Some(currency) => {
                 currency.plain_amount(&self.amount).map_err(|error| CommandError::invalid("amount", &error))?

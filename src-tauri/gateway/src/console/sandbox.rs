@@ -22,7 +22,7 @@ pub struct Sandbox {
     pub body: Value,
 }
 
-/// What a call of the sandbox answers; each has its own form.
+/// The answer of a sandbox call; each call has its own form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct SandboxAnswer(#[ts(type = "unknown")] pub Value);

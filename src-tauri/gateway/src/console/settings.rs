@@ -19,7 +19,7 @@ use crate::store::backups::FolderRow;
 /// The setting whose value lies with the secrets.
 pub(crate) const BACKEND_PASSWORD: &str = PasswordEntry::SETTING;
 
-/// The setting whose folder must be there when it is named.
+/// The setting with a folder that must exist when it is set.
 const BACKUP_FOLDER: &str = "backupFolder";
 
 /// Lists all settings.
@@ -60,7 +60,7 @@ pub struct UnsetSetting {
     pub name: String,
 }
 
-/// Changes several settings, all of them or none, at once: what they rule out of each other is judged once all are there.
+/// Changes several settings at once, all or none. Rules between settings are checked with all changes in place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ChangeSettings {
@@ -96,9 +96,9 @@ pub struct SettingItem {
     pub value: String,
     /// Its default in this environment.
     pub default: String,
-    /// What it does and what it may be, in sentences.
+    /// The purpose and the allowed values of the setting, in sentences.
     pub about: String,
-    /// Of a value that is never shown, whether there is one; absent of any other, and where that is not known.
+    /// Whether a value is stored that is never shown. Absent for every other setting, and if this is not known.
     #[serde(default, rename = "isSet", skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub is_set: Option<bool>,
@@ -155,7 +155,7 @@ impl Ask for ChangeSettings {
         let changes: Vec<_> = self.changes.iter().map(|one| (one.name.as_str(), one.value.as_deref())).collect();
         match change(by, &changes).await {
             Ok(items) => Ok(Page::whole(items)),
-            // Which of them is wrong: a refused value alone names no place.
+            // Names the setting that is wrong, because the refusal of a value does not.
             Err((name, error)) if error.field.is_some() => Err(CommandError { field: Some(name.to_owned()), ..error }),
             Err((_, error)) => Err(error),
         }
@@ -174,7 +174,7 @@ async fn change<'a>(
 ) -> Result<Vec<SettingItem>, (&'a str, CommandError)> {
     let gateway = by.gateway();
     let act = Act { actor: by.actor, at: gateway.clock.now() };
-    // What lies with the secrets is no value of the table: it stays empty there, and the act is noted all the same.
+    // The password lies with the secrets: the table keeps an empty value, and the act is still audited.
     let mut listed = changes.to_vec();
     for (name, value) in &mut listed {
         if *name == BACKEND_PASSWORD {
@@ -195,7 +195,7 @@ async fn change<'a>(
         gateway.choose_backend().await;
     }
     if gateway.rates.follow(gateway.settings.snapshot().rate_rules()) && gateway.served.get().is_some() {
-        // In effect at once: what was known under the former setting is forgotten.
+        // The new setting takes effect at once: rates under the former one are forgotten.
         gateway.refresh_rates_soon().await;
     }
     gateway.note_change();
@@ -206,8 +206,8 @@ fn refused((name, error): (&str, SettingError)) -> (&str, CommandError) {
     (name, error.into())
 }
 
-/// The folder of backups with its mark; refuses one to which none could be written now. One that is away later is no matter of the
-/// settings: each night tells of it.
+/// The folder of backups with its mark. Refuses a folder that cannot be written now. If the folder goes missing later,
+/// each nightly backup reports it.
 async fn marked(gateway: &Gateway, folder: Option<String>) -> Result<Option<FolderRow>, CommandError> {
     let Some(folder) = folder else { return Ok(None) };
     let marked = backup::mark_folder(gateway, PathBuf::from(folder)).await;
@@ -224,16 +224,17 @@ async fn change_with_password<'a>(
 ) -> Result<Vec<SettingNow>, (&'a str, CommandError)> {
     let of_password = |error: CommandError| (name, error);
     let _one_at_a_time = gateway.settings.changing_secrets.lock().await;
-    // Before anything is kept: most of what is refused is refused here.
+    // Judged before the password is kept: most refusals come from here.
     gateway.settings.judge(&gateway.store, listed).map_err(refused)?;
-    // As the database has it: what is in memory may be older after a failure.
+    // Read from the database: the settings in memory may be older after a failure.
     let former = gateway.store.read(PasswordEntry::in_effect).map_err(|error| of_password(error.into()))?;
     let password = Secret::new(password.unwrap_or_default().to_owned());
     let new = NewPassword { entry: former.other(), is_set: !password.reveal().is_empty() };
     keep_password(gateway, former.other(), password).await.map_err(of_password)?;
     let beside = Beside { password: Some(new), ..beside };
     let changed = gateway.settings.change_with(&gateway.store, listed, beside, act).await;
-    // Stored or not, one of the two is in effect nowhere now. Where that cannot be told both stay: the next change writes over it.
+    // One of the two stored passwords is no longer in effect. If it is unknown which, both stay; the next change
+    // overwrites the unused one.
     if let Ok(entry) = gateway.store.read(PasswordEntry::in_effect)
         && let Err(error) = keep_password(gateway, entry.other(), Secret::new(String::new())).await
     {
@@ -246,7 +247,7 @@ async fn change_with_password<'a>(
 async fn keep_password(gateway: &Arc<Gateway>, entry: PasswordEntry, password: Secret) -> Result<(), CommandError> {
     let gateway = Arc::clone(gateway);
     let keep = move || match gateway.secrets.get(entry.purpose())? {
-        // A keyring may ask people for each entry that is made.
+        // A keyring may ask a person for each new entry, so no empty one is made.
         None if password.reveal().is_empty() => Ok(()),
         Some(_) | None => gateway.secrets.set(entry.purpose(), &password),
     };

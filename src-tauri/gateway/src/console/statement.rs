@@ -25,13 +25,13 @@ pub(crate) const PAGE_MAX: u32 = 5_000;
 pub struct Statement {
     /// The ISO code of the currency that all rows are valued in; it filters none.
     pub currency: String,
-    /// From then on: ISO 8601, or a date for its midnight in UTC.
+    /// The beginning of the period, inclusive: ISO 8601, or a date for its midnight in UTC.
     #[serde(default)]
     pub from: Option<String>,
-    /// Before then.
+    /// The end of the period, exclusive.
     #[serde(default)]
     pub to: Option<String>,
-    /// Where the page before it says that it goes on; absent for the first.
+    /// The `next` of the page before; absent for the first page.
     #[serde(default)]
     pub after: Option<StatementPlace>,
     /// Rows at most, from 1 to 5000; 1000 where it is absent.
@@ -39,7 +39,7 @@ pub struct Statement {
     pub limit: Option<u32>,
 }
 
-/// Where a page of a statement ends. All pages together hold the rows that were there when the first was read.
+/// The end of a page of a statement. All pages together hold the rows that existed when the first page was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -50,7 +50,7 @@ pub struct StatementPlace {
     /// That row's number.
     #[ts(type = "number")]
     pub row: i64,
-    /// The number of the last row that was there when the first page was read.
+    /// The number of the last row at the time when the first page was read.
     #[ts(type = "number")]
     pub last_row: i64,
 }
@@ -68,7 +68,7 @@ pub struct StatementView {
     pub by_month: Vec<StatementTotal>,
     /// The sum of all.
     pub total: BtcView,
-    /// Where the next page begins, if there is one.
+    /// The beginning of the next page, if there is one.
     pub next: Option<StatementPlace>,
 }
 
@@ -90,23 +90,23 @@ pub(crate) struct StatementTotals {
 pub struct StatementItem {
     /// When it was written down, ISO 8601 with milliseconds.
     pub time: String,
-    /// What it is.
+    /// The kind of the movement.
     pub kind: MovementKind,
-    /// What it adds to the balance; negative where it takes.
+    /// The change of the balance; negative if it falls.
     pub amount: BtcView,
     /// Its worth at the rate, with the sign of the amount; absent where no rate was known.
     pub worth: Option<FiatView>,
-    /// That of the record that it is about, where it is told in this currency; else that of the moment.
+    /// The rate of the row's record if the record is in this currency; otherwise the rate at the time of the row.
     pub exchange_rate: Option<String>,
-    /// What of the amount is a fee of the network: all of it or nothing; positive where it was paid.
+    /// The part of the amount that is a network fee: all of it or none; positive if it was paid.
     pub fee: Option<BtcView>,
     /// The transaction.
     pub btc_tx_id: Option<String>,
-    /// The payment that it is about.
+    /// The payment concerned.
     pub payment_id: Option<String>,
-    /// The payout that it is about.
+    /// The payout concerned.
     pub payout_id: Option<String>,
-    /// The anomaly whose coins that payout sends back, or that was raised for coins that do not count; absent before it is.
+    /// The anomaly that the payout refunds, or the one raised for coins that do not count; absent before it is raised.
     pub anomaly_id: Option<String>,
 }
 
@@ -117,7 +117,7 @@ pub struct StatementItem {
 pub struct StatementTotal {
     /// `2026-01-12` or `2026-01`.
     pub period: String,
-    /// What they add to the balance.
+    /// The change of the balance.
     pub amount: BtcView,
     /// The sum of their worths; absent where one of them has none.
     pub worth: Option<FiatView>,
@@ -164,7 +164,7 @@ impl Default for StatementTotals {
 }
 
 impl StatementTotals {
-    /// Adds the sums of the next page: its first day and month may be those that the page before it ended with.
+    /// Adds the sums of the next page. Its first day and month may continue the last of the page before.
     pub(crate) fn add(&mut self, page: &StatementView) {
         for (all, of_page) in [(&mut self.by_day, &page.by_day), (&mut self.by_month, &page.by_month)] {
             for total in of_page {
@@ -197,7 +197,7 @@ impl StatementItem {
 }
 
 impl StatementTotal {
-    /// Both together.
+    /// The sum of both.
     fn with(&self, other: &Self) -> Self {
         let worths = self.worth.as_ref().zip(other.worth.as_ref());
         Self {
@@ -220,7 +220,7 @@ impl StatementTotal {
     }
 }
 
-/// A moment as a person writes it: a date is its midnight.
+/// Parses a time as a person writes it: a date means its midnight in UTC.
 fn moment(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, CommandError> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
     let midnight = || Timestamp::parse_iso(&format!("{text}T00:00:00Z"));

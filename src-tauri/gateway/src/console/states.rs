@@ -81,42 +81,43 @@ names! {
         Failed = "failed",
     }
 
-    /// What an approved payout waits for.
+    /// The cause for which an approved payout waits.
     WaitCause {
         /// Its turn: the batch is not due yet, or is being built.
         Turn = "TURN",
         /// A gateway that runs.
         Gateway = "GATEWAY",
-        /// Staff, who let a sender that holds go on: it concerns all.
+        /// Staff must release a sender that holds. This concerns all payouts.
         Hold = "HOLD",
-        /// Staff, who compare what waits in a restored copy with what was given up or paid otherwise since, and then let it go on:
-        /// it concerns all.
+        /// Staff must compare the waiting payouts of a restored copy with what was really paid since, and then release
+        /// it. This concerns all payouts.
         HoldRestored = "HOLD_RESTORED",
-        /// The look of a restored wallet through the chain: it concerns all, and ends by itself.
+        /// A restored wallet's look through the chain must end, which it does by itself. This concerns all payouts.
         Restored = "RESTORED",
-        /// Staff, who let that look go on after it was stopped: it concerns all.
+        /// Staff must continue that look, which was stopped. This concerns all payouts.
         RestoreStopped = "RESTORE_STOPPED",
-        /// The secret store, which refused the wallet's words: it concerns all, and staff may have it asked again.
+        /// The secret store refused the wallet's words; staff may have it asked again. This concerns all payouts.
         Keyring = "KEYRING",
-        /// Coins: it concerns those that wait for them, and no other.
+        /// Coins are short. This concerns only the payouts that wait for them.
         Coins = "COINS",
-        /// A lower fee rate of the network: it concerns all.
+        /// The network's fee rate must fall. This concerns all payouts.
         Fees = "FEES",
-        /// A look at the chain, or a backend that answers: it concerns all.
+        /// A look at the chain, or an answer of the backend, is awaited. This concerns all payouts.
         Chain = "CHAIN",
-        /// A node that takes its stored transaction.
+        /// A node must accept its stored transaction.
         Node = "NODE",
-        /// Staff, who give it up: another copy of the wallet pays a payout of its transaction, so that is not broadcast.
+        /// Staff must give it up: another copy of the wallet pays a payout of its transaction, so the transaction is
+        /// not broadcast.
         OtherCopy = "OTHER_COPY",
-        /// A block, for another copy of the wallet that may pay it: it concerns that payout, and no other.
+        /// A block must decide, because another copy of the wallet may pay it. This concerns only this payout.
         CopyPays = "COPY_PAYS",
-        /// The end of being given up.
+        /// It is being given up.
         GivenUp = "GIVEN_UP",
-        /// Anything else: it concerns all.
+        /// Any other cause. This concerns all payouts.
         Other = "OTHER",
     }
 
-    /// What shows the chain.
+    /// The kind of the chain backend.
     BackendName {
         /// A chain inside the program, whose coins are worth nothing.
         Sandbox = "sandbox",
@@ -136,7 +137,7 @@ names! {
         RuledOut = "RULED_OUT",
     }
 
-    /// What a warning is about, as far as a shell may have words of its own for it.
+    /// The subject of a warning, if a shell may have its own words for it.
     WarningKind {
         /// No passphrase is set for nightly backups.
         BackupPassphrase = "BACKUP_PASSPHRASE",
@@ -156,7 +157,7 @@ names! {
         Other = "OTHER",
     }
 
-    /// What kind of movement a line of the statement tells of.
+    /// The kind of movement in a line of the statement.
     MovementKind {
         /// A customer's coins that count for a payment were confirmed, or taken back.
         Payment = "PAYMENT",
@@ -166,13 +167,13 @@ names! {
         Payout = "PAYOUT",
         /// The fee that a payout's offer named.
         Fee = "FEE",
-        /// What a payout's share of the fee is more or less than that.
+        /// The difference between a payout's share of the fee and the fee that its offer named.
         FeeDifference = "FEE_DIFFERENCE",
         /// All else.
         Other = "OTHER",
     }
 
-    /// What kind of misfit an anomaly is.
+    /// The type of an anomaly.
     AnomalyKind {
         /// Coins that came after the payment was closed.
         LatePayment = "LATE_PAYMENT",
@@ -186,7 +187,7 @@ names! {
         ReversedPayment = "REVERSED_PAYMENT",
     }
 
-    /// What became of an anomaly.
+    /// The state of an anomaly.
     Resolution {
         /// It waits for a decision.
         Open = "OPEN",
@@ -212,7 +213,7 @@ names! {
         GivenUp = "GIVEN_UP",
     }
 
-    /// What a notification is about.
+    /// The kind of a notification's record.
     SubjectKind {
         /// A payment.
         Payment = "payment",
@@ -222,7 +223,7 @@ names! {
         Payout = "payout",
     }
 
-    /// Where a transaction that pays a payment stands.
+    /// The place of a transaction that pays a payment.
     TransactionPosition {
         /// It waits for a block.
         Mempool = "mempool",
@@ -234,7 +235,7 @@ names! {
         Gone = "gone",
     }
 
-    /// What led to a change of a payment.
+    /// The cause of a payment's change.
     ChangeCause {
         /// The chain or the mempool showed something new.
         Chain = "chain",
@@ -248,7 +249,7 @@ names! {
 }
 
 impl ChangeCause {
-    /// The cause of a change, `is_withdrawal` where coins that had counted were gone by it.
+    /// The cause of a change; `is_withdrawal` says that coins which had counted are gone by it.
     pub(super) const fn of(cause: payment::Cause, is_withdrawal: bool) -> Self {
         match cause {
             _ if is_withdrawal => Self::Withdrawn,

@@ -1,4 +1,4 @@
-//! What runs, at a glance.
+//! The state of the running gateway at a glance.
 
 mod backend;
 mod warnings;
@@ -27,15 +27,15 @@ use crate::store::{Reader, StoreError};
 /// Servers that fail, by name; a footer has no room for more.
 const SERVERS_NAMED: usize = 3;
 
-/// What is known of the chain is from before the start.
+/// Told while all knowledge of the chain is from before the start.
 const FIRST_LOOK: &str = "the first look at the chain since the start has not ended";
 
-/// What runs, how far the chain was watched, which rates, what is queued.
+/// Asks for the state of the gateway: whether it runs, how far the chain was watched, rates, queues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct Status {}
 
-/// What runs.
+/// The state of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -48,26 +48,26 @@ pub struct StatusView {
     pub serving: bool,
     /// The API's address, when serving.
     pub api: Option<String>,
-    /// Where the payment pages are, when serving.
+    /// The URL of the payment pages while it serves.
     pub pages: Option<String>,
-    /// What the environment's clock shows, ISO 8601.
+    /// The time of the environment's clock, ISO 8601.
     pub clock: String,
-    /// What shows the chain; absent where no Bitcoin backend is set.
+    /// The chain backend; absent if none is set.
     #[serde(default)]
     pub backend: Option<BackendItem>,
-    /// The height of the best block of the last look, or how far one has come that catches up.
+    /// The height of the best block of the last look, or of the progress of a look that catches up.
     pub chain_height: u32,
     /// When the chain was last looked at; absent before the first look.
     pub chain_looked_at: Option<String>,
     /// Why the last look failed, if it did.
     pub chain_error: Option<String>,
-    /// How far a look has come that has many blocks to read, or that none has ended since the start: a sentence, while the chain is
-    /// not known up to the best block.
+    /// A sentence while the chain is not known up to the best block: the progress of a long look, or a note that no
+    /// look has ended since the start.
     #[serde(default)]
     pub catching_up: Option<String>,
     /// The rates of this moment.
     pub rates: Vec<RateItem>,
-    /// Where the rates are from, and how each source does.
+    /// The sources of rates, and the state of each.
     pub rate_sources: Vec<RateSourceItem>,
     /// How many payments are NEW, UNDERPAID or UNCONFIRMED.
     #[ts(type = "number")]
@@ -82,16 +82,16 @@ pub struct StatusView {
     pub hmac_key: bool,
     /// Whether the backend is the built-in sandbox.
     pub sandbox: bool,
-    /// Whether there is a wallet: without one nobody can be asked to pay.
+    /// Whether there is a wallet: without one no payment can be made.
     pub has_wallet: bool,
-    /// Where secrets are stored.
+    /// The store of the secrets.
     pub secrets: String,
-    /// The folder in which this environment's data lie.
+    /// The folder of this environment's data.
     #[serde(default)]
     pub folder: String,
-    /// What staff should know at once, sentences with the remedy at the command line.
+    /// Warnings for staff: sentences with the remedy at the command line.
     pub warnings: Vec<String>,
-    /// What each of these is about, in their order.
+    /// The kind of each warning, in the order of `warnings`.
     #[serde(default)]
     pub warning_kinds: Vec<WarningKind>,
     /// How many notifications were given up after three days of attempts.
@@ -106,7 +106,7 @@ pub struct StatusView {
     /// How many notifications were tried in vain and are tried again.
     #[ts(type = "number")]
     pub failing_notifications: u64,
-    /// The servers that these were for: a few by name, then how many more.
+    /// The servers of these notifications: a few by name, then the number of others.
     pub failing_servers: Vec<String>,
     /// How many payouts that shops asked for wait for approval.
     #[ts(type = "number")]
@@ -114,13 +114,13 @@ pub struct StatusView {
     /// How many payouts are approved and not sent.
     #[ts(type = "number")]
     pub payouts_queued: u64,
-    /// Why approved payouts wait, where it is not for their turn alone: a sentence without a remedy.
+    /// Why approved payouts wait, unless it is only for their turn: a sentence without a remedy.
     pub sender_waits_for: Option<String>,
-    /// What kind of thing that is.
+    /// The kind of `sender_waits_for`.
     pub sender_wait_cause: Option<WaitCause>,
     /// Why the sender holds, if it does: nothing is signed until it is released.
     pub sender_hold: Option<String>,
-    /// Whether staff release it (`HOLD`), it ends by itself (`RESTORED`), or that once staff let it (`RESTORE_STOPPED`).
+    /// Who ends the hold: staff (`HOLD`), itself (`RESTORED`), or itself after staff continue it (`RESTORE_STOPPED`).
     #[serde(default)]
     pub sender_hold_cause: Option<WaitCause>,
     /// The first transactions of another copy of the wallet for which it holds, the first made first.
@@ -132,14 +132,14 @@ pub struct StatusView {
     pub sender_hold_transactions_count: u64,
     /// What the wallet holds, as the statement sums it.
     pub balance: BtcView,
-    /// The first payouts that do not arrive.
+    /// The first stuck payouts.
     #[serde(default)]
     pub stuck: Vec<StuckItem>,
-    /// How many payouts do not arrive.
+    /// The number of stuck payouts.
     #[serde(default)]
     #[ts(type = "number")]
     pub stuck_payouts: u64,
-    /// What became of payouts against all that was promised, until staff dismiss it.
+    /// Alarms about payouts that ended against a promise, until staff dismiss them.
     #[serde(default)]
     pub alarms: Vec<AlarmItem>,
 }
@@ -165,19 +165,19 @@ pub struct RateItem {
 pub struct RateSourceItem {
     /// Its name.
     pub name: String,
-    /// When it was last asked and answered, ISO 8601; absent where it never did since the start.
+    /// The time of its last answer, ISO 8601; absent if it never answered since the start.
     pub answered_at: Option<String>,
-    /// How many seconds ago that was.
+    /// The age of that answer, in seconds.
     #[ts(type = "number | null")]
     pub age_seconds: Option<u64>,
-    /// Why it did not answer since, if it was asked.
+    /// The error of a later try, if there was one.
     pub error: Option<String>,
-    /// When it is asked again; absent where that is now.
+    /// The time of the next try; absent if it is due now.
     pub next_at: Option<String>,
 }
 
 impl RateItem {
-    /// The row's rate; `None` where none was ever known.
+    /// The row's rate; `None` if none was ever known.
     fn of(row: &RatesRow) -> Option<Self> {
         let rate = row.rate?;
         Some(Self {
@@ -282,7 +282,7 @@ pub(crate) fn silent(source: &SourceRow) -> Option<String> {
     Some(format!("the rate source {} does not answer: {why}", source.name))
 }
 
-/// One sentence about all sources that did not answer: what they said tells `sources`.
+/// One sentence about all sources that did not answer; the errors of each stand in `sources`.
 pub(crate) fn silent_together(sources: &[SourceRow]) -> Option<String> {
     let silent_ones: Vec<_> = sources.iter().filter(|source| source.failed.is_some()).collect();
     match silent_ones.as_slice() {
@@ -317,7 +317,7 @@ pub(crate) fn strays(rates: &[RatesRow], currencies: &[Currency]) -> Vec<String>
     strays.into_iter().map(sentence).collect()
 }
 
-/// The servers by name, as people know them; of many only the first.
+/// The names of the servers; of many only the first.
 pub(crate) fn named(failing: &[FailingServer]) -> Vec<String> {
     let mut names: Vec<String> = failing.iter().take(SERVERS_NAMED).map(|one| host(&one.server).to_owned()).collect();
     let more = failing.len().saturating_sub(SERVERS_NAMED);
@@ -327,7 +327,7 @@ pub(crate) fn named(failing: &[FailingServer]) -> Vec<String> {
     names
 }
 
-/// The host of a server, and its port where that is not the scheme's own.
+/// The host of a server, with its port if it is not the scheme's default.
 pub(crate) fn host(server: &str) -> &str {
     let host = server.split_once("://").map_or(server, |(_, host)| host);
     host.strip_suffix(":443").or_else(|| host.strip_suffix(":80")).unwrap_or(host)

@@ -40,26 +40,26 @@ impl FiatView {
     }
 }
 
-/// What it would mean for staff to accept the coins that came for a payment.
+/// The effect of accepting the coins that came for a payment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct Acceptance {
-    /// All that would count.
+    /// All coins that would count.
     pub coins: BtcView,
     /// Their worth at the payment's rate.
     pub worth: FiatView,
-    /// The price that was asked.
+    /// The price of the payment.
     pub price: FiatView,
-    /// How much less than the price that is, where it is less.
+    /// The difference to the price, if the worth is less.
     pub short: Option<FiatView>,
-    /// How much more than the price that is, where it is more.
+    /// The difference to the price, if the worth is more.
     pub over: Option<FiatView>,
-    /// Whether the shop is notified of it: not where the payment has no `notificationUrl`.
+    /// Whether the shop is notified of it; false if the payment has no `notificationUrl`.
     pub notified: bool,
 }
 
 impl Acceptance {
-    /// `None` where staff may not accept, or nothing came.
+    /// `None` if staff may not accept, or if no coins came.
     #[must_use]
     pub fn of(row: &PaymentRow, receipts: &[Receipt], anomalies: &[Anomaly]) -> Option<Self> {
         let sats = may_accept(&row.payment, receipts, anomalies).ok()?;

@@ -1,4 +1,4 @@
-//! The wallet: what it holds, its public descriptors, and labels for other wallets' programs.
+//! The wallet: its sums, its public descriptors, and labels for other wallets' programs.
 
 mod making;
 mod restoring;
@@ -25,74 +25,75 @@ pub(crate) use restoring::{
     ContinueRestore, RestoreState, RestoreView, RestoreWallet, RestoredView, ShowRestore, StopRestore,
 };
 
-/// Outputs of a page of labels at most. The last transaction is told whole, and has no more than some thousands.
+/// The most outputs on a page of labels. The last transaction is told whole; it has some thousands at most.
 const LABELLED_MAX: u32 = 1_000;
 
-/// What other wallets' programs pass over unasked.
+/// The number of unused addresses that other wallets' programs pass over by default.
 const USUAL_GAP_LIMIT: u32 = 20;
 
-/// Tells what the wallet holds.
+/// Asks for the wallet's sums.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct WalletInfo {}
 
-/// Tells the wallet's public descriptors: whoever has them sees every payment, and can spend nothing.
+/// Asks for the wallet's public descriptors. Their holder sees every payment, and cannot spend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct WalletDescriptor {}
 
-/// Tells what transactions, addresses and coins are for, in the words of BIP329, a page at a time.
+/// Asks for labels of transactions, addresses and coins in the form of BIP329, a page at a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletLabels {
-    /// Where the page before it says that it goes on; absent for the first.
+    /// The `next` of the page before; absent for the first page.
     #[serde(default)]
     pub after: Option<LabelsPlace>,
-    /// Of how many outputs at most, from 1 to 1000; 1000 where it is absent.
+    /// The number of outputs on a page, from 1 to 1000; 1000 if absent.
     #[serde(default)]
     pub limit: Option<u32>,
 }
 
-/// Where a page of labels ends.
+/// The end of a page of labels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelsPlace {
-    /// Whether all is told but addresses of payouts.
+    /// Whether all labels were told except those of payout addresses.
     pub of_payout_addresses: bool,
     /// The last transaction or script that was told, in hexadecimal digits.
     pub last: String,
 }
 
-/// What the wallet holds.
+/// The wallet's sums.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletInfoView {
     /// Confirmed coins of customers, with payouts reckoned from SENT on: the sum of the statement.
     pub balance: BtcView,
-    /// What payouts could use now: coins that are worth spending at the present rate of fees.
+    /// The coins that payouts could use now and that are worth their fee at the present rate.
     pub spendable: BtcView,
     /// Inputs of our own transactions that no block holds yet.
     pub locked: BtcView,
     /// Coins of customers that no block holds yet.
     pub pending: BtcView,
-    /// Rewards of miners that are too young to be spent; the balance has them.
+    /// Rewards of miners that are too young to be spent; the balance includes them.
     pub immature: BtcView,
     /// `bip84` or `bip86`.
     pub address_type: String,
     /// `bitcoin`, `testnet4`, `signet` or `regtest`.
     pub network: String,
-    /// The longest run of addresses without a coin below one that has one.
+    /// The longest run of addresses without a coin before an address with a coin.
     pub longest_unused: u32,
-    /// So many addresses in a row without a coin another wallet's program must pass over to find all coins (its gap limit).
+    /// The gap limit that another wallet's program needs to find all coins: addresses in a row without a coin.
     pub gap_limit: u32,
     /// The index of the next address.
     pub next_index: u32,
-    /// How far it has looked, where it was restored and has not looked at all of the chain.
+    /// The progress of a restored wallet's look; absent if the wallet was not restored, or was looked through
+    /// completely.
     pub restore: Option<RestoreView>,
-    /// What `tillgate wallet info --json` prints: JSON, its numbers with 8 decimals.
+    /// The output of `tillgate wallet info --json`: JSON, its numbers with 8 decimals.
     pub record: String,
 }
 
@@ -110,13 +111,13 @@ pub struct WalletDescriptorView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct WalletLabelsView {
-    /// One for each transaction, address and coin.
+    /// One label for each transaction, address and coin.
     pub items: Vec<Label>,
-    /// Where the next page begins, if there is one.
+    /// The beginning of the next page, if there is one.
     pub next: Option<LabelsPlace>,
 }
 
-/// A label, as BIP329 has it.
+/// A label in the form of BIP329.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct Label {
@@ -126,7 +127,7 @@ pub struct Label {
     /// A transaction's id, an address, or a transaction's id with the number of the output: `…:0`.
     #[serde(rename = "ref")]
     pub reference: String,
-    /// What it is for.
+    /// The text of the label.
     pub label: String,
 }
 

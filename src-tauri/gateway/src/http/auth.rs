@@ -1,4 +1,4 @@
-//! Who asks: HTTP Basic with an API key's name and secret, looked up in memory.
+//! Authentication: HTTP Basic with an API key's name and secret, looked up in memory.
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ use crate::access::sees::Sees;
 use crate::machine::clock::machine_now;
 use crate::store::api_keys::ApiKey;
 
-/// Clients differ in whether they pad.
+/// Some clients pad their base64, others do not.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// An API key that signed in. As an argument of a handler it answers 401 or 429 without one.
+/// An API key that signed in. As a handler's argument it answers 401 or 429 if the request has no valid key.
 pub(crate) struct Caller(pub Arc<ApiKey>);
 
 impl Caller {
@@ -44,7 +44,7 @@ impl Caller {
         Sees::of(&self.0)
     }
 
-    /// 429 where the key asks too often for things that are made.
+    /// 429 if the key asks too often for new payments, payouts or resends.
     pub(super) fn asks(&self, http: &Http) -> Result<(), Failure> {
         let gateway = &http.app.gateway;
         let per_second = gateway.settings.snapshot().key_requests_per_second;

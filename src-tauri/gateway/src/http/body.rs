@@ -14,13 +14,13 @@ use super::error_type::ErrorType;
 /// The largest body (interface, section 1).
 const BODY_MAX: usize = 64 * 1_024;
 
-/// So much is read of a body that is too large, for many senders read no answer before they have sent all.
+/// Bytes that are read of a body that is too large: many senders read no answer before they have sent all.
 const DRAIN_MAX: usize = 1_024 * 1_024;
 
-/// How long a body may take to arrive; a shop's takes a moment.
+/// Time for a body to arrive; a shop's body takes a moment.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A body for which a call has no use. Its contents alone are ignored: it is as bounded and typed as every body.
+/// A body for a call that needs none. Only its contents are ignored: its size and type are checked as usual.
 pub(crate) struct Unused;
 
 impl<S: Send + Sync> FromRequest<S> for Unused {

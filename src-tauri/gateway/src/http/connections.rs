@@ -1,7 +1,7 @@
-//! Which connections are held: bounded in all and for one peer, with descriptors left for files, the control socket
-//! and calls to shops. Where there are as many as may be, one gives way to a new one: the one that has been quiet for the
-//! longest, whether it asked for nothing or owes the rest of a request's body. Those over which somebody signed in give way
-//! after those, and those over which a page's events go last.
+//! The open connections. They are bounded in all and for each peer, so that file descriptors remain for files, the
+//! control socket and calls to shops. When the bound is reached, the connection that was quiet longest gives way to a
+//! new one. Quiet means that it sent no request, or that it owes the rest of a body. Connections that signed in give
+//! way after these, and connections with a page's events last.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -21,7 +21,7 @@ const CONNECTIONS_MAX: u64 = 1_024;
 /// File descriptors that are left for databases, the control socket, calls to shops and the runtime.
 const DESCRIPTORS_LEFT: u64 = 256;
 
-/// A client that takes nothing of its answer for this long is gone, or wants to use up memory.
+/// A client that takes no byte of its answer for this long is gone, or wants to use up memory.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The bounds of all listeners of a gateway together.
@@ -29,17 +29,18 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) struct Limits {
     /// Connections at once.
     pub connections: usize,
-    /// Connections of one peer address at once; of a trusted proxy, which has many peers of its own, as many as in all.
+    /// Connections of one peer address at once. A trusted proxy speaks for many peers, so it may have as many as all
+    /// together.
     pub connections_per_peer: usize,
-    /// How long a client may take nothing of its answer.
+    /// Time for which a client may take no byte of its answer.
     pub write_timeout: Duration,
 }
 
 impl Limits {
-    /// For a process that may have so many file descriptors.
+    /// The limits for a process that may have this many file descriptors.
     #[must_use]
     pub(crate) fn with_descriptors(descriptors: u64) -> Self {
-        // Where there are very few, connections and all else share them by halves.
+        // With very few descriptors, connections and all other uses get half each.
         let left = DESCRIPTORS_LEFT.min(descriptors / 2);
         let connections = usize::try_from(CONNECTIONS_MAX.min(descriptors - left)).unwrap_or(usize::MAX).max(2);
         Self { connections, connections_per_peer: connections / 2, write_timeout: WRITE_TIMEOUT }
@@ -62,11 +63,11 @@ struct Held {
     connections: HashMap<u64, Arc<Connection>>,
 }
 
-/// What is known of one connection.
+/// The state of one connection.
 struct Connection {
-    /// Addresses that count as one peer.
+    /// The peer's network: addresses that count as one peer.
     network: IpAddr,
-    /// The moment since which its client has asked for nothing, or owes the rest of a request; [`BUSY`] while a request is
+    /// The moment since which its client has sent no request, or owes the rest of one; [`BUSY`] while a request is
     /// worked on.
     quiet_since: AtomicU64,
     /// Whether an API key signed in over it.
@@ -75,7 +76,7 @@ struct Connection {
     owes_body: AtomicBool,
     /// Whether a payment page's events go over it.
     streams: AtomicBool,
-    /// Cancelled when it has to end because another needs its permit.
+    /// Cancelled when the connection must end because another needs its permit.
     give_way: CancellationToken,
 }
 
@@ -96,21 +97,21 @@ pub(super) struct ConnectionPermit {
     connection: Arc<Connection>,
 }
 
-/// A request is worked on as long as this lives.
+/// While this lives, a request is worked on.
 pub(super) struct Work {
     permit: Arc<ConnectionPermit>,
 }
 
-/// Events go to the client as long as this lives.
+/// While this lives, events go to the client.
 pub(super) struct Streaming {
     permit: Arc<ConnectionPermit>,
 }
 
 enum Admission {
     Given(ConnectionPermit),
-    /// Another was told to give way, and has not ended yet.
+    /// Another connection was told to give way, and has not ended yet.
     Soon,
-    /// A request is worked on over every other.
+    /// Every other connection has a request that is worked on.
     Refused,
 }
 
@@ -123,12 +124,12 @@ impl Connections {
         self.limits
     }
 
-    /// A permit for a connection from `peer`, as soon as one that gives way to it has ended. `None` where a request is worked
-    /// on over every one that could give way.
+    /// A permit for a connection from `peer`, as soon as a connection that gives way to it has ended. `None` if all
+    /// that could give way have a request that is worked on.
     pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr, is_proxy: bool) -> Option<ConnectionPermit> {
         loop {
             let mut ended = std::pin::pin!(self.ended.notified());
-            // From here on it hears of each that ends, also before it waits.
+            // From here on each ended connection is noticed, also before the wait.
             ended.as_mut().enable();
             match self.try_admit(network_of(peer), is_proxy) {
                 Admission::Given(permit) => return Some(permit),
@@ -180,9 +181,9 @@ impl Connections {
     }
 }
 
-/// The one to give way: one that was told to already, else the longest quiet of those over which nobody signed in or a
-/// body is owed, else of those over which somebody signed in, else of those over which events go. So nobody who signed in
-/// keeps others out by requests that never end.
+/// The connection that gives way. First comes one that was told to already. Then comes the longest quiet one among
+/// those that did not sign in or owe a body, then among those that signed in, then among those with events. So a
+/// client that signed in cannot keep others out by requests that never end.
 fn quietest<'a>(connections: impl Iterator<Item = &'a Arc<Connection>>) -> Option<&'a Arc<Connection>> {
     let order = |it: &&Arc<Connection>| {
         let stays = !it.give_way.is_cancelled();
@@ -200,14 +201,14 @@ impl ConnectionPermit {
         self.connection.give_way.cancelled().await;
     }
 
-    /// Says that a request is worked on, until the answer of this is dropped.
+    /// Marks that a request is worked on, until the returned value is dropped.
     pub(super) fn work(self: &Arc<Self>) -> Work {
         self.connection.quiet_since.store(BUSY, Ordering::Relaxed);
         Work { permit: Arc::clone(self) }
     }
 
-    /// Says that the client owes the rest of a request's body, and answers since which moment: `since`, where it owed some
-    /// before, for one who sends it byte by byte has been quiet for no shorter.
+    /// Marks that the client owes the rest of a request's body, and returns the moment since which it does. That
+    /// moment is `since` if it is given, because a client that sends byte by byte must not seem less quiet.
     pub(super) fn owes_body(&self, since: Option<u64>) -> u64 {
         let since = since.unwrap_or_else(|| self.connections.next_moment());
         self.connection.owes_body.store(true, Ordering::Relaxed);
@@ -215,19 +216,19 @@ impl ConnectionPermit {
         since
     }
 
-    /// Says that what was owed came, and the request is worked on again.
+    /// Marks that the owed bytes came, and the request is worked on again.
     pub(super) fn goes_on(&self) {
         self.connection.owes_body.store(false, Ordering::Relaxed);
         self.connection.quiet_since.store(BUSY, Ordering::Relaxed);
     }
 
-    /// Says that events go over the connection, until the answer of this is dropped.
+    /// Marks that events go over the connection, until the returned value is dropped.
     pub(super) fn streams(self: &Arc<Self>) -> Streaming {
         self.connection.streams.store(true, Ordering::Relaxed);
         Streaming { permit: Arc::clone(self) }
     }
 
-    /// Says that an API key signed in.
+    /// Marks that an API key signed in.
     pub(super) fn signed_in(&self) {
         self.connection.signed_in.store(true, Ordering::Relaxed);
     }
@@ -270,10 +271,10 @@ mod tests {
         }
     }
 
-    /// Which of `permits` have to be given back when a connection from `peer` comes.
+    /// The places in `permits` of the connections that must give way when one comes from `peer`.
     fn who_gives_way(connections: &Arc<Connections>, peer: &str, permits: &[&Arc<ConnectionPermit>]) -> Vec<usize> {
         assert!(matches!(connections.try_admit(peer.parse().unwrap(), false), Admission::Soon));
-        // Who comes as well waits for the same one.
+        // A further connection waits for the same one to end.
         assert!(matches!(connections.try_admit(peer.parse().unwrap(), false), Admission::Soon));
         let told = permits.iter().enumerate().filter(|(_, permit)| permit.connection.give_way.is_cancelled());
         told.map(|(index, _)| index).collect()
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn who_owes_a_body_gives_way_the_oldest_first_whether_signed_in_or_not() {
+    fn a_client_that_owes_a_body_gives_way_even_if_signed_in() {
         let held = connections(3, 3);
         let (idle, first, second) =
             (permit(&held, "192.0.2.1"), permit(&held, "192.0.2.2"), permit(&held, "192.0.2.3"));

@@ -1,4 +1,4 @@
-//! Requests that a page of another site makes in somebody's browser, which adds credentials that it keeps.
+//! Refuses requests from pages of other sites: the browser would add the credentials that it keeps.
 
 use std::net::SocketAddr;
 
@@ -10,15 +10,15 @@ use crate::settings::Settings;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// A resend by GET, which existing clients use: it changes something although it is a GET.
+/// A resend by GET, which existing clients use: it changes state although it is a GET.
 const RESEND: &str = "/v2/payments/notify/";
 
-/// Whether the call changes something and a browser says that another site's page makes it. Programs send neither header;
-/// older browsers send the origin alone.
+/// Whether a call changes state and a browser says that it comes from another site's page. Programs send neither
+/// header; older browsers send only the origin.
 pub(super) fn is_forged<B>(request: &Request<B>, listen: SocketAddr, settings: &Settings) -> bool {
     let changes = !request.method().is_safe() || request.uri().path().starts_with(RESEND);
     let all = |name: &HeaderName| request.headers().get_all(name).iter();
-    // Pages that other programs serve on this machine have its names, too, with other ports.
+    // Pages of other programs on this machine share its names, but have other ports.
     let is_asked = |authority: &str| all(&HOST).any(|host| host == authority);
     let is_own_origin = |origin: &HeaderValue| {
         let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
@@ -37,7 +37,7 @@ mod tests {
     use crate::machine::environment::Environment;
 
     #[test]
-    fn whoever_a_browser_names_as_another_site_changes_nothing() {
+    fn a_request_from_another_sites_page_is_refused() {
         let allowed_hosts = vec!["till.example".to_owned()];
         let settings = Settings { allowed_hosts, ..Settings::defaults(Environment::Test) };
         for (method, path, name, value, forged) in [

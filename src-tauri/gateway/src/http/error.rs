@@ -1,5 +1,5 @@
-//! What a failed request is answered: a JSON array of errors, a status, sometimes a header. Of an internal failure it
-//! tells a reference number that stands in the log too, and nothing else.
+//! The answer to a failed request: a JSON array of errors, a status, sometimes a header. For an internal failure it
+//! tells only a reference number, which also stands in the log.
 
 use std::borrow::Cow;
 
@@ -23,19 +23,19 @@ use crate::payouts::{ApproveError, EstimateError, LimitError, OfferError};
 use crate::rates::RateUnavailable;
 use crate::store::StoreError;
 
-/// The longest body of a refusal, in bytes: field errors that go beyond it are counted.
+/// The longest body of a refusal, in bytes; the field errors beyond it are only counted.
 const LISTED_MAX: usize = 20_000;
 
-/// Characters of a field error's sentence at most, for some repeat what was sent.
+/// The most characters of a field error's sentence, because some sentences repeat what was sent.
 const MESSAGE_MAX: usize = 500;
 
-/// Characters of a field's name at most.
+/// The most characters of a field's name.
 const FIELD_MAX: usize = 100;
 
-/// Bytes that are left for the sentence that counts what is not listed.
+/// Bytes kept for the sentence that counts the unlisted errors.
 const COUNT_MAX: usize = 200;
 
-/// What a failed request is answered.
+/// The answer to a failed request.
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: StatusCode,
@@ -55,12 +55,12 @@ impl Failure {
         Self { status: ErrorType::ValidationFailed.status(), field_errors, header: None }
     }
 
-    /// Whether it may be otherwise in a moment: the database cannot be read or written just now.
+    /// Whether another try may succeed: the database cannot be read or written just now.
     pub(super) fn is_for_storage(&self) -> bool {
         self.field_errors.iter().any(|error| error.code == ErrorType::StorageUnavailable.as_str())
     }
 
-    /// 404; `what` is what there is none of ("payment").
+    /// 404; `what` names the missing thing ("payment").
     pub(crate) fn not_found(what: &str) -> Self {
         Self::new(ErrorType::NotFound, format!("There is no such {what}"))
     }
@@ -110,7 +110,7 @@ impl IntoResponse for Failure {
     }
 }
 
-/// The field errors as a JSON array, as many as there is room for.
+/// The field errors as a JSON array, as many as fit.
 fn list(field_errors: &[FieldError]) -> String {
     let mut list = String::from("[");
     for (index, field_error) in field_errors.iter().enumerate() {
@@ -138,7 +138,7 @@ fn object(field_error: &FieldError) -> serde_json::Value {
     object
 }
 
-/// The text, or its beginning where it is longer than `max` characters.
+/// The text, cut to its first `max` characters if it is longer.
 fn cut(text: &str, max: usize) -> Cow<'_, str> {
     match text.char_indices().nth(max) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
@@ -161,7 +161,7 @@ impl From<StoreError> for Failure {
         let changed_nothing = "Nothing can be stored or read at the moment, and nothing was changed";
         let message = match &error {
             StoreError::TooManyReads | StoreError::OutOfFiles => format!("Nothing can be read at the moment: {error}"),
-            // What SQLite says of its files is for the log.
+            // SQLite's own words about its files belong in the log.
             StoreError::CommitFailed(_) => format!("{changed_nothing}: the commit failed"),
             _ => format!("{changed_nothing}: {error}"),
         };
@@ -204,7 +204,7 @@ impl From<CreateError> for Failure {
                 Self::new(ErrorType::ChainNotReady, error.to_string())
             }
             CreateError::NotWatched(NotWatched::NotStored(_)) => {
-                // Why is for the merchant: it can hold SQLite's own words.
+                // The reason may hold SQLite's own words, so it is told to the merchant only.
                 Self::new(ErrorType::StorageUnavailable, "What the Bitcoin chain shows cannot be stored at the moment")
             }
             CreateError::WalletNotReady(_) => Self::new(ErrorType::WalletNotReady, error.to_string()),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_internal_failure_tells_a_reference_number_and_nothing_else() {
+    async fn an_internal_failure_tells_only_a_reference_number() {
         let (status, one) = answered(StoreError::Corrupt("page 7 of till.db".to_owned()).into()).await;
         let (_, other) = answered(StoreError::BadValue("payments.state").into()).await;
         assert_eq!(status, 500);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_could_not_be_stored_is_503() {
+    async fn a_failed_write_is_503() {
         for error in [StoreError::DiskFull, StoreError::ReadOnly, StoreError::Locked, StoreError::Closed] {
             let (status, body) = answered(error.into()).await;
             assert_eq!(status, 503);

@@ -7,7 +7,7 @@ use crate::field_errors::VALIDATION_FAILED;
 use crate::json::MALFORMED_JSON;
 use crate::payouts::{ABOVE_DAILY_LIMIT, BELOW_MINIMUM};
 
-/// What kind of failure an answer tells of: the stable part, for programs.
+/// The kind of a failure: the stable part of an answer, for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorType {
     ValidationFailed,
@@ -49,7 +49,7 @@ impl ErrorType {
         self.row().1
     }
 
-    /// The status of an answer that tells of it.
+    /// The HTTP status of an answer with this type.
     pub(crate) const fn status(self) -> StatusCode {
         self.row().0
     }

@@ -1,5 +1,5 @@
-//! Which names the gateway answers to. A page of another origin that points its own name at this
-//! machine (DNS rebinding) sends that name as `Host`, and is refused.
+//! The host names that the gateway answers to. With DNS rebinding, a foreign page points its own name at this machine.
+//! The browser then sends that name as `Host`, and the request is refused.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,11 +9,11 @@ use url::Url;
 
 use crate::settings::Settings;
 
-/// Whether a request names us: the listen address or this machine's loopback names, `allowedHosts`
-/// (the name is what counts, since no other origin can have it), or the public URL's authority.
+/// Whether a request's host is ours: the listen address, this machine's loopback names, `allowedHosts` or the public
+/// URL's authority. Of `allowedHosts` only the name is compared, because no other origin can have it.
 pub(super) fn is_ours(uri: &Uri, headers: &HeaderMap, listen: SocketAddr, settings: &Settings) -> bool {
-    // The request's target rules over the header where it is a whole URL (RFC 9112, 3.2.2); the
-    // header must be there once all the same.
+    // A whole URL as the request's target counts before the header (RFC 9112, 3.2.2); the header must still be there
+    // once.
     let mut values = headers.get_all(HOST).iter();
     let (Some(header), None) = (values.next(), values.next()) else { return false };
     let authority = match uri.authority() {
@@ -32,7 +32,8 @@ pub(super) fn names_us(authority: &str, listen: SocketAddr, settings: &Settings)
     split(authority).is_some_and(|(host, _)| listens_at(host)) || is_named_by_merchant(authority, settings)
 }
 
-/// Whether they are a name that the merchant gave it. This machine's own names are everybody's who serves pages on it.
+/// Whether host and port are a name that the merchant gave. This machine's own names belong to every program that
+/// serves pages on it.
 pub(super) fn is_named_by_merchant(authority: &str, settings: &Settings) -> bool {
     let Some((host, port)) = split(authority) else { return false };
     settings.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host))

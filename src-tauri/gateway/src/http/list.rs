@@ -17,18 +17,17 @@ use crate::gateway::Gateway;
 use crate::records::{RecordList, Snapshot};
 use crate::store::StoreError;
 
-/// How a list begins.
+/// The beginning of every list.
 const BEGIN: &str = r#"{"items":["#;
 
 /// Parts of a list that are made ahead of its client's reading.
 const PARTS_AHEAD: usize = 1;
 
-/// A list. A short one is made at once; of a long one only the beginning, and the rest as its client reads it, from the
-/// snapshot of each moment: nobody who reads slowly holds records in memory or keeps the database's log from being
-/// truncated. Each part is read under a permit of the key `key_id`.
+/// Answers a list. A short one is rendered at once. A long one is rendered in parts as its client reads, each from the
+/// snapshot of its moment. So a slow reader holds no records in memory, and does not keep the database's log from
+/// being truncated. Each part is read under a permit of the key `key_id`.
 ///
-/// # Errors
-/// When the beginning cannot be read, or too many long lists of the key are not read to their end. What fails later breaks
+/// # Errors The beginning cannot be read, or too many long lists of the key are still being read. A later error breaks
 /// the answer off.
 pub(super) async fn list_answer<K: Send + 'static>(
     http: &Arc<Http>,
@@ -59,7 +58,7 @@ pub(super) async fn list_answer<K: Send + 'static>(
     Ok(holding(json_answer(Body::from_stream(begun.chain(ReceiverStream::new(made)))), permit))
 }
 
-/// Makes the rest of a list, no faster than it is read.
+/// Renders the rest of a list, no faster than the client reads it.
 async fn go_on<K: Send + 'static>(
     http: Arc<Http>,
     key_id: i64,
@@ -98,7 +97,7 @@ async fn go_on<K: Send + 'static>(
         };
         room.send(Ok(Bytes::from(part)));
     }
-    // Nobody reads it where the client has gone.
+    // If the client has gone, the end has no reader.
     let _ = parts.send(Ok(Bytes::from(end))).await;
 }
 
@@ -143,7 +142,7 @@ mod tests {
         let (begun, mut has_begun) = unbounded_channel();
         let (go_on, may_go_on) = channel::<()>();
         let may_go_on = Arc::new(Mutex::new(may_go_on));
-        // As many as the database reads at the same time. Those that read wait until `go_on` is dropped.
+        // As many lists as the database allows reads at once. The reading ones wait until `go_on` is dropped.
         for _ in 0..48 {
             let (http, begun, may_go_on) = (Arc::clone(&http), begun.clone(), Arc::clone(&may_go_on));
             let query = move |_: &Snapshot<'_>| {

@@ -1,4 +1,4 @@
-//! What stands in a path.
+//! Parameters of a request's path.
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;

@@ -1,6 +1,6 @@
-//! The hosted payment page (interface, section 8): made here, whole, in HTML that works without
-//! scripts; with them it counts down and follows the payment live. No cookie, nothing from a third
-//! party, and nothing that the record does not hold.
+//! The hosted payment page (interface, section 8), rendered here as HTML that works without scripts. With scripts it
+//! counts down and follows the payment live. It sets no cookie, loads nothing from a third party, and shows only facts
+//! of the record.
 
 mod brand;
 mod events;
@@ -39,13 +39,13 @@ pub(super) use stream_permits::StreamPermits;
 use texts::Texts;
 use view::{Came, View};
 
-/// Random bytes of the nonce by which the page's own script and style are known.
+/// Random bytes of the nonce that marks the page's own script and style.
 const NONCE_BYTES: usize = 16;
 
-/// A page that got no permit for its events may try again after this.
+/// Seconds after which a page that got no permit for its events may try again.
 const RETRY_AFTER_SECONDS: u32 = 15;
 
-/// Tells nginx, and proxies like it, to pass each event on at once.
+/// The header by which nginx and similar proxies pass each event on at once.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// The page and its events.
@@ -69,7 +69,7 @@ fn texts_for(headers: &HeaderMap) -> &'static Texts {
     texts::for_browser(accepted.unwrap_or_default())
 }
 
-/// `GET /pay/{paymentId}/events`: the page's changing part, each time that it changed.
+/// `GET /pay/{paymentId}/events`: the page's changing part, sent at each change.
 async fn follow(
     State(http): State<Arc<Http>>,
     Extension(peer): Extension<Peer>,
@@ -91,15 +91,16 @@ async fn follow(
     Ok(holding(events, peer.permit.streams()))
 }
 
-/// The payment as its page shows it; `None` where there is none of this id.
+/// The payment as its page shows it; `None` if there is none with this id.
 async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Failure> {
     let Ok(id) = id.parse::<Id>() else { return Ok(None) };
     let gateway = &http.app.gateway;
-    // One row by its key is read on the connection's own thread; transactions, of which there may be any number, are not.
+    // One row is read by its key on the connection's own thread. Transactions are read elsewhere, because there may be
+    // any number.
     match gateway.store.read(|reader| reader.payment(&id))? {
         Some(row) if !matches!(row.payment.state, PaymentState::New | PaymentState::Underpaid) => {
             match read_on_another_thread(http, Long::Record, PAGES, move |gateway| read_view(gateway, &id)).await {
-                // A customer is told that the coins are seen, however busy the gateway is.
+                // Even a busy gateway tells a customer that the coins were seen.
                 Err(failure) if failure.is_for_storage() => Ok(Some(view_of(gateway, &row, None))),
                 read => read,
             }
@@ -128,7 +129,7 @@ fn nonce(entropy: &dyn Entropy) -> Result<String, Failure> {
 }
 
 fn html_answer(status: StatusCode, html: String, nonce: &str) -> Result<Response, Failure> {
-    // The shop may frame it; it may load nothing but itself.
+    // The shop's page may frame it; it may load nothing but itself.
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:; connect-src 'self'; \
          base-uri 'none'; form-action 'none'; frame-ancestors *"

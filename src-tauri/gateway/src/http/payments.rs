@@ -72,8 +72,8 @@ pub(super) async fn get(
     caller.may(Permission::PaymentsRead)?;
     let RecordId(id) = id?;
     let sees = caller.sees();
-    // A few rows by their keys are read on the connection's own thread, which takes less time than to have another do it.
-    // What may be longer goes where lists go.
+    // A few rows are read by their keys on the connection's own thread: that is faster than another thread. A long
+    // record is read on the threads for lists.
     let record = match payments::find(&http.app.gateway, &id, sees)? {
         Lookup::Nothing => None,
         Lookup::Short(record) => Some(record),
@@ -136,10 +136,10 @@ pub(super) async fn notify_deprecated(
     deprecated(notify(http, caller, id, body).await.into_response(), None)
 }
 
-/// The script of the address that a list is asked for.
+/// The script of the address by which a list is filtered.
 pub(super) fn address_script(query: &mut Query<'_>) -> Option<ScriptBuf> {
     let address = query.parsed::<bitcoin::Address<NetworkUnchecked>>("address", "must be a Bitcoin address")?;
-    // Of another network it matches nothing, since no payment has its script on ours.
+    // Another network's address matches no payment, because no payment here has its script.
     Some(address.assume_checked().script_pubkey())
 }
 

@@ -1,4 +1,4 @@
-//! Whom a request is from, by its address.
+//! The client of a request, by its address.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -6,8 +6,8 @@ use axum::http::HeaderMap;
 
 use crate::settings::Settings;
 
-/// Whom a request is from: the peer, or whom trusted proxies name. Of `X-Forwarded-For` the last address
-/// that is no trusted proxy counts: what stands before it, the client may have written itself.
+/// The address of a request's client: the peer, or the address that trusted proxies name. The last address of
+/// `X-Forwarded-For` that is no trusted proxy counts, because a client may have written the ones before it.
 pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, settings: &Settings) -> IpAddr {
     if !settings.trusts(peer) {
         return peer;
@@ -25,7 +25,7 @@ pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, settings: &Setti
     nearest
 }
 
-/// The addresses that count as one: a customer of an IPv6 provider has at least a /64.
+/// The network of an address; its addresses count as one, because a customer of an IPv6 provider has at least a /64.
 pub(super) fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),

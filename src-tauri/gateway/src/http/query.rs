@@ -1,4 +1,4 @@
-//! Query parameters: each read into what it must be, all field errors together. Unknown ones are ignored.
+//! Query parameters. Each is parsed, and all field errors are collected. Unknown parameters are ignored.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -10,12 +10,12 @@ use url::form_urlencoded;
 use super::error::Failure;
 use crate::field_errors::FieldError;
 
-/// Times that a parameter may be given where it may be given more than once: none has so many values.
+/// The most values of a repeatable parameter: no such parameter has more distinct values.
 const VALUES_MAX: usize = 16;
 
-/// The parameters of one request, and what is wrong with them.
+/// The parameters of one request, and their field errors.
 pub(super) struct Query<'a> {
-    /// As it stands in the URI: each name is looked for in it, so that what nobody asks for takes no memory.
+    /// The query of the URI. Each name is searched in it, so that unused parameters take no memory.
     text: &'a str,
     field_errors: Vec<FieldError>,
 }
@@ -41,13 +41,13 @@ impl<'a> Query<'a> {
         pairs.filter(move |(given, _)| given == name).map(|(_, value)| value.into_owned())
     }
 
-    /// A parameter that may be given once, in a form of its own; `what` follows its name in a field error.
+    /// A parameter that may be given once, parsed as `T`; `what` follows its name in a field error.
     pub(super) fn parsed<T: FromStr>(&mut self, name: &'static str, what: &str) -> Option<T> {
         let text = self.text(name)?;
         self.parse(name, &text, what)
     }
 
-    /// A parameter that may be given once, read by `read`, which says what is wrong with it.
+    /// A parameter that may be given once. `read` parses it, or gives the text of the field error.
     pub(super) fn read<T, E: Display>(
         &mut self,
         name: &'static str,
@@ -57,7 +57,7 @@ impl<'a> Query<'a> {
         read(&text).map_err(|error| self.field_error(name, &error.to_string())).ok()
     }
 
-    /// Whether a parameter is there.
+    /// Whether a parameter was given.
     pub(super) fn has(&self, name: &'static str) -> bool {
         self.values(name).next().is_some()
     }
@@ -75,7 +75,7 @@ impl<'a> Query<'a> {
     /// A moment in ISO 8601.
     pub(super) fn time(&mut self, name: &'static str) -> Option<Timestamp> {
         let text = self.text(name)?;
-        // "+" of an offset that was not encoded arrives as a space.
+        // The "+" of an offset arrives as a space if it was not encoded.
         let time = Timestamp::parse_iso(&text).or_else(|_| Timestamp::parse_iso(&text.replace(' ', "+")));
         if time.is_err() {
             self.field_error(name, "must be a time like 2026-01-12T12:06:20Z");
@@ -83,7 +83,7 @@ impl<'a> Query<'a> {
         time.ok()
     }
 
-    /// A page's limit, here or in the path.
+    /// A page's limit, from the query or the path.
     pub(super) fn limit(&mut self, text: &str, max: u32) -> u32 {
         let limit = text.parse().ok().filter(|limit| (1..=max).contains(limit) && is_digits(text));
         if limit.is_none() {
@@ -92,7 +92,7 @@ impl<'a> Query<'a> {
         limit.unwrap_or(1)
     }
 
-    /// A page's offset, here or in the path.
+    /// A page's offset, from the query or the path.
     pub(super) fn offset(&mut self, text: &str) -> u64 {
         let offset = text.parse().ok().filter(|offset| i64::try_from(*offset).is_ok() && is_digits(text));
         if offset.is_none() {
@@ -101,7 +101,7 @@ impl<'a> Query<'a> {
         offset.unwrap_or(0)
     }
 
-    /// Ends the reading where a use case adds its own: every field error.
+    /// Ends the reading with every field error, for a use case that adds its own.
     pub(super) fn into_field_errors(self) -> Vec<FieldError> {
         self.field_errors
     }
@@ -119,13 +119,13 @@ impl<'a> Query<'a> {
         parsed
     }
 
-    /// Adds what is wrong with a parameter.
+    /// Adds a parameter's field error.
     pub(super) fn field_error(&mut self, name: &'static str, what: &str) {
         self.field_errors.push(FieldError::invalid(name, what));
     }
 }
 
-/// What follows a parameter's name in a field error where these are all the values that it may have.
+/// The end of a field error's text, for a parameter with a fixed set of values.
 pub(super) fn one_of(names: &[&str]) -> String {
     match names {
         [all_but_last @ .., last] if !all_but_last.is_empty() => {

@@ -17,7 +17,7 @@ pub(super) async fn get(State(http): State<Arc<Http>>, caller: Caller) -> Result
     caller.may(Permission::PaymentsRead)?;
     let gateway = &http.app.gateway;
     let settings = gateway.settings.snapshot();
-    // From memory: nothing blocks.
+    // The rates are in memory, so this does not block.
     let rows = gateway.rates.rows_of(&settings.currencies, gateway.clock.now());
     Ok(json_answer(rates_record(&rows, settings.spread_per_mille)))
 }

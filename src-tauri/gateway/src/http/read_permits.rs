@@ -1,5 +1,5 @@
-//! How much may be read from the database at the same time for answers of any length: less than it allows in all, and for
-//! one API key less still. Whatever lists keys ask for, the watcher, the notifier and the panel find room to read.
+//! Bounds how much of the database is read at once for answers of any length, in all and for each API key. So the
+//! watcher, the notifier and the panel can always read, whatever lists the keys ask for.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use super::error::Failure;
 use crate::gateway::Gateway;
 use crate::store::StoreError;
 
-/// What may take long to read. Each kind has permits of its own, so that a key's lists do not keep it from its records. The
-/// database allows 48 reads at the same time (`store/readers.rs`); the short ones over HTTP, which take no permit, are one
-/// for each thread that serves connections: 4 at most.
+/// Reads that may take long. Each kind has permits of its own, so that a key's lists do not block its records. The
+/// database allows 48 reads at once (`store/readers.rs`). Short reads over HTTP take no permit; there is one for each
+/// thread that serves connections, 4 at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Long {
     /// A part of a list.
     List,
     /// A record with its transactions.
     Record,
-    /// The coins that a payout would be made of, and the choice among them.
+    /// The choice of a payout's coins.
     Reckoning,
 }
 
@@ -38,10 +38,10 @@ impl Long {
     }
 }
 
-/// How long a read waits for its permit: as long as the database lets it wait for a connection.
+/// Time that a read waits for its permit: the same as the database's wait for a connection.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Stands for the payment pages, which nobody signs in to: all together they read as much as one API key.
+/// The key of the payment pages, which need no sign-in: all together they read as much as one API key.
 pub(super) const PAGES: i64 = i64::MIN;
 
 /// The permits that are left.
@@ -51,14 +51,14 @@ pub(super) struct ReadPermits {
     reckonings: Permits,
 }
 
-/// Those of one kind.
+/// The permits of one kind of read.
 struct Permits {
     of_key_max: usize,
     all: Arc<Semaphore>,
     keys: Mutex<HashMap<i64, Arc<Semaphore>>>,
 }
 
-/// The right to one read, given back when it is dropped. It goes along with the read, which goes on where its client has
+/// The right to one read, given back when dropped. It travels with the read, which goes on even if its client has
 /// gone.
 pub(super) struct ReadPermit {
     _of_key: OwnedSemaphorePermit,
@@ -83,10 +83,9 @@ impl Permits {
 }
 
 impl ReadPermits {
-    /// Takes a permit for a read that an API key, or one of the [`PAGES`], asked for.
+    /// Takes a permit for a read of an API key, or of the [`PAGES`].
     ///
-    /// # Errors
-    /// [`StoreError::TooManyReads`] where it waited in vain.
+    /// # Errors [`StoreError::TooManyReads`] if none came free in time.
     pub(super) async fn take(&self, kind: Long, key_id: i64) -> Result<ReadPermit, StoreError> {
         let permits = match kind {
             Long::List => &self.lists,
@@ -98,7 +97,7 @@ impl ReadPermits {
             Arc::clone(keys.entry(key_id).or_insert_with(|| Arc::new(Semaphore::new(permits.of_key_max))))
         };
         let both = async {
-            // Its own first: who waits for that keeps no permit from others.
+            // The key's own permit comes first: a key that waits for its own keeps no permit from others.
             let of_key = of_key.acquire_owned().await.ok()?;
             let of_all = Arc::clone(&permits.all).acquire_owned().await.ok()?;
             Some(ReadPermit { _of_key: of_key, _of_all: of_all })
@@ -107,10 +106,10 @@ impl ReadPermits {
     }
 }
 
-/// Reads what may be of any length, under a permit, and not on a thread that serves connections: others wait for those.
+/// Runs a read of any length under a permit. It runs on another thread, so that other connections of this thread need
+/// not wait.
 ///
-/// # Errors
-/// What `read` answered, or that there was no permit in time.
+/// # Errors The error of `read`, or no permit came in time.
 pub(super) async fn read_on_another_thread<T, E>(
     http: &Arc<Http>,
     kind: Long,
@@ -152,7 +151,7 @@ mod tests {
     use crate::testing::{SHOP, World};
 
     #[tokio::test]
-    async fn a_key_has_a_third_of_the_permits_to_read_lists_and_others_of_its_own_for_records() {
+    async fn a_key_has_a_third_of_list_permits_and_its_own_for_records() {
         let permits = ReadPermits::default();
         let mut held = Vec::new();
         for _ in 0..8 {
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_may_be_long_is_read_under_a_permit_and_a_record_with_few_transactions_at_once() {
+    async fn long_reads_need_a_permit_and_short_records_need_none() {
         let world = World::new().await;
         let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
         let key = make_api_key(&world).await;
@@ -207,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_that_has_its_payouts_reckoned_already_waits_with_estimates_and_offers() {
+    async fn a_key_with_running_coin_choices_waits_for_further_ones() {
         let world = World::new().await;
         world.make_wallet().await;
         let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));

@@ -1,4 +1,4 @@
-//! What the calls share that have a record notified again.
+//! The checks that all calls for a resend share.
 
 use tillgate_domain::id::Id;
 use tillgate_domain::permission::Permission;
@@ -9,8 +9,8 @@ use super::body::Unused;
 use super::error::Failure;
 use super::path::RecordId;
 
-/// The id of the record that is to be notified again, where the caller may ask for that now: one that has the permission,
-/// names a record, sends no body, and is within its rate, while there is room on the disk.
+/// The id of the record to notify again. Refuses if the caller lacks the permission, names no record, sends a body or
+/// is above its rate, or if the disk is full.
 pub(super) fn asked_for(
     http: &Http,
     caller: &Caller,

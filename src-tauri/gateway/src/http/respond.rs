@@ -6,7 +6,7 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use tokio_stream::StreamExt as _;
 
-/// 1 January 2026: the interface names no day on which calls were deprecated, and the header wants one.
+/// 1 January 2026: the header needs a date of deprecation, and the interface names none.
 const DEPRECATED_SINCE: HeaderValue = HeaderValue::from_static("@1767225600");
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -28,12 +28,12 @@ pub(super) fn holding<T: Send + 'static>(response: Response, held: T) -> Respons
     })
 }
 
-/// What a resend came to: 200 where something was queued, 402 where there is nothing to tell or no URL to tell it to.
+/// The answer to a resend: 200 if a notification was queued, 402 if there is none to send, or no URL.
 pub(super) fn resend_answer(queued: u32) -> Response {
     json_answer(if queued > 0 { r#"{"value":200}"# } else { r#"{"value":402}"# })
 }
 
-/// Marks an answer of a call that another has superseded (RFC 9745).
+/// Marks an answer of a call that was superseded by another (RFC 9745).
 pub(super) fn deprecated(mut response: Response, successor: Option<HeaderValue>) -> Response {
     let headers = response.headers_mut();
     headers.insert(HeaderName::from_static("deprecation"), DEPRECATED_SINCE);

@@ -1,4 +1,4 @@
-//! Every path that is served, as a table of contents.
+//! Every served path, as a table of contents.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(super) fn api(http: &Http) -> Router<Arc<Http>> {
         .route("/v2/estimate-payout/btc-to-fiat", get(payouts::btc_to_fiat))
         .route("/v2/rates", get(rates::get))
         .route("/v2/openapi.json", get(describe));
-    // Anywhere but in the sandbox its calls are not there.
+    // The sandbox's calls exist only in the sandbox.
     if http.app.gateway.sandbox.is_some() { api.merge(sandbox::routes()) } else { api }
 }
 
@@ -40,12 +40,12 @@ pub(super) fn pages() -> Router<Arc<Http>> {
     payment_page::routes()
 }
 
-/// Ends a router: what is not there, and what is there under another method.
+/// Ends a router with the answers to unknown paths and wrong methods.
 pub(super) fn finish(router: Router<Arc<Http>>, http: Arc<Http>) -> Router {
     router.fallback(no_such_path).method_not_allowed_fallback(no_such_method).with_state(http)
 }
 
-/// The API's description, open to all; `tests/description` holds it against what is served.
+/// The API's description, open to all; `tests/description` compares it with the answers.
 async fn describe() -> Response {
     json_answer(include_str!("openapi.json"))
 }

@@ -1,5 +1,5 @@
-//! Taking connections on a listener that the caller opened: plain or TLS, bounded in number and time,
-//! and a stop that lets requests under way end.
+//! Accepts connections on a listener that the caller opened, plain or TLS, bounded in number and time. A stop lets
+//! running requests end.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -34,27 +34,27 @@ use super::error_type::ErrorType;
 use super::{Http, cross_site, host, router};
 use crate::settings::Settings;
 
-/// What one connection holds of requests and answers: a request's head has to fit, and more of an answer is not made
-/// before its client took some.
+/// Bytes that one connection buffers of requests and answers. A request's head must fit. Of an answer no more is made
+/// before the client took some.
 const BUFFER_MAX: usize = 64 * 1_024;
 
-/// How long a connection may stand idle, and take to send a request's head. Longer than clients keep idle connections open,
-/// so that it is they who close them.
+/// Time for which a connection may stand idle, and for sending a request's head. Clients keep idle connections for
+/// less time, so that they are the ones who close them.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(100);
 
-/// How long a TLS handshake may take.
+/// Time for a TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long requests under way may take to end after the stop; the whole program has 5 seconds.
+/// Time for running requests to end after the stop; the whole program has 5 seconds.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long to wait before the next connection is asked for where the system gave none (out of file descriptors).
+/// Pause before the next accept after the system gave no connection (out of file descriptors).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The content security policy of every answer but the payment page.
 const NEVER_FRAMED: &str = "default-src 'none'; frame-ancestors 'none'";
 
-/// What a listener serves.
+/// The routes that a listener serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Surface {
     /// The API and the payment pages.
@@ -73,10 +73,9 @@ pub(crate) enum Surface {
 )]
 pub(crate) struct ListenRefused(pub SocketAddr);
 
-/// Whether an address may be listened on: loopback always, others with TLS or behind a named proxy.
+/// Whether the gateway may listen on an address: loopback always, others with TLS or behind a named proxy.
 ///
-/// # Errors
-/// When not, with the remedy.
+/// # Errors It may not; the error names the remedy.
 pub(crate) fn may_listen(address: SocketAddr, tls: bool, settings: &Settings) -> Result<(), ListenRefused> {
     if tls || is_loopback(address) || !settings.trusted_proxies.is_empty() {
         return Ok(());
@@ -118,7 +117,7 @@ pub(crate) async fn serve(
         match accepted {
             Ok(Some((stream, peer))) => {
                 let (one, connection) = (Arc::clone(&server), connections.token());
-                // Dropped, its handle lets it go on.
+                // Dropping the handle lets the task run on.
                 drop(server.http.threads.spawn_pinned(move || async move {
                     one.connection(stream, peer).await;
                     drop(connection);
@@ -142,14 +141,14 @@ pub(crate) async fn serve(
 struct Server {
     http: Arc<Http>,
     router: Router,
-    /// The address that is listened on, as it came out (no port 0).
+    /// The actual listening address (no port 0).
     listen: SocketAddr,
     tls: Option<TlsAcceptor>,
     stop: CancellationToken,
 }
 
 impl Server {
-    /// The next connection; none where it was not admitted.
+    /// The next connection; `None` if it was not admitted.
     async fn accept(&self, listener: &TcpListener) -> io::Result<Option<(std::net::TcpStream, Peer)>> {
         let (stream, address) = listener.accept().await?;
         let is_proxy = self.http.app.gateway.settings.snapshot().trusts(address.ip());
@@ -189,7 +188,7 @@ impl Server {
         }
     }
 
-    /// Plain HTTP belongs on loopback, or on the line from a proxy that ends TLS.
+    /// Whether a peer may use plain HTTP: loopback, or a proxy that ends TLS.
     fn may_speak_plain(&self, peer: SocketAddr) -> bool {
         self.tls.is_some()
             || is_loopback(self.listen)
@@ -214,7 +213,7 @@ impl Server {
             ended = connection.as_mut() => ended,
             () = self.stop.cancelled() => {
                 connection.as_mut().graceful_shutdown();
-                // A page's stream of events never ends by itself.
+                // A page's stream of events never ends by itself, hence the time limit.
                 tokio::time::timeout(GRACE, connection).await.unwrap_or(Ok(()))
             }
         };
@@ -241,13 +240,13 @@ impl Server {
         let headers = response.headers_mut();
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         headers.entry(X_CONTENT_TYPE_OPTIONS).or_insert(HeaderValue::from_static("nosniff"));
-        // The payment page has a policy of its own, by which a shop may frame it.
+        // The payment page sets a policy of its own, so that a shop can frame it.
         headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(NEVER_FRAMED));
         response
     }
 }
 
-/// What the routes answer; 500 where they panic: the panic ends this request, and nothing else on its thread.
+/// The answer of the routes; 500 if they panic. A panic ends only its own request.
 async fn routed(router: Router, request: Request<Body>) -> Response {
     let mut answering = pin!(router.oneshot(request));
     let answer = poll_fn(|task| match panic::catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(task))) {
@@ -331,7 +330,7 @@ mod tests {
         assert!(may_listen("0.0.0.0:1".parse().unwrap(), false, &settings).is_ok());
     }
 
-    /// Keeps what is logged as an error.
+    /// Collects the log's errors.
     #[derive(Clone, Default)]
     struct ErrorLog(Arc<Mutex<String>>);
 
@@ -350,7 +349,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_handler_that_panics_answers_500_with_a_number_under_which_the_log_has_it() {
+    async fn a_panicking_handler_answers_500_with_a_logged_number() {
         async fn broken() -> Response {
             panic!("the handler is broken")
         }

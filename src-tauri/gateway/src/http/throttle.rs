@@ -1,5 +1,5 @@
-//! Slowing down whoever guesses secrets: too many failed sign-ins from one address answer 429 for a
-//! while. Valid credentials never come here, so that a guesser behind the same proxy locks nobody out.
+//! Slows down guessers of secrets: too many failed sign-ins from one address are answered 429 for a while. Valid
+//! credentials are never counted, so a guesser behind the same proxy locks out no other client.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -9,13 +9,13 @@ use tillgate_domain::time::Timestamp;
 
 use super::peer::network_of;
 
-/// Failed sign-ins of one address in one window that are answered 401.
+/// Failed sign-ins of one address within a window that are answered 401.
 const FAILURES_MAX: u32 = 10;
 
-/// How long failed sign-ins are counted together.
+/// The period over which failed sign-ins are counted.
 const WINDOW_MS: i64 = 60_000;
 
-/// Addresses that are remembered; beyond that new ones share one count, which bounds memory.
+/// The most addresses that are remembered. Beyond it, new addresses share one count, which bounds memory.
 const ADDRESSES_MAX: usize = 10_000;
 
 /// Failed sign-ins by address, on the machine's clock.
@@ -30,7 +30,7 @@ struct Window {
 }
 
 impl Window {
-    /// Whether it has ended; a clock that stepped back ends it too.
+    /// Whether the window has ended; a clock that stepped back ends it too.
     fn is_over(&self, now: Timestamp) -> bool {
         !(0..WINDOW_MS).contains(&(now.ms() - self.begun_at.ms()))
     }

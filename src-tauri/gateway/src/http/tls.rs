@@ -1,4 +1,4 @@
-//! Certificates for listening on other addresses than loopback: the merchant's own, or one made here.
+//! Certificates for listening on other addresses than loopback: the merchant's own, or a self-signed one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,9 +20,9 @@ pub(crate) enum TlsError {
     BadFile {
         /// The file.
         file: PathBuf,
-        /// What it should hold.
+        /// The kind of contents that was expected.
         what: &'static str,
-        /// Why it was not taken.
+        /// Why it was refused.
         reason: String,
     },
     /// Certificate and key do not fit.
@@ -62,14 +62,13 @@ pub(crate) fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, 
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// TLS with a self-signed certificate for `names`, made once and stored in `folder`, so that clients that
-/// pin it go on trusting it.
+/// TLS with a self-signed certificate for `names`. It is made once and stored in `folder`, so that clients that pin it
+/// go on trusting it.
 ///
-/// # Errors
-/// When it can neither be read nor made.
+/// # Errors It can neither be read nor made.
 pub(crate) fn self_signed(folder: &Path, names: Vec<String>) -> Result<TlsAcceptor, TlsError> {
     let (certificate, key) = (folder.join("tls-certificate.pem"), folder.join("tls-key.pem"));
-    // The certificate is written last: without it, a start was cut short.
+    // The certificate is written last; without it, an earlier start was interrupted.
     if !certificate.exists() {
         let made = rcgen::generate_simple_self_signed(names)?;
         store(&key, &made.signing_key.serialize_pem())?;
@@ -89,9 +88,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_self_signed_certificate_is_made_once_and_its_key_is_private() {
+    fn a_self_signed_certificate_is_made_once_with_a_private_key() {
         let folder = tempfile::tempdir().unwrap();
-        // What a start that was cut short left, and somebody opened to all.
+        // Remains of an interrupted start, readable by everybody.
         let key = folder.path().join("tls-key.pem");
         fs::write(&key, "half a key").unwrap();
         #[cfg(unix)]

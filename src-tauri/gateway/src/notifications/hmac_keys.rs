@@ -1,8 +1,8 @@
-//! The HMAC keys that notifications are signed with. They lie in the secret store; the database names the one that signs.
+//! The HMAC keys that sign notifications. They lie in the secret store; the database names the key that signs.
 //!
-//! A new key is written to the secret store first, and signs once the database names it. A crash between the two leaves a
-//! key that nobody was shown and nothing names: the old one goes on signing, and the next rotation drops the other. Where
-//! the database names a key that cannot be read, nothing is sent.
+//! A new key is first written to the secret store. It signs once the database names it. After a crash between the two,
+//! the old key goes on signing. The new key was shown to nobody, and the next rotation drops it. If the key that the
+//! database names cannot be read, no notification is sent.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use crate::machine::entropy::NoEntropy;
 use crate::machine::secrets::{Purpose, Secret, SecretError, SecretStore};
 use crate::store::StoreError;
 
-/// Keys that sign at the same time: so many fit into every system's secret store, and their signatures into a header.
+/// The most keys that sign at once: they fit into every system's secret store, and their signatures into a header.
 const KEYS_MAX: usize = 8;
 
-/// A key that could not be read is asked for again after this: each time costs some 15 ms at the keyring, and may cost
-/// people a prompt.
+/// Time before an unreadable key is asked for again. Each try costs some 15 ms at the keyring, and may show a prompt
+/// to people.
 pub(super) const RETRY_MS: i64 = 5_000;
 
-/// Why there is no new key.
+/// Why no new key was made.
 #[derive(Debug, thiserror::Error)]
 pub enum RotateError {
     /// The secret store cannot be read or written.
@@ -37,7 +37,7 @@ pub enum RotateError {
     /// No random bytes.
     #[error(transparent)]
     NoEntropy(#[from] NoEntropy),
-    /// There are as many as may be, and one that still signs would have to be dropped before its time.
+    /// There are as many keys as allowed, and the oldest still signs until this time.
     #[error("{KEYS_MAX} HMAC keys sign already, each for 24 hours after it was replaced: a new one can be made from {} on", .0.iso_seconds())]
     TooMany(Timestamp),
 }
@@ -49,7 +49,7 @@ pub struct HmacKeys {
     last_read: Mutex<LastRead>,
 }
 
-/// What the last reading of the keys came to; nothing before the first.
+/// The result of the last reading of the keys; empty before the first.
 #[derive(Default)]
 struct LastRead {
     keys: Option<SigningKeys>,
@@ -62,7 +62,7 @@ struct Trouble {
     key_id: Id,
     /// On the environment's clock.
     asked_at: Timestamp,
-    /// Why, for people.
+    /// The reason, for people.
     sentence: String,
 }
 
@@ -71,20 +71,18 @@ impl HmacKeys {
         Self { gateway, rotating: tokio::sync::Mutex::default(), last_read: Mutex::default() }
     }
 
-    /// Why notifications wait although they are due, a sentence with the remedy: the HMAC key
-    /// exists and cannot be read.
+    /// Why due notifications wait, as a sentence with the remedy: the HMAC key exists and cannot be read.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         self.last_read().trouble.as_ref().map(|trouble| trouble.sentence.clone())
     }
 
-    /// Makes a new HMAC key and answers its text, to be shown to the merchant this once. It signs from
-    /// now on; each that was replaced less than 24 hours ago signs beside it. `actor` is who asked, for the audit.
+    /// Makes a new HMAC key and returns its text, to be shown to the merchant this once. It signs from now on. Each
+    /// key that was replaced less than 24 hours ago signs beside it. `actor` is the requester, for the audit.
     ///
-    /// Where the old key was lost from the secret store, the new one stands alone: this is the remedy.
+    /// If the secret store lost the old key, the new one stands alone: rotating is the remedy for a lost key.
     ///
-    /// # Errors
-    /// When the secret store or the database fails; the old key goes on then.
+    /// # Errors The secret store or the database fails; then the old key goes on signing.
     pub async fn rotate(&self, actor: &str) -> Result<Secret, RotateError> {
         let gateway = &self.gateway;
         let _one_at_a_time = self.rotating.lock().await;
@@ -123,8 +121,8 @@ impl HmacKeys {
         Ok(text)
     }
 
-    /// The keys to sign with, read from the secret store when the one that signs has changed. `None`:
-    /// the key cannot be read, so nothing may be sent.
+    /// The signing keys, read again from the secret store after the signing key has changed. `None` if the key cannot
+    /// be read, so that no notification may be sent.
     pub(super) async fn signing(&self, key_id: Id, now: Timestamp) -> Option<SigningKeys> {
         {
             let last_read = self.last_read();
@@ -159,12 +157,12 @@ impl HmacKeys {
     }
 }
 
-/// Whether the keys, as they lie with the secrets, have the one that signs.
+/// Whether the stored keys contain the signing key.
 pub(crate) fn holds_key(keys: &Secret, signing_id: &Id) -> bool {
     serde_json::from_str::<StoredKeys>(keys.reveal()).is_ok_and(|stored| !stored.from(Some(*signing_id)).is_empty())
 }
 
-/// Reads the key that signs, and those before it.
+/// Reads the signing key, and the keys before it.
 async fn load(gateway: &Gateway, signing_id: Id) -> Result<SigningKeys, SecretError> {
     let secrets = gateway.secrets.clone();
     let read = blocking(move || Ok::<_, SecretError>(StoredKeys::read(&*secrets)?.from(Some(signing_id))));
@@ -177,7 +175,7 @@ async fn load(gateway: &Gateway, signing_id: Id) -> Result<SigningKeys, SecretEr
     }
 }
 
-/// The secret store blocks, and one on D-Bus must not be called from an async thread.
+/// Runs a call of the secret store on another thread: it blocks, and D-Bus must not be called from an async thread.
 async fn blocking<T: Send + 'static, E: From<SecretError> + Send + 'static>(
     job: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, E> {
@@ -186,7 +184,7 @@ async fn blocking<T: Send + 'static, E: From<SecretError> + Send + 'static>(
     tokio::task::spawn_blocking(job).await.unwrap_or_else(failed)
 }
 
-/// What the secret store holds, as JSON: the keys, newest first.
+/// The JSON in the secret store: the keys, newest first.
 #[derive(Default, Serialize, Deserialize)]
 struct StoredKeys {
     keys: Vec<StoredKey>,
@@ -233,8 +231,8 @@ impl StoredKeys {
         secrets.set(Purpose::HmacKeys, &Secret::new(text))
     }
 
-    /// The key that signs and those that it and its predecessors replaced. Newer ones were never in use: their rotation was
-    /// cut short. One that is no key ends the list.
+    /// The signing key, and the keys that it and its predecessors replaced. Newer keys were never in use, because
+    /// their rotation was interrupted. An invalid key ends the list.
     fn from(&self, signing_id: Option<Id>) -> Vec<HmacKey> {
         let Some(signing_id) = signing_id.map(|id| id.to_string()) else { return Vec::new() };
         self.keys

@@ -1,9 +1,9 @@
-//! From the outbox to the merchants' servers: selects what is due, signs the stored bytes, POSTs them,
-//! stores the attempt and when the next is due. Never changes a body, and never sends unsigned where an
-//! HMAC key exists.
+//! Sends the outbox to the merchants' servers: selects the due notifications, signs the stored bytes, POSTs them, and
+//! stores the attempt with the time of the next. Never changes a body, and never sends unsigned while an HMAC key
+//! exists.
 //!
-//! Nothing is stored before an attempt: until its outcome is stored the notification stays due,
-//! so that a crash repeats an attempt rather than losing one.
+//! Before an attempt no row is written. The notification stays due until the outcome is stored, so that a crash
+//! repeats an attempt rather than losing one.
 
 mod attempt;
 mod post;
@@ -25,41 +25,41 @@ use crate::store::StoreError;
 use select::Rounds;
 use under_way::UnderWay;
 
-/// How long a merchant's server may take to answer (interface, section 5).
+/// Time for a merchant's server to answer (interface, section 5).
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// `run` looks at least this often: a change of the machine's clock or a wake that was missed
-/// delays nothing for longer.
+/// The longest time between two looks of `run`. It bounds the delay after a change of the machine's clock, or after a
+/// missed wake.
 const LOOK_EVERY_MS: i64 = 5_000;
 
-/// A look that did not come to all servers goes on after this.
+/// Time before a look that did not reach all servers goes on.
 const LOOK_ON_MS: i64 = 100;
 
-/// How long attempts under way may take to end when the gateway stops.
+/// Time for running attempts to end when the gateway stops.
 const STOP_WITHIN: Duration = Duration::from_secs(2);
 
-/// Bodies stay this long after the last attempt.
+/// Time for which bodies are kept after the last attempt.
 const BODIES_DROPPED_AFTER_MS: i64 = 30 * 24 * 3_600_000;
 
-/// How often old bodies are looked for.
+/// Time between two searches for old bodies.
 const SWEEP_EVERY_MS: i64 = 3_600_000;
 
-/// Bodies that are dropped in one transaction, so that the writer is not held long.
+/// Bodies dropped in one transaction, so that the writer is not held long.
 const SWEEP_BATCH: u32 = 500;
 
-/// Sends what one gateway's outbox holds. Nothing in it outlives the process.
+/// Sends one gateway's outbox. Its state is lost when the process ends.
 pub struct Notifier {
     gateway: Arc<Gateway>,
-    /// What notifications are signed with.
+    /// The keys that sign notifications.
     pub keys: HmacKeys,
     client: post::Client,
-    /// How long a merchant's server has to answer.
+    /// Time for a merchant's server to answer.
     timeout: Duration,
     under_way: Mutex<UnderWay>,
-    /// Held over a pass: two at once would start the same notification twice.
+    /// Held during a pass: two passes at once would start the same notification twice.
     rounds: tokio::sync::Mutex<Rounds>,
     attempts: TaskTracker,
-    /// Cuts the attempts short that are under way.
+    /// Cuts the running attempts short.
     stop: CancellationToken,
 }
 
@@ -68,20 +68,19 @@ pub struct Notifier {
 #[error("no HTTP client for notifications: {0}")]
 pub struct NoClient(#[from] rustls::Error);
 
-/// What a look at the outbox led to.
+/// The result of a look at the outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pass {
-    /// How many attempts were started.
+    /// The number of attempts started.
     pub started: usize,
-    /// When a look finds more, though nothing ends or is queued before; on the environment's clock.
+    /// The time of the next look, on the environment's clock, if no attempt ends and none is queued before.
     pub next_due_at: Option<Timestamp>,
 }
 
 impl Notifier {
-    /// Sends what the outbox of `gateway` holds, to servers that have `timeout` to answer.
+    /// A notifier for the outbox of `gateway`; a server has `timeout` to answer.
     ///
-    /// # Errors
-    /// When the HTTP client cannot be made.
+    /// # Errors The HTTP client cannot be made.
     pub fn new(gateway: Arc<Gateway>, timeout: Duration) -> Result<Arc<Self>, NoClient> {
         Ok(Arc::new(Self {
             keys: HmacKeys::new(Arc::clone(&gateway)),
@@ -95,14 +94,13 @@ impl Notifier {
         }))
     }
 
-    /// Starts every attempt that is due, within the limits, and waits for none of them. Each that
-    /// ends wakes `notifier_wake`: call this again then, or at `next_due_at`.
+    /// Starts every due attempt within the limits, and waits for none. Each attempt that ends wakes `notifier_wake`:
+    /// call this again then, or at `next_due_at`.
     ///
-    /// # Errors
-    /// When the outbox cannot be read.
+    /// # Errors The outbox cannot be read.
     pub async fn start_due(self: &Arc<Self>) -> Result<Pass, StoreError> {
         let mut rounds = self.rounds.lock().await;
-        // Before the snapshot of the database: see `select`.
+        // Taken before the database's snapshot: see `select`.
         let under_way = self.under_way().clone();
         let now = self.gateway.follow_clock().await?;
         let (reading, mut round) = (Arc::clone(&self.gateway), rounds.clone());
@@ -130,7 +128,7 @@ impl Notifier {
         Ok(Pass { started, next_due_at: [selection.next_due_at, look_on_at].into_iter().flatten().min() })
     }
 
-    /// Starts what is due, again and again, until `shutdown`; then gives attempts under way a moment to end.
+    /// Starts due attempts until `shutdown`, then gives running attempts a moment to end.
     pub async fn run(self: Arc<Self>, shutdown: CancellationToken) {
         let mut swept_at: Option<Timestamp> = None;
         loop {
@@ -158,10 +156,9 @@ impl Notifier {
         self.end().await;
     }
 
-    /// Drops the bodies of what was last attempted more than 30 days ago. Answers how many.
+    /// Drops the bodies of notifications whose last attempt is more than 30 days ago. Returns their number.
     ///
-    /// # Errors
-    /// When it cannot be stored.
+    /// # Errors The database cannot be written.
     pub async fn sweep_once(&self) -> Result<usize, StoreError> {
         let before = self.gateway.clock.now().plus_ms(-BODIES_DROPPED_AFTER_MS);
         let mut swept = 0;
@@ -174,7 +171,7 @@ impl Notifier {
         }
     }
 
-    /// Lets attempts end for a moment, then cuts them short: they are due again at the next start.
+    /// Gives running attempts a moment to end, then cuts them short; they are due again at the next start.
     async fn end(&self) {
         self.attempts.close();
         if tokio::time::timeout(STOP_WITHIN, self.attempts.wait()).await.is_err() {
@@ -190,7 +187,7 @@ impl Notifier {
 
 #[cfg(test)]
 impl Notifier {
-    /// How many attempts have started and not ended.
+    /// The number of attempts that have started and not ended.
     pub(crate) fn count_under_way(&self) -> usize {
         self.under_way().count()
     }

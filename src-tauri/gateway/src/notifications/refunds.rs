@@ -1,4 +1,4 @@
-//! An anomaly follows the payout that sends its coins back, in the transaction of the payout's change.
+//! Updates an anomaly when the payout of its refund changes, in the transaction of that change.
 
 use tillgate_domain::anomaly::Resolution;
 use tillgate_domain::payout::PayoutState;
@@ -8,12 +8,11 @@ use crate::store::StoreError;
 use crate::store::anomalies::{AnomalyRow, AnomalyUpdate};
 use crate::store::payouts::PayoutRow;
 
-/// Makes the anomaly that a payout sends back what the payout's state makes of it: REFUNDED when it is SENT, OPEN again when
-/// it is EXPIRED or FAILED. The change is notified, and its payment looked at again at once. A payout that is no refund
-/// changes nothing, and neither does one whose anomaly another payout has meanwhile.
+/// Updates the anomaly that a payout refunds: REFUNDED when the payout is SENT, OPEN again when it is EXPIRED or
+/// FAILED. The change is notified, and the payment is looked at again at once. A payout that is no refund has no
+/// effect, and neither has one whose anomaly now has another payout.
 ///
-/// # Errors
-/// When it cannot be stored.
+/// # Errors The change cannot be stored.
 pub(crate) fn anomaly_after(outbox: &Outbox<'_>, payout: &PayoutRow) -> Result<(), OutboxError> {
     let Some((_, id)) = payout.anomaly else { return Ok(()) };
     let row = outbox.tx.anomaly(&id)?.ok_or(StoreError::BadValue("payouts.anomaly_seq"))?;
@@ -25,7 +24,7 @@ pub(crate) fn anomaly_after(outbox: &Outbox<'_>, payout: &PayoutRow) -> Result<(
     if row.anomaly.resolution == resolution {
         return Ok(());
     }
-    // Whose refund it is. One that FAILED and is SENT all the same finds the anomaly without any.
+    // Whether the anomaly has this payout. After FAILED it has none, and a payout may still become SENT.
     let is_its_own = match row.anomaly.resolution {
         Resolution::Refunding | Resolution::Refunded => row.payout_id == Some(payout.id),
         Resolution::Open | Resolution::DismissedBySystem => {

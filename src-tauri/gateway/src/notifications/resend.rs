@@ -1,4 +1,4 @@
-//! Queueing the notification of a record again, as it stands now, for a merchant who missed it.
+//! Resends: queues the notification of a record in its present state, for a merchant who missed it.
 
 use std::sync::Arc;
 
@@ -13,14 +13,13 @@ use crate::gateway::Gateway;
 use crate::store::StoreError;
 use crate::store::anomalies::AnomalyUpdate;
 
-/// Anomalies that are queued again in one commit, so that the writer is not held long.
+/// Anomalies queued in one commit, so that the writer is not held long.
 const ANOMALIES_PER_COMMIT: usize = 200;
 
-/// Queues a payment's notification again. Answers how many were queued: none where there is no URL, or
-/// nothing to tell (NEW and never notified); `None` where there is no such payment that the caller `sees`.
+/// Queues a payment's notification again. Returns the number queued: 0 without a URL, or if there is none to send (NEW
+/// and never notified). `None` if the caller `sees` no such payment.
 ///
-/// # Errors
-/// When nothing could be stored.
+/// # Errors The notification cannot be stored.
 pub(crate) async fn resend_payment(gateway: &Arc<Gateway>, id: Id, sees: Sees) -> Result<Option<u32>, OutboxError> {
     outbox::commit_resend(gateway, move |outbox| {
         let tx = outbox.tx;
@@ -39,11 +38,10 @@ pub(crate) async fn resend_payment(gateway: &Arc<Gateway>, id: Id, sees: Sees) -
     .await
 }
 
-/// Queues a payout's notification again. Answers how many were queued: none where there is no URL, or nothing to tell
-/// (neither SENT nor FAILED yet); `None` where there is no such payout that the caller `sees`.
+/// Queues a payout's notification again. Returns the number queued: 0 without a URL, or if there is none to send
+/// (neither SENT nor FAILED yet). `None` if the caller `sees` no such payout.
 ///
-/// # Errors
-/// When nothing could be stored.
+/// # Errors The notification cannot be stored.
 pub(crate) async fn resend_payout(gateway: &Arc<Gateway>, id: Id, sees: Sees) -> Result<Option<u32>, OutboxError> {
     outbox::commit_resend(gateway, move |outbox| {
         let Some(mut row) = outbox.tx.payout(&id)?.filter(|row| sees.may_see(row.key_id)) else {
@@ -63,11 +61,10 @@ pub(crate) async fn resend_payout(gateway: &Arc<Gateway>, id: Id, sees: Sees) ->
     .await
 }
 
-/// The anomalies that `id` stands for, an anomaly's or a payment's, where there is a URL to tell of them; `None` where it is
-/// neither's, or the caller does not see it. Blocks for as long as it takes to read them, of which there may be any number.
+/// The anomalies for `id`, which is an anomaly's or a payment's, as far as they have a URL. `None` if it is neither,
+/// or if the caller does not see it. Blocks while they are read; there may be any number.
 ///
-/// # Errors
-/// When the database cannot be read.
+/// # Errors The database cannot be read.
 pub(crate) fn anomalies_of(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Option<Vec<Id>>, StoreError> {
     gateway.store.read(|reader| {
         if let Some(row) = reader.anomaly(id)? {
@@ -82,10 +79,9 @@ pub(crate) fn anomalies_of(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Opt
     })
 }
 
-/// Queues the notifications of these anomalies again, and answers how many were queued.
+/// Queues the notifications of these anomalies again, and returns the number queued.
 ///
-/// # Errors
-/// When not all could be stored: of hundreds the first may be queued then.
+/// # Errors Storing failed; the first of several hundred may be queued already.
 pub(crate) async fn resend_anomalies(gateway: &Arc<Gateway>, ids: &[Id]) -> Result<u32, OutboxError> {
     let mut queued = 0;
     for ids in ids.chunks(ANOMALIES_PER_COMMIT) {
@@ -95,11 +91,10 @@ pub(crate) async fn resend_anomalies(gateway: &Arc<Gateway>, ids: &[Id]) -> Resu
     Ok(queued)
 }
 
-/// Queues again what `id` stands for: the record that a delivery or notification told of, a payment, a payout, or an
-/// anomaly. Answers how many were queued; `None` where it is none of these.
+/// Queues the record again that `id` names: a payment, a payout, an anomaly, or the record of a delivery or
+/// notification. Returns the number queued; `None` if the id names none of these.
 ///
-/// # Errors
-/// When nothing could be read or stored.
+/// # Errors The database cannot be read or written.
 pub(crate) async fn resend_any(gateway: &Arc<Gateway>, id: Id) -> Result<Option<u32>, OutboxError> {
     match gateway.store.read(|reader| reader.subject_of_delivery(&id))? {
         Some((SubjectKind::Payment, record)) => resend_payment(gateway, record, Sees::Everything).await,

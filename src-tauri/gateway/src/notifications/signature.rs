@@ -1,8 +1,8 @@
-//! The signatures of notifications, as values: bytes in, header values out. Knows no HTTP and no
-//! clock, nor where keys lie.
+//! The signatures of notifications, as values: bytes in, header values out. Knows no HTTP, no clock and no secret
+//! store.
 //!
-//! Two forms go out side by side (interface, section 5): `X-BPG-Signature` for existing
-//! integrations, and the Standard Webhooks headers, which libraries in every language verify.
+//! Each notification carries two forms (interface, section 5): `X-BPG-Signature` for existing integrations, and the
+//! Standard Webhooks headers, which libraries in every language verify.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -13,37 +13,37 @@ use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 use zeroize::Zeroizing;
 
-/// What a key's text begins with (Standard Webhooks).
+/// The prefix of a key's text (Standard Webhooks).
 const PREFIX: &str = "whsec_";
 
-/// Random bytes in a key that we make.
+/// Random bytes in a new key.
 pub(super) const KEY_BYTES: usize = 32;
 
-/// How long a replaced key still signs beside its successor.
+/// The time for which a replaced key still signs beside its successor.
 const OVERLAP_MS: i64 = 24 * 3_600_000;
 
-/// A key that signs notifications. Its `Debug` tells its id only.
+/// A key that signs notifications. Its `Debug` shows only its id.
 #[derive(Clone)]
 pub(super) struct HmacKey {
     id: Id,
     made_at: Timestamp,
-    /// What the merchant is given.
+    /// The text that the merchant is given.
     text: Zeroizing<String>,
-    /// What the text stands for.
+    /// The bytes that the text encodes.
     bytes: Zeroizing<Vec<u8>>,
 }
 
-/// A text that is not `whsec_` and base64.
+/// The text is not `whsec_` with base64 behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an HMAC key is whsec_ followed by base64")]
 pub(super) struct NotAKey;
 
-/// The key that signs now, and those that it and its predecessors replaced.
+/// The signing key, and the keys that it and its predecessors replaced.
 #[derive(Debug, Clone)]
 pub(super) struct SigningKeys {
-    /// Signs everything.
+    /// The key that signs both forms.
     pub current: HmacKey,
-    /// Newest first; each signs `webhook-signature` too, for 24 hours after it was replaced.
+    /// Newest first. Each also signs `webhook-signature` for 24 hours after it was replaced.
     pub replaced: Vec<HmacKey>,
 }
 
@@ -57,17 +57,16 @@ pub(super) struct Signatures {
 }
 
 impl HmacKey {
-    /// A new key of these random bytes.
+    /// A new key from these random bytes.
     #[must_use]
     pub(super) fn new(id: Id, made_at: Timestamp, bytes: &[u8; KEY_BYTES]) -> Self {
         let text = Zeroizing::new(format!("{PREFIX}{}", *Zeroizing::new(BASE64.encode(bytes))));
         Self { id, made_at, text, bytes: Zeroizing::new(bytes.to_vec()) }
     }
 
-    /// The key of this text.
+    /// Parses a key's text.
     ///
-    /// # Errors
-    /// [`NotAKey`] where the text has another form.
+    /// # Errors [`NotAKey`] for a text of another form.
     pub(super) fn from_text(id: Id, made_at: Timestamp, text: &str) -> Result<Self, NotAKey> {
         let bytes = text.strip_prefix(PREFIX).and_then(|coded| BASE64.decode(coded).ok()).ok_or(NotAKey)?;
         if bytes.is_empty() {
@@ -76,7 +75,7 @@ impl HmacKey {
         Ok(Self { id, made_at, text: Zeroizing::new(text.to_owned()), bytes: Zeroizing::new(bytes) })
     }
 
-    /// What the database names it by; no secret.
+    /// The id by which the database names it; no secret.
     #[must_use]
     pub(super) const fn id(&self) -> Id {
         self.id
@@ -88,7 +87,7 @@ impl HmacKey {
         self.made_at
     }
 
-    /// Until when the key that this one replaced signs beside it.
+    /// The end of the time in which the key before this one signs beside it.
     #[must_use]
     pub(super) const fn replaced_signs_until(&self) -> Timestamp {
         self.made_at.plus_ms(OVERLAP_MS)
@@ -108,8 +107,8 @@ impl std::fmt::Debug for HmacKey {
 }
 
 impl SigningKeys {
-    /// Signs one attempt. `timestamp_s` is what the header `webhook-timestamp` says (seconds since
-    /// 1970); `now` is the environment's clock.
+    /// Signs one attempt. `timestamp_s` is the value of `webhook-timestamp` (seconds since 1970); `now` is the
+    /// environment's clock.
     #[must_use]
     pub(super) fn sign(&self, webhook_id: &str, timestamp_s: i64, body: &[u8], now: Timestamp) -> Signatures {
         let mut webhook = standard_webhooks(&self.current.bytes, webhook_id, timestamp_s, body);
@@ -185,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn for_a_day_the_replaced_key_signs_too_but_never_in_the_older_form() {
+    fn a_replaced_key_signs_for_a_day_but_not_in_the_older_form() {
         let keys = SigningKeys { current: key(2), replaced: vec![key(1)] };
         let alone = |n| SigningKeys { current: key(n), replaced: Vec::new() }.sign("id", 5, BODY, NOW);
         let both = keys.sign("id", 5, BODY, NOW.plus_ms(OVERLAP_MS - 1));

@@ -1,4 +1,4 @@
-//! What fields of payments and payouts have in common: currencies, sums, texts and URLs, each judged the same way.
+//! Checks that payments and payouts share: of currencies, sums, texts and URLs.
 
 use std::borrow::Cow;
 
@@ -9,23 +9,23 @@ use url::Url;
 use crate::field_errors::FieldError;
 use crate::store::notify_hosts::NotifyHosts;
 
-/// Characters of `message` and `comment` at most (interface, section 1).
+/// The most characters of `message` and `comment` (interface, section 1).
 pub(crate) const TEXT_MAX: usize = 512;
 
-/// Bytes of a URL at most; not characters, because it is copied into each of its notifications.
+/// The most bytes of a URL; not characters, because it is copied into each of its notifications.
 pub(super) const URL_MAX: usize = 2_048;
 
-/// The field errors of a request that were found so far.
+/// The field errors of a request found so far.
 pub(crate) struct FieldErrors(pub(crate) Vec<FieldError>);
 
 impl FieldErrors {
-    /// Adds a field error; answers the nothing that is left of the value.
+    /// Adds a field error; returns `None` in place of the value.
     pub(crate) fn invalid<T>(&mut self, field: &'static str, what: impl std::fmt::Display) -> Option<T> {
         self.0.push(FieldError::invalid(field, what));
         None
     }
 
-    /// Adds a field error where a field is missing that the shell did not find wrong.
+    /// Adds a field error for a missing field, unless the shell found it wrong already.
     pub(crate) fn required<'a>(&mut self, field: &'static str, value: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
         let known = self.0.iter().any(|field_error| field_error.field.as_deref() == Some(field));
         if value.is_none() && !known {
@@ -34,7 +34,7 @@ impl FieldErrors {
         value
     }
 
-    /// The currency of a code, where it is one of those that the merchant takes.
+    /// The currency of a code, if the merchant accepts it.
     pub(crate) fn currency(
         &mut self,
         field: &'static str,
@@ -50,7 +50,7 @@ impl FieldErrors {
         currency.copied()
     }
 
-    /// A sum in minor units of its currency. Without one the number of decimals stays open; all else can be said.
+    /// A sum in minor units of its currency. If the currency is unknown, all but the number of decimals is checked.
     pub(crate) fn fiat(&mut self, field: &'static str, amount: &str, currency: Option<Currency>) -> Option<i64> {
         let Some(currency) = currency else {
             let widest = Currency::ALL.iter().max_by_key(|currency| currency.minor_units());
@@ -64,7 +64,7 @@ impl FieldErrors {
         currency.parse_minor(amount).map_or_else(|error| self.invalid(field, error), Some)
     }
 
-    /// A text of at most so many characters, without control characters but tabs and line breaks.
+    /// A text of at most `max` characters, without control characters other than tabs and line breaks.
     pub(crate) fn text(&mut self, field: &'static str, text: Cow<'_, str>, max: usize) -> Option<String> {
         if text.len() > max && text.chars().count() > max {
             return self.invalid(field, format_args!("may have at most {max} characters"));
@@ -75,7 +75,7 @@ impl FieldErrors {
         Some(text.into_owned())
     }
 
-    /// A URL that may be notified.
+    /// A URL for notifications.
     pub(crate) fn notified_url(
         &mut self,
         field: &'static str,
@@ -90,7 +90,7 @@ impl FieldErrors {
         self.invalid(field, format_args!("must be at {named}: this API key may notify no other host"))
     }
 
-    /// A URL that may be called.
+    /// A URL.
     pub(crate) fn url(&mut self, field: &'static str, text: Cow<'_, str>) -> Option<String> {
         match url_error(&text) {
             Some(what) => self.invalid(field, what),
@@ -99,12 +99,12 @@ impl FieldErrors {
     }
 }
 
-/// What is wrong with a URL that we are to call or to send the customer to.
+/// The error of a URL that the gateway is to call, or to send the customer to.
 fn url_error(text: &str) -> Option<&'static str> {
     if text.len() > URL_MAX {
         return Some("may have at most 2048 bytes");
     }
-    // The parser would strip these silently, and another URL than the one we echo would be called.
+    // The parser would strip these silently; the called URL would then differ from the one in the record.
     if text.chars().any(char::is_control) || text.trim() != text {
         return Some("may hold no control characters and no spaces at its ends");
     }

@@ -1,5 +1,5 @@
-//! Making a payment: all that can be refused is refused before an address is given; the payment, the index of its address
-//! and the answer to its request are one commit.
+//! Makes a payment. Every refusal comes before an address is given. The payment, the index of its address and the
+//! answer to its request are one commit.
 
 use std::mem;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::store::rates::StoredRate;
 use crate::store::{Reader, StoreError, Tx};
 use crate::wallet::{AddressPool, NotReady, WalletError};
 
-/// Who makes a payment.
+/// The maker of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
     /// The API key; `None` in the panel.
@@ -38,17 +38,17 @@ pub struct Author {
     pub notify_hosts: NotifyHosts,
 }
 
-/// What a request to make a payment came to.
+/// The result of a request to make a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Created {
     /// A new payment.
     New {
-        /// What the panel asks for it by.
+        /// The id by which the panel asks for it.
         payment_id: Id,
         /// The Payment record, JSON.
         record: String,
     },
-    /// Nothing new: the record that the first request with this idempotency key was answered.
+    /// The record that the first request with this idempotency key was answered; no new payment.
     Again(Vec<u8>),
 }
 
@@ -61,46 +61,45 @@ pub enum CreateError {
     /// The idempotency key was used with another request.
     #[error("this Idempotency-Key was used with another request")]
     KeyReused,
-    /// The API key is at a bound.
+    /// The API key has reached a limit.
     #[error(transparent)]
     KeyLimit(#[from] KeyLimit),
-    /// The room that is left on the disk is for the payments that exist.
+    /// The remaining disk space is reserved for existing payments.
     #[error(transparent)]
     DiskNearlyFull(#[from] DiskNearlyFull),
-    /// No fresh rate.
+    /// There is no fresh rate.
     #[error(transparent)]
     Rate(#[from] RateUnavailable),
-    /// The chain is not watched, so that coins which come would change nothing.
+    /// The chain is not watched, so coins that come would not be noticed.
     #[error(transparent)]
     NotWatched(#[from] NotWatched),
-    /// No address is given now, or another copy of the wallet may have given the one that was taken.
+    /// The wallet gives no address now, or another copy of it may have given the chosen one.
     #[error(transparent)]
     WalletNotReady(#[from] NotReady),
     /// No address could be derived.
     #[error(transparent)]
     Wallet(WalletError),
-    /// There were no random bytes for its id.
+    /// There were no random bytes for the payment's id.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
-    /// Nothing could be stored or read.
+    /// The database could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Makes a payment of a request, or answers again what the same request was answered before.
+/// Makes a payment from a request, or returns the first answer to a repeated request.
 ///
-/// # Errors
-/// Every field error of the request, or the one thing for which no payment can be made now.
+/// # Errors Every field error of the request, or the one reason for which no payment can be made now.
 pub async fn create(
     gateway: &Arc<Gateway>,
     author: Author,
     draft: Draft<'_>,
     once: Option<Once>,
 ) -> Result<Created, CreateError> {
-    // A step of the sandbox's clock and the look after it are one for whoever comes meanwhile.
+    // A step of the sandbox's clock and the look after it must seem one event to other requests.
     let _no_jump = gateway.clock_jumps.read().await;
     let now = gateway.follow_clock().await?;
-    // One row by its key: to have another thread read it would take longer.
+    // One row is read by its key: another thread would take longer.
     if let Some(once) = &once
         && let Some(answer) = answered_before(gateway.store.read(|reader| once.prior(reader, now))?)?
     {
@@ -110,7 +109,7 @@ pub async fn create(
     store(gateway, insertion, permit).await
 }
 
-/// The payment as it is to be stored, with an address of its own, and the permit for one more that is open.
+/// A payment to store, with an address of its own and the permit for one more open payment.
 pub(super) async fn insertion(
     gateway: &Gateway,
     author: Author,
@@ -141,8 +140,8 @@ pub(super) async fn insertion(
     Ok((Insertion { new: NewPayment { row, rate_id }, record, now, once }, permit))
 }
 
-/// The price in Bitcoin, and the market's rate that it rests on. Every field error of the request is known after this, and
-/// what the client can mend is refused before what it can only wait for.
+/// The price in Bitcoin, and the market's rate behind it. Every field error of the request is known after this. Errors
+/// that the client can mend come before errors that it can only wait for.
 fn price(
     gateway: &Gateway,
     request: &mut Validated,
@@ -153,7 +152,7 @@ fn price(
     let Some((minor, currency)) = request.price else { return Err(CreateError::Invalid(field_errors)) };
     let market = match gateway.rates.rate_for(currency, now) {
         Ok(market) => market,
-        // A gateway that is not set up yet need not have rates either.
+        // A gateway without a wallet need not have rates either.
         Err(unavailable) if field_errors.is_empty() => {
             gateway.ready_wallet()?;
             return Err(unavailable.into());
@@ -170,8 +169,7 @@ fn price(
     }
 }
 
-/// Where the next address comes from, and the height of the best block. Refuses where coins could not be received, would
-/// not be noticed, or could not be stored.
+/// The pool of addresses, and the height of the best block. Refuses if coins could not be received, noticed or stored.
 fn can_receive(gateway: &Gateway, now: Timestamp) -> Result<(&AddressPool, u32), CreateError> {
     let wallet = gateway.ready_wallet()?;
     let watched = gateway.last_look.watched_lately(now)?;
@@ -179,7 +177,7 @@ fn can_receive(gateway: &Gateway, now: Timestamp) -> Result<(&AddressPool, u32),
     Ok((&wallet.addresses, watched.tip.height))
 }
 
-/// The payment with the next address, as it is inserted; its number comes with that.
+/// The payment's row with the next address; its number is added later.
 fn row(
     payment: Payment,
     addresses: &AddressPool,
@@ -205,8 +203,8 @@ fn row(
     })
 }
 
-/// Commits the payment, unless a twin of its request that came at the same time was committed first: its answer is given
-/// then, and this one's address to nobody. The address was taken before, so it is judged once more in the transaction.
+/// Commits the payment. If a twin of its request was committed first, that answer is returned, and this address is
+/// given to no payment. The address was taken earlier, so it is checked again in the transaction.
 pub(super) async fn store(
     gateway: &Arc<Gateway>,
     insertion: Insertion,
@@ -225,10 +223,10 @@ pub(super) async fn store(
         Ok(again)
     };
     let there = Arc::downgrade(gateway);
-    // Should it not be stored after all, it is asked about for nothing, for a minute.
+    // If the payment is not stored after all, the script is asked about in vain for a minute.
     gateway.note_awaited(&insertion.new.row.script);
-    // What is to happen once the payment is committed goes along with the answer: dropped with it, where its client has
-    // gone, it happens all the same.
+    // The acts that follow the commit travel with the answer. They happen even if the client has gone, because
+    // dropping the answer runs them.
     let insert = move |tx: &Tx<'_>, again: Option<Created>| match again {
         Some(again) => Ok((again, None)),
         None => {
@@ -258,8 +256,8 @@ impl From<ReserveError> for CreateError {
     }
 }
 
-/// Refuses an address that was taken from the wallet just before it was restored, or before it was seen that another copy gave it:
-/// another customer may have it.
+/// Refuses an address that was taken just before the wallet was restored, or before another copy was seen to have
+/// given it. Another customer may have it.
 fn check_still_free(reader: &Reader<'_>, index: u32) -> Result<(), CreateError> {
     if reader.dangerous_restore()?.is_some() {
         return Err(NotReady::NotLooked.into());

@@ -1,4 +1,4 @@
-//! What a payment request may hold. Finds every field error of a request, not just the first.
+//! A request for a payment and its checks. They find every field error, not just the first.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use crate::field_errors::FieldError;
 use crate::store::notify_hosts::NotifyHosts;
 use tillgate_domain::money::Currency;
 
-/// Characters of `merchantTransactionId` at most.
+/// The most characters of `merchantTransactionId`.
 const REFERENCE_MAX: usize = 255;
 
-/// A payment request as it came: texts, not yet validated. `None` is missing.
+/// A payment request as received: texts, not yet validated. `None` means missing.
 #[derive(Debug, Clone, Default)]
 pub struct Draft<'a> {
     /// The price, a decimal number.
@@ -21,31 +21,31 @@ pub struct Draft<'a> {
     pub notification_url: Option<Cow<'a, str>>,
     /// The URL to which anomalies are POSTed.
     pub anomaly_notification_url: Option<Cow<'a, str>>,
-    /// What the customer reads on the payment page.
+    /// The message for the customer on the payment page.
     pub message: Option<Cow<'a, str>>,
     /// The shop's own reference.
     pub merchant_transaction_id: Option<Cow<'a, str>>,
-    /// Where the payment page moves on to.
+    /// The URLs to which the payment page moves on.
     pub redirect_urls: Vec<(RedirectKind, Cow<'a, str>)>,
-    /// What the shell found wrong while reading; a field that is named in here is not missing.
+    /// Errors that the shell found while reading. A field named here does not count as missing.
     pub field_errors: Vec<FieldError>,
 }
 
-/// Which of the URLs of `redirectUrls`: one for each state in which the payment page moves on.
+/// A key of `redirectUrls`: one for each state in which the payment page moves on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RedirectKind {
-    /// When nothing came in time.
+    /// No coins came in time.
     Expired,
-    /// When the payment is paid.
+    /// The payment is paid.
     Confirmed,
-    /// When too little came, or it was taken back.
+    /// Too little came, or the payment was taken back.
     Invalid,
-    /// When enough came, and confirmations are waited for.
+    /// Enough came, and confirmations are awaited.
     Unconfirmed,
 }
 
 impl RedirectKind {
-    /// In the order in which their field errors are listed.
+    /// All, in the order in which their field errors are listed.
     pub const ALL: [Self; 4] = [Self::Expired, Self::Confirmed, Self::Invalid, Self::Unconfirmed];
 
     /// Its key in `redirectUrls`.
@@ -71,21 +71,21 @@ impl RedirectKind {
     }
 }
 
-/// A validated request; the price alone may still prove too small or too large at the rate.
+/// A validated request; only the price may still be too small or too large at the rate.
 #[derive(Debug)]
 pub(super) struct Validated {
-    /// In the currency's minor units; `None` where there is a field error of it or of the currency.
+    /// In the currency's minor units; `None` if the price or the currency has a field error.
     pub price: Option<(i64, Currency)>,
     pub notification_url: Option<String>,
     pub anomaly_notification_url: Option<String>,
     pub message: String,
     pub merchant_transaction_id: String,
-    /// As the record tells them: a JSON object, or none where no URL was given.
+    /// The record's JSON object; `None` if no URL was given.
     pub redirect_urls: Option<String>,
     pub field_errors: Vec<FieldError>,
 }
 
-/// Finds every field error of a request. `currencies` are those that the merchant takes, `hosts` those that may be notified.
+/// Finds every field error of a request. The merchant accepts `currencies`; `hosts` may be notified.
 pub(super) fn validate(
     draft: Draft<'_>,
     currencies: &[Currency],

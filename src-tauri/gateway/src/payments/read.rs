@@ -1,4 +1,4 @@
-//! Payments as GET answers them.
+//! Payments in answers to GET.
 
 use tillgate_domain::id::Id;
 
@@ -8,23 +8,22 @@ use crate::records::{RecordList, Snapshot};
 use crate::store::StoreError;
 use crate::store::payment_lists::PaymentFilter;
 
-/// Transactions of a payment that are read at once: nearly every payment has one or two.
+/// Transactions of a payment that are read at once; nearly every payment has one or two.
 pub(crate) const FEW_TRANSACTIONS: u32 = 8;
 
-/// What there is under a payment's id.
+/// The result of looking up a payment's id.
 pub(crate) enum Lookup {
-    /// No payment that the caller sees.
+    /// The caller sees no such payment.
     Nothing,
-    /// The record, of a payment with few transactions or none.
+    /// The record of a payment with few transactions or none.
     Short(String),
-    /// A payment with more: [`record`] renders it.
+    /// A payment with more transactions: [`record`] renders it.
     Long,
 }
 
-/// Looks for a payment of this id that the caller `sees`. Reads a few rows at most, by their keys.
+/// Looks for a payment of this id that the caller `sees`. Reads only a few rows, by their keys.
 ///
-/// # Errors
-/// When the database cannot be read.
+/// # Errors The database cannot be read.
 pub(crate) fn find(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Lookup, StoreError> {
     gateway.render(|snapshot| {
         let Some(row) = snapshot.reader.payment(id)?.filter(|row| sees.may_see(row.key_id)) else {
@@ -37,11 +36,9 @@ pub(crate) fn find(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Lookup, Sto
     })
 }
 
-/// The record of one payment, if there is one of this id that the caller `sees`. Blocks for as long as it takes to read its
-/// transactions.
+/// The record of one payment, if the caller `sees` one with this id. Blocks while its transactions are read.
 ///
-/// # Errors
-/// When the database cannot be read.
+/// # Errors The database cannot be read.
 pub(crate) fn record(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Option<String>, StoreError> {
     gateway.render(|snapshot| {
         let row = snapshot.reader.payment(id)?.filter(|row| sees.may_see(row.key_id));
@@ -49,10 +46,9 @@ pub(crate) fn record(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Option<St
     })
 }
 
-/// A page of payments, newest first, to be rendered in parts. Blocks for as long as the query takes.
+/// A page of payments, newest first, to be rendered in parts. Blocks while the query runs.
 ///
-/// # Errors
-/// When the database cannot be read.
+/// # Errors The database cannot be read.
 pub(crate) fn list(
     snapshot: &Snapshot<'_>,
     filter: &PaymentFilter,

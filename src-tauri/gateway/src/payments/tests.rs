@@ -1,4 +1,4 @@
-//! What becomes of a request whose client does not wait for the answer.
+//! Requests whose client does not wait for the answer.
 
 use std::pin::pin;
 use std::sync::mpsc;
@@ -33,8 +33,8 @@ fn draft() -> Draft<'static> {
     }
 }
 
-/// Polls `request` once while another write is under way, so that its own write is queued behind it; then its client is
-/// gone, and all that is queued is committed.
+/// Polls `request` once during another write, so that its own write is queued behind it. Then its client is gone, and
+/// all queued writes are committed.
 async fn hang_up(gateway: &Gateway, request: impl Future) {
     let (begun, has_begun) = oneshot::channel();
     let (go_on, may_go_on) = mpsc::channel::<()>();
@@ -57,12 +57,12 @@ async fn hang_up(gateway: &Gateway, request: impl Future) {
     gateway.store.write(|_| Ok::<_, StoreError>(())).await.unwrap();
 }
 
-/// Whether the notifier was woken since this was asked last.
+/// Whether the notifier was woken since the last call.
 fn is_notifier_woken(gateway: &Gateway) -> bool {
     pin!(gateway.notifier_wake.notified()).poll(&mut Context::from_waker(Waker::noop())).is_ready()
 }
 
-/// The panel, by which a payment may be made as by a key.
+/// The panel as the maker of a payment.
 fn panel() -> Author {
     Author {
         key_id: None,
@@ -77,7 +77,7 @@ async fn a_payment_whose_client_hung_up_is_announced_to_the_panel() {
     let world = World::new().await;
     world.make_wallet().await;
     let gateway = &world.gateway;
-    // The address and the rate's row are there: nothing keeps the next one from its write.
+    // The address and the rate's row exist now, so the next payment goes straight to its write.
     create::create(gateway, panel(), draft(), None).await.unwrap();
     let changes = gateway.changes.subscribe();
     hang_up(gateway, create::create(gateway, panel(), draft(), None)).await;
@@ -130,7 +130,7 @@ async fn a_payment_whose_client_hung_up_counts_among_the_open_ones() {
 }
 
 #[tokio::test]
-async fn an_address_that_was_taken_just_before_the_wallet_was_restored_is_given_to_nobody() {
+async fn an_address_taken_just_before_a_restore_is_not_given() {
     let world = World::new().await;
     world.make_wallet().await;
     let gateway = &world.gateway;

@@ -1,5 +1,5 @@
-//! The exchange rates of one environment: asks the sources that the settings name, side by side, each when it is due, and
-//! stores the rates that are used.
+//! The exchange rates of one environment. It asks the sources that the settings name, side by side, each when it is
+//! due. It stores the rates that are used.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::machine::entropy::{SystemEntropy, jitter_per_mille};
 use crate::store::rates::StoredRate;
 use crate::store::{Store, StoreError};
 
-/// Stored rates whose row is remembered; far more than are in use at one time.
+/// Number of stored rates whose row is remembered; far more than are in use at one time.
 const ROWS_REMEMBERED: usize = 1_024;
 
 /// The exchange rates of one environment.
@@ -26,13 +26,13 @@ pub struct Rates {
     rules: RwLock<Arc<RateRules>>,
     quotes: RwLock<Quotes>,
     row_ids: Mutex<BTreeMap<(Currency, StoredRate), i64>>,
-    /// Held over a round: two at once would ask a source twice.
+    /// Held during a round, because two rounds at once would ask a source twice.
     asking: tokio::sync::Mutex<()>,
     rules_changed: Notify,
 }
 
 impl Rates {
-    /// An empty book over `sources`, of which the rules choose.
+    /// An empty book over `sources`; the rules choose among them.
     #[must_use]
     pub fn new(sources: Vec<Box<dyn RateSource>>, rules: RateRules) -> Self {
         Self {
@@ -45,8 +45,8 @@ impl Rates {
         }
     }
 
-    /// Follows the settings. Other sources, rates or ways to ask end what was known by the former ones, and wake whoever
-    /// waits for [`Self::rules_changed`]; answers whether that is so.
+    /// Follows the settings. If the sources, fixed rates or ways to ask change, the old quotes end, and waiters for
+    /// [`Self::rules_changed`] wake. Returns whether that happened.
     pub fn follow(&self, rules: RateRules) -> bool {
         let before = self.rules();
         if *before == rules {
@@ -63,12 +63,12 @@ impl Rates {
         asks_otherwise
     }
 
-    /// Waits until the settings say to ask otherwise than before.
+    /// Waits until the settings change the sources or the way to ask.
     pub async fn rules_changed(&self) {
         self.rules_changed.notified().await;
     }
 
-    /// Takes the last rates known before a restart from the database.
+    /// Reads the last known rates from the database after a restart.
     pub fn load_last_known(&self, store: &Store) -> Result<(), StoreError> {
         let rates = store.read(|reader| reader.last_rates())?;
         let mut quotes = self.quotes.write();
@@ -78,11 +78,11 @@ impl Rates {
         Ok(())
     }
 
-    /// Asks every source that is due once, side by side, and stores what is new and worth it. A source that fails keeps its
-    /// earlier quotes until they are stale.
+    /// Asks every due source once, side by side, and stores the new rates that must be stored. A source that fails
+    /// keeps its earlier quotes until they are stale.
     ///
     /// # Errors
-    /// When the last known rates cannot be stored; the book holds the new ones all the same.
+    /// The last known rates cannot be stored; the book holds the new ones in memory.
     pub async fn refresh_once(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
         let _one_round = self.asking.lock().await;
         let rules = self.rules();
@@ -99,7 +99,7 @@ impl Rates {
             let Some(source) = self.sources.get(index) else { continue };
             to_store.extend(self.take(source.as_ref(), answer, &rules, now));
         }
-        // A source that nobody asked any more may have been the last that held a rate.
+        // A removed source may have been the last behind a rate.
         to_store.extend(self.quotes.write().follow_last_known(now, rules.min_fresh_sources));
         for (currency, rate) in to_store {
             let stored_at = rate.at;
@@ -109,7 +109,7 @@ impl Rates {
         Ok(())
     }
 
-    /// When the next source is due, and not before a second has passed: what cannot be asked is not asked without a pause.
+    /// Time of the next due source, but at least a second from now, so that failing requests leave a pause.
     #[must_use]
     pub fn next_round_at(&self, now: Timestamp) -> Timestamp {
         let rules = self.rules();
@@ -121,32 +121,32 @@ impl Rates {
     /// The rate that a price may rest on, without spread.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is none.
     pub fn rate_for(&self, currency: Currency, now: Timestamp) -> Result<StoredRate, RateUnavailable> {
         let wanted = self.rules().min_fresh_sources;
         self.quotes.read().rate_for(currency, now, wanted)
     }
 
-    /// The last rate known, however old.
+    /// The last known rate, of any age.
     #[must_use]
     pub fn last_known(&self, currency: Currency) -> Option<StoredRate> {
         self.quotes.read().last_known(currency).cloned()
     }
 
-    /// The last rate known of every currency that ever had one.
+    /// The last known rates of all currencies that ever had one.
     #[must_use]
     pub fn last_known_rates(&self) -> Vec<(Currency, Rate)> {
         self.quotes.read().last_known_rates()
     }
 
-    /// Stores a rate that is used, once, and answers its row.
+    /// Stores a rate that is used, once, and returns its row.
     pub async fn row_id(&self, store: &Store, currency: Currency, rate: &StoredRate) -> Result<i64, StoreError> {
         let key = (currency, rate.clone());
         if let Some(id) = self.row_ids.lock().get(&key) {
             return Ok(*id);
         }
         let rate = rate.clone();
-        // A commit of its own: an id is remembered only once its row is sure to stay.
+        // It has a commit of its own: an id is remembered only once its row is durable.
         let id = store.write(move |tx| tx.store_rate(currency, &rate)).await?;
         let mut ids = self.row_ids.lock();
         if ids.len() >= ROWS_REMEMBERED {
@@ -156,13 +156,13 @@ impl Rates {
         Ok(id)
     }
 
-    /// By how much the sources that answered lately are ahead of the clock that shows `now`, where they agree.
+    /// The sources' lead over the clock at `now`, if those that answered lately agree.
     #[must_use]
     pub fn servers_ahead_ms(&self, now: Timestamp) -> Option<i64> {
         self.quotes.read().servers_ahead_ms(now)
     }
 
-    /// Every currency that ever had a rate.
+    /// The rates of all currencies that ever had one.
     #[must_use]
     pub fn rows(&self, now: Timestamp) -> Vec<RatesRow> {
         let wanted = self.rules().min_fresh_sources;
@@ -170,7 +170,7 @@ impl Rates {
         quotes.known_currencies().into_iter().map(|currency| quotes.row(currency, now, wanted)).collect()
     }
 
-    /// These currencies, whether they ever had a rate or not.
+    /// The rates of these currencies, known or not.
     #[must_use]
     pub fn rows_of(&self, currencies: &[Currency], now: Timestamp) -> Vec<RatesRow> {
         let wanted = self.rules().min_fresh_sources;
@@ -178,7 +178,7 @@ impl Rates {
         currencies.iter().map(|currency| quotes.row(*currency, now, wanted)).collect()
     }
 
-    /// The sources that are asked, and how each does.
+    /// The chosen sources with their state.
     #[must_use]
     pub fn source_rows(&self) -> Vec<SourceRow> {
         let rules = self.rules();
@@ -195,7 +195,7 @@ impl Rates {
         all.filter(|(_, source)| source.is_chosen(rules))
     }
 
-    /// Starts one question for each source that is due. Dropped, all are broken off.
+    /// Starts one request to each due source. Dropping the set cancels them.
     fn ask_due(&self, rules: &Arc<RateRules>, now: Timestamp) -> JoinSet<(usize, Result<Answered, Failed>)> {
         let due: Vec<usize> = {
             let quotes = self.quotes.read();
@@ -218,7 +218,7 @@ impl Rates {
         asked
     }
 
-    /// Takes a source's answer, and gives what of the rates is to be stored.
+    /// Takes in a source's answer, and returns the rates that must be stored.
     fn take(
         &self,
         source: &dyn RateSource,

@@ -1,5 +1,5 @@
-//! A rate's certificate: the quotes that were known when it was made, and what became of each. Stored with every rate that
-//! something rests on, and never changed.
+//! A rate's certificate: all quotes at the time the rate was made, each with its verdict. It is stored with every rate
+//! in use, and never changed.
 
 use rust_decimal::Decimal;
 use tillgate_domain::rates::{Quote, Verdict};
@@ -16,9 +16,9 @@ pub(crate) struct Part {
     pub(crate) rate: String,
     /// When the quote was given, in milliseconds since 1970.
     pub(crate) time: i64,
-    /// Whether the rate was made of it.
+    /// Whether the rate uses the quote.
     pub(crate) used: bool,
-    /// Why it was not.
+    /// Why it was not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) why: Option<String>,
 }
@@ -29,13 +29,13 @@ impl Part {
         Timestamp::from_ms(self.time)
     }
 
-    /// The quote as a number; `None` where the stored text is none.
+    /// The quote as a number; `None` if the stored text is not a number.
     pub(crate) fn price(&self) -> Option<Decimal> {
         self.rate.parse().ok()
     }
 }
 
-/// The certificate as it is stored: JSON.
+/// The certificate in its stored form, JSON.
 pub(super) fn written(quotes: &[(Quote, Verdict)]) -> String {
     let part = |(quote, verdict): &(Quote, Verdict)| Part {
         name: quote.source.to_owned(),
@@ -45,11 +45,11 @@ pub(super) fn written(quotes: &[(Quote, Verdict)]) -> String {
         why: (*verdict != Verdict::Used).then(|| verdict.as_str().to_owned()),
     };
     let parts: Vec<Part> = quotes.iter().map(part).collect();
-    // Strings, numbers and truth values: nothing that JSON could not hold.
+    // Strings, numbers and booleans always fit into JSON.
     serde_json::to_string(&parts).unwrap_or_else(|_| "[]".to_owned())
 }
 
-/// Reads what was stored; nothing where it cannot be read.
+/// Reads a stored certificate; empty if it cannot be read.
 pub(crate) fn read(stored: &str) -> Vec<Part> {
     serde_json::from_str(stored).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use super::{Answer, Question, RateRules, RateSource, Said};
 
-/// What the setting says.
+/// The rates in the setting.
 pub(super) struct Fixed;
 
 impl RateSource for Fixed {

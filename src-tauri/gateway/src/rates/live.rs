@@ -1,5 +1,5 @@
-//! Public sources of exchange rates. Each is one site: where it is, what it is asked, and one pure function from the text
-//! that it answers to quotes. None needs a key, and none learns more than that somebody asks.
+//! Public sources of exchange rates. Each is one site: its address, its request, and one pure function from the
+//! answer's text to quotes. They need no key, and the request tells them no more than an interest in rates.
 
 mod answer;
 mod bitstamp;
@@ -19,7 +19,7 @@ use super::{Answer, Answered, Failed, Question, RateRules, RateSource, Said};
 use answer::{Quoted, Unreadable};
 use fetch::{Fetched, Fetcher};
 
-/// How long a site may take to answer, from the first byte out to the last byte in.
+/// Time limit of a site's answer, from the first byte out to the last byte in.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// The names of all sites, in the order in which they are listed.
@@ -28,22 +28,22 @@ pub(crate) const LIVE_SOURCES: [&str; 5] =
 
 const SITES: [&Site; 5] = [&kraken::SITE, &coinbase::SITE, &bitstamp::SITE, &coingecko::SITE, &mempool::SITE];
 
-/// A public server that quotes.
+/// A public server that gives quotes.
 struct Site {
     /// Its name in the setting `rateSources` and in certificates.
     name: &'static str,
-    /// Where it is: scheme and host.
+    /// Its scheme and host.
     base: &'static str,
-    /// The path and query that ask for these currencies; `None` where it has none of them.
+    /// The path and query that ask for these currencies; `None` if it has none of them.
     path: fn(&[Currency]) -> Option<String>,
-    /// What it answered, read strictly. A currency that it does not have is left out.
+    /// Reads its answer, strictly. A currency that it lacks is left out.
     read: fn(&str, &[Currency]) -> Result<Vec<Quoted>, Unreadable>,
 }
 
 /// One site as a source.
 struct Live {
     site: &'static Site,
-    /// [`Site::base`], but for tests.
+    /// [`Site::base`], except in tests.
     base: String,
     fetcher: Arc<Fetcher>,
 }
@@ -80,8 +80,8 @@ impl RateSource for Live {
     }
 }
 
-/// A quote with its time on our clock: that of the question, less its age as the server tells it. So our clock may be
-/// wrong, and no source can make its quote younger than the question.
+/// A quote with its time on our clock: the time of the request, less the quote's age by the server's clock. So an error
+/// of our clock does no harm, and a source cannot make its quote younger than the request.
 fn said(quoted: Quoted, fetched: &Fetched, Question { at, .. }: Question<'_>) -> Said {
     let age_ms = quoted.at.map_or(0, |quoted_at| fetched.date.unwrap_or(at).ms().saturating_sub(quoted_at.ms()).max(0));
     let age_ms = age_ms.saturating_add(fetched.cached_ms);

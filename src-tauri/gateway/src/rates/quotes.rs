@@ -1,4 +1,4 @@
-//! The newest quotes of all sources, the rates of this moment, and when each source is asked next. In memory alone.
+//! The newest quotes of all sources, the rates they give now, and the next request to each source. Kept in memory only.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use tillgate_domain::time::Timestamp;
 use super::{Answered, Failed, RateUnavailable, Said, certificate};
 use crate::store::rates::StoredRate;
 
-/// A rate that nothing used is stored at most this often, for the time after a restart.
+/// Least time between two stores of a rate that no price uses; it serves after a restart.
 const LAST_KNOWN_STORED_EVERY_MS: i64 = 10 * 60_000;
 
-/// What servers told of the time is heard for so long: three rounds.
+/// A server's time counts for this long: three rounds.
 const TIME_TOLD_WITHIN_MS: i64 = 3 * ASKED_EVERY_MS;
 
 #[derive(Default)]
@@ -26,19 +26,19 @@ pub(super) struct Quotes {
 
 struct LastKnown {
     known: StoredRate,
-    /// While it may be answered as it is; `None` where the quotes make no rate any more.
+    /// The period in which the rate can be reused; `None` if the quotes give no rate.
     holds: Option<Holds>,
-    /// `at` of the one that the database holds.
+    /// `at` of the rate in the database.
     stored_at: Option<Timestamp>,
 }
 
-/// How asking a source goes.
+/// The state of requests to a source.
 #[derive(Default)]
 struct SourceState {
     answered_at: Option<Timestamp>,
-    /// By how much its clock was ahead of ours then.
+    /// The lead of its clock over ours at its last answer.
     ahead_ms: Option<i64>,
-    /// Since its last answer.
+    /// Number of failures since its last answer.
     failures: u32,
     failed: Option<String>,
     due_at: Option<Timestamp>,
@@ -48,11 +48,11 @@ struct SourceState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RatesRow {
     pub currency: Currency,
-    /// The rate, or the last one known where none may be used; `None` where none was ever known.
+    /// The rate, or the last known one if no rate may be used; `None` if none was ever known.
     pub rate: Option<Rate>,
-    /// The time of the oldest quote that the rate is made of; `None` where no price may rest on it.
+    /// Time of the oldest quote behind the rate; `None` if no price may rest on it.
     pub fresh_at: Option<Timestamp>,
-    /// Each source's quote, and what became of it.
+    /// Each source's quote with its verdict.
     pub quotes: Vec<(Quote, Verdict)>,
 }
 
@@ -63,25 +63,25 @@ impl RatesRow {
     }
 }
 
-/// How one source does.
+/// The state of one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceRow {
     pub name: &'static str,
-    /// When it was asked what it last answered.
+    /// Time of the last request that it answered.
     pub answered_at: Option<Timestamp>,
-    /// Why it did not answer since, if it was asked.
+    /// The reason of the latest failure since then, if there was one.
     pub failed: Option<String>,
-    /// When it is asked next; `None` for at once.
+    /// Time of the next request; `None` for at once.
     pub due_at: Option<Timestamp>,
 }
 
-/// From when until when the quotes combined anew would give the same rate. New quotes end it.
+/// The period in which the same quotes would give the same rate. New quotes end it.
 #[derive(Clone, Copy)]
 struct Holds {
     from: Timestamp,
-    /// `None` for ever.
+    /// `None` for no end.
     until: Option<Timestamp>,
-    /// How many sources had to agree.
+    /// Number of sources that had to agree.
     wanted: usize,
 }
 
@@ -92,20 +92,20 @@ impl Holds {
 }
 
 impl Quotes {
-    /// What was known before a restart.
+    /// Takes in the rate known before a restart.
     pub(super) fn remember(&mut self, currency: Currency, known: StoredRate) {
         let stored_at = Some(known.at);
         self.last_known.entry(currency).or_insert(LastKnown { known, holds: None, stored_at });
     }
 
-    /// The database holds the last known rate of this time.
+    /// Notes that the database holds the last known rate of this time.
     pub(super) fn stored(&mut self, currency: Currency, at: Timestamp) {
         if let Some(last) = self.last_known.get_mut(&currency) {
             last.stored_at = Some(at);
         }
     }
 
-    /// Drops the quotes of all sources but these, and asks these at once.
+    /// Drops the quotes of all other sources, and makes these due at once.
     pub(super) fn keep_sources(&mut self, names: &[&'static str]) {
         for quotes in self.by_currency.values_mut() {
             quotes.retain(|name, _| names.contains(name));
@@ -120,12 +120,12 @@ impl Quotes {
         }
     }
 
-    /// When a source is asked next; `None` for at once.
+    /// Time of the next request to a source; `None` for at once.
     pub(super) fn due_at(&self, name: &'static str) -> Option<Timestamp> {
         self.sources.get(name).and_then(|state| state.due_at)
     }
 
-    /// Takes what a source answered to the question of `asked_at`. What it does not tell of any more has no quote of its.
+    /// Takes in a source's answer to the request of `asked_at`. A currency that the answer lacks loses its quote.
     pub(super) fn take(&mut self, name: &'static str, never_stale: bool, answered: Answered, asked_at: Timestamp) {
         let state = self.sources.entry(name).or_default();
         if state.failed.take().is_some() {
@@ -154,7 +154,7 @@ impl Quotes {
         }
     }
 
-    /// A question came to nothing: earlier quotes stay until they are stale.
+    /// Notes a failed request; earlier quotes stay until they are stale.
     pub(super) fn fail(&mut self, name: &'static str, failed: Failed, asked_at: Timestamp, jitter_per_mille: i64) {
         let state = self.sources.entry(name).or_default();
         state.failures = state.failures.saturating_add(1);
@@ -167,7 +167,7 @@ impl Quotes {
     /// The rate that a price may rest on.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is none.
     pub(super) fn rate_for(
         &self,
         currency: Currency,
@@ -182,12 +182,12 @@ impl Quotes {
         Self::rate_of(currency, &self.judge(currency, now, wanted), now)
     }
 
-    /// The last rate known, however old.
+    /// The last known rate, of any age.
     pub(super) fn last_known(&self, currency: Currency) -> Option<&StoredRate> {
         self.last_known.get(&currency).map(|last| &last.known)
     }
 
-    /// The last rate known of every currency that ever had one.
+    /// The last known rates of all currencies that ever had one.
     pub(super) fn last_known_rates(&self) -> Vec<(Currency, Rate)> {
         self.last_known.iter().map(|(currency, last)| (*currency, last.known.rate)).collect()
     }
@@ -207,7 +207,7 @@ impl Quotes {
         self.last_known.keys().copied().collect()
     }
 
-    /// How a source does.
+    /// The state of a source.
     pub(super) fn source(&self, name: &'static str) -> SourceRow {
         let state = self.sources.get(name);
         SourceRow {
@@ -218,15 +218,15 @@ impl Quotes {
         }
     }
 
-    /// By how much the sources are ahead of the clock that shows `now`, where they agree. What was answered by another
-    /// clock's time than this moment's says nothing: the clock was set since.
+    /// The sources' lead over the clock at `now`, if they agree. Answers from other times do not count, because the
+    /// clock was set since.
     pub(super) fn servers_ahead_ms(&self, now: Timestamp) -> Option<i64> {
         let is_lately = |at: Timestamp| at <= now && now <= at.plus_ms(TIME_TOLD_WITHIN_MS);
         let lately = self.sources.values().filter(|state| state.answered_at.is_some_and(is_lately));
         servers_ahead_ms(lately.filter_map(|state| state.ahead_ms).collect())
     }
 
-    /// Remembers each rate of this moment, and answers those that are to be stored.
+    /// Remembers each rate of this moment, and returns those that must be stored.
     pub(super) fn follow_last_known(&mut self, now: Timestamp, wanted: usize) -> Vec<(Currency, StoredRate)> {
         let currencies: Vec<Currency> = self.by_currency.keys().copied().collect();
         let mut to_store = Vec::new();
@@ -265,7 +265,7 @@ impl Quotes {
         Ok(StoredRate { rate, at, sources: certificate::written(&judged.quotes) })
     }
 
-    /// The last moment at which all quotes that are fresh now still are.
+    /// The last moment at which all presently fresh quotes are still fresh.
     fn first_stale(&self, currency: Currency, now: Timestamp) -> Option<Timestamp> {
         let quotes = self.by_currency.get(&currency).into_iter().flat_map(BTreeMap::values);
         quotes.filter(|quote| quote.is_fresh(now)).filter_map(Quote::fresh_until).min()

@@ -8,7 +8,7 @@ use tillgate_sandbox::Sandbox;
 
 use super::{Answer, Failed, Question, RateSource, Said};
 
-/// What developers set by `PUT /sandbox/rates`.
+/// The rates that developers set by `PUT /sandbox/rates`.
 pub(crate) struct Simulated {
     sandbox: Arc<Sandbox>,
 }
@@ -30,7 +30,7 @@ impl RateSource for Simulated {
         let sandbox = Arc::clone(&self.sandbox);
         Box::pin(async move {
             let failed = |why: String| Failed { why, kind: NoAnswer::Unreachable };
-            // Its file is read.
+            // This reads the sandbox's file.
             let rates = tokio::task::spawn_blocking(move || sandbox.rates()).await;
             let rates = rates.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
             let said = |(code, price): (String, String)| {

@@ -1,4 +1,4 @@
-//! Which sources of exchange rates an environment has.
+//! The rate sources of an environment.
 
 use std::sync::Arc;
 
@@ -9,8 +9,7 @@ use super::fixed::Fixed;
 use super::live;
 use super::simulated::Simulated;
 
-/// The sources of an environment: where there is a sandbox its rates are simulated, as its coins are; anywhere else they
-/// are the world's. The settings choose among them.
+/// The sources of an environment: simulated rates with a sandbox, public ones without. The settings choose among them.
 #[must_use]
 pub(crate) fn sources(sandbox: Option<Arc<Sandbox>>) -> Vec<Box<dyn RateSource>> {
     let mut sources: Vec<Box<dyn RateSource>> = match sandbox {
@@ -34,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_sandbox_the_public_sources_are_asked_that_the_settings_name_or_none_where_rates_are_fixed() {
+    fn without_a_sandbox_the_settings_choose_public_or_fixed_rates() {
         let mut settings = Settings::defaults(Environment::Production);
         assert_eq!(chosen(&settings), LIVE_SOURCES);
         settings.rate_sources = vec!["mempool", "kraken"];

@@ -8,7 +8,7 @@ use super::object::Object;
 use super::{RecordContext, mark_environment, transaction};
 use crate::store::anomalies::AnomalyRow;
 
-/// The Anomaly record of `row`; `receipts` are those that it rests on, each told with all that it pays.
+/// The Anomaly record of `row`. `receipts` are the ones that it rests on, each with its full amount.
 #[must_use]
 pub(crate) fn anomaly_record(row: &AnomalyRow, receipts: &[Receipt], context: &RecordContext<'_>) -> String {
     let anomaly = &row.anomaly;
@@ -36,7 +36,7 @@ pub(crate) fn anomaly_record(row: &AnomalyRow, receipts: &[Receipt], context: &R
     record.finish()
 }
 
-/// What happened, and what became of it, in a sentence for people.
+/// The anomaly's event and its outcome, in a sentence for people.
 pub(crate) fn anomaly_message(row: &AnomalyRow) -> String {
     let paid = format_btc(row.anomaly.paid_sats);
     let happened = match row.anomaly.kind {

@@ -1,24 +1,24 @@
-//! A page of records that is rendered in parts, so that a long one is never in memory as a whole.
+//! A page of records that is rendered in parts, so that a long page is never in memory as a whole.
 
 use std::vec::IntoIter;
 
 use super::Snapshot;
 use crate::store::StoreError;
 
-/// A part ends with the record that makes it as long as this: a page of the usual 50 records is one part. Of each list that
-/// its client leaves unread a few parts are in memory, and there may be many such lists.
+/// Bytes at which a part ends, after a whole record; a page of the usual 50 records is one part. Unread lists keep a
+/// few parts each in memory, and there may be many such lists.
 const PART_BYTES: usize = 64 * 1_024;
 
-/// Renders the record that a key names; none where there is no such record any more.
+/// Renders the record that a key names; `None` if it is gone.
 pub(crate) type Render<K> = fn(&Snapshot<'_>, &K) -> Result<Option<String>, StoreError>;
 
-/// The records of a page, of which only the keys are known yet.
+/// The records of a page, known only by their keys so far.
 pub(crate) struct RecordList<K> {
     items_count: u64,
-    /// Of those that are not rendered yet.
+    /// Keys of the records that are not rendered yet.
     keys: IntoIter<K>,
     render: Render<K>,
-    /// No record was rendered yet.
+    /// Whether no record was rendered yet.
     is_empty: bool,
 }
 
@@ -28,7 +28,7 @@ impl<K> RecordList<K> {
         Self { items_count, keys: keys.into_iter(), render, is_empty: true }
     }
 
-    /// How many records match, on all pages.
+    /// The number of matching records on all pages.
     pub(crate) const fn items_count(&self) -> u64 {
         self.items_count
     }
@@ -38,10 +38,9 @@ impl<K> RecordList<K> {
         self.keys.len() == 0
     }
 
-    /// The next records, from `snapshot`: JSON objects with the commas that a list has between them.
+    /// The next records from `snapshot`: JSON objects with commas between them.
     ///
-    /// # Errors
-    /// When the database cannot be read.
+    /// # Errors The database cannot be read.
     pub(crate) fn next_part(&mut self, snapshot: &Snapshot<'_>) -> Result<String, StoreError> {
         let mut part = String::new();
         while part.len() < PART_BYTES
@@ -54,7 +53,7 @@ impl<K> RecordList<K> {
             self.is_empty = false;
             part.push_str(&record);
         }
-        // It may wait for its reader for a while.
+        // The part may wait for its reader for a while.
         part.shrink_to_fit();
         Ok(part)
     }

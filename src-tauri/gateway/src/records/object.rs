@@ -1,4 +1,4 @@
-//! A JSON object written member by member, for numbers that go out as the exact text that they are given as.
+//! A JSON object written member by member, so that numbers keep their exact text.
 
 /// A JSON object under construction.
 pub(super) struct Object {
@@ -25,7 +25,7 @@ impl Object {
         }
     }
 
-    /// A number, array or object whose JSON text is at hand.
+    /// A number, array or object that is JSON text already.
     pub(super) fn raw(&mut self, name: &'static str, json: &str) {
         self.name(name);
         self.out.push_str(json);
@@ -49,7 +49,7 @@ impl Object {
         self.out
     }
 
-    /// Names are ours: nothing in them needs escaping.
+    /// Names are constants of this program, so none needs escaping.
     fn name(&mut self, name: &'static str) {
         self.out.push_str(if self.out.len() > 1 { ",\"" } else { "\"" });
         self.out.push_str(name);

@@ -8,7 +8,7 @@ use super::object::Object;
 use super::{RecordContext, mark_environment, transaction};
 use crate::store::payments::PaymentRow;
 
-/// The Payment record of `row`; `receipts` are all of its receipts, of which those that count are listed.
+/// The Payment record of `row`. `receipts` are all of its receipts; the record lists those that count.
 #[must_use]
 pub(crate) fn payment_record(row: &PaymentRow, receipts: &[Receipt], context: &RecordContext<'_>) -> String {
     let payment = &row.payment;
@@ -50,7 +50,7 @@ pub(crate) fn payment_record(row: &PaymentRow, receipts: &[Receipt], context: &R
     record.finish()
 }
 
-/// Of each transaction that counts, what counts of it: the sum is `paidBtc`.
+/// The counting part of each transaction that counts; their sum is `paidBtc`.
 fn counting(receipts: &[Receipt], tip_height: u32) -> impl Iterator<Item = String> {
     receipts
         .iter()

@@ -41,7 +41,7 @@ pub(crate) fn payout_record(row: &PayoutRow, context: &RecordContext<'_>) -> Str
     record.finish()
 }
 
-/// The limit record: what was used of a day's limit, what is left of it and what one payout must come to, in `currency`.
+/// The limit record in `currency`: the used and the available part of the day's limit, and the smallest payout.
 #[must_use]
 pub(crate) fn limit_record(currency: &str, [used, available, minimum]: [&str; 3]) -> String {
     let mut record = Object::new();
@@ -52,7 +52,7 @@ pub(crate) fn limit_record(currency: &str, [used, available, minimum]: [&str; 3]
     record.finish()
 }
 
-/// What a payout would come to.
+/// The sums that a payout would have.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Estimate {
     pub(crate) amount_sats: u64,

@@ -1,4 +1,4 @@
-//! QR codes, as SVG documents that need nothing from elsewhere.
+//! QR codes as self-contained SVG documents.
 
 use qrcode::render::svg;
 use qrcode::{EcLevel, QrCode};
@@ -6,8 +6,8 @@ use qrcode::{EcLevel, QrCode};
 /// Pixels of the smallest drawing; it is a vector drawing and grows without loss.
 const SIZE_MIN: u32 = 240;
 
-/// The QR code of `text`, dark on light in every theme: scanners want it so. Empty where the text is longer than any
-/// QR code holds.
+/// The QR code of `text`, dark on light in every theme, as scanners need it. Empty if the text is too long for a QR
+/// code.
 #[must_use]
 pub(crate) fn svg(text: &str) -> String {
     match QrCode::with_error_correction_level(text.as_bytes(), EcLevel::M) {

@@ -1,4 +1,4 @@
-//! Rendering records from the database: all that one record tells is of one moment.
+//! Renders records from the database; all facts of a record are from one moment.
 
 use std::cell::OnceCell;
 
@@ -11,18 +11,18 @@ use crate::store::{Installation, Reader, StoreError};
 /// The most items of one page.
 pub(crate) const PAGE_MAX: u32 = 500;
 
-/// One snapshot of the database, and what its records tell beside their own rows.
+/// One snapshot of the database, with the facts of records that lie outside their rows.
 pub struct Snapshot<'a> {
     /// Reads from the snapshot.
     pub reader: &'a Reader<'a>,
     installation: Installation,
     pages_base: &'a str,
-    /// Read once, and only where a record tells of transactions.
+    /// Read once, and only if a record lists transactions.
     tip_height: OnceCell<u32>,
 }
 
 impl<'a> Snapshot<'a> {
-    /// Records of an installation, whose payment pages are at `pages_base`.
+    /// Records of an installation with payment pages at `pages_base`.
     #[must_use]
     pub fn new(reader: &'a Reader<'a>, installation: Installation, pages_base: &'a str) -> Self {
         Self { reader, installation, pages_base, tip_height: OnceCell::new() }
@@ -33,7 +33,7 @@ impl<'a> Snapshot<'a> {
     /// # Errors
     /// When the database cannot be read.
     pub fn payment(&self, row: &PaymentRow) -> Result<String, StoreError> {
-        // Mostly a shop asks for a payment that waits to be paid: no transaction counts, so none is looked for.
+        // Shops mostly ask for payments that wait to be paid: no transaction counts, so none is looked for.
         if row.payment.paid_sats == 0 {
             return Ok(payment_record(row, &[], &self.context(0)));
         }

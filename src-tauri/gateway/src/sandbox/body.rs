@@ -1,4 +1,4 @@
-//! Reading a call's body. Finds every field error of it, not just the first; unknown fields are ignored.
+//! Reads a call's body. It finds all field errors, not just the first; unknown fields are ignored.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,8 +11,7 @@ use super::CallError;
 use crate::field_errors::FieldError;
 use crate::json::{JsonObject, read_number};
 
-/// The body's fields and what is wrong with them. A wrong field reads as some value, which
-/// [`Body::finish`] lets nobody use.
+/// The body's fields and their errors. A wrong field reads as some value, which [`Body::finish`] keeps from being used.
 pub(super) struct Body<'a> {
     fields: JsonObject<'a>,
     field_errors: Vec<FieldError>,
@@ -28,12 +27,12 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// What was read, if nothing was wrong with it.
+    /// The result, if no field was wrong.
     pub(super) fn finish<T>(self, read: T) -> Result<T, CallError> {
         if self.field_errors.is_empty() { Ok(read) } else { Err(CallError::Invalid(self.field_errors)) }
     }
 
-    /// Notes a field error; `what` goes on from the field's name.
+    /// Records a field error; `what` follows the field's name.
     pub(super) fn field_error(&mut self, field: &'static str, what: impl std::fmt::Display) {
         self.field_errors.push(FieldError::invalid(field, what));
     }
@@ -82,7 +81,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// As [`Self::optional_whole`], where `null` means something: `Some(None)`.
+    /// As [`Self::optional_whole`], but `null` has a meaning: `Some(None)`.
     pub(super) fn whole_or_null(&mut self, field: &'static str, range: RangeInclusive<u64>) -> Option<Option<u64>> {
         if self.fields.members().any(|(name, raw)| name == field && raw == "null") {
             return Some(None);
@@ -90,7 +89,7 @@ impl<'a> Body<'a> {
         self.optional_whole(field, range).map(Some)
     }
 
-    /// A number from 0 to `max` with at most 3 decimals: how many thousandths it has.
+    /// A number from 0 to `max` with at most 3 decimals, in thousandths.
     pub(super) fn optional_thousandths(&mut self, field: &'static str, max: u64) -> Option<u64> {
         let text = read_number(self.fields.get(field)?);
         let is_plain = |text: &Cow<'_, str>| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -105,7 +104,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// One of a few words.
+    /// One of these words.
     pub(super) fn optional_word<T>(
         &mut self,
         field: &'static str,
@@ -136,7 +135,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The whole body as rates by currency, `None` where one is withdrawn.
+    /// The whole body as rates by currency; `None` for a withdrawn rate.
     pub(super) fn rates(&mut self) -> BTreeMap<String, Option<String>> {
         let mut rates = BTreeMap::new();
         for (code, raw) in self.fields.members() {

@@ -1,4 +1,4 @@
-//! The list of the sandbox's calls: where each is found, and how its body is read.
+//! The list of the sandbox's calls: their paths, and how their bodies are read.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use super::CallError;
 use super::body::Body;
 use crate::gateway::Gateway;
 
-/// The slowest answer that can be asked for: longer than any time-out of the gateway's own.
+/// The longest delay that can be set: longer than any time-out of the gateway.
 const LATENCY_MAX_MS: u64 = 60_000;
 
 /// The longest step of the clock in one call: ten years.
 const ADVANCE_MAX_SECONDS: u64 = 10 * 366 * 24 * 60 * 60;
 
-/// The highest fee estimate that can be set: above every cap that a gateway can have.
+/// The highest fee estimate that can be set: above every cap of a gateway.
 const FEE_ESTIMATE_MAX_SAT_VB: u64 = 100_000;
 
-/// A call whose request is as it must be.
+/// A valid call.
 #[derive(Debug)]
 pub(crate) enum Call {
     /// It changes nothing, so no look follows it.
@@ -30,24 +30,24 @@ pub(crate) enum Call {
     Change(Change),
 }
 
-/// What can be asked of the sandbox.
+/// A call that only asks.
 #[derive(Debug)]
 pub(crate) enum Question {
-    /// What it is like now.
+    /// The present state.
     Status,
-    /// What pays an address now.
+    /// The outputs that pay an address now.
     Outputs { script: ScriptBuf },
 }
 
-/// What can be done to the sandbox.
+/// A call that changes the sandbox.
 #[derive(Debug)]
 pub(crate) enum Change {
     /// The customer pays.
     Pay {
         payment: Id,
-        /// `None` for what remains.
+        /// `None` for the remainder.
         amount_sats: Option<u64>,
-        /// How many transactions the sum is divided among.
+        /// Number of transactions that share the sum.
         parts: u32,
         fee_rate_sat_vb: Option<u64>,
         confirmations: u32,
@@ -56,12 +56,12 @@ pub(crate) enum Change {
     Replace { txid: Txid, replace: Replace },
     /// A transaction drops out of the mempool.
     Evict { txid: Txid },
-    /// Blocks are mined with nothing in them.
+    /// Empty blocks are mined.
     MineEmpty { count: u32 },
     /// Blocks are mined.
     Mine {
         count: u32,
-        /// What pays less, in satoshis for 1,000 vB, stays out of them.
+        /// Transactions that pay less stay out; in satoshis for 1,000 vB.
         min_fee_rate_sat_kvb: u64,
     },
     /// The last blocks are replaced.
@@ -74,28 +74,28 @@ pub(crate) enum Change {
     AdvanceClock { seconds: u64 },
     /// Rates are set or withdrawn.
     SetRates {
-        /// By currency; `None` withdraws one.
+        /// By currency; `None` withdraws a rate.
         rates: BTreeMap<String, Option<String>>,
     },
-    /// The customer sends coins to anybody.
+    /// The customer sends coins to any script.
     Send { script: ScriptBuf, amount_sats: u64 },
     /// The backend misbehaves, or no longer does.
     SetFaults { patch: FaultsPatch },
 }
 
-/// Makes a call of what its path names and its body says.
+/// The function that makes a call from the path's subject and the body.
 #[derive(Debug, Clone, Copy)]
 enum Read {
     Ask(fn(&str, &mut Body<'_>) -> Question),
     Change(fn(&Gateway, &str, &mut Body<'_>) -> Result<Change, CallError>),
 }
 
-/// Where a call is found.
+/// The path and method of a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Route {
-    /// The one method that the path takes.
+    /// The one method that the path accepts.
     pub method: &'static str,
-    /// The path, in which braces stand for what the call is about.
+    /// The path, with braces around its subject.
     pub path: &'static str,
     read: Read,
 }
@@ -134,7 +134,7 @@ pub(crate) static ROUTES: [Route; 11] = [
 ];
 
 impl Route {
-    /// The call of this method and path, and what its path names.
+    /// The call of this method and path, and the path's subject.
     pub(super) fn find<'p>(method: &str, path: &'p str) -> Result<(&'static Self, &'p str), CallError> {
         let named = ROUTES.iter().find_map(|route| Some((route, route.subject(path)?)));
         let (route, subject) = named.ok_or(CallError::NoSuchPath)?;
@@ -144,7 +144,7 @@ impl Route {
         Ok((route, subject))
     }
 
-    /// What `path` names where this call's path has braces; `None` where it is another call's path.
+    /// The text of `path` in place of the braces; `None` if `path` belongs to another call.
     fn subject<'p>(&self, path: &'p str) -> Option<&'p str> {
         let Some((before, rest)) = self.path.split_once('{') else { return (path == self.path).then_some("") };
         let after = rest.split_once('}')?.1;
@@ -152,10 +152,10 @@ impl Route {
         (!subject.contains('/')).then_some(subject)
     }
 
-    /// Reads a call: every field error of its body together.
+    /// Reads a call, and collects all field errors of its body.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The faults of the request.
     pub(crate) fn read(&self, gateway: &Gateway, subject: &str, body: &[u8]) -> Result<Call, CallError> {
         let mut body = Body::read(body)?;
         let call = match self.read {
@@ -239,8 +239,8 @@ fn faults(_: &Gateway, _: &str, body: &mut Body<'_>) -> Result<Change, CallError
     Ok(Change::SetFaults { patch })
 }
 
-/// What becomes of broadcasts, by its word or by the older flag, which knows a part of it only: both may be given as
-/// they are shown.
+/// The fault for broadcasts, by its name or by the older flag, which knows only one of them. A caller may give both as
+/// they were shown.
 fn broadcast_fault(body: &mut Body<'_>) -> Option<BroadcastFault> {
     let words = BroadcastFault::ALL.map(BroadcastFault::name);
     let named = body.optional_word("broadcast", &words, BroadcastFault::from_name);

@@ -10,39 +10,39 @@ use crate::watcher::WatchError;
 /// Why a call was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// No such path, or this environment is not the sandbox.
+    /// The path does not exist, or this environment is not the sandbox.
     #[error("there is no such path")]
     NoSuchPath,
-    /// The path answers to another method.
+    /// The path accepts another method.
     #[error("this path takes {0} only")]
     MethodNotAllowed(&'static str),
-    /// The path names a payment or transaction that is not there.
+    /// The path names an unknown payment or transaction.
     #[error("{0}")]
     NotFound(String),
-    /// The request is not as it must be.
+    /// The request is invalid.
     #[error("the request is not valid")]
     Invalid(Vec<FieldError>),
-    /// What it concerns does not allow it as it stands.
+    /// The present state of its subject does not allow the call.
     #[error("{0}")]
     Conflict(String),
     /// The gateway's database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The change was made, and the look after it failed.
+    /// The change was made, but the look after it failed.
     #[error(transparent)]
     Look(#[from] WatchError),
-    /// The change was made, and what is due after the look failed.
+    /// The change was made, but the sender's pass after the look failed.
     #[error(transparent)]
     Send(#[from] SendError),
     /// The sandbox's own file failed.
     #[error(transparent)]
     Sandbox(SandboxError),
-    /// The call was broken off: the program is stopping.
+    /// The call was cut off, because the program is stopping.
     #[error("the call was broken off")]
     BrokenOff,
 }
 
-/// Names the field where the sandbox's refusal is about one.
+/// Names the field that the sandbox's refusal is about, if there is one.
 pub(super) fn refused(error: SandboxError) -> CallError {
     let field = match &error {
         SandboxError::Storage(_)
@@ -52,7 +52,7 @@ pub(super) fn refused(error: SandboxError) -> CallError {
         | SandboxError::NewerSchema { .. }
         | SandboxError::Entropy
         | SandboxError::InvalidBlock(_)
-        // No call names more than one payee.
+        // A call never names more than one recipient.
         | SandboxError::PayeeCount { .. } => return CallError::Sandbox(error),
         SandboxError::UnknownTransaction(_) => return CallError::NotFound(error.to_string()),
         SandboxError::ClockTooFarBehind { .. }

@@ -1,4 +1,4 @@
-//! What the customer is to pay, and the sandbox's rates and outputs as JSON.
+//! The customer's sum to pay, and the sandbox's rates and outputs as JSON.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,7 @@ use super::CallError;
 use crate::field_errors::FieldError;
 use crate::gateway::Gateway;
 
-/// The payment's script and the sum: the one asked for, else what remains; where less than the dust
-/// limit remains, the dust limit.
+/// The payment's script and the sum to pay: the given sum, else the remainder, but at least the dust limit.
 pub(super) fn to_pay(gateway: &Gateway, id: &Id, amount_sats: Option<u64>) -> Result<(ScriptBuf, u64), CallError> {
     let row = gateway
         .store
@@ -46,7 +45,7 @@ pub(super) fn output_object(output: &PaidOutput) -> Value {
     })
 }
 
-/// A JSON number of exactly these decimals.
+/// A JSON number with exactly these decimals.
 fn number(text: String) -> Value {
     serde_json::from_str(&text).unwrap_or(Value::String(text))
 }

@@ -10,7 +10,7 @@ async fn ok(world: &World, method: &str, path: &str, body: Value) -> Value {
     call(&world.app, method, path, body).await.unwrap()
 }
 
-/// The fields that are wrong.
+/// The names of the wrong fields.
 async fn field_errors(world: &World, method: &str, path: &str, body: Value) -> Vec<String> {
     match call(&world.app, method, path, body).await {
         Err(CallError::Invalid(field_errors)) => {
@@ -48,7 +48,7 @@ async fn the_customer_pays_in_parts_and_with_confirmations() {
 }
 
 #[tokio::test]
-async fn where_less_than_dust_remains_the_customer_pays_the_dust_limit() {
+async fn the_customer_pays_the_dust_limit_if_less_remains() {
     let world = World::new().await;
     let payment = world.payment().await;
     world.pay(&payment, payment.payment.amount_sats - 1).await;
@@ -82,7 +82,7 @@ async fn a_rate_holds_at_once_until_it_is_withdrawn() {
 }
 
 #[tokio::test]
-async fn under_chain_down_the_call_answers_and_the_first_look_after_it_sees_all() {
+async fn a_call_under_chain_down_is_seen_by_the_first_look_after() {
     let world = World::new().await;
     let payment = world.payment().await;
     ok(&world, "PUT", "/sandbox/faults", json!({"chainDown": true, "latencyMs": 1})).await;
@@ -94,7 +94,7 @@ async fn under_chain_down_the_call_answers_and_the_first_look_after_it_sees_all(
 }
 
 #[tokio::test]
-async fn the_customer_takes_an_unconfirmed_transaction_back_or_bumps_its_fee() {
+async fn the_customer_reclaims_or_bumps_an_unconfirmed_transaction() {
     let world = World::new().await;
     let payment = world.payment().await;
     let first = world.pay(&payment, payment.payment.amount_sats).await;
@@ -144,7 +144,7 @@ async fn every_fault_of_a_body_is_named_at_once() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found() {
+async fn an_unknown_subject_is_not_found() {
     let world = World::new().await;
     for path in [
         "/sandbox/payments/0000000000000000000000000000000000000000/pay".to_owned(),

@@ -1,6 +1,6 @@
-//! The kinds of backends that a setting names, and the URLs by which each speaks.
+//! The kinds of backends that a setting names, and the URLs of each.
 
-/// What tells of a chain that is not the sandbox's.
+/// The source of a chain other than the sandbox's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackendKind {
     /// A node of Bitcoin Core.
@@ -22,7 +22,7 @@ impl BackendKind {
         }
     }
 
-    /// A URL of such a server.
+    /// An example URL of such a server.
     #[must_use]
     pub const fn example(self) -> &'static str {
         match self {
@@ -31,7 +31,7 @@ impl BackendKind {
         }
     }
 
-    /// Whether such a server may answer at a URL.
+    /// Whether a URL suits such a server.
     pub(super) fn answers_at(self, url: &str) -> bool {
         let scheme = url.split_once("://").map(|(scheme, _)| scheme);
         match self {

@@ -1,31 +1,32 @@
-//! How settings change: validated together, stored in one transaction, in effect at once.
+//! Changes of settings: validated together, stored in one transaction, in effect at once.
 
 use super::{Act, LiveSettings, NewPassword, PasswordEntry, Setting, SettingError, SettingNow, Settings};
 use crate::store::Store;
 use crate::store::backups::FolderRow;
 
-/// A setting and its new value in the form in which it is stored; `None` returns it to its default.
+/// A setting and its new stored text; `None` returns it to its default.
 type Change = (&'static Setting, Option<String>);
 
-/// What comes into effect with settings, in the transaction that stores them.
+/// Changes that take effect together with settings, in the same transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Beside {
-    /// A password of the backend, which lies with the secrets.
+    /// A new password of the backend, which is kept with the secrets.
     pub password: Option<NewPassword>,
-    /// The folder of nightly backups that is named, with its mark. Of a folder without one any disk that is mounted there would do.
+    /// The new folder of nightly backups with its mark. Without a mark, any disk mounted there would pass for the right
+    /// one.
     pub backup_folder: Option<FolderRow>,
 }
 
 impl LiveSettings {
-    /// Stores a value, in effect at once.
+    /// Stores a value; it takes effect at once.
     ///
     /// # Errors
-    /// When the name is unknown, the value is out of bounds or may not change, or nothing could be stored.
+    /// The name is unknown, the value is out of bounds or may not change, or the database failed.
     pub async fn set(&self, store: &Store, name: &str, value: &str, act: Act<'_>) -> Result<SettingNow, SettingError> {
         self.change_one(store, (name, Some(value)), act).await
     }
 
-    /// Returns a setting to its default, at once.
+    /// Returns a setting to its default; it takes effect at once.
     ///
     /// # Errors
     /// As [`Self::set`].
@@ -33,11 +34,11 @@ impl LiveSettings {
         self.change_one(store, (name, None), act).await
     }
 
-    /// Changes all of these or none, each by its name; `None` returns it to its default. What they rule out of each other is
-    /// judged once all are there.
+    /// Changes all of these or none, each by its name; `None` returns a setting to its default. Conflicts between
+    /// settings are judged once all values are in place.
     ///
     /// # Errors
-    /// With the name of the one that is wrong, or the last one where it is none alone.
+    /// The error with the name of the wrong setting, or the last name if no single setting is wrong.
     pub async fn change<'a>(
         &self,
         store: &Store,
@@ -47,7 +48,7 @@ impl LiveSettings {
         self.change_with(store, changes, Beside::default(), act).await
     }
 
-    /// The same, with what is to come into effect beside.
+    /// The same, together with further changes.
     ///
     /// # Errors
     /// As [`Self::change`].
@@ -66,7 +67,7 @@ impl LiveSettings {
         changes.iter().map(|(name, _)| self.show(name).map_err(|error| (*name, error))).collect()
     }
 
-    /// Whether [`Self::change`] would be refused, so that nothing need be done for it elsewhere before. Nothing changes.
+    /// Checks whether [`Self::change`] would be refused, before other work is done for it. Changes no setting.
     ///
     /// # Errors
     /// As [`Self::change`].
@@ -79,7 +80,7 @@ impl LiveSettings {
         fixed.map_or(Ok(()), |(setting, _)| Err((setting.name, SettingError::Fixed(setting.name))))
     }
 
-    /// Each of these in the form in which it is stored.
+    /// The stored text of each of these.
     fn validated<'a>(&self, changes: &[(&'a str, Option<&str>)]) -> Result<Vec<Change>, (&'a str, SettingError)> {
         let mut stored: Vec<Change> = Vec::with_capacity(changes.len());
         for (name, value) in changes {
@@ -117,7 +118,8 @@ impl LiveSettings {
         act: Act<'_>,
     ) -> Result<(), SettingError> {
         let (actor, at) = (act.actor.to_owned(), act.at);
-        // Once there is a user, nobody could tell any more that no earlier program set a password.
+        // Later, a user without this row would mean that an earlier program may have set a password. So a known absence
+        // is stored together with the user.
         let has_none = self.snapshot().has_backend_password == Some(false);
         store
             .write(move |tx| {
@@ -149,7 +151,7 @@ impl LiveSettings {
     }
 }
 
-/// Whether a wallet is made with this setting, and keeps it for good.
+/// Whether the setting is fixed once a wallet is made.
 fn is_of_wallet(setting: &Setting) -> bool {
     ["addressType", "network"].contains(&setting.name)
 }

@@ -1,5 +1,5 @@
-//! Reading and writing the values of settings. Each parser answers `None` for what its setting's form does not
-//! allow; the table says the form.
+//! Reading and writing the values of settings. A parser returns `None` for a text that does not have the setting's
+//! form; the table describes the form.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -14,25 +14,25 @@ use url::Url;
 
 use crate::rates::LIVE_SOURCES;
 
-/// Items of a list at most; more would be a mistake.
+/// Most items of a list; more would be a mistake.
 const LIST_MAX: usize = 50;
 
-/// Bytes of a URL at most, as in a request for a payment.
+/// Most bytes of a URL, as in a request for a payment.
 const URL_MAX: usize = 2_048;
 
-/// Bytes of a logo at most: it travels with each payment page.
+/// Most bytes of a logo, which is sent with each payment page.
 pub(super) const LOGO_MAX: usize = 48 * 1_024;
 
-/// Bytes of a file's path at most, as Linux has it.
+/// Most bytes of a file's path, as on Linux.
 const PATH_MAX: usize = 4_096;
 
-/// Servers of the Bitcoin backend at most.
+/// Most servers of the Bitcoin backend.
 const SERVERS_MAX: usize = 10;
 
-/// Characters of a user of the Bitcoin backend at most.
+/// Most characters of a user of the Bitcoin backend.
 const USER_MAX: usize = 128;
 
-/// Characters of the merchant's name at most.
+/// Most characters of the merchant's name.
 pub(super) const NAME_MAX: usize = 64;
 
 /// An IP address, or a block of them (`10.0.0.0/8`).
@@ -70,24 +70,24 @@ impl fmt::Display for Network {
 
 /// A whole number within bounds, both included.
 pub(super) fn whole<T: FromStr + PartialOrd>(text: &str, from: T, to: T) -> Option<T> {
-    // `parse` takes a plus sign, which no other number of ours has.
+    // `parse` accepts a plus sign, which our numbers do not have.
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|number| plain && *number >= from && *number <= to)
 }
 
-/// A sum in Bitcoin within bounds in satoshis, both included. Unlike an amount it may be zero.
+/// A sum in Bitcoin within bounds in satoshis, both included. Unlike an amount it may be 0.
 pub(super) fn btc(text: &str, from_sats: u64, to_sats: u64) -> Option<u64> {
     let is_zero = text.starts_with('0') && text.bytes().all(|byte| matches!(byte, b'0' | b'.'));
     let sats = if is_zero { Some(0) } else { parse_btc(text).ok() };
     sats.filter(|sats| (from_sats..=to_sats).contains(sats))
 }
 
-/// A sum, as [`btc`] reads it, without zeros that say nothing.
+/// A sum in the form that [`btc`] reads, without needless zeros.
 pub(super) fn btc_text(sats: u64) -> String {
     format_btc(sats).trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A comma-separated list without repetitions; empty for none.
+/// A comma-separated list without repetitions; an empty text is an empty list.
 pub(super) fn list<T: PartialEq>(text: &str, item: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
     let mut items = Vec::new();
     if text.trim().is_empty() {
@@ -102,17 +102,17 @@ pub(super) fn list<T: PartialEq>(text: &str, item: impl Fn(&str) -> Option<T>) -
     (items.len() <= LIST_MAX).then_some(items)
 }
 
-/// A list, as [`list`] reads it.
+/// A list in the form that [`list`] reads.
 pub(super) fn joined<T: fmt::Display>(items: &[T]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The codes of currencies that are known, at least one.
+/// The codes of known currencies, at least one.
 pub(super) fn currencies(text: &str) -> Option<Vec<Currency>> {
     list(text, Currency::from_code).filter(|currencies| !currencies.is_empty())
 }
 
-/// The names of public sources of rates, at least one.
+/// The names of public rate sources, at least one.
 pub(super) fn rate_sources(text: &str) -> Option<Vec<&'static str>> {
     let known = |part: &str| LIVE_SOURCES.into_iter().find(|name| *name == part);
     list(text, known).filter(|sources| !sources.is_empty())
@@ -129,12 +129,12 @@ pub(super) fn fixed_rates(text: &str) -> Option<Vec<(Currency, Decimal)>> {
     rates.iter().enumerate().all(|(index, (currency, _))| once(index, *currency)).then_some(rates)
 }
 
-/// Rates, as [`fixed_rates`] reads them.
+/// Rates in the form that [`fixed_rates`] reads.
 pub(super) fn fixed_rates_text(rates: &[(Currency, Decimal)]) -> String {
     rates.iter().map(|(currency, price)| format!("{}:{price}", currency.code())).collect::<Vec<_>>().join(",")
 }
 
-/// An `http` or `https` URL without user, query or fragment; the slash at its end is cut off.
+/// An `http` or `https` URL without user, query or fragment; a slash at its end is removed.
 pub(super) fn public_url(text: &str) -> Option<String> {
     let url = Url::parse(text).ok().filter(|_| text.len() <= URL_MAX)?;
     let plain = matches!(url.scheme(), "http" | "https")
@@ -146,12 +146,12 @@ pub(super) fn public_url(text: &str) -> Option<String> {
     plain.then(|| url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// The addresses of a Bitcoin backend's servers, or none. Whether the backend speaks by such ones is judged elsewhere.
+/// The addresses of a Bitcoin backend's servers, or none. Whether they suit the backend is judged elsewhere.
 pub(super) fn backend_urls(text: &str) -> Option<Vec<String>> {
     list(text, backend_url).filter(|urls| urls.len() <= SERVERS_MAX)
 }
 
-/// One of them, in the form of a public URL, or `tcp://host:port` and `ssl://host:port`.
+/// One of these addresses: a public URL, `tcp://host:port` or `ssl://host:port`.
 fn backend_url(text: &str) -> Option<String> {
     let url = Url::parse(text).ok().filter(|_| text.len() <= URL_MAX)?;
     match url.scheme() {
@@ -160,13 +160,13 @@ fn backend_url(text: &str) -> Option<String> {
     }
 }
 
-/// Where a node publishes, as its option `-zmqpubsequence` has it, but for the star that means each of its addresses.
+/// The address of a node's publisher, as in its option `-zmqpubsequence`, but without the star for all addresses.
 pub(super) fn zmq_address(text: &str) -> Option<String> {
     let url = Url::parse(text).ok().filter(|url| text.len() <= URL_MAX && url.scheme() == "tcp")?;
     socket_url(&url).filter(|address| !address.contains('*'))
 }
 
-/// A URL of a scheme, a host and a port.
+/// A URL with a scheme, host and port only.
 fn socket_url(url: &Url) -> Option<String> {
     let plain = url.username().is_empty()
         && url.password().is_none()
@@ -178,19 +178,19 @@ fn socket_url(url: &Url) -> Option<String> {
     Some(format!("{}://{}:{port}", url.scheme(), host.to_ascii_lowercase()))
 }
 
-/// The absolute path of a file, which need not be there.
+/// The absolute path of a file, which need not exist.
 pub(super) fn file(text: &str) -> Option<String> {
     let sound = text.len() <= PATH_MAX && !text.chars().any(char::is_control) && Path::new(text).is_absolute();
     sound.then(|| text.to_owned())
 }
 
-/// A user of a node: what HTTP's Basic authentication can carry.
+/// A node's user name that HTTP's Basic authentication can carry.
 pub(super) fn backend_user(text: &str) -> Option<String> {
     let sound = (1..=USER_MAX).contains(&text.chars().count()) && !text.chars().any(|c| c.is_control() || c == ':');
     sound.then(|| text.to_owned())
 }
 
-/// 1 to 64 characters without control characters, no blanks around.
+/// 1 to 64 characters without control characters; blanks at both ends are removed.
 pub(super) fn name(text: &str) -> Option<String> {
     let text = text.trim();
     let long = text.chars().count();
@@ -203,7 +203,7 @@ pub(super) fn color(text: &str) -> Option<String> {
     (digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())).then(|| text.to_ascii_lowercase())
 }
 
-/// An image inside a `data:` URL: a page that loads nothing from third parties can show no other.
+/// An image in a `data:` URL, because the payment page loads no content from third parties.
 pub(super) fn logo(text: &str) -> Option<String> {
     use base64::Engine as _;
     let (kind, content) = text.strip_prefix("data:image/")?.split_once(";base64,")?;
@@ -212,7 +212,7 @@ pub(super) fn logo(text: &str) -> Option<String> {
     (known && decodes && text.len() <= LOGO_MAX).then(|| text.to_owned())
 }
 
-/// `None` for an empty text, else what `parse` makes of it.
+/// `None` for an empty text, else the result of `parse`.
 pub(super) fn optional<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
     if text.is_empty() { Some(None) } else { parse(text).map(Some) }
 }

@@ -1,4 +1,4 @@
-//! The settings in effect: what the database holds, under what was given at the start.
+//! The settings in effect: the stored values, overridden by values given at the start.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use super::{Override, PasswordEntry, SETTINGS, Setting, SettingError, SettingNow
 use crate::machine::environment::Environment;
 use crate::store::Store;
 
-/// The settings of a gateway: what the database holds, under what was given at the start.
+/// The settings of a gateway: the stored values, overridden by values given at the start.
 #[derive(Debug)]
 pub struct LiveSettings {
     pub(super) environment: Environment,
     pub(super) overrides: BTreeMap<&'static str, Override>,
     now: RwLock<Arc<Settings>>,
-    /// Held from a change's validation to its refresh, so that the newest commit is the one in effect.
+    /// Held from a change's validation to its refresh, so that the newest commit is in effect.
     pub(super) changing: Mutex<()>,
-    /// Held while a value changes that lies with the secrets: it and those beside it are one change.
+    /// Held while a value in the secret store changes together with other settings, so that they are one change.
     pub(crate) changing_secrets: Mutex<()>,
 }
 
 impl LiveSettings {
-    /// Reads the stored values and lays the overrides over them. A stored value that the table does not accept
-    /// (one of an older program) is reported, and the default holds until it is set anew.
+    /// Reads the stored values and applies the overrides. If the table refuses a stored value (of an older program),
+    /// this is reported, and the default holds until the setting is set again.
     ///
     /// # Errors
-    /// When an override is unknown or out of bounds, or the database cannot be read.
+    /// An override is unknown or out of bounds, or the database cannot be read.
     pub fn load(
         environment: Environment,
         overrides: &BTreeMap<String, Override>,
@@ -72,10 +72,10 @@ impl LiveSettings {
         SETTINGS.iter().map(|setting| SettingNow::of(setting, &settings, &defaults)).collect()
     }
 
-    /// What the settings would be with these values, each by its name; `None` for a default. Nothing changes.
+    /// The settings with these values, each by its name; `None` for a default. Changes no setting.
     ///
     /// # Errors
-    /// With the name of the one that is wrong; of several that rule each other out the one that says so.
+    /// The error with the name of the wrong setting; in a conflict, the name that the error belongs to.
     pub fn with<'a>(&self, values: &[(&'a str, Option<&str>)]) -> Result<Settings, (&'a str, SettingError)> {
         let defaults = Settings::defaults(self.environment);
         let mut settings = Settings::clone(&self.snapshot());
@@ -90,7 +90,7 @@ impl LiveSettings {
             SettingError::BackendUrl { .. } => ("backendUrl", error),
             error => (last, error),
         })?;
-        // Those that were stored before there was this rule are in the way of no other setting.
+        // Limits that were stored before this rule must not block a change of another setting.
         if let Some((limit, _)) = values.iter().rfind(|(name, _)| is_limit(name)) {
             settings.limits_agree().map_err(|error| (*limit, error))?;
         }
@@ -112,11 +112,11 @@ impl LiveSettings {
                 settings.has_backend_password = Some(value == true.to_string());
                 continue;
             }
-            // A setting of a newer program is none of this one's.
+            // A newer program's setting is ignored.
             let Ok(setting) = Setting::named(&name) else { continue };
             if let Err(error) = setting.apply(&mut settings, &value) {
                 tracing::error!(setting = name, %error, "a stored setting is not acceptable; its default holds");
-                // To ask a server in another's protocol tells nobody why it does not answer.
+                // Asking a server in another server's protocol would hide the cause of its silence.
                 if setting.name == "backend" {
                     settings.backend_refused = Some(error.to_string());
                 }
@@ -125,7 +125,7 @@ impl LiveSettings {
         for (name, given) in &self.overrides {
             Setting::named(name)?.apply(&mut settings, &given.value)?;
         }
-        // One that was stored may be ruled out by one that was given at this start.
+        // A stored setting may conflict with an override of this start.
         settings.agree(self.environment)?;
         *self.now.write() = Arc::new(settings);
         Ok(())

@@ -1,46 +1,46 @@
-//! Which of two entries with the secrets holds the password of the Bitcoin backend.
+//! Two entries in the secret store for the password of the Bitcoin backend, and the choice between them.
 //!
-//! A password is kept in the entry that holds none in effect, and comes into effect by a row among the settings, in the
-//! transaction that stores what was set beside it. Wherever the power fails, password and settings are those of one
-//! change; what such an end leaves in the other entry is in effect nowhere, and the next change writes over it.
+//! A new password is written to the entry that is not in effect. A row among the settings then puts it into effect, in
+//! the transaction that stores the other settings. So after a power cut, password and settings are of the same change.
+//! A leftover in the other entry is never used, and the next change overwrites it.
 
 use crate::machine::secrets::Purpose;
 use crate::store::{Reader, StoreError};
 
-/// An entry with the secrets that can hold the password.
+/// An entry of the secret store for the password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum PasswordEntry {
-    /// Where it lies as long as no row says otherwise.
+    /// The entry in effect if no row names another.
     #[default]
     First,
     Second,
 }
 
-/// A password that comes into effect, lying with the secrets.
+/// A password that was written to the secret store and is to take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NewPassword {
-    /// Where it lies.
+    /// The entry that holds it.
     pub entry: PasswordEntry,
-    /// Whether it is one, and not that there is none any more.
+    /// Whether there is a password; false if it was removed.
     pub is_set: bool,
 }
 
 impl PasswordEntry {
-    /// The setting whose value lies there.
+    /// The setting whose value is in these entries.
     pub(crate) const SETTING: &'static str = "backendPassword";
 
-    /// The setting that names whose password it is.
+    /// The setting that names the password's user.
     pub(super) const OF: &'static str = "backendUser";
 
-    /// The name of the row that says whether there is a password, beside [`Self::ROW`].
+    /// The row that says whether there is a password, besides [`Self::ROW`].
     pub(super) const IS_SET_ROW: &'static str = "backendPassword.isSet";
 
     const ALL: [Self; 2] = [Self::First, Self::Second];
 
-    /// The name of the row, which is no setting's: nobody can set it.
+    /// The row that names the entry in effect. It is not a setting, so it cannot be set by name.
     pub(super) const ROW: &'static str = "backendPassword.entry";
 
-    /// What the row says of it.
+    /// Its text in the row.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::First => "1",
@@ -53,16 +53,16 @@ impl PasswordEntry {
         Self::ALL.into_iter().find(|entry| entry.as_str() == text).ok_or(StoreError::BadValue(Self::ROW))
     }
 
-    /// The entry in effect, as the database has it.
+    /// The entry in effect, by the database.
     ///
     /// # Errors
-    /// When it cannot be read, or the row names none.
+    /// The database cannot be read, or the row names no entry.
     pub(crate) fn in_effect(reader: &Reader<'_>) -> Result<Self, StoreError> {
         let rows = reader.settings()?;
         rows.iter().find(|(name, _)| name == Self::ROW).map_or(Ok(Self::default()), |(_, text)| Self::of_row(text))
     }
 
-    /// The one that is not in effect while this one is.
+    /// The entry that is not in effect while this one is.
     pub(crate) const fn other(self) -> Self {
         match self {
             Self::First => Self::Second,
@@ -70,7 +70,7 @@ impl PasswordEntry {
         }
     }
 
-    /// What its secret is for.
+    /// Its purpose in the secret store.
     pub(crate) const fn purpose(self) -> Purpose {
         match self {
             Self::First => Purpose::BackendPassword,

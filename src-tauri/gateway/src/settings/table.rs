@@ -1,4 +1,4 @@
-//! The table of settings, and their defaults. `settings list`, the panel and the documentation are made from it.
+//! The table of settings with their defaults. `settings list`, the panel and the documentation are made from it.
 
 use tillgate_domain::money::{Currency, MAX_SATS};
 use tillgate_domain::payout::offer;
@@ -13,30 +13,30 @@ use crate::machine::environment::Environment;
 use crate::rates::LIVE_SOURCES;
 use crate::store::notify_hosts::host_name;
 
-/// The least that `minPayoutBtc` may be: an output of less is relayed to no kind of address.
+/// The lower bound of `minPayoutBtc`: no kind of address is relayed a smaller output.
 const MIN_PAYOUT_FROM_SATS: u64 = 546;
 
-/// How many addresses a restored copy leaves out where the merchant does not say.
+/// Default of `restoreSkip`: addresses that a restored copy skips.
 pub(crate) const RESTORE_SKIP_DEFAULT: u32 = 1_000;
 
-/// One setting: what it is called, what it may be, what it does.
+/// One setting: its name, its form, its effect.
 #[derive(Debug)]
 pub struct Setting {
     /// Its name, everywhere.
     pub name: &'static str,
-    /// Its form and bounds, to follow "must be".
+    /// Its form and bounds; follows "must be" in the message.
     pub form: &'static str,
-    /// Where it is an address, what may stand in front of its host.
+    /// If it is an address, the schemes that it may begin with.
     schemes: Option<&'static str>,
-    /// What it does, a sentence for people.
+    /// Its effect, a sentence for people.
     pub about: &'static str,
     set: fn(&mut Settings, &str) -> Option<()>,
-    /// The text of its value, which `set` reads back.
+    /// The text of its value, which `set` can read.
     pub text: fn(&Settings) -> String,
 }
 
 impl Settings {
-    /// The defaults of an environment. Those that payments freeze stand beside the rules that they are for.
+    /// The defaults of an environment. Defaults of frozen settings are defined with the rules for payments.
     #[must_use]
     pub fn defaults(environment: Environment) -> Self {
         let (min_fresh_sources, key_requests_per_second, key_open_payments, daily_limit_sats) = match environment {
@@ -110,7 +110,8 @@ impl Setting {
         (self.set)(settings, value).ok_or_else(|| self.refusal(value))
     }
 
-    /// What is wrong with a value: a URL that lacks its scheme is told that alone, as a backend that went is.
+    /// The error for a wrong value. If a URL only lacks its scheme, or the backend is one of the past, the error says
+    /// just that.
     fn refusal(&self, value: &str) -> SettingError {
         match self.schemes {
             _ if self.name == "backend" && value == "esplora" => SettingError::NoEsplora,
@@ -398,7 +399,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "The chain that payments are made on: sandbox is a private one inside the program; from the next start on, and fixed when the wallet is made.",
         set: |to, text| {
             let network = ChainNetwork::ALL.into_iter().find(|network| network.as_str() == text)?;
-            // Real coins belong to production, and no others do.
+            // Real coins belong to production only, and production accepts no other coins.
             let is_real = |network| network == ChainNetwork::Bitcoin;
             (is_real(network) == is_real(to.network)).then(|| to.network = network)
         },
@@ -453,7 +454,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         form: "given on the standard input (tillgate settings set backendPassword -), and lies with the secrets: it is never shown",
         schemes: None,
         about: "The password of backendUser.",
-        // Whoever sets it puts it with the secrets; here it is always empty.
+        // The caller puts the password into the secret store; the value here is always empty.
         set: |_, text| text.is_empty().then_some(()),
         text: |_| String::new(),
     },

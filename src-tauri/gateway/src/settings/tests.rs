@@ -122,7 +122,7 @@ fn bounds_are_included_and_kept() {
 }
 
 #[tokio::test]
-async fn a_value_set_holds_at_once_and_after_a_restart_until_it_is_unset() {
+async fn a_set_value_holds_at_once_and_survives_a_restart() {
     let (_folder, store) = store();
     let settings = live(&store);
     let shown = settings.set(&store, "publicUrl", "https://Pay.Example/", ACT).await.unwrap();
@@ -164,7 +164,7 @@ async fn the_floor_of_fee_rates_is_never_above_their_cap() {
 }
 
 #[tokio::test]
-async fn limits_that_leave_no_payout_are_refused_with_both_values_and_one_of_zero_stops_all() {
+async fn limits_that_leave_no_payout_are_refused_except_zero() {
     let (_folder, store) = store();
     let settings = live(&store);
     let both = [("dailyLimitBtc", Some("0.02")), ("minPayoutBtc", Some("0.5"))];
@@ -182,7 +182,7 @@ async fn limits_that_leave_no_payout_are_refused_with_both_values_and_one_of_zer
 }
 
 #[tokio::test]
-async fn limits_of_an_earlier_program_that_leave_no_payout_are_in_the_way_of_no_other_setting() {
+async fn old_limits_that_leave_no_payout_block_no_other_setting() {
     let (_folder, store) = store();
     let limits = |tx: &Tx<'_>| {
         tx.put_setting("dailyLimitBtc", "0.02")?;
@@ -219,7 +219,7 @@ fn us_dollars_are_asked_for_whatever_is_sold_in() {
 }
 
 #[tokio::test]
-async fn what_the_start_gives_rules_over_what_is_stored() {
+async fn a_value_given_at_the_start_overrides_the_stored_one() {
     let (_folder, store) = store();
     live(&store).set(&store, "publicUrl", "https://stored.example", ACT).await.unwrap();
     let given = Override { value: "https://given.example".to_owned(), by: "--public-url".to_owned() };
@@ -231,7 +231,7 @@ async fn what_the_start_gives_rules_over_what_is_stored() {
 }
 
 #[tokio::test]
-async fn a_stored_value_that_is_no_longer_acceptable_leaves_the_default() {
+async fn an_unacceptable_stored_value_leaves_the_default() {
     let (_folder, store) = store();
     store.write(|tx| tx.put_setting("tolerancePerMille", "900")).await.unwrap();
     store.write(|tx| tx.put_setting("ofANewerProgram", "1")).await.unwrap();
@@ -239,7 +239,7 @@ async fn a_stored_value_that_is_no_longer_acceptable_leaves_the_default() {
 }
 
 #[tokio::test]
-async fn esplora_is_refused_with_what_to_choose_in_its_place_and_what_was_stored_asks_nobody() {
+async fn esplora_is_refused_with_a_remedy_and_never_asked() {
     let (_folder, store) = store();
     let settings = live(&store);
     let why = settings.set(&store, "backend", "esplora", ACT).await.unwrap_err().to_string();
@@ -279,7 +279,7 @@ fn a_block_of_addresses_holds_its_own_and_no_other() {
 }
 
 #[tokio::test]
-async fn several_values_are_judged_together_and_stored_together_or_not_at_all() {
+async fn several_values_are_judged_and_stored_together() {
     let (_folder, store) = store();
     let live = live(&store);
     let act = Act { actor: "cli:ann", at: Timestamp::from_ms(1) };
@@ -320,7 +320,7 @@ async fn a_folder_of_backups_is_named_with_its_mark_or_not_at_all() {
         ..Beside::default()
     };
     let change = [("backupFolder", Some("/media/usb"))];
-    // The database takes no mark without a name: as where the power fails, the write comes to nothing.
+    // The database refuses a mark without a name, so the write fails as in a power cut.
     live.change_with(&store, &change, named(""), ACT).await.unwrap_err();
     assert_eq!(store.read(|reader| reader.settings()).unwrap(), [], "a folder without a mark");
     live.change_with(&store, &change, named(".tillgate-1"), ACT).await.unwrap();
@@ -329,7 +329,7 @@ async fn a_folder_of_backups_is_named_with_its_mark_or_not_at_all() {
 }
 
 #[test]
-fn an_address_without_a_scheme_is_told_what_to_put_in_front_and_not_the_whole_form() {
+fn an_address_without_a_scheme_is_refused_with_the_schemes() {
     let mut settings = Settings::defaults(Environment::Test);
     for (name, value, told) in [
         (

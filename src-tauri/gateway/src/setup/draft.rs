@@ -1,5 +1,5 @@
-//! A wallet of which the words were shown and nothing else was done: they are in memory alone until whoever wrote them down
-//! has told two of them back.
+//! A draft of a wallet: its words were shown, but no wallet was made. They stay in memory only until the user has
+//! repeated two of them.
 
 use std::sync::Arc;
 
@@ -14,24 +14,24 @@ use crate::wallet::{DRAFT_KEPT_FOR, Draft};
 /// Why the wallet of a draft was not made.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DraftError {
-    /// It is there no more, or never was.
+    /// It is no longer kept, or never existed.
     #[error(
         "these words are no longer kept: they were used, replaced by others, or shown more than 15 minutes ago; begin again, and write down the new ones"
     )]
     Gone,
-    /// A word is not the one that was shown at its place.
+    /// A word differs from the shown word at its place.
     #[error("word {0} is another one: look at what you wrote down")]
     Wrong(usize),
-    /// It cannot be made.
+    /// The wallet cannot be made.
     #[error(transparent)]
     Setup(#[from] SetupError),
 }
 
-/// Makes new words and keeps them for 15 minutes, in memory alone. A draft before is forgotten. Words that lie with the secrets,
-/// of a making that was cut short, are shown in their place.
+/// Makes new words and keeps them for 15 minutes, in memory only. An earlier draft is forgotten. If the secret store
+/// has words of an interrupted making, they are shown instead.
 ///
 /// # Errors
-/// When there is a wallet, no random bytes, or the secret store refuses.
+/// There is a wallet already, there are no random bytes, or the secret store refuses.
 pub(crate) async fn draft(gateway: &Arc<Gateway>, count: WordCount) -> Result<Draft, SetupError> {
     refuse_second(gateway)?;
     let asking = Arc::clone(gateway);
@@ -43,7 +43,7 @@ pub(crate) async fn draft(gateway: &Arc<Gateway>, count: WordCount) -> Result<Dr
     };
     let id = gateway.entropy.id()?;
     let many = words.reveal().split(' ').count();
-    // Two different places, spread over the words by the id's own randomness.
+    // Two different places among the words, chosen by the id's own randomness.
     let [first, second, ..] = *id.as_bytes();
     let first = usize::from(first) % many;
     let second = (first + 1 + usize::from(second) % (many - 1)) % many;
@@ -60,10 +60,10 @@ pub(crate) async fn draft(gateway: &Arc<Gateway>, count: WordCount) -> Result<Dr
     Ok(draft)
 }
 
-/// Makes the wallet of a draft, once the words that were asked back are told as they were shown.
+/// Makes the wallet of a draft, once the user has repeated the two words correctly.
 ///
 /// # Errors
-/// Why not; after a wrong word the draft stays.
+/// The reason why not; after a wrong word the draft stays.
 pub(crate) async fn confirm(gateway: &Arc<Gateway>, id: &str, told: [&str; 2], actor: &str) -> Result<(), DraftError> {
     let draft = gateway.wallet_drafts.get(id, Instant::now()).ok_or(DraftError::Gone)?;
     for (place, told) in draft.asked.into_iter().zip(told) {
@@ -77,7 +77,7 @@ pub(crate) async fn confirm(gateway: &Arc<Gateway>, id: &str, told: [&str; 2], a
     Ok(())
 }
 
-/// Wipes the words of a draft that nobody wants.
+/// Wipes the words of a draft that is not needed.
 pub(crate) fn discard(gateway: &Gateway, id: &str) {
     gateway.wallet_drafts.forget(id);
 }

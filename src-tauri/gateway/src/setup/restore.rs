@@ -1,5 +1,5 @@
-//! Restoring a wallet from its words: it is there at once, and gives addresses and sends only after it has looked through
-//! the chain.
+//! Restores a wallet from its words. The wallet exists at once, but gives addresses and sends only after it has looked
+//! through the chain.
 
 use std::sync::Arc;
 
@@ -16,50 +16,51 @@ use crate::store::keychains::Keychain;
 use crate::store::restore::{NewRestore, Restore, RestoreSource};
 use crate::wallet::Descriptors;
 
-/// The most that `--gap` may be: with `restoreSkip`, so many indices are known ahead, each derived and asked about.
+/// The largest `--gap`. With `restoreSkip`, so many indices are derived and watched ahead.
 pub(crate) const GAP_MAX: u32 = 100_000;
 
 /// The first blocks of the main network that can hold an output to these kinds of address: segwit's and taproot's.
 const FIRST_SEGWIT: u32 = 481_824;
 const FIRST_TAPROOT: u32 = 709_632;
 
-/// No chain comes to this height within a hundred years.
+/// Chains do not reach this height within a hundred years.
 const HEIGHTS_END: u32 = 10_000_000;
 
-/// When the wallet got its first coin, at the earliest.
+/// The earliest time of the wallet's first coin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Birthday {
     /// In the block of this height.
     Height(u32),
-    /// On the day that begins then.
+    /// On the day that begins at this time.
     Date(Timestamp),
 }
 
-/// What is to be restored, and how it is looked for.
+/// A request to restore a wallet, and to look for its coins.
 pub(crate) struct RestoreRequest {
     pub words: Secret,
-    /// `None`: it is looked for from the first block on that can hold a coin of it.
+    /// `None`: from the first block that can hold a coin of the wallet.
     pub birthday: Option<Birthday>,
-    /// How many addresses that were given may be without a coin in a row; `None`: the usual run. As many as the setting
-    /// `restoreSkip` says are looked at besides.
+    /// Longest run of given addresses without a coin; `None`: the usual run. The number in the setting `restoreSkip` is
+    /// added to it.
     pub gap: Option<u32>,
-    /// Another copy went on giving addresses from where this one stood: it has an unknown past again.
+    /// Another copy went on giving addresses after this one stopped, so this copy's past is unknown again.
     pub beside_another: bool,
 }
 
-/// What became of it.
+/// The result of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Restored {
-    /// The wallet was made, and is looked for.
+    /// The wallet was made, and the look for its coins begins.
     Made(Restore),
-    /// It was there, and is looked for once more.
+    /// The wallet existed, and the look for its coins begins anew.
     Again(Restore),
-    /// It was there, and its words are with the secrets again.
+    /// The wallet existed, and its words are in the secret store again.
     WordsKept,
 }
 
 impl Birthday {
-    /// A height, or a date. A number that no chain has as a height in this century is a date without its hyphens.
+    /// Reads a height or a date. A number beyond all heights of this century is taken for a date without hyphens, and
+    /// refused.
     pub(crate) fn read(text: &str) -> Option<Self> {
         if let Ok(height) = text.parse() {
             let is_height = text.bytes().all(|byte| byte.is_ascii_digit()) && height < HEIGHTS_END;
@@ -69,11 +70,11 @@ impl Birthday {
     }
 }
 
-/// Restores a wallet from its words. Where it is there already they are put back with the secrets, and with a birthday or a
-/// gap it looks through the chain once more.
+/// Restores a wallet from its words. If the wallet exists, its words are put back into the secret store. With a
+/// birthday or a gap it also looks through the chain anew.
 ///
 /// # Errors
-/// Why not; nothing was changed then.
+/// The reason why not; then no data was changed.
 pub(crate) async fn restore(
     gateway: &Arc<Gateway>,
     request: RestoreRequest,
@@ -110,7 +111,7 @@ pub(crate) async fn restore(
     made.map(Restored::Made).ok_or(SetupError::BrokenOff)
 }
 
-/// The wallet is there: nothing of it changes but where its words lie, and how far it has looked.
+/// The wallet exists: only its words in the secret store and the progress of its look change.
 async fn again(
     gateway: &Arc<Gateway>,
     words: Secret,
@@ -126,7 +127,7 @@ async fn again(
     let keeping = Arc::clone(gateway);
     let keep = move || match keeping.secrets.get(Purpose::WalletMnemonic)? {
         Some(there) if there.reveal() == words.reveal() => Ok(()),
-        // Whatever lay there fits no coin of this wallet.
+        // Any other words there do not fit this wallet.
         Some(_) | None => keeping.secrets.set(Purpose::WalletMnemonic, &words),
     };
     tokio::task::spawn_blocking(keep).await.map_err(|_| SetupError::BrokenOff)??;
@@ -134,7 +135,7 @@ async fn again(
     let (now, actor) = (gateway.clock.now(), actor.to_owned());
     let was_withheld = wallet.addresses.is_withheld();
     if new.is_some() {
-        // Before the look begins of which these would be unknown.
+        // The wallet must give no address before the look begins that would not know it.
         wallet.withhold(true);
     }
     let begun = gateway
@@ -156,7 +157,7 @@ async fn again(
     Ok(begun.map_or(Restored::WordsKept, |(restore, ..)| Restored::Again(restore)))
 }
 
-/// Blocks up to this height hold nothing of the wallet's. Asks the backend, where there is one. Blocks.
+/// Blocks up to this height hold no coin of the wallet. Asks the backend, if there is one. Blocks the thread.
 fn birth_height(gateway: &Gateway, birthday: Option<Birthday>) -> Result<u32, SetupError> {
     let first = match (gateway.network, gateway.settings.snapshot().address_type) {
         (Network::Bitcoin, AddressType::Bip84) => FIRST_SEGWIT,
@@ -172,24 +173,24 @@ fn birth_height(gateway: &Gateway, birthday: Option<Birthday>) -> Result<u32, Se
     match (gateway.chain.first_block(), gateway.chain.tip()) {
         (Ok(kept_from), _) if kept_from > from => return Err(SetupError::Pruned { first: kept_from, from }),
         (_, Ok(tip)) if from > tip.height => return Err(SetupError::Birthday),
-        // A backend that is not there yet is looked through once it is, and a birthday above its best block is told then.
+        // If the backend is not set yet, the look begins later, and reports a birthday above its best block then.
         (Ok(_) | Err(_), _) => {}
     }
     Ok(from.saturating_sub(1))
 }
 
-/// Stops the look of a restored wallet. It stays as it is, and gives no address, until it is let go on or restored once more.
+/// Stops the look of a restored wallet. The wallet gives no addresses until the look is resumed or begun anew.
 ///
 /// # Errors
-/// When none looks.
+/// There is no restored wallet that looks.
 pub(crate) async fn stop(gateway: &Arc<Gateway>, actor: &str) -> Result<Restore, SetupError> {
     set_stopped(gateway, true, actor).await
 }
 
-/// Lets the look of a restored wallet go on where it stood.
+/// Resumes the look of a restored wallet.
 ///
 /// # Errors
-/// When none was stopped.
+/// There is no stopped look.
 pub(crate) async fn go_on(gateway: &Arc<Gateway>, actor: &str) -> Result<Restore, SetupError> {
     set_stopped(gateway, false, actor).await
 }

@@ -1,5 +1,5 @@
-//! Wallets are made and restored beside real chains: what is cut short is found again, and what another copy received is
-//! found by the words alone.
+//! Wallets are made and restored on real chains. An interrupted making is resumed, and the words alone find the coins
+//! that another copy received.
 
 mod again;
 mod backends;
@@ -35,7 +35,7 @@ fn request(words: &Secret, gap: u32) -> RestoreRequest {
     RestoreRequest { words: words.clone(), birthday: None, gap: Some(gap), beside_another: false }
 }
 
-/// A gateway of its own, without a wallet, beside the chain of another that is gone.
+/// A new gateway without a wallet, on the chain of another that is gone.
 async fn beside(world: World) -> World {
     let fresh = World::opened(tempfile::tempdir().unwrap()).await;
     let (gateway, folder) = fresh.into_gateway();
@@ -68,7 +68,7 @@ async fn pays_index(world: &World, index: u32) {
     world.mine(1).await;
 }
 
-/// Customers pay these indices, and a payout leaves change. Answers the words and what is left.
+/// Customers pay these indices, and a payout leaves change. Returns the words and the balance.
 async fn has_worked(world: &World, indices: [u32; 3]) -> (Secret, u64) {
     for index in indices {
         pays_index(world, index).await;
@@ -80,7 +80,7 @@ async fn has_worked(world: &World, indices: [u32; 3]) -> (Secret, u64) {
     (words_of(world), world.chain_balance())
 }
 
-/// The same world with a backend that is asked about single scripts.
+/// The same world with a backend that is asked for single scripts.
 fn asked_by_script(world: World) -> World {
     let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
     world.with_chain(|chain| Arc::new(ByScript::new(chain, sandbox)))
@@ -94,7 +94,7 @@ async fn world_with_wallet() -> World {
 }
 
 #[tokio::test]
-async fn the_words_alone_bring_back_the_coins_and_addresses_go_on_beyond_all_that_were_given() {
+async fn the_words_restore_the_coins_and_addresses_go_on_beyond() {
     let world = world_with_wallet().await;
     let (words, coins) = has_worked(&world, [0, 1, 40]).await;
     let descriptors = world.gateway.wallet.get().unwrap().keychains.descriptors().clone();
@@ -114,7 +114,7 @@ async fn the_words_alone_bring_back_the_coins_and_addresses_go_on_beyond_all_tha
     let info = ask(&world.app, WalletInfo {}, &Actor::panel()).await.unwrap();
     assert_eq!((info.longest_unused, info.gap_limit), (38, 39));
 
-    // Released by people, it spends what was found.
+    // After a release by people, it spends the coins that were found.
     let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
     assert!(hold.cause == HoldCause::UntilCompared && hold.reason.contains("4 transactions"), "{}", hold.reason);
     world.app.sender.release(BY, None, true).await.unwrap();
@@ -125,14 +125,14 @@ async fn the_words_alone_bring_back_the_coins_and_addresses_go_on_beyond_all_tha
 }
 
 #[tokio::test]
-async fn what_is_known_ahead_grows_with_what_is_found_in_both_keychains() {
+async fn the_range_ahead_grows_with_finds_in_both_keychains() {
     let world = world_with_wallet().await;
     for index in [190, 380, 570] {
         pays_index(&world, index).await;
     }
     let wallet = world.gateway.wallet.get().unwrap();
     for index in [150, 300] {
-        // As after many replacements, of which one each was mined.
+        // As after many replacements, where one of each chain was mined.
         let script = wallet.change.script(index).unwrap();
         world.sandbox().send(script, 60_000, world.now_ms()).unwrap();
         world.sandbox().mine(1, false, world.now_ms()).unwrap();
@@ -145,7 +145,7 @@ async fn what_is_known_ahead_grows_with_what_is_found_in_both_keychains() {
 }
 
 #[tokio::test]
-async fn an_index_found_after_the_jump_is_no_longer_found_twice_when_the_program_is_started_again() {
+async fn a_restored_wallet_gives_no_index_twice_after_a_restart() {
     let world = world_with_wallet().await;
     pays_index(&world, 3).await;
     let words = words_of(&world);
@@ -161,7 +161,7 @@ async fn an_index_found_after_the_jump_is_no_longer_found_twice_when_the_program
 }
 
 #[tokio::test]
-async fn words_of_a_making_that_was_cut_short_are_taken_into_use_and_never_overwritten() {
+async fn words_of_an_interrupted_making_are_used_and_not_overwritten() {
     let world = World::new().await;
     assert!(matches!(make(&world.gateway, BY).await, Err(SetupError::NoWords)));
     let left = mnemonic::new(world.gateway.entropy.as_ref(), WordCount::Twelve).unwrap();
@@ -177,7 +177,7 @@ async fn words_of_a_making_that_was_cut_short_are_taken_into_use_and_never_overw
 }
 
 #[tokio::test]
-async fn where_a_wallet_is_none_is_made_and_its_own_words_are_put_back() {
+async fn an_existing_wallet_is_kept_and_gets_its_own_words_back() {
     let world = world_with_wallet().await;
     let words = words_of(&world);
     assert!(matches!(keep_words(&world.gateway, WordCount::Twelve).await, Err(SetupError::Exists)));
@@ -197,7 +197,7 @@ async fn where_a_wallet_is_none_is_made_and_its_own_words_are_put_back() {
 }
 
 #[tokio::test]
-async fn words_that_were_changed_behind_our_back_sign_nothing_and_the_doctor_says_so() {
+async fn words_changed_by_others_sign_nothing_and_the_doctor_tells() {
     let world = world_with_wallet().await;
     for index in [0, 1] {
         pays_index(&world, index).await;
@@ -236,7 +236,7 @@ async fn a_draft_is_a_wallet_once_two_of_its_words_are_told_back() {
 }
 
 #[tokio::test]
-async fn a_discarded_draft_is_gone_and_drafts_are_asked_for_at_all_places() {
+async fn a_discarded_draft_is_gone_and_all_places_are_asked_for() {
     let world = World::new().await;
     let mut asked = std::collections::BTreeSet::new();
     for _ in 0..300 {
@@ -252,7 +252,7 @@ async fn a_discarded_draft_is_gone_and_drafts_are_asked_for_at_all_places() {
 }
 
 #[tokio::test]
-async fn a_backend_that_asks_about_single_scripts_finds_the_same_range_by_range() {
+async fn a_backend_for_single_scripts_finds_the_same_range_by_range() {
     let world = world_with_wallet().await;
     let (words, coins) = has_worked(&world, [0, 700, 1_500]).await;
     let world = beside(world).await;
@@ -279,7 +279,7 @@ async fn a_backend_that_asks_about_single_scripts_finds_the_same_range_by_range(
 }
 
 #[tokio::test]
-async fn a_server_that_may_be_asked_a_few_questions_in_a_look_brings_back_the_same() {
+async fn a_server_with_few_questions_per_look_restores_the_same() {
     let world = world_with_wallet().await;
     let (words, coins) = has_worked(&world, [0, 5, 41]).await;
     let world = beside(world).await;

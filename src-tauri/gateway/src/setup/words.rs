@@ -1,36 +1,36 @@
-//! Whether words are those of the wallet that is there.
+//! Compares words with the wallet of this installation.
 
 use crate::gateway::Gateway;
 use crate::machine::secrets::{Purpose, Secret, SecretError};
 use crate::wallet::{Descriptors, WalletError};
 
-/// What words are to the wallet that is there.
+/// The relation of words to the wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
-    /// Its own.
+    /// They are the wallet's own.
     Fits,
-    /// Another wallet's.
+    /// They are another wallet's.
     Other,
     /// There is no wallet.
     NoWallet,
 }
 
-/// Whether words would restore the wallet that is there.
+/// Whether the words would restore this wallet.
 ///
 /// # Errors
-/// When they are no words.
+/// The text is not a list of words.
 pub(crate) fn fit(gateway: &Gateway, words: &Secret) -> Result<Fit, WalletError> {
     let Some(wallet) = gateway.wallet.get() else { return Ok(Fit::NoWallet) };
     let derived = Descriptors::derive(words, gateway.network, wallet.keychains.address_type())?;
     Ok(if derived == *wallet.keychains.descriptors() { Fit::Fits } else { Fit::Other })
 }
 
-/// The same of the words that lie with the secrets; `None` where none do. Blocks.
+/// The same for the words in the secret store; `None` if there are none. Blocks the thread.
 ///
 /// # Errors
-/// When the secret store refuses them.
+/// The secret store refuses them.
 pub(crate) fn secrets_fit(gateway: &Gateway) -> Result<Option<Fit>, SecretError> {
     let Some(words) = gateway.secrets.get(Purpose::WalletMnemonic)? else { return Ok(None) };
-    // What lies there may be anything: somebody changed it.
+    // A text that is not a list of words counts as other words: it was changed by another program.
     Ok(Some(fit(gateway, &words).unwrap_or(Fit::Other)))
 }

@@ -1,4 +1,4 @@
-//! Backends that answer some questions otherwise than the chain behind them, for tests.
+//! Backends for tests that answer some questions differently from the chain behind them.
 
 use bitcoin::{FeeRate, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 
 use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View};
 
-/// What answers as the chain behind it, but where it says otherwise.
+/// A chain that answers as the one behind it, except in overridden methods.
 pub trait Bent: Send + Sync {
     fn chain(&self) -> &dyn Chain;
 

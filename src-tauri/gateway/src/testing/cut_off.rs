@@ -1,4 +1,4 @@
-//! A backend that gives so many answers to looks, and then none, for tests.
+//! A backend for tests that gives a number of answers to looks, and then none.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,31 +6,31 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::bent::Bent;
 use crate::chain::{Chain, ChainDown, LookRequest, View};
 
-/// How many answers are left, and how many were given.
+/// The number of answers left, and of answers given.
 #[derive(Debug)]
 pub struct Answers {
     left: AtomicU32,
     given: AtomicU32,
 }
 
-/// Answers looks as the chain behind it, as often as that.
+/// A chain that answers looks as the one behind it, until its answers are used up.
 pub struct CutOff {
     pub chain: Arc<dyn Chain>,
     pub answers: Arc<Answers>,
 }
 
 impl Answers {
-    /// So many are left.
+    /// A number of answers to give.
     pub fn left(count: u32) -> Arc<Self> {
         Arc::new(Self { left: AtomicU32::new(count), given: AtomicU32::new(0) })
     }
 
-    /// Leaves so many from now on.
+    /// Sets the number of answers left.
     pub fn leave(&self, count: u32) {
         self.left.store(count, Ordering::SeqCst);
     }
 
-    /// How many were given.
+    /// The number of answers given.
     pub fn given(&self) -> u32 {
         self.given.load(Ordering::SeqCst)
     }

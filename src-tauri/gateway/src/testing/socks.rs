@@ -7,8 +7,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::machine::outgoing::Proxy;
 
-/// A proxy that leads every connection to `server`, an address with a port, whatever it is asked for; and the names that it was
-/// asked for.
+/// A proxy that leads every connection to `server` (an address with a port), whatever name was asked for. Also returns
+/// the names that were asked for.
 pub async fn leading_to(server: &str) -> (Proxy, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let proxy = format!("socks5h://{}", listener.local_addr().unwrap()).parse().unwrap();
@@ -36,7 +36,7 @@ pub async fn leading_to(server: &str) -> (Proxy, Arc<Mutex<Vec<String>>>) {
     (proxy, names)
 }
 
-/// A proxy that is not there.
+/// A proxy that does not exist.
 pub fn gone() -> Proxy {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     format!("socks5h://{}", listener.local_addr().unwrap()).parse().unwrap()

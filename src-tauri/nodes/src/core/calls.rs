@@ -28,7 +28,7 @@ impl From<SandboxError> for Refusal {
 
 type Answer = Result<Value, Refusal>;
 
-/// Answers one call; `now_ms` is when a broadcast enters the mempool.
+/// Answers one call; `now_ms` is the time at which a broadcast enters the mempool.
 pub(super) fn answer(method: &str, params: &[Value], shown: &Shown<'_>, now_ms: i64) -> Answer {
     if let Some(CoreFault::Warmup) = shown.fault {
         return Err(Refusal::new(-28, "Verifying blocks…"));
@@ -165,7 +165,7 @@ fn mempool_info(shown: &Shown<'_>) -> Answer {
     }))
 }
 
-/// Always as with `verbose` false and `mempool_sequence` true, which is how the gateway asks.
+/// Always as with `verbose` false and `mempool_sequence` true, which the gateway uses.
 fn raw_mempool(shown: &Shown<'_>) -> Answer {
     let (txids, next) = shown.numbered_mempool()?;
     Ok(json!({ "txids": txids, "mempool_sequence": next }))
@@ -176,7 +176,7 @@ fn txid(params: &[Value]) -> Result<Txid, Refusal> {
     txid.ok_or_else(|| Refusal::new(-8, "parameter 1 must be of length 64"))
 }
 
-/// Without an index of all transactions: those of the mempool, and those of a block that is named.
+/// The node has no index of all transactions: it finds those of the mempool, and those of a named block.
 fn raw_transaction(shown: &Shown<'_>, params: &[Value]) -> Answer {
     if let Some(hash) = at(params, 2).as_str() {
         let txid = txid(params)?;
@@ -213,7 +213,7 @@ fn entry(shown: &Shown<'_>, txid: Txid) -> Result<(MempoolEntry, Value), Refusal
     Ok((entry, told))
 }
 
-/// A sum as Core writes it: a number with eight places.
+/// A sum in Core's form: a number with eight decimals.
 fn btc(sats: u64) -> Result<Value, Refusal> {
     let text = format!("{}.{:08}", sats / 100_000_000, sats % 100_000_000);
     serde_json::from_str(&text).map_err(|error| Refusal::new(-1, error.to_string()))
@@ -223,7 +223,7 @@ fn spending(shown: &Shown<'_>, params: &[Value]) -> Answer {
     let none = Vec::new();
     let mut answers = Vec::new();
     for asked in at(params, 0).as_array().unwrap_or(&none) {
-        // Core reads these numbers of outputs as signed ones, unlike gettxout's.
+        // Core reads these output numbers as signed, unlike those of gettxout.
         if asked["vout"].as_u64().is_some_and(|vout| i32::try_from(vout).is_err()) {
             return Err(Refusal::new(-1, "JSON integer out of range"));
         }
@@ -280,7 +280,7 @@ fn send(shown: &Shown<'_>, params: &[Value], now_ms: i64) -> Answer {
     }
 }
 
-/// What Core says of a broadcast that is refused.
+/// Core's error for a refused broadcast.
 pub(crate) fn refused(refusal: BroadcastRefusal) -> Refusal {
     match refusal {
         BroadcastRefusal::MissingInputs(_) | BroadcastRefusal::InputSpent { .. } => {
@@ -305,7 +305,7 @@ pub(crate) fn refused(refusal: BroadcastRefusal) -> Refusal {
     }
 }
 
-/// No code of Core's: the sandbox took a broadcast and was told to be silent about it.
+/// Not a code of Core's: the sandbox accepted a broadcast and was told not to answer.
 pub(crate) const UNANSWERED: i32 = 1;
 
 fn estimate(shown: &Shown<'_>) -> Answer {

@@ -7,91 +7,91 @@ use serde_json::Value;
 /// A way to misbehave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CoreFault {
-    /// Each answer comes after a while.
+    /// Each answer comes after this delay.
     Slow(Duration),
-    /// Each answer comes a byte at a time, with this between them.
+    /// Each answer comes a byte at a time, with this pause between bytes.
     Dripping(Duration),
     /// The connection is closed in the middle of each answer.
     CutOff,
-    /// Requests are taken, and never answered.
+    /// Requests are never answered.
     Silent,
     /// The connection is closed without an answer.
     Closed,
-    /// Each answer goes on without an end.
+    /// Each answer is endless.
     Flood,
-    /// Nobody may sign in.
+    /// Every sign-in is refused.
     SignInRefused,
-    /// There are more requests than it works on.
+    /// It has too many requests in work.
     QueueFull,
-    /// Something else answers, with status 200.
+    /// Another program answers, with status 200.
     NotJson,
     /// Every result has another type than it should.
     WrongTypes,
-    /// It has just started, and answers no call.
+    /// It has just started and answers no calls yet.
     Warmup,
-    /// It loads its mempool.
+    /// It is loading its mempool.
     MempoolLoading,
-    /// It downloads the chain for the first time.
+    /// It is downloading the chain for the first time.
     InitialBlockDownload,
-    /// It knows this many headers more than blocks.
+    /// It knows this number of headers more than blocks.
     HeadersAhead(u32),
     /// Its chain belongs to another network.
     OtherNetwork(bitcoin::Network),
-    /// The chain ends with this height, and the mempool is empty: it was killed, and lost what it had not written.
+    /// The chain ends at this height and the mempool is empty: it was killed before it wrote the rest.
     OlderTip(u32),
-    /// Chain and mempool as they are, but for each transaction one that pays more.
+    /// Each transaction is replaced by another that pays more; the rest is true.
     ForgedTransactions,
     /// The best block has no proof of work.
     NoProofOfWork,
-    /// The best block follows on a block that is not the one before it.
+    /// The best block does not follow the block before it.
     BrokenLink,
-    /// Blocks below this height are not there any more.
+    /// Blocks below this height are pruned.
     Pruned(u32),
-    /// Of a batch the last reply is missing.
+    /// The last reply of each batch is missing.
     ShortBatches,
-    /// More work is said to be behind the best block than was ever done, and none behind the others; blocks below this height are
-    /// said to be gone.
+    /// It claims more work behind the best block than was ever done, and none behind the others. Blocks below this
+    /// height are said to be pruned.
     Boasts(u32),
-    /// Whoever asks about blocks here and there is told that all are others; those in a row are told as they are.
+    /// Scattered questions about blocks get other blocks' hashes; questions in a row get true answers.
     Denies,
-    /// When it is first asked for the hash of the block at one height, it leaves its chain from another on: that is how an honest node
-    /// follows the most work. From then on it is well-behaved.
+    /// At the first call for the hash at one height it leaves its chain from another height on. An honest node does so
+    /// when it follows the most work. Afterwards it is well-behaved.
     Reorganises {
-        /// The height that is asked about.
+        /// The height in the call.
         asked: u32,
-        /// The height of the first block that is left.
+        /// The height of the first block that it leaves.
         replaced: u32,
     },
 }
 
-/// A way to misbehave of what is published over ZeroMQ.
+/// A way to misbehave when publishing over ZeroMQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ZmqFault {
-    /// Connections are taken, and never greeted.
+    /// Connections are accepted, but never greeted.
     Mute,
-    /// A mechanism of signing in is asked for that nobody knows here.
+    /// It asks for a sign-in mechanism that the gateway does not know.
     Curve,
-    /// Nothing is published.
+    /// It publishes no messages.
     Silent,
-    /// Every second message is lost, as with a subscriber that is too slow; the publisher's count shows it.
+    /// Every second message is lost, as with a slow subscriber; the publisher's count shows it.
     Lossy,
-    /// Every second change of the mempool is left out, and the publisher's count does not show it.
+    /// Every second change of the mempool is omitted, and the publisher's count does not show it.
     LossyAndHidesIt,
-    /// What is published is no frame.
+    /// It sends bytes that are not a frame.
     Garbage,
-    /// What is published is a frame that says to be an exabyte long.
+    /// It sends a frame that claims to be an exabyte long.
     HugeFrame,
-    /// The connection is closed with each message.
+    /// The connection is closed at each message.
     Closes,
-    /// Messages are of another topic than the one that was subscribed to.
+    /// Messages have another topic than the subscribed one.
     WrongTopic,
-    /// Made-up transactions enter the mempool without an end.
+    /// Invented transactions enter the mempool without end.
     Flood,
-    /// So many made-up transactions enter the mempool, once.
+    /// This number of invented transactions enters the mempool, once.
     Invents(u64),
-    /// The numbers are those of another node's mempool.
+    /// The numbers belong to another node's mempool.
     OtherNode,
-    /// What entered is said to have left; what left, or was mined, to have entered.
+    /// Added transactions are reported as removed; removed or mined ones as added.
     Lies,
 }
 
@@ -100,14 +100,14 @@ impl CoreFault {
         matches!(self, Self::SignInRefused)
     }
 
-    /// The height from which on the chain is left when this is asked.
+    /// The height from which on the chain is left at this call.
     pub(super) fn leaves_from(&self, request: &Value) -> Option<u32> {
         let Self::Reorganises { asked, replaced } = *self else { return None };
         let height = request["params"][0].as_u64().filter(|_| request["method"].as_str() == Some("getblockhash"));
         (height == Some(asked.into())).then_some(replaced)
     }
 
-    /// Whether what these calls ask is denied.
+    /// Whether the answers to these calls are denied.
     pub(super) fn denies(&self, batch: &[Value]) -> bool {
         let heights: Option<Vec<u64>> = batch
             .iter()

@@ -1,4 +1,4 @@
-//! The chain and the mempool as a node shows them: the sandbox's, bent by a fault.
+//! The chain and the mempool as a node shows them: the sandbox's, changed by a fault.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,12 +10,12 @@ use tillgate_sandbox::{Sandbox, SandboxError, TxPosition, TxView};
 use super::fault::CoreFault;
 use super::zmq::Told;
 
-/// What a node shows.
+/// The state that a node shows.
 pub(super) struct Shown<'a> {
     pub sandbox: &'a Sandbox,
     pub fault: Option<&'a CoreFault>,
     pub told: &'a Mutex<Told>,
-    /// Others' transactions that are in the mempool besides.
+    /// Others' transactions that are also in the mempool.
     pub crowd: &'a HashMap<Txid, Transaction>,
 }
 
@@ -29,7 +29,7 @@ impl Shown<'_> {
         })
     }
 
-    /// The block at a height, with the header that is shown.
+    /// The block at a height, with its header as shown.
     pub(super) fn block(&self, height: u32) -> Result<Option<Block>, SandboxError> {
         let tip = self.height()?;
         if height > tip {
@@ -56,7 +56,7 @@ impl Shown<'_> {
         Ok(Some(block))
     }
 
-    /// The height of a block that is shown.
+    /// The height of a shown block.
     pub(super) fn height_of(&self, hash: BlockHash) -> Result<Option<u32>, SandboxError> {
         let tip = self.height()?;
         for height in [0, tip] {
@@ -67,7 +67,7 @@ impl Shown<'_> {
         Ok(self.sandbox.height_of(hash)?.filter(|height| *height <= tip))
     }
 
-    /// The transactions of a block as they are told.
+    /// A block with its transactions as shown.
     pub(super) fn told(&self, mut block: Block) -> Block {
         if let Some(CoreFault::ForgedTransactions) = self.fault {
             block.txdata.iter_mut().for_each(forge);
@@ -83,7 +83,7 @@ impl Shown<'_> {
         }
     }
 
-    /// The same, with the number that its next change has: all before was published, or is about to be.
+    /// The same, with the number of its next change; all earlier changes were published or are about to be.
     pub(super) fn numbered_mempool(&self) -> Result<(Vec<Txid>, u64), SandboxError> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.follow(self.sandbox)?;
@@ -93,7 +93,7 @@ impl Shown<'_> {
         }
     }
 
-    /// A transaction of the mempool; `None` where it holds none such.
+    /// A transaction of the mempool; `None` if it is not there.
     pub(super) fn in_mempool(&self, txid: Txid) -> Result<Option<Transaction>, SandboxError> {
         if let Some(CoreFault::OlderTip(_)) = self.fault {
             return Ok(None);
@@ -111,7 +111,7 @@ impl Shown<'_> {
     }
 }
 
-/// So many transactions that pay nobody.
+/// `count` transactions that pay no one.
 pub(super) fn crowd(count: u32) -> HashMap<Txid, Transaction> {
     let transactions = (0..count).map(|number| Transaction {
         version: bitcoin::transaction::Version::TWO,

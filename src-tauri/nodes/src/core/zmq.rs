@@ -1,5 +1,5 @@
-//! What a node publishes over ZeroMQ under the topic `sequence`: blocks, and each change of its mempool with its number. To
-//! each subscriber it speaks ZMTP 3.0.
+//! A node's ZeroMQ publisher for the topic `sequence`: blocks, and each numbered change of its mempool. It speaks ZMTP
+//! 3.0 to each subscriber.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
@@ -13,54 +13,54 @@ use tillgate_sandbox::{Sandbox, SandboxError, TxPosition};
 use super::fault::ZmqFault;
 use crate::listener::Stop;
 
-/// How long a change may wait until it is published.
+/// Longest delay of a change before it is published.
 const EVERY: Duration = Duration::from_millis(3);
 
-/// Made-up messages that a flood puts between two looks at the chain.
+/// Number of invented messages that a flood sends between two looks at the chain.
 const FLOOD: u64 = 2_000;
 
-/// How far the numbers of another node's mempool are ahead.
+/// The lead of another node's mempool numbers.
 const OTHERS: u64 = 1_000;
 
-/// The publisher's count of the first message to a subscriber: no connection need be the first.
+/// The publisher's count of the first message to a subscriber; it need not be 0.
 const FIRST_COUNT: u32 = 77;
 
-/// What a node has told of its chain and its mempool, and to whom it tells more.
+/// The chain and mempool as published so far, and the subscribers.
 #[derive(Default)]
 pub(super) struct Told {
-    /// From the first block on; empty before anything was told.
+    /// From the first block on; empty before the first look.
     blocks: Vec<BlockHash>,
     pub mempool: Vec<Txid>,
-    /// The number that the next change has.
+    /// The number of the next change.
     pub next: u64,
     subscribers: Vec<Sender<Message>>,
-    /// How often somebody subscribed.
+    /// Number of subscriptions so far.
     pub subscriptions: u64,
-    /// How many messages were for the last who did.
+    /// Number of messages to the last subscriber.
     published: u32,
 }
 
-/// What happened.
+/// The kind of event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Label {
     Connected,
     Disconnected,
     Added,
     Removed,
-    /// By a block: it has a number, and is not published.
+    /// Removed by a block: it has a number, but is not published.
     Mined,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Message {
-    /// As it is shown.
+    /// In the byte order of its text.
     hash: [u8; 32],
     label: Label,
     number: Option<u64>,
 }
 
 impl Told {
-    /// Publishes what happened since the last call.
+    /// Publishes all changes since the last call.
     pub(super) fn follow(&mut self, sandbox: &Sandbox) -> Result<(), SandboxError> {
         let is_first = self.blocks.is_empty();
         let mempool = sandbox.status()?.mempool;
@@ -126,20 +126,21 @@ impl Told {
         receiver
     }
 
-    /// The publisher's count of the last message for the last who subscribed, where there was one.
+    /// The publisher's count of the last message to the last subscriber, if there was one.
     pub(super) fn last_count(&self) -> Option<u32> {
         self.published.checked_sub(1).map(|published| FIRST_COUNT.wrapping_add(published))
     }
 }
 
-/// The other end of one connection.
+/// The other end of a connection.
 struct Subscriber<'a> {
     stream: TcpStream,
     stop: &'a Stop,
     count: u32,
 }
 
-/// Serves one subscriber to its end. `told` lends what was told, brought up to date; `fault` is how to misbehave now.
+/// Serves one subscriber until it ends. `told` lends the published state, brought up to date; `fault` is the present
+/// fault.
 pub(super) fn serve(
     stream: TcpStream,
     stop: &Stop,
@@ -147,7 +148,7 @@ pub(super) fn serve(
     fault: impl Fn() -> Option<ZmqFault>,
 ) {
     let mut subscriber = Subscriber { stream, stop, count: FIRST_COUNT };
-    // An error means that the connection is of no more use.
+    // After an error the connection is of no more use.
     let _ = subscriber.serve(&told, &fault);
 }
 

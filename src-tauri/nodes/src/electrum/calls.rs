@@ -11,18 +11,18 @@ use super::index::{Entry, Index, script_hash as script_hash_of, status};
 use super::invented;
 use crate::bent::{self, merkle_branch};
 
-/// The versions that it can speak.
+/// The versions that the server can speak.
 pub(super) const VERSIONS: [&str; 3] = ["1.4", "1.4.2", "1.6"];
 
-/// Headers in one answer at most.
+/// Most headers in one answer.
 const HEADERS_MAX: u64 = 2_016;
 
-/// What a server shows, and how it is bent.
+/// The state that a server shows, and its faults.
 pub(super) struct Shown<'a> {
     pub sandbox: &'a Sandbox,
     pub index: &'a Index,
     pub fault: Option<&'a ElectrumFault>,
-    /// The header of one block is the first one's, whichever was asked for.
+    /// Whether each single block header is answered with the first block's.
     pub denies: bool,
     /// The version that was agreed on.
     pub version: &'a str,
@@ -50,7 +50,7 @@ impl From<SandboxError> for Refusal {
 }
 
 impl Shown<'_> {
-    /// The height above which nothing is shown, where there is one.
+    /// The highest height that is shown, if it is limited.
     fn top(&self) -> Option<u32> {
         match self.fault {
             Some(ElectrumFault::OlderTip(top)) => Some(*top),
@@ -58,7 +58,7 @@ impl Shown<'_> {
         }
     }
 
-    /// How much higher than it is each block is told to be, but for the first.
+    /// The number by which the heights of all blocks but the first are raised.
     fn raised_by(&self) -> u32 {
         match self.fault {
             Some(ElectrumFault::Higher(by)) => *by,
@@ -89,13 +89,13 @@ impl Shown<'_> {
         Ok(block)
     }
 
-    /// The best block's header, as it is told to whoever subscribed.
+    /// The best block's header, in the form for subscribers.
     pub(super) fn tip(&self) -> Answer {
         let height = self.height();
         Ok(json!({ "height": height, "hex": serialize_hex(&self.block(height)?.header) }))
     }
 
-    /// A script's history as it is told, `Err` where there is too much of it.
+    /// A script's history in the form for clients; `Err` if it is too long.
     fn history(&self, hash: &str) -> Result<Vec<Entry>, Refusal> {
         let mut history = self.index.history(hash, self.top());
         match self.fault {
@@ -149,7 +149,7 @@ impl Shown<'_> {
     }
 }
 
-/// Answers one call that needs nothing of the connection.
+/// Answers a call that does not depend on the connection.
 pub(super) fn answer(method: &str, params: &[Value], shown: &Shown<'_>) -> Answer {
     match method {
         "server.ping" => Ok(Value::Null),
@@ -281,7 +281,7 @@ fn merkle(shown: &Shown<'_>, params: &[Value]) -> Answer {
     let place = txids.iter().position(|found| *found == txid);
     let forges = matches!(shown.fault, Some(ElectrumFault::ForgedConfirmations | ElectrumFault::InventedSpend(_)));
     if place.is_none() && forges {
-        // It knows the block's own hashes, and hopes that nobody reckons.
+        // It gives the hashes of the block itself, and hopes that the client does not check them.
         return Ok(json!({ "block_height": height, "merkle": merkle_branch(&txids, 0), "pos": 0 }));
     }
     let place = place.ok_or_else(|| Refusal::new(1, format!("tx {txid} not in block at height {height}")))?;
@@ -334,7 +334,7 @@ fn rejected(why: &str) -> Refusal {
     Refusal::new(1, format!("the transaction was rejected by network rules.\n\n{why}\n"))
 }
 
-/// No code of the protocol's: the sandbox took a broadcast and was told to be silent about it.
+/// Not a code of the protocol: the sandbox accepted a broadcast and was told not to answer.
 pub(super) const UNANSWERED: i32 = i32::MAX;
 
 fn unanswered() -> Refusal {

@@ -1,4 +1,4 @@
-//! One connection: its lines, its subscriptions, what it is notified of.
+//! One connection: its lines, its subscriptions and their notifications.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -15,10 +15,10 @@ use super::{Inner, Shared, index};
 use crate::listener::Stop;
 use crate::tls::Tls;
 
-/// How long it waits for a line before it looks whether there is something to notify of.
+/// Longest wait for a line before it checks for notifications.
 const LOOKS_EVERY: Duration = Duration::from_millis(5);
 
-/// Bytes of a client's line at most.
+/// Most bytes of a client's line.
 const LINE_MAX: usize = 16 * 1_024 * 1_024;
 
 /// A stream of bytes, secure or not.
@@ -32,16 +32,16 @@ pub(super) struct Connection {
     buffer: Vec<u8>,
     /// The version that was agreed on.
     version: Option<&'static str>,
-    /// Each script hash with the status that was last told.
+    /// Each script hash with its last reported status.
     scripts: HashMap<String, Value>,
-    /// The best block that was last told, where somebody wants to know.
+    /// The last reported best block, if the client subscribed to it.
     tip: Option<Value>,
-    /// How many of the index's touched script hashes were looked at.
+    /// Number of the index's touched script hashes that were looked at.
     seen: usize,
     calls: u64,
 }
 
-/// How lines that ask for a history, and for a transaction, are known.
+/// Text in lines that ask for a history or a transaction.
 const HISTORY: &[u8] = b"scripthash.get_history";
 const TX: &[u8] = b"transaction.get\"";
 
@@ -80,7 +80,7 @@ impl Connection {
         inner.open > 1 && matches!(inner.fault, Some(ElectrumFault::BearsOneAndHangsUpAt(_)))
     }
 
-    /// Serves it to its end.
+    /// Serves the connection until it ends.
     pub(super) fn serve(mut self, stop: &Stop) {
         if self.is_one_too_many() {
             return;
@@ -144,7 +144,7 @@ impl Connection {
                 && request["params"][0] == index::script_hash(script)
         };
         let asks_for = |line: &[u8], what: &[u8]| line.windows(what.len()).any(|it| it == what);
-        // With those behind it that were read already.
+        // It counts the lines behind it that were read already.
         let at_once = |what: &[u8]| {
             let waiting = self.buffer.split(|byte| *byte == b'\n').filter(|line| asks_for(line, what)).count();
             if asks_for(line, what) { waiting.saturating_add(1) } else { 0 }
@@ -184,7 +184,7 @@ impl Connection {
         }
     }
 
-    /// The reply to one call; `None` where there is none and the connection ends.
+    /// The reply to one call; `None` if there is none and the connection ends.
     fn reply(&mut self, request: &Value) -> Option<Value> {
         self.calls = self.calls.saturating_add(1);
         let method = request["method"].as_str().unwrap_or_default();
@@ -237,7 +237,7 @@ impl Connection {
         }
     }
 
-    /// The newest version that both speak.
+    /// The newest version that both sides speak.
     fn agree(&mut self, params: &[Value], inner: &Inner) -> Answer {
         if self.version.is_some() {
             return Err(Refusal::new(1, "server.version already sent"));
@@ -251,7 +251,7 @@ impl Connection {
             Some(ElectrumFault::OldProtocol) => &["1.2"],
             _ => &calls::VERSIONS,
         };
-        // One digit each: the order of texts is that of versions.
+        // The versions have single digits, so texts sort as versions do.
         let fits = |version: &&&'static str| (oldest..=newest).contains(*version) && **version <= inner.newest;
         let agreed = spoken.iter().rfind(fits);
         let agreed = agreed.ok_or_else(|| Refusal::new(1, format!("unsupported protocol version: {newest}")))?;
@@ -259,7 +259,7 @@ impl Connection {
         Ok(json!(["TillgateTest 1.0", agreed]))
     }
 
-    /// Sends what changed of what somebody subscribed to.
+    /// Sends the changes of all subscriptions.
     fn notify(&mut self, stop: &Stop) -> Option<()> {
         let shared = Arc::clone(&self.shared);
         let mut inner = shared.lock();

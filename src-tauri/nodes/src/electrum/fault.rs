@@ -7,94 +7,94 @@ use bitcoin::{ScriptBuf, Transaction, Txid};
 /// A way to misbehave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ElectrumFault {
-    /// Each answer comes after a while.
+    /// Each answer comes after this delay.
     Slow(Duration),
     /// The connection is closed in the middle of each line.
     CutOff,
-    /// Calls are taken, and never answered.
+    /// Calls are never answered.
     Silent,
-    /// Connections are closed as soon as something is asked.
+    /// Connections are closed at the first call.
     Closed,
     /// Each answer is a line without an end.
     EndlessLine,
-    /// Notifications of what nobody subscribed to, without an end.
+    /// Endless notifications without a subscription.
     Flood,
-    /// Something else answers.
+    /// Another program answers, not in JSON.
     NotJson,
     /// Every result has another type than it should.
     WrongTypes,
-    /// Answers name other calls than those that were made.
+    /// Answers carry the ids of other calls.
     WrongIds,
     /// It speaks only versions that are too old.
     OldProtocol,
     /// Every call is refused.
     RefusesAll,
-    /// The connection is closed after each so many calls.
+    /// The connection is closed each time after this number of calls.
     HangsUpAfter(u64),
     /// Its chain belongs to another network.
     OtherNetwork(bitcoin::Network),
-    /// The chain ends with this height, and the mempool is empty: it lost what came later.
+    /// The chain ends at this height and the mempool is empty, as if later blocks were lost.
     OlderTip(u32),
-    /// Chain and mempool stay as they were when this began.
+    /// Chain and mempool stay as they were when the fault began.
     StandsStill,
-    /// For each transaction one that pays more.
+    /// Each transaction is replaced by another that pays more.
     ForgedTransactions,
     /// The best block has no proof of work.
     NoProofOfWork,
-    /// The best block follows on a block that is not the one before it.
+    /// The best block does not follow the block before it.
     BrokenLink,
-    /// What waits in the mempool is told as confirmed by the best block.
+    /// Transactions of the mempool are reported as confirmed by the best block.
     ForgedConfirmations,
-    /// The same of the block of a height, without any proof.
+    /// The same for the block at this height, without any proof.
     ConfirmedBy(u32),
-    /// The proofs that transactions are in their blocks are those of others.
+    /// The merkle proofs of transactions are those of others.
     ForgedMerkle,
-    /// Histories are empty, whatever their status says.
+    /// Histories are empty, in conflict with their status.
     MissingHistory,
-    /// Nobody is notified of anything.
+    /// Notifications are never sent.
     NoNotifications,
-    /// Scripts with more transactions than this have no history and no status.
+    /// Scripts with more transactions than this have no history or status.
     RefusesPopular(usize),
-    /// Transactions of blocks are told with a witness of so many bytes, of which their ids say nothing.
+    /// Confirmed transactions carry a witness of this many bytes, which their ids do not cover.
     Bloated(usize),
-    /// The history of a script has so many transactions of old blocks besides.
+    /// The script's history has this number of additional transactions in old blocks.
     LongHistory(ScriptBuf, u32),
-    /// What is asked about the history of a script is never answered.
+    /// Calls for the history of this script are never answered.
     Stuck(ScriptBuf),
-    /// The connection is closed where somebody asks for the history of one of these scripts.
+    /// The connection is closed at a call for the history of one of these scripts.
     HangsUpAt(Vec<ScriptBuf>),
-    /// The connection is closed where somebody asks for more histories at once.
+    /// The connection is closed at a call for more histories than this at once.
     HangsUpAbove(usize),
-    /// The same of transactions.
+    /// The same for transactions.
     HangsUpAboveTxs(usize),
-    /// The connection is closed where somebody asks for this transaction.
+    /// The connection is closed at a call for this transaction.
     HangsUpAtTx(Txid),
-    /// As [`Self::HangsUpAt`], and so is a connection that is opened beside another.
+    /// As [`Self::HangsUpAt`]; a second connection is closed too.
     BearsOneAndHangsUpAt(Vec<ScriptBuf>),
-    /// Every block is told so many blocks higher than it is, and of no script anything.
+    /// Every block is reported this number of blocks too high, and scripts have no transactions.
     Higher(u32),
-    /// So many transactions that pay a script wait in the mempool, made up by the server, each with so many bytes of a witness.
+    /// The mempool has this number of invented transactions that pay a script, each with a witness of this size.
     InventedPayments {
-        /// Whom they pay.
+        /// The script that they pay.
         script: ScriptBuf,
-        /// How many.
+        /// Number of transactions.
         count: u32,
-        /// Bytes of each one's witness.
+        /// Bytes of the witness of each.
         witness: usize,
     },
-    /// This transaction is told as one of the best block.
+    /// This transaction is reported as part of the best block.
     InventedSpend(Transaction),
-    /// This transaction is told as one that waits in the mempool.
+    /// This transaction is reported as part of the mempool.
     InventedWaiting(Transaction),
-    /// Histories are told without what blocks hold, and their statuses are those of what is left.
+    /// Histories omit confirmed transactions, and the statuses match the rest.
     KeepsBack,
-    /// Asked for the header of one block, it tells the first one's, so that it seems to have no block that anybody knows; and
-    /// it misbehaves in this way besides.
+    /// A call for a single block header is answered with the first block's, so that it seems to have no known block. It
+    /// also has the other fault.
     Denies(Option<Box<Self>>),
 }
 
 impl ElectrumFault {
-    /// Whether blocks are denied, and in which way it misbehaves otherwise.
+    /// Whether blocks are denied, and the other fault.
     pub(super) fn parts(fault: Option<&Self>) -> (bool, Option<&Self>) {
         match fault {
             Some(Self::Denies(other)) => (true, other.as_deref()),

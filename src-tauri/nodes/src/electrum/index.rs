@@ -1,4 +1,4 @@
-//! Which transactions touch which script: what an Electrum server adds to a node.
+//! The index from scripts to transactions, which an Electrum server adds to a node.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,16 +6,16 @@ use bitcoin::hashes::{Hash as _, sha256};
 use bitcoin::{BlockHash, OutPoint, Script, Transaction, Txid};
 use tillgate_sandbox::{Sandbox, SandboxError, TxPosition};
 
-/// Changes that are taken over at a time.
+/// Number of changes taken in at a time.
 const CHANGES: usize = 500;
 
 /// One entry of a script's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
     pub txid: Txid,
-    /// 0 in the mempool, -1 there if it rests on another of the mempool.
+    /// 0 in the mempool; -1 there if it has an unconfirmed parent.
     pub height: i64,
-    /// Of those in the mempool.
+    /// Set for transactions in the mempool.
     pub fee_sats: Option<u64>,
 }
 
@@ -26,9 +26,9 @@ pub(super) struct Index {
     pub height: u32,
     txs: HashMap<Txid, Known>,
     scripts: HashMap<String, BTreeSet<Txid>>,
-    /// The place of each transaction of a block among the others.
+    /// The position of each transaction within its block.
     places: HashMap<BlockHash, HashMap<Txid, usize>>,
-    /// Script hashes in the order in which something moved there.
+    /// Script hashes in the order in which their histories changed.
     pub touched: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ struct Known {
 }
 
 impl Index {
-    /// Takes over what changed.
+    /// Takes in the changes since the last call.
     pub(super) fn refresh(&mut self, sandbox: &Sandbox) -> Result<(), SandboxError> {
         if self.cursor > 0 && sandbox.last_change()? == self.cursor {
             return Ok(());
@@ -84,12 +84,12 @@ impl Index {
         Some(script_hash(&output.script_pubkey))
     }
 
-    /// Whether a transaction, whoever made it, spends from a script.
+    /// Whether any transaction, known or not, spends from a script.
     pub(super) fn is_spent_from(&self, tx: &Transaction, hash: &str) -> bool {
         tx.input.iter().any(|input| self.script_of(&input.previous_output).is_some_and(|script| script == hash))
     }
 
-    /// A transaction of the chain or the mempool, no block above `top` counting, and no mempool where there is one.
+    /// A transaction of the chain or the mempool. With `top`, only blocks up to that height count, and not the mempool.
     pub(super) fn transaction(&self, txid: &Txid, top: Option<u32>) -> Option<(&Transaction, TxPosition)> {
         let known = self.txs.get(txid)?;
         match known.position {
@@ -100,7 +100,7 @@ impl Index {
         Some((&known.tx, known.position))
     }
 
-    /// All that touches a script, blocks first.
+    /// All transactions that touch a script, blocks first.
     pub(super) fn history(&self, hash: &str, top: Option<u32>) -> Vec<Entry> {
         let (mut mined, mut waiting) = (Vec::new(), Vec::new());
         for txid in self.scripts.get(hash).into_iter().flatten() {
@@ -135,14 +135,14 @@ impl Index {
     }
 }
 
-/// The hash by which a script is asked about.
+/// The hash by which a call names a script.
 pub(super) fn script_hash(script: &Script) -> String {
     let mut hash = sha256::Hash::hash(script.as_bytes()).to_byte_array();
     hash.reverse();
     hex::encode(hash)
 }
 
-/// What tells whether a history changed; `None` of an empty one.
+/// The protocol's status of a history; it changes with the history. `None` for an empty one.
 pub(super) fn status(history: &[Entry]) -> Option<String> {
     if history.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! Transactions that a server makes up: nobody signed them, and no node ever held them.
+//! Transactions that a server invents: they have no valid signature, and were never in a node.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::hashes::Hash as _;
@@ -7,12 +7,12 @@ use bitcoin::{Amount, OutPoint, Script, Sequence, Transaction, TxIn, TxOut, Txid
 
 use super::fault::ElectrumFault;
 
-/// So many that pay a script, without the witness that belongs to them.
+/// `count` payments to a script, without their witness.
 pub(super) fn payments(script: &Script, count: u32) -> impl Iterator<Item = Transaction> {
     (0..count).map(move |number| payment(script, number))
 }
 
-/// The one with this id, among those that a fault makes up.
+/// The transaction with this id, among those that a fault invents.
 pub(super) fn transaction(fault: &ElectrumFault, txid: &Txid) -> Option<Transaction> {
     match fault {
         ElectrumFault::InventedPayments { script, count, witness } => {
@@ -35,7 +35,7 @@ fn payment(script: &Script, number: u32) -> Transaction {
     Transaction { version: Version::TWO, lock_time: LockTime::ZERO, input: vec![input], output: vec![output] }
 }
 
-/// The id of one that nobody ever reads.
+/// The id of a transaction that does not exist.
 pub(super) fn txid(number: u32) -> Txid {
     Txid::hash(&number.to_le_bytes())
 }

@@ -1,4 +1,4 @@
-//! What an address was paid, read from the chain alone.
+//! Payments to an address, read from the chain alone.
 
 use bitcoin::hashes::Hash;
 use bitcoin::{OutPoint, ScriptBuf, WPubkeyHash};
@@ -41,7 +41,7 @@ fn an_address_shows_what_blocks_and_mempool_pay_it_spent_or_not() {
 }
 
 #[test]
-fn one_transaction_can_pay_an_address_twice() {
+fn a_transaction_can_pay_an_address_twice() {
     let f = Fixture::new();
     let payees = [(somebody(1), 10_000), (somebody(2), 20_000), (somebody(1), 10_000)];
     let txid = f.sandbox.pay_many(&payees, NOW_MS).unwrap();

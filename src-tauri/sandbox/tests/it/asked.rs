@@ -1,4 +1,4 @@
-//! What a node tells of single transactions, outputs and blocks.
+//! Answers about single transactions, outputs and blocks.
 
 use bitcoin::OutPoint;
 use tillgate_sandbox::{Replace, ReplaceTo, TxPosition};

@@ -1,4 +1,4 @@
-//! What goes into a block: by fee rate, by family, or exactly what a miner likes.
+//! The content of blocks: chosen by fee rate, by family, or exactly by a miner.
 
 use bitcoin::{Amount, OutPoint, Transaction, TxOut, Txid};
 use tillgate_sandbox::{BroadcastFault, BroadcastRefusal, FaultsPatch, Pay, SandboxError};
@@ -27,10 +27,10 @@ fn large(f: &Fixture, coin: (OutPoint, u64)) -> Transaction {
 }
 
 #[test]
-fn what_pays_less_than_the_miner_wants_waits_for_others() {
+fn a_transaction_below_the_miners_rate_waits() {
     let f = Fixture::new();
     let (one, five, ten) = (pay_at(&f, 1), pay_at(&f, 5), pay_at(&f, 10));
-    // A signature may be a byte shorter than was reckoned with, and the rate a little higher.
+    // A signature may be a byte shorter than expected, and the rate a little higher.
     f.sandbox.mine_above(2, 10_500, NOW_MS).unwrap();
     assert!(f.is_in_mempool(ten));
     f.sandbox.mine_above(1, 10_000, NOW_MS).unwrap();
@@ -43,13 +43,13 @@ fn what_pays_less_than_the_miner_wants_waits_for_others() {
 }
 
 #[test]
-fn a_child_that_pays_for_its_parent_brings_it_along_and_no_other_is_mined_before_its_parent() {
+fn a_child_that_pays_for_its_parent_brings_it_along() {
     let f = Fixture::new();
     // The customer's payment of some 141 vB at 1 sat/vB.
     let parent = pay_at(&f, 1);
     let poor = f.shop.spend(&[f.shop_coin(parent)], 1_500);
     f.sandbox.broadcast(&poor, NOW_MS).unwrap();
-    // 110 vB: 13 sat/vB of its own, but below 7 with its parent.
+    // It has 110 vB and pays 13 sat/vB by itself, but less than 7 with its parent.
     f.sandbox.mine_above(1, 7_000, NOW_MS).unwrap();
     assert!(f.is_in_mempool(parent) && f.is_in_mempool(poor.compute_txid()));
     let rich = f.shop.spend(&[f.shop_coin(parent)], 3_000);
@@ -62,7 +62,7 @@ fn a_child_that_pays_for_its_parent_brings_it_along_and_no_other_is_mined_before
 }
 
 #[test]
-fn once_a_parent_is_paid_for_its_other_children_count_for_themselves() {
+fn other_children_of_a_paid_parent_count_for_themselves() {
     let f = Fixture::new();
     let coin = f.shop_coin(pay_at(&f, 5));
     f.sandbox.mine(1, false, NOW_MS).unwrap();
@@ -93,7 +93,7 @@ fn a_child_of_richer_parents_that_pays_less_itself_stays_out() {
     let txid = first.compute_txid();
     let one = f.shop.spend(&[(OutPoint { txid, vout: 0 }, 49_800)], 1_500);
     let other = f.shop.spend(&[(OutPoint { txid, vout: 1 }, 50_000)], 1_500);
-    // 8 sat/vB of its own, and 8.5 together with the two and what those rest on.
+    // It pays 8 sat/vB by itself, and 8.5 together with the two and their ancestors.
     let child = f.shop.spend(&[first_output(&one), first_output(&other)], 1_424);
     for tx in [&first, &one, &other, &child] {
         f.sandbox.broadcast(tx, NOW_MS).unwrap();
@@ -115,7 +115,7 @@ fn a_line_above_101_kvb_is_refused() {
     }
     let refused = f.sandbox.broadcast(&third, NOW_MS).unwrap_err();
     assert!(matches!(&refused, BroadcastRefusal::Policy(why) if why.contains("101 kvB")), "{refused}");
-    // With its parent in a block it is fine, and so is a small one behind the two.
+    // With its parent in a block it is accepted, and so is a small one behind the two.
     let small = f.shop.spend(&[first_output(&second)], 300);
     f.sandbox.broadcast(&small, NOW_MS).unwrap();
     f.sandbox.evict(small.compute_txid(), NOW_MS).unwrap();
@@ -170,7 +170,7 @@ fn the_twenty_sixth_in_a_line_is_refused() {
 }
 
 #[test]
-fn a_miner_takes_what_the_mempool_never_saw_and_its_conflicts_drop_out() {
+fn a_miners_own_transaction_drops_its_conflicts() {
     let f = Fixture::new();
     let coin = f.shop_coin(f.pay(50_000, 1));
     let ours = f.shop.spend(&[coin], 1_000);
@@ -179,7 +179,7 @@ fn a_miner_takes_what_the_mempool_never_saw_and_its_conflicts_drop_out() {
         f.sandbox.broadcast(tx, NOW_MS).unwrap();
     }
     let waiting = f.pay(60_000, 0);
-    // Pays no fee at all, as its child does: no rule of consensus asks for one.
+    // It pays no fee, nor does its child; consensus asks for none.
     let twin = f.shop.spend(&[coin], 0);
     let twins_child = f.shop.spend(&[first_output(&twin)], 0);
     f.sandbox.set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Reject), ..Default::default() }).unwrap();
@@ -194,7 +194,7 @@ fn a_miner_takes_what_the_mempool_never_saw_and_its_conflicts_drop_out() {
         assert!(changes.iter().any(|view| view.txid == tx.compute_txid()));
     }
     assert_eq!(f.view(ours.compute_txid()).conflict_height, Some(INITIAL_HEIGHT + 2));
-    // An older version that was replaced, and the block that held the newer one is gone.
+    // An older version that was replaced; the block that held the newer one is gone.
     f.sandbox.reorg(1, true, NOW_MS).unwrap();
     f.sandbox.mine_transactions(std::slice::from_ref(&ours), NOW_MS).unwrap();
     assert!(f.is_in_block(ours.compute_txid()) && f.is_absent(twin.compute_txid()));

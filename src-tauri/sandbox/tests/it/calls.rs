@@ -1,4 +1,4 @@
-//! Every call does what it says.
+//! The effect of every call.
 
 use std::collections::BTreeMap;
 
@@ -103,7 +103,7 @@ fn a_large_sum_is_paid_from_several_coins() {
 }
 
 #[test]
-fn replacing_to_the_customer_takes_the_payment_back_for_five_more() {
+fn a_replacement_to_the_customer_takes_the_payment_back() {
     let f = Fixture::new();
     let paid = f.pay(50_000, 0);
     let new = f.sandbox.replace(paid, TO_CUSTOMER, NOW_MS).unwrap()[0];

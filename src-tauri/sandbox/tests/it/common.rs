@@ -28,7 +28,7 @@ impl Fixture {
         Fixture { folder, sandbox, shop: Shop::new() }
     }
 
-    /// Drops the sandbox without any farewell, as a kill does, and opens it again.
+    /// Drops the sandbox abruptly, as a kill does, and opens it again.
     pub fn reopen(self) -> Fixture {
         let Fixture { folder, sandbox, shop } = self;
         drop(sandbox);
@@ -42,7 +42,7 @@ impl Fixture {
         self.sandbox.pay(pay, NOW_MS).unwrap()[0]
     }
 
-    /// The facts that hold now of a transaction that was accepted.
+    /// The present facts of a transaction that was accepted.
     pub fn view(&self, txid: Txid) -> TxView {
         let all = self.sandbox.changes_since(0, usize::MAX >> 1).unwrap().txs;
         all.into_iter().find(|view| view.txid == txid).unwrap()

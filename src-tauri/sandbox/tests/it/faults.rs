@@ -1,4 +1,4 @@
-//! What becomes of broadcasts while the sandbox is told to misbehave, and the faults that others enforce.
+//! Broadcasts under each fault, and the faults that callers enforce.
 
 use bitcoin::OutPoint;
 use tillgate_sandbox::{Broadcast, BroadcastFault, BroadcastRefusal, FaultsPatch};
@@ -33,7 +33,7 @@ fn a_broadcast_that_times_out_is_taken_and_not_answered() {
     set(&f, BroadcastFault::Timeout);
     assert!(matches!(f.sandbox.broadcast(&tx, NOW_MS), Err(BroadcastRefusal::Unanswered)));
     assert!(f.is_in_mempool(tx.compute_txid()));
-    // Silence does not tell a bad transaction either, which is not taken.
+    // A bad transaction is met with silence too, and is not accepted.
     let unknown = (OutPoint { txid: "22".repeat(32).parse().unwrap(), vout: 0 }, 50_000);
     let bad = f.shop.spend(&[unknown], 500);
     assert!(matches!(f.sandbox.broadcast(&bad, NOW_MS), Err(BroadcastRefusal::Unanswered)));
@@ -54,12 +54,12 @@ fn a_broadcast_that_is_forgotten_is_answered_as_taken() {
     f.sandbox.broadcast(&rival, NOW_MS).unwrap();
     set(&f, BroadcastFault::Forget);
     let since = f.sandbox.changes_since(0, 10_000).unwrap().cursor;
-    // A whole package too, which would replace what is there.
+    // A whole package is forgotten too, even one that would replace a transaction.
     assert_eq!(f.sandbox.broadcast_package(&[parent.clone(), child], NOW_MS).unwrap(), Broadcast::Accepted);
     assert_eq!(f.sandbox.status().unwrap().mempool, [rival.compute_txid()]);
     assert!(!f.sandbox.is_known(parent.compute_txid()).unwrap());
     assert_eq!(f.sandbox.changes_since(since, 10_000).unwrap().txs, []);
-    // What the rules refuse is refused all the same, and what is there is known.
+    // Refusals by the rules and known transactions are answered as ever.
     let mut bad = parent.clone();
     bad.input[0].witness.clear();
     assert!(matches!(f.sandbox.broadcast(&bad, NOW_MS), Err(BroadcastRefusal::ScriptInvalid { .. })));
@@ -82,7 +82,7 @@ fn a_package_is_taken_up_to_the_first_that_is_refused() {
 }
 
 #[test]
-fn no_fault_of_broadcasts_touches_what_the_customer_does() {
+fn broadcast_faults_spare_the_customer() {
     let f = Fixture::new();
     for fault in BroadcastFault::ALL {
         set(&f, fault);

@@ -1,4 +1,4 @@
-//! The file: who may read it, and which files are refused.
+//! The file: its permissions, and the files that are refused.
 
 use tillgate_sandbox::{BroadcastFault, Sandbox, SandboxError};
 
@@ -27,7 +27,7 @@ fn other_databases_and_other_files_are_refused() {
 }
 
 #[test]
-fn a_clock_before_the_chain_is_refused_and_leaves_nothing_half_made() {
+fn a_clock_before_the_chain_is_refused_and_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("sandbox.db");
     assert!(matches!(Sandbox::open(&file, 0), Err(SandboxError::ClockTooFarBehind { .. })));
@@ -64,7 +64,7 @@ fn an_older_copy_of_the_file_was_never_where_the_chain_got_to() {
     assert!(sandbox.was_at(cursor, height, hash).unwrap());
     assert_eq!(copy.identity(), sandbox.identity());
     assert!(!copy.was_at(cursor, height, hash).unwrap());
-    // Not even when it has come as far, by other blocks.
+    // Not even when other blocks have brought it to the same number.
     copy.mine(3, false, NOW_MS + 1_000_000).unwrap();
     assert!(at(&copy).0 >= cursor);
     assert!(!copy.was_at(cursor, height, hash).unwrap());
@@ -77,7 +77,7 @@ fn each_new_file_is_a_chain_of_its_own() {
 }
 
 #[test]
-fn a_file_of_the_first_version_is_brought_up_to_this_one_with_all_it_holds() {
+fn a_file_of_version_one_is_upgraded_with_its_content() {
     let f = Fixture::new();
     let paid = f.pay(50_000, 1);
     let Fixture { folder, sandbox, shop } = f;

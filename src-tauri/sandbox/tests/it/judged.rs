@@ -1,6 +1,5 @@
-//! What the sandbox accepts Bitcoin Core accepts, and what it refuses Core refuses: a program beside the tests, which
-//! holds Core's consensus engine, judges every block. It is named by `TILLGATE_JUDGE`; `make consensus` builds it and
-//! runs these tests.
+//! The sandbox and Bitcoin Core accept and refuse the same blocks. A separate program that holds Core's consensus
+//! engine judges every block. `TILLGATE_JUDGE` names it; `make consensus` builds it and runs these tests.
 
 use std::cell::{Cell, RefCell};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -19,29 +18,29 @@ use proptest::test_runner::TestRunner;
 use crate::common::{Fixture, NOW_MS, unsigned};
 use crate::laws::{run, step};
 
-/// Random histories, or random transactions, in one run; more where `TILLGATE_JUDGE_CASES` says how many.
+/// Number of random histories or transactions in one run, unless `TILLGATE_JUDGE_CASES` gives another.
 const CASES: u32 = 20;
 
-/// What the judge said of a block.
+/// The judge's answer about a block.
 struct Verdict {
-    /// Its best block then.
+    /// Its best block after the answer.
     tip: BlockHash,
-    /// Why the block was refused; empty where it was not.
+    /// Why the block was refused; empty if it was accepted.
     refused: String,
 }
 
-/// The program, and where its chain and the sandbox's part.
+/// The program, and the blocks that it has in common with the sandbox.
 struct Judge {
     process: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
-    /// Blocks of the sandbox that it has, by height from 1 on.
+    /// The sandbox's blocks that it has, by height from 1 on.
     has: Vec<BlockHash>,
     _folder: tempfile::TempDir,
 }
 
 impl Judge {
-    /// `None` where no program is named.
+    /// `None` if no program is named.
     fn start() -> Option<Self> {
         let Some(program) = std::env::var_os("TILLGATE_JUDGE").filter(|name| !name.is_empty()) else {
             println!("not run: TILLGATE_JUDGE names no judge; `make consensus` builds it");
@@ -68,7 +67,7 @@ impl Judge {
         Verdict { tip, refused: words.next().unwrap_or_default().to_owned() }
     }
 
-    /// Shows it the blocks of the sandbox that it has not seen: it must take each, and go over to the sandbox's tip.
+    /// Shows it the new blocks of the sandbox: it must accept each, and take over the sandbox's tip.
     fn takes(&mut self, f: &Fixture) {
         let height = f.sandbox.tip().unwrap().height;
         self.has.truncate(height as usize);
@@ -123,7 +122,7 @@ fn core_takes_every_block_of_any_history() {
     outcome.unwrap();
 }
 
-/// What is done to a spend of the shop's coin. All but the signatures that are bent are signed as they are.
+/// A change to a spend of the shop's coin. The result is signed properly, unless the change concerns the signature.
 #[derive(Debug, Clone, Copy)]
 enum Bend {
     Nothing,
@@ -159,7 +158,7 @@ fn bend() -> impl Strategy<Value = Bend> {
     ]
 }
 
-/// A spend of a coin of the shop's, bent.
+/// A spend of one of the shop's coins with a change.
 fn bent(f: &Fixture, coin: (OutPoint, u64), bend: Bend) -> Transaction {
     let mut coins = vec![coin];
     let mut tx =
@@ -204,7 +203,7 @@ fn bent(f: &Fixture, coin: (OutPoint, u64), bend: Bend) -> Transaction {
     tx
 }
 
-/// A block on the sandbox's tip that holds this transaction, and is right in all else.
+/// A block on the sandbox's tip that holds this transaction and is valid in all else.
 fn block_of(f: &Fixture, tx: Transaction) -> Block {
     let tip = f.sandbox.tip().unwrap();
     let mut header = f.sandbox.block(tip.height).unwrap().unwrap().header;
@@ -244,7 +243,7 @@ fn core_and_the_sandbox_refuse_the_same_transactions() {
     let (judge, f) = (RefCell::new(judge), Fixture::new());
     let (taken, refused) = (Cell::new(0), Cell::new(0));
     let outcome = runner().run(&(bend(), 0u32..4), |(bend, age)| {
-        // Each case has a coin of its own, so that what one case spends is no other's.
+        // Each case has a coin of its own, so that no two cases spend the same.
         let txid = *f.sandbox.pay(pay(&f), NOW_MS).unwrap().first().unwrap();
         f.sandbox.mine(1 + age, false, NOW_MS).unwrap();
         let tx = bent(&f, f.shop_coin(txid), bend);

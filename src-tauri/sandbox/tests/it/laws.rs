@@ -1,4 +1,4 @@
-//! Whatever is called in whatever order, the chain stays a chain.
+//! Laws: the chain stays valid under any calls in any order.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -39,7 +39,7 @@ pub fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Does a step; what is refused is no failure, the laws must hold all the same.
+/// Does a step. A refusal is not a failure; the laws must hold after it.
 pub fn run(f: Fixture, seen: &mut Vec<Txid>, step: &Step) -> Fixture {
     let pick = |which: usize, seen: &[Txid]| seen.get(which % seen.len().max(1)).copied();
     match step {
@@ -92,7 +92,7 @@ pub fn run(f: Fixture, seen: &mut Vec<Txid>, step: &Step) -> Fixture {
     f
 }
 
-/// Replays all blocks from genesis; every spend must find its output, once.
+/// Replays all blocks from genesis; every spend must find its unspent output.
 fn replay(f: &Fixture) -> HashMap<OutPoint, u64> {
     let mut coins = HashMap::new();
     let mut supply = 0;
@@ -115,7 +115,7 @@ fn replay(f: &Fixture) -> HashMap<OutPoint, u64> {
 
 fn check_laws(f: &Fixture) {
     let coins = replay(f);
-    // The mempool spends what is unspent, and each output once.
+    // The mempool spends only unspent outputs, and each output once.
     let mut made = HashSet::new();
     let mut spent = HashSet::new();
     for txid in f.sandbox.status().unwrap().mempool {
@@ -127,7 +127,7 @@ fn check_laws(f: &Fixture) {
         }
         made.extend((0u32..).zip(&tx.output).map(|(vout, _)| OutPoint { txid, vout }));
     }
-    // The tables say the same as the replay.
+    // The tables agree with the replay.
     let conn = rusqlite::Connection::open(f.file()).unwrap();
     let mut statement = conn
         .prepare(
@@ -149,7 +149,7 @@ fn check_laws(f: &Fixture) {
     assert_eq!(stored, coins.into_iter().collect());
 }
 
-/// What a watcher knows who is told of changes alone.
+/// The knowledge of a watcher that sees only the changes.
 #[derive(Default)]
 struct Watcher {
     cursor: i64,
@@ -168,7 +168,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 40, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn no_order_of_calls_breaks_the_chain(steps in prop::collection::vec(step(), 1..25)) {
+    fn the_chain_holds_under_any_order_of_calls(steps in prop::collection::vec(step(), 1..25)) {
         let mut f = Fixture::new();
         let mut seen = Vec::new();
         let mut watcher = Watcher::default();
@@ -177,9 +177,9 @@ proptest! {
             watcher.look(&f);
         }
         check_laws(&f);
-        // Whatever became of a transaction, its conflicts included, was told.
+        // Every change of a transaction and its conflicts was reported.
         let told = |view: &TxView| match view.position {
-            // By which one of the mempool it is ruled out is no news.
+            // An absent transaction is not reported again when its mempool conflict changes.
             TxPosition::Absent => TxView { conflicts: Vec::new(), ..view.clone() },
             TxPosition::Block { .. } | TxPosition::Mempool { .. } => view.clone(),
         };

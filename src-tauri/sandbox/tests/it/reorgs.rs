@@ -1,4 +1,4 @@
-//! Reorganisations, and what the change log says of them and all else.
+//! Reorganisations, and their entries in the change log.
 
 use bitcoin::Txid;
 use tillgate_sandbox::{Replace, ReplaceTo, Sandbox, SandboxError, TxPosition};
@@ -37,7 +37,7 @@ fn kept_transactions_go_back_to_the_mempool() {
 }
 
 #[test]
-fn without_keeping_the_customers_own_are_double_spent_and_nothing_else_is_mined() {
+fn without_keeping_only_double_spends_are_mined() {
     let f = Fixture::new();
     let safe = f.pay(60_000, 1);
     let paid = f.pay(50_000, 0);
@@ -75,7 +75,7 @@ fn a_chain_of_payments_falls_with_its_first() {
 }
 
 #[test]
-fn no_reorganisation_reaches_below_the_initial_chain() {
+fn a_reorganisation_cannot_reach_below_the_initial_chain() {
     let f = Fixture::new();
     assert!(matches!(f.sandbox.reorg(1, true, NOW_MS), Err(SandboxError::ReorgDepth { depth: 1, max: 0 })));
     f.sandbox.mine(2, false, NOW_MS).unwrap();

@@ -1,4 +1,4 @@
-//! Consensus and relay rules: what real nodes refuse is refused here, by name.
+//! Consensus and relay rules: the sandbox refuses what real nodes refuse, by name.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::{Amount, OutPoint, ScriptBuf, Sequence, Target, TxOut};
@@ -7,7 +7,7 @@ use tillgate_sandbox::{Broadcast, BroadcastFault, BroadcastRefusal, FaultsPatch,
 use crate::common::{Fixture, INITIAL_HEIGHT, NOW_MS, unsigned};
 
 #[test]
-fn every_block_has_proof_of_work_merkle_root_commitment_and_height() {
+fn every_block_has_work_merkle_root_commitment_and_height() {
     let f = Fixture::new();
     f.pay(50_000, 3);
     f.sandbox.mine(20, false, NOW_MS).unwrap();
@@ -66,12 +66,12 @@ fn wrong_signatures_and_wrong_amounts_are_refused() {
     tx.output[0].value = Amount::from_sat(sats - 501);
     let refused = f.sandbox.broadcast(&tx, NOW_MS);
     assert!(matches!(refused, Err(BroadcastRefusal::ScriptInvalid { input: 0 })), "{refused:?}");
-    // Signed over another amount than the coin has.
+    // It is signed for another amount than the coin has.
     let mut tx = f.shop.spend(&[(outpoint, sats)], 500);
     f.shop.sign(&mut tx, &[(outpoint, sats + 1)]);
     let refused = f.sandbox.broadcast(&tx, NOW_MS);
     assert!(matches!(refused, Err(BroadcastRefusal::ScriptInvalid { input: 0 })), "{refused:?}");
-    // Pays out more than comes in.
+    // It pays out more than it spends.
     let tx = f.shop.spend(&[(outpoint, sats + 10_000)], 500);
     let refused = f.sandbox.broadcast(&tx, NOW_MS);
     assert!(matches!(refused, Err(BroadcastRefusal::Invalid(_))), "{refused:?}");
@@ -119,7 +119,7 @@ fn an_immature_coinbase_is_refused() {
         matches!(refused, Err(BroadcastRefusal::ImmatureCoinbase { from_height, .. }) if from_height == first),
         "{refused:?}"
     );
-    // Ripe now: it is the signature that is wrong.
+    // The coin is mature now; only the signature is wrong.
     f.sandbox.mine(1, true, NOW_MS).unwrap();
     assert!(matches!(f.sandbox.broadcast(&tx, NOW_MS), Err(BroadcastRefusal::ScriptInvalid { .. })));
 }
@@ -164,7 +164,7 @@ fn a_replacement_must_pay_for_what_it_throws_out() {
     let child = f.shop.spend(&[(OutPoint { txid: parent.compute_txid(), vout: 0 }, 99_000)], 2_000);
     f.sandbox.broadcast(&child, NOW_MS).unwrap();
     assert!(f.view(child.compute_txid()).has_unconfirmed_ancestors);
-    // 110 vB at the incremental rate, above both fees together.
+    // It has 110 vB: the incremental rate on top of both fees.
     let refused = f.sandbox.broadcast(&f.shop.spend(&[coin], 3_050), NOW_MS);
     assert!(
         matches!(refused, Err(BroadcastRefusal::ReplacementFeeTooLow { fee_sats: 3_050, min_sats: 3_110 })),
@@ -175,7 +175,7 @@ fn a_replacement_must_pay_for_what_it_throws_out() {
     f.sandbox.broadcast(&new, NOW_MS).unwrap();
     assert!(f.is_absent(parent.compute_txid()) && f.is_absent(child.compute_txid()));
     assert!(f.view(child.compute_txid()).conflict_in_mempool);
-    // What rests on the replaced one has nothing to spend any more.
+    // The child of the replaced transaction has lost its input.
     assert!(matches!(f.sandbox.broadcast(&child, NOW_MS), Err(BroadcastRefusal::MissingInputs(_))));
 }
 
@@ -199,7 +199,7 @@ fn an_evicted_transaction_is_refused_until_the_next_block() {
     assert!(!f.view(paid).conflict_in_mempool);
     let tx = f.view(paid).tx;
     assert!(matches!(f.sandbox.broadcast(&tx, NOW_MS), Err(BroadcastRefusal::Refused(_))));
-    // The customer's next payment is no double-spend of the evicted one.
+    // The customer's next payment does not double-spend the evicted one.
     let next = f.pay(50_000, 0);
     assert_eq!(f.view(next).conflicts, []);
     let f = f.reopen();

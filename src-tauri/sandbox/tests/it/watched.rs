@@ -1,12 +1,12 @@
-//! What a watcher is told of a transaction that is not the customer's: each time that something becomes of it, and at
-//! which height a conflict stands.
+//! The facts that a watcher sees about a transaction that is not the customer's: each change of it, and the height of a
+//! conflict.
 
 use bitcoin::{OutPoint, Transaction, Txid};
 use tillgate_sandbox::{Replace, ReplaceTo, TxPosition, TxView};
 
 use crate::common::{Fixture, INITIAL_HEIGHT, NOW_MS};
 
-/// Asks for changes as a watcher does, one look after the other.
+/// Asks for changes as a watcher does, one look after another.
 struct Looks<'a> {
     f: &'a Fixture,
     cursor: i64,
@@ -17,7 +17,7 @@ impl<'a> Looks<'a> {
         Looks { f, cursor: f.sandbox.changes_since(0, 10_000).unwrap().cursor }
     }
 
-    /// What the next look tells of a transaction, which must be among its changes.
+    /// The view of a transaction at the next look, which must list it as changed.
     fn told(&mut self, tx: &Transaction) -> TxView {
         let (view, _) = self.both(tx, tx);
         view
@@ -44,7 +44,7 @@ fn is_waiting(view: &TxView) -> bool {
 }
 
 #[test]
-fn what_becomes_of_a_transaction_of_ours_is_told_each_time() {
+fn each_change_of_our_transaction_is_reported() {
     let f = Fixture::new();
     let coin = f.shop_coin(f.pay(50_000, 1));
     let ours = f.shop.spend(&[coin], 500);
@@ -76,7 +76,7 @@ fn what_becomes_of_a_transaction_of_ours_is_told_each_time() {
 }
 
 #[test]
-fn without_keeping_ours_goes_back_to_the_mempool_with_its_child_and_falls_only_with_the_customers_coin() {
+fn without_keeping_our_coins_fall_only_with_the_customers_coin() {
     let f = Fixture::new();
     let safe = f.shop.spend(&[f.shop_coin(f.pay(50_000, 1))], 500);
     let safe_child = spend_of(&f, &safe, 500);
@@ -97,7 +97,7 @@ fn without_keeping_ours_goes_back_to_the_mempool_with_its_child_and_falls_only_w
 }
 
 #[test]
-fn a_conflict_is_told_with_its_height_when_it_appears_moves_and_vanishes() {
+fn a_conflict_is_reported_when_it_appears_moves_and_vanishes() {
     let f = Fixture::new();
     let coin = f.shop_coin(f.pay(50_000, 1));
     let ours = f.shop.spend(&[coin], 500);
@@ -124,7 +124,7 @@ fn a_conflict_is_told_with_its_height_when_it_appears_moves_and_vanishes() {
 }
 
 #[test]
-fn of_several_conflicts_the_lowest_counts() {
+fn the_lowest_of_several_conflicts_counts() {
     let f = Fixture::new();
     let coins = [f.shop_coin(f.pay(50_000, 1)), f.shop_coin(f.pay(60_000, 1))];
     let ours = f.shop.spend(&coins, 500);

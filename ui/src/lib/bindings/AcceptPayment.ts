@@ -9,6 +9,6 @@ export type AcceptPayment = {
  */
 paymentId: string, 
 /**
- * The sum that the person was shown, in satoshis; what would be accepted may not be less.
+ * The sum that the person was shown, in satoshis. Accepting less than this sum is refused.
  */
 agreedSats: number | null, };

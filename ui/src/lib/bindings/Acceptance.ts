@@ -3,11 +3,11 @@ import type { BtcView } from "./BtcView";
 import type { FiatView } from "./FiatView";
 
 /**
- * What it would mean for staff to accept the coins that came for a payment.
+ * The effect of accepting the coins that came for a payment.
  */
 export type Acceptance = { 
 /**
- * All that would count.
+ * All coins that would count.
  */
 coins: BtcView, 
 /**
@@ -15,18 +15,18 @@ coins: BtcView,
  */
 worth: FiatView, 
 /**
- * The price that was asked.
+ * The price of the payment.
  */
 price: FiatView, 
 /**
- * How much less than the price that is, where it is less.
+ * The difference to the price, if the worth is less.
  */
 short: FiatView | null, 
 /**
- * How much more than the price that is, where it is more.
+ * The difference to the price, if the worth is more.
  */
 over: FiatView | null, 
 /**
- * Whether the shop is notified of it: not where the payment has no `notificationUrl`.
+ * Whether the shop is notified of it; false if the payment has no `notificationUrl`.
  */
 notified: boolean, };

@@ -2,7 +2,7 @@
 import type { AlarmItem } from "./AlarmItem";
 
 /**
- * The alarms that are left.
+ * The remaining alarms.
  */
 export type AlarmsView = { 
 /**

@@ -18,7 +18,7 @@ anomalyId: string,
  */
 paymentId: string, 
 /**
- * What kind of misfit it is.
+ * The type of the anomaly.
  */
 anomalyType: AnomalyKind, 
 /**
@@ -34,15 +34,15 @@ worth: FiatView,
  */
 time: string, 
 /**
- * What happened, a sentence for people.
+ * A sentence for people that says what happened.
  */
 message: string, 
 /**
- * What became of it.
+ * The state of the anomaly.
  */
 resolution: Resolution, 
 /**
- * Why it was dismissed.
+ * The reason of a dismissal.
  */
 dismissalReason: string | null, 
 /**
@@ -58,14 +58,14 @@ merchantTransactionId: string,
  */
 price: FiatView, 
 /**
- * Whether the shop is notified of what becomes of it: not without an `anomalyNotificationUrl`.
+ * Whether the shop is notified of changes; false without an `anomalyNotificationUrl`.
  */
 notified: boolean, 
 /**
- * What accepting the coins that came for its payment would mean; absent where staff may not.
+ * The effect of accepting the coins that came for its payment; absent if staff may not accept.
  */
 acceptance: Acceptance | null, 
 /**
- * The payout that sends the coins back, or is to.
+ * The payout that refunds the coins, sent or not.
  */
 payoutId: string | null, };

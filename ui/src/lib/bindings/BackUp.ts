@@ -2,11 +2,12 @@
 import type { Passphrase } from "./Passphrase";
 
 /**
- * Makes a backup, while all goes on.
+ * Makes a backup while the gateway goes on running.
  */
 export type BackUp = { 
 /**
- * The absolute path of the new file; absent for one in `backupFolder`, which is kept by the rule of the nightly ones.
+ * The absolute path of the new file. If absent, the file goes into `backupFolder`, and is kept by the rule of
+ * nightly backups.
  */
 file: string | null, 
 /**

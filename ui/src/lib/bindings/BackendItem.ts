@@ -2,18 +2,18 @@
 import type { BackendName } from "./BackendName";
 
 /**
- * What shows the chain.
+ * The chain backend.
  */
 export type BackendItem = { 
 /**
- * Of which kind it is.
+ * The kind of the backend.
  */
 kind: BackendName, 
 /**
- * The host of each server and its port where one is named, the preferred first; none of the sandbox.
+ * The host of each server, with its port if one is named; the preferred server first. Empty for the sandbox.
  */
 servers: Array<string>, 
 /**
- * The same of where the first node tells by itself, by ZMQ; absent where it is asked each second.
+ * The host and port of the first node's ZMQ address; absent if the node is asked each second.
  */
 zmq: string | null, };

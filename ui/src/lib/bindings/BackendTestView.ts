@@ -2,7 +2,7 @@
 import type { ServerTestItem } from "./ServerTestItem";
 
 /**
- * What became of asking.
+ * The result of a test.
  */
 export type BackendTestView = { 
 /**

@@ -3,19 +3,19 @@ import type { BackupItem } from "./BackupItem";
 import type { WarningKind } from "./WarningKind";
 
 /**
- * How backups stand.
+ * The state of the backups.
  */
 export type BackupsView = { 
 /**
- * Where nightly backups go; absent where none is made.
+ * The folder of nightly backups; absent if none are made.
  */
 folder: string | null, 
 /**
- * How many of them are kept.
+ * The number of nightly backups that are kept.
  */
 keep: number, 
 /**
- * Since when a key for them lies with the secrets, ISO 8601.
+ * The time since which a key for nightly backups lies with the secrets, ISO 8601.
  */
 passphraseSetAt: string | null, 
 /**
@@ -27,18 +27,18 @@ last: BackupItem | null,
  */
 nightly: Array<BackupItem>, 
 /**
- * When the next nightly one is due, ISO 8601.
+ * The time of the next nightly backup, ISO 8601.
  */
 nextAt: string | null, 
 /**
- * What is wrong with the nightly ones, a sentence with the remedy at the command line.
+ * The trouble with nightly backups: a sentence with the remedy at the command line.
  */
 trouble: string | null, 
 /**
- * What kind of thing that is.
+ * The kind of the trouble.
  */
 troubleKind: WarningKind | null, 
 /**
- * How many characters the passphrase of a backup has at least.
+ * The smallest number of characters of a backup's passphrase.
  */
 passphraseMin: number, };

@@ -21,10 +21,10 @@ rateShown: string,
  */
 time: string, 
 /**
- * Whether the rate was made of it.
+ * Whether the quote was used.
  */
 used: boolean, 
 /**
- * Why it was not, in words.
+ * Why it was not used, in words.
  */
 why: string | null, };

@@ -6,7 +6,7 @@ import type { CertificateItem } from "./CertificateItem";
  */
 export type CertificateView = { 
 /**
- * The median of what was used, before any spread, with 4 decimals.
+ * The median of the used quotes, before any spread, with 4 decimals.
  */
 rate: string, 
 /**

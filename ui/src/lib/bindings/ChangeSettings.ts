@@ -2,7 +2,7 @@
 import type { SettingChange } from "./SettingChange";
 
 /**
- * Changes several settings, all of them or none, at once: what they rule out of each other is judged once all are there.
+ * Changes several settings at once, all or none. Rules between settings are checked with all changes in place.
  */
 export type ChangeSettings = { 
 /**

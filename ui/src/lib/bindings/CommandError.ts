@@ -5,11 +5,11 @@
  */
 export type CommandError = { 
 /**
- * What went wrong, a stable name for programs: `NOT_FOUND`, `VALIDATION_FAILED`, …
+ * A stable name for programs: `NOT_FOUND`, `VALIDATION_FAILED`, …
  */
 errorType: string, 
 /**
- * What went wrong, for people, with the remedy.
+ * A sentence for people, with the remedy.
  */
 message: string, 
 /**
@@ -17,6 +17,6 @@ message: string,
  */
 field: string | null, 
 /**
- * What the system said, where the sentence for people does not repeat it.
+ * The system's own words, if the sentence for people does not repeat them.
  */
 details?: string, };

@@ -2,14 +2,14 @@
 import type { Words } from "./Words";
 
 /**
- * Makes the wallet of words that were shown.
+ * Makes the wallet from words that were shown.
  */
 export type ConfirmWallet = { 
 /**
- * Which words: as they were shown with.
+ * The `draftId` of these words.
  */
 draftId: string, 
 /**
- * The words that were asked back, in that order.
+ * The two words that were asked back, in the order asked.
  */
 told: [Words, Words], };

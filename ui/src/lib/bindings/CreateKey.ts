@@ -9,7 +9,7 @@ export type CreateKey = {
  */
 name: string, 
 /**
- * What it may do: `shop`, `full`, or a comma-separated list of permissions.
+ * The permissions: `shop`, `full`, or a comma-separated list.
  */
 permissions: string, 
 /**
@@ -17,7 +17,7 @@ permissions: string,
  */
 notificationUrlOptional: boolean, 
 /**
- * Whether it sees and resends what it made, and nothing else.
+ * Whether the key sees and resends only its own records.
  */
 own: boolean, 
 /**

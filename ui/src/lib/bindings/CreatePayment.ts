@@ -13,7 +13,7 @@ amount: string,
  */
 currency: string, 
 /**
- * What the customer reads; may be empty.
+ * The message for the customer; may be empty.
  */
 message: string, 
 /**

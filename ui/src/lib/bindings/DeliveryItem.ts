@@ -11,31 +11,31 @@ export type DeliveryItem = {
  */
 deliveryId: string, 
 /**
- * The notification's id, as its `webhook-id` tells.
+ * The notification's id, the same as in its header `webhook-id`.
  */
 notificationId: string, 
 /**
- * What it tells about.
+ * The kind of the notification's record.
  */
 subjectKind: SubjectKind, 
 /**
- * The id of the record that it tells about.
+ * The id of the notification's record.
  */
 subjectId: string, 
 /**
- * Where it is sent.
+ * The URL that it is sent to.
  */
 url: string, 
 /**
- * Which attempt it is; 0 for a notification that waits for its first.
+ * The number of the attempt; 0 for a notification that waits for its first attempt.
  */
 attempt: number, 
 /**
- * When it was made; where it waits for the first, when it was queued. ISO 8601 with milliseconds.
+ * The time of the attempt; before the first, the time when it was queued. ISO 8601 with milliseconds.
  */
 time: string, 
 /**
- * How long it took.
+ * The duration of the attempt.
  */
 durationMs: number, 
 /**
@@ -43,7 +43,7 @@ durationMs: number,
  */
 statusCode: number | null, 
 /**
- * What went wrong, for people.
+ * The error of the attempt, for people.
  */
 error: string | null, 
 /**
@@ -51,10 +51,10 @@ error: string | null,
  */
 answer: string | null, 
 /**
- * What became of the notification.
+ * The state of the notification.
  */
 notificationState: NotificationState, 
 /**
- * When it is tried again.
+ * The time of the next attempt.
  */
 nextAttemptTime: string | null, };

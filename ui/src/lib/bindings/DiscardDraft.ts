@@ -5,6 +5,6 @@
  */
 export type DiscardDraft = { 
 /**
- * Which words: as they were shown with.
+ * The `draftId` of these words.
  */
 draftId: string, };

@@ -2,14 +2,14 @@
 import type { CheckItem } from "./CheckItem";
 
 /**
- * What `doctor` found.
+ * The findings of `doctor`.
  */
 export type DoctorView = { 
 /**
- * Whether all is well.
+ * Whether every check passed.
  */
 ok: boolean, 
 /**
- * What was found, one item for each thing looked at.
+ * One item for each check.
  */
 checks: Array<CheckItem>, };

@@ -21,14 +21,14 @@ from: PaymentState,
  */
 to: PaymentState, 
 /**
- * What counted after.
+ * The sum that counted after the change.
  */
 paid: BtcView, 
 /**
- * What led to it.
+ * The cause of the change.
  */
 cause: ChangeCause, 
 /**
- * Why it was INVALID after.
+ * Why it was INVALID after the change.
  */
 whyInvalid: WhyInvalid | null, };

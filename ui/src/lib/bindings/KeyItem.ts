@@ -9,7 +9,7 @@ export type KeyItem = {
  */
 name: string, 
 /**
- * What it may do: `payments.read`, …
+ * The permissions: `payments.read`, …
  */
 permissions: Array<string>, 
 /**
@@ -17,7 +17,7 @@ permissions: Array<string>,
  */
 notificationUrlOptional: boolean, 
 /**
- * Whether it sees and resends what it made, and nothing else.
+ * Whether the key sees and resends only its own records.
  */
 own: boolean, 
 /**

@@ -3,34 +3,34 @@ import type { BtcView } from "./BtcView";
 import type { LimitsWorth } from "./LimitsWorth";
 
 /**
- * What may be paid out today.
+ * The limit of today.
  */
 export type LimitsView = { 
 /**
- * What was approved today and did not fail, without fees.
+ * The sum approved today that did not fail, without fees.
  */
 used: BtcView, 
 /**
- * What may still be approved today.
+ * The sum that may still be approved today.
  */
 available: BtcView, 
 /**
- * What one payout must come to at least.
+ * The smallest payout.
  */
 minimum: BtcView, 
 /**
- * What may be paid out on one day.
+ * The daily limit.
  */
 daily: BtcView, 
 /**
- * When the next day begins: 00:00 UTC, ISO 8601.
+ * The beginning of the next day: 00:00 UTC, ISO 8601.
  */
 resets: string, 
 /**
- * The same in the currency that was asked for.
+ * The same in the requested currency.
  */
 worth: LimitsWorth | null, 
 /**
- * The limit record of `/v2`, in that currency or in BTC: JSON, its numbers as they are.
+ * The limit record of `/v2` in that currency or in BTC: JSON with exact numbers.
  */
 record: string, };

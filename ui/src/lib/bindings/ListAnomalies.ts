@@ -5,7 +5,7 @@
  */
 export type ListAnomalies = { 
 /**
- * Only OPEN ones.
+ * Only OPEN anomalies.
  */
 open: boolean, 
 /**

@@ -13,6 +13,6 @@ name: string,
  */
 secret: string, 
 /**
- * What it may do: `payments.read`, …
+ * The permissions: `payments.read`, …
  */
 permissions: Array<string>, };

@@ -2,10 +2,10 @@
 import type { Words } from "./Words";
 
 /**
- * A wallet's words, told this once.
+ * A wallet's words, shown this once.
  */
 export type NewWordsView = { 
 /**
- * With a space between.
+ * The words with a space between.
  */
 words: Words, };

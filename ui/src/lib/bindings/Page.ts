@@ -5,10 +5,10 @@
  */
 export type Page<T> = { 
 /**
- * What is on this page.
+ * The items on this page.
  */
 items: Array<T>, 
 /**
- * How many there are on all pages.
+ * The number of items on all pages.
  */
 itemsCount: number, };

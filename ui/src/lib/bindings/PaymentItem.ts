@@ -13,15 +13,15 @@ export type PaymentItem = {
  */
 paymentId: string, 
 /**
- * Where the payment stands.
+ * The state of the payment.
  */
 state: PaymentState, 
 /**
- * What was asked.
+ * The amount to pay.
  */
 amount: BtcView, 
 /**
- * What counts.
+ * The sum that counts.
  */
 paid: BtcView, 
 /**
@@ -29,7 +29,7 @@ paid: BtcView,
  */
 label: string, 
 /**
- * What the customer reads.
+ * The message for the customer.
  */
 message: string, 
 /**
@@ -53,7 +53,7 @@ openAnomalies: number,
  */
 price: FiatView, 
 /**
- * The worth of what counts.
+ * The worth of the sum that counts.
  */
 paidWorth: FiatView, 
 /**

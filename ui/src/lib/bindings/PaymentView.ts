@@ -20,11 +20,11 @@ export type PaymentView = {
  */
 address: string, 
 /**
- * The number of the address in the wallet.
+ * The derivation index of the address.
  */
 addressIndex: number, 
 /**
- * From the wallet's master key to the address's: `m/84'/0'/0'/0/17`; absent where there is no wallet.
+ * The path from the wallet's master key to the address's key, `m/84'/0'/0'/0/17`; absent without a wallet.
  */
 addressPath: string | null, 
 /**
@@ -36,19 +36,19 @@ exchangeRate: string,
  */
 paymentAddress: string, 
 /**
- * Where the customer's page is.
+ * The URL of the customer's page.
  */
 paymentPageUrl: string, 
 /**
- * What is still to pay, where something is.
+ * The sum still to pay; absent if there is none.
  */
 stillDue: BtcView | null, 
 /**
- * What was paid beyond the amount, where something was.
+ * The sum paid beyond the amount; absent if there is none.
  */
 overpaidBy: BtcView | null, 
 /**
- * The worth of what is still to pay, or was paid beyond the amount.
+ * The worth of the sum still to pay, or paid beyond the amount.
  */
 differenceWorth: FiatView, 
 /**
@@ -56,7 +56,7 @@ differenceWorth: FiatView,
  */
 exchangeRateShown: string, 
 /**
- * What the rate was made of; absent where it was not stored.
+ * The certificate of the rate; absent if it was not stored.
  */
 certificate: CertificateView | null, 
 /**
@@ -68,19 +68,19 @@ qrSvg: string,
  */
 paymentTime: string | null, 
 /**
- * Where its notifications go.
+ * The URL for its notifications.
  */
 notificationUrl: string | null, 
 /**
- * Where its anomalies' notifications go.
+ * The URL for its anomalies' notifications.
  */
 anomalyNotificationUrl: string | null, 
 /**
- * What accepting the coins that came would mean; absent where staff may not.
+ * The effect of accepting the coins that came; absent if staff may not accept.
  */
 acceptance: Acceptance | null, 
 /**
- * What the sandbox's customer could pay; absent outside the sandbox.
+ * Sums that the sandbox's customer could pay; absent outside the sandbox.
  */
 sandboxAmounts: SandboxAmounts | null, 
 /**
@@ -104,15 +104,15 @@ anomalies: Array<AnomalyItem>,
  */
 paymentId: string, 
 /**
- * Where the payment stands.
+ * The state of the payment.
  */
 state: PaymentState, 
 /**
- * What was asked.
+ * The amount to pay.
  */
 amount: BtcView, 
 /**
- * What counts.
+ * The sum that counts.
  */
 paid: BtcView, 
 /**
@@ -120,7 +120,7 @@ paid: BtcView,
  */
 label: string, 
 /**
- * What the customer reads.
+ * The message for the customer.
  */
 message: string, 
 /**
@@ -144,7 +144,7 @@ openAnomalies: number,
  */
 price: FiatView, 
 /**
- * The worth of what counts.
+ * The worth of the sum that counts.
  */
 paidWorth: FiatView, 
 /**

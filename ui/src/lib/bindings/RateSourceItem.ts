@@ -9,18 +9,18 @@ export type RateSourceItem = {
  */
 name: string, 
 /**
- * When it was last asked and answered, ISO 8601; absent where it never did since the start.
+ * The time of its last answer, ISO 8601; absent if it never answered since the start.
  */
 answeredAt: string | null, 
 /**
- * How many seconds ago that was.
+ * The age of that answer, in seconds.
  */
 ageSeconds: number | null, 
 /**
- * Why it did not answer since, if it was asked.
+ * The error of a later try, if there was one.
  */
 error: string | null, 
 /**
- * When it is asked again; absent where that is now.
+ * The time of the next try; absent if it is due now.
  */
 nextAt: string | null, };

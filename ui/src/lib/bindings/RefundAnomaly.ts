@@ -9,11 +9,11 @@ export type RefundAnomaly = {
  */
 anomalyId: string, 
 /**
- * Where its coins go.
+ * The address to which the coins go.
  */
 address: string, 
 /**
- * The ISO code of the currency that the payout is told in; absent for the payment's.
+ * The ISO code of the payout's currency; absent for the payment's currency.
  */
 currency: string | null, 
 /**
@@ -21,6 +21,6 @@ currency: string | null,
  */
 approve: boolean, 
 /**
- * Whether it is sent although exactly this was paid to this address before, for something else.
+ * Whether to refund although the same sum was paid to this address before, for another purpose.
  */
 althoughPaid: boolean, };

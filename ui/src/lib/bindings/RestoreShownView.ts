@@ -6,6 +6,6 @@ import type { RestoreView } from "./RestoreView";
  */
 export type RestoreShownView = { 
 /**
- * How far it has looked; absent where it never was.
+ * The progress of the look; absent if there never was one.
  */
 restore: RestoreView | null, };

@@ -2,7 +2,7 @@
 import type { RestoreState } from "./RestoreState";
 
 /**
- * How far a restored wallet has looked.
+ * The progress of a restored wallet's look.
  */
 export type RestoreView = { 
 /**
@@ -10,20 +10,20 @@ export type RestoreView = {
  */
 source: string, 
 /**
- * Where it stands.
+ * The state of the look.
  */
 state: RestoreState, 
 /**
- * Its look begins above this block.
+ * The look begins above this block.
  */
 birthHeight: number, 
 /**
- * So many addresses are looked at beyond the highest in use: as many in a row as may be without a coin, and those that a
- * copy restored before passed over.
+ * The number of addresses looked at beyond the highest in use: the allowed run of unused addresses, and the
+ * addresses that an earlier restored copy passed over.
  */
 looksAhead: number, 
 /**
- * The block up to which it has looked; absent before its first.
+ * The height up to which it has looked; absent before the first block.
  */
 scannedHeight: number | null, 
 /**
@@ -31,20 +31,20 @@ scannedHeight: number | null,
  */
 chainHeight: number | null, 
 /**
- * How many addresses and change addresses were asked about; 0 where the backend shows whole blocks.
+ * Addresses and change addresses that were asked about; 0 if the backend shows whole blocks.
  */
 asked: number, 
 /**
- * How many of them there are to ask about as far as is known, for what is found adds some; 0 where the backend shows whole
- * blocks, and once it has looked.
+ * Addresses to ask about in all, as far as is known: finds add more. 0 if the backend shows whole blocks, and
+ * once the look has ended.
  */
 toAsk: number, 
 /**
- * How much of the chain was looked through, or of the addresses asked about, in percent, rounded down.
+ * The part of the chain looked through, or of the addresses asked about, in percent, rounded down.
  */
 percent: number, 
 /**
- * Whether it waits for somebody to set a Bitcoin backend: there is none that could be asked.
+ * Whether it waits for a Bitcoin backend to be set.
  */
 awaitsBackend: boolean, 
 /**
@@ -56,10 +56,10 @@ found: number,
  */
 begunTime: string, 
 /**
- * When it had come to the best block.
+ * When the look reached the best block.
  */
 lookedTime: string | null, 
 /**
- * The index of the first address that is given since.
+ * The index of the first address given since the restore.
  */
 firstGiven: number | null, };

@@ -2,8 +2,8 @@
 import type { Words } from "./Words";
 
 /**
- * Restores the wallet from its words; where it is there already they are put back with the secrets, and with a birthday or
- * a gap it looks through the chain once more.
+ * Restores the wallet from its words. If the wallet exists already, its words are put back among the secrets. With a
+ * birthday or a gap it looks through the chain once more.
  */
 export type RestoreWallet = { 
 /**
@@ -11,17 +11,18 @@ export type RestoreWallet = {
  */
 words: Words, 
 /**
- * When it got its first coin at the earliest: a block's height, or a date like 2024-05-31; absent for the network's first
- * block that can hold one. Bounds which blocks a node reads; nothing where a server is asked about addresses.
+ * The earliest time of its first coin: a block's height, or a date like 2024-05-31. If absent, the network's
+ * first block that can hold a coin. It bounds the blocks that a node reads; it has no effect on a server that is
+ * asked about addresses.
  */
 birthday: string | null, 
 /**
- * How many addresses that were given may be without a coin in a row; absent for the setting `restoreSkip` and 500 more. The
- * look goes as many further as `restoreSkip` says: a copy that was restored before passed over those.
+ * The run of given addresses that may be without a coin; absent for the setting `restoreSkip` and 500 more. The
+ * look goes `restoreSkip` addresses further, because a copy that was restored before passed over these.
  */
 gap: number | null, 
 /**
- * Another copy of the wallet went on from where this one stands, as after a folder was put back by hand: as many indices as the
- * setting `restoreSkip` says are passed over, and the chain is looked through.
+ * Whether another copy of the wallet continued from the state of this copy, as after a folder was put back by
+ * hand. If so, `restoreSkip` indices are passed over and the chain is looked through.
  */
 besideAnother: boolean, };

@@ -2,14 +2,14 @@
 import type { RestoreView } from "./RestoreView";
 
 /**
- * What became of restoring.
+ * The result of a restore.
  */
 export type RestoredView = { 
 /**
- * Whether the wallet was not there before.
+ * Whether the wallet was made just now.
  */
 made: boolean, 
 /**
- * How far it has looked; absent where it need not, because its words alone were put back.
+ * The progress of the look; absent if only the words were put back.
  */
 restore: RestoreView | null, };

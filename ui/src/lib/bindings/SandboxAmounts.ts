@@ -6,14 +6,14 @@ import type { BtcView } from "./BtcView";
  */
 export type SandboxAmounts = { 
 /**
- * What remains; absent where nothing does.
+ * The remaining sum; absent if there is none.
  */
 exact: BtcView | null, 
 /**
- * Half of what remains; absent where that would be dust.
+ * Half of the remaining sum; absent if that would be dust.
  */
 part: BtcView | null, 
 /**
- * What remains and half the amount on top.
+ * The remaining sum and half the amount on top.
  */
 tooMuch: BtcView, };

@@ -17,10 +17,10 @@ value: string,
  */
 default: string, 
 /**
- * What it does and what it may be, in sentences.
+ * The purpose and the allowed values of the setting, in sentences.
  */
 about: string, 
 /**
- * Of a value that is never shown, whether there is one; absent of any other, and where that is not known.
+ * Whether a value is stored that is never shown. Absent for every other setting, and if this is not known.
  */
 isSet?: boolean, };

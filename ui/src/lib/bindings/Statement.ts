@@ -10,15 +10,15 @@ export type Statement = {
  */
 currency: string, 
 /**
- * From then on: ISO 8601, or a date for its midnight in UTC.
+ * The beginning of the period, inclusive: ISO 8601, or a date for its midnight in UTC.
  */
 from: string | null, 
 /**
- * Before then.
+ * The end of the period, exclusive.
  */
 to: string | null, 
 /**
- * Where the page before it says that it goes on; absent for the first.
+ * The `next` of the page before; absent for the first page.
  */
 after: StatementPlace | null, 
 /**

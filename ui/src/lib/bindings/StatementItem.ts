@@ -12,11 +12,11 @@ export type StatementItem = {
  */
 time: string, 
 /**
- * What it is.
+ * The kind of the movement.
  */
 kind: MovementKind, 
 /**
- * What it adds to the balance; negative where it takes.
+ * The change of the balance; negative if it falls.
  */
 amount: BtcView, 
 /**
@@ -24,11 +24,11 @@ amount: BtcView,
  */
 worth: FiatView | null, 
 /**
- * That of the record that it is about, where it is told in this currency; else that of the moment.
+ * The rate of the row's record if the record is in this currency; otherwise the rate at the time of the row.
  */
 exchangeRate: string | null, 
 /**
- * What of the amount is a fee of the network: all of it or nothing; positive where it was paid.
+ * The part of the amount that is a network fee: all of it or none; positive if it was paid.
  */
 fee: BtcView | null, 
 /**
@@ -36,14 +36,14 @@ fee: BtcView | null,
  */
 btcTxId: string | null, 
 /**
- * The payment that it is about.
+ * The payment concerned.
  */
 paymentId: string | null, 
 /**
- * The payout that it is about.
+ * The payout concerned.
  */
 payoutId: string | null, 
 /**
- * The anomaly whose coins that payout sends back, or that was raised for coins that do not count; absent before it is.
+ * The anomaly that the payout refunds, or the one raised for coins that do not count; absent before it is raised.
  */
 anomalyId: string | null, };

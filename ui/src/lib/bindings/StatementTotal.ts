@@ -11,7 +11,7 @@ export type StatementTotal = {
  */
 period: string, 
 /**
- * What they add to the balance.
+ * The change of the balance.
  */
 amount: BtcView, 
 /**

@@ -25,6 +25,6 @@ byMonth: Array<StatementTotal>,
  */
 total: BtcView, 
 /**
- * Where the next page begins, if there is one.
+ * The beginning of the next page, if there is one.
  */
 next: StatementPlace | null, };

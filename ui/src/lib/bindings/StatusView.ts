@@ -9,7 +9,7 @@ import type { WaitCause } from "./WaitCause";
 import type { WarningKind } from "./WarningKind";
 
 /**
- * What runs.
+ * The state of the gateway.
  */
 export type StatusView = { 
 /**
@@ -29,19 +29,19 @@ serving: boolean,
  */
 api: string | null, 
 /**
- * Where the payment pages are, when serving.
+ * The URL of the payment pages while it serves.
  */
 pages: string | null, 
 /**
- * What the environment's clock shows, ISO 8601.
+ * The time of the environment's clock, ISO 8601.
  */
 clock: string, 
 /**
- * What shows the chain; absent where no Bitcoin backend is set.
+ * The chain backend; absent if none is set.
  */
 backend: BackendItem | null, 
 /**
- * The height of the best block of the last look, or how far one has come that catches up.
+ * The height of the best block of the last look, or of the progress of a look that catches up.
  */
 chainHeight: number, 
 /**
@@ -53,8 +53,8 @@ chainLookedAt: string | null,
  */
 chainError: string | null, 
 /**
- * How far a look has come that has many blocks to read, or that none has ended since the start: a sentence, while the chain is
- * not known up to the best block.
+ * A sentence while the chain is not known up to the best block: the progress of a long look, or a note that no
+ * look has ended since the start.
  */
 catchingUp: string | null, 
 /**
@@ -62,7 +62,7 @@ catchingUp: string | null,
  */
 rates: Array<RateItem>, 
 /**
- * Where the rates are from, and how each source does.
+ * The sources of rates, and the state of each.
  */
 rateSources: Array<RateSourceItem>, 
 /**
@@ -86,23 +86,23 @@ hmacKey: boolean,
  */
 sandbox: boolean, 
 /**
- * Whether there is a wallet: without one nobody can be asked to pay.
+ * Whether there is a wallet: without one no payment can be made.
  */
 hasWallet: boolean, 
 /**
- * Where secrets are stored.
+ * The store of the secrets.
  */
 secrets: string, 
 /**
- * The folder in which this environment's data lie.
+ * The folder of this environment's data.
  */
 folder: string, 
 /**
- * What staff should know at once, sentences with the remedy at the command line.
+ * Warnings for staff: sentences with the remedy at the command line.
  */
 warnings: Array<string>, 
 /**
- * What each of these is about, in their order.
+ * The kind of each warning, in the order of `warnings`.
  */
 warningKinds: Array<WarningKind>, 
 /**
@@ -122,7 +122,7 @@ openReversals: number,
  */
 failingNotifications: number, 
 /**
- * The servers that these were for: a few by name, then how many more.
+ * The servers of these notifications: a few by name, then the number of others.
  */
 failingServers: Array<string>, 
 /**
@@ -134,11 +134,11 @@ offersWaiting: number,
  */
 payoutsQueued: number, 
 /**
- * Why approved payouts wait, where it is not for their turn alone: a sentence without a remedy.
+ * Why approved payouts wait, unless it is only for their turn: a sentence without a remedy.
  */
 senderWaitsFor: string | null, 
 /**
- * What kind of thing that is.
+ * The kind of `sender_waits_for`.
  */
 senderWaitCause: WaitCause | null, 
 /**
@@ -146,22 +146,22 @@ senderWaitCause: WaitCause | null,
  */
 senderHold: string | null, 
 /**
- * Whether staff release it (`HOLD`), it ends by itself (`RESTORED`), or that once staff let it (`RESTORE_STOPPED`).
+ * Who ends the hold: staff (`HOLD`), itself (`RESTORED`), or itself after staff continue it (`RESTORE_STOPPED`).
  */
 senderHoldCause: WaitCause | null, 
 /**
- * What the wallet holds, as the statement sums it.
+ * The wallet's balance, as the statement sums it.
  */
 balance: BtcView, 
 /**
- * The first payouts that do not arrive.
+ * The first stuck payouts.
  */
 stuck: Array<StuckItem>, 
 /**
- * How many payouts do not arrive.
+ * The number of stuck payouts.
  */
 stuckPayouts: number, 
 /**
- * What became of payouts against all that was promised, until staff dismiss it.
+ * Alarms about payouts that ended against a promise, until staff dismiss them.
  */
 alarms: Array<AlarmItem>, };

@@ -2,7 +2,7 @@
 import type { BackendPassword } from "./BackendPassword";
 
 /**
- * Asks servers what they are, as a form has them before they are saved. Nothing is stored.
+ * Tests servers from a form before the settings are saved. Stores nothing.
  */
 export type TestBackend = { 
 /**
@@ -22,11 +22,11 @@ backendCookieFile: string | null,
  */
 backendUser: string | null, 
 /**
- * The password; absent for the one that lies with the secrets.
+ * The password; absent for the stored one.
  */
 backendPassword: BackendPassword | null, 
 /**
- * Where a node tells by itself, as the setting has it.
+ * The node's ZMQ address, as in the setting.
  */
 backendZmq: string | null, 
 /**

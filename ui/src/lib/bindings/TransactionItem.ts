@@ -11,19 +11,19 @@ export type TransactionItem = {
  */
 btcTxId: string, 
 /**
- * All that it pays to the address.
+ * The sum of its outputs to the address.
  */
 amount: BtcView, 
 /**
- * What of it counts.
+ * The part of the amount that counts.
  */
 counted: BtcView, 
 /**
- * How many confirmations it has.
+ * The number of its confirmations.
  */
 confirmations: number, 
 /**
- * Where it stands.
+ * The place of the transaction.
  */
 position: TransactionPosition, 
 /**

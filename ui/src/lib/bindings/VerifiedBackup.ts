@@ -5,7 +5,7 @@
  */
 export type VerifiedBackup = { 
 /**
- * Always true: what would not is an error.
+ * Always true: a backup that would not restore is an error.
  */
 ok: boolean, 
 /**

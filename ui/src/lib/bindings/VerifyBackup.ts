@@ -2,7 +2,7 @@
 import type { Passphrase } from "./Passphrase";
 
 /**
- * Proves that a backup would restore this installation's wallet.
+ * Checks that a backup would restore this installation's wallet.
  */
 export type VerifyBackup = { 
 /**

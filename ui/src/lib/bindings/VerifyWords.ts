@@ -2,7 +2,7 @@
 import type { Words } from "./Words";
 
 /**
- * Tells whether words would restore this wallet.
+ * Asks whether words would restore this wallet.
  */
 export type VerifyWords = { 
 /**

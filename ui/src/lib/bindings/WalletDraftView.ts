@@ -2,18 +2,18 @@
 import type { Words } from "./Words";
 
 /**
- * New words that no wallet is made of yet.
+ * New words from which no wallet was made yet.
  */
 export type WalletDraftView = { 
 /**
- * Tells these words from others.
+ * The id of these words.
  */
 draftId: string, 
 /**
- * With a space between.
+ * The words with a space between.
  */
 words: Words, 
 /**
- * The places, from 1, of the two that are asked back.
+ * The places, from 1, of the two words that are asked back.
  */
 asked: [number, number], };

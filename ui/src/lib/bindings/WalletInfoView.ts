@@ -3,7 +3,7 @@ import type { BtcView } from "./BtcView";
 import type { RestoreView } from "./RestoreView";
 
 /**
- * What the wallet holds.
+ * The wallet's sums.
  */
 export type WalletInfoView = { 
 /**
@@ -11,7 +11,7 @@ export type WalletInfoView = {
  */
 balance: BtcView, 
 /**
- * What payouts could use now: coins that are worth spending at the present rate of fees.
+ * The coins that payouts could use now and that are worth their fee at the present rate.
  */
 spendable: BtcView, 
 /**
@@ -23,7 +23,7 @@ locked: BtcView,
  */
 pending: BtcView, 
 /**
- * Rewards of miners that are too young to be spent; the balance has them.
+ * Rewards of miners that are too young to be spent; the balance includes them.
  */
 immature: BtcView, 
 /**
@@ -35,11 +35,11 @@ addressType: string,
  */
 network: string, 
 /**
- * The longest run of addresses without a coin below one that has one.
+ * The longest run of addresses without a coin before an address with a coin.
  */
 longestUnused: number, 
 /**
- * So many addresses in a row without a coin another wallet's program must pass over to find all coins (its gap limit).
+ * The gap limit that another wallet's program needs to find all coins: addresses in a row without a coin.
  */
 gapLimit: number, 
 /**
@@ -47,10 +47,11 @@ gapLimit: number,
  */
 nextIndex: number, 
 /**
- * How far it has looked, where it was restored and has not looked at all of the chain.
+ * The progress of a restored wallet's look; absent if the wallet was not restored, or was looked through
+ * completely.
  */
 restore: RestoreView | null, 
 /**
- * What `tillgate wallet info --json` prints: JSON, its numbers with 8 decimals.
+ * The output of `tillgate wallet info --json`: JSON, its numbers with 8 decimals.
  */
 record: string, };

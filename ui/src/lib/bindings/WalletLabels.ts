@@ -2,14 +2,14 @@
 import type { LabelsPlace } from "./LabelsPlace";
 
 /**
- * Tells what transactions, addresses and coins are for, in the words of BIP329, a page at a time.
+ * Asks for labels of transactions, addresses and coins in the form of BIP329, a page at a time.
  */
 export type WalletLabels = { 
 /**
- * Where the page before it says that it goes on; absent for the first.
+ * The `next` of the page before; absent for the first page.
  */
 after: LabelsPlace | null, 
 /**
- * Of how many outputs at most, from 1 to 1000; 1000 where it is absent.
+ * The number of outputs on a page, from 1 to 1000; 1000 if absent.
  */
 limit: number | null, };

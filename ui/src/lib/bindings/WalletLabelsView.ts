@@ -7,10 +7,10 @@ import type { LabelsPlace } from "./LabelsPlace";
  */
 export type WalletLabelsView = { 
 /**
- * One for each transaction, address and coin.
+ * One label for each transaction, address and coin.
  */
 items: Array<Label>, 
 /**
- * Where the next page begins, if there is one.
+ * The beginning of the next page, if there is one.
  */
 next: LabelsPlace | null, };

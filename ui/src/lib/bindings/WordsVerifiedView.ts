@@ -5,10 +5,10 @@
  */
 export type WordsVerifiedView = { 
 /**
- * They would.
+ * Whether they would.
  */
 fits: boolean, 
 /**
- * The same as a sentence, with the reason where they would not.
+ * The same as a sentence, with the reason if they would not.
  */
 message: string, };

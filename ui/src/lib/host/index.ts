@@ -1,4 +1,4 @@
-// The only door to the gateways. The rest of the panel knows commands and answers, no transport.
+// The only door to the gateways. The rest of the panel knows commands and answers, but no transport.
 import type { Answers } from "../bindings/Answers";
 import type { Command } from "../bindings/Command";
 import type { CommandError } from "../bindings/CommandError";
@@ -10,42 +10,42 @@ export type { Answers };
 export type CommandName = Command["command"];
 
 /**
- * What the program around the window tells: something changed in an environment; the window was closed and there is no
- * tray; a person wants to see the offers of an environment that wait for approval.
+ * Events of the program around the window. `changed`: something changed in an environment. `no-tray`: the window was
+ * closed, and there is no tray. `offers`: a person wants to see an environment's offers that wait for approval.
  */
 export type HostEvent = "changed" | "no-tray" | "offers";
 
-/** What the program around the window can do for it: `reopen` and `shown` concern one environment. */
+/** Acts of the program around the window; `reopen` and `shown` concern one environment. */
 export type ShellAct = "quit" | "hide" | "reopen" | "shown";
 
-/** What the program around the window runs. */
+/** Facts about the program around the window. */
 export interface Running {
-  /** The environments that have a gateway in this program. */
+  /** The environments whose gateways run in this program. */
   environments: Environment[];
-  /** The one to show to somebody who never chose. */
+  /** The environment to show if none was shown before. */
   first: Environment;
-  /** The folder of this installation's data, by which it is told from another one. */
+  /** The folder of this installation's data; it tells installations apart. */
   folder?: string;
 }
 
-/** How commands reach the gateways. */
+/** Carries commands to the gateways. */
 export interface Transport {
-  /** Puts a command to the gateway of an environment. Rejects with a `CommandError`. */
+  /** Sends a command to an environment's gateway. Rejects with a `CommandError`. */
   call<N extends CommandName>(
     environment: Environment,
     command: Extract<Command, { command: N }>,
   ): Promise<Answers[N]>;
-  /** Asks something of the program around the window. */
+  /** Asks the program around the window to do something. */
   shell(act: ShellAct, environment: Environment): Promise<void>;
-  /** What runs in the program around the window. */
+  /** Tells which environments run in the program around the window. */
   running(): Promise<Running>;
-  /** Hears events until the returned function is called; some are of one environment. */
+  /** Calls `heard` at each event until the returned function is called. Some events name an environment. */
   on(event: HostEvent, heard: (environment?: Environment) => void): () => void;
 }
 
-/** What a screen sees of it: the environment that is shown, and no other. */
+/** A screen's view of the transport: the environment that is shown, and no other. */
 export interface Host {
-  /** Puts a command to the gateway of the environment that is shown. Rejects with a `CommandError`. */
+  /** Sends a command to the gateway of the environment that is shown. Rejects with a `CommandError`. */
   call<N extends CommandName>(command: Extract<Command, { command: N }>): Promise<Answers[N]>;
   /** Asks something of the program around the window. */
   shell(act: ShellAct): Promise<void>;
@@ -53,7 +53,7 @@ export interface Host {
 
 let current: Transport | undefined;
 
-/** Answers that came while another environment was shown. */
+/** Answers that arrived while the other environment was shown. */
 const waiting = new Map<Environment, (() => void)[]>();
 
 onArrival((environment) => {
@@ -65,8 +65,8 @@ onArrival((environment) => {
 const panelsHost: Host = {
   call: (command) => {
     const asked = shown();
-    // Whoever asked goes on only while that environment is shown: what follows an answer (another screen, a notice, a
-    // secret, the next command) would else happen under the other.
+    // The asker gets its answer only while its own environment is shown. Otherwise the consequences (another screen, a
+    // notice, a secret, the next command) would appear in the other environment.
     const inItsPlace = (give: () => void) => {
       if (shown() === asked) give();
       else waiting.set(asked, [...(waiting.get(asked) ?? []), give]);
@@ -83,28 +83,28 @@ const panelsHost: Host = {
   shell: (act) => transport().shell(act, shown()),
 };
 
-/** The host that the panel talks to. */
+/** The panel's host. */
 export function host(): Host {
   return panelsHost;
 }
 
-/** The way to the gateways, for the frame around the panels. */
+/** The transport, for the frame around the panels. */
 export function transport(): Transport {
   if (!current) throw new Error("the panel was started without a host");
   return current;
 }
 
-/** Puts the transport in place, once, before the panel starts. */
+/** Sets the transport, once, before the panel starts. */
 export function setTransport(other: Transport): void {
   current = other;
 }
 
-/** What runs in one environment, whichever is shown. */
+/** The status of an environment, whether or not it is shown. */
 export function statusOf(environment: Environment): Promise<StatusView> {
   return transport().call(environment, { command: "status" });
 }
 
-/** Whatever a call was rejected with, as a `CommandError`. */
+/** Turns any reason of a rejection into a `CommandError`. */
 export function asCommandError(reason: unknown): CommandError {
   if (typeof reason === "object" && reason !== null && "errorType" in reason && "message" in reason) {
     return reason as CommandError;

@@ -7,7 +7,7 @@ export class Action {
   running = $state(false);
   error = $state.raw<CommandError | undefined>(undefined);
 
-  /** Runs `act` unless it is running already; gives its answer, or nothing where it failed. */
+  /** Runs `act` unless it is already running. Returns its answer, or undefined if it failed. */
   async run<T>(act: () => Promise<T>): Promise<T | undefined> {
     if (this.running) return undefined;
     this.running = true;
@@ -22,7 +22,7 @@ export class Action {
     }
   }
 
-  /** The message in the form's words, where it concerns this field. */
+  /** The error's message in the form's words, if the error concerns this field. */
   about(field: string, labels: Labels = {}): string | undefined {
     return this.error?.field === field ? inFormsWords(this.error.message, labels) : undefined;
   }

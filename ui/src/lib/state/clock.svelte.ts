@@ -1,11 +1,11 @@
-// The environment's clock as the window sees it: the sandbox's may be ahead of the machine's.
+// The environment's clock as shown in the window. The sandbox's clock may be ahead of the machine's.
 import { keepApart } from "./environment.svelte";
 
 const clock = $state({ offsetMs: 0, nowMs: Date.now() });
 
 const TICK_MS = 1000;
 
-/** Sets the clock by the gateway's. */
+/** Sets the clock to the gateway's time. */
 export function setClock(iso: string): void {
   const told = Date.parse(iso);
   if (Number.isNaN(told)) return;
@@ -13,7 +13,7 @@ export function setClock(iso: string): void {
   clock.nowMs = told;
 }
 
-/** Keeps it running; returns what stops it. */
+/** Advances the clock each second; returns a function that stops it. */
 export function runClock(): () => void {
   const timer = setInterval(() => {
     clock.nowMs = Date.now() + clock.offsetMs;

@@ -1,12 +1,12 @@
-// A payout that is not asked for yet. It belongs to no screen, so that looking something up does not lose it.
+// The draft of a payout. It belongs to no screen, so that a look at another screen does not lose it.
 import { keepApart } from "./environment.svelte";
 
 export interface PayoutDraft {
   address: string;
   amount: string;
-  /** `BTC`, or the currency that the amount is in. */
+  /** `BTC`, or the currency of the amount. */
   unit: string;
-  /** The currency of the record; empty for the usual one. */
+  /** The currency of the record; empty for the default. */
   currency: string;
   comment: string;
 }

@@ -1,12 +1,12 @@
-// Which environment the window shows. Each has a panel of its own: what a person narrowed, typed and looked at in one is
-// kept while the other is shown, and is neither shown nor sent there.
+// The environment shown in the window. A panel's state (filters, typed text, places in lists) is kept while the other
+// environment is shown, and is never shown or sent there.
 export type Environment = "test" | "production";
 
 export const ENVIRONMENTS: readonly Environment[] = ["test", "production"];
 
 const frame = $state<{ shown: Environment }>({ shown: "test" });
 
-/** State that each environment has for itself. */
+/** State that is kept for each environment apart. */
 interface Kept {
   leave(environment: Environment): void;
   enter(environment: Environment): void;
@@ -15,23 +15,23 @@ interface Kept {
 const kept: Kept[] = [];
 const arrivals: ((environment: Environment) => void)[] = [];
 
-/** The environment that is shown. */
 export function shown(): Environment {
   return frame.shown;
 }
 
-/** Whether this is an environment's name. */
 export function isEnvironment(name: string | null | undefined): name is Environment {
   return name === "test" || name === "production";
 }
 
-/** How people call it. */
+/** The environment's name for people. */
 export function nameOf(environment: Environment): string {
   return environment === "test" ? "Test" : "Production";
 }
 
-/** Keeps state apart: `read` copies what there is, `write` puts it (back) in place, `begin` gives it to an environment that is
- * shown for the first time. */
+/**
+ * Keeps a piece of state apart for each environment. `read` copies the state, `write` puts it back, and `begin` makes
+ * the first state of an environment that was not shown before.
+ */
 export function keepApart<T>(read: () => T, write: (value: T) => void, begin: () => T): void {
   const away: { [environment in Environment]?: { value: T } } = {};
   kept.push({
@@ -45,12 +45,12 @@ export function keepApart<T>(read: () => T, write: (value: T) => void, begin: ()
   });
 }
 
-/** Hears which environment is shown from now on. */
+/** Calls `heard` each time that another environment is shown. */
 export function onArrival(heard: (environment: Environment) => void): void {
   arrivals.push(heard);
 }
 
-/** Shows another environment. No panel is mounted meanwhile: nothing of the one may read the other's state. */
+/** Shows another environment. Call it while no panel is mounted, so that no panel reads the other's state. */
 export function showEnvironment(environment: Environment): void {
   if (environment === frame.shown) return;
   for (const one of kept) one.leave(frame.shown);

@@ -1,15 +1,14 @@
-// Which steps of going live a person went through that the gateway cannot tell, because they have a default. Nothing secret,
-// and nothing is lost with it but having to look at them once more. Kept by the folder of the environment's data: what was
-// chosen in one installation was not in another.
+// Steps of going live that have a default: the gateway cannot tell whether a person looked at them. Losing this list
+// costs only a second look. It is kept for each data folder, because each installation is set up anew.
 import type { Step } from "../golive";
 
 interface Kept {
   seen: Step[];
-  /** Whether a person took the guide off the list of screens. */
+  /** Whether a person removed the guide from the list of screens. */
   finished: boolean;
 }
 
-/** Where it is kept. */
+/** The key in the browser's storage. */
 export function keyOf(folder: string): string {
   return `tillgate.goLive.${folder}`;
 }
@@ -24,22 +23,22 @@ function read(folder: string): Kept {
   }
 }
 
-/** Moves with each change of what is kept. */
+/** Counts changes, so that readers of the storage run again. */
 const changes = $state({ count: 0 });
 
-/** How far a person went in the environment whose data lie in the folder. */
+/** How far a person got with the guide, by the environment's data folder. */
 export function guide(folder: string): Kept {
   void changes.count;
   return read(folder);
 }
 
-/** Notes that a person went through a step. */
+/** Records that a person went through a step. */
 export function markSeen(folder: string, step: Step): void {
   const { seen, finished } = guide(folder);
   keep(folder, { seen: seen.includes(step) ? seen : [...seen, step], finished });
 }
 
-/** Takes the guide off the list of screens. */
+/** Removes the guide from the list of screens. */
 export function finish(folder: string): void {
   keep(folder, { ...guide(folder), finished: true });
 }

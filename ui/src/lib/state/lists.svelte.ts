@@ -1,13 +1,13 @@
-// What a person narrowed and scrolled in each list, remembered while another screen is shown.
+// Filter and scroll position of each list, kept while another screen is shown.
 import type { Attachment } from "svelte/attachments";
 import type { PaymentState } from "../bindings/PaymentState";
 import type { PayoutState } from "../bindings/PayoutState";
 import { keepApart } from "./environment.svelte";
 
-/** How many rows a page has. */
+/** Rows on a page. */
 export const PAGE = 50;
 
-/** What a list of records is narrowed by. */
+/** The filter and page of a list of records. */
 interface Narrowed<State extends string> {
   search: string;
   wanted: State | "";
@@ -28,13 +28,13 @@ function allLists(): Lists {
 
 export const lists = $state<Lists>(allLists());
 
-/** What the gateway is asked for, of a list that is narrowed so. */
+/** The query for a list with this filter. */
 export function asked<State extends string>({ search, wanted, offset }: Narrowed<State>) {
   const states: State[] = wanted === "" ? [] : [wanted as State];
   return { limit: PAGE, offset, states, search: search.trim() === "" ? null : search.trim() };
 }
 
-/** Where each list was scrolled to. No screen shows it, so nothing needs to hear of it. */
+/** Scroll positions in pixels. No screen shows them, so they need not be reactive. */
 const unscrolled = () => ({ payments: 0, payouts: 0, anomalies: 0 });
 const scrolled = unscrolled();
 
@@ -47,7 +47,7 @@ keepApart(
   () => ({ lists: allLists(), scrolled: unscrolled() }),
 );
 
-/** Goes back to where the list was scrolled to, and follows it from there on. */
+/** Restores the list's scroll position, then follows it. */
 export function keepsPlace(list: keyof typeof lists): Attachment<HTMLElement> {
   return (rows) => {
     const scroller = rows.closest("main");
@@ -61,7 +61,7 @@ export function keepsPlace(list: keyof typeof lists): Attachment<HTMLElement> {
   };
 }
 
-/** Another page of the list begins at its top. */
+/** Scrolls to the top, for another page of the list. */
 export function fromTheTop(list: keyof typeof lists): void {
   scrolled[list] = 0;
   document.querySelector("main")?.scrollTo?.(0, 0);

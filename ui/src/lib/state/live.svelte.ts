@@ -1,33 +1,33 @@
-// What the gateway holds, read again whenever it says that something changed.
+// Answers of the gateway, read again whenever it reports a change.
 import type { CommandError } from "../bindings/CommandError";
 import { asCommandError, transport } from "../host";
 import { shown } from "./environment.svelte";
 
-/** Moves with every change that the gateway reports; whatever reads it is computed afresh. */
+/** Counts the changes that the gateway reports; effects that read it run again. */
 const changes = $state({ count: 0 });
 
-/** Starts to hear the gateway's changes; returns what stops it. */
+/** Starts to follow the gateway's changes; returns a function that stops it. */
 export function followChanges(): () => void {
   return transport().on("changed", (environment) => {
     if (environment === shown()) changes.count += 1;
   });
 }
 
-/** Reads everything on the screen again, without waiting for the gateway to say so. */
+/** Reads all answers on the screen again at once, without a report from the gateway. */
 export function refreshAll(): void {
   changes.count += 1;
 }
 
 export class Live<T> {
-  /** The last answer; it stays while a newer one is on its way, and when that fails. */
+  /** The last answer. It stays while a newer one is awaited, and when the newer one fails. */
   value = $state.raw<T | undefined>(undefined);
   /** Why the newest read failed. */
   error = $state.raw<CommandError | undefined>(undefined);
-  /** Whether nothing was answered yet. */
+  /** Whether neither an answer nor an error came yet. */
   readonly pending = $derived(this.value === undefined && this.error === undefined);
   #newest = 0;
 
-  /** `read` runs again when the gateway changes, and when what it reads of the window's state does. */
+  /** `read` runs again when the gateway reports a change, and when the state that it reads changes. */
   constructor(read: () => Promise<T>) {
     $effect(() => {
       void changes.count;
@@ -35,7 +35,7 @@ export class Live<T> {
     });
   }
 
-  /** An answer that was overtaken by a newer question is dropped. */
+  /** Takes an answer unless a newer question was asked meanwhile. */
   async #take(answer: Promise<T>): Promise<void> {
     const mine = ++this.#newest;
     try {

@@ -1,5 +1,5 @@
-// Which screen is shown, which stands in the address after `#` so that Back and reload work. The environment stands in front
-// of it: an address of one never means anything in the other.
+// The screen that is shown. It stands in the address after `#`, so that Back and reload work. The environment comes
+// first in the address, because ids of one environment mean nothing in the other.
 import { isStep, type Step } from "../golive";
 import { isEnvironment, shown, type Environment } from "./environment.svelte";
 
@@ -16,9 +16,9 @@ export type Route =
   | { screen: "keys" }
   | { screen: "sandbox" };
 
-/** A screen, and whose. */
+/** A screen and its environment. */
 export interface Address {
-  /** Absent where the address names none: the one that is shown. */
+  /** Undefined if the address names none: the environment that is shown. */
   environment: Environment | undefined;
   route: Route;
 }
@@ -59,15 +59,15 @@ export function hrefOf(route: Route, environment: Environment = shown()): string
 
 export const router = $state<{ route: Route }>({ route: { screen: "payments" } });
 
-/** The screen that was last shown of each environment. */
+/** The screen last shown in each environment. */
 const last = $state<{ [environment in Environment]?: Route }>({});
 
-/** Where an environment is gone back to. */
+/** The address for returning to an environment: the screen last shown there. */
 export function hrefOfEnvironment(environment: Environment): string {
   return hrefOf(last[environment] ?? { screen: "payments" }, environment);
 }
 
-/** Shows a screen of the environment that is shown. */
+/** Shows a screen in the present environment. */
 export function arrive(route: Route): void {
   router.route = route;
   last[shown()] = route;

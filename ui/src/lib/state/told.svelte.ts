@@ -1,10 +1,10 @@
-// A secret that is told once. It belongs to no screen, so that leaving a screen cannot destroy it.
+// A secret that is shown once. It belongs to no screen, so that leaving a screen does not lose it.
 import { keepApart } from "./environment.svelte";
 
 interface Secret {
   title: string;
   about: string;
-  /** What Tillgate stores of it. */
+  /** Says which part of the secret Tillgate stores. */
   stored: string;
   rows: { label: string; value: string; secret?: boolean }[];
 }

@@ -1,13 +1,13 @@
-// What a person types, once they pause: the gateway is asked then, not at each key.
+// A form's contents after each pause in typing, so that the gateway is not asked at each key.
 const PAUSE_MS = 250;
 
 export class Typed<T> {
-  /** What was typed at the last pause. */
+  /** The form's contents at the last pause. */
   value = $state.raw() as T;
-  /** Whether `value` is what stands in the form now. */
+  /** Whether `value` equals the form's present contents. */
   settled = $state(true);
 
-  /** `read` gives what stands in the form. */
+  /** `read` returns the form's present contents. */
   constructor(read: () => T) {
     this.value = read();
     let first = true;

@@ -1,4 +1,4 @@
-//! Every kind of anomaly: raised, followed, dismissed, opened again, left alone.
+//! Every kind of anomaly: raised, followed, dismissed, reopened, left alone.
 
 use std::slice::from_ref;
 
@@ -44,7 +44,7 @@ fn coins_that_do_not_count_are_late_or_extra_by_the_state() {
 }
 
 #[test]
-fn nothing_is_raised_before_the_confirmations_or_for_an_open_payment() {
+fn anomalies_wait_for_confirmations_and_a_closed_payment() {
     let misfit = || receipt(2, 700).late();
     assert_eq!(changes(&closed(Expired, 0), &[misfit().confirmed(1)], &[]), []);
     assert_eq!(changes(&closed(Expired, 0), &[misfit()], &[]), []);
@@ -64,14 +64,14 @@ fn a_late_payment_stays_late_and_is_raised_once() {
 }
 
 #[test]
-fn what_a_replacement_pays_beyond_is_late() {
+fn the_surplus_of_a_replacement_is_late() {
     let bumped = Receipt { eligible_sats: Some(60_000), ..receipt(2, 90_000).confirmed(2) };
     let found = changes(&closed(Expired, 0), &[bumped], &[]);
     assert_eq!(found, [raise(LatePayment, Some(2), 30_000, &[2]), raise(Underpayment, None, 60_000, &[2])]);
 }
 
 #[test]
-fn an_open_one_is_dismissed_when_its_coins_are_gone_or_count_and_opened_when_they_are_back() {
+fn an_open_anomaly_is_dismissed_and_reopened_with_its_coins() {
     let known = |resolution| [anomaly(LatePayment, Some(1), 700, resolution)];
     let here = receipt(1, 700).late().confirmed(1);
     let found = changes(&closed(Expired, 0), &[here.clone().spent_in_chain()], &known(Open));
@@ -83,7 +83,7 @@ fn an_open_one_is_dismissed_when_its_coins_are_gone_or_count_and_opened_when_the
 }
 
 #[test]
-fn of_two_that_conflict_one_alone_is_told_of() {
+fn only_one_of_two_conflicting_receipts_raises_an_anomaly() {
     let older = receipt(1, 700).late().absent();
     let newer = Receipt { last_seen_at: look(35).at, ..receipt(2, 700).late().absent() }.against(1);
     let mut hasty = closed(Expired, 0);
@@ -97,7 +97,7 @@ fn of_two_that_conflict_one_alone_is_told_of() {
 }
 
 #[test]
-fn what_people_decided_is_left_alone_with_a_warning_when_its_ground_changes() {
+fn a_decided_anomaly_only_warns_when_its_basis_changes() {
     for resolution in [Refunding, Refunded, Accepted, DismissedByStaff] {
         let known = [anomaly(LatePayment, Some(1), 700, resolution)];
         let lost = [receipt(1, 700).late().spent_in_chain()];
@@ -127,7 +127,7 @@ fn a_surplus_is_told_when_all_that_counts_is_confirmed() {
 }
 
 #[test]
-fn an_open_one_follows_its_transactions_too_silently_where_the_sum_stays() {
+fn an_open_anomaly_follows_silently_if_the_sum_stays() {
     let replaced = receipt(1, 60_000).counted(60_000).spent_in_chain();
     let instead = receipt(2, 60_000).counted(0).against(1).confirmed(1);
     let receipts = [replaced, instead];

@@ -1,4 +1,4 @@
-//! Which coins are in time, gone, missing, and whose place is taken.
+//! Which coins are in time, gone, missing or displaced.
 
 use std::slice::from_ref;
 
@@ -14,14 +14,14 @@ fn counted(payment: &Payment, receipts: &[Receipt], look: &Look) -> Vec<u64> {
     verdicts(payment, receipts, look).iter().map(|verdict| verdict.counted_sats).collect()
 }
 
-/// Seen at this minute for the first time, in the mempool since the other one.
+/// A receipt that was first seen at this minute and was in the mempool since the other minute.
 fn seen_at(number: u8, minutes: i64, mempool_minutes: i64) -> Receipt {
     let (at, earliest_at) = (look(minutes).at, look(mempool_minutes).at);
     Receipt { first_seen_at: at, last_seen_at: at, earliest_at, ..receipt(number, AMOUNT) }
 }
 
 #[test]
-fn coins_are_in_time_up_to_the_grace_when_the_closing_look_finds_them() {
+fn coins_found_by_the_closing_look_are_in_time_up_to_the_grace() {
     for (earliest, sats) in [(29, AMOUNT), (90, AMOUNT), (91, 0)] {
         assert_eq!(counted(&payment(New), &[seen_at(1, 200, earliest)], &look(200)), [sats], "{earliest}");
     }
@@ -39,7 +39,7 @@ fn coins_first_seen_while_confirmed_never_count() {
 }
 
 #[test]
-fn what_is_gone_and_what_is_missing() {
+fn the_chain_and_the_mempool_decide_what_is_gone_or_missing() {
     let coins = || receipt(1, AMOUNT).counted(AMOUNT);
     let disputed = || Receipt { conflict_in_mempool: true, ..coins().absent() };
     let was_gone = |receipt: Receipt| Receipt { gone: true, ..receipt };
@@ -63,7 +63,7 @@ fn what_is_gone_and_what_is_missing() {
 }
 
 #[test]
-fn a_transaction_that_every_look_missed_for_fourteen_days_is_gone() {
+fn a_transaction_missed_by_every_look_for_14_days_is_gone() {
     let seen = receipt(1, AMOUNT).counted(AMOUNT);
     // The chain was silent for 15 days before the first look that missed it.
     let since = seen.last_seen_at.plus_ms(15 * DAY_MS);
@@ -114,7 +114,7 @@ fn a_chain_of_replacements_hands_the_verdict_on() {
 }
 
 #[test]
-fn one_that_replaces_two_shares_both_verdicts() {
+fn a_replacement_of_two_shares_both_verdicts() {
     let parts = [1, 2].map(|number| receipt(number, 50_000).counted(50_000).absent());
     let both = Receipt { conflicts_with: vec![txid(1), txid(2)], ..seen_at(3, 200, 200) };
     let [first, second] = parts;
@@ -122,14 +122,14 @@ fn one_that_replaces_two_shares_both_verdicts() {
 }
 
 #[test]
-fn one_that_takes_the_place_of_coins_that_would_count_shares_their_verdict() {
+fn a_replacement_of_eligible_coins_shares_their_verdict() {
     let dropped = Receipt { gone: true, counted_sats: 0, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
     let bumped = Receipt { last_seen_at: look(35).at, ..receipt(2, AMOUNT).late().absent() }.against(1);
     assert_eq!(counted(&closed(Invalid, 0), &[dropped, bumped], &look(40)), [0, AMOUNT]);
 }
 
 #[test]
-fn of_two_that_conflict_one_alone_counts() {
+fn only_one_of_two_conflicting_receipts_counts() {
     let old = || receipt(1, AMOUNT).counted(AMOUNT);
     let new = || Receipt { last_seen_at: look(9).at, ..receipt(2, AMOUNT).against(1) };
     for (name, state, receipts, expected) in [
@@ -171,7 +171,7 @@ fn replacements_that_split_the_inputs_of_one_share_its_verdict() {
     let receipts = [old.clone(), part(2, 199).confirmed(1), part(3, 200)];
     assert_eq!(counted(&before, &receipts, &look(200)), [0, 60_000, 40_000], "the one in a block ranks first");
 
-    // What a replacement got before is not given to a second one that comes later.
+    // A sum that one replacement inherited is not given to a second that comes later.
     let [dropped, first, second] = [old, part(2, 199), part(3, 200)].map(Receipt::absent);
     let dropped = Receipt { gone: true, conflict_in_mempool: false, counted_sats: 0, ..dropped };
     let first = Receipt { gone: true, counted_sats: 0, ..first.counted(60_000) };
@@ -180,7 +180,7 @@ fn replacements_that_split_the_inputs_of_one_share_its_verdict() {
 }
 
 #[test]
-fn one_that_replaces_a_chain_of_replacements_shares_what_counted_last() {
+fn the_last_of_a_chain_of_replacements_shares_the_last_count() {
     let [first, second, third] = [1, 2, 3].map(txid);
     let chain = [
         Receipt { eligible_sats: Some(AMOUNT), ..receipt(1, AMOUNT).absent() },
@@ -195,8 +195,9 @@ fn one_that_replaces_a_chain_of_replacements_shares_what_counted_last() {
 #[test]
 fn a_bump_takes_a_place_at_the_very_look_that_frees_it() {
     let [first, second, third] = [1, 2, 3].map(txid);
-    // The first is in time; the second, a bump of it, was too late while the first was gone; the third replaced both, and
-    // counted. It is gone since the fourth spends its other input: the second has the place of the first again.
+    // The first is in time. The second, a bump of the first, was too late while the first was gone. The third replaced
+    // both and counted. It is gone since the fourth spends its other input, so the second has the place of the first
+    // again.
     let late_bump = Receipt { conflicts_with: vec![first], ..seen_at(2, 150, 150).late() };
     let counted_last = Receipt { amount_sats: 60_000, ..seen_at(3, 160, 160).counted(60_000) };
     let mut receipts = [
@@ -215,7 +216,7 @@ fn a_bump_takes_a_place_at_the_very_look_that_frees_it() {
 }
 
 #[test]
-fn a_late_bump_between_two_does_not_keep_the_last_from_the_place_of_the_first() {
+fn a_late_bump_between_does_not_bar_the_last_from_the_first() {
     let dropped = Receipt { gone: true, counted_sats: 0, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
     let [second, third] = [2, 3].map(|number| seen_at(number, 150 + i64::from(number), 150).late().absent());
     let second = second.against(1);
@@ -224,7 +225,7 @@ fn a_late_bump_between_two_does_not_keep_the_last_from_the_place_of_the_first() 
 }
 
 #[test]
-fn coins_that_were_sent_back_take_no_place_after_staff_accepted_the_others() {
+fn refunded_coins_inherit_nothing_after_an_acceptance() {
     let mut payment = closed(Expired, 0);
     let sent_back = Receipt { refunded: true, ..seen_at(2, 150, 150).late().absent() }.against(1);
     let mut receipts = [receipt(1, AMOUNT).late().absent(), sent_back, seen_at(3, 160, 160).late()];

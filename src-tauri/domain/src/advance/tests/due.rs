@@ -1,4 +1,4 @@
-//! When a payment is looked at again though none of its transactions changed.
+//! When a payment is looked at again although none of its transactions changed.
 
 use std::slice::from_ref;
 
@@ -47,7 +47,7 @@ fn coins_without_confirmation_are_due_when_they_were_quiet() {
 }
 
 #[test]
-fn blocks_make_it_due_at_each_number_of_confirmations_that_matters() {
+fn a_payment_is_due_at_each_height_that_confirmations_matter() {
     let coins = |confirmations| [receipt(1, AMOUNT).counted(AMOUNT).confirmed(confirmations)];
     let mut payment = closed(Unconfirmed, AMOUNT);
     payment.policy.confirmations = 6;

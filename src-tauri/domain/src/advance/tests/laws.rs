@@ -1,4 +1,4 @@
-//! What holds after every look of every history.
+//! Laws after every look of every history.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{Advance, AnomalyChange, AnomalyKind, DAY_MS, Look, PaymentState, Rec
 use crate::anomaly::Anomaly;
 use crate::payment::{Payment, TRANSITIONS};
 
-/// What a look came to, in a form that does not depend on the order of the receipts.
+/// The result of a look in a form that does not depend on the order of the receipts.
 fn canonical(advanced: &Advance) -> impl PartialEq + std::fmt::Debug + use<> {
     let mut verdicts = advanced.verdicts.clone();
     verdicts.sort_by_key(|verdict| verdict.txid);
@@ -84,7 +84,7 @@ fn check_every_satoshi(
     Ok(())
 }
 
-/// An OPEN anomaly of what counts rests on the transactions that count.
+/// An OPEN anomaly of the counted coins rests on exactly their transactions.
 fn check_transactions(receipts: &[Receipt], anomalies: &[Anomaly]) -> Result<(), TestCaseError> {
     let counting: BTreeSet<_> = receipts.iter().filter(|one| one.counted_sats > 0).map(|one| one.txid).collect();
     let of_what_counts = |anomaly: &&Anomaly| {
@@ -105,7 +105,7 @@ fn check_conflicts(receipts: &[Receipt]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Nothing changes before the moments that the look named, if the chain stays as it is.
+/// If the chain stays as it is, no state changes before the moments that the look named.
 fn check_due(world: &World, advanced: &Advance, look: &Look) -> Result<(), TestCaseError> {
     let again = |look: Look| advance(&world.payment, &world.receipts, &world.anomalies, &look);
     prop_assert!(advanced.next_due_at.is_none_or(|due| due > look.at));
@@ -135,7 +135,7 @@ fn check_look(world: &mut World) -> Result<(), TestCaseError> {
     let same = Look { staff_accepts: false, ..look };
     let again = advance(&world.payment, &world.receipts, &world.anomalies, &same);
     if before.state == PaymentState::Confirmed && advanced.state == PaymentState::Invalid {
-        // The mempool has its say again from the next look on, be it the same: it never changes the state.
+        // The mempool counts again from the next look on, even if it shows the same; the state never changes by it.
         prop_assert_eq!(again.state, PaymentState::Invalid);
         prop_assert_eq!(advanced.next_due_at, Some(look.at), "it is looked at again at once");
         return Ok(());
@@ -153,7 +153,7 @@ proptest! {
         check_look(&mut world)?;
         for (index, event) in events.iter().enumerate() {
             world.happen(event);
-            // Now and then things happen between two looks.
+            // Some events come between two looks without a look of their own.
             if blind >> (index % 64) & 3 != 3 {
                 check_look(&mut world)?;
             }

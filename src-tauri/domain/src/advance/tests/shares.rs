@@ -1,4 +1,4 @@
-//! What replacements inherit is never more than what they replaced.
+//! Law: replacements never inherit more than they replaced.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -6,7 +6,7 @@ use proptest::test_runner::TestCaseError;
 use super::world::{Event, World, fights, splits};
 use super::{Look, MINUTE_MS, Receipt, advance, apply};
 
-/// What each receipt counts for by itself, whatever it replaces.
+/// The sum that each receipt counts for by itself, apart from any it replaces.
 fn own_sats(world: &World, look: &Look) -> Vec<u64> {
     let alone = |one: &Receipt| Receipt { conflicts_with: Vec::new(), ..one.clone() };
     let verdict = |one| advance(&world.payment, &[alone(one)], &[], look).verdicts[0];
@@ -17,7 +17,7 @@ fn own_sats(world: &World, look: &Look) -> Vec<u64> {
 #[derive(Clone, Copy)]
 struct Replaced<'a> {
     receipt: &'a Receipt,
-    /// What it counted for, or would count for now.
+    /// The sum that it counted for, or would count for now.
     sats: u64,
     gone: bool,
 }
@@ -28,7 +28,7 @@ impl Replaced<'_> {
     }
 }
 
-/// The most that any of these together are worth of which no two clash.
+/// The largest sum of a subset in which no two clash.
 fn most_sats(replaced: &[Replaced<'_>], clash: fn(&Replaced<'_>, &Replaced<'_>) -> bool) -> u64 {
     let together = |mask: u32| {
         let chosen = || replaced.iter().enumerate().filter(|(index, _)| mask >> index & 1 == 1).map(|(_, one)| one);
@@ -38,7 +38,7 @@ fn most_sats(replaced: &[Replaced<'_>], clash: fn(&Replaced<'_>, &Replaced<'_>) 
     (0..1_u32 << replaced.len()).map(together).max().unwrap_or(0)
 }
 
-/// Looks, and answers what counts.
+/// Looks, and returns the counted sum.
 fn look(world: &mut World) -> Result<u64, TestCaseError> {
     let look = world.look();
     let own_sats = own_sats(world, &look);
@@ -54,7 +54,7 @@ fn look(world: &mut World) -> Result<u64, TestCaseError> {
         }
     });
     let replaced: Vec<_> = replaced.collect();
-    // What is gone keeps no other from being there.
+    // A receipt that is gone does not exclude another.
     let all_sats = most_sats(&replaced, |one, other| !one.gone && !other.gone && one.fights(other.receipt));
     let sum: u64 = shared.iter().sum();
     prop_assert!(sum <= all_sats, "{sum} satoshis are shared of {all_sats}");
@@ -73,7 +73,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_500))]
 
     #[test]
-    fn no_look_shares_more_than_was_replaced((mut world, events) in fights(), blind in any::<u64>()) {
+    fn a_look_never_shares_more_than_was_replaced((mut world, events) in fights(), blind in any::<u64>()) {
         for (index, event) in events.iter().enumerate() {
             world.happen(event);
             if blind >> index & 1 == 0 {
@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn however_the_inputs_of_one_are_split_no_more_counts_than_came_in_time(
+    fn split_inputs_never_count_for_more_than_came_in_time(
         (mut world, events) in splits(),
         blind in any::<u64>(),
     ) {
@@ -92,7 +92,7 @@ proptest! {
         let in_time = look(&mut world)?;
         world.happen(&Event::Wait(31 * MINUTE_MS));
         look(&mut world)?;
-        // From here on all that is new comes too late.
+        // From here on every new transaction is too late.
         world.happen(&Event::Wait(120 * MINUTE_MS));
         for (index, event) in events.iter().enumerate() {
             world.happen(event);

@@ -1,4 +1,4 @@
-//! Every row of the transition table, and what is told of it.
+//! Every row of the transition table, with its notifications.
 
 use std::slice::from_ref;
 
@@ -90,7 +90,7 @@ fn a_payment_without_a_mempool_closes_by_the_time_of_blocks() {
 }
 
 #[test]
-fn without_confirmations_a_transaction_must_relay_well_and_be_quiet() {
+fn zero_conf_needs_a_transaction_that_relays_well_and_is_quiet() {
     let mut payment = payment(New);
     payment.policy.confirmations = 0;
     let seen = receipt(1, AMOUNT);
@@ -111,7 +111,7 @@ fn without_confirmations_a_transaction_must_relay_well_and_be_quiet() {
 }
 
 #[test]
-fn an_expired_payment_asks_for_a_confirmation_even_where_none_was_wanted() {
+fn an_expired_payment_needs_a_confirmation_even_under_zero_conf() {
     let mut payment = closed(Expired, 0);
     payment.policy.confirmations = 0;
     let back = receipt(1, AMOUNT).counted(AMOUNT);
@@ -134,7 +134,7 @@ fn a_refund_keeps_an_expired_payment_from_being_confirmed() {
 }
 
 #[test]
-fn one_transaction_that_pays_too_much_invalidates_where_the_rule_says_so() {
+fn a_single_overpayment_invalidates_under_the_rule_invalidate() {
     let invalidating = |state| {
         let mut payment = payment(state);
         payment.policy.overpayment = OverpaymentRule::Invalidate;
@@ -182,7 +182,7 @@ fn staff_accepts_what_came() {
 }
 
 #[test]
-fn what_staff_accepted_stays_enough_until_some_of_it_is_lost() {
+fn an_accepted_sum_stays_enough_until_some_of_it_is_lost() {
     let accepted = Payment { accepted_sats: Some(60_000), ..closed(Unconfirmed, 60_000) };
     let coins = receipt(1, 60_000).counted(60_000);
     assert_eq!(step(&accepted, &[coins.clone().confirmed(1)], &look(50)).state, Confirmed);
@@ -193,7 +193,7 @@ fn what_staff_accepted_stays_enough_until_some_of_it_is_lost() {
 }
 
 #[test]
-fn what_would_be_accepted_is_what_is_accepted() {
+fn the_acceptable_sum_is_the_accepted_sum() {
     let closed = closed(Expired, 0);
     let bumped = receipt(1, 60_000).late();
     let bump = Receipt { conflicts_with: vec![bumped.txid], ..receipt(2, 55_000).late() };
@@ -230,7 +230,7 @@ fn acceptance_is_refused_where_it_makes_no_sense() {
 }
 
 #[test]
-fn what_was_refunded_is_not_accepted() {
+fn refunded_coins_are_not_accepted() {
     let refunded = Receipt { refunded: true, ..receipt(1, 60_000).late().confirmed(1) };
     let other = receipt(2, 30_000).late().confirmed(1);
     let of_one = [anomaly(AnomalyKind::LatePayment, Some(1), 60_000, Resolution::Refunded)];

@@ -10,12 +10,12 @@ use crate::anomaly::Resolution;
 use crate::policy::OverpaymentRule;
 use crate::receipt::Sighting;
 
-/// What happens between two looks.
+/// An event between two looks.
 #[derive(Debug, Clone)]
 pub(super) enum Event {
     Broadcast(usize),
     Evict(usize),
-    /// A block with those of the mempool that the mask names.
+    /// A block with the mempool's transactions that the mask names.
     Mine(u8),
     /// Takes blocks back; their transactions return to the mempool, or vanish.
     Reorg {
@@ -28,8 +28,7 @@ pub(super) enum Event {
     Decide(usize, Resolution),
 }
 
-/// A transaction: the inputs it spends (of eight there are), and what it pays to the address; 0 for one that pays
-/// somebody else.
+/// A transaction: the inputs it spends (of eight), and the sum it pays to the address; 0 if it pays another.
 #[derive(Debug, Clone)]
 pub(super) struct Tx {
     inputs: u8,
@@ -68,7 +67,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     proptest::collection::vec(event, 1..40)
 }
 
-/// A world before its first look, and what will happen in it.
+/// A world before its first look, and its events.
 pub(super) fn histories() -> impl Strategy<Value = (World, Vec<Event>)> {
     let amount = prop_oneof![Just(0), Just(100_000), Just(60_000), Just(40_000), Just(150_000), Just(99_000)];
     let inputs = prop_oneof![Just(1), Just(2), Just(3), Just(4), Just(6), Just(8), Just(16)];
@@ -92,14 +91,14 @@ pub(super) fn histories() -> impl Strategy<Value = (World, Vec<Event>)> {
     )
 }
 
-/// A world in which few inputs are fought for, whose payment is never confirmed as wanted, and what will happen in it.
+/// A world with few contested inputs, whose payment is never confirmed as required, and its events.
 pub(super) fn fights() -> impl Strategy<Value = (World, Vec<Event>)> {
     let amount = prop_oneof![Just(0), Just(100_000), Just(60_000), Just(150_000)];
     let txs = proptest::collection::vec(txs(1..8_u8, amount), 3..8);
     (txs, moves()).prop_map(|(txs, moves)| (World::unconfirmed(txs), moves))
 }
 
-/// The same, where the first transaction has four inputs, and each other one takes one of them.
+/// The same, with four inputs in the first transaction, and one of them in each other transaction.
 pub(super) fn splits() -> impl Strategy<Value = (World, Vec<Event>)> {
     let amount = prop_oneof![Just(100_000), Just(60_000), Just(150_000)];
     let txs = proptest::collection::vec(txs(Just(15), amount), 5);

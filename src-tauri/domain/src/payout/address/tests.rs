@@ -9,7 +9,7 @@ use super::*;
 
 const REGTEST: Network = Network::Regtest;
 
-/// BIP173's example key: its address on the main network, on the test networks and on regtest.
+/// The addresses of BIP173's example key on the main network, the test networks and regtest.
 const MAIN: &str = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4";
 const TEST: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 const OURS: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
@@ -58,7 +58,7 @@ fn an_address_in_capitals_is_the_same_in_small_letters() {
 }
 
 #[test]
-fn another_networks_address_is_refused_with_its_network_and_how_ours_look() {
+fn another_networks_address_is_refused_with_both_named() {
     for (text, network, found) in [
         (MAIN, REGTEST, "Bitcoin's main network"),
         (TEST, REGTEST, "a test network"),
@@ -78,7 +78,7 @@ fn another_networks_address_is_refused_with_its_network_and_how_ours_look() {
 }
 
 #[test]
-fn what_is_no_address_is_told_what_it_is() {
+fn a_text_that_is_no_address_is_refused_by_its_kind() {
     let private_key = "cVt4o7BGAig1UXywgGSmARhxMdzP5qvQsxKkSsc1XEkw3tDTQFpy";
     for (text, refusal) in [
         ("", AddressRefusal::Empty),
@@ -127,7 +127,7 @@ fn each_version_has_the_checksum_that_it_must_have() {
 }
 
 #[test]
-fn what_nobody_or_anybody_could_spend_is_refused() {
+fn addresses_that_the_owner_alone_cannot_spend_are_refused() {
     assert_eq!(refused(&segwit::<Bech32m>("bcrt", 1, &[0xff; 32])), AddressRefusal::OffTheCurve);
     assert_eq!(refused(&segwit::<Bech32m>("bcrt", 1, &[0x4e, 0x73])), AddressRefusal::PayToAnchor);
     assert_eq!(refused(&segwit::<Bech32m>("bcrt", 1, &[7; 20])), AddressRefusal::WitnessProgram);
@@ -140,7 +140,7 @@ fn what_nobody_or_anybody_could_spend_is_refused() {
 
 proptest! {
     #[test]
-    fn no_text_breaks_the_reader(text in "\\PC{0,120}", at in 0..44_usize, letter in "[ -~é]") {
+    fn the_reader_survives_any_text(text in "\\PC{0,120}", at in 0..44_usize, letter in "[ -~é]") {
         let _ = parse(&text, REGTEST);
         let mut changed: Vec<char> = OURS.chars().collect();
         changed[at] = letter.chars().next().unwrap();

@@ -1,4 +1,4 @@
-//! The commands of backups. Their passphrases are no arguments: who reads the list of processes would see them.
+//! The commands of backups. Passphrases are no arguments, because other users can list the machine's processes.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use clap::Args;
 use crate::console::Command;
 use crate::console::backups::{BackUp, Passphrase, SetBackupPassphrase, ShowBackups};
 
-/// What to do about backups.
+/// Make a backup, or show and set up the nightly ones.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Backup {
     /// The new file; without it one is made in the folder of the setting backupFolder, with the stored passphrase.
@@ -30,7 +30,7 @@ pub(in crate::cli) struct Restore {
 }
 
 impl Backup {
-    /// What the line asks.
+    /// The command for these arguments.
     pub(super) fn command(self) -> Command {
         if self.show {
             return ShowBackups {}.into();

@@ -41,7 +41,7 @@ pub(in crate::cli) enum HmacKey {
 }
 
 impl Keys {
-    /// What the line asks.
+    /// The command for these arguments.
     pub(super) fn command(self) -> Command {
         match self {
             Self::Create { name, permissions, notification_url_optional, own, notify_hosts } => {
@@ -54,7 +54,7 @@ impl Keys {
 }
 
 impl HmacKey {
-    /// What the line asks.
+    /// The command for these arguments.
     pub(super) fn command(self) -> Command {
         match self {
             Self::Rotate => RotateHmacKey {}.into(),

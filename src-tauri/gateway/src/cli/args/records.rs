@@ -71,7 +71,7 @@ pub(in crate::cli) enum Anomalies {
     Refund {
         /// Its id.
         id: String,
-        /// Where its coins go: ask the customer.
+        /// The address for its coins: ask the customer.
         #[arg(long, value_name = "ADDRESS")]
         address: String,
         /// The currency that the payout is told in [default: the payment's].
@@ -104,7 +104,7 @@ pub(in crate::cli) enum Deliveries {
 }
 
 impl Payments {
-    /// What the line asks.
+    /// The command for these arguments.
     pub(super) fn command(self) -> Command {
         match self {
             Self::List { range, states, search } => {
@@ -118,7 +118,7 @@ impl Payments {
 }
 
 impl Anomalies {
-    /// What the line asks.
+    /// The command for these arguments.
     pub(super) fn command(self) -> Command {
         match self {
             Self::List { range, open } => ListAnomalies { open, limit: range.limit, offset: range.offset }.into(),
@@ -132,7 +132,7 @@ impl Anomalies {
 }
 
 impl Deliveries {
-    /// What the line asks.
+    /// The command for these arguments.
     pub(super) fn command(self) -> Command {
         match self {
             Self::List { range, failed } => ListDeliveries { failed, limit: range.limit, offset: range.offset }.into(),

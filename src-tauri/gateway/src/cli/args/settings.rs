@@ -9,7 +9,7 @@ use crate::console::settings::{
     BACKEND_PASSWORD, ChangeSettings, GetSetting, ListSettings, SetSetting, SettingChange, UnsetSetting,
 };
 
-/// Why a password in the line is wrong usage: whoever lists the machine's processes reads it there.
+/// The usage error of a password as an argument: other users can list the machine's processes.
 const PASSWORD_SHOWN: &str = "backendPassword is not given in the line, where others can read it: say - for it, and it is read from the standard input";
 
 #[derive(Debug, Subcommand)]
@@ -48,7 +48,7 @@ pub(in crate::cli) enum Settings {
 }
 
 impl Settings {
-    /// What the line asks.
+    /// The command for these arguments.
     pub(super) fn command(self) -> Command {
         match self {
             Self::List => ListSettings {}.into(),
@@ -58,7 +58,7 @@ impl Settings {
                 let changes = pairs.filter_map(|pair| pair.split_once('=').map(change)).collect();
                 ChangeSettings { changes }.into()
             }
-            // The line has exactly one of them.
+            // The grammar makes sure that exactly one of them is given.
             Self::Set { name, value, file, .. } => {
                 SetSetting { name, value: value.or(file).unwrap_or_default() }.into()
             }
@@ -91,7 +91,7 @@ impl Settings {
     }
 }
 
-/// Whether this is a pair of name and value: no name has such a sign in it.
+/// Whether this is NAME=VALUE, because a name holds no equals sign.
 fn is_pair(named: &str) -> bool {
     named.contains('=')
 }

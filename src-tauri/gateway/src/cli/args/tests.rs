@@ -1,4 +1,4 @@
-//! What a line of words means.
+//! Command lines and their meanings.
 
 use clap::{CommandFactory as _, Parser as _};
 use tillgate_domain::payment::PaymentState;

@@ -20,8 +20,9 @@ pub(in crate::cli) enum Wallet {
     },
     /// Restore the wallet from its words, read from the standard input. JSON: {"made", "restore"}.
     ///
-    /// Where it is there already its words are put back with the secrets, and with --birthday or --gap the chain is looked
-    /// through once more. Until it was, no address is given and nothing is sent; `wallet info` tells how far it has come.
+    /// If the wallet exists already, its words are put back with the secrets. With --birthday or --gap the chain is
+    /// looked through once more. Until then no address is given and no payout is sent; `wallet info` shows the
+    /// progress.
     Restore(RestoreArgs),
     /// Prove that a backup, or words on the standard input, would restore this wallet; exit status 1 where they would not.
     ///
@@ -70,7 +71,7 @@ pub(in crate::cli) struct RestoreArgs {
 }
 
 impl Wallet {
-    /// What the line asks.
+    /// The command for these arguments.
     pub(super) fn command(self) -> Command {
         match self {
             Self::Create { words } => CreateWallet { words: words.and_then(|words| words.parse().ok()) }.into(),

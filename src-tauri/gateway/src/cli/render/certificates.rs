@@ -1,10 +1,10 @@
-//! What a rate was made of.
+//! The certificate of a rate.
 
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::Table;
 use crate::console::certificates::CertificateView;
 
-/// The quotes that were known when a rate was made; nothing where none was stored.
+/// The quotes that were known when a rate was made; empty if none were stored.
 pub(super) fn certificate(view: Option<&CertificateView>) -> String {
     let Some(view) = view else { return String::new() };
     let mut table = Table::new(&[("rate source", Left), ("quote", Right), ("time", Left), ("", Left)]);

@@ -28,7 +28,7 @@ pub(super) fn keys(items: &[KeyItem]) -> String {
     table.render("No keys: make one with `tillgate keys create NAME`.")
 }
 
-/// What becomes of the payouts that it asked for is told where there are some.
+/// The text for a revoked key. It says what happens to the payouts that the key requested, if there are any.
 pub(super) fn revoked_key(view: &RevokedKey) -> String {
     let name = plain(&view.key.name);
     let mut text = format!("The key {name} is revoked: it is refused from now on.\n");

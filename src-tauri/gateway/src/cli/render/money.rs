@@ -1,4 +1,4 @@
-//! Limits, what the wallet holds, and the statement.
+//! Limits, the wallet's sums, and the statement.
 
 use tillgate_domain::words::count;
 
@@ -42,7 +42,7 @@ pub(super) fn wallet(view: &WalletInfoView) -> String {
     ]) + &view.restore.as_ref().map(restore).unwrap_or_default()
 }
 
-/// How far a restored wallet has looked.
+/// The progress of a restored wallet's look.
 pub(super) fn restore(view: &RestoreView) -> String {
     let blocks = match (view.scanned_height, view.chain_height) {
         (Some(scanned), _) if view.state == RestoreState::Looked => {
@@ -104,7 +104,8 @@ pub(super) fn descriptors(view: &WalletDescriptorView) -> String {
     fields(&[("external", view.external.clone()), ("internal", view.internal.clone())])
 }
 
-/// A page of movements. `widths` are the columns' on the pages before it, where there were some: those have the headings.
+/// A page of movements. `widths` are the columns' widths on the pages before it, if there were any; only the first
+/// page has headings.
 pub(in crate::cli) fn movements(items: &[StatementItem], widths: &mut Vec<usize>) -> String {
     let mut table = Table::new(&[
         ("time", Left),
@@ -134,7 +135,7 @@ pub(in crate::cli) fn movements(items: &[StatementItem], widths: &mut Vec<usize>
     table.render_on("No movements.", widths)
 }
 
-/// The sums behind the last page.
+/// The sums after the last page.
 pub(in crate::cli) fn totals(sums: &StatementTotals) -> String {
     let mut text = String::new();
     for (heading, sums) in [("day", &sums.by_day), ("month", &sums.by_month)] {

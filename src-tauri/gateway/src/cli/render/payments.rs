@@ -39,7 +39,7 @@ pub(super) fn payments(items: &[PaymentItem]) -> String {
     table.render("No payments.")
 }
 
-/// A payment's state, and beside INVALID the reason.
+/// A payment's state, with the reason if it is INVALID.
 fn state(state: PaymentState, why_invalid: Option<WhyInvalid>) -> String {
     let Some(why) = why_invalid else { return state.to_string() };
     let why = match why {
@@ -97,7 +97,7 @@ pub(super) fn payment(view: &PaymentView) -> String {
     text
 }
 
-/// What there is to tell of it once, by its name.
+/// The facts of a payment that have one value, each with its name.
 fn rows(view: &PaymentView) -> Vec<(&'static str, String)> {
     let item = &view.item;
     let none = || "–".to_owned();

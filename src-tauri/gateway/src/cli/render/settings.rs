@@ -10,7 +10,7 @@ const VALUE_MAX: usize = 48;
 pub(super) fn settings(items: &[SettingItem]) -> String {
     let mut table = Table::new(&[("setting", Left), ("value", Left), ("default", Left), ("about", Left)]);
     for item in items {
-        // The form that follows is said where a value is refused, and in the JSON form.
+        // The allowed values are left out here: refusals and the JSON form have them.
         let about = item.about.split(" Must be ").next().unwrap_or_default();
         table.row([item.name.clone(), told(item), item.default.clone(), about.to_owned()]);
     }
@@ -27,7 +27,7 @@ pub(super) fn value(item: &SettingItem) -> String {
     format!("{}\n", plain(&value))
 }
 
-/// The value, but for what lies with the secrets: an empty one would look as if none were set.
+/// The value, except for secrets: an empty value would look as if none were set.
 fn told(item: &SettingItem) -> String {
     if item.name != BACKEND_PASSWORD {
         return shortened(&item.value);
@@ -40,7 +40,7 @@ fn told(item: &SettingItem) -> String {
     .to_owned()
 }
 
-/// The value, but for an image's: that fills screens and says nothing.
+/// The value, except for an image: its text would fill the screen.
 fn shortened(value: &str) -> String {
     if !value.starts_with("data:") {
         return value.to_owned();

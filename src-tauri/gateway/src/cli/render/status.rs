@@ -1,4 +1,4 @@
-//! What runs, and what a doctor found.
+//! The answers of `status` and `doctor`.
 
 use tillgate_domain::words::count;
 
@@ -107,7 +107,7 @@ pub(super) fn status(view: &StatusView) -> String {
     text
 }
 
-/// Offers of shops that wait for people.
+/// Offers of shops that wait for approval.
 fn offers(view: &StatusView) -> String {
     match view.offers_waiting {
         0 => "0".to_owned(),
@@ -136,7 +136,7 @@ fn last_look(view: &StatusView) -> String {
     }
 }
 
-/// Whether what customers pay is seen now.
+/// Whether new payments are seen now.
 fn chain(view: &StatusView) -> String {
     let remedy = "`tillgate serve` starts one";
     match (&view.chain_error, &view.catching_up, &view.chain_looked_at) {

@@ -1,4 +1,4 @@
-//! What is printed of views.
+//! The printed text of views.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::console::payments::{ListPayments, ShowPayment};
 use crate::console::settings::{GetSetting, ListSettings, SetSetting};
 use crate::console::status::Status;
 
-/// A sum as a view has it, for programs and for people.
+/// A sum in a view, for programs and for people.
 fn sum(text: &str, shown: &str) -> Value {
     json!({"sats": 0, "minor": 0, "text": text, "shown": shown, "currency": "USD"})
 }
@@ -77,7 +77,7 @@ fn sums_are_for_people_and_a_surplus_is_no_negative_remainder() {
     assert!(line(&text, "remaining").contains("0.10000000 BTC") && !text.contains("overpaid"), "{text}");
 }
 
-/// What a status tells that is of another subject: the gateway serves, and its sandbox was looked at.
+/// A status whose other parts are plain: the gateway serves, and its sandbox was looked at.
 fn status_view() -> Value {
     json!({"environment": "test", "version": "1", "serving": true, "api": null, "pages": null,
         "clock": "2026-01-12T12:06:20.000Z", "backend": {"kind": "sandbox", "servers": [], "zmq": null},
@@ -88,7 +88,7 @@ fn status_view() -> Value {
         "senderWaitCause": null, "senderHold": null, "balance": sum("0.00000000", "0.00000000")})
 }
 
-/// The status as text, with these in the place of what it tells else.
+/// The status as text, with these members replaced.
 fn status_with(told: Value) -> String {
     let mut view = status_view();
     view.as_object_mut().unwrap().extend(told.as_object().unwrap().clone());
@@ -96,7 +96,7 @@ fn status_with(told: Value) -> String {
 }
 
 #[test]
-fn the_status_says_that_nobody_looks_at_the_chain_while_no_gateway_runs() {
+fn the_status_says_that_no_gateway_watches_the_chain() {
     let text = status_with(json!({}));
     assert!(line(&text, "backend").ends_with("built-in sandbox"), "{text}");
     assert!(line(&text, "last look").ends_with("2026-01-12T12:06:19.000Z, up to block 7"), "{text}");
@@ -166,7 +166,7 @@ fn a_list_shows_how_much_there_is_beyond_it() {
 }
 
 #[test]
-fn revoking_a_key_says_what_becomes_of_its_payouts_and_how_to_find_them() {
+fn revoking_a_key_names_its_payouts_and_how_to_find_them() {
     let revoked = |payouts_new: u64, payouts_queued: u64| {
         let view = json!({"name": "till", "permissions": ["payouts.create"], "notificationUrlOptional": false, "own": true,
             "notifyHosts": [], "created": "2026-01-12T12:06:20Z", "revoked": "2026-01-12T12:07:20Z",
@@ -193,7 +193,7 @@ fn a_view_of_another_form_is_an_error() {
 }
 
 #[test]
-fn a_logo_that_was_set_does_not_fill_the_screen_and_is_shown_whole_when_asked_for() {
+fn a_logo_is_shortened_in_lists_and_whole_when_asked_for() {
     let value = format!("data:image/png;base64,{}", "A".repeat(40_000));
     let view = json!({"name": "merchantLogo", "value": value, "default": "", "about": "The logo."});
     let name = || "merchantLogo".to_owned();
@@ -209,7 +209,7 @@ fn a_logo_that_was_set_does_not_fill_the_screen_and_is_shown_whole_when_asked_fo
 }
 
 #[test]
-fn a_password_that_lies_with_the_secrets_does_not_look_like_none() {
+fn a_stored_password_does_not_look_unset() {
     let item = |name: &str| json!({"name": name, "value": "", "default": "", "about": "What it is."});
     let set = SetSetting { name: "backendPassword".to_owned(), value: String::new() };
     let told = render(&set.into(), item("backendPassword")).unwrap();

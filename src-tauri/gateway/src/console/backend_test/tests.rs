@@ -1,4 +1,4 @@
-//! What a form of a backend is told before it is saved.
+//! The answers to a backend's form before it is saved.
 
 use std::net::TcpListener;
 
@@ -9,7 +9,7 @@ use super::*;
 use crate::console::{Actor, Command, dispatch};
 use crate::testing::World;
 
-/// A gateway whose network is chosen, and no server.
+/// A gateway with a chosen network and no server.
 async fn on_regtest() -> World {
     let world = World::opened(tempfile::tempdir().unwrap()).await;
     let network = json!({"command": "setSetting", "name": "network", "value": "regtest"});
@@ -65,7 +65,7 @@ async fn a_node_is_told_with_its_chain_and_nothing_is_saved() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_whose_notices_are_not_heard_is_no_good_as_it_was_typed() {
+async fn a_node_with_a_silent_zmq_address_fails_the_test() {
     let world = on_regtest().await;
     let node = node(&world);
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -98,7 +98,7 @@ async fn each_of_several_servers_is_told_apart_with_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_of_another_network_or_that_refuses_the_password_is_told_as_that() {
+async fn another_network_and_a_refused_password_are_named() {
     let world = on_regtest().await;
     let node = node(&world);
     node.misbehave(CoreFault::OtherNetwork(bitcoin::Network::Signet));
@@ -112,7 +112,7 @@ async fn a_node_of_another_network_or_that_refuses_the_password_is_told_as_that(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_certificate_that_nobody_vouches_for_is_shown_and_taken_once_it_is_pinned() {
+async fn an_unknown_certificate_is_shown_and_accepted_once_pinned() {
     let world = on_regtest().await;
     let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
     let server = ElectrumNode::start_tls(sandbox, Box::new(|| 1_800_000_000_000)).unwrap();
@@ -135,7 +135,7 @@ async fn a_certificate_that_nobody_vouches_for_is_shown_and_taken_once_it_is_pin
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_no_setting_could_be_is_told_at_its_field() {
+async fn an_impossible_setting_is_an_error_of_its_field() {
     let world = on_regtest().await;
     for (form, field) in [
         (json!({"backendUrl": ""}), "backendUrl"),

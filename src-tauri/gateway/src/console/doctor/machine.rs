@@ -1,4 +1,4 @@
-//! What a doctor looks at of the machine: its clock, its disk, the rights of the files, the ports.
+//! The doctor's checks of the machine: its clock, its disk, the permissions of the files, the ports.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub(super) fn permissions(folder: &Path) -> Finding {
         }
         let is_open = |path: &PathBuf| match std::fs::metadata(path) {
             Ok(metadata) => metadata.permissions().mode() & 0o077 != 0,
-            // Gone since the folder was listed: SQLite's own files come and go.
+            // The file is gone since the folder was listed: SQLite's own files come and go.
             Err(_) => false,
         };
         match files.iter().find(|path| is_open(path)) {

@@ -29,15 +29,15 @@ const DELIVERIES_OF_PAYMENT: u32 = 100;
 pub struct PaymentItem {
     /// The payment's id.
     pub payment_id: String,
-    /// Where the payment stands.
+    /// The state of the payment.
     pub state: PaymentState,
-    /// What was asked.
+    /// The amount to pay.
     pub amount: BtcView,
-    /// What counts.
+    /// The sum that counts.
     pub paid: BtcView,
     /// The API key's name.
     pub label: String,
-    /// What the customer reads.
+    /// The message for the customer.
     pub message: String,
     /// The shop's own reference.
     pub merchant_transaction_id: String,
@@ -49,7 +49,7 @@ pub struct PaymentItem {
     pub open_anomalies: u32,
     /// The price, for people and with its currency.
     pub price: FiatView,
-    /// The worth of what counts.
+    /// The worth of the sum that counts.
     pub paid_worth: FiatView,
     /// Why it is INVALID; absent in every other state.
     pub why_invalid: Option<WhyInvalid>,
@@ -64,42 +64,42 @@ pub struct PaymentItem {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentView {
-    /// What the list tells of it.
+    /// The payment's item in the list.
     #[serde(flatten)]
     pub item: PaymentItem,
     /// The address to pay to.
     pub address: String,
-    /// The number of the address in the wallet.
+    /// The derivation index of the address.
     pub address_index: u32,
-    /// From the wallet's master key to the address's: `m/84'/0'/0'/0/17`; absent where there is no wallet.
+    /// The path from the wallet's master key to the address's key, `m/84'/0'/0'/0/17`; absent without a wallet.
     pub address_path: Option<String>,
     /// The rate of its arithmetic.
     pub exchange_rate: String,
     /// The BIP21 URI, whole.
     pub payment_address: String,
-    /// Where the customer's page is.
+    /// The URL of the customer's page.
     pub payment_page_url: String,
-    /// What is still to pay, where something is.
+    /// The sum still to pay; absent if there is none.
     pub still_due: Option<BtcView>,
-    /// What was paid beyond the amount, where something was.
+    /// The sum paid beyond the amount; absent if there is none.
     pub overpaid_by: Option<BtcView>,
-    /// The worth of what is still to pay, or was paid beyond the amount.
+    /// The worth of the sum still to pay, or paid beyond the amount.
     pub difference_worth: FiatView,
     /// The rate for people: `64,210.55`.
     pub exchange_rate_shown: String,
-    /// What the rate was made of; absent where it was not stored.
+    /// The certificate of the rate; absent if it was not stored.
     pub certificate: Option<CertificateView>,
     /// The QR code of address and amount, an SVG document.
     pub qr_svg: String,
     /// When it was first CONFIRMED.
     pub payment_time: Option<String>,
-    /// Where its notifications go.
+    /// The URL for its notifications.
     pub notification_url: Option<String>,
-    /// Where its anomalies' notifications go.
+    /// The URL for its anomalies' notifications.
     pub anomaly_notification_url: Option<String>,
-    /// What accepting the coins that came would mean; absent where staff may not.
+    /// The effect of accepting the coins that came; absent if staff may not accept.
     pub acceptance: Option<Acceptance>,
-    /// What the sandbox's customer could pay; absent outside the sandbox.
+    /// Sums that the sandbox's customer could pay; absent outside the sandbox.
     pub sandbox_amounts: Option<SandboxAmounts>,
     /// All transactions that pay its address, counting or not.
     pub transactions: Vec<TransactionItem>,
@@ -116,11 +116,11 @@ pub struct PaymentView {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxAmounts {
-    /// What remains; absent where nothing does.
+    /// The remaining sum; absent if there is none.
     pub exact: Option<BtcView>,
-    /// Half of what remains; absent where that would be dust.
+    /// Half of the remaining sum; absent if that would be dust.
     pub part: Option<BtcView>,
-    /// What remains and half the amount on top.
+    /// The remaining sum and half the amount on top.
     pub too_much: BtcView,
 }
 
@@ -131,13 +131,13 @@ pub struct SandboxAmounts {
 pub struct TransactionItem {
     /// The transaction's id.
     pub btc_tx_id: String,
-    /// All that it pays to the address.
+    /// The sum of its outputs to the address.
     pub amount: BtcView,
-    /// What of it counts.
+    /// The part of the amount that counts.
     pub counted: BtcView,
-    /// How many confirmations it has.
+    /// The number of its confirmations.
     pub confirmations: u32,
-    /// Where it stands.
+    /// The place of the transaction.
     pub position: TransactionPosition,
     /// When it was first seen.
     pub time: String,
@@ -154,11 +154,11 @@ pub struct HistoryItem {
     pub from: PaymentState,
     /// The state after.
     pub to: PaymentState,
-    /// What counted after.
+    /// The sum that counted after the change.
     pub paid: BtcView,
-    /// What led to it.
+    /// The cause of the change.
     pub cause: ChangeCause,
-    /// Why it was INVALID after.
+    /// Why it was INVALID after the change.
     pub why_invalid: Option<WhyInvalid>,
 }
 
@@ -195,7 +195,7 @@ impl PaymentItem {
 }
 
 impl PaymentView {
-    /// The payment of this id; `None` where there is none.
+    /// The payment of this id; `None` if there is none.
     pub fn find(gateway: &Gateway, reader: &Reader<'_>, id: &Id) -> Result<Option<Self>, StoreError> {
         let Some(row) = reader.payment(id)? else { return Ok(None) };
         let payment = &row.payment;
@@ -236,7 +236,7 @@ impl PaymentView {
 }
 
 impl SandboxAmounts {
-    /// What to offer for a payment, where an output below `dust_limit_sats` is not relayed.
+    /// The sums to offer for a payment. An output below `dust_limit_sats` is not relayed.
     fn of(payment: &Payment, dust_limit_sats: u64) -> Self {
         let owed_sats = payment.amount_sats.saturating_sub(payment.paid_sats);
         let half_sats = owed_sats / 2;
@@ -294,7 +294,7 @@ mod tests {
 
     use super::*;
 
-    /// What is offered for a payment of `amount_sats`, of which `paid_sats` are paid: exactly, a part, too much.
+    /// The sums offered for a payment of `amount_sats` with `paid_sats` paid: exact, a part, too much.
     fn offered(amount_sats: u64, paid_sats: u64) -> (Option<i64>, Option<i64>, i64) {
         let rate = Rate::parse("65000").unwrap();
         let price = Price { minor: 1_000, currency: Currency::USD, rate, amount_sats };

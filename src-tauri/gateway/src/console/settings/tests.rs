@@ -1,4 +1,4 @@
-//! What lies outside the table of settings when one changes: the password with the secrets, the folder on a disk.
+//! Settings with a part outside the table: the password among the secrets, the folder on a disk.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn passwords(world: &World) -> usize {
 }
 
 #[tokio::test]
-async fn what_is_refused_beside_a_password_leaves_the_former_one() {
+async fn a_refused_change_beside_a_password_keeps_the_former_one() {
     let world = World::new().await;
     world.make_wallet().await;
     let is_set = async || {
@@ -66,7 +66,7 @@ async fn what_is_refused_beside_a_password_leaves_the_former_one() {
 }
 
 #[tokio::test]
-async fn of_a_password_that_an_earlier_program_set_nobody_says_that_there_is_none() {
+async fn a_password_set_by_an_earlier_program_is_not_told_as_unset() {
     let world = World::new().await;
     world.gateway.store.write(|tx| tx.put_setting("backendUser", "ada")).await.unwrap();
     let world = world.reopen().await;
@@ -79,7 +79,7 @@ async fn of_a_password_that_an_earlier_program_set_nobody_says_that_there_is_non
     assert_eq!(world.reopen().await.gateway.settings.show("backendPassword").unwrap().is_set, Some(true));
 }
 
-/// Secrets of a machine whose power fails once so many more were kept.
+/// A secret store whose machine loses power after so many more entries were kept.
 struct Failing {
     secrets: Arc<dyn SecretStore>,
     left: AtomicUsize,
@@ -120,7 +120,7 @@ async fn wherever_the_power_fails_user_and_password_are_of_one_change() {
         world = cut_off.reopen().await;
         assert_eq!(in_effect(&world), pair(expected));
     }
-    // It goes on from there, whatever lies in the other entry.
+    // The next change works, whatever the other entry holds.
     change(&world, &of("eve", "eve's")).await.unwrap();
     assert_eq!((in_effect(&world), passwords(&world)), (pair("eve"), 1));
     assert_eq!(in_effect(&world.reopen().await), pair("eve"));

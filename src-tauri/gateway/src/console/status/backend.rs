@@ -1,4 +1,4 @@
-//! What shows the chain, as people know it: a kind and the names of its servers, and nothing that opens a door there.
+//! The chain backend as people know it: its kind and the names of its servers, but no credentials.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -8,20 +8,20 @@ use crate::console::states::BackendName;
 use crate::gateway::Gateway;
 use crate::settings::{BackendKind, Settings};
 
-/// What shows the chain.
+/// The chain backend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct BackendItem {
-    /// Of which kind it is.
+    /// The kind of the backend.
     pub kind: BackendName,
-    /// The host of each server and its port where one is named, the preferred first; none of the sandbox.
+    /// The host of each server, with its port if one is named; the preferred server first. Empty for the sandbox.
     pub servers: Vec<String>,
-    /// The same of where the first node tells by itself, by ZMQ; absent where it is asked each second.
+    /// The host and port of the first node's ZMQ address; absent if the node is asked each second.
     pub zmq: Option<String>,
 }
 
 impl BackendItem {
-    /// What the gateway asks; `None` where no server is chosen.
+    /// The gateway's backend; `None` if no server is chosen.
     pub(super) fn of(gateway: &Gateway) -> Option<Self> {
         if gateway.chosen.is_none() {
             return Some(Self { kind: BackendName::Sandbox, servers: Vec::new(), zmq: None });
@@ -39,7 +39,7 @@ impl BackendItem {
     }
 }
 
-/// Of a URL what people know a server by: its path may be a key of theirs.
+/// The host and port of a URL. Its path stays out, because it may be an access key.
 fn host_and_port(url: &str) -> String {
     let parsed = Url::parse(url).ok();
     let named = parsed.as_ref().and_then(|url| url.host_str().map(|host| (host, url.port())));
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backend_is_named_by_its_kind_and_its_servers_and_where_it_tells_by_itself() {
+    fn a_backend_is_named_by_kind_servers_and_zmq_address() {
         let node = [("backendUrl", "http://127.0.0.1:8332"), ("backendZmq", "tcp://127.0.0.1:28332")];
         let zmq = Some("127.0.0.1:28332".to_owned());
         let servers = vec!["127.0.0.1:8332".to_owned()];
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_backends_name_opens_a_door_there() {
+    fn a_backends_name_holds_no_credentials() {
         for url in ["https://me:secret@node.example/secret/api?secret#secret", "https://node.example/secret"] {
             assert_eq!(host_and_port(url), "node.example");
         }

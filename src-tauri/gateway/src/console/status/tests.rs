@@ -1,4 +1,4 @@
-//! What `status` and `doctor` say of the sources of exchange rates, and `status` of a chain that was not looked at yet.
+//! `status` and `doctor` on the sources of exchange rates, and `status` before the first look at the chain.
 
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ impl RateSource for Quotes {
     }
 }
 
-/// One that never answers.
+/// A source that never answers.
 struct Silent;
 
 impl RateSource for Silent {
@@ -80,7 +80,7 @@ async fn staff_hears_of_a_source_that_strays_in_a_currency_of_theirs() {
 }
 
 #[tokio::test]
-async fn a_source_that_is_silent_is_named_and_is_no_fault_while_another_makes_up_for_it() {
+async fn a_silent_source_is_named_and_no_fault_beside_another() {
     let sources: Vec<Box<dyn RateSource>> = vec![Box::new(Quotes("ours", 65_000, 1)), Box::new(Silent)];
     let world = of_dollars(sources).await;
     let sentence = "the rate source silent does not answer: the server refuses connections";
@@ -95,7 +95,7 @@ async fn a_source_that_is_silent_is_named_and_is_no_fault_while_another_makes_up
 }
 
 #[tokio::test]
-async fn a_currency_without_a_rate_fails_the_doctor_with_the_reason_and_the_remedy() {
+async fn a_currency_without_a_rate_fails_the_doctor_with_a_remedy() {
     let (ok, message) = doctor_on_rates(&of_dollars(vec![Box::new(Silent)]).await).await;
     assert!(!ok);
     for part in ["no fresh rate for USD (no source has a fresh quote)", "rateSources", "silent does not answer"] {
@@ -104,7 +104,7 @@ async fn a_currency_without_a_rate_fails_the_doctor_with_the_reason_and_the_reme
 }
 
 #[tokio::test]
-async fn a_gateway_that_serves_says_so_until_a_look_at_the_chain_has_ended_since_its_start() {
+async fn the_status_says_until_the_first_look_that_none_has_ended() {
     let world = World::new().await.reopen().await;
     assert_eq!(ask(&world, "status").await["catchingUp"], Value::Null, "a command line looks at nothing");
     let served = Served { api: "http://127.0.0.1:7421/v2".to_owned(), pages: "http://127.0.0.1:7421/pay".to_owned() };
@@ -114,7 +114,7 @@ async fn a_gateway_that_serves_says_so_until_a_look_at_the_chain_has_ended_since
     assert_eq!(ask(&world, "status").await["catchingUp"], Value::Null);
 }
 
-/// What the status says of double spends.
+/// The status's warnings of double spends.
 async fn attacks(world: &World) -> Vec<String> {
     let status = ask(world, "status").await;
     let warnings = status["warnings"].as_array().unwrap().iter().map(|warning| warning.as_str().unwrap().to_owned());
@@ -122,7 +122,7 @@ async fn attacks(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_attempt_at_a_double_spend_is_told_after_a_restart_too_and_no_longer_than_it_lasts() {
+async fn a_double_spend_is_told_after_a_restart_while_it_lasts() {
     let world = World::new().await;
     let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
     let payment = world.payment_under(up_to_50).await;
@@ -149,7 +149,7 @@ async fn many_sources_that_are_silent_are_one_sentence_with_a_remedy() {
 }
 
 #[tokio::test]
-async fn where_rates_are_fixed_the_doctor_names_that_setting_for_a_currency_that_it_lacks() {
+async fn the_doctor_names_fixed_rates_for_a_currency_without_one() {
     let world = of_dollars(vec![Box::new(Silent)]).await;
     let fixed = json!({"command": "setSetting", "name": "fixedRates", "value": "EUR:46000.00"});
     dispatch(&world.app, serde_json::from_value(fixed).unwrap(), &Actor::panel()).await.unwrap();

@@ -1,4 +1,4 @@
-//! What staff should know at once, each a sentence, and of which kind.
+//! The warnings for staff: each has a sentence and a kind.
 
 use tillgate_domain::money::Currency;
 use tillgate_domain::words::count;
@@ -18,13 +18,13 @@ pub(super) struct Warnings {
     pub kinds: Vec<WarningKind>,
 }
 
-/// What the warnings rest on that the status tells besides.
+/// The facts of the status on which the warnings rest.
 pub(super) struct Seen<'a> {
     pub watched: &'a WatchStatus,
     pub sources: &'a [SourceRow],
     pub rates: &'a [RatesRow],
     pub currencies: &'a [Currency],
-    /// Why the key that signs notifications cannot be had.
+    /// Why the key that signs notifications cannot be read.
     pub key_trouble: Option<String>,
     /// How many notifications were given up.
     pub given_up: u64,

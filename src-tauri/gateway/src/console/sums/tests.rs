@@ -1,4 +1,4 @@
-//! What commands answer to people: sums, reasons, orders.
+//! Answers of commands for people: sums, reasons, orders.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ async fn listed(world: &World, what: &str) -> Value {
 }
 
 #[tokio::test]
-async fn accepting_says_its_sums_beforehand_and_the_anomaly_says_its_order() {
+async fn accepting_shows_its_sums_and_the_anomaly_its_order() {
     let world = World::new().await;
     let payment = world.payment().await;
     let id = payment.payment.id.to_string();
@@ -65,7 +65,7 @@ async fn a_difference_has_one_name_and_no_sign() {
 }
 
 #[tokio::test]
-async fn a_reversal_is_counted_and_its_history_says_that_coins_were_withdrawn() {
+async fn a_reversal_is_counted_and_its_history_says_withdrawn() {
     let world = World::new().await;
     let payment = world.payment().await;
     world.pay(&payment, payment.payment.amount_sats).await;
@@ -106,7 +106,7 @@ async fn a_price_is_read_as_people_type_it_and_never_a_thousandfold() {
 }
 
 #[tokio::test]
-async fn the_status_tells_the_merchants_currencies_and_the_servers_that_fail() {
+async fn the_status_lists_currencies_and_failing_servers() {
     let world = World::new().await;
     let status = ask(&world, json!({"command": "status"})).await;
     assert_eq!(status["currencies"], json!(["USD", "EUR", "GBP", "AUD", "JPY", "CAD"]));

@@ -1,4 +1,4 @@
-//! Making the wallet, and proving what would restore it: its words are told once, and heard.
+//! Makes the wallet, and checks words or a backup against it. New words are shown once and asked back.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::console::error::CommandError;
 use crate::setup::{self, DraftError, Fit, SetupError};
 use crate::wallet::words::{self, WordCount};
 
-/// Words of a wallet on their way to or from a person: never printed by a log, wiped when dropped.
+/// Words of a wallet on their way to or from a person: never logged, wiped when dropped.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(type = "string")]
 pub struct Words(String);
@@ -43,37 +43,37 @@ impl Drop for Words {
     }
 }
 
-/// Puts new words with the secrets and tells them: the wallet is made of them by the next command, once they were told.
+/// Stores new words among the secrets and returns them. The next command makes the wallet, once they were shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct CreateWallet {
-    /// How many words: 12 or 24; 12 where it is absent.
+    /// The number of words: 12 or 24; 12 if absent.
     #[serde(default)]
     pub words: Option<u32>,
 }
 
-/// Makes the wallet of the words that `createWallet` told; they are told no more.
+/// Makes the wallet from the words of `createWallet`, which are shown no more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct MakeWallet {}
 
-/// Shows new words, which are kept in memory for 15 minutes: the wallet is made of them once two are told back.
+/// Returns new words, kept in memory for 15 minutes. The wallet is made once two of them are told back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct DraftWallet {
-    /// How many words: 12 or 24; 12 where it is absent.
+    /// The number of words: 12 or 24; 12 if absent.
     #[serde(default)]
     pub words: Option<u32>,
 }
 
-/// Makes the wallet of words that were shown.
+/// Makes the wallet from words that were shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfirmWallet {
-    /// Which words: as they were shown with.
+    /// The `draftId` of these words.
     pub draft_id: String,
-    /// The words that were asked back, in that order.
+    /// The two words that were asked back, in the order asked.
     pub told: [Words; 2],
 }
 
@@ -82,11 +82,11 @@ pub struct ConfirmWallet {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct DiscardDraft {
-    /// Which words: as they were shown with.
+    /// The `draftId` of these words.
     pub draft_id: String,
 }
 
-/// Tells whether words would restore this wallet.
+/// Asks whether words would restore this wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct VerifyWords {
@@ -94,28 +94,28 @@ pub struct VerifyWords {
     pub words: Words,
 }
 
-/// A wallet's words, told this once.
+/// A wallet's words, shown this once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct NewWordsView {
-    /// With a space between.
+    /// The words with a space between.
     pub words: Words,
 }
 
-/// New words that no wallet is made of yet.
+/// New words from which no wallet was made yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletDraftView {
-    /// Tells these words from others.
+    /// The id of these words.
     pub draft_id: String,
-    /// With a space between.
+    /// The words with a space between.
     pub words: Words,
-    /// The places, from 1, of the two that are asked back.
+    /// The places, from 1, of the two words that are asked back.
     pub asked: [u32; 2],
 }
 
-/// What was forgotten.
+/// The answer to a discarded draft.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct DraftDiscardedView {}
@@ -124,9 +124,9 @@ pub struct DraftDiscardedView {}
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct WordsVerifiedView {
-    /// They would.
+    /// Whether they would.
     pub fits: bool,
-    /// The same as a sentence, with the reason where they would not.
+    /// The same as a sentence, with the reason if they would not.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Restoring the wallet from its words, and how far its look through the chain has come.
+//! Restores the wallet from its words, and shows the progress of its look through the chain.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::restore;
@@ -14,50 +14,51 @@ use crate::store::restore::{Restore, RestoreSource};
 use crate::store::{Reader, StoreError};
 use crate::wallet::words;
 
-/// Restores the wallet from its words; where it is there already they are put back with the secrets, and with a birthday or
-/// a gap it looks through the chain once more.
+/// Restores the wallet from its words. If the wallet exists already, its words are put back among the secrets. With a
+/// birthday or a gap it looks through the chain once more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoreWallet {
     /// The words.
     pub words: Words,
-    /// When it got its first coin at the earliest: a block's height, or a date like 2024-05-31; absent for the network's first
-    /// block that can hold one. Bounds which blocks a node reads; nothing where a server is asked about addresses.
+    /// The earliest time of its first coin: a block's height, or a date like 2024-05-31. If absent, the network's
+    /// first block that can hold a coin. It bounds the blocks that a node reads; it has no effect on a server that is
+    /// asked about addresses.
     #[serde(default)]
     pub birthday: Option<String>,
-    /// How many addresses that were given may be without a coin in a row; absent for the setting `restoreSkip` and 500 more. The
-    /// look goes as many further as `restoreSkip` says: a copy that was restored before passed over those.
+    /// The run of given addresses that may be without a coin; absent for the setting `restoreSkip` and 500 more. The
+    /// look goes `restoreSkip` addresses further, because a copy that was restored before passed over these.
     #[serde(default)]
     pub gap: Option<u32>,
-    /// Another copy of the wallet went on from where this one stands, as after a folder was put back by hand: as many indices as the
-    /// setting `restoreSkip` says are passed over, and the chain is looked through.
+    /// Whether another copy of the wallet continued from the state of this copy, as after a folder was put back by
+    /// hand. If so, `restoreSkip` indices are passed over and the chain is looked through.
     #[serde(default)]
     pub beside_another: bool,
 }
 
-/// Tells how far a restored wallet has looked.
+/// Asks for the progress of a restored wallet's look.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ShowRestore {}
 
-/// Stops the look of a restored wallet: it gives no address until it goes on or is restored once more.
+/// Stops the look of a restored wallet. It gives no address until the look continues or the wallet is restored again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct StopRestore {}
 
-/// Lets the look of a restored wallet go on where it stood.
+/// Continues the look of a restored wallet from where it stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ContinueRestore {}
 
-/// What became of restoring.
+/// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct RestoredView {
-    /// Whether the wallet was not there before.
+    /// Whether the wallet was made just now.
     pub made: bool,
-    /// How far it has looked; absent where it need not, because its words alone were put back.
+    /// The progress of the look; absent if only the words were put back.
     pub restore: Option<RestoreView>,
 }
 
@@ -65,60 +66,60 @@ pub struct RestoredView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct RestoreShownView {
-    /// How far it has looked; absent where it never was.
+    /// The progress of the look; absent if there never was one.
     pub restore: Option<RestoreView>,
 }
 
-/// How far a restored wallet has looked.
+/// The progress of a restored wallet's look.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoreView {
     /// `words` or `backup`.
     pub source: String,
-    /// Where it stands.
+    /// The state of the look.
     pub state: RestoreState,
-    /// Its look begins above this block.
+    /// The look begins above this block.
     pub birth_height: u32,
-    /// So many addresses are looked at beyond the highest in use: as many in a row as may be without a coin, and those that a
-    /// copy restored before passed over.
+    /// The number of addresses looked at beyond the highest in use: the allowed run of unused addresses, and the
+    /// addresses that an earlier restored copy passed over.
     pub looks_ahead: u32,
-    /// The block up to which it has looked; absent before its first.
+    /// The height up to which it has looked; absent before the first block.
     pub scanned_height: Option<u32>,
     /// The best block, as far as it is known.
     pub chain_height: Option<u32>,
-    /// How many addresses and change addresses were asked about; 0 where the backend shows whole blocks.
+    /// Addresses and change addresses that were asked about; 0 if the backend shows whole blocks.
     pub asked: u32,
-    /// How many of them there are to ask about as far as is known, for what is found adds some; 0 where the backend shows whole
-    /// blocks, and once it has looked.
+    /// Addresses to ask about in all, as far as is known: finds add more. 0 if the backend shows whole blocks, and
+    /// once the look has ended.
     pub to_ask: u32,
-    /// How much of the chain was looked through, or of the addresses asked about, in percent, rounded down.
+    /// The part of the chain looked through, or of the addresses asked about, in percent, rounded down.
     pub percent: u32,
-    /// Whether it waits for somebody to set a Bitcoin backend: there is none that could be asked.
+    /// Whether it waits for a Bitcoin backend to be set.
     #[serde(default)]
     pub awaits_backend: bool,
     /// Transactions of the wallet that were found and that this database did not know.
     pub found: u32,
     /// When it began, ISO 8601.
     pub begun_time: String,
-    /// When it had come to the best block.
+    /// When the look reached the best block.
     pub looked_time: Option<String>,
-    /// The index of the first address that is given since.
+    /// The index of the first address given since the restore.
     pub first_given: Option<u32>,
 }
 
-/// Where a restored wallet stands.
+/// The state of a restored wallet's look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RestoreState {
-    /// Its look is about to begin.
+    /// The look is about to begin.
     Awaited,
-    /// It looks.
+    /// The look is under way.
     Scanning,
-    /// Its look was stopped.
+    /// The look was stopped.
     Stopped,
-    /// It has looked.
+    /// The look has ended.
     Looked,
 }
 
@@ -167,15 +168,15 @@ impl Ask for ContinueRestore {
 }
 
 impl RestoreView {
-    /// How it stands beside the chain as the gateway knows it.
+    /// The state of a restore, beside the chain as the gateway knows it.
     pub(crate) fn of(gateway: &Gateway, reader: &Reader<'_>, restore: &Restore) -> Result<Self, StoreError> {
         let status = gateway.last_look.status();
-        // What a look has read is stored when it has come to its end, and told before.
+        // The look stores its blocks when it ends, but its progress is shown before that.
         let under_way = status.catching_up.filter(|it| it.restored_at == Some(restore.begun_at));
         let restore = under_way.map_or(*restore, |it| restore.looked_up_to(it.seen_height));
         let chain_height = under_way.map(|it| it.tip_height).or(status.tip.map(|tip| tip.height));
         let awaits_backend = restore.is_dangerous() && !gateway.has_backend();
-        // Nobody knows yet whether addresses are what will be asked about.
+        // Before the first answer it is unknown whether the backend will be asked about addresses.
         let asks = restore.is_dangerous() && !awaits_backend && gateway.chain.sees() == Sees::Scripts;
         let to_ask = if asks { reader.indices_to_ask(&restore)?.count() } else { 0 };
         Ok(Self {
@@ -205,7 +206,8 @@ async fn view(by: &Asker<'_>, restore: Restore) -> Result<RestoreView, CommandEr
     by.read(move |gateway, reader| RestoreView::of(gateway, reader, &restore)).await
 }
 
-/// Of the scripts to ask about, or of the blocks from the birth to the best one; never 100 before the look has ended.
+/// The percentage of scripts asked about, or of blocks from the birth to the best one. It is never 100 before the look
+/// has ended.
 fn percent(restore: &Restore, chain_height: Option<u32>, to_ask: u32) -> u32 {
     if !restore.is_dangerous() {
         return 100;

@@ -1,16 +1,16 @@
-//! The merchant's colour, and the ink that can be read on it.
+//! The merchant's colour, and the ink that is readable on it.
 
-/// What is written on a dark colour.
+/// The colour of text on a dark ground.
 const LIGHT_INK: &str = "#fff";
 
-/// What is written on a light one.
+/// The colour of text on a light ground.
 const DARK_INK: &str = "#1c1c1a";
 
-/// The weights of red, green and blue in how light a colour looks, in ten-thousandths (WCAG 2, relative luminance).
+/// The weights of red, green and blue in a colour's luminance, in ten-thousandths (WCAG 2, relative luminance).
 const WEIGHTS: [u32; 3] = [2_126, 7_152, 722];
 
-/// From this luminance on the dark ink has more contrast than the light one: 0.2, times 10,000 for the weights and
-/// times 255² because a channel's light goes about with its square.
+/// The dark ink has more contrast from this luminance on. It is 0.2, times 10,000 for the weights, times 255² because
+/// a channel's light grows about with its square.
 const LIGHT_FROM: u32 = 2_000 * 255 * 255;
 
 /// A colour of three channels.
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_colour_is_none() {
+    fn an_invalid_colour_is_none() {
         for text in ["", "red", "#fff", "1d6f42", "#1d6f4", "#1d6f42;}", "#zzzzzz"] {
             assert_eq!(Color::parse(text), None, "{text}");
         }

@@ -19,19 +19,20 @@ use super::view::View;
 use super::{html, load};
 use crate::http::Http;
 
-/// An event that says nothing, so that the page knows that it still hears. After twice as long it asks by itself.
+/// Time between empty events, which show the page that the connection lives. After twice this time the page asks by
+/// itself.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// A page looks no more often than this: under load every commit changes something.
+/// The shortest time between two looks of a page: under load every commit changes something.
 const LOOK_AT_MOST_EVERY: Duration = Duration::from_millis(250);
 
-/// A page looks at least this often: the deadline passes without a commit.
+/// The longest time between two looks of a page: the deadline passes without a commit.
 const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(20);
 
-/// Events that wait for a reader that is slow.
+/// Events that wait for a slow reader.
 const WAITING_MAX: usize = 4;
 
-/// The events of one page. The first comes at once, for what happened since the page was made.
+/// The events of one page. The first is sent at once, because the payment may have changed since the page was made.
 pub(super) fn stream(
     http: Arc<Http>,
     id: Id,
@@ -49,7 +50,7 @@ pub(super) fn stream(
         .keep_alive(KeepAlive::new().interval(HEARTBEAT).event(Event::default().event("alive").data("")))
 }
 
-/// Sends what changed until the page is closed.
+/// Sends the changes until the page is closed.
 async fn follow(http: &Arc<Http>, id: Id, texts: &'static Texts, events: &mpsc::Sender<Result<Event, Infallible>>) {
     let id = id.to_string();
     let mut changes = http.app.gateway.changes.subscribe();
@@ -67,7 +68,7 @@ async fn follow(http: &Arc<Http>, id: Id, texts: &'static Texts, events: &mpsc::
                     }
                 }
             }
-            // What failed stands in the log; the page comes again by itself.
+            // The error stands in the log; the page connects again by itself.
             Ok(None) | Err(_) => return,
         }
         tokio::select! {
@@ -76,7 +77,7 @@ async fn follow(http: &Arc<Http>, id: Id, texts: &'static Texts, events: &mpsc::
         }
         tokio::select! {
             () = events.closed() => return,
-            // A change, or the end of the wait: either is a reason to look.
+            // A change and the end of the wait are both reasons to look.
             _ = timeout(LOOK_AT_LEAST_EVERY, changes.changed()) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The page's markup. Every text is escaped where it is put in; what is not is our own.
+//! The page's markup. Every foreign text is escaped where it is inserted; unescaped text is Tillgate's own.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -9,10 +9,10 @@ use crate::records::qr;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// How often a page without scripts loads itself anew while something may happen.
+/// Seconds after which a page without scripts reloads, while its state may change.
 const RELOAD_SECONDS: u32 = 10;
 
-/// How long the last state is shown before the page moves on.
+/// Seconds for which the last state is shown before the page moves on.
 const MOVE_ON_SECONDS: u32 = 3;
 
 /// The whole page, as it is at `at_ms`.
@@ -74,7 +74,7 @@ pub(super) fn payment(view: &View, texts: &Texts) -> Markup {
     }
 }
 
-/// For an id that names no payment.
+/// The page for an id that names no payment.
 pub(super) fn not_found(nonce: &str, texts: &Texts) -> String {
     let head = html! { title { (texts.not_found) } };
     let body = html! { main { (state("over", texts.not_found, texts.not_found_hint)) } };
@@ -99,8 +99,8 @@ fn document(head: &Markup, body: &Markup, nonce: &str, texts: &Texts) -> String 
     page.into_string()
 }
 
-/// What a page without scripts does by itself: it moves on, or loads itself anew, for coins may come late. Nothing is left to
-/// come once it is paid.
+/// The `refresh` of a page without scripts: it moves on, or reloads, because coins may come late. A confirmed payment
+/// needs no reload.
 fn refresh(view: &View) -> Option<String> {
     match (&view.redirect, &view.state) {
         (Some(url), _) if view.moves_on() => Some(format!("{MOVE_ON_SECONDS};url={url}")),
@@ -115,8 +115,8 @@ fn to_pay(payable: &Payable, texts: &Texts) -> Markup {
         None => texts.awaiting.to_owned(),
     };
     let (minutes, seconds) = (payable.seconds_left / 60, payable.seconds_left % 60);
-    // The countdown and the wallet come first: on a phone the rest is below the fold. Once the countdown is over the
-    // script shows the hidden part in place of the other.
+    // The countdown and the wallet come first, because on a phone the rest is below the fold. Once the countdown is
+    // over, the script swaps it for the hidden part.
     html! {
         section #open {
             div.state.waiting {
@@ -159,9 +159,9 @@ fn state(class: &str, title: &str, hint: &str) -> Markup {
     }
 }
 
-/// The QR code as an SVG element; `None` for a text that none can hold.
+/// The QR code as an SVG element; `None` if the text is too long for one.
 fn qr_svg(text: &str) -> Option<Markup> {
     let document = qr::svg(text);
-    // The prologue of a document does not belong into a page.
+    // A page must not contain the document's prologue.
     document.find("<svg").map(|start| PreEscaped(document[start..].to_owned()))
 }

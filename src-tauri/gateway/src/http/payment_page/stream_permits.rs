@@ -1,5 +1,5 @@
-//! How many pages may follow payments at the same time: each holds a connection open. Where all permits are taken, the
-//! network that has the most gives one up to one that has fewer.
+//! Bounds the number of pages that follow payments at once, because each holds a connection open. If all permits are
+//! taken, the network that holds the most gives one up to a network that holds fewer.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,13 +9,14 @@ use parking_lot::{Mutex, MutexGuard};
 use tillgate_domain::id::Id;
 use tokio_util::sync::CancellationToken;
 
-/// Pages that follow payments at the same time, in all; it leaves most of a listener's connections to the API.
+/// The most pages that follow payments at once. It leaves most of a listener's connections to the API.
 const STREAMS_MAX: usize = 512;
 
-/// Pages that follow one payment: a customer has a few devices, and whoever knows one page must not block all others.
+/// The most pages that follow one payment. A customer has a few devices, and a person who knows one page must not
+/// block all others.
 const STREAMS_OF_PAYMENT_MAX: usize = 8;
 
-/// The permits that are taken, by whom and for which payment.
+/// The permits that are taken, with the network and the payment of each.
 #[derive(Default)]
 pub(crate) struct StreamPermits {
     taken: Mutex<TakenPermits>,
@@ -41,8 +42,8 @@ pub(super) struct StreamPermit {
 }
 
 impl StreamPermits {
-    /// A permit for somebody in `network` (addresses that count as one), unless the payment has as many as may be, or all
-    /// are taken by networks that have no more than their share.
+    /// A permit for a client in `network` (addresses that count as one). `None` if the payment has its most streams
+    /// already, or if all permits are taken and no network holds more than its share.
     pub(super) fn take(self: &Arc<Self>, payment: Id, network: IpAddr) -> Option<StreamPermit> {
         let mut taken = self.lock();
         if taken.permits.values().filter(|permit| permit.payment == payment).count() >= STREAMS_OF_PAYMENT_MAX {
@@ -64,7 +65,8 @@ impl StreamPermits {
 }
 
 impl TakenPermits {
-    /// The oldest permit of the network that has the most, if it keeps no fewer than `network` has then.
+    /// The oldest permit of the network that holds the most, if this network still keeps at least as many as `network`
+    /// then has.
     fn oldest_of_the_largest_holder(&self, network: IpAddr) -> Option<u64> {
         let mut counts: HashMap<IpAddr, usize> = HashMap::new();
         for permit in self.permits.values() {
@@ -79,7 +81,7 @@ impl TakenPermits {
 }
 
 impl StreamPermit {
-    /// Waits until a network that has fewer needs it.
+    /// Waits until a network that holds fewer needs the permit.
     pub(super) async fn must_be_given_up(&self) {
         self.gives_up.cancelled().await;
     }
@@ -117,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_the_most_gives_up_permits_until_all_have_the_same() {
+    fn the_largest_holder_gives_up_permits_until_all_are_equal() {
         let permits = Arc::new(StreamPermits::default());
         let held: Vec<_> = (0..STREAMS_MAX).map(|n| permits.take(id(n), network(1)).unwrap()).collect();
         assert!(permits.take(id(STREAMS_MAX), network(1)).is_none(), "there is nobody who has more");

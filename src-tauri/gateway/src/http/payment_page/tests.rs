@@ -7,7 +7,7 @@ use super::*;
 use crate::http::Limits;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
-/// The interface allows no more, without the logo.
+/// The interface's bound for a page without the logo.
 const PAGE_MAX_BYTES: usize = 60_000;
 
 fn view(world: &World, payment: &PaymentRow) -> View {
@@ -19,7 +19,7 @@ fn page_of(world: &World, payment: &PaymentRow) -> String {
 }
 
 #[tokio::test]
-async fn it_asks_for_the_sum_at_the_address_and_escapes_what_others_wrote() {
+async fn the_page_shows_sum_and_address_and_escapes_foreign_text() {
     let world = World::new().await;
     let payment = world.payment().await;
     let page = page_of(&world, &payment);
@@ -39,7 +39,7 @@ async fn it_asks_for_the_sum_at_the_address_and_escapes_what_others_wrote() {
 }
 
 #[tokio::test]
-async fn it_is_small_and_says_how_long_there_is_before_anything_that_scrolls() {
+async fn the_page_is_small_and_shows_the_time_left_first() {
     let world = World::new().await;
     let payment = world.payment().await;
     let page = page_of(&world, &payment);
@@ -51,7 +51,7 @@ async fn it_is_small_and_says_how_long_there_is_before_anything_that_scrolls() {
 }
 
 #[tokio::test]
-async fn what_is_written_on_a_light_colour_is_dark() {
+async fn text_on_a_light_colour_is_dark() {
     let world = World::new().await;
     let payment = world.payment().await;
     let mut view = view(&world, &payment);
@@ -75,7 +75,7 @@ async fn it_loads_nothing_but_itself() {
 }
 
 #[tokio::test]
-async fn a_part_payment_leaves_the_rest_to_be_asked_for_and_never_less_than_dust() {
+async fn after_a_part_the_page_asks_for_the_rest_but_at_least_dust() {
     let world = World::new().await;
     let payment = world.payment().await;
     world.pay(&payment, payment.payment.amount_sats - 1).await;
@@ -86,7 +86,7 @@ async fn a_part_payment_leaves_the_rest_to_be_asked_for_and_never_less_than_dust
 }
 
 #[tokio::test]
-async fn at_the_deadline_and_in_every_later_state_the_address_is_hidden() {
+async fn the_address_is_hidden_from_the_deadline_on() {
     let world = World::new().await;
     let [paid, never] = [world.payment().await, world.payment().await];
     world.pay(&paid, paid.payment.amount_sats).await;
@@ -104,7 +104,7 @@ async fn at_the_deadline_and_in_every_later_state_the_address_is_hidden() {
 }
 
 #[tokio::test]
-async fn a_customer_whose_coins_are_seen_is_told_so_while_nothing_more_can_be_read() {
+async fn seen_coins_are_shown_even_if_the_rest_cannot_be_read() {
     let world = World::new().await;
     let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
     let payment = world.payment().await;

@@ -11,17 +11,17 @@ use std::cmp::Reverse;
 
 pub(super) use english::ENGLISH;
 
-/// The page's languages. English speaks to browsers that ask for none of them.
+/// The page's languages. English is the answer to browsers that ask for none of them.
 const LANGUAGES: [&Texts; 6] =
     [&ENGLISH, &german::GERMAN, &french::FRENCH, &spanish::SPANISH, &portuguese::PORTUGUESE, &japanese::JAPANESE];
 
-/// So many languages of one `Accept-Language` are looked at: browsers send a few.
+/// The most languages of one `Accept-Language` that are looked at; browsers send a few.
 const ASKED_MAX: usize = 20;
 
-/// The page's words in one language. `{}` stands for what is filled in.
+/// The page's words in one language. `{}` is a place for a value.
 #[derive(Debug)]
 pub(super) struct Texts {
-    /// Of the `html` element, and the first part of what a browser asks for.
+    /// The `lang` of the `html` element, and the first part of the language that a browser asks for.
     pub lang: &'static str,
     pub title: &'static str,
     pub test_ribbon: &'static str,
@@ -67,14 +67,14 @@ pub(super) fn for_browser(accepted: &str) -> &'static Texts {
         let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(WHOLE), thousandths)?;
         (weight > 0).then_some((weight, texts))
     });
-    // Of several with the same weight the first is meant.
+    // Among several with the same weight the first counts.
     asked.min_by_key(|(weight, _)| Reverse(*weight)).map_or(&ENGLISH, |(_, texts)| texts)
 }
 
-/// The weight of a language without one.
+/// The weight of a language that names none.
 const WHOLE: u32 = 1_000;
 
-/// A weight such as `0.8` in thousandths; `None` for what is none.
+/// A weight such as `0.8` in thousandths; `None` if the text is no weight.
 fn thousandths(weight: &str) -> Option<u32> {
     let (whole, decimals) = weight.split_once('.').unwrap_or((weight, ""));
     let decimals = format!("{decimals:0<3}");
@@ -82,7 +82,7 @@ fn thousandths(weight: &str) -> Option<u32> {
     Some(whole.min(1) * WHOLE + decimals.get(..3)?.parse::<u32>().ok()?)
 }
 
-/// Fills in what stands for `{}`, in order.
+/// Replaces each `{}` by the next value.
 pub(super) fn fill(text: &str, values: &[&str]) -> String {
     let mut filled = String::with_capacity(text.len() + 16);
     let mut values = values.iter();

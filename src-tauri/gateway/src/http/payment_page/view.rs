@@ -1,4 +1,4 @@
-//! What a payment page shows, in texts and numbers; no markup.
+//! The contents of a payment page as texts and numbers; no markup.
 
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::bip21;
@@ -14,7 +14,7 @@ use crate::settings::Settings;
 use crate::store::payments::PaymentRow;
 use crate::store::{Reader, StoreError};
 
-/// What a page shows of a payment.
+/// The contents of a payment's page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct View {
     pub merchant: Merchant,
@@ -25,11 +25,11 @@ pub(super) struct View {
     pub message: String,
     /// The shop's own reference.
     pub reference: String,
-    /// Where the page moves on to, in this state.
+    /// The URL to which the page moves on in this state.
     pub redirect: Option<String>,
 }
 
-/// How the merchant presents itself, by the settings.
+/// The merchant's name, colour and logo, from the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Merchant {
     pub name: String,
@@ -38,16 +38,16 @@ pub(super) struct Merchant {
     pub logo: Option<String>,
 }
 
-/// The payment's state as the customer is told it.
+/// The payment's state as the customer sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PageState {
     /// To be paid.
     Payable(Payable),
-    /// The time is up, and the look that decides has not been yet.
+    /// The time is up, and the look that decides is still to come.
     TimeUp,
     /// Paid, not yet confirmed as wanted.
     Unconfirmed {
-        /// Unknown where they could not be read just now.
+        /// `None` if they could not be read just now.
         confirmations: Option<u32>,
         wanted: u32,
     },
@@ -56,7 +56,7 @@ pub(super) enum PageState {
     },
     Expired,
     Invalid,
-    /// Coins are there that do not make the payment paid. The customer must not pay again.
+    /// Coins came that do not make the payment paid. The customer must not pay again.
     Held {
         received_btc: String,
         because: HeldBecause,
@@ -65,7 +65,7 @@ pub(super) enum PageState {
     TakenBack,
 }
 
-/// Why coins that came do not make a payment paid.
+/// Why the coins that came do not make a payment paid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeldBecause {
     Late,
@@ -73,21 +73,21 @@ pub(super) enum HeldBecause {
     TooMuch,
 }
 
-/// What came for a payment.
+/// The coins that came for a payment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Came {
-    /// The fewest confirmations of what counts.
+    /// The fewest confirmations among the transactions that count.
     confirmations: u32,
     /// All coins at its address that are not gone.
     there_sats: u64,
     /// Whether some of them do not count.
     has_uncounted: bool,
-    /// Whether the chain took back what had confirmed it.
+    /// Whether the chain took back the coins that had confirmed it.
     is_reversed: bool,
 }
 
 impl Came {
-    /// Reads all transactions of the payment, of which there may be any number.
+    /// Reads all transactions of the payment; there may be any number.
     pub(super) fn read(reader: &Reader<'_>, row: &PaymentRow) -> Result<Self, StoreError> {
         let receipts = reader.receipts(row.seq)?;
         let there = || receipts.iter().filter(|receipt| !receipt.gone);
@@ -103,15 +103,15 @@ impl Came {
     }
 }
 
-/// What it takes to pay.
+/// The data that a customer needs to pay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Payable {
     pub address: String,
-    /// What to pay now: what remains, and no less than an output may hold.
+    /// The amount to pay now: the remaining sum, but at least the dust limit.
     pub amount_btc: String,
-    /// What came already, where something did.
+    /// The sum that came already; absent if none did.
     pub paid_btc: Option<String>,
-    /// What the QR code says: address and amount alone, for a message can be longer than any QR code holds.
+    /// The text of the QR code: address and amount only, because a message can be too long for a QR code.
     pub qr_uri: String,
     /// The link for a wallet on the same device: with label and message.
     pub wallet_uri: String,
@@ -119,7 +119,7 @@ pub(super) struct Payable {
 }
 
 impl View {
-    /// What the page of a payment shows at `now`. `came` is unknown where it could not be read just now.
+    /// The page of a payment at `now`. `came` is `None` if it could not be read just now.
     pub(super) fn of(
         row: &PaymentRow,
         came: Option<Came>,
@@ -158,12 +158,13 @@ impl View {
         }
     }
 
-    /// Whether the page goes to the shop by itself. Who paid late stays: a shop's page would say “start again”.
+    /// Whether the page goes to the shop by itself. After a late payment it stays: the shop's page would say “start
+    /// again”.
     pub(super) const fn moves_on(&self) -> bool {
         !matches!(self.state, PageState::Held { because: HeldBecause::Late, .. })
     }
 
-    /// The same for two views that differ in nothing but the time that is left.
+    /// Equal for two views that differ only in the time left.
     pub(super) fn fingerprint(&self) -> String {
         let mut still = self.clone();
         if let PageState::Payable(payable) = &mut still.state {
@@ -174,7 +175,7 @@ impl View {
 }
 
 impl PageState {
-    /// Of a payment that is EXPIRED or INVALID; `None` where nothing came.
+    /// The state of a payment that is EXPIRED or INVALID; `None` if no coins came.
     fn unpaid(row: &PaymentRow, came: Came) -> Option<Self> {
         let because = if came.has_uncounted {
             HeldBecause::Late
@@ -216,6 +217,7 @@ fn redirect(state: PaymentState, urls: Option<&str>) -> Option<String> {
     };
     let urls: serde_json::Value = serde_json::from_str(urls?).ok()?;
     let url = urls.get(kind.as_str())?.as_str()?;
-    // Validated when the payment was made; whatever stands in the database, a page links to nothing but http.
+    // The URL was validated when the payment was made. The check is repeated, so that a page links only to http and
+    // https.
     (url.starts_with("https://") || url.starts_with("http://")).then(|| url.to_owned())
 }

@@ -1,4 +1,4 @@
-//! What a request that is as it must be is answered.
+//! Answers to valid requests.
 
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ async fn a_new_payment_is_the_record_that_get_shows() {
 }
 
 #[tokio::test]
-async fn no_two_payments_share_an_address_however_many_are_made_at_once() {
+async fn payments_made_at_once_never_share_an_address() {
     let shop = std::sync::Arc::new(Shop::open().await);
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..64 {
@@ -52,7 +52,7 @@ async fn no_two_payments_share_an_address_however_many_are_made_at_once() {
 }
 
 #[tokio::test]
-async fn amounts_come_as_numbers_or_strings_and_go_out_in_plain_notation() {
+async fn amounts_come_as_numbers_or_strings_and_go_out_plain() {
     let shop = Shop::open().await;
     for (amount, shown) in [("10", "10.00"), ("10.0", "10.00"), ("\"10.00\"", "10.00"), ("1e1", "10.00")] {
         let body = order_with("amount", "AMOUNT").to_string().replace("\"AMOUNT\"", amount);
@@ -100,7 +100,7 @@ async fn lists_are_filtered_counted_and_newest_first() {
 }
 
 #[tokio::test]
-async fn what_counts_stands_in_the_record_with_its_confirmations() {
+async fn the_record_lists_counting_coins_with_confirmations() {
     let shop = Shop::open().await;
     let record = shop.ask(&order()).await.ok();
     let path = format!("/v2/payments/{}", record["paymentId"].as_str().unwrap());

@@ -1,4 +1,4 @@
-//! The API's descriptions, for programs and for people, are what is served.
+//! The API's descriptions, for programs and for people, compared with the served answers.
 
 use axum::body::Body;
 use axum::http::Method;
@@ -9,7 +9,7 @@ use super::shop::{Shop, make_key, order};
 use crate::http::error_type::ErrorType;
 use crate::testing::SHOP;
 
-/// Whether a record has all that its schema requires, and nothing that it does not name.
+/// Whether a record has all required members of its schema, and no unknown member.
 fn fits(description: &Value, schema: &str, record: &Value) {
     let schema = &description["components"]["schemas"][schema];
     let named = schema["properties"].as_object().unwrap();

@@ -1,4 +1,4 @@
-//! Several shops with a key each, one of which is stolen: what it may see, name and use up.
+//! Several shops with a key each; one key is stolen. The tests show what the thief may see, name and use up.
 
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -56,7 +56,7 @@ async fn one_keys_idempotency_key_is_no_others() {
 }
 
 #[tokio::test]
-async fn a_key_for_its_own_sees_and_resends_what_it_made_and_nothing_else() {
+async fn an_own_key_sees_and_resends_only_its_own_records() {
     let shop = Shop::open().await;
     let own = make(&shop, "own", true, &[]).await;
     let mut ids = Vec::new();
@@ -132,7 +132,7 @@ async fn a_key_bound_to_hosts_names_no_other() {
     both["anomalyNotificationUrl"] = "https://evil.test/".into();
     assert_eq!(ask(&shop, &bound, None, &both).await.fields(), ["notificationUrl", "anomalyNotificationUrl"]);
     ask(&shop, &bound, None, &order_with("notificationUrl", "https://hooks.shop.test:8443/a")).await.ok();
-    // Where the customer goes after paying is no notification.
+    // A redirect of the customer is no notification, so its host is not bound.
     ask(&shop, &bound, None, &order_with("redirectUrls", json!({ "confirmed": "https://elsewhere.test/" }))).await.ok();
 }
 
@@ -185,7 +185,7 @@ async fn resends_count_as_requests_too() {
 }
 
 #[tokio::test]
-async fn a_key_has_only_so_many_open_payments_and_no_other_key_is_concerned() {
+async fn the_bound_on_open_payments_concerns_one_key_alone() {
     let shop = Shop::open().await;
     let greedy = make_key(&shop.world.gateway.keys, "greedy", "shop", false).await;
     set(&shop, "keyOpenPayments", "3").await;
@@ -199,7 +199,7 @@ async fn a_key_has_only_so_many_open_payments_and_no_other_key_is_concerned() {
     assert_eq!(ask(&shop, &greedy, None, &order_with("amount", "0")).await.fields(), ["amount"]);
     assert_eq!(ask(&shop, &greedy, Some("first"), &order()).await.body, first.body, "it was answered before");
     ask(&shop, &shop.authorization, None, &order()).await.ok();
-    // What is no longer open makes room.
+    // A closed payment makes room for a new one.
     shop.world.pass_ms(31 * 60_000).await;
     let made = async {
         while ask(&shop, &greedy, None, &order()).await.status != 200 {
@@ -210,7 +210,7 @@ async fn a_key_has_only_so_many_open_payments_and_no_other_key_is_concerned() {
 }
 
 #[tokio::test]
-async fn what_a_key_made_before_there_was_a_bound_counts() {
+async fn payments_made_before_the_bound_was_set_count() {
     let shop = Shop::open().await;
     shop.ask(&order()).await.ok();
     set(&shop, "keyOpenPayments", "1").await;
@@ -218,7 +218,7 @@ async fn what_a_key_made_before_there_was_a_bound_counts() {
 }
 
 #[tokio::test]
-async fn on_a_disk_that_is_nearly_full_nothing_new_is_made_and_all_else_goes_on() {
+async fn a_nearly_full_disk_refuses_new_records_and_serves_the_rest() {
     let shop = Shop::open().await;
     let made = shop.ask(&order()).await.ok();
     let once = ask(&shop, &shop.authorization, Some("k"), &order()).await;

@@ -14,7 +14,7 @@ async fn ask_once(shop: &Shop, key: &str, path: &str, order: &Value) -> Answer {
 }
 
 #[tokio::test]
-async fn the_same_request_is_answered_byte_for_byte_and_another_is_a_conflict() {
+async fn a_repeated_request_gets_the_same_bytes_and_another_a_409() {
     let shop = Shop::open().await;
     let first = ask_once(&shop, "k-1", NEW, &order()).await;
     first.ok();
@@ -35,10 +35,10 @@ async fn a_failure_frees_the_key() {
 }
 
 #[tokio::test]
-async fn the_first_answer_is_given_even_when_nothing_new_could_be_made() {
+async fn the_first_answer_is_repeated_even_if_new_ones_are_refused() {
     let shop = Shop::open().await;
     let first = ask_once(&shop, "k", NEW, &order()).await;
-    // Nobody looks at the chain any more: new payments are refused.
+    // The chain was not looked at for too long, so new payments are refused.
     shop.world.advance_clock_ms(11 * 60_000);
     assert_eq!(shop.ask(&order()).await.codes(503), ["CHAIN_NOT_READY"]);
     assert_eq!(ask_once(&shop, "k", NEW, &order()).await.body, first.body);

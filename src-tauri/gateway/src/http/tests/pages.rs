@@ -17,7 +17,7 @@ async fn open(shop: &Shop, path: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn anybody_with_the_link_sees_the_page_which_may_be_framed_and_loads_nothing() {
+async fn the_page_needs_only_its_link_may_be_framed_and_loads_nothing() {
     let shop = Shop::open().await;
     let id = payment(&shop).await;
     let page = open(&shop, &format!("/pay/{id}")).await;

@@ -1,4 +1,4 @@
-//! What shops are told of exchange rates.
+//! Exchange rates over HTTP.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ async fn set(shop: &Shop, name: &str, value: &str) {
 }
 
 #[tokio::test]
-async fn each_currency_of_the_merchant_has_its_rate_after_the_spread_and_its_sources_before_it() {
+async fn rates_come_after_the_spread_and_sources_before_it() {
     let shop = Shop::open().await;
     set(&shop, "currencies", "EUR,USD").await;
     set(&shop, "spreadPerMille", "10").await;
@@ -54,7 +54,7 @@ async fn each_currency_of_the_merchant_has_its_rate_after_the_spread_and_its_sou
 }
 
 #[tokio::test]
-async fn what_was_not_used_is_told_with_its_quote_and_time() {
+async fn an_unused_source_is_listed_with_its_quote_and_time() {
     let sources: Vec<Box<dyn RateSource>> = vec![
         Box::new(Dollars("a", 65_000, 0)),
         Box::new(Dollars("b", 65_100, 10)),

@@ -1,4 +1,4 @@
-//! What a request that is not as it must be is answered.
+//! Answers to invalid requests.
 
 use axum::body::Body;
 use axum::http::Method;
@@ -18,7 +18,7 @@ fn next_index(shop: &Shop) -> u32 {
 }
 
 #[tokio::test]
-async fn nobody_without_a_live_key_gets_in() {
+async fn a_request_without_a_live_key_is_refused() {
     let shop = Shop::open().await;
     let unsigned = shop.send(shop.request(Method::GET, LIST).body(Body::empty()).unwrap()).await;
     assert_eq!(unsigned.codes(401), ["UNAUTHORIZED"]);
@@ -81,7 +81,7 @@ async fn bodies_are_bounded_typed_and_strict() {
     let shop = Shop::open().await;
     let large = order_with("more", "x".repeat(65 * 1_024)).to_string();
     assert_eq!(shop.post(NEW, large.clone()).await.codes(413), ["BODY_TOO_LARGE"]);
-    // Without a length told beforehand.
+    // A body without a length told beforehand.
     let chunks =
         large.into_bytes().chunks(1_000).map(|chunk| Ok::<_, std::io::Error>(chunk.to_vec())).collect::<Vec<_>>();
     let streamed = Body::from_stream(tokio_stream::iter(chunks));
@@ -160,7 +160,7 @@ async fn prices_beyond_what_can_be_paid_name_the_bound() {
 }
 
 #[tokio::test]
-async fn without_rate_chain_or_wallet_no_payment_is_made_and_no_index_taken() {
+async fn without_rate_chain_or_wallet_no_payment_takes_an_index() {
     let shop = Shop::serve(World::new().await).await;
     assert_eq!(shop.ask(&order()).await.codes(503), ["WALLET_NOT_READY"]);
     make_wallet(&shop.world).await;
@@ -218,7 +218,7 @@ async fn query_parameters_are_validated_all_at_once() {
 }
 
 #[tokio::test]
-async fn answers_forbid_caching_and_sniffing_and_open_no_door_to_other_origins() {
+async fn answers_forbid_caching_sniffing_and_other_origins() {
     let shop = Shop::open().await;
     let request = shop.signed(Method::GET, LIST).header("origin", "https://evil.example");
     let answer = shop.send(request.body(Body::empty()).unwrap()).await;
@@ -234,7 +234,7 @@ async fn answers_forbid_caching_and_sniffing_and_open_no_door_to_other_origins()
 }
 
 #[tokio::test]
-async fn while_the_backend_is_down_payments_are_made_until_ten_minutes_have_passed() {
+async fn payments_are_made_for_ten_minutes_without_a_backend() {
     let shop = Shop::open().await;
     shop.world.sandbox().set_faults(FaultsPatch { chain_down: Some(true), ..FaultsPatch::default() }).unwrap();
     shop.world.advance_clock_ms(9 * 60_000);
@@ -244,7 +244,7 @@ async fn while_the_backend_is_down_payments_are_made_until_ten_minutes_have_pass
 }
 
 #[tokio::test]
-async fn who_asks_for_a_payment_while_the_clock_jumps_gets_one_after_the_look() {
+async fn a_payment_during_a_clock_jump_is_made_after_the_look() {
     let shop = Shop::open().await;
     shop.world.sandbox().set_faults(FaultsPatch { latency_ms: Some(300), ..FaultsPatch::default() }).unwrap();
     let before = shop.world.now_ms();

@@ -77,7 +77,7 @@ impl Answer {
     }
 }
 
-/// A secret in memory.
+/// Makes a wallet whose words are in memory.
 pub async fn make_wallet(world: &World) {
     world.make_wallet().await;
 }
@@ -104,7 +104,7 @@ pub fn basic(name: &str, secret: &str) -> String {
     format!("Basic {}", STANDARD.encode(format!("{name}:{secret}")))
 }
 
-/// What a shop asks for.
+/// A valid body for a new payment.
 pub fn order() -> Value {
     json!({
         "amount": "10.00", "currency": "USD", "message": "2 × café", "merchantTransactionId": "order-1",
@@ -131,7 +131,7 @@ impl Shop {
         Self::serve_within(world, Limits::with_descriptors(1_024)).await
     }
 
-    /// The same under bounds of the test's own.
+    /// The same within the test's own limits.
     pub async fn serve_within(world: World, limits: Limits) -> Self {
         let authorization = make_key(&world.gateway.keys, "shop", "shop", false).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -180,7 +180,7 @@ impl Shop {
         self.post(NEW, order.to_string()).await
     }
 
-    /// How many payments there are.
+    /// The number of payments.
     pub async fn count(&self) -> u64 {
         self.get("/v2/payments/1/0").await.ok()["paginationInfo"]["itemsCount"].as_u64().unwrap()
     }

@@ -1,4 +1,4 @@
-//! One attempt, from its start until it is stored.
+//! One attempt, from its start until its result is stored.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use crate::store::StoreError;
 use crate::store::deliveries::NewDelivery;
 use crate::store::notifications::DueNotification;
 
-/// How long to wait before an attempt that could not be stored is stored again; at first, and at most. It counts as under
-/// way meanwhile: where nothing can be stored, little is sent.
+/// The first and the longest wait before the result of an attempt is stored again, after storing failed. The attempt
+/// counts as running meanwhile: while storing fails, little is sent.
 const STORE_AGAIN_FIRST: Duration = Duration::from_secs(1);
 const STORE_AGAIN_MAX: Duration = Duration::from_secs(30);
 
@@ -37,7 +37,7 @@ impl Drop for AttemptPermit {
         if self.is_stored {
             under_way.stored(&self.attempted.subject);
         } else {
-            // Still due by the database: without this it would be sent again at once, and again.
+            // The database still calls it due: without this mark it would be sent again at once, and again.
             under_way.not_stored(&self.attempted.subject, Instant::now());
         }
         drop(under_way);
@@ -45,11 +45,11 @@ impl Drop for AttemptPermit {
     }
 }
 
-/// An attempt that has ended, as it is stored.
+/// An ended attempt, as it is stored.
 struct Ended {
     /// The notification's number in the outbox.
     seq: i64,
-    /// 1 for the first of this notification.
+    /// 1 for the first attempt of this notification.
     attempt: u32,
     started_at: Timestamp,
     duration_ms: i64,
@@ -57,7 +57,7 @@ struct Ended {
     outcome: Outcome,
 }
 
-/// Starts an attempt; the caller has found room for it.
+/// Starts an attempt, for which the caller has found room.
 pub(super) fn start(notifier: &Arc<Notifier>, due: DueNotification, keys: Option<Arc<SigningKeys>>) {
     let attempted = Attempted::of(&due);
     notifier.under_way().begin(&attempted);
@@ -69,7 +69,7 @@ pub(super) fn start(notifier: &Arc<Notifier>, due: DueNotification, keys: Option
     };
     let stop = notifier.stop.clone();
     notifier.attempts.spawn(async move {
-        // What is cut short is not stored: it stays due.
+        // An attempt that is cut short is not stored, so it stays due.
         stop.run_until_cancelled_owned(attempt(permit, due, keys)).await;
     });
 }
@@ -84,15 +84,15 @@ async fn attempt(mut permit: AttemptPermit, due: DueNotification, keys: Option<A
     let duration_ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
     permit.responsiveness = responsiveness(&answer);
 
-    // The environment's clock may have jumped meanwhile. Counting from the start makes what the
-    // jump has made due an attempt of its own, above all the last one.
+    // The environment's clock may have jumped meanwhile. Time is counted from the start, so that notifications made
+    // due by the jump get an attempt of their own, above all a last one.
     let ended_at = started_at.plus_ms(duration_ms);
     let attempt = due.attempts.saturating_add(1);
     let outcome = outcome(gateway, &answer, attempt, due.first_due_at, ended_at);
     let error = answer.error.clone();
     store(gateway, &Ended { seq: due.seq, attempt, started_at, duration_ms, answer, outcome }).await;
     permit.is_stored = true;
-    // Last: where nothing can be logged, all the rest is done.
+    // The log comes last: if it fails, all the rest is done.
     match error {
         None => tracing::debug!(notification = %due.id, attempt, "notification delivered"),
         Some(error) => {
@@ -116,7 +116,7 @@ fn outcome(gateway: &Gateway, answer: &Answer, attempt: u32, first_due_at: Times
     after_failure(attempt, first_due_at, ended_at, jitter_per_mille(gateway.entropy.as_ref()))
 }
 
-/// Stores the attempt, however often it takes: without it the notification would be sent again at once, and again.
+/// Stores the attempt, however many tries it takes: otherwise the notification would be sent again at once, and again.
 async fn store(gateway: &Gateway, ended: &Ended) {
     let mut pause = STORE_AGAIN_FIRST;
     loop {

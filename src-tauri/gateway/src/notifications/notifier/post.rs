@@ -1,4 +1,4 @@
-//! One POST to a merchant's server, and a sentence about what was answered. Knows nothing of schedules.
+//! One POST to a merchant's server, and a sentence about its answer. Knows no schedule.
 
 use std::time::Duration;
 
@@ -17,16 +17,16 @@ use crate::machine::fail_points::{self, Point};
 use crate::machine::outgoing::{self, Budget, Outgoing, sentence};
 use crate::notifications::signature::SigningKeys;
 
-/// Bytes of an answer's body that are read at most: a merchant's server owes us a status code and nothing else.
+/// The most bytes read of an answer's body: only the status code of a merchant's server is needed.
 const READ_MAX: usize = 64 * 1_024;
 
 /// Bytes of an answer's body that are stored, for people to read.
 const ANSWER_STORED: usize = 1_024;
 
-/// Idle connections that stay open to each server: as many as may be in use at the same time.
+/// Idle connections kept open to each server: as many as may be in use at once.
 const IDLE_CONNECTIONS: usize = 8;
 
-/// Idle connections are closed after this, sooner than the usual servers close theirs.
+/// Idle connections are closed after this time, before servers usually close theirs.
 const IDLE_FOR: Duration = Duration::from_secs(20);
 
 const BPG_SIGNATURE: HeaderName = HeaderName::from_static("x-bpg-signature");
@@ -34,27 +34,26 @@ const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-/// What a server answered, or why there is no answer.
+/// A server's answer, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Answer {
     /// The server's status code, if it gave one.
     pub status_code: Option<u16>,
-    /// Why the attempt failed; `None` where it did not.
+    /// Why the attempt failed; `None` if it succeeded.
     pub error: Option<String>,
-    /// The first KiB of what it said.
+    /// The first KiB of the answer's body.
     pub body: Option<Vec<u8>>,
-    /// No status code came in time.
+    /// Whether no status code came in time.
     pub timed_out: bool,
 }
 
-/// What requests go out through.
+/// The HTTP client for attempts.
 pub(super) type Client = legacy::Client<Outgoing, Full<Bytes>>;
 
-/// A client without redirects, proxies from the environment, cookies or compression: what is
-/// signed goes to the URL that was given and nowhere else.
+/// A client without redirects, proxies from the environment, cookies or compression: signed bytes go to the given URL
+/// and nowhere else.
 ///
-/// # Errors
-/// When the system's certificates cannot be read.
+/// # Errors The system's certificates cannot be read.
 pub(super) fn client() -> Result<Client, rustls::Error> {
     Ok(legacy::Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
@@ -63,7 +62,7 @@ pub(super) fn client() -> Result<Client, rustls::Error> {
         .build(outgoing::connector(outgoing::tls()?, None)))
 }
 
-/// Sends `body` once, signed when there are keys.
+/// Sends `body` once, signed if there are keys.
 pub(super) async fn post(
     client: &Client,
     timeout: Duration,
@@ -98,7 +97,7 @@ pub(super) async fn post(
     }
 }
 
-/// `None` where the URL cannot be used.
+/// The request; `None` if the URL cannot be used.
 fn request(
     url: &str,
     id: Id,
@@ -123,15 +122,15 @@ fn request(
     request.body(Full::from(body)).ok()
 }
 
-/// Reads the answer's body up to its limit, so that the connection can be used again. The status code
-/// decides; whatever goes wrong here only shortens what is stored.
+/// Reads the answer's body up to its limit, so that the connection can be used again. The status code alone decides;
+/// an error here only shortens the stored text.
 async fn first_kib(response: Response<Incoming>, until: Instant) -> Vec<u8> {
     let budget = response.extensions().get::<Budget>().cloned();
     let mut body = response.into_body();
     let (mut first, mut read) = (Vec::new(), 0usize);
     while let Ok(frame) = timeout_at(until, body.frame()).await {
         let Some(frame) = frame else {
-            // The whole answer: the connection is used again.
+            // Only after the whole answer can the connection be used again.
             if let Some(budget) = budget {
                 budget.refill();
             }

@@ -1,5 +1,5 @@
-//! Which notifications are attempted now: within the limits, first attempts before repeats. API keys take turns, and within
-//! a key its servers do, so that however much one of them makes, another's costs the same and starts as soon.
+//! Selects the notifications to attempt now, within the limits and first attempts before repeats. API keys take turns,
+//! and a key's servers take turns. So the amount of one key's or server's notifications does not delay another's.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,22 +10,24 @@ use super::under_way::{Attempted, UnderWay, host_of};
 use crate::store::notifications::{DueNotification, Turn};
 use crate::store::{Reader, StoreError};
 
-/// Servers of one key at which one look searches for repeats: most of them may be due in hours. The next look goes on from
-/// there.
+/// Servers of one key that one look searches for repeats, because most repeats may be due in hours. The next look goes
+/// on after them.
 const SERVERS_PER_LOOK: usize = 128;
 
-/// What a look at the outbox found.
+/// The result of a look at the outbox.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
-    /// To start now.
+    /// The notifications to start now.
     pub due: Vec<DueNotification>,
-    /// When the next repeat is due after now. What is due already and found no room starts when another attempt ends.
+    /// The time of the next later repeat. A notification that is due now and found no room starts when another attempt
+    /// ends.
     pub next_due_at: Option<Timestamp>,
-    /// Not all servers were looked at: some that are due may not have been found.
+    /// Whether some servers were not looked at, so that due notifications may be missing.
     pub is_unfinished: bool,
 }
 
-/// The server of each key at which the last look ended, for first attempts and for repeats: the next look goes on after it.
+/// The server of each key at which the last look ended, for first attempts and for repeats. The next look goes on
+/// after it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rounds {
     first: HashMap<i64, String>,
@@ -41,8 +43,8 @@ impl Rounds {
     }
 }
 
-/// Selects what to attempt now. `under_way` must have been taken before `reader`'s snapshot: then what ended in
-/// between still counts as under way, and nothing is sent twice.
+/// Selects the notifications to attempt now. `under_way` must be taken before `reader`'s snapshot: an attempt that
+/// ended in between then still counts as running, and is not sent twice.
 pub(super) fn select(
     reader: &Reader<'_>,
     mut under_way: UnderWay,
@@ -72,7 +74,7 @@ fn choose(
         keys.push(Round { reader, turn, now, key_id, at: from, looked_at: 0, rows: HashMap::new() });
         last = key_id;
     }
-    // One attempt each time, for the key that has the fewest under way.
+    // Each round starts one attempt, for the key with the fewest running.
     while let Some((index, round)) =
         keys.iter_mut().enumerate().min_by_key(|(_, round)| under_way.count_of(round.key_id))
     {
@@ -91,7 +93,7 @@ fn choose(
     Ok(())
 }
 
-/// One look at one key's servers, each of which has its turn.
+/// One look at one key's servers, which take turns.
 struct Round<'a> {
     reader: &'a Reader<'a>,
     turn: Turn,
@@ -100,12 +102,12 @@ struct Round<'a> {
     /// The server that was looked at last.
     at: String,
     looked_at: usize,
-    /// What waits at the servers that were looked at.
+    /// The waiting notifications of the servers that were looked at.
     rows: HashMap<String, VecDeque<DueNotification>>,
 }
 
 impl Round<'_> {
-    /// The next notification of this key that may start. Each server gives one, and then the next has its turn.
+    /// The key's next notification that may start. Each server gives one before the next server's turn.
     fn next(&mut self, under_way: &UnderWay) -> Result<Option<DueNotification>, StoreError> {
         let began = self.at.clone();
         let mut is_around = false;
@@ -126,7 +128,7 @@ impl Round<'_> {
                 return Ok(None);
             }
             if !under_way.has_room_at_host(self.key_id, &server) {
-                // Past all ports of this host.
+                // The text sorts after all ports of this host.
                 self.at = format!("{};", host_of(&server));
                 continue;
             }
@@ -145,7 +147,7 @@ impl Round<'_> {
             return Ok(None);
         }
         if !self.rows.contains_key(server) {
-            // So many rows that enough are free even if all that is under way or paused stands first among them.
+            // Enough rows to find free ones, even if all running or paused notifications come first.
             let limit = free + under_way.not_free_at(server);
             let rows = self.reader.attempts_at(self.turn, (self.key_id, server), self.now, limit)?;
             self.rows.insert(server.to_owned(), rows.into());

@@ -1,5 +1,5 @@
-//! Which attempts are under way at this moment, which servers are slow, and which attempts could not be stored. Memory
-//! only: after a restart nothing is under way, and a slow server is found out again.
+//! The running attempts, the slow servers, and the attempts that could not be stored. Memory only: a restart ends
+//! every attempt, and slow servers are found again.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -9,27 +9,27 @@ use tokio::time::Instant;
 
 use crate::store::notifications::DueNotification;
 
-/// Attempts at the same time in all: each holds a socket and a body.
+/// The most attempts at once: each holds a socket and a body.
 pub(super) const TOGETHER_MAX: usize = 64;
 
-/// Attempts at the same time at one server, so that none is flooded.
+/// The most attempts at once to one server, so that none is flooded.
 pub(super) const SERVER_MAX: usize = 8;
 
-/// After as many time-outs in a row a server gets one attempt at a time, until it answers.
+/// Time-outs in a row after which a server gets one attempt at a time, until it answers.
 const SLOW_AFTER: u32 = 5;
 
-/// Slow servers that are remembered; beyond that all are forgotten, and are found out again.
+/// The most slow servers that are remembered. Beyond it all are forgotten, and are found again.
 const SLOW_KNOWN_MAX: usize = 1_024;
 
-/// A subject of which an attempt could not be stored is not attempted again before this, each time twice as long.
+/// The pause of a subject after the first attempt that could not be stored; doubled each time.
 const NOT_STORED_FIRST: Duration = Duration::from_secs(10);
 const NOT_STORED_MAX: Duration = Duration::from_secs(3_600);
 
-/// A payment or anomaly and the URL that is told of it: there is one attempt at a time, so that its notifications
+/// A payment or anomaly, and the URL that is told of it. It has one attempt at a time, so that its notifications
 /// arrive in order.
 pub(super) type Subject = (Id, String);
 
-/// What an attempt counts against: the limits of its key, of its server, and of its subject.
+/// The limits that an attempt counts against: of its key, its server and its subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Attempted {
     /// The API key that made the payment; 0 is the panel.
@@ -46,34 +46,34 @@ impl Attempted {
     }
 }
 
-/// How an attempt ended, as far as its server's speed is concerned.
+/// The outcome of an attempt as a sign of its server's speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Responsiveness {
     /// The server gave a status code.
     Answered,
-    /// It gave none in time.
+    /// The server gave no status code in time.
     TimedOut,
-    /// It failed otherwise, or was cut short by ourselves.
+    /// The attempt failed otherwise, or was cut short here.
     Neither,
 }
 
-/// The pause of a subject of which attempts could not be stored.
+/// The pause of a subject whose attempts could not be stored.
 #[derive(Debug, Clone, Copy)]
 struct Pause {
     until: Instant,
-    /// How many attempts in a row could not be stored.
+    /// The number of attempts in a row that could not be stored.
     times: u32,
 }
 
-/// The attempts under way, counted by all that limits them.
+/// The running attempts, counted by each limit.
 #[derive(Debug, Clone, Default)]
 pub(super) struct UnderWay {
     subjects: HashSet<Subject>,
     of_key: HashMap<i64, usize>,
-    /// By key and host, whatever the port.
+    /// Attempts by key and host, over all ports.
     at_host: HashMap<(i64, String), usize>,
     at_server: HashMap<String, usize>,
-    /// Time-outs in a row. By key too: a key that points at another's server makes that one no slower for its owner.
+    /// Time-outs in a row, by key and server: a key that points at another's server does not slow it for its owner.
     time_outs: HashMap<(i64, String), u32>,
     paused: HashMap<Subject, Pause>,
 }
@@ -106,7 +106,7 @@ impl UnderWay {
                 let count = self.time_outs.entry(at).or_default();
                 *count = count.saturating_add(1);
             }
-            // Breaks the row, but only an answer shows that a slow server is well again.
+            // Another failure ends the row of time-outs, but only an answer shows that a slow server is well again.
             Responsiveness::Neither if !self.is_slow(attempted.key_id, &attempted.server) => {
                 self.time_outs.remove(&at);
             }
@@ -114,19 +114,19 @@ impl UnderWay {
         }
     }
 
-    /// An attempt was stored: the database says when the next is due.
+    /// Notes a stored attempt: the database says when the next is due.
     pub(super) fn stored(&mut self, subject: &Subject) {
         self.paused.remove(subject);
     }
 
-    /// An attempt was made and not stored: the database says that it is still due.
+    /// Notes an attempt that was not stored: the database still calls it due.
     pub(super) fn not_stored(&mut self, subject: &Subject, now: Instant) {
         let pause = self.paused.entry(subject.clone()).or_insert(Pause { until: now, times: 0 });
         let lasts = NOT_STORED_FIRST.saturating_mul(2u32.saturating_pow(pause.times)).min(NOT_STORED_MAX);
         *pause = Pause { until: now + lasts, times: pause.times.saturating_add(1) };
     }
 
-    /// Whether this subject may be attempted, as far as it alone is concerned.
+    /// Whether the subject itself may be attempted now.
     pub(super) fn is_free(&self, subject: &Subject, now: Instant) -> bool {
         !self.subjects.contains(subject) && self.paused.get(subject).is_none_or(|pause| pause.until <= now)
     }
@@ -143,23 +143,23 @@ impl UnderWay {
         self.at_server.get(server).copied().unwrap_or(0)
     }
 
-    /// How many of a server's first rows may be ones that must not be attempted now.
+    /// The number of a server's first rows that perhaps must not be attempted now.
     pub(super) fn not_free_at(&self, server: &str) -> usize {
         self.count_at(server) + self.paused.len()
     }
 
-    /// How many more attempts a key may start now: no more than it leaves to all the others.
+    /// The number of further attempts that a key may start now: no more than it leaves to all other keys.
     pub(super) fn room_of(&self, key_id: i64) -> usize {
         TOGETHER_MAX.saturating_sub(self.count()).saturating_sub(self.count_of(key_id))
     }
 
-    /// Whether a key may start one more at a server's host: no more than it leaves to the key's other hosts.
+    /// Whether a key may start another attempt at a server's host: no more than it leaves to its other hosts.
     pub(super) fn has_room_at_host(&self, key_id: i64, server: &str) -> bool {
         let at_host = self.at_host.get(&(key_id, host_of(server).to_owned())).copied().unwrap_or(0);
         at_host < self.room_of(key_id)
     }
 
-    /// How many more attempts of a key may start at this server now, as far as it alone is concerned.
+    /// The number of further attempts that a key may start at this server now, by the server's own limits.
     pub(super) fn free_at(&self, key_id: i64, server: &str) -> usize {
         let most = if self.is_slow(key_id, server) { 1 } else { SERVER_MAX };
         most.saturating_sub(self.count_at(server))
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(under_way.free_at(0, DEAD), 1);
     }
 
-    /// How many attempts a key starts that wants all it can have, each at a host of its own.
+    /// The number of attempts that a key starts if it takes all it can, each at a host of its own.
     fn starts(under_way: &mut UnderWay, key_id: i64) -> usize {
         let mut started = 0;
         while under_way.room_of(key_id) > 0 {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_starts_no_more_than_it_leaves_to_others_and_all_together_sixty_four() {
+    fn a_key_leaves_half_the_room_to_others_and_all_get_sixty_four() {
         let mut under_way = UnderWay::default();
         assert_eq!([1, 2, 3, 4, 5, 6, 7, 8].map(|key_id| starts(&mut under_way, key_id)), [32, 16, 8, 4, 2, 1, 1, 0]);
         assert_eq!(under_way.count(), 64);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_gets_no_more_than_it_leaves_to_the_other_hosts_of_its_key() {
+    fn a_host_gets_at_most_the_room_left_for_its_keys_other_hosts() {
         let mut under_way = UnderWay::default();
         let mut started = 0;
         while under_way.has_room_at_host(1, "http://dead.example:1") {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_stored_waits_twice_as_long_each_time() {
+    fn an_attempt_not_stored_waits_twice_as_long_each_time() {
         let (mut under_way, now, one) = (UnderWay::default(), Instant::now(), attempt(0, DEAD, 1).subject);
         for seconds in [10, 20, 40, 80] {
             under_way.not_stored(&one, now);

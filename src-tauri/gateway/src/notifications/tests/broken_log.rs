@@ -1,4 +1,4 @@
-//! A log that cannot be written, as after the end of whoever read stderr.
+//! A log that cannot be written, as after its reader has ended.
 
 use std::sync::atomic::Ordering;
 
@@ -7,7 +7,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 use super::support::{Merchant, Scene};
 
-/// Panics where something is logged, as `eprintln!` does.
+/// A log that panics on each line, as `eprintln!` does.
 struct BrokenLog;
 
 impl Subscriber for BrokenLog {

@@ -9,7 +9,7 @@ use hmac::{Hmac, Mac as _};
 use super::support::{Merchant, Request, Scene, id};
 use crate::machine::secrets::{Purpose, SecretStore as _};
 
-/// As a shop's verification library does it.
+/// Computes the signature as a shop's verification library does.
 fn webhook_signature(text: &str, request: &Request) -> String {
     let key = BASE64.decode(text.strip_prefix("whsec_").unwrap()).unwrap();
     assert_eq!(key.len(), 32);
@@ -45,7 +45,7 @@ fn check_signed_with(request: &Request, current: &str, replaced: &[&str]) {
 }
 
 #[tokio::test]
-async fn from_the_moment_a_key_exists_everything_is_signed_and_for_a_day_with_both() {
+async fn once_a_key_exists_all_is_signed_and_for_a_day_with_both() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     assert!(!sent(&scene, &shop).await.headers.contains_key("x-bpg-signature"));
     let first = scene.notifier.keys.rotate("cli").await.unwrap();
@@ -80,7 +80,7 @@ async fn every_key_that_was_replaced_within_a_day_still_signs() {
 }
 
 #[tokio::test]
-async fn no_key_is_made_that_would_end_another_before_its_day_is_over() {
+async fn a_new_key_is_refused_if_it_would_end_another_too_early() {
     let scene = Scene::new().await;
     for _ in 0..8 {
         scene.notifier.keys.rotate("cli").await.unwrap();
@@ -92,7 +92,7 @@ async fn no_key_is_made_that_would_end_another_before_its_day_is_over() {
 }
 
 #[tokio::test]
-async fn the_webhook_id_stays_over_retries_and_is_new_for_a_new_notification() {
+async fn the_webhook_id_stays_over_retries_only() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     scene.notifier.keys.rotate("cli").await.unwrap();
     shop.will_answer([500]);
@@ -108,7 +108,7 @@ async fn the_webhook_id_stays_over_retries_and_is_new_for_a_new_notification() {
 }
 
 #[tokio::test]
-async fn nothing_goes_out_unsigned_while_the_key_cannot_be_read() {
+async fn an_unreadable_key_stops_all_deliveries() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     let key = scene.notifier.keys.rotate("cli").await.unwrap();
     let scene = scene.restarted().await;
@@ -141,7 +141,7 @@ async fn a_lost_key_stops_deliveries_until_a_new_one_is_made() {
 }
 
 #[tokio::test]
-async fn a_rotation_cut_short_between_secret_and_database_leaves_the_old_key_and_its_predecessor() {
+async fn an_interrupted_rotation_keeps_the_old_key_and_the_one_before() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     let first = scene.notifier.keys.rotate("cli").await.unwrap();
     let second = scene.notifier.keys.rotate("cli").await.unwrap();

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::support::{Merchant, Scene, silent_server};
 
 #[tokio::test]
-async fn a_server_gets_eight_at_once_and_all_together_sixty_four_at_most() {
+async fn a_server_gets_eight_attempts_at_once_and_all_sixty_four() {
     let scene = Scene::patient().await;
     let mut shops = Vec::new();
     for n in 0..9u32 {

@@ -1,11 +1,11 @@
-//! What a record's notifications are when they are asked for again and again.
+//! The notifications of a record that is resent again and again.
 
 use crate::access::sees::Sees;
 use crate::notifications::resend::resend_payment;
 use crate::testing::World;
 
 #[tokio::test]
-async fn resends_that_wait_are_one_and_each_change_is_told_all_the_same() {
+async fn waiting_resends_merge_and_each_change_is_still_told() {
     let world = World::new().await;
     let payment = world.payment().await;
     let id = payment.payment.id;
@@ -22,7 +22,7 @@ async fn resends_that_wait_are_one_and_each_change_is_told_all_the_same() {
         assert_eq!(world.notified(&id)[1], serde_json::from_str::<serde_json::Value>(&record).unwrap());
     }
 
-    // What a change told is never replaced, nor anything before it: the order stays.
+    // A notification of a change is never replaced, and no notification before it either: the order stays.
     world.mine(1).await;
     assert_eq!(told(), ["UNCONFIRMED", "UNCONFIRMED", "CONFIRMED"]);
     let before = world.notified(&id);

@@ -1,4 +1,4 @@
-//! What is sent, and how each kind of server is met.
+//! Sent requests, and the treatment of each kind of server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ fn says(attempt: &DeliveryRow, words: &str) {
 }
 
 #[tokio::test]
-async fn the_stored_bytes_go_out_with_the_right_headers_and_no_signature_where_there_is_no_key() {
+async fn without_a_key_the_stored_bytes_go_out_unsigned() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     let attempt = only_attempt(&scene, &shop.url).await;
     let request = &shop.requests()[0];
@@ -53,7 +53,7 @@ async fn any_2xx_is_success() {
 }
 
 #[tokio::test]
-async fn an_error_answer_is_a_failure_of_which_code_and_text_are_stored() {
+async fn an_error_answer_is_a_failure_stored_with_code_and_text() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     shop.will_answer([500]);
     let attempt = only_attempt(&scene, &shop.url).await;
@@ -104,13 +104,13 @@ async fn endless_bytes_are_cut_off_and_the_status_code_counts() {
     assert_eq!(attempt.notification_state, NotificationState::Delivered);
     assert_eq!(attempt.answer, Some(vec![b'x'; 1_024]));
     ended.notified().await;
-    // What the kernel's buffers hold comes on top of the 64 KiB; without the cut it would be all
-    // that loopback carries in the time.
+    // The kernel's buffers take some bytes beyond the 64 KiB. Without the cut it would be all that loopback carries in
+    // the time.
     assert!(written.load(Ordering::SeqCst) < 16 * 1_024 * 1_024, "{}", written.load(Ordering::SeqCst));
 }
 
 #[tokio::test]
-async fn a_server_that_says_continue_for_ever_is_cut_off_after_256_kib() {
+async fn endless_continue_answers_are_cut_off_after_256_kib() {
     let scene = Scene::patient().await;
     let (written, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
     let (written_there, ended_there) = (written.clone(), ended.clone());
@@ -119,7 +119,7 @@ async fn a_server_that_says_continue_for_ever_is_cut_off_after_256_kib() {
         async move {
             let go_on = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(100);
             while stream.write_all(&go_on).await.is_ok() {
-                // A gateway that bounds nothing has read so much by then.
+                // A gateway without a bound has read this many bytes by then.
                 if written.fetch_add(go_on.len(), Ordering::SeqCst) > 64 * 1_024 * 1_024 {
                     break;
                 }
@@ -132,12 +132,12 @@ async fn a_server_that_says_continue_for_ever_is_cut_off_after_256_kib() {
     says(&attempt, "256 KiB");
     assert_eq!(attempt.status_code, None);
     ended.notified().await;
-    // What the kernel's buffers hold comes on top.
+    // The kernel's buffers take some bytes beyond the limit.
     assert!(written.load(Ordering::SeqCst) < 16 * 1_024 * 1_024, "{}", written.load(Ordering::SeqCst));
 }
 
 #[tokio::test]
-async fn each_attempt_over_one_connection_may_read_as_much_as_the_first() {
+async fn each_attempt_over_a_connection_has_its_own_read_limit() {
     let (scene, connections) = (Scene::patient().await, Arc::new(AtomicUsize::new(0)));
     let counted = connections.clone();
     let url = raw_server(move |mut stream| {

@@ -1,5 +1,4 @@
-//! A gateway that only notifies, a merchant's server that does as it is told, and servers that
-//! misbehave.
+//! A gateway that only notifies, a merchant's server with scripted answers, and servers that misbehave.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
@@ -27,10 +26,10 @@ use crate::store::deliveries::DeliveryRow;
 use crate::store::notifications::NewNotification;
 use crate::testing::World;
 
-/// How long loopback servers that never answer are waited for.
+/// Time to wait for loopback servers that never answer.
 pub const SHORT: Duration = Duration::from_millis(300);
 
-/// Longer than anything here takes; only a failing test waits for it.
+/// Longer than any step here takes; only a failing test waits for it.
 const STUCK: Duration = Duration::from_secs(20);
 
 pub struct ManualClock(AtomicI64);
@@ -47,7 +46,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// Secrets in memory, that can be locked away.
+/// Secrets in memory that can be locked.
 #[derive(Default)]
 pub struct Vault {
     secrets: Mutex<HashMap<Purpose, String>>,
@@ -84,7 +83,7 @@ impl SecretStore for Vault {
     }
 }
 
-/// Random bytes, as long as it is not dry.
+/// Random bytes, until it is dry.
 #[derive(Default)]
 pub struct Tap {
     pub is_dry: AtomicBool,
@@ -114,7 +113,7 @@ impl Scene {
         Self::over(World::new().await, Arc::new(ManualClock::default()), Arc::default(), 1, SHORT)
     }
 
-    /// One whose attempts do not time out.
+    /// A scene whose attempts do not time out.
     pub async fn patient() -> Self {
         Self::over(World::new().await, Arc::new(ManualClock::default()), Arc::default(), 1, STUCK)
     }
@@ -141,7 +140,7 @@ impl Scene {
         self.clock.0.fetch_add(ms, Ordering::SeqCst);
     }
 
-    /// Queues a notification of record `subject`; its body is its own number, which this answers.
+    /// Queues a notification of record `subject`. Its body is its own number, which is returned.
     pub async fn queue(&self, subject: u32, url: &str) -> u32 {
         self.queue_many(&[subject], url).await
     }
@@ -150,7 +149,7 @@ impl Scene {
         self.queue_by(0, subjects, url).await
     }
 
-    /// The same for records that were made with an API key.
+    /// The same for records of an API key.
     pub async fn queue_by(&self, key_id: i64, subjects: &[u32], url: &str) -> u32 {
         let mut last = 0;
         let mut all = Vec::new();
@@ -179,19 +178,19 @@ impl Scene {
         self.notifier.start_due().await.unwrap().started
     }
 
-    /// Waits until nothing is under way.
+    /// Waits until no attempt is running.
     pub async fn quiet(&self) {
         self.wait(|scene| scene.notifier.count_under_way() == 0).await;
     }
 
-    /// Passes until nothing is due or under way.
+    /// Runs passes until no notification is due or running.
     pub async fn deliver_all(&self) {
         while self.pass().await > 0 {
             self.quiet().await;
         }
     }
 
-    /// Waits for something that the end of an attempt brings about.
+    /// Waits for a result of an attempt's end.
     pub async fn wait(&self, done: impl Fn(&Self) -> bool) {
         let waiting = async {
             while !done(self) {
@@ -220,20 +219,20 @@ pub fn id(n: u32) -> Id {
     Id::from_bytes(bytes)
 }
 
-/// One request that the merchant's server got.
+/// A request that the merchant's server received.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub headers: HeaderMap,
     pub body: String,
 }
 
-/// A merchant's server: answers what it is told to, then 200.
+/// A merchant's server: gives the scripted answers, then 200.
 #[derive(Clone, Default)]
 pub struct Merchant {
     requests: Arc<Mutex<Vec<Request>>>,
     answers: Arc<Mutex<VecDeque<StatusCode>>>,
     always: Arc<Mutex<Option<StatusCode>>>,
-    /// Where there is one, each request waits for one of its permits.
+    /// If set, each request waits for one of its permits.
     gate: Arc<Mutex<Option<Arc<tokio::sync::Semaphore>>>>,
     got: Arc<Notify>,
     pub url: String,
@@ -256,7 +255,7 @@ impl Merchant {
         *self.always.lock().unwrap() = Some(StatusCode::from_u16(code).unwrap());
     }
 
-    /// From now on each request waits for a permit of the semaphore that this answers.
+    /// From now on each request waits for a permit of the returned semaphore.
     pub fn hold(&self) -> Arc<tokio::sync::Semaphore> {
         let gate = Arc::new(tokio::sync::Semaphore::new(0));
         *self.gate.lock().unwrap() = Some(gate.clone());
@@ -271,7 +270,7 @@ impl Merchant {
         self.requests().into_iter().map(|request| request.body).collect()
     }
 
-    /// Waits until so many requests came.
+    /// Waits until `count` requests came.
     pub async fn has_got(&self, count: usize) {
         let waiting = async {
             while self.requests.lock().unwrap().len() < count {
@@ -294,7 +293,7 @@ async fn answer(State(merchant): State<Merchant>, headers: HeaderMap, body: Byte
     (code, format!("said {}", code.as_u16()))
 }
 
-/// A server of raw bytes: `serve` gets each connection once the request's head was read.
+/// A server of raw bytes: `serve` gets each connection after its request's head was read.
 pub async fn raw_server<F, R>(serve: F) -> String
 where
     F: Fn(TcpStream) -> R + Send + 'static,
@@ -313,7 +312,7 @@ where
     url
 }
 
-/// A server that accepts connections and never says a word.
+/// A server that accepts connections and never answers.
 pub async fn silent_server() -> String {
     raw_server(|stream| async move {
         let _open = stream;
@@ -322,7 +321,7 @@ pub async fn silent_server() -> String {
     .await
 }
 
-/// Writes until the other side hangs up; answers how much it took.
+/// Writes until the other side hangs up; returns the number of bytes it took.
 pub async fn write_for_ever(mut stream: TcpStream, head: &str) -> usize {
     let mut written = 0;
     if stream.write_all(head.as_bytes()).await.is_err() {

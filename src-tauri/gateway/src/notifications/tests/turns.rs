@@ -55,7 +55,7 @@ async fn each_is_attempted_and_only_the_newest_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_newer_one_starts_at_once_where_the_older_waits_for_its_retry() {
+async fn a_newer_one_starts_at_once_while_the_older_waits() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     shop.will_answer([500]);
     scene.queue(1, &shop.url).await;
@@ -113,7 +113,7 @@ async fn retries_follow_the_schedule_on_the_environments_clock() {
 }
 
 #[tokio::test]
-async fn it_is_given_up_only_after_an_attempt_at_the_end_and_a_newer_one_starts_anew() {
+async fn giving_up_needs_a_last_attempt_and_a_newer_one_starts_anew() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     shop.always_answers(500);
     scene.queue(1, &shop.url).await;
@@ -132,7 +132,7 @@ async fn it_is_given_up_only_after_an_attempt_at_the_end_and_a_newer_one_starts_
 }
 
 #[tokio::test]
-async fn a_jump_of_the_clock_during_an_attempt_does_not_make_it_the_last() {
+async fn a_clock_jump_during_an_attempt_does_not_make_it_the_last() {
     let (scene, shop) = (Scene::patient().await, Merchant::open().await);
     shop.always_answers(500);
     let gate = shop.hold();

@@ -6,7 +6,7 @@ use crate::rates::{Answer, Said};
 
 const MINUTE: i64 = 60_000;
 
-/// A source that says what a test told it to.
+/// A source that answers as the test tells it.
 struct Told {
     name: &'static str,
     never_stale: bool,
@@ -119,7 +119,7 @@ async fn the_last_known_rate_survives_a_restart() {
 }
 
 #[tokio::test]
-async fn a_rate_that_nothing_uses_takes_the_place_of_the_one_before_and_one_in_use_stays() {
+async fn an_unused_rate_is_replaced_and_a_rate_in_use_stays() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let (told, answer) = source("a", false, 65_000);
@@ -164,7 +164,7 @@ async fn production_waits_for_two_sources() {
 }
 
 #[tokio::test]
-async fn a_source_that_strays_is_named_with_each_rate_that_it_is_left_out_of() {
+async fn a_stray_source_is_named_with_each_rate_it_is_left_out_of() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let sources = [("a", 65_000), ("b", 65_100), ("c", 70_000)].map(|(name, price)| source(name, false, price).0);
@@ -179,7 +179,7 @@ async fn a_source_that_strays_is_named_with_each_rate_that_it_is_left_out_of() {
 }
 
 #[tokio::test]
-async fn a_rate_changes_in_the_moment_in_which_one_of_its_quotes_is_stale() {
+async fn a_rate_changes_when_one_of_its_quotes_goes_stale() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let (one, answer) = source("a", false, 65_000);
@@ -196,7 +196,7 @@ async fn a_rate_changes_in_the_moment_in_which_one_of_its_quotes_is_stale() {
 }
 
 #[tokio::test]
-async fn a_source_that_fails_is_left_alone_for_a_while_and_others_are_not() {
+async fn only_a_source_that_fails_is_left_alone_for_a_while() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let (one, failing) = source("a", false, 65_000);
@@ -215,7 +215,7 @@ async fn a_source_that_fails_is_left_alone_for_a_while_and_others_are_not() {
 }
 
 #[tokio::test]
-async fn what_was_asked_under_former_settings_is_forgotten_and_asked_for_at_once() {
+async fn new_settings_drop_the_old_quotes_and_ask_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let (one, answer) = source("a", false, 65_000);
@@ -234,7 +234,7 @@ async fn what_was_asked_under_former_settings_is_forgotten_and_asked_for_at_once
 }
 
 #[tokio::test]
-async fn a_lone_source_that_jumps_makes_no_rate_until_what_it_said_before_is_stale() {
+async fn a_lone_jump_makes_no_rate_until_the_price_before_is_stale() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let (one, answer) = source("a", false, 65_000);
@@ -265,7 +265,7 @@ async fn after_a_restart_a_quote_is_measured_by_the_last_known_rate() {
 }
 
 #[tokio::test]
-async fn the_same_rate_made_of_other_quotes_has_a_certificate_of_its_own() {
+async fn the_same_rate_from_other_quotes_has_its_own_certificate() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let (one, _) = source("a", false, 65_000);

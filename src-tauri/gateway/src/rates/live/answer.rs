@@ -1,4 +1,4 @@
-//! What all answers of public sources have in common: JSON, read by the reader that takes no name twice, and prices that
+//! Shared readers for answers of public sources. JSON is read by a reader that refuses a repeated name, and prices
 //! never pass through a float.
 
 use rust_decimal::Decimal;
@@ -9,40 +9,40 @@ use tillgate_domain::time::Timestamp;
 
 use crate::json::JsonObject;
 
-/// Characters of a server's own words that are passed on.
+/// Most characters of a server's own message that are passed on.
 const WORDS_MAX: usize = 200;
 
-/// What a source quotes for one currency.
+/// A source's quote for one currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quoted {
     pub(super) currency: Currency,
     /// Units for one Bitcoin.
     pub(super) price: Decimal,
-    /// When, by the source's own clock, if it says so.
+    /// Its time by the source's own clock, if given.
     pub(super) at: Option<Timestamp>,
 }
 
-/// An answer that is not what the source's description promises. Nothing of it is used.
+/// An answer that differs from the source's documentation. It is not used at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unreadable {
     /// Not a JSON text of the right form.
     #[error("the answer is not the JSON that was expected: {0}")]
     NotJson(String),
-    /// Something is missing that is always there.
+    /// A member is missing that is always there.
     #[error("the answer has no {0}")]
     Missing(&'static str),
-    /// A number is none, or absurd.
+    /// A number is malformed or absurd.
     #[error("the answer's {what} {why}")]
     Number {
-        /// Which.
+        /// The name of the number.
         what: String,
-        /// What is wrong with it.
+        /// The fault of the number.
         why: String,
     },
-    /// The source says itself that something is wrong.
+    /// The source itself reports an error.
     #[error("the source reports: {0}")]
     Reported(String),
-    /// It speaks of something else than Bitcoin.
+    /// The answer is about another asset than Bitcoin.
     #[error("the answer is not about Bitcoin")]
     OtherAsset,
 }
@@ -62,13 +62,13 @@ pub(super) fn member<'a>(of: &JsonObject<'a>, name: &'static str) -> Result<Json
     object(of.get(name).ok_or(Unreadable::Missing(name))?)
 }
 
-/// A price that is written as a JSON string.
+/// A price written as a JSON string.
 pub(super) fn price_in_string(json: &str, what: &str) -> Result<Decimal, Unreadable> {
     let inner = json.strip_prefix('"').and_then(|json| json.strip_suffix('"'));
     price(inner.ok_or_else(|| not_a_number(what, "is not a string that holds a number"))?, what)
 }
 
-/// A price that is written as a JSON number.
+/// A price written as a JSON number.
 pub(super) fn price_in_number(json: &str, what: &str) -> Result<Decimal, Unreadable> {
     if json.starts_with('"') {
         return Err(not_a_number(what, "is a string, not a number"));
@@ -76,7 +76,7 @@ pub(super) fn price_in_number(json: &str, what: &str) -> Result<Decimal, Unreada
     price(json, what)
 }
 
-/// A time in whole seconds since 1970, as a JSON number or in a string as the source has it.
+/// A time in whole seconds since 1970, as a JSON number.
 pub(super) fn seconds(json: &str, what: &'static str) -> Result<Timestamp, Unreadable> {
     let seconds: Option<u32> = json.parse().ok();
     let seconds = seconds.filter(|_| json.bytes().all(|byte| byte.is_ascii_digit()));
@@ -90,7 +90,7 @@ pub(super) fn seconds_in_string(json: &str, what: &'static str) -> Result<Timest
     seconds(json.trim_matches('"'), what)
 }
 
-/// The beginning of what a server says, fit to be shown.
+/// The beginning of a server's message, without control characters.
 pub(super) fn words(text: &str) -> String {
     text.chars().filter(|one| !one.is_control()).take(WORDS_MAX).collect()
 }

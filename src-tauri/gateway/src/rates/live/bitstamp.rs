@@ -1,4 +1,4 @@
-//! Bitstamp's markets: the middle between the best bid and the best ask, with the time at which it was so.
+//! Bitstamp's markets: the middle between the best bid and the best ask, with its time.
 
 use tillgate_domain::money::Currency;
 use tillgate_domain::rates::mid_price;
@@ -11,7 +11,7 @@ pub(super) const SITE: Site = Site { name: "bitstamp", base: "https://www.bitsta
 /// The currencies in which Bitstamp trades Bitcoin.
 const CURRENCIES: [&str; 3] = ["USD", "EUR", "GBP"];
 
-/// One question for all markets: a market that is closed one day is missing then, where to ask for it would be an error.
+/// One request for all markets: a closed market is then only missing, and a request for it alone would fail.
 fn path(currencies: &[Currency]) -> Option<String> {
     currencies.iter().any(|currency| CURRENCIES.contains(&currency.code())).then(|| "/api/v2/ticker/".to_owned())
 }
@@ -36,7 +36,7 @@ fn read(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> 
     Ok(quotes)
 }
 
-/// The currency that Bitcoin is sold for in the market of this name, a JSON string such as `"BTC/USD"`.
+/// The currency of the market with this name, a JSON string such as `"BTC/USD"`.
 fn currency_of(pair: &str, currencies: &[Currency]) -> Option<Currency> {
     let code = pair.strip_prefix("\"BTC/")?.strip_suffix('"')?;
     currencies.iter().find(|currency| currency.code() == code && CURRENCIES.contains(&code)).copied()

@@ -1,4 +1,4 @@
-//! Coinbase's exchange rates of one Bitcoin, in every currency that it knows.
+//! Coinbase's exchange rates of one Bitcoin, in every currency it knows.
 
 use tillgate_domain::money::Currency;
 

@@ -1,4 +1,4 @@
-//! CoinGecko's price of Bitcoin, an average over many markets, with the time at which it was made.
+//! CoinGecko's price of Bitcoin: an average over many markets, with its time.
 
 use tillgate_domain::money::Currency;
 
@@ -13,7 +13,7 @@ fn path(currencies: &[Currency]) -> Option<String> {
     (!codes.is_empty()).then(|| format!("/api/v3/simple/price?ids=bitcoin&vs_currencies={}&{query}", codes.join(",")))
 }
 
-/// A currency that CoinGecko does not know is left out by it; one for which it has no price is null.
+/// The answer lacks currencies that CoinGecko does not know; a currency without a price is null.
 fn read(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> {
     let answer = object(text)?;
     let bitcoin = member(&answer, "bitcoin")?;

@@ -1,5 +1,5 @@
-//! One question over HTTP: 200 and a text of bounded size in bounded time, or a sentence about what there was instead. No
-//! redirect is followed, nothing is decompressed, no connection is used twice.
+//! One HTTP request: 200 and a text of bounded size in bounded time, or a sentence about the failure. It follows no
+//! redirect, decompresses no answer, and uses each connection once.
 
 use std::time::Duration;
 
@@ -19,23 +19,23 @@ use super::answer::Unreadable;
 use crate::machine::outgoing::{self, Proxy, TooMuch, date, retry_after_ms, sentence, text};
 use crate::rates::Failed;
 
-/// A cache that says an answer is older than a day is believed as if it had said a day: stale either way.
+/// A cache's age beyond a day is taken as a day; the quote is stale either way.
 const CACHED_MAX_S: i64 = 24 * 3_600;
 
 /// Asks servers.
 pub(super) struct Fetcher {
     within: Duration,
-    /// Read from the system when it is first needed, which in the sandbox is never.
+    /// Read from the system on first need; the sandbox never needs it.
     tls: Mutex<Option<ClientConfig>>,
 }
 
-/// What a server answered.
+/// A server's answer.
 #[derive(Debug)]
 pub(super) struct Fetched {
     body: Bytes,
-    /// When the answer was made, by the server's clock.
+    /// Time of the answer, by the server's clock.
     pub(super) date: Option<Timestamp>,
-    /// How long a cache had it.
+    /// Time that the answer was in a cache, in milliseconds.
     pub(super) cached_ms: i64,
 }
 
@@ -47,21 +47,22 @@ impl Fetched {
 }
 
 impl Fetcher {
-    /// One that gives servers so long for a whole answer.
+    /// Gives servers this long for a whole answer.
     pub(super) fn new(within: Duration) -> Self {
         Self { within, tls: Mutex::default() }
     }
 
-    /// Asks for `url`, through `proxy` where there is one: not even the server's name is resolved here then.
+    /// Requests `url`, through `proxy` if there is one. With a proxy not even the server's name is resolved here.
     ///
     /// # Errors
-    /// What there was instead of an answer.
+    /// The failure, as a sentence.
     pub(super) async fn get(&self, url: &str, proxy: Option<&Proxy>) -> Result<Fetched, Failed> {
         let unreachable = |why: String| Failed { why, kind: NoAnswer::Unreachable };
         let tls =
             self.tls().map_err(|error| unreachable(format!("the system's certificates cannot be read: {error}")))?;
         let request = request(url).ok_or_else(|| unreachable("the URL cannot be used".to_owned()))?;
-        // Made for this question: a minute passes until the next, and what one proxy or setting left is no other's.
+        // A client for this request only. The next request is a minute away, and must not share a connection with
+        // another proxy or setting.
         let client = legacy::Client::builder(TokioExecutor::new())
             .pool_max_idle_per_host(0)
             .build(outgoing::connector(tls, proxy.cloned()));
@@ -69,7 +70,7 @@ impl Fetcher {
             let response = client.request(request).await.map_err(|error| unreachable(sentence(&error, url)))?;
             let (head, body) = response.into_parts();
             check(head.status, &head.headers)?;
-            // The connection gives no more bytes than are read of one answer.
+            // The connection reads at most the bytes allowed for one answer.
             let body = body.collect().await.map_err(|error| unreachable(cut_off(&error)))?;
             Ok(Fetched { body: body.to_bytes(), date: date(&head.headers), cached_ms: cached_ms(&head.headers) })
         };
@@ -121,7 +122,7 @@ fn cached_ms(headers: &HeaderMap) -> i64 {
     seconds.unwrap_or(0).min(CACHED_MAX_S).saturating_mul(1_000)
 }
 
-/// Why an answer ended before its end.
+/// Why an answer ended early.
 fn cut_off(error: &hyper::Error) -> String {
     TooMuch::behind(error).map_or_else(|| "the answer was cut off".to_owned(), ToString::to_string)
 }

@@ -1,5 +1,5 @@
-//! Kraken's markets: the middle between the best bid and the best ask. A last trade may be long ago where few trade, and
-//! Kraken does not tell when it was.
+//! Kraken's markets: the middle between the best bid and the best ask. A last trade may be old in a quiet market, and
+//! Kraken does not give its time.
 
 use tillgate_domain::money::Currency;
 use tillgate_domain::rates::mid_price;
@@ -9,7 +9,7 @@ use super::answer::{Quoted, Unreadable, array, member, object, price_in_string, 
 
 pub(super) const SITE: Site = Site { name: "kraken", base: "https://api.kraken.com", path, read };
 
-/// Currencies, the markets that are asked for, and the names under which they are answered.
+/// Currencies, with the market's name in the request and in the answer.
 const MARKETS: [(&str, &str, &str); 7] = [
     ("USD", "XBTUSD", "XXBTZUSD"),
     ("EUR", "XBTEUR", "XXBTZEUR"),

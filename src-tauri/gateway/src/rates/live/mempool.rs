@@ -1,5 +1,5 @@
-//! mempool.space's price of Bitcoin, an average over some exchanges (Kraken and Coinbase among them) that it makes anew
-//! every few minutes, with the time at which it was made.
+//! mempool.space's price of Bitcoin: an average over some exchanges (Kraken and Coinbase among them), renewed every few
+//! minutes, with its time.
 
 use tillgate_domain::money::Currency;
 
@@ -11,7 +11,7 @@ pub(super) const SITE: Site = Site { name: "mempool", base: "https://mempool.spa
 /// The currencies that it has.
 const CURRENCIES: [&str; 7] = ["USD", "EUR", "GBP", "CAD", "CHF", "AUD", "JPY"];
 
-/// What stands in the place of a price that it could not make.
+/// The value in place of a price that it could not make.
 const NO_PRICE: &str = "-1";
 
 fn path(currencies: &[Currency]) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Public sources: what is read of their answers, and how servers of every kind are met.
+//! Public sources: reading their answers, and handling servers of every kind.
 
 mod proxies;
 mod reading;

@@ -1,4 +1,4 @@
-//! The chain, as shops' tests bend it for what the gateway sends.
+//! The chain under the faults that shops' tests set for the gateway's transactions.
 
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::*;
 use crate::chain::{Broadcast, Chain, ChainDown, Fact, LookRequest, View, WatchList, no_scripts};
 use crate::testing::bent::Bent;
 
-/// Whoever wants to may spend it.
+/// A script that anyone can spend.
 fn anybodys() -> ScriptBuf {
     ScriptBuf::builder().push_opcode(OP_PUSHNUM_1).into_script()
 }
@@ -24,7 +24,7 @@ fn address(script: &ScriptBuf) -> String {
     Address::from_script(script, Network::Regtest).unwrap().to_string()
 }
 
-/// The customer sends this to anybody, and it is mined.
+/// The customer sends this sum to a script that anyone can spend, and it is mined.
 async fn coin(world: &World, sats: u64) -> (OutPoint, u64) {
     let script = anybodys().to_p2wsh();
     let amount = tillgate_domain::money::format_btc(sats);
@@ -36,7 +36,7 @@ async fn coin(world: &World, sats: u64) -> (OutPoint, u64) {
     (paid.iter().find(|output| output.outpoint.txid == txid).unwrap().outpoint, sats)
 }
 
-/// A spend of such a coin to such a script, at this fee.
+/// Spends such a coin to such a script with this fee.
 fn spend(coin: (OutPoint, u64), fee_sats: u64) -> Transaction {
     Transaction {
         version: transaction::Version::TWO,
@@ -55,7 +55,7 @@ fn output(tx: &Transaction) -> (OutPoint, u64) {
     (OutPoint { txid: tx.compute_txid(), vout: 0 }, tx.output[0].value.to_sat())
 }
 
-/// What the gateway's own chain port answers.
+/// The answer of the gateway's own chain port.
 fn broadcast(world: &World, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
     world.gateway.chain.broadcast(package)
 }
@@ -86,7 +86,7 @@ async fn faults_left_out_stay_and_all_survive_a_restart() {
         (&json!("timeout"), &json!(false), &json!(true), &json!(250))
     );
     assert!(world.sandbox().faults().unwrap().keys_locked, "whoever reads the words can ask");
-    // What is shown can be sent back, and sending the honest ones ends all of them.
+    // The shown faults can be sent back, and sending the honest ones ends all faults.
     assert_eq!(fault(&world, set.clone()).await, set);
     assert_eq!(fault(&world, honest.clone()).await, honest);
 }
@@ -116,7 +116,7 @@ async fn the_older_flag_and_the_word_tell_the_same() {
 }
 
 #[tokio::test]
-async fn each_fault_answers_a_broadcast_of_the_gateway_in_its_own_way_and_none_the_customers() {
+async fn broadcast_faults_affect_the_gateway_and_not_the_customer() {
     let world = World::new().await;
     let parent = spend(coin(&world, 50_000).await, 500);
     let child = spend(output(&parent), 500);
@@ -174,7 +174,7 @@ async fn an_address_shows_all_that_pays_it_now() {
     assert_eq!((first["btcAmount"].to_string().as_str(), &first["confirmations"]), ("0.00050000", &json!(1)));
     assert_eq!(shown["outputs"][1]["confirmations"], 0);
     ok(&world, "POST", "/sandbox/blocks", json!({"count": 3})).await;
-    // Capitals are the same address.
+    // An address in capitals is the same address.
     let shown = ok(&world, "GET", &format!("/sandbox/addresses/{}", ours.to_uppercase()), Value::Null).await;
     let confirmations = [&shown["outputs"][0]["confirmations"], &shown["outputs"][1]["confirmations"]];
     assert_eq!(confirmations, [&json!(4), &json!(3)]);
@@ -203,7 +203,7 @@ async fn blocks_leave_out_what_pays_less_than_their_miner_wants() {
 }
 
 #[tokio::test]
-async fn a_double_spending_reorganisation_gives_the_gateways_own_transactions_back_to_the_mempool() {
+async fn a_double_spend_reorg_returns_our_transactions_to_the_mempool() {
     let world = World::new().await;
     let tx = spend(coin(&world, 50_000).await, 500);
     assert_eq!(broadcast(&world, std::slice::from_ref(&tx)), Ok(Broadcast::Accepted));
@@ -214,7 +214,7 @@ async fn a_double_spending_reorganisation_gives_the_gateways_own_transactions_ba
     let status = ok(&world, "POST", "/sandbox/reorg", json!({"depth": 2, "keepTransactions": false})).await;
     assert_eq!(status["mempool"], json!([tx.compute_txid().to_string()]));
     assert_eq!(world.state(&payment), tillgate_domain::payment::PaymentState::Invalid);
-    // Its coin gone, it cannot come back.
+    // Its coin is gone, so it cannot come back.
     let status = ok(&world, "POST", "/sandbox/reorg", json!({"depth": 4, "keepTransactions": false})).await;
     assert_eq!(status["mempool"], json!([]));
 }
@@ -275,7 +275,7 @@ async fn exactly_one_look_follows_each_change_and_none_a_question() {
     }
 }
 
-/// Everything is ours.
+/// A watch list that concerns every transaction.
 struct Everything;
 
 impl WatchList for Everything {
@@ -293,7 +293,7 @@ impl WatchList for Everything {
 }
 
 #[tokio::test]
-async fn the_chain_port_tells_the_height_of_a_conflict_and_when_it_is_gone() {
+async fn the_chain_port_reports_a_conflicts_height_and_its_end() {
     let world = World::new().await;
     let coin = coin(&world, 50_000).await;
     let (ours, twin) = (spend(coin, 500), spend(coin, 900));

@@ -1,4 +1,4 @@
-//! A wallet that is there is looked for once more: no index is passed over that need not be, and no coin that can be known of.
+//! A second restore of an existing wallet skips an index only if needed, and finds all coins that can be known.
 
 use tillgate_domain::payment::PaymentState;
 
@@ -25,7 +25,7 @@ async fn looks_to_the_end(world: &World) {
     panic!("it looks for ever");
 }
 
-/// Restores the wallet once more and looks; answers the next index that a customer is given.
+/// Restores the wallet anew and looks; returns the next index for a customer.
 async fn next_after_restoring(world: &World, run: u32) -> u32 {
     let again = restore(&world.gateway, request(&words_of(world), run), BY).await.unwrap();
     assert!(matches!(again, Restored::Again(_)), "{again:?}");
@@ -35,7 +35,7 @@ async fn next_after_restoring(world: &World, run: u32) -> u32 {
 }
 
 #[tokio::test]
-async fn restored_once_more_without_a_find_addresses_go_on_where_they_stood() {
+async fn a_second_restore_without_a_find_keeps_the_next_address() {
     let world = world_with_wallet().await;
     pays_index(&world, 0).await;
     let words = words_of(&world);
@@ -52,14 +52,14 @@ async fn restored_once_more_without_a_find_addresses_go_on_where_they_stood() {
 }
 
 #[tokio::test]
-async fn what_another_copy_gave_meanwhile_is_passed_over_and_only_that() {
+async fn only_addresses_that_another_copy_gave_are_skipped() {
     let world = world_with_wallet().await;
     let words = words_of(&world);
     let world = beside(world).await;
     restore(&world.gateway, request(&words, 30), BY).await.unwrap();
     world.look().await;
     assert_eq!(world.payment_to_wallet().await.derivation_index, SKIP);
-    // A customer of the other copy pays, and this one learns of it by looking once more.
+    // A customer of the other copy pays; this copy learns of it by looking anew.
     let script = world.gateway.wallet.get().unwrap().addresses.script(SKIP + 40).unwrap();
     world.sandbox().send(script, 60_000, world.now_ms()).unwrap();
     world.sandbox().mine(1, false, world.now_ms()).unwrap();
@@ -69,7 +69,7 @@ async fn what_another_copy_gave_meanwhile_is_passed_over_and_only_that() {
 }
 
 #[tokio::test]
-async fn over_a_wallet_that_was_never_restored_indices_are_skipped_once() {
+async fn a_wallet_never_restored_before_skips_indices_once() {
     let world = world_with_wallet().await;
     pays_index(&world, 0).await;
     assert_eq!(next_after_restoring(&world, 30).await, 1 + SKIP);
@@ -77,10 +77,10 @@ async fn over_a_wallet_that_was_never_restored_indices_are_skipped_once() {
 }
 
 #[tokio::test]
-async fn coins_beyond_the_gap_are_found_by_restoring_once_more_with_a_larger_one() {
+async fn coins_beyond_the_gap_are_found_with_a_larger_gap() {
     let world = world_with_wallet().await;
     pays_index(&world, 0).await;
-    // The first that is beyond a run of 300 and what a copy that was restored before passes over.
+    // The first index beyond a run of 300 and the indices that an earlier restored copy skips.
     pays_index(&world, 1 + 300 + SKIP).await;
     let words = words_of(&world);
     let world = asked_by_script(beside(world).await);
@@ -93,7 +93,7 @@ async fn coins_beyond_the_gap_are_found_by_restoring_once_more_with_a_larger_one
 }
 
 #[tokio::test]
-async fn a_small_gap_still_finds_what_a_copy_gave_that_was_restored_before() {
+async fn a_small_gap_finds_addresses_of_an_earlier_restored_copy() {
     let world = world_with_wallet().await;
     pays_index(&world, 0).await;
     let words = words_of(&world);
@@ -109,7 +109,7 @@ async fn a_small_gap_still_finds_what_a_copy_gave_that_was_restored_before() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_paid_before_a_copy_gave_an_address_again_pays_no_payment_of_it() {
+async fn coins_from_before_an_address_was_given_again_pay_no_payment() {
     let world = world_with_wallet().await;
     let words = words_of(&world);
     let first = beside(world).await;
@@ -118,7 +118,7 @@ async fn what_was_paid_before_a_copy_gave_an_address_again_pays_no_payment_of_it
     // A customer of this copy pays.
     pays_index(&first, SKIP).await;
     first.mine(110).await;
-    // A node tells nothing of blocks before the birth.
+    // A node shows no blocks before the wallet's birth.
     let stage = Stage::over(Backend::Core, beside(first).await).await;
     let next = stage.world();
     let too_late = Some(Birthday::Height(next.sandbox().tip().unwrap().height));
@@ -135,7 +135,7 @@ async fn what_was_paid_before_a_copy_gave_an_address_again_pays_no_payment_of_it
     let hold = next.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
     assert!(hold.reason.contains("1 transaction"), "{}", hold.reason);
     assert_eq!(next.payment_to_wallet().await.derivation_index, SKIP + 1 + SKIP);
-    // Who was given the address second pays as any other.
+    // The second customer with this address pays as any other.
     next.pay(&payment, payment.payment.amount_sats).await;
     next.mine(1).await;
     assert_eq!(next.state(&payment), PaymentState::Confirmed);
@@ -150,7 +150,7 @@ async fn a_birthday_above_the_best_block_is_told_and_ends_no_look() {
     for by_script in [false, true] {
         let world = beside(World::new().await).await;
         let world = if by_script { asked_by_script(world) } else { world };
-        // As it is where no backend is set yet.
+        // As if no backend were set yet.
         let new = NewRestore {
             source: RestoreSource::Words,
             at: world.gateway.clock.now(),
@@ -191,7 +191,7 @@ async fn a_birthday_above_the_coins_takes_none_of_them_back() {
 }
 
 #[tokio::test]
-async fn what_a_copy_gave_that_was_restored_before_is_found_by_the_next_and_given_to_nobody() {
+async fn an_earlier_copys_addresses_are_found_and_not_given_again() {
     let world = world_with_wallet().await;
     pays_index(&world, 0).await;
     let words = words_of(&world);

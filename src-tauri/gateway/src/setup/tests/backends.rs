@@ -1,4 +1,4 @@
-//! The same words bring back the same wallet, whichever backend shows the chain.
+//! The same words restore the same wallet on every backend.
 
 use tillgate_nodes::ElectrumFault;
 
@@ -7,10 +7,11 @@ use crate::chain::tests::stage::{Backend, Stage};
 use crate::gateway::StaffWarning;
 use crate::store::keychains::Keychain;
 
-/// As many transactions as make a history a longer line than any that is taken.
+/// Enough transactions to make a history longer than any accepted line.
 const VERY_MANY: u32 = 110_000;
 
-/// What there is of a wallet that has looked: its sums as `wallet info` tells them, what was found, and where both keychains go on.
+/// A wallet after its look: the sums that `wallet info` shows, the number of coins found, and the next index of both
+/// keychains.
 #[derive(Debug, PartialEq, Eq)]
 struct Brought {
     record: String,
@@ -20,7 +21,7 @@ struct Brought {
     is_held: bool,
 }
 
-/// Restores the wallet and looks until it has seen all of the chain.
+/// Restores the wallet and looks until the whole chain is seen.
 async fn brought(stage: &Stage, words: &Secret) -> Brought {
     let world = stage.world();
     restore(&world.gateway, request(words, 60), BY).await.unwrap();
@@ -34,7 +35,7 @@ async fn brought(stage: &Stage, words: &Secret) -> Brought {
     let next = |keychain| world.gateway.store.read(|reader| reader.keychain(keychain)).unwrap().unwrap().1;
     let (next_address, next_change) = (next(Keychain::External), next(Keychain::Internal));
     let info = ask(&world.app, WalletInfo {}, &Actor::panel()).await.unwrap();
-    // When it was made and looked at is not the backend's.
+    // The times of making and looking do not depend on the backend.
     let mut record: serde_json::Value = serde_json::from_str(&info.record).unwrap();
     record.as_object_mut().unwrap().remove("looked");
     Brought {
@@ -47,10 +48,10 @@ async fn brought(stage: &Stage, words: &Secret) -> Brought {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_backend_brings_back_the_same_coins_and_goes_on_at_the_same_index() {
+async fn every_backend_restores_the_same_coins_and_next_index() {
     let world = world_with_wallet().await;
     let (words, confirmed) = has_worked(&world, [0, 5, 41]).await;
-    // One waits in the mempool, and one was taken back by its customer.
+    // One payment waits in the mempool, and another was dropped.
     let waits = world.payment_to_wallet().await;
     world.pay(&waits, 300_000).await;
     let dropped = world.payment_to_wallet().await;
@@ -71,7 +72,7 @@ async fn every_backend_brings_back_the_same_coins_and_goes_on_at_the_same_index(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_that_the_server_does_not_tell_holds_up_no_restore_and_is_told_to_staff() {
+async fn an_address_with_too_long_a_history_blocks_no_restore() {
     let world = world_with_wallet().await;
     let (words, coins) = has_worked(&world, [0, 5, 41]).await;
     let planted = world.gateway.wallet.get().unwrap().addresses.script(20).unwrap();

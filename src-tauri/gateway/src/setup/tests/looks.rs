@@ -1,10 +1,10 @@
-//! What is looked for after a restore, and how that look is stopped and goes on.
+//! The look after a restore: its range, its stop and its resumption.
 
 use super::*;
 use crate::chain::{Chain, LookRequest, View};
 use crate::testing::bent::Bent;
 
-/// Stops the look once its first answer was given.
+/// Stops the look after its first answer.
 struct StopsAfterOne(Arc<dyn Chain>, Arc<crate::store::Store>);
 
 impl Bent for StopsAfterOne {
@@ -34,7 +34,7 @@ async fn a_look_that_is_stopped_is_broken_off_at_its_next_answer() {
     assert_eq!(stands(&world).state, RestoreState::Stopped);
 }
 
-/// The sandbox as a node that pruned its first blocks and knows when a block was.
+/// The sandbox as a node that pruned its first blocks and knows the times of blocks.
 struct Pruned(Arc<dyn Chain>);
 
 impl Bent for Pruned {
@@ -52,7 +52,7 @@ impl Bent for Pruned {
 }
 
 #[tokio::test]
-async fn what_cannot_be_looked_for_is_refused_with_the_remedy_before_anything_is_kept() {
+async fn an_impossible_restore_is_refused_before_words_are_kept() {
     let world = World::new().await.with_chain(|chain| Arc::new(Pruned(chain)));
     world.mine(100).await;
     let born = |birthday: Option<&str>| RestoreRequest {

@@ -1,4 +1,4 @@
-//! With a proxy nothing leaves by another way.
+//! With a proxy, no request takes another way.
 
 use tillgate_domain::rates::NoAnswer;
 use tokio::io::AsyncWriteExt as _;
@@ -14,7 +14,7 @@ const MEMPOOL: &str = include_str!("../fixtures/mempool.json");
 async fn the_proxy_is_given_the_name_which_nobody_resolves_here() {
     let server = Server::answering(answer("200 OK", MEMPOOL)).await;
     let (proxy, names) = socks::leading_to(server.base.trim_start_matches("http://")).await;
-    // No resolver knows a name below `invalid`.
+    // Resolvers do not know a name below `invalid`.
     let said = ask_through(&mempool::SITE, "http://rates.invalid:8080", PATIENT, Some(proxy)).await.unwrap();
     assert_eq!(said[0].0.to_string(), "43753");
     assert_eq!(*names.lock().unwrap(), ["rates.invalid:8080"]);
@@ -29,7 +29,7 @@ async fn without_its_proxy_a_source_is_not_asked_at_all() {
 }
 
 #[tokio::test]
-async fn what_a_proxy_has_against_it_is_told() {
+async fn a_proxys_refusal_is_reported() {
     for (bytes, words) in [
         (&b"\x05\xff"[..], "wants a user and a password"),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not speak SOCKS5"),
@@ -44,7 +44,7 @@ async fn what_a_proxy_has_against_it_is_told() {
             let (mut stream, _) = listener.accept().await.unwrap();
             stream.write_all(bytes).await.unwrap();
             stream.shutdown().await.unwrap();
-            // Until the other side hangs up: what it sent unread would reset the connection.
+            // It waits until the other side hangs up; closing with unread bytes would reset the connection.
             let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
         });
         let failed = ask_through(&mempool::SITE, "http://rates.invalid", PATIENT, Some(proxy)).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! Each source's function from text to quotes, on answers that the sites gave or document.
+//! Each source's function from text to quotes, tested on real or documented answers.
 
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ const BITSTAMP_2026: &str = include_str!("../fixtures/bitstamp-2026.json");
 const COINGECKO: &str = include_str!("../fixtures/coingecko.json");
 const MEMPOOL: &str = include_str!("../fixtures/mempool.json");
 
-/// What is read for these currencies: code, price, time in seconds.
+/// The quotes read for these currencies: code, price, time in seconds.
 fn read(site: &Site, text: &str, codes: &[&str]) -> Result<Vec<(String, String, Option<i64>)>, String> {
     let quotes = (site.read)(text, &currencies(codes)).map_err(|error| error.to_string())?;
     let shown = |quote: Quoted| {
@@ -39,7 +39,7 @@ fn krakens_answer_is_read_as_the_middle_between_bid_and_ask() {
 }
 
 #[test]
-fn coinbases_answer_is_read_in_every_currency_that_is_wanted_and_no_other() {
+fn coinbases_answer_is_read_in_the_wanted_currencies_only() {
     assert_eq!(
         read(&coinbase::SITE, COINBASE, &["USD", "JPY", "ZAR"]),
         Ok(vec![quote("USD", "4360.6", None), quote("JPY", "472848", None), quote("ZAR", "56943.87", None)])
@@ -78,7 +78,7 @@ fn mempools_answer_is_read_and_minus_one_is_no_price() {
     );
 }
 
-/// Each answer with the digits of one price as they stand there, its currency, and whether it is in a string.
+/// Each answer, the digits of one price in it, the price's currency, and whether it is in a string.
 const PRICES: [(&Site, &str, &str, &str, bool); 5] = [
     (&kraken::SITE, KRAKEN, "27712.00000", "USD", true),
     (&coinbase::SITE, COINBASE, "3645.16", "EUR", true),
@@ -108,7 +108,7 @@ fn a_price_that_is_none_is_never_read() {
 }
 
 #[test]
-fn what_is_no_answer_of_the_site_is_refused_whole() {
+fn a_foreign_answer_is_refused_as_a_whole() {
     let deep = "[".repeat(100_000);
     let broken = [
         "",
@@ -177,7 +177,7 @@ fn sites_are_asked_over_tls_alone() {
 
 proptest! {
     #[test]
-    fn whatever_becomes_of_an_answer_on_its_way_it_is_refused_or_holds_prices(
+    fn a_damaged_answer_is_refused_or_holds_valid_prices(
         which in 0..PRICES.len(), at in any::<prop::sample::Index>(), put in "\\PC{0,3}",
     ) {
         let (site, text, _, code, _) = PRICES[which];

@@ -1,4 +1,4 @@
-//! Servers that answer, and servers that do whatever else a server can do.
+//! Servers that answer, and servers that misbehave in every way.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,10 +17,10 @@ use crate::store::Store;
 const MEMPOOL: &str = include_str!("../fixtures/mempool.json");
 const MINUTE: i64 = 60_000;
 
-/// What a server was asked: path and query, and the headers.
+/// Requests to a server: path and query, and the headers.
 type Requests = Arc<Mutex<Vec<(String, HeaderMap)>>>;
 
-/// All five sites in one, each with the answer that it gives.
+/// All five sites in one server, with their usual answers.
 async fn all_sites() -> (String, Requests) {
     async fn serve(State(requests): State<Requests>, uri: Uri, headers: HeaderMap) -> &'static str {
         requests.lock().unwrap().push((uri.to_string(), headers));
@@ -81,7 +81,7 @@ async fn each_site_is_asked_once_and_its_quotes_are_read() {
 }
 
 #[tokio::test]
-async fn a_site_that_has_none_of_the_currencies_is_not_asked_and_not_down() {
+async fn a_site_without_the_currencies_is_not_asked_and_not_down() {
     let (base, requests) = all_sites().await;
     let source = live(&mempool::SITE, &base, PATIENT);
     let rules = rules(&["ZAR"], &["mempool"]);
@@ -91,8 +91,8 @@ async fn a_site_that_has_none_of_the_currencies_is_not_asked_and_not_down() {
 }
 
 #[tokio::test]
-async fn a_quote_is_as_old_as_the_server_says_whatever_our_clock_shows() {
-    // The server's clock is years behind ours: that makes the quote neither older nor younger.
+async fn a_quotes_age_is_the_servers_whatever_our_clock_shows() {
+    // The server's clock is years behind ours; that does not change the quote's age.
     let said_at = "Fri, 22 Dec 2023 13:40:11 GMT";
     for (headers, age_ms) in [
         (format!("date: {said_at}"), 0),
@@ -111,7 +111,7 @@ async fn a_quote_is_as_old_as_the_server_says_whatever_our_clock_shows() {
 }
 
 #[tokio::test]
-async fn a_server_tells_its_time_which_is_later_by_as_much_as_a_cache_had_the_answer() {
+async fn a_cached_answer_moves_the_servers_time_on_by_its_age() {
     for (headers, told_ms) in [
         ("", None),
         ("date: Fri, 22 Dec 2023 13:40:11 GMT", Some(1_703_252_411_000)),
@@ -126,7 +126,7 @@ async fn a_server_tells_its_time_which_is_later_by_as_much_as_a_cache_had_the_an
 }
 
 #[tokio::test]
-async fn html_errors_redirects_and_compressed_answers_are_refused_by_name() {
+async fn html_redirects_and_compressed_answers_are_refused_by_name() {
     for (bytes, words) in [
         (answer("200 OK\r\ncontent-type: text/html", "<!DOCTYPE html><p>Soon back</p>"), "not the JSON"),
         (answer("200 OK", r#"{"time":1703252411,"USD":"43753"}"#), "is a string, not a number"),
@@ -182,7 +182,7 @@ async fn a_server_that_never_comes_to_an_end_is_left_after_a_while() {
         Ok(())
     })
     .await;
-    // A byte now and then: no pause is long enough to be noticed.
+    // A byte now and then, so that no single pause looks too long.
     let drip = Server::that(|mut stream| async move {
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n").await?;
         loop {
@@ -237,7 +237,7 @@ async fn an_answer_that_is_cut_off_or_absent_is_none() {
 }
 
 #[tokio::test]
-async fn a_server_with_a_certificate_of_its_own_making_is_not_believed() {
+async fn a_server_with_a_self_signed_certificate_is_not_believed() {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
     let key = rustls::pki_types::PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -258,7 +258,7 @@ async fn a_server_with_a_certificate_of_its_own_making_is_not_believed() {
 }
 
 #[tokio::test]
-async fn a_server_that_wants_ten_minutes_has_them_and_the_rates_go_on_by_the_others() {
+async fn a_server_that_wants_ten_minutes_gets_them_and_rates_go_on() {
     let busy = Server::answering(answer("429 Too Many Requests\r\nretry-after: 600", "")).await;
     let (base, _) = all_sites().await;
     let sources: Vec<Box<dyn RateSource>> =
@@ -280,7 +280,7 @@ async fn a_server_that_wants_ten_minutes_has_them_and_the_rates_go_on_by_the_oth
 
 #[tokio::test]
 async fn sources_are_asked_side_by_side() {
-    // Each answers only once all five have been asked.
+    // Each answers only once all five are asked.
     let together = Arc::new(tokio::sync::Barrier::new(SITES.len()));
     let server = {
         let together = Arc::clone(&together);

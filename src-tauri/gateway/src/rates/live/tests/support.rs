@@ -1,4 +1,4 @@
-//! Servers on loopback that answer as a test has them, and what is asked of a source.
+//! Servers on loopback that answer as a test tells them, and requests to a source.
 
 use std::io;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use super::super::{Fetcher, Live, Site};
 use crate::machine::outgoing::Proxy;
 use crate::rates::{Failed, Question, RateRules, RateSource, Said};
 
-/// How long servers that never answer are waited for.
+/// Time limit for servers that never answer.
 pub const SHORT: Duration = Duration::from_millis(300);
 
-/// Longer than anything here takes; only a failing test waits for it.
+/// Longer than any answer here takes; only a failing test waits for it.
 pub const PATIENT: Duration = Duration::from_secs(20);
 
-/// The question's moment in these tests.
+/// The time of the request in these tests.
 pub const ASKED_AT: Timestamp = Timestamp::from_ms(1_800_000_000_000);
 
 pub fn currencies(codes: &[&str]) -> Vec<Currency> {
@@ -38,12 +38,12 @@ pub fn rules(codes: &[&str], sources: &[&'static str]) -> RateRules {
     }
 }
 
-/// A site that is somewhere else than in the world.
+/// A site at another address than the real one.
 pub fn live(site: &'static Site, base: &str, within: Duration) -> Live {
     Live { site, base: base.to_owned(), fetcher: Arc::new(Fetcher::new(within)) }
 }
 
-/// What a site at `base` says in US dollars, and when.
+/// A site's US dollar quote at `base`, with its time.
 pub async fn ask(site: &'static Site, base: &str, within: Duration) -> Result<Vec<(Decimal, Timestamp)>, Failed> {
     ask_through(site, base, within, None).await
 }
@@ -66,14 +66,14 @@ pub fn answer(head: &str, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 {head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// A server, and how many connections came.
+/// A server with the count of its connections.
 pub struct Server {
     pub base: String,
     connections: Arc<AtomicUsize>,
 }
 
 impl Server {
-    /// One that reads a request's head and then does as it is told.
+    /// A server that reads a request's head and then does as told.
     pub async fn that<F>(serve: impl Fn(TcpStream) -> F + Send + 'static) -> Self
     where
         F: Future<Output = io::Result<()>> + Send + 'static,
@@ -93,7 +93,7 @@ impl Server {
         Self { base, connections }
     }
 
-    /// One that always answers this.
+    /// A server that always answers this.
     pub async fn answering(bytes: Vec<u8>) -> Self {
         Self::that(move |mut stream| {
             let bytes = bytes.clone();

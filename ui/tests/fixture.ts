@@ -61,6 +61,8 @@ export const status: StatusView = {
   senderWaitCause: null,
   senderHold: null,
   senderHoldCause: null,
+  senderHoldTransactions: [],
+  senderHoldTransactionsCount: 0,
   alarms: [],
   stuck: [],
   stuckPayouts: 0,

@@ -30,10 +30,9 @@ pub(crate) struct RefundRequest<'a> {
     pub(crate) anomaly_id: Id,
     /// The anomalies that the requester may refund.
     pub(crate) sees: Sees,
-    /// The requested payout. Its amount may be left out, and its currency too: then it is the payment's.
+    /// The payout that is asked for. Its amount may be left out, and its currency, for the payment's.
+    /// With `again` also if a payout of ours paid exactly this to this address.
     pub(crate) offer: OfferRequest<'a>,
-    /// Whether to refund although a payout, or another copy of the wallet, paid the same sum to this address.
-    pub(crate) although_paid: bool,
 }
 
 impl<'a> RefundRequest<'a> {
@@ -41,8 +40,9 @@ impl<'a> RefundRequest<'a> {
     pub(crate) fn of_staff(anomaly_id: Id, address: impl Into<Cow<'a, str>>, by: impl Into<String>) -> Self {
         let requester = Requester { key_id: None, name: by.into(), notify_hosts: NotifyHosts::default() };
         let draft = Draft { address: Some(address.into()), ..Draft::default() };
-        let offer = OfferRequest { requester, draft, is_approved: false, once: None, permit: Permit::none() };
-        Self { anomaly_id, sees: Sees::Everything, offer, although_paid: false }
+        let (is_approved, again) = (false, false);
+        let offer = OfferRequest { requester, draft, is_approved, once: None, permit: Permit::none(), again };
+        Self { anomaly_id, sees: Sees::Everything, offer }
     }
 }
 
@@ -122,7 +122,8 @@ impl From<StoreError> for RefundError {
 ///
 /// # Errors [`RefundError`].
 pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest<'_>) -> Result<Offered, RefundError> {
-    let RefundRequest { anomaly_id, sees, mut offer, although_paid } = request;
+    let RefundRequest { anomaly_id, sees, mut offer } = request;
+    let although_paid = offer.again;
     let (confirmations, now) = (gateway.settings.snapshot().spend_confirmations, gateway.clock.now());
     let begun = gateway.store.read(|reader| {
         if let Some(once) = &offer.once
@@ -199,7 +200,7 @@ fn check_not_paid(reader: &Reader<'_>, anomaly: &AnomalyRow, refund: &PayoutRow)
         return Err(RefundError::PaidByPayout { payout_id: paid.id, state: paid.state, amount_sats });
     }
     let output = TxOut { value: Amount::from_sat(amount_sats), script_pubkey: refund.script.clone() };
-    match reader.twin_with_unmatched_output(&output, reader.tip_height()?)? {
+    match reader.twin_with_output(&output, reader.tip_height()?)? {
         Some(txid) => Err(RefundError::PaidBefore { txid, amount_sats }),
         None => Ok(()),
     }

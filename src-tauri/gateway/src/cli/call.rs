@@ -90,7 +90,7 @@ fn remedy(error: &CommandError) -> Option<&'static str> {
         "PAYOUT_SHARES_TRANSACTION" => "say --all if you want that",
         "FEE_ABOVE_PAYOUT" => "say --force if you want that",
         "FEE_ABOVE_CAP" => "give it as --fee-rate if you want that",
-        "REFUND_PAID_BEFORE" => "say --again if you want that",
+        "REFUND_PAID_BEFORE" | "PAYOUT_PAID_BEFORE" => "say --again if you want that",
         "SENDER_HOLDS" => "`tillgate payouts release` lets it go on",
         "OTHER_COPY_UNSEEN" => "let the gateway run (`tillgate serve`), and try again",
         _ => return None,

@@ -216,7 +216,7 @@ impl Ask for RefundAnomaly {
         let mut request = RefundRequest::of_staff(anomaly_id, self.address.trim(), by.actor);
         request.offer.draft.currency = self.currency.filter(|currency| !currency.is_empty()).map(Into::into);
         request.offer.is_approved = self.approve;
-        request.although_paid = self.although_paid;
+        request.offer.again = self.although_paid;
         by.refresh_rates_if_unserved().await?;
         match anomalies::refund(by.gateway(), request).await {
             Ok(Offered::New { payout_id, .. }) => payouts::show(by, payout_id).await,

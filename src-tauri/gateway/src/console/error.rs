@@ -189,6 +189,9 @@ impl From<OfferError> for CommandError {
         match error {
             OfferError::Invalid(field_errors) => Self::of_field_errors(&field_errors),
             OfferError::KeyReused => Self::of("IDEMPOTENCY_KEY_REUSED", &error),
+            OfferError::PaidBefore { .. } => {
+                Self { field: Some("again".to_owned()), ..Self::of("PAYOUT_PAID_BEFORE", &error) }
+            }
             OfferError::DiskNearlyFull(_) => Self::of("STORAGE_UNAVAILABLE", &error),
             OfferError::Rate(_) => Self::of("RATE_UNAVAILABLE", &error),
             OfferError::WalletNotReady(_) => Self::of("WALLET_NOT_READY", &error),

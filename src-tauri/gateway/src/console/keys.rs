@@ -217,7 +217,8 @@ mod tests {
             address: Some("bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080".into()),
             ..Draft::default()
         };
-        let request = OfferRequest { requester, draft, is_approved: false, once: None, permit: Permit::none() };
+        let request =
+            OfferRequest { requester, draft, is_approved: false, once: None, permit: Permit::none(), again: false };
         match payouts::offer(&world.gateway, request).await {
             Ok(Offered::New { payout_id, .. }) => payout_id,
             Ok(Offered::Again(_)) | Err(_) => panic!("no offer"),

@@ -7,6 +7,7 @@ mod replaced;
 mod sender;
 mod steps;
 mod stuck;
+mod twins;
 mod view;
 mod waiting;
 
@@ -36,6 +37,8 @@ pub(crate) use replaced::RefusalView;
 pub(crate) use sender::{ReleaseSender, RetrySender, SenderView};
 pub(crate) use stuck::StuckItem;
 pub(super) use stuck::StuckPayouts;
+pub(super) use twins::HeldFor;
+pub(crate) use twins::TwinItem;
 pub use view::PayoutItem;
 use view::Shown;
 pub(super) use view::queued;
@@ -94,6 +97,9 @@ pub struct RequestPayout {
     /// Whether it is approved at once.
     #[serde(default)]
     pub approve: bool,
+    /// Whether it is made although another copy of the wallet paid exactly this to this address.
+    #[serde(default)]
+    pub again: bool,
 }
 
 /// Approves an offer: it is sent without anybody's further doing.
@@ -142,7 +148,8 @@ impl Ask for RequestPayout {
             field_errors: Vec::new(),
         };
         let requester = Requester { key_id: None, name: by.actor.to_owned(), notify_hosts: NotifyHosts::default() };
-        let request = OfferRequest { requester, draft, is_approved: self.approve, once: None, permit: Permit::none() };
+        let (is_approved, again) = (self.approve, self.again);
+        let request = OfferRequest { requester, draft, is_approved, once: None, permit: Permit::none(), again };
         by.refresh_rates_if_unserved().await?;
         match payouts::offer(by.gateway(), request).await? {
             Offered::New { payout_id, .. } => show(by, payout_id).await,

@@ -16,7 +16,7 @@ use super::alarms::{AlarmItem, alarms};
 use super::ask::{Ask, Asker};
 use super::btc::BtcView;
 use super::error::CommandError;
-use super::payouts::{self, StuckItem, StuckPayouts, Waiting};
+use super::payouts::{self, HeldFor, StuckItem, StuckPayouts, TwinItem, Waiting};
 use super::states::{WaitCause, WarningKind};
 use crate::gateway::{Cause, Gateway, WatchStatus};
 use crate::rates::{RatesRow, SourceRow};
@@ -123,7 +123,14 @@ pub struct StatusView {
     /// Who ends the hold: staff (`HOLD`), itself (`RESTORED`), or itself after staff continue it (`RESTORE_STOPPED`).
     #[serde(default)]
     pub sender_hold_cause: Option<WaitCause>,
-    /// The wallet's balance, as the statement sums it.
+    /// The first transactions of another copy of the wallet for which it holds, the first made first.
+    #[serde(default)]
+    pub sender_hold_transactions: Vec<TwinItem>,
+    /// How many there are.
+    #[serde(default)]
+    #[ts(type = "number")]
+    pub sender_hold_transactions_count: u64,
+    /// What the wallet holds, as the statement sums it.
     pub balance: BtcView,
     /// The first stuck payouts.
     #[serde(default)]
@@ -219,6 +226,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
     let failing = reader.failing_servers()?;
     let (waiting, hold) = (Waiting::of(gateway, reader)?, reader.sender_hold()?);
     let stuck = StuckPayouts::of(gateway, reader)?;
+    let held_for = HeldFor::of(gateway, reader, hold.as_ref())?;
     Ok(StatusView {
         environment: gateway.environment.as_str().to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -254,6 +262,8 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         sender_waits_for: waiting.map(|waiting| waiting.why.reason),
         sender_hold_cause: hold.as_ref().map(|hold| Cause::from(hold.cause).into()),
         sender_hold: hold.map(|hold| hold.reason),
+        sender_hold_transactions: held_for.listed,
+        sender_hold_transactions_count: held_for.count,
         balance: BtcView::of(reader.ledger_sats()?),
         stuck: stuck.named,
         stuck_payouts: stuck.count,

@@ -220,6 +220,7 @@ impl From<OfferError> for Failure {
         match error {
             OfferError::Invalid(field_errors) => Self::invalid(field_errors),
             OfferError::KeyReused => Self::new(ErrorType::IdempotencyKeyReused, error.to_string()),
+            OfferError::PaidBefore { .. } => Self::new(ErrorType::PayoutPaidBefore, error.to_string()),
             OfferError::DiskNearlyFull(full) => full.into(),
             OfferError::Rate(unavailable) => unavailable.into(),
             OfferError::WalletNotReady(_) => Self::new(ErrorType::WalletNotReady, error.to_string()),

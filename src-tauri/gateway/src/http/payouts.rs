@@ -60,7 +60,7 @@ pub(super) async fn create(
     if anomaly.is_some() {
         caller.may(Permission::PaymentsRead)?;
     }
-    let although_paid = query.read("again", yes).unwrap_or(false);
+    let again = query.read("again", yes).unwrap_or(false);
     draft.field_errors.extend(query.into_field_errors());
     let once = once(&caller, &parts.headers, &parts.uri, &body).unwrap_or_else(|field_error| {
         draft.field_errors.push(field_error);
@@ -69,13 +69,14 @@ pub(super) async fn create(
     let (sees, key) = (caller.sees(), caller.0);
     let requester =
         Requester { key_id: Some(key.key_id), name: key.name.clone(), notify_hosts: key.notify_hosts.clone() };
-    let offer = OfferRequest { requester, draft, is_approved, once, permit: reckoning(&http, key.key_id) };
+    let permit = reckoning(&http, key.key_id);
+    let offer = OfferRequest { requester, draft, is_approved, once, permit, again };
     let gateway = &http.app.gateway;
     let offered = match anomaly {
         None => payouts::offer(gateway, offer).await?,
         Some(id) => {
             let anomaly_id = id.parse().map_err(|_| Failure::not_found("anomaly"))?;
-            anomalies::refund(gateway, RefundRequest { anomaly_id, sees, offer, although_paid }).await?
+            anomalies::refund(gateway, RefundRequest { anomaly_id, sees, offer }).await?
         }
     };
     Ok(match offered {

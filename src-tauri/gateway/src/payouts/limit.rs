@@ -35,13 +35,14 @@ pub(crate) enum LimitError {
     Store(#[from] StoreError),
 }
 
-/// The limit at `now`. Read in the transaction of an approval it is the last word. What was approved on a day that has not come, by
-/// a clock that was ahead, counts until that day is over: nobody knows which of the two clocks is wrong, and a day has one limit.
+/// The limit at `now`. Read in the transaction of an approval it is the last word. It counts what other copies of this wallet
+/// paid on this day, too. An approval of a future day, by a clock that was ahead, counts until that day is over.
 ///
 /// # Errors
 /// When the database cannot be read.
 pub(crate) fn limit_now(reader: &Reader<'_>, settings: &Settings, now: Timestamp) -> Result<PayoutLimit, StoreError> {
     let (used_sats, last_at) = reader.paid_out_since(UtcDay::of(now).begin)?;
+    let used_sats = used_sats.saturating_add(reader.paid_by_twins_since(UtcDay::of(now).begin)?);
     let until = UtcDay::of(last_at.unwrap_or(now).max(now)).end;
     Ok(PayoutLimit::after(used_sats, settings.daily_limit_sats, settings.min_payout_sats, until))
 }

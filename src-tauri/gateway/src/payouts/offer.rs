@@ -4,6 +4,7 @@
 use std::mem;
 use std::sync::Arc;
 
+use bitcoin::{Amount, TxOut, Txid};
 use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, Rate, format_btc};
 use tillgate_domain::payout::PayoutState;
@@ -55,6 +56,8 @@ pub(crate) struct OfferRequest<'a> {
     pub(crate) once: Option<Once>,
     /// What it is reckoned under; an answer that is given again takes none.
     pub(crate) permit: Permit,
+    /// Whether it is made although another copy of the wallet paid exactly this to this address.
+    pub(crate) again: bool,
 }
 
 /// What a request for a payout came to.
@@ -91,6 +94,20 @@ pub(crate) enum OfferError {
     /// The idempotency key was used with another request.
     #[error("this Idempotency-Key was used with another request")]
     KeyReused,
+    /// Another copy of the wallet paid the same.
+    #[error(
+        "another copy of this wallet paid exactly {} BTC to {address}, in transaction {txid}: ask again only if that was for \
+         something else",
+        format_btc(*.amount_sats)
+    )]
+    PaidBefore {
+        /// The copy's transaction.
+        txid: Txid,
+        /// The amount of both.
+        amount_sats: u64,
+        /// The address of both.
+        address: String,
+    },
     /// The room that is left on the disk is for what exists.
     #[error(transparent)]
     DiskNearlyFull(#[from] DiskNearlyFull),
@@ -172,7 +189,7 @@ pub(crate) async fn offer_along<A: Along>(
         return Ok(answer);
     }
     let settings = gateway.settings.snapshot();
-    let OfferRequest { requester, draft, is_approved, once, permit } = request;
+    let OfferRequest { requester, draft, is_approved, once, permit, again } = request;
     let validated = draft::validate(draft, &settings.currencies, gateway.network, &requester.notify_hosts);
     let known = funding::ours_is_known(gateway).await;
     let (judged, market) = judge(gateway, validated, along.is_refund(), &settings, now)?;
@@ -186,7 +203,7 @@ pub(crate) async fn offer_along<A: Along>(
     let id = gateway.entropy.id().map_err(OfferError::from)?;
     let field = judged.field;
     let row = row(id, judged, market.rate, funding, (&requester, &settings), now)?;
-    let insertion = Insertion { new: NewPayout { row, rate_id }, field, is_approved, once, along };
+    let insertion = Insertion { new: NewPayout { row, rate_id }, field, is_approved, once, again, along };
     let (offered, _woken) = outbox::commit(gateway, None, move |outbox| insertion.insert(outbox)).await?;
     Ok(offered)
 }
@@ -340,6 +357,16 @@ pub(crate) fn answered_before(prior: PriorRequest) -> Result<Option<Offered>, Of
     }
 }
 
+/// Refuses a payout that another copy of the wallet may have made: a twin pays its address exactly its amount (interface,
+/// section 4, "Restored from a backup").
+fn check_not_paid(reader: &Reader<'_>, row: &PayoutRow) -> Result<(), OfferError> {
+    let output = TxOut { value: Amount::from_sat(row.amount_sats), script_pubkey: row.script.clone() };
+    match reader.twin_with_output(&output, reader.tip_height()?)? {
+        Some(txid) => Err(OfferError::PaidBefore { txid, amount_sats: row.amount_sats, address: row.address.clone() }),
+        None => Ok(()),
+    }
+}
+
 /// An offer about to be stored.
 struct Insertion<A> {
     new: NewPayout,
@@ -347,6 +374,7 @@ struct Insertion<A> {
     field: &'static str,
     is_approved: bool,
     once: Option<Once>,
+    again: bool,
     along: A,
 }
 
@@ -363,6 +391,9 @@ impl<A: Along> Insertion<A> {
         }
         let row = &mut self.new.row;
         self.along.before(outbox, row)?;
+        if !self.again {
+            check_not_paid(tx, row)?;
+        }
         if self.is_approved {
             // Others may have been approved since the request was judged, and the limit changed.
             let limit = limit::limit_now(reader, &outbox.gateway.settings.snapshot(), now)?;

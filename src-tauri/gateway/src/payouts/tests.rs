@@ -280,7 +280,8 @@ async fn a_payout_of_the_same_sum_to_the_same_address_is_pointed_out_before_a_re
     assert_eq!(world.anomaly(&id).anomaly.resolution, Resolution::Open);
     let about = world.gateway.store.read(|reader| open_anomaly_of(reader, 50_000)).unwrap().unwrap();
     assert_eq!(about.anomaly.id, id, "whoever asks for a payout hears of the anomaly");
-    let agreed = RefundRequest { although_paid: true, ..request(id, false) };
+    let mut agreed = request(id, false);
+    agreed.offer.again = true;
     refund(&world.gateway, agreed).await.unwrap();
 }
 
@@ -292,7 +293,7 @@ fn offer_of(once: Option<Once>, permit: Permit) -> OfferRequest<'static> {
         ..Draft::default()
     };
     let requester = Requester { key_id: None, name: "cli:ann".to_owned(), notify_hosts: NotifyHosts::default() };
-    OfferRequest { requester, draft, is_approved: false, once, permit }
+    OfferRequest { requester, draft, is_approved: false, once, permit, again: false }
 }
 
 #[tokio::test]

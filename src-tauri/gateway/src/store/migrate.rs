@@ -41,6 +41,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0030_for_else.sql"),
     include_str!("migrations/0031_refusals.sql"),
     include_str!("migrations/0032_twins_alone.sql"),
+    include_str!("migrations/0033_twins_made_at.sql"),
 ];
 
 /// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).

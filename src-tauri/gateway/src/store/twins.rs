@@ -20,6 +20,8 @@ const SENT_BY: &str = "FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.pay
 pub struct TwinRow {
     pub txid: Txid,
     pub noticed_at: Timestamp,
+    /// The time of its block or of its entry into the mempool, as the backend told it at the first sight.
+    pub made_at: Timestamp,
     /// Where the last look found it.
     pub position: Position,
     /// A block held it once.
@@ -35,7 +37,7 @@ impl Reader<'_> {
     /// The twin of this id.
     pub fn twin(&self, txid: &Txid) -> Result<Option<TwinRow>, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT w.noticed_at, w.position, w.block_height, w.was_in_block, w.conflict_height, w.booked_sats, t.raw \
+            "SELECT w.noticed_at, w.made_at, w.position, w.block_height, w.was_in_block, w.conflict_height, w.booked_sats, t.raw \
              FROM twins AS w JOIN transactions AS t ON t.txid = w.txid WHERE w.txid = ?1",
         )?;
         let mut rows = query.query([txid.as_byte_array()])?;
@@ -45,6 +47,7 @@ impl Reader<'_> {
                 Ok(TwinRow {
                     txid: *txid,
                     noticed_at: values::time(row, "noticed_at")?,
+                    made_at: values::time(row, "made_at")?,
                     position: values::batch_position(row)?,
                     was_in_block: row.get("was_in_block")?,
                     conflict_height: row.get("conflict_height")?,
@@ -86,6 +89,49 @@ impl Reader<'_> {
             "SELECT p.seq, p.batch_seq FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq WHERE o.txid = ?1",
         )?;
         query.query_and_then([txid.as_byte_array()], |row| Ok((row.get("seq")?, row.get("batch_seq")?)))?.collect()
+    }
+
+    /// Twins that were noticed from a moment on, the first made first.
+    pub fn twins_noticed_since(&self, since: Timestamp, limit: u32) -> Result<Vec<TwinRow>, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT txid FROM twins WHERE noticed_at >= ?1 ORDER BY made_at, txid LIMIT ?2")?;
+        let txids: Vec<Txid> = query
+            .query_and_then(params![since.ms(), limit], |row| values::txid(row, "txid"))?
+            .collect::<Result<_, _>>()?;
+        txids.iter().filter_map(|txid| self.twin(txid).transpose()).collect()
+    }
+
+    /// How many twins were noticed from a moment on.
+    pub fn twins_noticed_since_count(&self, since: Timestamp) -> Result<u64, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT count(*) FROM twins WHERE noticed_at >= ?1")?;
+        Ok(query.query_row([since.ms()], |row| row.get(0))?)
+    }
+
+    /// Satoshis that other copies paid in transactions made from `begin` on, without fees and without the payouts that are SENT
+    /// by them. A transaction that is ruled out, or in neither mempool nor chain, paid nothing.
+    pub fn paid_by_twins_since(&self, begin: Timestamp) -> Result<u64, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT txid FROM twins WHERE made_at >= ?1 AND position <> 'absent' AND conflict_height IS NULL",
+        )?;
+        let txids: Vec<Txid> =
+            query.query_and_then([begin.ms()], |row| values::txid(row, "txid"))?.collect::<Result<_, _>>()?;
+        let mut paid_sats = 0u64;
+        for txid in txids {
+            let Some(twin) = self.twin(&txid)? else { continue };
+            let outputs_sats: u64 = twin.tx.output.iter().map(|output| output.value.to_sat()).sum();
+            let ours_sats = self.coins_made_sats(&txid)?.saturating_add(self.sent_sats(&txid)?);
+            paid_sats = paid_sats.saturating_add(outputs_sats.saturating_sub(ours_sats));
+        }
+        Ok(paid_sats)
+    }
+
+    /// What a transaction pays to this wallet: change, addresses of payments, and addresses of none.
+    fn coins_made_sats(&self, txid: &Txid) -> Result<u64, StoreError> {
+        let mut query =
+            self.connection.prepare_cached("SELECT ifnull(sum(amount_sats), 0) AS sats FROM coins WHERE txid = ?1")?;
+        let mut rows = query.query([txid.as_byte_array()])?;
+        rows.next()?.map_or(Ok(0), |row| values::sats(row, "sats"))
     }
 
     /// Whether a payout is SENT under a twin's id.
@@ -169,26 +215,18 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
-    /// The first twin with exactly this output that pays no payout of this database: what it was for is not known here, a refund
-    /// of the other copy, say. Not one that is ruled out for good.
-    pub fn twin_with_unmatched_output(&self, output: &TxOut, tip_height: u32) -> Result<Option<Txid>, StoreError> {
+    /// The first twin with exactly this output that is not ruled out for good.
+    pub fn twin_with_output(&self, output: &TxOut, tip_height: u32) -> Result<Option<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT w.txid, t.raw FROM twins AS w JOIN transactions AS t ON t.txid = w.txid \
              WHERE instr(t.raw, ?1) > 0 AND ifnull(w.conflict_height, ?2 + 1) > ?2 ORDER BY w.noticed_at, w.txid",
-        )?;
-        // An offer that lapsed is nobody's any more.
-        let mut is_payouts = self.connection.prepare_cached(
-            "SELECT 1 FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq \
-             WHERE o.txid = ?1 AND o.vout = ?2 AND p.state <> 'EXPIRED'",
         )?;
         let mut rows = query.query(params![consensus::serialize(output), decided_up_to(tip_height)])?;
         while let Some(row) = rows.next()? {
             let (txid, raw): (Txid, Vec<u8>) = (values::txid(row, "txid")?, row.get("raw")?);
             let tx: Transaction = consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("raw"))?;
-            for (vout, _) in (0u32..).zip(&tx.output).filter(|(_, it)| *it == output) {
-                if !is_payouts.exists(params![txid.as_byte_array(), vout])? {
-                    return Ok(Some(txid));
-                }
+            if tx.output.contains(output) {
+                return Ok(Some(txid));
             }
         }
         Ok(None)
@@ -198,10 +236,17 @@ impl Reader<'_> {
 impl Tx<'_> {
     /// Stores a twin. Its transaction is stored already.
     pub fn insert_twin(&self, txid: &Txid, position: &TxPosition, at: Timestamp) -> Result<(), StoreError> {
+        let made_at = match position {
+            TxPosition::Block { time, .. } => *time,
+            TxPosition::Mempool { entered } => *entered,
+            TxPosition::Absent => at,
+        };
         let (position, height) = values::position_columns(position);
         self.connection
-            .prepare_cached("INSERT INTO twins (txid, noticed_at, position, block_height) VALUES (?1, ?2, ?3, ?4)")?
-            .execute(params![txid.as_byte_array(), at.ms(), position, height])?;
+            .prepare_cached(
+                "INSERT INTO twins (txid, noticed_at, made_at, position, block_height) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![txid.as_byte_array(), at.ms(), made_at.ms(), position, height])?;
         Ok(())
     }
 

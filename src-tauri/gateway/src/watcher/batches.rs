@@ -142,8 +142,11 @@ fn settle_payout(
         (from, to) if from == to => {}
         (from, PayoutState::Sent) => {
             row.sent_at = Some(outbox.now);
-            // An offer that another copy of the wallet sent counts in the limit of the day on which that is found.
-            row.approved_at.get_or_insert(outbox.now);
+            // An offer that another copy of the wallet sent counts in the limit of the day on which that copy paid it.
+            if row.approved_at.is_none() {
+                let twin = row.txid.map(|txid| outbox.tx.twin(&txid)).transpose()?.flatten();
+                row.approved_at = Some(twin.map_or(outbox.now, |twin| twin.made_at));
+            }
             row.approved_by.get_or_insert_with(|| BY_COPY.to_owned());
             (row.failure_reason, row.failed_at, row.given_up_by) = (None, None, None);
             if from == PayoutState::Failed {

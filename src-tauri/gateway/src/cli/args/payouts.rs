@@ -109,6 +109,9 @@ pub(in crate::cli) struct Request {
     /// Approve it at once.
     #[arg(long)]
     approve: bool,
+    /// Pay it although another copy of this wallet paid exactly this to this address.
+    #[arg(long)]
+    again: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -174,6 +177,7 @@ impl Payouts {
                 comment: request.comment,
                 notification_url: request.notification_url,
                 approve: request.approve,
+                again: request.again,
             }
             .into(),
             Self::Approve { id } => ApprovePayout { payout_id: id }.into(),

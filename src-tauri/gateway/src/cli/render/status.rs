@@ -70,6 +70,13 @@ pub(super) fn status(view: &StatusView) -> String {
         let (message, id) = (plain(&alarm.message), plain(&alarm.payout_id));
         text.push_str(&format!("\nALARM: {message}; once it is settled: `tillgate payouts dismiss {id}`\n"));
     }
+    for twin in &view.sender_hold_transactions {
+        text.push_str(&format!("\nMADE BY ANOTHER COPY: {}\n", plain(&twin.at_the_command_line())));
+    }
+    let unlisted = view.sender_hold_transactions_count.saturating_sub(view.sender_hold_transactions.len() as u64);
+    if unlisted > 0 {
+        text.push_str(&format!("\n{} of another copy.\n", count(unlisted, "more transaction", "more transactions")));
+    }
     for stuck in &view.stuck {
         text.push_str(&format!("\nSTUCK: {}\n", plain(&stuck.at_the_command_line())));
     }

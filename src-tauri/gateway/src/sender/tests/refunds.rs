@@ -15,7 +15,8 @@ const CUSTOMER: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 fn to_customer(anomaly_id: Id, although_paid: bool) -> RefundRequest<'static> {
     let mut request = RefundRequest::of_staff(anomaly_id, CUSTOMER, "cli:ann");
     request.offer.is_approved = true;
-    RefundRequest { although_paid, ..request }
+    request.offer.again = although_paid;
+    request
 }
 
 /// An anomaly of coins that came too late, two blocks deep.

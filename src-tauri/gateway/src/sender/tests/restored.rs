@@ -1,15 +1,21 @@
 //! An older copy of the database is restored beside the chain on which another went on: until it has looked through the whole
 //! chain it gives no address and sends nothing, and then it goes on without doing again what the other did.
 
+use bitcoin::Txid;
 use tempfile::TempDir;
+use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::restore::RestoreState;
 use tillgate_sandbox::FaultsPatch;
 
 use super::copies::{copied, customer_pays_coin, put_beside};
 use super::support::world_with_coins;
+use crate::access::sees::Sees;
+use crate::console::payouts::RequestPayout;
 use crate::console::states::WaitCause;
+use crate::console::{Actor, Status, ask};
 use crate::gateway::Cause;
+use crate::payouts::{Approver, approve, limit_now};
 use crate::sender::ReleaseError;
 use crate::store::Store;
 use crate::store::keychains::Keychain;
@@ -158,7 +164,7 @@ async fn what_anybody_sends_to_change_that_the_chain_shows_is_no_other_copys_and
 }
 
 #[tokio::test]
-async fn where_nothing_unknown_is_found_and_no_payout_waits_the_sender_goes_on_by_itself() {
+async fn a_restored_copy_holds_until_staff_have_read_even_if_nothing_is_new() {
     let world = world_with_coins(1).await;
     let payment = world.payment_to_wallet().await;
     let (world, copy) = copied(world).await;
@@ -167,8 +173,13 @@ async fn where_nothing_unknown_is_found_and_no_payout_waits_the_sender_goes_on_b
     world.mine(2).await;
     let world = restored(put_beside(world, copy)).await;
     world.look().await;
-    assert_eq!((stands(&world).unknown, held_for(&world)), (0, None));
+    assert_eq!((stands(&world).unknown, held_for(&world)), (0, Some(HoldCause::UntilCompared)));
+    let told = reason(&world);
+    assert!(told.contains("no transaction was made after it. If the old machine still runs, stop it first"), "{told}");
     let next = world.approved_payout(300_000).await;
+    world.send().await;
+    assert_eq!(world.outputs_of(&next), 0, "nobody has read it");
+    assert!(world.app.sender.release("cli:ann", Some(told), false).await.unwrap());
     world.send().await;
     assert_eq!(world.outputs_of(&next), 1);
     let given = world.payment_to_wallet().await;
@@ -176,6 +187,101 @@ async fn where_nothing_unknown_is_found_and_no_payout_waits_the_sender_goes_on_b
     let world = world.reopen().await;
     let next = world.gateway.wallet.get().unwrap().addresses.give().unwrap();
     assert_eq!(next.index, given.derivation_index + 1, "the jump is made once");
+}
+
+/// A backup with an offer in it, which the original approves and sends.
+async fn offer_sent_after_the_backup() -> (World, Id, Txid) {
+    let world = world_with_coins(2).await;
+    let paid = world.offered_payout(300_000).await;
+    let (world, copy) = copied(world).await;
+    let by_ann = Approver { name: "cli:ann".to_owned(), sees: Sees::Everything, is_person: true };
+    approve(&world.gateway, paid, by_ann).await.unwrap();
+    world.send().await;
+    world.mine_and_pass(1).await;
+    let txid = world.txid_of(&paid);
+    (restored(put_beside(world, copy)).await, paid, txid)
+}
+
+#[tokio::test]
+async fn no_offer_lapses_before_a_restored_copy_has_looked() {
+    let (world, paid, txid) = offer_sent_after_the_backup().await;
+    chain_is_down(&world, true);
+    world.advance_clock_ms(3_600_000);
+    world.pass_sender().await;
+    assert_eq!(world.payout_state(&paid), PayoutState::New, "another copy may have sent it");
+    chain_is_down(&world, false);
+    world.look().await;
+    assert_eq!((world.payout_state(&paid), world.payout(&paid).txid), (PayoutState::Sent, Some(txid)));
+    let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
+    assert!(
+        status.alarms.iter().any(|alarm| alarm.payout_id == paid.to_string()),
+        "nobody is told: {:?}",
+        status.alarms
+    );
+    assert_eq!(world.outputs_of(&paid), 1);
+}
+
+#[tokio::test]
+async fn the_hold_of_a_restored_copy_lists_what_the_other_made() {
+    let (world, paid, txid) = offer_sent_after_the_backup().await;
+    world.look().await;
+    let told = reason(&world);
+    assert!(
+        told.starts_with("1 transaction was made after this backup. If the old machine still runs, stop it first"),
+        "{told}"
+    );
+    let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
+    assert_eq!((status.sender_hold_transactions.len(), status.sender_hold_transactions_count), (1, 1));
+    let twin = &status.sender_hold_transactions[0];
+    assert_eq!((&twin.txid, twin.paid.len()), (&txid.to_string(), 1));
+    assert_eq!(twin.paid[0].address.as_deref(), Some(world.payout(&paid).address.as_str()));
+    assert_eq!(twin.paid[0].amount.sats, 300_000);
+    assert!(world.app.sender.release("cli:ann", Some(told), false).await.unwrap());
+    let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
+    assert!(status.sender_hold_transactions.is_empty(), "it ends with the hold");
+}
+
+#[tokio::test]
+async fn what_another_copy_paid_is_paid_again_only_with_again() {
+    let (world, paid, txid) = offer_sent_after_the_backup().await;
+    world.look().await;
+    assert!(world.app.sender.release("cli:ann", None, false).await.unwrap());
+    world.gateway.refresh_rates().await.unwrap();
+    let asked = |again| RequestPayout {
+        address: world.payout(&paid).address,
+        btc_amount: Some("0.003".to_owned()),
+        fiat_amount: None,
+        currency: "USD".to_owned(),
+        comment: None,
+        notification_url: None,
+        approve: true,
+        again,
+    };
+    let refused = ask(&world.app, asked(false), &Actor::command_line()).await.unwrap_err();
+    assert_eq!(refused.error_type, "PAYOUT_PAID_BEFORE");
+    assert!(refused.to_string().contains(&txid.to_string()), "{refused}");
+    let again = ask(&world.app, asked(true), &Actor::command_line()).await.unwrap().item.payout_id;
+    world.send().await;
+    assert_eq!(world.payout_state(&again.parse().unwrap()), PayoutState::Sent);
+    assert_eq!(world.outputs_of(&paid), 2);
+}
+
+#[tokio::test]
+async fn todays_limit_counts_what_the_other_copy_paid_today() {
+    let world = world_with_coins(2).await;
+    let (world, copy) = copied(world).await;
+    let used = |world: &World| {
+        let (settings, now) = (world.gateway.settings.snapshot(), world.gateway.clock.now());
+        world.gateway.store.read(|reader| limit_now(reader, &settings, now)).unwrap().used_sats
+    };
+    let before = used(&world);
+    let paid = world.approved_payout(300_000).await;
+    world.send().await;
+    world.mine_and_pass(1).await;
+    assert_eq!(world.outputs_of(&paid), 1);
+    let world = restored(put_beside(world, copy)).await;
+    world.look().await;
+    assert_eq!(used(&world), before + 300_000, "this copy does not know the payout");
 }
 
 #[tokio::test]
@@ -192,8 +298,8 @@ async fn a_payout_that_was_given_up_after_the_backup_is_not_sent_before_staff_ha
     world.look().await;
     assert_eq!((stands(&world).unknown, held_for(&world)), (0, Some(HoldCause::UntilCompared)));
     let told = reason(&world);
-    assert!(told.contains("approved payouts wait that may have been given up"), "{told}");
-    assert!(told.contains("this copy does not know of it, and sends what is not given up here"), "{told}");
+    assert!(told.contains("Approved payouts wait here"), "{told}");
+    assert!(told.contains("this copy does not know of it"), "{told}");
     let remedy = WaitCause::from(Cause::from(HoldCause::UntilCompared)).at_the_command_line(&told);
     assert!(remedy.contains("`tillgate payouts list --status QUEUED`"), "they are named nowhere: {remedy}");
     world.advance_clock_ms(48 * 3_600_000);

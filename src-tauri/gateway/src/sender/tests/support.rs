@@ -111,6 +111,8 @@ impl World {
             comment: None,
             notification_url: None,
             approve,
+            // Staff know of the other copy.
+            again: true,
         };
         ask(&self.app, anew, &Actor::command_line()).await.unwrap().item.payout_id.parse().unwrap()
     }

@@ -1,5 +1,5 @@
-//! What people are to read before a restored copy that has looked sends anything: what another copy was seen to do, and what it
-//! may have done without a trace in the chain. A payout that was given up since, and perhaps paid in cash, leaves none.
+//! The reason that people read before a restored copy sends anything: what another copy did, and what it may have done without a
+//! trace in the chain. A payout that was given up and paid in cash leaves none.
 
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 
@@ -14,54 +14,56 @@ const NAMED_MAX: usize = 5;
 /// Payouts that are counted: a batch has no more.
 const COUNTED_MAX: u32 = 5_000;
 
-/// Why the sender of a copy that has looked holds; `None` where nothing was found and nothing waits: then it goes on by itself.
+/// Why the sender of a copy that has looked holds. A copy from a backup always does: the old machine may still run. A copy from
+/// words goes on by itself (`None`) if nothing was found and nothing waits.
 pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<String>, StoreError> {
     let unsent = reader.unsent_payouts(COUNTED_MAX)?;
     let missing = reader.missing_payouts(COUNTED_MAX)?;
-    if restore.unknown == 0 && unsent.is_empty() && missing.is_empty() {
+    if restore.source == RestoreSource::Words && restore.unknown == 0 && unsent.is_empty() && missing.is_empty() {
         return Ok(None);
     }
-    let source = match restore.source {
-        RestoreSource::Words => "its words",
-        RestoreSource::Backup => "a backup",
-    };
-    let mut reasons = format!("the wallet was restored from {source}");
-    if restore.unknown > 0 {
-        reasons.push_str(&found(restore));
-        let open = refundable(reader)?;
-        if open > 0 {
-            let open = number(open, "anomaly is", "anomalies are");
-            reasons.push_str(&format!(
-                "; {open} open here that the other copy may have refunded: compare each with what was found before you refund it"
-            ));
-        }
+    let mut reasons = found(restore);
+    let open = if restore.unknown > 0 { refundable(reader)? } else { 0 };
+    if open > 0 {
+        let open = number(open, "anomaly is", "anomalies are");
+        reasons
+            .push_str(&format!(". {open} open here that the other copy may have refunded: compare before you refund"));
     }
     if !unsent.is_empty() {
         // Not how many: that changes while it is read.
         reasons.push_str(
-            "; approved payouts wait that may have been given up, or paid otherwise, since that was made: this copy does not know of \
-             it, and sends what is not given up here",
+            ". Approved payouts wait here. Give up each that was given up or paid in another way since: this copy does not know of it",
         );
     }
     if !missing.is_empty() {
         let signed = number(missing.len() as u64, "payout is", "payouts are");
         reasons.push_str(&format!(
-            "; {signed} signed, and neither in a block nor in the mempool: the same transaction goes out again ({})",
+            ". {signed} signed, and neither in a block nor in the mempool: the same transaction goes out again ({})",
             names(&missing)
         ));
     }
     Ok(Some(reasons))
 }
 
+/// What was found of another copy, and what to do first.
 fn found(restore: &Restore) -> String {
-    let found = number(
-        u64::from(restore.unknown),
-        "transaction of it was found that this copy did not know",
-        "transactions of it were found that this copy did not know",
-    );
+    let count = u64::from(restore.unknown);
     match restore.source {
-        RestoreSource::Words => format!(", and {found}: make sure that no other copy of it works any more"),
-        RestoreSource::Backup => format!(", and {found}: find the other copy that made them and stop it"),
+        RestoreSource::Backup if count == 0 => {
+            "the wallet was restored from a backup, and no transaction was made after it. If the old machine still runs, stop it first"
+                .to_owned()
+        }
+        RestoreSource::Backup => {
+            let made = number(count, "transaction was", "transactions were");
+            format!("{made} made after this backup. If the old machine still runs, stop it first")
+        }
+        RestoreSource::Words if count == 0 => "the wallet was restored from its words".to_owned(),
+        RestoreSource::Words => {
+            let found = number(count, "transaction", "transactions");
+            format!(
+                "the wallet was restored from its words, and the chain holds {found} of it. If another copy still runs, stop it first"
+            )
+        }
     }
 }
 

@@ -93,6 +93,7 @@ fn request(address: &str) -> RequestPayout {
         comment: None,
         notification_url: None,
         approve: false,
+        again: false,
     }
 }
 

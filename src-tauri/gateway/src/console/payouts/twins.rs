@@ -1,0 +1,95 @@
+//! The transactions of another copy of the wallet for which the sender holds, as people read them.
+
+use bitcoin::{Address, OutPoint};
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::console::btc::BtcView;
+use crate::gateway::Gateway;
+use crate::store::sender_hold::{Hold, HoldCause};
+use crate::store::twins::TwinRow;
+use crate::store::{Reader, StoreError};
+
+/// Transactions that one answer lists.
+const LISTED_MAX: u32 = 100;
+
+/// A transaction that another copy of the wallet made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct TwinItem {
+    /// Its id.
+    pub txid: String,
+    /// The time of its block or of its entry into the mempool, ISO 8601.
+    pub time: String,
+    /// Its outputs to others than this wallet.
+    pub paid: Vec<TwinOutput>,
+}
+
+/// An output of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct TwinOutput {
+    /// Absent for a script without an address.
+    pub address: Option<String>,
+    /// The amount.
+    pub amount: BtcView,
+}
+
+/// The transactions of a hold, the first made first.
+#[derive(Debug, Default)]
+pub(in crate::console) struct HeldFor {
+    /// The first of them.
+    pub listed: Vec<TwinItem>,
+    /// How many there are.
+    pub count: u64,
+}
+
+impl HeldFor {
+    pub(in crate::console) fn of(
+        gateway: &Gateway,
+        reader: &Reader<'_>,
+        hold: Option<&Hold>,
+    ) -> Result<Self, StoreError> {
+        let Some(hold) = hold else { return Ok(Self::default()) };
+        let since = match hold.cause {
+            HoldCause::UntilReleased => hold.since,
+            HoldCause::UntilCompared | HoldCause::Restored | HoldCause::Stopped => {
+                reader.restore()?.map_or(hold.since, |restore| restore.begun_at)
+            }
+        };
+        let twins = reader.twins_noticed_since(since, LISTED_MAX)?;
+        let listed = twins.iter().map(|twin| TwinItem::of(gateway, reader, twin)).collect::<Result<_, _>>()?;
+        Ok(Self { listed, count: reader.twins_noticed_since_count(since)? })
+    }
+}
+
+impl TwinItem {
+    fn of(gateway: &Gateway, reader: &Reader<'_>, twin: &TwinRow) -> Result<Self, StoreError> {
+        let mut paid = Vec::new();
+        for (vout, output) in (0u32..).zip(&twin.tx.output) {
+            if !reader.has_coin(&OutPoint { txid: twin.txid, vout })? {
+                let address = Address::from_script(&output.script_pubkey, gateway.network).ok();
+                paid.push(TwinOutput {
+                    address: address.map(|address| address.to_string()),
+                    amount: BtcView::of_sats(output.value.to_sat()),
+                });
+            }
+        }
+        Ok(Self { txid: twin.txid.to_string(), time: twin.made_at.iso_seconds(), paid })
+    }
+
+    /// It in one line of the command line.
+    pub(crate) fn at_the_command_line(&self) -> String {
+        let Self { txid, time, paid } = self;
+        let paid: Vec<_> = paid
+            .iter()
+            .map(|it| {
+                format!("{} BTC to {}", it.amount.shown, it.address.as_deref().unwrap_or("a script without address"))
+            })
+            .collect();
+        let paid = if paid.is_empty() { "this wallet alone".to_owned() } else { paid.join(", ") };
+        format!("{time}  {txid}  pays {paid}")
+    }
+}

@@ -3,6 +3,7 @@
 mod abandon;
 mod bump;
 mod estimate;
+mod fee_rate;
 mod replaced;
 mod sender;
 mod steps;

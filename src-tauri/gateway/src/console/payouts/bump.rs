@@ -5,7 +5,8 @@ use tillgate_domain::money::Currency;
 use ts_rs::TS;
 
 use super::replaced::{RefusalView, Replaced};
-use super::view::{PayoutView, VersionItem, rate_shown};
+use super::fee_rate::rate_shown;
+use super::view::{PayoutView, VersionItem};
 use super::{FEE_RATES, show};
 use crate::console::ask::{Ask, Asker, id};
 use crate::console::btc::BtcView;

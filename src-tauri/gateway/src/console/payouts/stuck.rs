@@ -8,7 +8,7 @@ use tillgate_domain::batch::FINAL_CONFIRMATIONS;
 use tillgate_domain::words::count;
 use ts_rs::TS;
 
-use super::view::rate_shown;
+use super::fee_rate::rate_shown;
 use crate::chain::quoted;
 use crate::console::btc::BtcView;
 use crate::console::states::StuckReason;

@@ -37,6 +37,7 @@ async fn hung_on(world: &World) -> (Id, Txid) {
         comment: None,
         notification_url: Some("http://shop.test/notify".to_owned()),
         approve: true,
+        again: false,
     };
     let payout = ask(&world.app, asked, &Actor::command_line()).await.unwrap();
     let id: Id = payout.item.payout_id.parse().unwrap();

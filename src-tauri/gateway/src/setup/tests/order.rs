@@ -88,7 +88,8 @@ fn coin_of(world: &World, tx: &Transaction, keychain: Keychain, index: u32) -> S
     let (vout, output) = (0u32..).zip(&tx.output).find(|(_, output)| output.script_pubkey == script).unwrap();
     let outpoint = bitcoin::OutPoint { txid: tx.compute_txid(), vout };
     let amount_sats = output.value.to_sat();
-    SpendableCoin { outpoint, amount_sats, keychain, index, height: Some(1), ancestors: 0, ancestors_vsize: 0 }
+    let (height, ancestors, ancestors_vsize, ancestors_fee_sats) = (Some(1), 0, 0, 0);
+    SpendableCoin { outpoint, amount_sats, keychain, index, height, ancestors, ancestors_vsize, ancestors_fee_sats }
 }
 
 /// The other copy does all of it.

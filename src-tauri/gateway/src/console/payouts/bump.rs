@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Currency;
 use ts_rs::TS;
 
-use super::replaced::{RefusalView, Replaced};
 use super::fee_rate::rate_shown;
+use super::replaced::{RefusalView, Replaced};
 use super::view::{PayoutView, VersionItem};
 use super::{FEE_RATES, show};
 use crate::console::ask::{Ask, Asker, id};

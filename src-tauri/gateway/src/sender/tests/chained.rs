@@ -62,7 +62,7 @@ async fn a_payout_behind_eleven_unconfirmed_ones_waits_for_a_block() {
 }
 
 #[tokio::test]
-async fn a_payout_that_waited_a_day_for_a_block_fails_with_that_reason() {
+async fn a_payout_that_waits_a_day_for_a_block_fails_with_that_reason() {
     let world = world_with_coins(1).await;
     sent_in_a_row(&world, MAX_ANCESTORS + 1).await;
     let next = world.approved_payout(20_000).await;

@@ -31,4 +31,8 @@ notificationUrl: string | null,
 /**
  * Whether it is approved at once.
  */
-approve: boolean, };
+approve: boolean, 
+/**
+ * Whether it is made although another copy of the wallet paid exactly this to this address.
+ */
+again: boolean, };

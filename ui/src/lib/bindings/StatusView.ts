@@ -5,6 +5,7 @@ import type { BtcView } from "./BtcView";
 import type { RateItem } from "./RateItem";
 import type { RateSourceItem } from "./RateSourceItem";
 import type { StuckItem } from "./StuckItem";
+import type { TwinItem } from "./TwinItem";
 import type { WaitCause } from "./WaitCause";
 import type { WarningKind } from "./WarningKind";
 
@@ -150,7 +151,15 @@ senderHold: string | null,
  */
 senderHoldCause: WaitCause | null, 
 /**
- * The wallet's balance, as the statement sums it.
+ * The first transactions of another copy of the wallet for which it holds, the first made first.
+ */
+senderHoldTransactions: Array<TwinItem>, 
+/**
+ * How many there are.
+ */
+senderHoldTransactionsCount: number, 
+/**
+ * What the wallet holds, as the statement sums it.
  */
 balance: BtcView, 
 /**

@@ -15,6 +15,9 @@ pub(crate) const TEXT_MAX: usize = 512;
 /// Bytes of a URL at most; not characters, because it is copied into each of its notifications.
 pub(super) const URL_MAX: usize = 2_048;
 
+/// Bytes of all texts and URLs of one record at most (interface, section 1). A payout has two of them, and never comes to it.
+pub(super) const TEXTS_MAX: usize = 8_192;
+
 /// The field errors of a request that were found so far.
 pub(crate) struct FieldErrors(pub(crate) Vec<FieldError>);
 

@@ -48,10 +48,15 @@ fn method_of(route: &'static Route) -> MethodRouter<Arc<Http>> {
 async fn call(
     route: &'static Route,
     State(http): State<Arc<Http>>,
-    _: Caller,
+    caller: Caller,
     named: Named,
     request: Request,
 ) -> Result<Response, Failure> {
+    // A POST makes the chain longer or has payments change. The PUTs replace a value, as the end of a fault does.
+    if route.method == "POST" {
+        caller.asks(&http)?;
+        http.app.gateway.disk.check_room()?;
+    }
     let named = named.map_err(|_| Failure::not_found("record"))?;
     let (parts, body) = request.into_parts();
     let body = read_json_body(&parts.headers, body).await?;

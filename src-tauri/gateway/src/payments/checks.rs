@@ -15,6 +15,9 @@ pub(crate) const TEXT_MAX: usize = 512;
 /// The most bytes of a URL; not characters, because it is copied into each of its notifications.
 pub(super) const URL_MAX: usize = 2_048;
 
+/// The most bytes of all texts and URLs of one record (interface, section 1). A payout has two of them, and never comes to it.
+pub(super) const TEXTS_MAX: usize = 8_192;
+
 /// The field errors of a request found so far.
 pub(crate) struct FieldErrors(pub(crate) Vec<FieldError>);
 

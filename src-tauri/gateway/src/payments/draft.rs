@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::checks::{FieldErrors, TEXT_MAX};
+use super::checks::{FieldErrors, TEXT_MAX, TEXTS_MAX};
 use crate::field_errors::FieldError;
 use crate::store::notify_hosts::NotifyHosts;
 use tillgate_domain::money::Currency;
@@ -92,6 +92,7 @@ pub(super) fn validate(
     notification_url_optional: bool,
     hosts: &NotifyHosts,
 ) -> Validated {
+    let too_long = texts_too_long(&draft);
     let mut field_errors = FieldErrors(draft.field_errors);
     let currency = field_errors.currency("currency", draft.currency, currencies);
     let amount = field_errors.required("amount", draft.amount);
@@ -105,17 +106,43 @@ pub(super) fn validate(
         field_errors.required("message", draft.message).and_then(|it| field_errors.text("message", it, TEXT_MAX));
     let reference = field_errors.required("merchantTransactionId", draft.merchant_transaction_id);
     let reference = reference.and_then(|it| field_errors.text("merchantTransactionId", it, REFERENCE_MAX));
+    let notification_url = notification_url.and_then(|it| field_errors.notified_url("notificationUrl", it, hosts));
+    let anomaly_notification_url =
+        draft.anomaly_notification_url.and_then(|it| field_errors.notified_url("anomalyNotificationUrl", it, hosts));
+    let redirect_urls = redirect_urls(draft.redirect_urls, &mut field_errors);
+    // A field that is too long by itself is told of once.
+    let is_told = |one: &FieldError| field_errors.0.iter().any(|told| told.field == one.field);
+    if let Some(too_long) = too_long.filter(|one| !is_told(one)) {
+        field_errors.0.push(too_long);
+    }
     Validated {
         price,
-        notification_url: notification_url.and_then(|it| field_errors.notified_url("notificationUrl", it, hosts)),
-        anomaly_notification_url: draft
-            .anomaly_notification_url
-            .and_then(|it| field_errors.notified_url("anomalyNotificationUrl", it, hosts)),
+        notification_url,
+        anomaly_notification_url,
         message: message.unwrap_or_default(),
         merchant_transaction_id: reference.unwrap_or_default(),
-        redirect_urls: redirect_urls(draft.redirect_urls, &mut field_errors),
+        redirect_urls,
         field_errors: field_errors.0,
     }
+}
+
+/// The longest text of a request whose texts and URLs are too long together.
+fn texts_too_long(draft: &Draft<'_>) -> Option<FieldError> {
+    let named = [
+        ("message", &draft.message),
+        ("merchantTransactionId", &draft.merchant_transaction_id),
+        ("notificationUrl", &draft.notification_url),
+        ("anomalyNotificationUrl", &draft.anomaly_notification_url),
+    ];
+    let named = named.into_iter().filter_map(|(field, text)| Some((field, text.as_ref()?.len())));
+    let redirects = draft.redirect_urls.iter().map(|(kind, text)| (kind.field(), text.len()));
+    let lengths: Vec<(&'static str, usize)> = named.chain(redirects).collect();
+    let in_all: usize = lengths.iter().map(|(_, length)| length).sum();
+    let (longest, _) = lengths.into_iter().max_by_key(|(_, length)| *length)?;
+    let what = format_args!(
+        "must be shorter: all texts and URLs of a payment may have {TEXTS_MAX} bytes together, and these have {in_all}"
+    );
+    (in_all > TEXTS_MAX).then(|| FieldError::invalid(longest, what))
 }
 
 fn redirect_urls(given: Vec<(RedirectKind, Cow<'_, str>)>, field_errors: &mut FieldErrors) -> Option<String> {
@@ -158,6 +185,24 @@ mod tests {
         assert_eq!(fields(good()), Vec::<String>::new());
         let named = ["currency", "amount", "notificationUrl", "message", "merchantTransactionId"];
         assert_eq!(fields(Draft::default()), named);
+    }
+
+    #[test]
+    fn texts_and_urls_have_8192_bytes_together_at_most() {
+        let url = |length: usize| Cow::from(format!("https://shop.example/{}", "u".repeat(length - 21)));
+        let of = |last: usize| Draft {
+            notification_url: Some(url(2_048)),
+            anomaly_notification_url: Some(url(2_000)),
+            message: Some("é".repeat(512).into()),
+            redirect_urls: vec![(RedirectKind::Expired, url(2_000)), (RedirectKind::Confirmed, url(last))],
+            ..good()
+        };
+        let left = 8_192 - 2_048 - 2_000 - 1_024 - 2_000;
+        assert_eq!(fields(of(left)), Vec::<String>::new());
+        assert_eq!(fields(of(left + 1)), ["notificationUrl"]);
+        let refusal = validate(of(left + 1), &currencies(), false, &NotifyHosts::default()).field_errors.remove(0);
+        let told = "notificationUrl must be shorter: all texts and URLs of a payment may have 8192 bytes together, and these have 8193";
+        assert_eq!(refusal.message, told);
     }
 
     #[test]

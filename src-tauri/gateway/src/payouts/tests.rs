@@ -158,11 +158,12 @@ async fn coins_that_are_not_there_are_not_sent_back() {
 #[tokio::test]
 async fn a_refund_is_under_the_ordinary_rules() {
     let (world, id) = with_late_coins(9_000).await;
+    world.set("dailyLimitBtc", "0.00005").await;
     let refused = refund(&world.gateway, request(id, true)).await;
     let Err(RefundError::Offer(OfferError::Invalid(field_errors))) = refused else { panic!("{refused:?}") };
-    assert_eq!(field_errors[0].code, "PAYOUT_BELOW_MINIMUM");
+    assert_eq!(field_errors[0].code, "PAYOUT_ABOVE_DAILY_LIMIT");
     assert_eq!(world.anomaly(&id).anomaly.resolution, Resolution::Open);
-    world.set("minPayoutBtc", "0.00005").await;
+    world.set("dailyLimitBtc", "1").await;
     let in_euros = |address: &'static str| {
         let mut request = RefundRequest::of_staff(id, address, "cli:ann");
         request.offer.draft.currency = Some("EUR".into());

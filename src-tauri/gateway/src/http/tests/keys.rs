@@ -245,3 +245,25 @@ async fn a_nearly_full_disk_refuses_new_records_and_serves_the_rest() {
     shop.ask(&order()).await.ok();
     assert_eq!(shop.post_empty(&format!("/v2/payments/notify/{id}")).await.ok(), json!({ "value": 200 }));
 }
+
+#[tokio::test]
+async fn calls_of_the_sandbox_ask_for_room_and_are_counted() {
+    let shop = Shop::open().await;
+    let block = || call(&shop, &shop.authorization, Method::POST, "/sandbox/blocks");
+    shop.world.gateway.disk.pretend(499_000_000);
+    assert_eq!(block().await.codes(503), ["STORAGE_UNAVAILABLE"]);
+    shop.get("/sandbox").await.ok();
+    shop.world.gateway.disk.pretend(500_000_000);
+    block().await.ok();
+    set(&shop, "keyRequestsPerSecond", "1").await;
+    let refused = async {
+        loop {
+            let answer = block().await;
+            if answer.status != 200 {
+                return answer;
+            }
+        }
+    };
+    let refused = tokio::time::timeout(std::time::Duration::from_secs(60), refused).await.expect("no bound");
+    assert_eq!(refused.codes(429), ["KEY_LIMIT"]);
+}

@@ -333,6 +333,7 @@ async fn an_address_beyond_those_that_are_skipped_is_another_copys() {
     let (world, copy) = copied(world).await;
     let world = restored(put_beside(world, copy)).await;
     world.look().await;
+    assert!(world.app.sender.release("cli:ann", None, false).await.unwrap());
     let beyond = {
         let wallet = world.gateway.wallet.get().unwrap();
         (0..4).for_each(|_| drop(wallet.addresses.give().unwrap()));

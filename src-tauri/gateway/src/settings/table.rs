@@ -237,7 +237,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "keyRequestsPerSecond",
         form: "a whole number from 0 to 100000; 0 for no bound",
         schemes: None,
-        about: "How many payments, payouts and resends one API key may ask for in a second, 25 seconds' worth at once.",
+        about: "How many payments, payouts, resends and calls of the sandbox one API key may make in a second, 25 seconds' worth at once.",
         set: |to, text| whole(text, 0, 100_000).map(|value| to.key_requests_per_second = value),
         text: |of| of.key_requests_per_second.to_string(),
     },

@@ -36,10 +36,12 @@ fn listen(
             std::thread::spawn(move || {
                 let mut stream = BufReader::new(stream);
                 while let Some(bytes) = answer(&mut stream) {
-                    if stream.get_mut().write_all(&bytes).is_err() {
+                    // An answer that was cut off counts, too.
+                    let written = stream.get_mut().write_all(&bytes);
+                    counted.fetch_add(1, Ordering::SeqCst);
+                    if written.is_err() {
                         return;
                     }
-                    counted.fetch_add(1, Ordering::SeqCst);
                 }
             });
         }
@@ -139,6 +141,6 @@ async fn a_foreign_answer_at_a_nodes_port_takes_little_memory() {
 async fn an_electrum_servers_refusal_takes_little_memory() {
     let (port, answered) = listen(as_an_electrum_server);
     let gateway = Asking::start("electrum", &format!("tcp://127.0.0.1:{port}"));
-    wait_for("three answers", async || (answered.load(Ordering::SeqCst) > 2).then_some(())).await;
+    wait_for("an answer", async || (answered.load(Ordering::SeqCst) > 0).then_some(())).await;
     assert!(gateway.peak_kb() < PEAK_MAX_KB / 2, "{} kB", gateway.peak_kb());
 }

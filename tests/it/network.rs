@@ -101,7 +101,7 @@ async fn silent_connections_keep_nobody_out() {
 
 /// A whole list of payments whose records are as long as possible.
 async fn make_fat_payments(s: &Scene) {
-    let long_url = format!("{}/{}", s.shop.url(), "u".repeat(2_000));
+    let long_url = format!("{}/{}", s.shop.url(), "u".repeat(1_200));
     let mut fat = payment_request("10.00", &long_url);
     fat["message"] = json!("\\".repeat(500));
     fat["redirectUrls"] =

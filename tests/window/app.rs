@@ -83,6 +83,17 @@ impl App {
         .await;
     }
 
+    /// Clicks the button of the open dialog that begins with these words, once it is enabled.
+    pub async fn clicks_in_dialog(&self, beginning: &str) {
+        let words = quoted(beginning);
+        let button = format!("//dialog[@open]//button[starts-with(normalize-space(), {words})]");
+        until(&format!("{words} can be clicked"), async || {
+            let element = self.page.find(Locator::XPath(&button)).await.ok()?;
+            if element.is_enabled().await.ok()? { element.click().await.ok() } else { None }
+        })
+        .await;
+    }
+
     /// Clicks a button of the open dialog after which the page cannot answer, because it hides or ends.
     pub async fn clicks_and_goes(&self, name: &str) {
         let control = format!("//dialog[@open]//button[normalize-space()={}]", quoted(name));

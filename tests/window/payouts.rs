@@ -65,7 +65,7 @@ fn payouts_are_given_up_before_and_after_they_were_signed() {
         shows(&app, "SENT").await;
         app.clicks("Give it up…").await;
         app.sees("failed once it has 6 confirmations").await;
-        app.clicks("Give it up").await;
+        app.clicks_in_dialog("Give it up for a fee of").await;
         app.sees("Gives it up: pays your own wallet").await;
         app.clicks("Sandbox").await;
         for _ in 0..6 {

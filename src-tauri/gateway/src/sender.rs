@@ -189,8 +189,8 @@ impl Sender {
             if read.is_some_and(|read| read != hold.reason) {
                 return Err(ReleaseError::Another(hold.reason));
             }
-            if let Some(twin) = UnminedTwins::read(tx)?.in_mempool().next().filter(|_| !force) {
-                return Err(ReleaseError::TwinWaits(twin.txid));
+            if let Some(txid) = tx.twin_in_mempool()?.filter(|_| !force) {
+                return Err(ReleaseError::TwinWaits(txid));
             }
             tx.release_sender()?;
             tx.audit(now, &actor, "payouts release", "sender")?;

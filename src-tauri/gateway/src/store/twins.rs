@@ -83,6 +83,15 @@ impl Reader<'_> {
         txids.iter().filter_map(|txid| self.twin(txid).transpose()).collect()
     }
 
+    /// The first noticed twin that the mempool shows, whether or not a block held it before.
+    pub fn twin_in_mempool(&self) -> Result<Option<Txid>, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT txid FROM twins WHERE position = 'mempool' ORDER BY noticed_at, txid LIMIT 1")?;
+        let mut rows = query.query([])?;
+        rows.next()?.map(|row| values::txid(row, "txid")).transpose()
+    }
+
     /// The payouts that a twin paid in a block, each with its batch.
     pub fn payouts_of_twin(&self, txid: &Txid) -> Result<Vec<(i64, Option<i64>)>, StoreError> {
         let mut query = self.connection.prepare_cached(

@@ -181,9 +181,4 @@ impl UnminedTwins {
         };
         self.0.iter().filter(pays)
     }
-
-    /// Those that the mempool shows.
-    pub(crate) fn in_mempool(&self) -> impl Iterator<Item = &TwinRow> {
-        self.0.iter().filter(|twin| twin.position == Position::Mempool)
-    }
 }

@@ -37,7 +37,7 @@ pub(in crate::cli) enum Payouts {
         /// Its id.
         id: String,
     },
-    /// Replace its transaction by one with a higher fee; payouts that share it stay in it. JSON: the payout record.
+    /// Replace its transaction by one with a higher fee; payouts that share it stay in it. JSON: the payout record with "replacement", "isLeast", "refusal".
     ///
     /// It pays the estimate, and at least the fee that nodes ask of a replacement (BIP125). Where a later transaction spends its
     /// change, that one is replaced, and pulls it along. A rate above feeCapSatVb needs --fee-rate.
@@ -51,7 +51,7 @@ pub(in crate::cli) enum Payouts {
         #[arg(long)]
         force: bool,
     },
-    /// Give it up. JSON: the payout record.
+    /// Give it up. JSON: the payout record with "replacement", "refusal".
     ///
     /// While nothing is signed it is FAILED at once. Else a transaction takes its place that pays ourselves, and it is FAILED
     /// once that has 6 confirmations. If the former one is confirmed instead, it is SENT.
@@ -62,18 +62,18 @@ pub(in crate::cli) enum Payouts {
         #[arg(long)]
         all: bool,
     },
-    /// Say that you know of the alarms about a payout that was sent though it had FAILED, or paid twice. JSON: {"alarms"}.
+    /// Say that you know of a payout's alarms: sent after it had FAILED, paid twice, or sent by another copy. JSON: {"alarms"}.
     ///
     /// `status` and `doctor` tell of them until then.
     Dismiss {
         /// Its id.
         id: String,
     },
-    /// Let a sender that holds go on: it holds after another copy of this wallet spent coins. JSON: {"released", "serving", "payoutsQueued"}.
+    /// Let a sender that holds go on: it holds after a restore, and when another copy of this wallet works. JSON: {"released", "serving", "payoutsQueued"}.
     ///
     /// Make sure first that no other copy runs: two copies pay out twice.
     Release {
-        /// What `tillgate status` told it holds for: refused where it holds for something else by now.
+        /// The reason that `tillgate status` told; refused if the sender holds for another one by now.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
         /// Although the mempool shows a transaction of another copy of the wallet.

@@ -94,7 +94,22 @@ async fn a_twin_holds_the_sender_from_the_mempool_on_and_a_block_makes_its_payou
 }
 
 #[tokio::test]
-async fn while_the_mempool_shows_a_twin_only_force_releases_the_sender_and_one_that_dropped_out_keeps_nothing_back() {
+async fn a_twin_back_from_a_left_block_is_released_only_by_force() {
+    let world = world_with_coins(1).await;
+    let paid = world.approved_payout(300_000).await;
+    let twin = twin_paying(&world, &paid);
+    sees_in_mempool(&world, &twin);
+    world.mine(1).await;
+    world.sandbox().reorg(1, true, world.now_ms()).unwrap();
+    world.look().await;
+    let refused = world.app.sender.release("cli:ann", None, false).await;
+    assert!(matches!(refused, Err(ReleaseError::TwinWaits(txid)) if txid == twin.compute_txid()), "{refused:?}");
+    assert!(world.gateway.store.read(|reader| reader.sender_hold()).unwrap().is_some());
+    assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_twin_in_the_mempool_keeps_the_hold_until_it_drops_out() {
     let world = world_with_coins(1).await;
     let paid = world.approved_payout(300_000).await;
     let twin = twin_paying(&world, &paid);

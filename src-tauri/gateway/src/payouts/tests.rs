@@ -158,6 +158,7 @@ async fn coins_that_are_not_there_are_not_sent_back() {
 #[tokio::test]
 async fn a_refund_is_under_the_ordinary_rules() {
     let (world, id) = with_late_coins(9_000).await;
+    world.set("minPayoutBtc", "0.00001").await;
     world.set("dailyLimitBtc", "0.00005").await;
     let refused = refund(&world.gateway, request(id, true)).await;
     let Err(RefundError::Offer(OfferError::Invalid(field_errors))) = refused else { panic!("{refused:?}") };

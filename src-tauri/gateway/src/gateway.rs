@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bitcoin::Network;
+use bitcoin::{Network, Script};
 use tillgate_sandbox::Sandbox;
 use tokio::sync::{Notify, RwLock, watch};
 
@@ -31,7 +31,7 @@ use crate::machine::secrets::SecretStore;
 use crate::rates::Rates;
 use crate::records::Snapshot;
 use crate::settings::LiveSettings;
-use crate::store::{Installation, Store, StoreError};
+use crate::store::{Installation, Reader, Store, StoreError};
 use crate::wallet::{Drafts, NotReady, Wallet};
 
 pub(crate) use announcement::Announcement;
@@ -139,6 +139,17 @@ impl Gateway {
     pub(crate) fn ready_wallet(&self) -> Result<&Arc<Wallet>, NotReady> {
         let wallet = self.wallet.get().ok_or(NotReady::NotMade)?;
         if wallet.addresses.is_withheld() { Err(NotReady::NotLooked) } else { Ok(wallet) }
+    }
+
+    /// Whether a script is one of this wallet's: a payment's, our change's, one that is derived ahead or was skipped.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub(crate) fn is_ours(&self, reader: &Reader<'_>, script: &Script) -> Result<bool, StoreError> {
+        let of_wallet = self.wallet.get().is_some_and(|wallet| {
+            wallet.change.index_of(script).is_some() || wallet.addresses.index_ahead(script).is_some()
+        });
+        Ok(of_wallet || reader.payment_of_script(script)?.is_some())
     }
 
     /// Asks every source of exchange rates that is due once, under the settings of this moment.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use bitcoin::{Amount, Script, TxOut, Txid};
+use bitcoin::{Script, Txid};
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
@@ -199,8 +199,7 @@ fn check_not_paid(reader: &Reader<'_>, anomaly: &AnomalyRow, refund: &PayoutRow)
     if let Some(paid) = payout_alike(reader, anomaly, &refund.script, amount_sats)? {
         return Err(RefundError::PaidByPayout { payout_id: paid.id, state: paid.state, amount_sats });
     }
-    let output = TxOut { value: Amount::from_sat(amount_sats), script_pubkey: refund.script.clone() };
-    match reader.twin_with_output(&output, reader.tip_height()?)? {
+    match reader.twin_that_paid(&refund.script, amount_sats)? {
         Some(txid) => Err(RefundError::PaidBefore { txid, amount_sats }),
         None => Ok(()),
     }

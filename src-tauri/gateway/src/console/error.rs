@@ -208,6 +208,7 @@ impl From<ApproveError> for CommandError {
             ApproveError::OfferExpired => Self::of("PAYOUT_OFFER_EXPIRED", &error),
             ApproveError::NotPending(_) => Self::of("PAYOUT_NOT_PENDING", &error),
             ApproveError::RefundCoinsGone => Self::of("REFUND_COINS_GONE", &error),
+            ApproveError::WalletNotReady(_) => Self::of("WALLET_NOT_READY", &error),
             ApproveError::Limit(refusals) => Self::of_field_errors(&ApproveError::limit_errors(&refusals)),
             ApproveError::Outbox(error) => error.into(),
         }

@@ -255,6 +255,7 @@ impl From<ApproveError> for Failure {
             ApproveError::OfferExpired => Self::new(ErrorType::PayoutOfferExpired, error.to_string()),
             ApproveError::NotPending(_) => Self::new(ErrorType::PayoutNotPending, error.to_string()),
             ApproveError::RefundCoinsGone => Self::new(ErrorType::RefundCoinsGone, error.to_string()),
+            ApproveError::WalletNotReady(_) => Self::new(ErrorType::WalletNotReady, error.to_string()),
             ApproveError::Limit(refusals) => Self::invalid(ApproveError::limit_errors(&refusals)),
             ApproveError::Outbox(error) => error.into(),
         }

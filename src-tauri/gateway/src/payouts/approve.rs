@@ -18,6 +18,7 @@ use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::settings::Settings;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
+use crate::wallet::NotReady;
 
 /// Who approves a payout.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +52,9 @@ pub(crate) enum ApproveError {
          the offer has lapsed the anomaly is open again"
     )]
     RefundCoinsGone,
+    /// Another copy of the wallet may have made this payout, or reached today's limit.
+    #[error(transparent)]
+    WalletNotReady(NotReady),
     /// It is beyond the day's limit or the minimum.
     #[error("the payout is beyond the limits of payouts")]
     Limit(Vec<LimitRefusal>),
@@ -127,7 +131,8 @@ pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) 
 /// Whether a payout may be approved at `now`.
 ///
 /// # Errors
-/// Why not: in this order that its state does not allow it, that coins to send back are gone, that the limit does not.
+/// Why not: in this order that its state does not allow it, that a restored copy has not looked, that coins to send back are
+/// gone, that the limit does not.
 pub(crate) fn may_approve(
     reader: &Reader<'_>,
     row: &PayoutRow,
@@ -135,6 +140,9 @@ pub(crate) fn may_approve(
     now: Timestamp,
 ) -> Result<(), ApproveError> {
     judge_state(row, now)?;
+    if reader.dangerous_restore()?.is_some() {
+        return Err(ApproveError::WalletNotReady(NotReady::NotLooked));
+    }
     if let Some((_, anomaly)) = &row.anomaly
         && !has_refund_coins(reader, anomaly, settings.spend_confirmations)?
     {

@@ -84,7 +84,7 @@ pub(crate) async fn estimate(
         return Err(invalid(&"is worth less than a satoshi: ask for more"));
     }
     let script = address.flatten().map_or_else(usual_script, |address| address.script);
-    if gateway.store.read(|reader| funding::is_ours(gateway, reader, &script))? {
+    if gateway.store.read(|reader| gateway.is_ours(reader, &script))? {
         return Err(EstimateError::Invalid(vec![FieldError::invalid("address", funding::OWN_ADDRESS)]));
     }
     let fee_rate = funding::fee_rate(gateway, &settings).await;

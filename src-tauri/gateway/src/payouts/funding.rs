@@ -156,7 +156,7 @@ pub(super) fn most_sats(
     Ok(if free_sats < script.minimal_non_dust().to_sat() { 0 } else { free_sats })
 }
 
-/// Waits until [`is_ours`] knows every address of this wallet: those that were skipped are derived in the first seconds after a
+/// Waits until [`Gateway::is_ours`] knows every address of this wallet: those that were skipped are derived in the first seconds after a
 /// start. A wallet that is not ready is not waited for.
 ///
 /// # Errors
@@ -170,15 +170,4 @@ pub(super) async fn ours_is_known(gateway: &Gateway) -> Result<(), NotReady> {
         }
     };
     tokio::time::timeout(KNOWN_WITHIN, known).await.map_err(|_| NotReady::NotDerived)
-}
-
-/// Whether a script is one of this wallet's: a payment's, our change's, one that is derived ahead or was skipped.
-///
-/// # Errors
-/// When the database cannot be read.
-pub(super) fn is_ours(gateway: &Gateway, reader: &Reader<'_>, script: &Script) -> Result<bool, StoreError> {
-    let of_wallet = gateway.wallet.get().is_some_and(|wallet| {
-        wallet.change.index_of(script).is_some() || wallet.addresses.index_ahead(script).is_some()
-    });
-    Ok(of_wallet || reader.payment_of_script(script)?.is_some())
 }

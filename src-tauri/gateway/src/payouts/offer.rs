@@ -4,7 +4,7 @@
 use std::mem;
 use std::sync::Arc;
 
-use bitcoin::{Amount, TxOut, Txid};
+use bitcoin::Txid;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, Rate, format_btc};
 use tillgate_domain::payout::PayoutState;
@@ -230,7 +230,7 @@ fn judge(
 ) -> Result<(Judged, StoredRate), OfferError> {
     let mut field_errors = mem::take(&mut validated.field_errors);
     if let Some(address) = &validated.address
-        && gateway.store.read(|reader| funding::is_ours(gateway, reader, &address.script))?
+        && gateway.store.read(|reader| gateway.is_ours(reader, &address.script))?
     {
         field_errors.push(FieldError::invalid("address", funding::OWN_ADDRESS));
     }
@@ -360,8 +360,7 @@ pub(crate) fn answered_before(prior: PriorRequest) -> Result<Option<Offered>, Of
 /// Refuses a payout that another copy of the wallet may have made: a twin pays its address exactly its amount (interface,
 /// section 4, "Restored from a backup").
 fn check_not_paid(reader: &Reader<'_>, row: &PayoutRow) -> Result<(), OfferError> {
-    let output = TxOut { value: Amount::from_sat(row.amount_sats), script_pubkey: row.script.clone() };
-    match reader.twin_with_output(&output, reader.tip_height()?)? {
+    match reader.twin_that_paid(&row.script, row.amount_sats)? {
         Some(txid) => Err(OfferError::PaidBefore { txid, amount_sats: row.amount_sats, address: row.address.clone() }),
         None => Ok(()),
     }

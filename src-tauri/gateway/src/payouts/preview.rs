@@ -169,7 +169,7 @@ fn address(
     let Some(address) = draft::payout_address(&mut wrong, text, gateway.network) else {
         return Ok((None, first(wrong)));
     };
-    if funding::is_ours(gateway, reader, &address.script)? {
+    if gateway.is_ours(reader, &address.script)? {
         return Ok((None, Some(FieldError::invalid("address", funding::OWN_ADDRESS).message)));
     }
     Ok((Some(address.script), None))

@@ -34,8 +34,6 @@ pub(crate) fn payable(reader: &Reader<'_>, twins: &UnminedTwins, payout: &Payout
         match coin_of(reader, twin)? {
             Some(coin) if coins.iter().any(|other| other.outpoint == coin.outpoint) => {}
             Some(coin) => coins.push(coin),
-            // Staff released the sender, and nothing here tells when such a twin is ruled out.
-            None if twin.position == Position::Absent && !spends_a_coin(reader, &twin.tx)? => {}
             None => return Ok(Payable::Waits(waits_for(twin, payout))),
         }
     }
@@ -59,15 +57,6 @@ fn coin_of(reader: &Reader<'_>, twin: &TwinRow) -> Result<Option<SpendableCoin>,
         }
     }
     Ok(largest)
-}
-
-fn spends_a_coin(reader: &Reader<'_>, tx: &Transaction) -> Result<bool, StoreError> {
-    for outpoint in tx.input.iter().map(|input| input.previous_output) {
-        if reader.has_coin(&outpoint)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 fn waits_for(twin: &TwinRow, payout: &PayoutRow) -> Cannot {
@@ -121,8 +110,7 @@ pub(super) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<b
     let tip_height = reader.tip_height()?;
     let unmined = if was_taken { None } else { Some(UnminedTwins::read(reader)?) };
     for payout in reader.payouts_of_batch(batch_seq)? {
-        for txid in reader.twins_of_payout(payout.seq)? {
-            let twin = reader.twin(&txid)?.ok_or(StoreError::BadValue("twins.txid"))?;
+        for twin in reader.twins_of_payout(payout.seq)? {
             let may_be_mined = !twins::facts(reader, &twin)?.is_ruled_out(tip_height);
             if twin.position.is_in_block() || (may_be_mined && is_beside(&twin.tx)) {
                 return Ok(true);

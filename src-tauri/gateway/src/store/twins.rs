@@ -3,7 +3,7 @@
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Amount, Script, Transaction, TxOut, Txid, consensus};
-use rusqlite::params;
+use rusqlite::{Params, Row, params};
 use tillgate_domain::batch::{Position, decided_up_to};
 use tillgate_domain::time::Timestamp;
 
@@ -24,8 +24,8 @@ pub struct TwinRow {
     pub made_at: Timestamp,
     /// Where the last look found it.
     pub position: Position,
-    /// A block held it once.
-    pub was_in_block: bool,
+    /// Its outputs were matched with payouts, when a block first held it.
+    pub is_matched: bool,
     /// The lowest height of a block with a transaction that rules it out.
     pub conflict_height: Option<u32>,
     /// What the ledger holds of it beyond the payouts that it pays.
@@ -33,29 +33,34 @@ pub struct TwinRow {
     pub tx: Transaction,
 }
 
+impl TwinRow {
+    fn of_row(row: &Row<'_>) -> Result<Self, StoreError> {
+        let raw: Vec<u8> = row.get("raw")?;
+        Ok(Self {
+            txid: values::txid(row, "txid")?,
+            noticed_at: values::time(row, "noticed_at")?,
+            made_at: values::time(row, "made_at")?,
+            position: values::batch_position(row)?,
+            is_matched: row.get("was_in_block")?,
+            conflict_height: row.get("conflict_height")?,
+            booked_sats: row.get("booked_sats")?,
+            tx: consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("raw"))?,
+        })
+    }
+}
+
 impl Reader<'_> {
+    /// The twins of the clauses that follow `FROM`, in their order.
+    fn twins(&self, clauses: &str, values: impl Params) -> Result<Vec<TwinRow>, StoreError> {
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT w.*, t.raw FROM twins AS w JOIN transactions AS t ON t.txid = w.txid {clauses}"
+        ))?;
+        query.query_and_then(values, TwinRow::of_row)?.collect()
+    }
+
     /// The twin of this id.
     pub fn twin(&self, txid: &Txid) -> Result<Option<TwinRow>, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT w.noticed_at, w.made_at, w.position, w.block_height, w.was_in_block, w.conflict_height, w.booked_sats, t.raw \
-             FROM twins AS w JOIN transactions AS t ON t.txid = w.txid WHERE w.txid = ?1",
-        )?;
-        let mut rows = query.query([txid.as_byte_array()])?;
-        rows.next()?
-            .map(|row| {
-                let raw: Vec<u8> = row.get("raw")?;
-                Ok(TwinRow {
-                    txid: *txid,
-                    noticed_at: values::time(row, "noticed_at")?,
-                    made_at: values::time(row, "made_at")?,
-                    position: values::batch_position(row)?,
-                    was_in_block: row.get("was_in_block")?,
-                    conflict_height: row.get("conflict_height")?,
-                    booked_sats: row.get("booked_sats")?,
-                    tx: consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("raw"))?,
-                })
-            })
-            .transpose()
+        Ok(self.twins("WHERE w.txid = ?1", [txid.as_byte_array()])?.pop())
     }
 
     /// Whether a transaction is a twin.
@@ -73,14 +78,10 @@ impl Reader<'_> {
 
     /// Twins in no block that are not known to be ruled out for good, the first noticed first.
     pub fn unmined_twins(&self, tip_height: u32) -> Result<Vec<TwinRow>, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT txid FROM twins WHERE block_height IS NULL AND ifnull(conflict_height, ?1 + 1) > ?1 \
-             ORDER BY noticed_at, txid",
-        )?;
-        let txids: Vec<Txid> = query
-            .query_and_then([decided_up_to(tip_height)], |row| values::txid(row, "txid"))?
-            .collect::<Result<_, _>>()?;
-        txids.iter().filter_map(|txid| self.twin(txid).transpose()).collect()
+        self.twins(
+            "WHERE w.block_height IS NULL AND ifnull(w.conflict_height, ?1 + 1) > ?1 ORDER BY w.noticed_at, w.txid",
+            [decided_up_to(tip_height)],
+        )
     }
 
     /// The first noticed twin that the mempool shows, whether or not a block held it before.
@@ -102,13 +103,7 @@ impl Reader<'_> {
 
     /// Twins that were noticed from a moment on, the first made first.
     pub fn twins_noticed_since(&self, since: Timestamp, limit: u32) -> Result<Vec<TwinRow>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT txid FROM twins WHERE noticed_at >= ?1 ORDER BY made_at, txid LIMIT ?2")?;
-        let txids: Vec<Txid> = query
-            .query_and_then(params![since.ms(), limit], |row| values::txid(row, "txid"))?
-            .collect::<Result<_, _>>()?;
-        txids.iter().filter_map(|txid| self.twin(txid).transpose()).collect()
+        self.twins("WHERE w.noticed_at >= ?1 ORDER BY w.made_at, w.txid LIMIT ?2", params![since.ms(), limit])
     }
 
     /// How many twins were noticed from a moment on.
@@ -120,16 +115,12 @@ impl Reader<'_> {
     /// Satoshis that other copies paid in transactions made from `begin` on, without fees and without the payouts that are SENT
     /// by them. A transaction that is ruled out, or in neither mempool nor chain, paid nothing.
     pub fn paid_by_twins_since(&self, begin: Timestamp) -> Result<u64, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT txid FROM twins WHERE made_at >= ?1 AND position <> 'absent' AND conflict_height IS NULL",
-        )?;
-        let txids: Vec<Txid> =
-            query.query_and_then([begin.ms()], |row| values::txid(row, "txid"))?.collect::<Result<_, _>>()?;
+        let twins =
+            self.twins("WHERE w.made_at >= ?1 AND w.position <> 'absent' AND w.conflict_height IS NULL", [begin.ms()])?;
         let mut paid_sats = 0u64;
-        for txid in txids {
-            let Some(twin) = self.twin(&txid)? else { continue };
+        for twin in twins {
             let outputs_sats: u64 = twin.tx.output.iter().map(|output| output.value.to_sat()).sum();
-            let ours_sats = self.coins_made_sats(&txid)?.saturating_add(self.sent_sats(&txid)?);
+            let ours_sats = self.coins_made_sats(&twin.txid)?.saturating_add(self.sent_sats(&twin.txid)?);
             paid_sats = paid_sats.saturating_add(outputs_sats.saturating_sub(ours_sats));
         }
         Ok(paid_sats)
@@ -157,12 +148,11 @@ impl Reader<'_> {
     }
 
     /// The twins that paid a payout in a block, the first noticed first.
-    pub fn twins_of_payout(&self, payout_seq: i64) -> Result<Vec<Txid>, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT w.txid FROM twin_outputs AS o JOIN twins AS w ON w.txid = o.txid WHERE o.payout_seq = ?1 \
-             ORDER BY w.noticed_at, w.txid",
-        )?;
-        query.query_and_then([payout_seq], |row| values::txid(row, "txid"))?.collect()
+    pub fn twins_of_payout(&self, payout_seq: i64) -> Result<Vec<TwinRow>, StoreError> {
+        self.twins(
+            "JOIN twin_outputs AS o ON o.txid = w.txid WHERE o.payout_seq = ?1 ORDER BY w.noticed_at, w.txid",
+            [payout_seq],
+        )
     }
 
     /// Whether a twin paid a payout of a batch in a block.
@@ -197,48 +187,36 @@ impl Reader<'_> {
         query.query_and_then(values, |row| Ok(row.get("seq")?))?.collect()
     }
 
-    /// A twin in a block with an output that pays a payout exactly and is matched with none.
+    /// A twin in a block with an output that pays a payout exactly, where neither is matched: the twin's id and the output.
     pub fn twin_that_pays(&self, payout_seq: i64) -> Result<Option<(Txid, u32)>, StoreError> {
         let Some(payout) = self.payout_by_seq(payout_seq)? else { return Ok(None) };
         let output = TxOut { value: Amount::from_sat(payout.amount_sats), script_pubkey: payout.script };
-        let mut query = self.connection.prepare_cached(
-            "SELECT w.txid FROM twins AS w JOIN transactions AS t ON t.txid = w.txid JOIN payouts AS p ON p.seq = ?2 \
+        let twins = self.twins(
+            "JOIN payouts AS p ON p.seq = ?2 \
              WHERE instr(t.raw, ?1) > 0 AND w.block_height > ifnull(p.asked_above, -1) ORDER BY w.block_height, w.txid",
+            params![consensus::serialize(&output), payout_seq],
         )?;
-        let txids: Vec<Txid> = query
-            .query_and_then(params![consensus::serialize(&output), payout_seq], |row| values::txid(row, "txid"))?
-            .collect::<Result<_, _>>()?;
         let mut is_matched = self
             .connection
             .prepare_cached("SELECT 1 FROM twin_outputs WHERE txid = ?1 AND (vout = ?2 OR payout_seq = ?3)")?;
-        for txid in txids {
-            let Some(twin) = self.twin(&txid)? else { continue };
+        for twin in twins {
             for (vout, _) in (0u32..).zip(&twin.tx.output).filter(|(_, it)| **it == output) {
-                if !is_matched.exists(params![txid.as_byte_array(), vout, payout_seq])? {
-                    return Ok(Some((txid, vout)));
+                if !is_matched.exists(params![twin.txid.as_byte_array(), vout, payout_seq])? {
+                    return Ok(Some((twin.txid, vout)));
                 }
             }
         }
         Ok(None)
     }
-}
 
-impl Reader<'_> {
-    /// The first twin with exactly this output that is not ruled out for good.
-    pub fn twin_with_output(&self, output: &TxOut, tip_height: u32) -> Result<Option<Txid>, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT w.txid, t.raw FROM twins AS w JOIN transactions AS t ON t.txid = w.txid \
-             WHERE instr(t.raw, ?1) > 0 AND ifnull(w.conflict_height, ?2 + 1) > ?2 ORDER BY w.noticed_at, w.txid",
+    /// The first twin that pays exactly this amount to this script and is not ruled out for good.
+    pub fn twin_that_paid(&self, script: &Script, amount_sats: u64) -> Result<Option<Txid>, StoreError> {
+        let output = TxOut { value: Amount::from_sat(amount_sats), script_pubkey: script.to_owned() };
+        let twins = self.twins(
+            "WHERE instr(t.raw, ?1) > 0 AND ifnull(w.conflict_height, ?2 + 1) > ?2 ORDER BY w.noticed_at, w.txid",
+            params![consensus::serialize(&output), decided_up_to(self.tip_height()?)],
         )?;
-        let mut rows = query.query(params![consensus::serialize(output), decided_up_to(tip_height)])?;
-        while let Some(row) = rows.next()? {
-            let (txid, raw): (Txid, Vec<u8>) = (values::txid(row, "txid")?, row.get("raw")?);
-            let tx: Transaction = consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("raw"))?;
-            if tx.output.contains(output) {
-                return Ok(Some(txid));
-            }
-        }
-        Ok(None)
+        Ok(twins.into_iter().find(|twin| twin.tx.output.contains(&output)).map(|twin| twin.txid))
     }
 }
 

@@ -225,8 +225,7 @@ pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, St
 /// The twins that paid a payout in a block, as the rules see them.
 fn twins_of(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Vec<Version>, StoreError> {
     let mut facts = Vec::new();
-    for txid in reader.twins_of_payout(payout.seq)? {
-        let twin = reader.twin(&txid)?.ok_or(StoreError::BadValue("twins.txid"))?;
+    for twin in reader.twins_of_payout(payout.seq)? {
         facts.push(twins::facts(reader, &twin)?);
     }
     Ok(facts)

@@ -48,7 +48,7 @@ pub(super) fn take(
 /// Matches the outputs of a twin with payouts once a block holds it: each with one whose address it pays exactly its amount,
 /// QUEUED ones first, then FAILED ones, then offers. A payout that a transaction of ours pays is matched with none.
 pub(super) fn match_mined(tx: &Tx<'_>, txid: &Txid) -> Result<(), StoreError> {
-    let Some(twin) = tx.twin(txid)?.filter(|twin| !twin.was_in_block) else { return Ok(()) };
+    let Some(twin) = tx.twin(txid)?.filter(|twin| !twin.is_matched) else { return Ok(()) };
     let Position::Block { height } = twin.position else { return Ok(()) };
     let mut outputs: BTreeMap<(&Script, u64), Vec<u32>> = BTreeMap::new();
     for (vout, output) in (0u32..).zip(&twin.tx.output) {
@@ -93,11 +93,7 @@ fn named(outbox: &Outbox<'_>, txid: &Txid, facts: &TxFacts) -> Result<String, St
     };
     let mut paid = Vec::new();
     for output in &facts.tx.output {
-        let is_ours = outbox.gateway.wallet.get().is_some_and(|wallet| {
-            let script = &output.script_pubkey;
-            wallet.change.index_of(script).is_some() || wallet.addresses.index_ahead(script).is_some()
-        });
-        if !is_ours && outbox.tx.payment_of_script(&output.script_pubkey)?.is_none() {
+        if !outbox.gateway.is_ours(outbox.tx, &output.script_pubkey)? {
             let address = Address::from_script(&output.script_pubkey, network);
             let address = address.map_or_else(|_| "no address".to_owned(), |address| address.to_string());
             paid.push(format!("{} BTC to {address}", format_btc(output.value.to_sat())));
@@ -166,7 +162,7 @@ impl UnminedTwins {
         let tip_height = reader.tip_height()?;
         let mut twins = Vec::new();
         for twin in reader.unmined_twins(tip_height)? {
-            if !twin.was_in_block && !facts(reader, &twin)?.is_ruled_out(tip_height) {
+            if !twin.is_matched && !facts(reader, &twin)?.is_ruled_out(tip_height) {
                 twins.push(twin);
             }
         }

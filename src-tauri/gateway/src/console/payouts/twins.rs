@@ -1,6 +1,6 @@
 //! The transactions of another copy of the wallet for which the sender holds, as people read them.
 
-use bitcoin::{Address, OutPoint};
+use bitcoin::Address;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -68,8 +68,8 @@ impl HeldFor {
 impl TwinItem {
     fn of(gateway: &Gateway, reader: &Reader<'_>, twin: &TwinRow) -> Result<Self, StoreError> {
         let mut paid = Vec::new();
-        for (vout, output) in (0u32..).zip(&twin.tx.output) {
-            if !reader.has_coin(&OutPoint { txid: twin.txid, vout })? {
+        for output in &twin.tx.output {
+            if !gateway.is_ours(reader, &output.script_pubkey)? {
                 let address = Address::from_script(&output.script_pubkey, gateway.network).ok();
                 paid.push(TwinOutput {
                     address: address.map(|address| address.to_string()),

@@ -42,9 +42,10 @@ const GIVEN_UP: &str = "it is being given up already";
 const NOT_APPROVED: &str = "it was never approved";
 const OVER: &str = "nothing more will be sent";
 const SENT_ELSEWHERE: &str = "it was paid by a transaction that was not made here";
-const PAID_OTHERWISE: &str = "a transaction that was not made here pays a payout of this transaction, or of one before it: where another copy of this wallet made it, or a block holds it, give this one up, and ask anew for what is still to be paid; else wait for a day";
+const PAID_OTHERWISE: &str = "another copy of this wallet pays a payout of this transaction, or of one on which it rests: give it up, and ask anew for what is still to be paid";
 const RULED_OUT: &str =
     "a block holds another transaction that spends its coins: no transaction in its place can be mined";
+const RESTS_GIVEN_UP: &str = "a payout whose transaction rests on its change is being given up: wait until a block decides about that one, or give this payout up as well";
 const GIVEN_UP_WITH: &str = "a transaction on which its own rests is being given up, and the payout with it";
 
 /// Whether the transaction of a payout may be replaced by one with a higher fee.
@@ -75,6 +76,9 @@ pub(super) fn bump_target(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Tar
     let batch_seq = payout.batch_seq.ok_or(ReplaceError::State(payout.state, why_no_batch(payout)))?;
     may_replace(reader, payout, &target(reader, batch_seq)?)?;
     let last = target(reader, last_along_the_change(reader, batch_seq)?)?;
+    if last.batch_seq != batch_seq && last.versions.iter().any(|version| !version.pays) {
+        return Err(ReplaceError::State(payout.state, RESTS_GIVEN_UP));
+    }
     may_replace(reader, payout, &last)?;
     // The replacement would pay it once more.
     if is_any_held_back(reader, &last.versions)? {

@@ -99,3 +99,13 @@ async fn a_line_whose_first_is_mined_all_the_same_is_sent() {
     }
     world.check_ledger();
 }
+
+#[tokio::test]
+async fn a_payout_below_one_that_is_given_up_is_told_why_it_cannot_be_bumped() {
+    let (world, first, second) = world_with_a_line().await;
+    give_up(&world, second).await;
+    world.look().await;
+    let bumped = world.app.sender.bump(first, Some(50), "cli:ann", &world.app.watcher).await;
+    let told = bumped.unwrap_err().to_string();
+    assert!(told.contains("a payout whose transaction rests on its change is being given up"), "{told}");
+}

@@ -45,7 +45,7 @@ async fn no_payout_of_a_transaction_is_bumped_once_another_copy_paid_one_of_them
     assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
     for payout in [paid, other] {
         let bumped = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await;
-        assert!(matches!(bumped, Err(ReplaceError::State(_, why)) if why.contains("give this one up")), "{bumped:?}");
+        assert!(matches!(bumped, Err(ReplaceError::State(_, why)) if why.contains("give it up")), "{bumped:?}");
     }
     let show = ShowPayout { payout_id: other.to_string() };
     let shown = ask(&world.app, show, &Actor::command_line()).await.unwrap();

@@ -15,7 +15,7 @@ use crate::console::payouts::RequestPayout;
 use crate::console::states::WaitCause;
 use crate::console::{Actor, Status, ask};
 use crate::gateway::Cause;
-use crate::payouts::{Approver, approve, limit_now};
+use crate::payouts::{ApproveError, Approver, approve, limit_now};
 use crate::sender::ReleaseError;
 use crate::store::Store;
 use crate::store::keychains::Keychain;
@@ -128,7 +128,11 @@ async fn what_another_copy_did_meanwhile_is_found_before_anything_is_given_or_se
     world.customer_pays(&unpaid, 400_000);
     world.mine(2).await;
     let told = reason(&world);
-    assert!(!told.contains("address"), "a customer of the time before is no other copy: {told}");
+    assert!(told.starts_with("1 transaction was made after this backup."), "{told}");
+    assert!(told.contains("2 payments of customers came to addresses that this copy does not know"), "{told}");
+    let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
+    assert_eq!(status.sender_hold_transactions_count, 1, "the list has those that the sentence counts");
+    assert!(!told.contains("index"), "a customer of the time before is no other copy: {told}");
     world.check_ledger();
     assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
     customer_pays_coin(&world).await;
@@ -219,6 +223,20 @@ async fn no_offer_lapses_before_a_restored_copy_has_looked() {
         status.alarms
     );
     assert_eq!(world.outputs_of(&paid), 1);
+}
+
+#[tokio::test]
+async fn nothing_is_approved_before_a_restored_copy_has_looked() {
+    let world = world_with_coins(1).await;
+    let offered = world.offered_payout(300_000).await;
+    let (world, copy) = copied(world).await;
+    let world = restored(put_beside(world, copy)).await;
+    let by_ann = || Approver { name: "cli:ann".to_owned(), sees: Sees::Everything, is_person: true };
+    let refused = approve(&world.gateway, offered, by_ann()).await;
+    assert!(matches!(refused, Err(ApproveError::WalletNotReady(NotReady::NotLooked))), "{refused:?}");
+    assert_eq!(world.payout_state(&offered), PayoutState::New);
+    world.look().await;
+    approve(&world.gateway, offered, by_ann()).await.unwrap();
 }
 
 #[tokio::test]

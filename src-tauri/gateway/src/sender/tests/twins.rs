@@ -6,6 +6,7 @@ use tillgate_domain::payout::PayoutState;
 
 use super::support::{add_coins, world_with_coins};
 use crate::funds;
+use crate::gateway::Cause;
 use crate::machine::secrets::Purpose;
 use crate::sender::ReleaseError;
 use crate::store::alarms::AlarmKind;
@@ -148,6 +149,23 @@ async fn after_the_release_what_an_unmined_twin_would_have_paid_spends_a_coin_of
     assert_eq!((world.outputs_of(&paid), world.outputs_of(&other)), (1, 1));
     world.check_ledger();
     world.check_balance();
+}
+
+#[tokio::test]
+async fn a_payout_waits_for_a_twin_whose_coins_are_unknown() {
+    let world = world_with_coins(1).await;
+    let paid = world.approved_payout(300_000).await;
+    let change = world.gateway.wallet.get().unwrap().change.script(0).unwrap();
+    let outputs = [(world.payout(&paid).script, 300_000), (change, 500_000)];
+    let twin = world.sandbox().pay_many(&outputs, world.now_ms()).unwrap();
+    world.look().await;
+    world.sandbox().evict(twin, world.now_ms()).unwrap();
+    world.look().await;
+    assert!(world.app.sender.release("cli:ann", None, false).await.unwrap());
+    world.send().await;
+    assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Queued, 0), "both could be mined");
+    let waits_for = world.gateway.sending.waits_for().unwrap();
+    assert!(waits_for.cause == Cause::CopyPays && waits_for.details.contains(&twin.to_string()), "{waits_for:?}");
 }
 
 #[tokio::test]

@@ -22,7 +22,13 @@ pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<St
     if restore.source == RestoreSource::Words && restore.unknown == 0 && unsent.is_empty() && missing.is_empty() {
         return Ok(None);
     }
-    let mut reasons = found(restore);
+    let made = reader.twins_noticed_since_count(restore.begun_at)?;
+    let mut reasons = found(restore, made);
+    let customers = u64::from(restore.unknown).saturating_sub(made);
+    if customers > 0 {
+        let came = number(customers, "payment of a customer came", "payments of customers came");
+        reasons.push_str(&format!(". {came} to addresses that this copy does not know"));
+    }
     let open = if restore.unknown > 0 { refundable(reader)? } else { 0 };
     if open > 0 {
         let open = number(open, "anomaly is", "anomalies are");
@@ -45,9 +51,8 @@ pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<St
     Ok(Some(reasons))
 }
 
-/// What was found of another copy, and what to do first.
-fn found(restore: &Restore) -> String {
-    let count = u64::from(restore.unknown);
+/// The transactions that another copy made, and what to do first.
+fn found(restore: &Restore, count: u64) -> String {
     match restore.source {
         RestoreSource::Backup if count == 0 => {
             "the wallet was restored from a backup, and no transaction was made after it. If the old machine still runs, stop it first"

@@ -114,11 +114,7 @@ impl History {
         assert!(own.len() <= 1, "{} was paid twice", known.id);
         assert!(known.is_approved || payers.is_empty(), "{} was never approved", known.id);
         if row.state == Failed && known.state != Failed {
-            let twins = self.world().gateway.store.read(|reader| {
-                let twins = reader.twins_of_payout(row.seq)?;
-                twins.iter().filter_map(|txid| reader.twin(txid).transpose()).collect::<Result<_, StoreError>>()
-            });
-            let twins = twins.unwrap();
+            let twins = self.world().gateway.store.read(|reader| reader.twins_of_payout(row.seq)).unwrap();
             self.failed_with_proof(&known, row.batch_seq, twins, versions);
         }
         self.payouts[index].state = row.state;

@@ -299,7 +299,7 @@ fn what_is_known_of_customers_and_other_copies_is_there_in_a_database_of_each_sc
             .read(|reader| {
                 let twin = reader.twin(&twin)?.expect("another copy sent it");
                 let ancestors = reader.kept_ancestors(&paid)?.len();
-                Ok::<_, StoreError>((ancestors, reader.given_above(1)?, twin.was_in_block))
+                Ok::<_, StoreError>((ancestors, reader.given_above(1)?, twin.is_matched))
             })
             .unwrap();
         assert_eq!(ancestors, usize::from(schema >= ANCESTORS), "schema {schema}");

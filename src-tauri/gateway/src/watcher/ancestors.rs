@@ -12,8 +12,8 @@ use bitcoin::{BlockHash, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tokio::time::Instant;
 
-use super::WatchError;
 use super::asked::SETTLED_AFTER;
+use super::error::WatchError;
 use super::findings::Findings;
 use super::ours::FOLLOWED_FOR_MS;
 use crate::chain::{ChainDown, Fact, Recent, Tip, TxFacts, TxPosition};

@@ -14,8 +14,8 @@ use crate::store::scripts::{RoundPart, RoundPlace, ScriptOf};
 use crate::store::{Reader, StoreError};
 use crate::wallet::Wallet;
 
-use super::WatchError;
 use super::ahead::{NEAR, Turn};
+use super::error::WatchError;
 use super::ours::wait_until_known_ahead;
 use super::settling::{Rests, Settling};
 

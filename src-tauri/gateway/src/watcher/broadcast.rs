@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use bitcoin::{Transaction, Txid};
 
-use super::{WatchError, offering};
+use super::error::WatchError;
+use super::offering;
 use crate::chain::{Broadcast, missing_ancestors, parents_first};
 use crate::gateway::Gateway;
 

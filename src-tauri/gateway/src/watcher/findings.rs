@@ -1,6 +1,6 @@
 //! Taking a view of the chain and finding the payments and coins that it affects. Blocks; writes nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use bitcoin::constants::genesis_block;
@@ -10,10 +10,9 @@ use tillgate_domain::payment::{Cause, Payment};
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
 
-use super::WatchError;
 use super::ahead::Turn;
 use super::asked::{Asked, Round, SETTLED_AFTER};
-use super::coins::Move;
+use super::error::WatchError;
 use super::ours::{Found, Ours};
 use super::restored::{self, Asking, Scan};
 use super::settling::{Rests, Settling};
@@ -22,6 +21,8 @@ use crate::chain::{
     height_of_reward,
 };
 use crate::gateway::{CatchingUp, Gateway, SOON_BLOCKS};
+use crate::settlement::coins::Move;
+use crate::settlement::payment::{AffectedPayment, IncomingTransaction};
 use crate::store::chain::{Cursor, WatchedChain};
 use crate::store::keychains::Keychain;
 use crate::store::restore::Restore;
@@ -72,27 +73,6 @@ pub(super) struct Findings {
     /// About which scripts all is known, and which the server refuses to tell.
     pub covered: Covered,
     pub refused: HashSet<ScriptBuf>,
-}
-
-/// Why a payment is computed afresh, and the transactions of it that moved.
-#[derive(Debug)]
-pub(super) struct AffectedPayment {
-    pub cause: Cause,
-    /// By id, in an order of no meaning.
-    pub incoming: BTreeMap<Txid, IncomingTransaction>,
-    /// Those of which this chain knows nothing, or nothing yet.
-    pub unknown: BTreeSet<Txid>,
-    /// All is known that came to its address until the look started, so that time may decide.
-    pub is_covered: bool,
-}
-
-/// What one transaction pays to one payment's address.
-#[derive(Debug)]
-pub(super) struct IncomingTransaction {
-    pub facts: Arc<TxFacts>,
-    pub derivation_index: u32,
-    /// Output number and satoshis.
-    pub outputs: Vec<(u32, u64)>,
 }
 
 /// What the answers of a look told so far of what is ours.
@@ -411,12 +391,5 @@ impl Findings {
     /// When the copy was restored for which all blocks since its birth are read.
     pub(super) fn restored_at(&self) -> Option<Timestamp> {
         self.restore.filter(|_| self.scan.is_none()).map(|restore| restore.begun_at)
-    }
-}
-
-impl AffectedPayment {
-    /// Affected without a transaction that moved.
-    pub(super) fn by(cause: Cause) -> Self {
-        Self { cause, incoming: BTreeMap::new(), unknown: BTreeSet::new(), is_covered: true }
     }
 }

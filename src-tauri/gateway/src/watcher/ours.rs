@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bitcoin::{Amount, OutPoint, Script, Transaction, Txid};
 
-use super::WatchError;
+use super::error::WatchError;
 use crate::chain::{KnownPosition, KnownScripts, TxFacts, TxPosition, WatchList};
 use crate::gateway::Gateway;
 use crate::store::coins::Coin;
@@ -16,10 +16,6 @@ use crate::store::{Reader, StoreError};
 /// How long what is gone is followed: well beyond the 14 days after which it is gone for good. Where it comes back later,
 /// it is seen as any other transaction is.
 pub(super) const FOLLOWED_FOR_MS: i64 = 30 * 24 * 3_600_000;
-
-/// What paid one script, and is missing by now, may take so much of the disk. Whoever replaces a payment again and again, or a server that
-/// makes such transactions up, would else fill it: beyond that, what waits in their place is not taken before a block holds it.
-pub(super) const MISSING_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 
 /// What of one transaction is ours.
 #[derive(Default)]

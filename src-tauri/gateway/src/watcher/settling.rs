@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use bitcoin::{BlockHash, ScriptBuf};
 
 use crate::chain::{Covered, Tip};
+use crate::settlement::Due;
 
 /// Scripts of pending batches that are looked at; those of later ones wait until these are settled for good.
 pub(super) const SCRIPTS_MAX: usize = 10_000;
@@ -54,17 +55,6 @@ pub(super) struct Settling {
     done_height: Option<u32>,
     /// Where the next look begins.
     turn: usize,
-}
-
-/// What a look settles.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) enum Due {
-    #[default]
-    Nothing,
-    /// These batches.
-    Batches(Vec<i64>),
-    /// All batches, and what else a block decides; the last time was at this height.
-    All { before: Option<u32> },
 }
 
 impl Settling {

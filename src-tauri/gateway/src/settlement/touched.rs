@@ -6,7 +6,7 @@ use bitcoin::Txid;
 
 /// Their numbers and ids.
 #[derive(Debug, Default)]
-pub(super) struct Touched {
+pub(crate) struct Touched {
     pub batches: BTreeSet<i64>,
     pub twins: BTreeSet<Txid>,
 }

@@ -1,7 +1,10 @@
 //! One payment in the transaction of a look: its facts, the rules' answer to them, and all that
 //! follows from it, written together.
 
-use bitcoin::{FeeRate, OutPoint, Transaction};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::advance::{self, Advance, Look};
 use tillgate_domain::anomaly::{Anomaly, AnomalyChange, Coins, Resolution};
 use tillgate_domain::checked_clock::CheckedClock;
@@ -11,9 +14,8 @@ use tillgate_domain::payment::{Cause, Payment};
 use tillgate_domain::receipt::{Position, Receipt, Sighting};
 use tillgate_domain::time::Timestamp;
 
-use super::WatchError;
-use super::findings::{AffectedPayment, IncomingTransaction};
-use super::ours::MISSING_BYTES_MAX;
+use super::error::SettleError;
+use super::missing::MISSING_BYTES_MAX;
 use crate::chain::{Fact, TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger;
@@ -27,7 +29,7 @@ use crate::store::{Reader, StoreError, Tx};
 
 /// What the payments of one look have in common.
 #[derive(Clone)]
-pub(super) struct Context {
+pub(crate) struct Context {
     pub look: Look,
     /// Start of the look before this one.
     pub looked_before: Option<Timestamp>,
@@ -49,14 +51,42 @@ impl Context {
     }
 }
 
+/// Why a payment is computed afresh, and the transactions of it that moved.
+#[derive(Debug)]
+pub(crate) struct AffectedPayment {
+    pub cause: Cause,
+    /// By id, in an order of no meaning.
+    pub incoming: BTreeMap<Txid, IncomingTransaction>,
+    /// Those of which this chain knows nothing, or nothing yet.
+    pub unknown: BTreeSet<Txid>,
+    /// All is known that came to its address until the look started, so that time may decide.
+    pub is_covered: bool,
+}
+
+/// What one transaction pays to one payment's address.
+#[derive(Debug)]
+pub(crate) struct IncomingTransaction {
+    pub facts: Arc<TxFacts>,
+    pub derivation_index: u32,
+    /// Output number and satoshis.
+    pub outputs: Vec<(u32, u64)>,
+}
+
+impl AffectedPayment {
+    /// Affected without a transaction that moved.
+    pub(crate) fn by(cause: Cause) -> Self {
+        Self { cause, incoming: BTreeMap::new(), unknown: BTreeSet::new(), is_covered: true }
+    }
+}
+
 /// Takes over the facts about a payment, computes it afresh, and writes what follows. A repeat
 /// changes nothing. Answers what staff should know, too.
-pub(super) fn payment(
+pub(crate) fn payment(
     outbox: &Outbox<'_>,
     context: &Context,
     seq: i64,
     affected: &AffectedPayment,
-) -> Result<(Advance, Vec<StaffWarning>), WatchError> {
+) -> Result<(Advance, Vec<StaffWarning>), SettleError> {
     let (tx, now) = (outbox.tx, outbox.now);
     let row = tx.payment_by_seq(seq)?.ok_or(StoreError::BadValue("payments.seq"))?;
     take_facts(tx, context, seq, affected)?;
@@ -187,7 +217,7 @@ fn note_change(
 
 /// Writes the anomalies and queues every notification. The records are made of what the
 /// transaction now holds, so that they are what GET will answer.
-fn tell(outbox: &Outbox<'_>, before: &PaymentRow, known: &[AnomalyRow], advance: &Advance) -> Result<(), WatchError> {
+fn tell(outbox: &Outbox<'_>, before: &PaymentRow, known: &[AnomalyRow], advance: &Advance) -> Result<(), SettleError> {
     let tx = outbox.tx;
     let row = tx.payment_by_seq(before.seq)?.ok_or(StoreError::BadValue("payments.seq"))?;
     let receipts = tx.receipts(before.seq)?;
@@ -209,7 +239,7 @@ fn write_anomaly(
     row: &PaymentRow,
     known: &[AnomalyRow],
     change: &AnomalyChange,
-) -> Result<Id, WatchError> {
+) -> Result<Id, SettleError> {
     let Outbox { tx, gateway, now, .. } = *outbox;
     let coins_of = |coins: &Coins| Some((coins.paid_sats, coins.txids.clone()));
     let (id, update) = match change {

@@ -1,5 +1,5 @@
 //! Coins that a look saw made as change, spent, or taken back, and the transactions of payouts that it saw. What pays a
-//! payment is [`super::advance`]'s.
+//! payment is [`super::payment`]'s.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use bitcoin::{OutPoint, Txid};
 use tillgate_domain::time::Timestamp;
 
-use super::ours::MISSING_BYTES_MAX;
-use super::settling::Due;
+use super::due::Due;
+use super::missing::MISSING_BYTES_MAX;
 use super::touched::Touched;
 use super::{batches, twin_ledger, twins};
 use crate::chain::{TxFacts, TxPosition};
@@ -22,7 +22,7 @@ use crate::store::{Reader, StoreError};
 
 /// The effect of one transaction on our coins.
 #[derive(Debug)]
-pub(super) struct Move {
+pub(crate) struct Move {
     pub facts: Arc<TxFacts>,
     /// Its other outputs that pay this wallet: our change, and addresses that were given to no payment here.
     pub change: Vec<Coin>,
@@ -31,7 +31,7 @@ pub(super) struct Move {
 }
 
 /// Takes over what a transaction pays to this wallet, but not to payments. All of a look is made before any of it is spent.
-pub(super) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Option<StaffWarning>, StoreError> {
+pub(crate) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Option<StaffWarning>, StoreError> {
     let (tx, facts) = (outbox.tx, &moved.facts);
     if facts.position == TxPosition::Absent || moved.change.is_empty() || is_passed_over(tx, txid, moved)? {
         return Ok(None);
@@ -96,7 +96,7 @@ fn spends_ours(reader: &Reader<'_>, moved: &Move) -> Result<bool, StoreError> {
 }
 
 /// Takes over what a transaction spends, or that it is gone. The coins that it spends are stored already.
-pub(super) fn take(
+pub(crate) fn take(
     outbox: &Outbox<'_>,
     txid: &Txid,
     moved: &Move,
@@ -132,7 +132,7 @@ pub(super) fn take(
 }
 
 /// Takes over that the chain knows nothing of a transaction of ours.
-pub(super) fn take_unknown(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touched) -> Result<(), StoreError> {
+pub(crate) fn take_unknown(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touched) -> Result<(), StoreError> {
     let tx = outbox.tx;
     tx.take_back_coins(txid, None)?;
     if let Some(batch_seq) = tx.batch_of_version(txid)? {
@@ -148,7 +148,7 @@ pub(super) fn take_unknown(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touch
 }
 
 /// Computes afresh what was touched; with every block all batches of which it may decide something, each as soon as it is due.
-pub(super) fn settle(
+pub(crate) fn settle(
     outbox: &Outbox<'_>,
     mut touched: Touched,
     due: Due,

@@ -1,0 +1,337 @@
+//! One look: asking, settling and storing, by the one that has the right to look.
+
+use std::sync::Arc;
+
+use tillgate_domain::advance::Look;
+use tillgate_domain::checked_clock::CheckedClock;
+use tillgate_domain::id::Id;
+use tillgate_domain::time::Timestamp;
+use tokio::sync::MutexGuard;
+use tokio_util::sync::CancellationToken;
+
+use super::accept::{self, AcceptError};
+use super::ancestors::Ancestors;
+use super::asked::{self, HotRead, Round};
+use super::broadcast::Missing;
+use super::error::WatchError;
+use super::findings::{self, Findings};
+use super::settling::{Settling, Told};
+use super::storing::{self, Stored};
+use crate::chain::{Sees, Tip};
+use crate::gateway::{CatchingUp, FailedLook, Gateway, StaffWarning};
+use crate::machine::clock::Moment;
+use crate::notifications::outbox::{self, Outbox};
+use crate::settlement::Due;
+use crate::settlement::payment::Context;
+use crate::store::Tx;
+use crate::store::chain::WatchedChain;
+use crate::store::keychains::Keychain;
+
+/// How old the stored time of the last look may be: an idle look writes nothing.
+const LOOKED_AT_STORED_EVERY_MS: u64 = 60_000;
+
+/// How far the looks have come. Behind the lock by which they run one at a time.
+#[derive(Debug)]
+pub(super) struct Progress {
+    watched: Option<WatchedChain>,
+    /// `looked_at` as the database has it.
+    stored_looked_at: Option<Timestamp>,
+    missing: Missing,
+    /// What of others' ours rest on.
+    ancestors: Ancestors,
+    /// When what matters now was last read, for a backend that asks about scripts.
+    hot_read: HotRead,
+    /// Its round over all others.
+    round: Round,
+    /// What was told of pending batches since the best block came.
+    settling: Settling,
+    /// How often another backend was set when it was last looked.
+    choice: Option<u64>,
+    /// What is known of the clock; `None` where blocks come only when somebody makes them.
+    clock: Option<CheckedClock>,
+}
+
+/// How long whoever asked for a look waits for its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// Until it has come to the best block.
+    ToTheEnd,
+    /// As long as one answer holds all that there is to read.
+    OneAnswer,
+}
+
+/// The right to look at the chain: while somebody has it, nobody else looks.
+pub struct LookPermit<'a> {
+    gateway: &'a Arc<Gateway>,
+    progress: MutexGuard<'a, Progress>,
+    shutdown: Option<&'a CancellationToken>,
+}
+
+impl Progress {
+    /// Goes on where the looks of an earlier run ended.
+    pub(super) fn after(watched: Option<WatchedChain>) -> Self {
+        Self {
+            stored_looked_at: watched.as_ref().map(|watched| watched.looked_at),
+            watched,
+            missing: Missing::default(),
+            ancestors: Ancestors::default(),
+            hot_read: HotRead::default(),
+            round: Round::default(),
+            // Nobody knows what the last run came to.
+            settling: Settling::default(),
+            choice: None,
+            clock: None,
+        }
+    }
+}
+
+impl<'a> LookPermit<'a> {
+    pub(super) const fn new(
+        gateway: &'a Arc<Gateway>,
+        progress: MutexGuard<'a, Progress>,
+        shutdown: Option<&'a CancellationToken>,
+    ) -> Self {
+        Self { gateway, progress, shutdown }
+    }
+
+    /// Looks at the chain once.
+    ///
+    /// # Errors
+    /// As [`Watcher::look`].
+    pub async fn look(&mut self) -> Result<(), WatchError> {
+        self.look_with(Patience::ToTheEnd).await
+    }
+
+    pub(super) async fn look_with(&mut self, patience: Patience) -> Result<(), WatchError> {
+        let began = Moment::now();
+        let result = match self.try_look(patience).await {
+            // The rules ask for a second view at once.
+            Ok(true) => self.try_look(patience).await.map(|_| ()),
+            looked => looked.map(|_| ()),
+        };
+        // A look that is to go on has not ended.
+        if !matches!(result, Err(WatchError::Behind(_))) {
+            let failed = result.as_ref().err().map(FailedLook::from);
+            self.gateway.last_look.note(failed, self.progress.watched.clone(), began);
+        }
+        result
+    }
+
+    /// Looks, and answers whether a payment of this look is to be looked at again at once. What does not fit into one answer is
+    /// stored part by part, so that memory stays bounded and a crash costs one part; time decides nothing before the last.
+    async fn try_look(&mut self, patience: Patience) -> Result<bool, WatchError> {
+        let at = self.gateway.follow_clock().await?;
+        self.note_choice();
+        let before = self.progress.watched.clone();
+        loop {
+            let findings = self.take(at).await?;
+            let is_new_tip = before.as_ref().is_none_or(|before| before.tip.hash != findings.tip.hash);
+            self.progress.ancestors.note(&findings);
+            if !findings.more {
+                return self.end(findings, at, is_new_tip).await;
+            }
+            let from_height = before.as_ref().map_or(findings.seen_height, |before| before.tip.height);
+            let catching_up = CatchingUp {
+                from_height,
+                seen_height: findings.seen_height,
+                tip_height: findings.tip.height,
+                restored_at: findings.restored_at(),
+            };
+            // No look has ended yet: who asks when the last one was is told the one before.
+            let looked_at = before.as_ref().map_or(Timestamp::from_ms(0), |before| before.looked_at);
+            let watched = WatchedChain { looked_at, ..self.watched(&findings, at) };
+            self.progress.settling = self.progress.settling.anew();
+            self.store(findings, watched.clone(), at, Due::Nothing).await?;
+            self.progress.watched = Some(watched);
+            self.gateway.last_look.note_catching_up(catching_up);
+            if self.shutdown.is_some_and(CancellationToken::is_cancelled) {
+                return Err(WatchError::BrokenOff);
+            }
+            if patience == Patience::OneAnswer {
+                return Err(WatchError::Behind(catching_up));
+            }
+        }
+    }
+
+    /// Has all that matters read anew where another backend is asked than before.
+    fn note_choice(&mut self) {
+        let choice = self.gateway.chain.choice();
+        if self.progress.choice.replace(choice).is_some_and(|before| before != choice) {
+            self.progress.hot_read = HotRead::default();
+            self.gateway.last_look.forget_looked();
+        }
+    }
+
+    /// Asks the backend and the database.
+    async fn take(&mut self, at: Timestamp) -> Result<Findings, WatchError> {
+        let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
+        self.read_hot(at).await?;
+        let (round, clock) = (self.progress.round, self.progress.clock.unwrap_or_default());
+        // The one for which was read what to ask about, since the look began.
+        let choice = self.progress.choice.unwrap_or_else(|| gateway.chain.choice());
+        let settling = self.progress.settling.clone();
+        let take = move || findings::take(&gateway, choice, before.as_ref(), at, (round, &settling), clock);
+        tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::BrokenOff)?
+    }
+
+    /// Reads what matters now, where a backend asks about scripts and it is time. What could not be read stays due: a look that
+    /// asks about nothing would seem to be told of all.
+    async fn read_hot(&mut self, at: Timestamp) -> Result<(), WatchError> {
+        match self.gateway.chain.sees() {
+            Sees::Scripts if self.progress.hot_read.is_due(at) => {}
+            Sees::Scripts => return Ok(()),
+            // What is made meanwhile is noted nowhere: it is read at once when another kind of backend is set.
+            Sees::Everything => {
+                self.progress.hot_read = HotRead::default();
+                return Ok(());
+            }
+        }
+        let gateway = Arc::clone(self.gateway);
+        let read = move || asked::read_hot(&gateway, at);
+        tokio::task::spawn_blocking(read).await.map_err(|_| WatchError::BrokenOff)??;
+        self.progress.hot_read.note(at);
+        Ok(())
+    }
+
+    /// Stores what the last answer of a look says, where it says anything.
+    async fn end(&mut self, findings: Findings, at: Timestamp, is_new_tip: bool) -> Result<bool, WatchError> {
+        self.progress.clock = findings.clock.map(|(clock, _)| clock);
+        self.gateway.last_look.note_clock(findings.clock.and_then(|(_, fault)| fault));
+        let affects_us = findings.affects_us();
+        let watched = self.watched(&findings, at);
+        let mut is_due_at_once = false;
+        let (place, turn, tip) = (findings.place, findings.turn, findings.tip);
+        let (covered, refused) = (findings.covered.clone(), findings.refused.clone());
+        let (settling, due) = self.progress.settling.after(&Told {
+            tip: findings.tip,
+            is_other_chain: findings.known_up_to.is_some() || findings.from_start,
+            rests: findings.rests.as_ref(),
+            covered: &findings.covered,
+            refused: &findings.refused,
+        });
+        let passed_by = findings.passed_by.iter().map(|(keychain, index)| StaffWarning::TooLong {
+            is_change: *keychain == Keychain::Internal,
+            index: *index,
+        });
+        self.warn(passed_by.collect());
+        if affects_us {
+            self.progress.hot_read.note_move();
+        }
+        if affects_us || is_new_tip || findings.from_start || findings.is_to_be_noted() || due != Due::Nothing {
+            is_due_at_once = self.store(findings, watched.clone(), at, due).await?;
+        } else if self.is_worth_storing(&watched) {
+            // Nothing that anybody looks at: no change is told.
+            let stored = watched.clone();
+            let save = move |tx: &Tx<'_>| {
+                place.map_or(Ok(()), |place| tx.save_round_place(place))?;
+                tx.save_watched_chain(&stored)
+            };
+            self.gateway.store.write(save).await?;
+            self.progress.stored_looked_at = Some(watched.looked_at);
+        }
+        (self.progress.watched, self.progress.settling) = (Some(watched), settling);
+        self.gateway.to_sign.note(covered, refused);
+        if let Some(place) = place {
+            self.progress.round.go_on(place, turn);
+        }
+        if affects_us || is_new_tip || self.progress.missing.is_owed() {
+            self.progress.missing.broadcast(self.gateway, is_new_tip).await?;
+        }
+        if affects_us || is_new_tip || self.progress.ancestors.is_owed() {
+            self.progress.ancestors.keep(self.gateway, &tip).await?;
+        }
+        Ok(is_due_at_once)
+    }
+
+    /// How far a look has watched. One that began with the first block that is looked at although a chain was watched before has
+    /// found another.
+    fn watched(&self, findings: &Findings, at: Timestamp) -> WatchedChain {
+        let before = self.progress.watched.as_ref();
+        let begun_anew = self.begins_anew(findings);
+        if begun_anew {
+            tracing::warn!(
+                height = findings.tip.height,
+                "another chain is there than before: it is watched from the wallet's birth on"
+            );
+        }
+        WatchedChain {
+            cursor: Some(findings.cursor.clone()),
+            tip: findings.tip,
+            looked_at: at,
+            begun_anew_at: if begun_anew { Some(at) } else { before.and_then(|before| before.begun_anew_at) },
+        }
+    }
+
+    /// Whether a look that began with the first block that is looked at has found another chain than before.
+    fn begins_anew(&self, findings: &Findings) -> bool {
+        let is_known = self.progress.watched.as_ref().is_some_and(|before| before.cursor.is_some());
+        findings.from_start && findings.restore.is_none() && is_known
+    }
+
+    /// A look that found nothing is stored now and then only: repeating it costs nothing.
+    fn is_worth_storing(&self, watched: &WatchedChain) -> bool {
+        self.progress
+            .stored_looked_at
+            .is_none_or(|stored_at| watched.looked_at.ms().abs_diff(stored_at.ms()) >= LOOKED_AT_STORED_EVERY_MS)
+    }
+
+    pub(super) async fn accept(&mut self, id: Id, agreed_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {
+        // A chain that does not answer keeps nobody from accepting what is known.
+        if let Err(error) = self.look().await
+            && !matches!(error, WatchError::Chain(_))
+        {
+            return Err(error.into());
+        }
+        let Some(watched) = self.progress.watched.as_ref() else { return Err(AcceptError::ChainNotWatched) };
+        // At the time of the view that it rests on: accepting is no look, so it closes no payment by itself.
+        let context = self.context(watched.looked_at, &watched.tip, true);
+        let actor = actor.to_owned();
+        let accept = move |outbox: &Outbox<'_>| accept::accept(outbox, &context, &id, agreed_sats, &actor);
+        self.warn(outbox::commit(self.gateway, Some(watched.tip.height), accept).await?);
+        Ok(())
+    }
+
+    /// Stores a look. Answers whether a payment is to be looked at again at once.
+    async fn store(
+        &mut self,
+        findings: Findings,
+        watched: WatchedChain,
+        looked_at: Timestamp,
+        due: Due,
+    ) -> Result<bool, WatchError> {
+        let mut context = self.context(looked_at, &watched.tip, false);
+        context.fee_rate = findings.fee_rate;
+        context.look.time_decides = !findings.more;
+        let watched_at = watched.looked_at;
+        let stored = storing::store(self.gateway, context, findings, watched, due).await?;
+        let Stored { is_due_at_once, has_found_coins } = stored;
+        self.progress.stored_looked_at = Some(watched_at);
+        // The coins that were found matter now.
+        if has_found_coins {
+            self.progress.hot_read = HotRead::default();
+        }
+        Ok(is_due_at_once)
+    }
+
+    fn context(&self, at: Timestamp, tip: &Tip, staff_accepts: bool) -> Context {
+        Context {
+            look: Look {
+                at,
+                tip_height: tip.height,
+                tip_time: tip.time,
+                has_mempool: self.gateway.chain.has_mempool(),
+                time_decides: true,
+                staff_accepts,
+            },
+            looked_before: self.progress.watched.as_ref().map(|watched| watched.looked_at),
+            fee_rate: None,
+            clock: self.progress.clock,
+        }
+    }
+
+    fn warn(&self, warnings: Vec<StaffWarning>) {
+        for warning in warnings {
+            self.gateway.last_look.warn(warning);
+        }
+    }
+}

@@ -50,7 +50,6 @@ pub(crate) use signed::{has_good_witness, spent_outputs};
 /// them.
 const BEFORE_BIRTH: u32 = 100;
 
-/// The identity of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// Hash of the network's first block.
@@ -68,16 +67,13 @@ pub struct Tip {
     pub time: Timestamp,
 }
 
-/// The place of a transaction in a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TxPosition {
-    /// In a block of the best chain.
     Block {
         height: u32,
         /// The time of the block's header.
         time: Timestamp,
     },
-    /// In the mempool.
     Mempool {
         /// The time at which the node accepted it.
         entered: Timestamp,
@@ -113,7 +109,6 @@ impl Fact {
     }
 }
 
-/// Facts about one transaction.
 #[derive(Debug, Clone)]
 pub struct TxFacts {
     pub tx: Transaction,
@@ -279,7 +274,6 @@ pub struct View {
     pub states: Vec<ScriptState>,
 }
 
-/// The reason why the backend cannot be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the Bitcoin backend cannot be asked: {0}")]
 pub struct ChainDown(pub String);

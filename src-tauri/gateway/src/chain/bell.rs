@@ -24,12 +24,10 @@ impl Turn {
         Self { wake, number: Arc::default() }
     }
 
-    /// The bell of the server with this number.
     pub(super) fn bell(&self, number: usize) -> Bell {
         Bell { turn: self.clone(), number }
     }
 
-    /// The server being asked.
     pub(super) fn number(&self) -> usize {
         self.number.load(Ordering::Relaxed)
     }

@@ -26,7 +26,6 @@ pub(crate) enum Protocol {
     Electrum { certificates: Vec<Fingerprint> },
 }
 
-/// The backend's settings.
 #[derive(Debug, Clone)]
 pub(crate) struct BackendOptions {
     pub protocol: Protocol,
@@ -34,7 +33,6 @@ pub(crate) struct BackendOptions {
     pub urls: Vec<String>,
     /// The proxy for servers on other machines.
     pub proxy: Option<Proxy>,
-    /// The network of every server.
     pub network: Network,
     /// The time limit of one request.
     pub answered_within: Duration,
@@ -47,7 +45,6 @@ pub(crate) struct Chosen {
     chosen: RwLock<Choice>,
 }
 
-/// The last choice.
 struct Choice {
     /// The number of choices made so far.
     number: u64,

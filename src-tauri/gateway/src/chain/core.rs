@@ -44,7 +44,6 @@ use read::NetworkInfo;
 use rpc::{BadUrl, Rpc, call};
 use state::State;
 
-/// The address of a node, and the credentials.
 #[derive(Debug, Clone)]
 pub(crate) struct CoreOptions {
     /// Such as `http://127.0.0.1:8332`.
@@ -58,7 +57,6 @@ pub(crate) struct CoreOptions {
     pub notices: Option<NoticesOptions>,
 }
 
-/// Invalid addresses of a node.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadNode {
     #[error(transparent)]
@@ -97,7 +95,6 @@ impl CoreChain {
         }
     }
 
-    /// The count of the node's last notice.
     #[cfg(test)]
     pub(super) fn last_notice(&self) -> Option<u32> {
         self.notices.as_ref()?.count()

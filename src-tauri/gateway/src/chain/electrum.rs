@@ -50,13 +50,10 @@ use state::State;
 /// Tries of one look at most, when a block came meanwhile or the server hung up at a customer's script or transaction.
 const TRIES: usize = 3;
 
-/// The reason why no server can be asked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadServer {
-    /// Its URL.
     #[error("{0:?} is no address of an Electrum server: set backendUrl to one like ssl://electrum.example:50002")]
     Url(String),
-    /// The system's certificates.
     #[error("no secure connections can be made: {0}")]
     Tls(#[from] rustls::Error),
 }

@@ -22,7 +22,6 @@ const CROWD: usize = 8;
 /// caller takes the earlier of this and its own time.
 pub(super) const ENTERED_UNKNOWN: Timestamp = Timestamp::from_ms(i64::MAX);
 
-/// The facts about a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Facts {
     pub position: TxPosition,
@@ -209,7 +208,6 @@ pub(super) const fn is_final(height: u32, tip_height: u32) -> bool {
     height.saturating_add(RULED_OUT_FOR) <= tip_height
 }
 
-/// Orders parents before children.
 pub(crate) fn parents_first<T>(mut items: BTreeMap<Txid, T>, tx: impl Fn(&T) -> &Transaction) -> Vec<T> {
     let mut ordered = Vec::with_capacity(items.len());
     while let Some(txid) = items.keys().next().copied() {

@@ -24,14 +24,12 @@ pub enum Urgency {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HotMark(u64);
 
-/// The changes since a reader's last read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HotChanges {
     /// `hot` is complete: forget everything known before.
     pub is_all: bool,
     /// Scripts that became hot or changed their urgency.
     pub hot: Vec<(ScriptBuf, Urgency)>,
-    /// Scripts that are no longer hot.
     pub cooled: Vec<ScriptBuf>,
     /// The position for the next read.
     pub mark: HotMark,

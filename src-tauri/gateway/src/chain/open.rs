@@ -16,7 +16,6 @@ use crate::machine::clock::{Clock, machine_now};
 pub(crate) enum Backend {
     /// The private chain inside the program.
     Sandbox(Arc<Sandbox>),
-    /// The backend of the settings.
     Chosen(Arc<Chosen>),
 }
 

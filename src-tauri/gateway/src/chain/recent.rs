@@ -15,7 +15,6 @@ pub struct Recent {
 }
 
 impl Recent {
-    /// Marks all of these as unknown.
     #[must_use]
     pub fn unknown(txids: &[Txid]) -> Self {
         Self { txs: BTreeMap::new(), unknown: txids.iter().copied().collect() }

@@ -7,7 +7,6 @@ use bitcoin::{BlockHash, Network};
 use super::ChainDown;
 use super::token::Token;
 
-/// The best block changed during the look.
 pub(super) fn tip_changed() -> ChainDown {
     ChainDown("the best block changed while it was looked at; the next look makes up for it".to_owned())
 }
@@ -29,7 +28,6 @@ pub(super) fn denied(who: &str, height: u32) -> ChainDown {
     ChainDown(format!("the {who} denies block {height}, which its own chain holds; do not trust this {who}"))
 }
 
-/// The server does not prove the height of a block.
 pub(super) fn unproved_height(height: u32) -> ChainDown {
     ChainDown(format!("the server does not prove how high block {height} stands: set another server as backendUrl"))
 }

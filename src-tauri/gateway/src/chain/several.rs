@@ -38,7 +38,6 @@ struct Server {
     known: Mutex<Known>,
 }
 
-/// Knowledge of one server.
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     /// It said that it is on our network, and has not failed since.

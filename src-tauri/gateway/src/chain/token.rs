@@ -14,7 +14,6 @@ use super::{Covered, Scripts};
 /// The written form. Four older ones can be read.
 const FORM: u8 = 5;
 
-/// Bytes of a block.
 const BLOCK: usize = 4 + 32 + 16;
 
 /// This many of the latest blocks are all kept.

@@ -14,7 +14,6 @@ use crate::chain::{BEFORE_BIRTH, ChainDown, LookRequest, headers};
 /// Blocks read again when nothing is remembered, so that the height of a conflict is known until it is final.
 const READ_AGAIN: u32 = 10;
 
-/// The start of an answer.
 pub(super) struct Begun {
     /// The chain is another one: start at the wallet's birth.
     pub from_start: bool,

@@ -84,7 +84,6 @@ pub(super) fn headers_of(rpc: &Rpc, blocks: &[BlockId]) -> Result<Vec<Header>, C
     rpc.batch(&calls)?.into_iter().zip(blocks).map(read).collect()
 }
 
-/// The height of a block that surely existed before a time.
 pub(super) fn height_before(rpc: &Rpc, network: Network, at: Timestamp) -> Result<u32, ChainDown> {
     headers::height_before(at, info(rpc)?.blocks, |height| {
         let hash = hashes(rpc, std::iter::once(height))?.pop().flatten();
@@ -115,7 +114,6 @@ pub(super) fn last_common(rpc: &Rpc, blocks: &[Weighed]) -> Result<Option<Weighe
     Ok(pairs.filter(|(block, hash)| *hash == Some(block.id.hash)).map(|(block, _)| *block).next())
 }
 
-/// The node has pruned a block that must be looked at.
 pub(super) fn pruned(height: u32) -> ChainDown {
     ChainDown(format!(
         "the node has pruned block {height}, which must be looked at: let it download the chain again (-reindex) and keep blocks longer (-prune), or set another backend"

@@ -23,7 +23,6 @@ const BATCH: usize = 200;
 /// Core's code for a transaction that its mempool does not hold.
 const NOT_FOUND: i64 = -5;
 
-/// A node's knowledge of outputs.
 #[derive(Default)]
 struct Outputs {
     /// The spender of an output in the mempool.
@@ -205,7 +204,6 @@ fn of_mempool(seen: &Seen) -> Facts {
     }
 }
 
-/// The facts of a transaction in neither mempool nor chain.
 fn of_missing(tracked: &Tracked, spent: &HashMap<OutPoint, (u32, Txid)>, outputs: &Outputs, pool: &Pool) -> Facts {
     of_absent(&tracked.tx, &tracked.ancestors, |outpoint| {
         let is_unspent = outputs.unspent.contains(outpoint);

@@ -33,8 +33,6 @@ pub(super) fn fee_rate(rpc: &Rpc, blocks: u16) -> Result<FeeRate, ChainDown> {
     Ok(of_sat_kvb(estimate.max(mempool_min).max(relay_min)))
 }
 
-/// The highest fee in satoshis that one of these transactions pays together with its descendants in the mempool. `None`
-/// if the mempool has none of them.
 pub(super) fn with_descendants(rpc: &Rpc, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {
     const ENTRY: &str = "getmempoolentry";
     let calls: Vec<_> = txids.iter().map(|txid| call(ENTRY, json!([txid]))).collect();

@@ -18,14 +18,12 @@ const WAITING_MAX: usize = 50_000;
 /// Changes applied in one look at most. Beyond that, the look asks for the whole list.
 const FOLLOWED_MAX: usize = 1_000;
 
-/// A change of the mempool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     Entered(Txid),
     Left(Txid),
 }
 
-/// The content of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Notice {
     /// A block was connected or disconnected.
@@ -120,7 +118,6 @@ impl Notice {
 }
 
 impl Heard {
-    /// A connection begins.
     pub(super) fn begin(&mut self) {
         (self.count, self.last_number, self.owed, self.fits) = (None, None, None, false);
         if let Some(Trouble::Unheard(_)) = self.trouble {
@@ -237,7 +234,6 @@ impl Heard {
         self.stretch.take().is_some()
     }
 
-    /// The reason why the notices are useless, if they are.
     pub(super) const fn trouble(&self) -> Option<&Trouble> {
         self.trouble.as_ref()
     }
@@ -247,7 +243,6 @@ impl Heard {
         self.last_number.is_some_and(|last| last.saturating_add(1) >= number)
     }
 
-    /// The publisher's count of its last message.
     #[cfg(test)]
     pub(super) const fn count(&self) -> Option<u32> {
         self.count

@@ -20,7 +20,6 @@ const LINKED_MAX: u32 = 2_000_000;
 
 /// Headers without a gap.
 pub(super) struct Linked {
-    /// The height of the first.
     from: u32,
     headers: Vec<Header>,
 }

@@ -71,7 +71,6 @@ pub(super) fn read(
     Ok(Pool { listing: Some(Listing { at, tip: synced.tip.hash, mark }), ..pool })
 }
 
-/// Asks for the whole list.
 fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) -> Result<Pool, ChainDown> {
     let calls = [call("getrawmempool", json!([false, true])), call("getbestblockhash", json!([]))];
     let mut replies = rpc.batch(&calls)?.into_iter().zip(calls.iter().map(|call| call.method));

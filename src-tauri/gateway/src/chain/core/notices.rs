@@ -31,7 +31,6 @@ struct Second {
     messages: u32,
 }
 
-/// The address of a node's notices.
 #[derive(Debug, Clone)]
 pub(crate) struct NoticesOptions {
     /// Its `-zmqpubsequence`, such as `tcp://127.0.0.1:28332`.
@@ -66,7 +65,6 @@ impl NoticesPace {
     };
 }
 
-/// An invalid address of notices.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no address at which Bitcoin Core publishes: set backendZmq to one like tcp://127.0.0.1:28332")]
 pub(crate) struct BadAddress(pub String);
@@ -111,13 +109,12 @@ impl Notices {
         self.shared.heard.lock().mark()
     }
 
-    /// The changes from this number on to a mempool listed at `mark`; `None` if one is missing. Each change is returned
-    /// once.
+    /// See [`Heard::since`].
     pub(super) fn since(&self, mark: &Mark, number: u64) -> Option<Vec<Change>> {
         self.shared.heard.lock().since(mark, number)
     }
 
-    /// Compares the notices with a list. Reconnects if the node is silent or another one.
+    /// See [`Heard::compare`]. Reconnects if the node is silent or another one.
     pub(super) fn compare(&self, listed: &Listed) {
         let gives_up = self.shared.heard.lock().compare(listed, self.shared.options.pace.silent_after);
         if gives_up {
@@ -156,7 +153,6 @@ impl Notices {
         self.shared.options.bell.wake()
     }
 
-    /// The publisher's count of its last message.
     #[cfg(test)]
     pub(super) fn count(&self) -> Option<u32> {
         self.shared.heard.lock().count()

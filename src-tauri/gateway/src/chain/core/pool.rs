@@ -8,7 +8,6 @@ use tokio::time::Instant;
 
 use super::heard::Mark;
 
-/// The mempool at one moment.
 pub(super) struct Pool {
     pub txids: HashSet<Txid>,
     /// Core's number of that moment.
@@ -49,7 +48,6 @@ impl Pool {
         self.number == list.number && !list.more && self.txids != list.txids
     }
 
-    /// Ages the list.
     #[cfg(test)]
     pub(super) fn age(&mut self) {
         if let Some(listing) = &mut self.listing {

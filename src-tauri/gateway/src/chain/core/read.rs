@@ -56,7 +56,6 @@ pub(super) struct Entry {
     pub fees: Fees,
 }
 
-/// The fees of an entry.
 #[derive(Debug, Deserialize)]
 pub(super) struct Fees {
     /// Its own.

@@ -16,7 +16,6 @@ use crate::chain::{ChainDown, Recent};
 /// Blocks whose ids are read for one answer at most: some 200 kB each.
 const BLOCKS_MAX: u32 = 20;
 
-/// The transactions among `txids` in the mempool or in blocks above a height.
 pub(super) fn recent(rpc: &Rpc, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
     let mut open: BTreeSet<Txid> = txids.iter().copied().collect();
     let waiting = mempool::in_mempool(rpc, &open)?;

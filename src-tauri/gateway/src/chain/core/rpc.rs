@@ -41,7 +41,6 @@ const IDLE_FOR: Duration = Duration::from_secs(20);
 /// The code of a node that is still starting.
 const IN_WARMUP: i64 = -28;
 
-/// An invalid URL of a node.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no address of a Bitcoin Core node: set backendUrl to one like http://127.0.0.1:8332")]
 pub(crate) struct BadUrl(pub String);
@@ -52,7 +51,6 @@ pub(super) struct Call {
     params: Value,
 }
 
-/// A call that the node refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::chain) struct Refused {
     pub code: i64,
@@ -60,7 +58,6 @@ pub(in crate::chain) struct Refused {
     pub message: String,
 }
 
-/// The connection to a node.
 pub(super) struct Rpc {
     client: Client<Outgoing, Full<Bytes>>,
     uri: Uri,
@@ -110,7 +107,6 @@ impl Refused {
 }
 
 impl Told {
-    /// An empty result.
     pub(super) const fn nothing() -> Self {
         Self(Bytes::from_static(b"null"))
     }

@@ -13,7 +13,6 @@ use crate::chain::ChainDown;
 /// Bytes of a cookie file at most: Core writes fewer than a hundred.
 const COOKIE_MAX: u64 = 4_096;
 
-/// The kind of credentials.
 #[derive(Clone)]
 pub(crate) enum SignIn {
     /// The file that a node rewrites at each start.
@@ -48,7 +47,6 @@ impl SignIn {
         Ok(Zeroizing::new(format!("Basic {}", STANDARD.encode(credentials.as_bytes()))))
     }
 
-    /// The remedy if the node refuses the credentials.
     pub(super) const fn remedy(&self) -> &'static str {
         match self {
             Self::CookieFile(_) => "it refuses the cookie: set backendCookieFile to the file of this node",

@@ -90,7 +90,6 @@ impl State {
         self.others.contains(txid) || self.fresh_others.contains(txid) || self.tracked.contains_key(txid)
     }
 
-    /// The last block that was read.
     pub(super) fn last_block(&self) -> Option<BlockId> {
         self.token.as_ref().and_then(Token::last).map(|last| last.id)
     }

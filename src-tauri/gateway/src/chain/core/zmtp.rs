@@ -21,7 +21,6 @@ const MORE: u8 = 1;
 const LONG: u8 = 2;
 const COMMAND: u8 = 4;
 
-/// Bytes of a greeting.
 const GREETING: usize = 64;
 
 /// The position of the version in a greeting.
@@ -30,7 +29,6 @@ const MAJOR: usize = 10;
 /// The position of the mechanism's name in a greeting.
 const MECHANISM: std::ops::Range<usize> = 12..32;
 
-/// The reason why a publisher can no longer be heard.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unheard {
     #[error("it hung up")]
@@ -69,7 +67,6 @@ pub(super) struct Subscription<S> {
     stream: BufReader<S>,
 }
 
-/// A publisher's message.
 #[derive(Debug)]
 pub(super) struct Message {
     pub parts: Vec<Vec<u8>>,

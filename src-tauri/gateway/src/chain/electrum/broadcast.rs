@@ -41,7 +41,6 @@ const OF_TROUBLE: &[&str] = &[
     "in warmup",
 ];
 
-/// The answer to a package.
 #[derive(Deserialize)]
 struct Package {
     success: bool,

@@ -38,16 +38,13 @@ pub(super) enum Whose {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Subject {
     None,
-    /// The best block.
     Tip,
-    /// The status of a script.
     Script(ScriptHash),
 }
 
 /// The reason why a call has no answer although the connection goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// The server said so.
     Said {
         code: i64,
         /// The server's own words, made safe to show.
@@ -122,7 +119,6 @@ impl Call {
         self.method == HISTORY
     }
 
-    /// The limit for the bytes of its answer.
     pub(super) fn answer_max(&self) -> usize {
         match self.method {
             HISTORY => WITH_HISTORY,

@@ -33,7 +33,6 @@ const REACHED_WITHIN: Duration = Duration::from_secs(5);
 /// The same through a proxy, which may be Tor.
 const REACHED_BY_PROXY_WITHIN: Duration = Duration::from_secs(30);
 
-/// The versions of the protocol that this client speaks.
 const VERSIONS: [&str; 2] = ["1.4", "1.6"];
 
 /// Calls under way side by side at most, and those for histories. So many of the longest histories stay below the
@@ -45,7 +44,6 @@ const WINDOW_OF_HISTORIES: usize = 35;
 const PAUSE: Duration = Duration::from_secs(2);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// The address of a server, and its options.
 pub(crate) struct ElectrumOptions {
     /// `tcp://127.0.0.1:50001`, or with `ssl`.
     pub url: String,
@@ -74,9 +72,7 @@ pub(super) struct Client {
     seen: Seen,
     to_pin: Mutex<Option<Fingerprint>>,
     link: Mutex<Link>,
-    /// Limits for transaction requests.
     pub gets: Mutex<Gets>,
-    /// The limit for notices.
     notices: Arc<Mutex<Allowance>>,
 }
 
@@ -84,7 +80,6 @@ pub(super) struct Client {
 pub(super) struct Connection {
     pub session: Session,
     pub version: Version,
-    /// The server's name for its software.
     pub software: String,
     /// Distinguishes it from earlier connections.
     pub number: u64,

@@ -23,7 +23,6 @@ const OTHERS_MAX: usize = 500;
 /// parents' outputs is unknown.
 const PARENTS_MAX: usize = 5_000;
 
-/// The place of a transaction.
 enum Place {
     Block(u32),
     Mempool(Entry),

@@ -27,7 +27,6 @@ const KEPT: u32 = 2_100;
 /// Requests for headers in one look at most: enough for the whole chain.
 const REQUESTS_MAX: u32 = 1_000;
 
-/// Bytes of a header.
 const HEADER: usize = 80;
 
 /// Headers of the best chain, each linked to the best block.
@@ -36,7 +35,6 @@ pub(super) struct Headers(BTreeMap<u32, Header>);
 
 /// The relation of the best chain to the known one.
 pub(super) struct Followed {
-    /// The chain as it is now.
     pub token: Token,
     /// The last block known before; `None` if the chain is another. It is linked to the best block. The server's word
     /// on single blocks only suggests the first header to link.

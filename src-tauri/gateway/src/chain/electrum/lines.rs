@@ -19,7 +19,6 @@ pub(super) struct Lines {
     skipped: Option<Skipped>,
 }
 
-/// The state of a skipped line.
 #[derive(Default)]
 struct Skipped {
     length: usize,
@@ -39,12 +38,10 @@ struct IdOf {
 }
 
 impl Lines {
-    /// Whether no byte of the next line has come.
     pub(super) const fn is_empty(&self) -> bool {
         self.buffer.is_empty() && self.skipped.is_none()
     }
 
-    /// Whether the current line is being skipped.
     pub(super) const fn is_skipping(&self) -> bool {
         self.skipped.is_some()
     }

@@ -192,7 +192,6 @@ impl Look<'_> {
         Ok((processed, txs))
     }
 
-    /// The memory taken by these scripts' histories.
     fn bytes_of_histories(&self, hashes: &[ScriptHash]) -> usize {
         let histories = hashes.iter().filter_map(|hash| self.state.scripts.get(hash)?.history.as_ref());
         histories.map(|history| std::mem::size_of_val(history.entries.as_slice())).sum()

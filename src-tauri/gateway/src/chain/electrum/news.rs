@@ -27,7 +27,6 @@ pub(super) struct News {
     waiting: BTreeSet<Txid>,
     /// The known transactions of both.
     txs: BTreeMap<Txid, Transaction>,
-    /// The scripts whose histories show each transaction.
     scripts: BTreeMap<Txid, BTreeSet<ScriptHash>>,
     /// Transactions still to be read, in the order of the histories: parents before children.
     missing: Vec<Txid>,

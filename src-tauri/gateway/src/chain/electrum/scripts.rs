@@ -20,7 +20,6 @@ pub(super) const FETCHED_AT_ONCE: usize = 100;
 /// Entries kept of the histories of others' scripts.
 const OTHERS_ENTRIES_MAX: usize = 500_000;
 
-/// The parts of a look.
 pub(super) struct Look<'a> {
     pub asker: Asker<'a>,
     pub network: Network,

@@ -71,7 +71,6 @@ struct Noted {
     statuses: HashMap<ScriptHash, Status>,
     /// Scripts whose status was told since the last [`Session::take_changed`].
     changed: HashSet<ScriptHash>,
-    /// The reason why the connection ended.
     closed: Option<String>,
 }
 
@@ -85,7 +84,6 @@ struct Pending {
 /// A call's number, and the receiver of its answer.
 type Waiting = (u64, oneshot::Receiver<Result<Answer, Refused>>);
 
-/// The fields of a line.
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(default)]
@@ -123,7 +121,6 @@ impl Session {
         Self { shared, writer, reading, next_id: AtomicU64::new(1), answered_within }
     }
 
-    /// The reason why the connection ended, if it did.
     pub(super) fn closed(&self) -> Option<String> {
         self.shared.noted.lock().closed.clone()
     }

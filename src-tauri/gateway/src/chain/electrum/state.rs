@@ -59,7 +59,6 @@ pub(super) struct Lasting {
     pub headers: Headers,
     /// The block in which a transaction was proved to be.
     pub proved: HashMap<Txid, BlockId>,
-    /// Scripts of others that are put off.
     pub put_off: PutOff<ScriptHash>,
     /// The inputs of transactions that are not ours.
     pub others: HashMap<Txid, Vec<OutPoint>>,
@@ -97,7 +96,6 @@ impl Watched {
 }
 
 impl State {
-    /// The part that stays true after a failure.
     pub(super) fn failed(self) -> Self {
         // Headers may belong to a chain that was left half-way.
         let lasting = Lasting { headers: Headers::default(), ..self.lasting };
@@ -205,7 +203,6 @@ impl Lasting {
         self.others.insert(tx.compute_txid(), tx.input.iter().map(|input| input.previous_output).collect());
     }
 
-    /// Notes the block in which a transaction was proved to be.
     pub(super) fn note_proved(&mut self, txid: Txid, block: BlockId) {
         if self.proved.len() >= PROVED_MAX {
             self.proved.clear();

@@ -20,7 +20,6 @@ use crate::chain::token::BlockId;
 /// Transactions held at a time, read before the next check for room.
 const BATCH: usize = 50;
 
-/// A server's proof.
 #[derive(Debug, Deserialize)]
 struct Proof {
     block_height: u32,

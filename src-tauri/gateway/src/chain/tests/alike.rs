@@ -12,12 +12,10 @@ use super::steps::{Numbers, QUIET_SECONDS, STORY, Step};
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
-/// The results of a history so far.
 struct History {
     stage: Stage,
     payments: Vec<PaymentRow>,
     payouts: Vec<Id>,
-    /// The customer's.
     txids: Vec<Txid>,
 }
 

@@ -39,14 +39,12 @@ struct Subscribed {
 }
 
 impl ByScript {
-    /// Shows the chain of `sandbox`, whose backend is `chain`.
     pub fn new(chain: Arc<dyn Chain>, sandbox: Arc<Sandbox>) -> Self {
         let (asks, asked) = (AtomicUsize::new(usize::MAX), AtomicUsize::new(0));
         let (hot, followed) = (Mutex::default(), Mutex::default());
         Self { chain, sandbox, hot, followed, asks, asked }
     }
 
-    /// The hot scripts, read by their changes.
     fn hot(&self, hot: &HotScripts) -> Vec<ScriptBuf> {
         let mut known = self.hot.lock();
         let changes = hot.changes_since(known.mark);

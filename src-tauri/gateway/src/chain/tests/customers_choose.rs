@@ -39,7 +39,6 @@ fn looked_for(
     Ok(view)
 }
 
-/// Pays a script; returns the transaction.
 fn pay(world: &World, script: &ScriptBuf) -> Txid {
     let pay = Pay { script: script.clone(), amount_sats: 10_000, parts: 1, fee_rate_sat_vb: None, confirmations: 0 };
     world.sandbox().pay(pay, world.now_ms()).unwrap()[0]

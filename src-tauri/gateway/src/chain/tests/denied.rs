@@ -13,7 +13,6 @@ use crate::chain::token::Token;
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
-/// The first part of a payment.
 const PART_SATS: u64 = 1_000;
 
 /// The histories that a server withholds besides denying its blocks.
@@ -25,7 +24,6 @@ enum Silent {
     Not,
 }
 
-/// The server of the stage denies its blocks from now on.
 fn denies(stage: &Stage, silent: Silent) {
     let other = match silent {
         Silent::OfPaid => Some(ElectrumFault::RefusesPopular(1)),

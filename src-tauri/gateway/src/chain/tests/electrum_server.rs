@@ -23,7 +23,6 @@ use crate::testing::World;
 /// The quiet time before a payment is accepted without a confirmation: longer than a busy machine takes.
 const QUIET_SECONDS: u32 = 300;
 
-/// A server over TLS for a world's chain.
 fn secure(world: &World) -> ElectrumNode {
     let clock = Arc::clone(&world.gateway.clock);
     let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
@@ -48,7 +47,6 @@ async fn identity(url: String, pinned: Vec<Fingerprint>) -> Result<Identity, Cha
     tokio::task::spawn_blocking(move || chain.identity()).await.unwrap()
 }
 
-/// The fingerprint in a sentence.
 fn fingerprint(sentence: &str) -> Fingerprint {
     sentence.rsplit(' ').next().unwrap().trim_matches('`').parse().unwrap()
 }
@@ -217,7 +215,6 @@ async fn a_replaced_block_with_the_same_transactions_is_proved_anew() {
     assert_eq!(world.state(&payment), Confirmed);
 }
 
-/// Everything is ours.
 pub struct All;
 
 impl WatchList for All {
@@ -240,7 +237,6 @@ pub fn script(number: u32) -> ScriptBuf {
     ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array(hash))
 }
 
-/// The cost of a look.
 #[derive(Debug)]
 struct Cost {
     calls: u64,

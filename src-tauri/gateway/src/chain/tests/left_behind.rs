@@ -15,7 +15,6 @@ use crate::testing::cut_off::{Answers, CutOff};
 /// More than any payment here asks for, and more than one answer of a node holds.
 const MANY_BLOCKS: u32 = 130;
 
-/// The first part of a payment.
 const PART_SATS: u64 = 1_000;
 
 /// A payment that needs six confirmations.

@@ -8,7 +8,6 @@ use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
 use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::testing::HALF_AN_HOUR_MS;
 
-/// The sentence for a slow server.
 pub const TOO_LATE: &str = "did not answer in time";
 
 /// Looks while a server does `what` from `begin` to `end`. A sentence must contain `words`.

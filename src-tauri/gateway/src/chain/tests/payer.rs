@@ -18,7 +18,6 @@ use super::stage::{Backend, Stage};
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
-/// The value of the payer's coin.
 const COIN_SATS: u64 = 10_000_000;
 
 /// Enough for any transaction here, and not excessive.
@@ -27,7 +26,6 @@ const FEE_SATS: u64 = 2_000;
 /// Looks within which a backend with a slow round must reach old addresses.
 const LOOKS_MAX: usize = 60;
 
-/// The kinds of coins that a payer spends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The signature is part of the transaction's id.
@@ -41,7 +39,6 @@ pub struct Payer {
     keypair: Keypair,
     kind: Kind,
     coin: OutPoint,
-    /// The value of the coin.
     sats: u64,
 }
 

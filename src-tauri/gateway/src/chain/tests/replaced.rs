@@ -14,7 +14,7 @@ use crate::testing::World;
 
 const SIGNALS: Sequence = Sequence::ENABLE_RBF_NO_LOCKTIME;
 
-/// More often than the limit of any payment.
+/// More replacements than one look handles for a payment.
 const OFTEN: u64 = 32;
 
 /// Pays all of these at once; a transaction with higher fees replaces the one before.
@@ -23,7 +23,6 @@ fn pays_all(payer: &Payer, payments: &[PaymentRow], fees: u64) -> Transaction {
     payer.pays(&outputs, fees, SIGNALS)
 }
 
-/// The rows written for a transaction.
 async fn rows_for(world: &World, tx: &Transaction) -> u64 {
     let before = world.gateway.store.rows_written();
     world.hears(tx).await;

@@ -20,7 +20,6 @@ async fn with_one_coin(world: &World) -> crate::store::payments::PaymentRow {
     payment
 }
 
-/// Sends and mines a payout of this amount.
 async fn pays_out(world: &World, sats: u64) {
     let payout = world.approved_payout(sats).await;
     world.send().await;
@@ -108,7 +107,6 @@ async fn a_deep_double_spend_reverses_the_payment_and_its_payout() {
         assert_eq!(world.notified_field(&payout, "status"), ["SENT", "FAILED"]);
         world.check_money();
 
-        // The wallet continues with the next coin.
         let next = world.payment_to_wallet().await;
         world.customer_pays(&next, 1_000_000);
         world.mine(2).await;

@@ -8,7 +8,6 @@ use crate::chain::chosen::{BackendOptions, Chosen};
 use crate::chain::{Chain, ChainDown, LookRequest, Sees, View};
 use crate::testing::bent::Bent;
 
-/// The moment of the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// After the next answer.

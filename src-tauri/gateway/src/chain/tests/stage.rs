@@ -47,7 +47,6 @@ pub enum Backend {
     Electrs,
 }
 
-/// A backend's server.
 enum Server {
     Core(Arc<CoreNode>),
     Electrum(ElectrumNode),
@@ -71,14 +70,12 @@ impl Backend {
     pub const OTHERS: &[Self] = &[Self::Core, Self::CoreZmq, Self::ByScript, Self::Electrum];
 }
 
-/// A gateway and its backend.
 pub struct Stage {
     /// `None` only while the gateway restarts.
     world: Option<World>,
     backend: Backend,
     /// The server being asked, if there are several.
     asked: Backend,
-    /// The backend's server, if it has one.
     server: Option<Server>,
     chosen: Option<Arc<Chosen>>,
     /// The backend that hears notices over ZeroMQ.
@@ -133,7 +130,6 @@ impl Stage {
         self
     }
 
-    /// Whether notices are heard.
     pub const fn hears(&self) -> bool {
         self.heard.is_some()
     }

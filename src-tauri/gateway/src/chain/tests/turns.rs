@@ -23,13 +23,11 @@ fn price(payment: &PaymentRow) -> u64 {
     payment.payment.amount_sats
 }
 
-/// A payment's state and its paid amount.
 fn stands(world: &World, payment: &PaymentRow) -> (PaymentState, u64) {
     let row = world.now_of(&payment.payment.id).payment;
     (row.state, row.paid_sats)
 }
 
-/// The transactions in the last notification of a payment.
 fn told(world: &World, payment: &PaymentRow) -> Vec<String> {
     let bodies = world.notified(&payment.payment.id);
     let transactions = bodies.last().unwrap()["btcTransactions"].as_array().unwrap().clone();

@@ -25,7 +25,6 @@ struct Two {
     world: World,
     first: CoreNode,
     second: CoreNode,
-    /// The backend of the first.
     heard: Arc<CoreChain>,
     both: Several,
     _folders: [TempDir; 2],

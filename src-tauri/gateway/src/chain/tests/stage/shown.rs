@@ -18,7 +18,7 @@ use crate::testing::bent::Bent;
 /// A test that moves the clock this far means that looks came by themselves meanwhile.
 const MOVED_MS: i64 = 30_000;
 
-/// A node's chain with the identity of the sandbox that the node shows, so that it can be opened as that again.
+/// A node's chain with the sandbox's identity, so that it opens as the same chain again.
 pub(super) struct Shown {
     pub(super) chain: Arc<dyn Chain>,
     pub(super) instance: Option<[u8; 32]>,
@@ -34,7 +34,6 @@ pub(super) struct Told {
     /// `None` for a real one.
     pub(super) by: Option<Arc<CoreNode>>,
     pub(super) clock: Arc<dyn Clock>,
-    /// The time of the last look.
     pub(super) looked_at: Mutex<Timestamp>,
 }
 
@@ -46,7 +45,6 @@ pub(super) struct Followed {
 }
 
 impl Told {
-    /// Waits until all notices are heard.
     fn wait_until_heard(&self) {
         let now = self.clock.now();
         let before = std::mem::replace(&mut *self.looked_at.lock(), now);

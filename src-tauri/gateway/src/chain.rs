@@ -159,8 +159,8 @@ pub enum Sees {
 }
 
 /// The scripts of a look, for a backend that [`Sees::Scripts`]. All of them pay us: payments' addresses, our change,
-/// and the next addresses. A script of `cold` or `must` may be hot too. A transaction is reported with each script
-/// whose history newly shows it, even if reported before: a coin that it spends may be known only now.
+/// and the next addresses. A script of `cold` or `must` may be hot too. A transaction is reported again with each
+/// script whose history newly shows it. A coin that it spends may be known only now.
 #[derive(Clone, Copy)]
 pub struct Scripts<'a> {
     /// Asked about first, because this look decides something about them or it is their turn. The longest due come
@@ -242,8 +242,8 @@ pub struct LookRequest<'a> {
 pub struct View {
     /// The end of this view, in the backend's own form.
     pub token: Vec<u8>,
-    /// Whether the view begins with the first block that is looked at: on request, or because this chain never held the
-    /// token's blocks. That block is the chain's first or one near the wallet's birth.
+    /// Whether the view begins with the first block that is looked at: the chain's first, or one near the wallet's
+    /// birth. This happens on request, or if the chain never held the token's blocks.
     pub from_start: bool,
     /// The height above which blocks of earlier answers have left the chain; `None` if all are still there. 0 if the
     /// chain is another one. Set in the first answer whose tip is at least as high as those blocks. A transaction seen

@@ -133,7 +133,7 @@ fn opened<C: Chain + 'static>(chain: Result<C, impl ToString>) -> Result<Arc<dyn
     chain.map(|chain| Arc::new(chain) as Arc<dyn Chain>).map_err(|error| ChainDown(error.to_string()))
 }
 
-/// Whether a server is on this machine. No proxy can reach such a server, and nobody on the way can listen.
+/// Whether a server is on this machine. A proxy cannot reach such a server, and its traffic cannot be overheard.
 fn is_on_this_machine(url: &str) -> bool {
     let Ok(url) = Url::parse(url) else { return false };
     match url.host() {

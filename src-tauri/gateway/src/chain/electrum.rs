@@ -1,8 +1,8 @@
 //! An Electrum server as a backend. It is asked about single scripts, and so learns the merchant's. The server notifies
 //! of changes, so a look asks for little more than a sign of life.
 //!
-//! Its answers are checked as far as possible. A header is checked by its work and its chain, a confirmation by its
-//! Merkle path, a transaction by its id, a history by its status. A server can still withhold unconfirmed or new
+//! Its answers are checked as far as possible: a header by its work and its chain, a confirmation by its Merkle path. A
+//! transaction is checked by its id, a history by its status. A server can still withhold unconfirmed or new
 //! transactions, which makes them late. The memory between looks belongs to the token of the last answer, as with
 //! [`super::core`].
 //!

@@ -1,5 +1,5 @@
-//! Facts about our transactions that are in no block, by the same rules for every server: the outputs that each needs,
-//! its conflicts, and the order of reports.
+//! Facts about our transactions that are in no block, by the same rules for every server. They cover the outputs that
+//! each needs, its conflicts, and the order of reports.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -18,8 +18,8 @@ const RULED_OUT_FOR: u32 = 100;
 /// Rivals for the same output up to this number are always followed.
 const CROWD: usize = 8;
 
-/// The entry time of a mempool transaction from a server that is asked about scripts, which does not tell it. The
-/// caller takes the earlier of this and its own time.
+/// The entry time of a mempool transaction from a server that is asked about scripts. Such a server does not tell it.
+/// The caller takes the earlier of this and its own time.
 pub(super) const ENTERED_UNKNOWN: Timestamp = Timestamp::from_ms(i64::MAX);
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Proofs that a block holds a transaction, and at which height the block is. They rest on the Merkle path to the root
-//! in the header, not on a server's word.
+//! Proofs of a transaction's block and of a block's height. They rest on the Merkle path to the root in the header, not
+//! on a server's word.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::opcodes::all::{OP_PUSHNUM_1, OP_PUSHNUM_16};
@@ -9,8 +9,8 @@ use bitcoin::{Transaction, TxMerkleNode};
 /// Steps of a path at most: no block holds so many transactions.
 const STEPS_MAX: usize = 20;
 
-/// The length of two hashes. A transaction of this length without its witness could be an inner node of the tree. No
-/// wallet pays with so few bytes.
+/// The length of two hashes. A transaction of this length without its witness could be an inner node of the tree.
+/// Wallets pay with more bytes.
 const INNER_LENGTH: usize = 64;
 
 /// Whether a Merkle path can prove the transaction at all. The place of an unprovable transaction is unknown, and a
@@ -49,8 +49,8 @@ pub(crate) fn height_of_reward(tx: &Transaction) -> Option<u32> {
     }
 }
 
-/// Whether the block with this root is at this height, by its coinbase transaction (BIP34). No server can tell another
-/// height for a block that was found.
+/// Whether the block with this root is at this height, by its coinbase transaction (BIP34). The height of a block that
+/// was found cannot be forged.
 pub(super) fn stands_at(reward: &Transaction, way: &[TxMerkleNode], root: TxMerkleNode, height: u32) -> bool {
     reward.is_coinbase() && leads(reward, 0, way, root) && height_of_reward(reward) == Some(height)
 }

@@ -147,8 +147,8 @@ impl Token {
         is_known
     }
 
-    /// Begins at a block that is not in the token: below some blocks, which are dropped, or below all. `between` is the
-    /// work from it to `above`, a block of the token.
+    /// Begins at a block that is not in the token. Blocks above it are dropped; it may also be below all. `between` is
+    /// the work from it to `above`, a block of the token.
     pub(super) fn begin_at(&mut self, id: BlockId, above: Weighed, between: u128) {
         self.blocks.retain(|block| block.id.height < id.height);
         match self.blocks.last() {

@@ -148,7 +148,7 @@ fn start(known: Option<&Token>, fork: Option<Weighed>, birth: Option<u32>, synce
             let said = known.whole_up_to.min(synced.kept_from.saturating_sub(1));
             again.min(known.read_up_to.max(said).max(birth.unwrap_or(u32::MAX)))
         }
-        // No deeper than the node's oldest block, if that is deep enough.
+        // The birth, but no deeper than the node's oldest block if that is deep enough.
         (_, _, Some(birth)) => {
             let kept = synced.kept_from.saturating_sub(1).min(birth);
             birth.saturating_sub(BEFORE_BIRTH).max(kept)

@@ -169,8 +169,8 @@ fn outputs_of_absent(rpc: &Rpc, state: &mut State, pool: &Pool) -> Result<Output
     Ok(outputs)
 }
 
-/// The spenders of these outputs in the mempool; `None` if the node refuses. A node that is building an index of
-/// spenders refuses unless asked for its mempool alone. Older nodes refuse that option, and have no index.
+/// The spenders of these outputs in the mempool; `None` if the node refuses. A node still building an index of spenders
+/// answers about its mempool only. Older nodes refuse that option, and have no index.
 fn spending_in_mempool(rpc: &Rpc, outpoints: &[OutPoint]) -> Result<Option<Vec<Spending>>, ChainDown> {
     let asked: Vec<_> = outpoints.iter().map(|it| json!({ "txid": it.txid, "vout": it.vout })).collect();
     for params in [json!([asked, { "mempool_only": true }]), json!([asked])] {

@@ -186,8 +186,8 @@ impl Heard {
         Some(changes)
     }
 
-    /// Compares the notices with a list. Returns whether to give up the connection, which was silent for `silent_after`
-    /// or is another node's.
+    /// Compares the notices with a list. Returns whether to give up the connection: it was silent for `silent_after`,
+    /// or belongs to another node.
     pub(super) fn compare(&mut self, listed: &Listed, silent_after: Duration) -> bool {
         let Listed { mark, number, before, is_same_tip } = *listed;
         if self.stretch.is_none() || mark.stretch != self.stretch {

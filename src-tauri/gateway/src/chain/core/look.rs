@@ -183,7 +183,7 @@ fn unknown(state: &mut State, watch: &dyn WatchList, txs: &[TxFacts], more: bool
 }
 
 /// The token of this answer, or the last one if nothing is new. A look that left blocks writes the token from before it
-/// until everything is reported: only memory knows the left blocks.
+/// until everything is reported. Only memory knows the left blocks.
 fn next_token(state: &mut State, synced: &Synced, is_new: bool, more: bool) -> Result<Vec<u8>, ChainDown> {
     let token = state.token.as_mut().ok_or_else(tip_changed)?;
     if token.last().map(|last| last.id) == Some(synced.tip) {

@@ -36,8 +36,8 @@ const LISTED_AGAIN_AFTER: Duration = Duration::from_millis(200);
 /// This many announced transactions, all missing at the node, are no accident: another node sends the notices.
 const UNFOUND_MAX: usize = 20;
 
-/// Reads the new transactions while the best block is that of `synced`: from the whole list, or from the notices since
-/// the last list.
+/// Reads the new transactions from the whole list, or from the notices since the last list. The best block must be that
+/// of `synced`.
 pub(super) fn read(
     rpc: &Rpc,
     state: &mut State,

@@ -12,7 +12,7 @@ pub(super) struct ChainInfo {
     pub headers: u32,
     pub bestblockhash: BlockHash,
     pub initialblockdownload: bool,
-    /// Of a pruned node.
+    /// The lowest block that a pruned node still holds.
     #[serde(default)]
     pub pruneheight: Option<u32>,
 }

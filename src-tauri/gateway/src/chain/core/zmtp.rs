@@ -1,5 +1,5 @@
-//! The part of ZMTP 3.0, the protocol of ZeroMQ, that a subscriber to one topic needs: the mechanism NULL, bounded
-//! frames, and messages of a few parts. It knows the meaning of no message.
+//! The part of ZMTP 3.0, the protocol of ZeroMQ, for a subscriber to one topic: the mechanism NULL, bounded frames, and
+//! messages of a few parts. It knows the meaning of no message.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! The limit for the bytes of a server's notices. Nobody asks for a notice, so the server chooses their number.
+//! The limit for the bytes of a server's notices. The server alone chooses their number.
 
 use tokio::time::Instant;
 

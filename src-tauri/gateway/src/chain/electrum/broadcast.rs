@@ -13,8 +13,8 @@ use crate::chain::{Broadcast, ChainDown};
 
 const BROADCAST: &str = "blockchain.transaction.broadcast";
 
-/// Codes of JSON-RPC and of servers that say nothing about a transaction: an unknown or wrong call, too many requests,
-/// or a silent node.
+/// Codes that say nothing about a transaction: an unknown or wrong call, too many requests, or a silent node. They are
+/// those of JSON-RPC and of servers.
 const OF_SERVERS: &[i64] = &[-32_700, -32_603, -32_602, -32_601, -32_600, -101, -102];
 
 /// Words for a transaction that a block holds.

@@ -114,7 +114,7 @@ pub(super) fn subscribe_script(hash: ScriptHash, whose: Whose) -> Call {
 }
 
 impl Call {
-    /// Whether an answer that is too long only refuses this call.
+    /// Whether an overlong answer refuses this call alone.
     pub(super) fn may_be_long(&self) -> bool {
         self.method == HISTORY
     }
@@ -175,7 +175,7 @@ impl Refused {
         }
     }
 
-    /// Whether the script has too many transactions, or the question is too much for the server: the words of
+    /// Whether the script has too many transactions, or the question is too much for the server. The words are those of
     /// ElectrumX, Fulcrum and the forms of electrs.
     pub(super) fn is_of_popularity(&self) -> bool {
         let message = match self {

@@ -198,8 +198,8 @@ impl Client {
         }
     }
 
-    /// Notes that the server hung up at a customer's choice. No pause follows, since the same question is not asked
-    /// again.
+    /// Notes that the server hung up at a customer's choice. There is no pause after that, since the same question is
+    /// not asked again.
     pub(super) fn excuse(&self) {
         let mut link = self.link.lock();
         (link.is_untried, link.is_excused) = (false, true);

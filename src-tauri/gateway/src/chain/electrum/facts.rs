@@ -140,7 +140,7 @@ fn is_ours_provable(state: &State, txid: &Txid) -> bool {
     state.tracked.get(txid).is_some_and(|tracked| is_provable(&tracked.tx))
 }
 
-/// Reports transactions that are mined after all, by scripts that were not asked about before.
+/// Reports transactions that turn out to be mined, by scripts that were not asked about before.
 fn tell_mined(look: &mut Look<'_>, mined: &[(Txid, u32)]) -> Result<Vec<TxFacts>, ChainDown> {
     if mined.iter().any(|(_, height)| *height > look.tip.height) {
         return Err(tip_changed());

@@ -8,7 +8,7 @@ use super::put_off::PutOff;
 /// Transactions at once by default: little data at usual sizes.
 const AT_ONCE: usize = 50;
 
-/// The factor by which a break lowers the number, and by which it rises again.
+/// The factor of a decrease after a break, and of a later increase.
 const STEP: usize = 4;
 
 /// Blocks after which the number rises again.

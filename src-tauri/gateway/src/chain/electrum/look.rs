@@ -214,7 +214,7 @@ impl Look<'_> {
         states.collect()
     }
 
-    /// The scripts about which everything is known, among those that had to be asked about.
+    /// The required and the cold scripts of this look whose transactions are all known.
     fn covered(&self, cold: &[ScriptHash]) -> Covered {
         let session = &self.asker.connection.session;
         let awaited = self.request.scripts.must.iter().map(|script| ScriptHash::of(script));
@@ -228,7 +228,7 @@ impl Look<'_> {
         Covered::Scripts(scripts)
     }
 
-    /// Scripts that had to be asked about and that the server does not report.
+    /// Required scripts that the server does not report.
     fn refused(&self) -> HashSet<ScriptBuf> {
         let is_refused =
             |script: &&ScriptBuf| self.state.scripts.get(&ScriptHash::of(script)).is_some_and(|it| it.is_refused);
@@ -262,7 +262,7 @@ impl Look<'_> {
     }
 }
 
-/// Orders parents before children. Of two reports on one transaction, keeps the later one.
+/// Orders parents before children. The later of two reports on one transaction is kept.
 fn ordered(txs: Vec<TxFacts>) -> Vec<TxFacts> {
     let txs: BTreeMap<Txid, TxFacts> = txs.into_iter().map(|facts| (facts.tx.compute_txid(), facts)).collect();
     parents_first(txs, |facts| &facts.tx)

@@ -19,7 +19,7 @@ use crate::chain::{ChainDown, KnownPosition, TxFacts, TxPosition};
 /// The database's transactions of a script.
 type Known = BTreeMap<Txid, (Transaction, KnownPosition)>;
 
-/// Transactions that histories show and that may have to be reported.
+/// Transactions in histories that may have to be reported.
 #[derive(Default)]
 pub(super) struct News {
     /// Height of the block of each mined transaction.
@@ -40,8 +40,7 @@ pub(super) struct Told {
     pub txs: Vec<TxFacts>,
     /// Scripts whose remaining transactions wait for the next answer.
     pub cut: BTreeSet<ScriptHash>,
-    /// Scripts that are not reported: they have too much in the mempool, or a transaction that the server does not
-    /// deliver.
+    /// Unreported scripts: they have too much in the mempool, or a transaction that the server does not deliver.
     pub overfull: BTreeSet<ScriptHash>,
 }
 
@@ -237,7 +236,7 @@ impl Look<'_> {
     }
 }
 
-/// Whether a script has too many unconfirmed transactions, counting earlier ones that are now missing.
+/// Whether a script has too many unconfirmed transactions. Earlier ones that are now missing count too.
 fn is_overfull(state: &State, hash: &ScriptHash, entries: &[Entry], is_new: impl Fn(&Txid) -> bool) -> bool {
     let waiting = || entries.iter().filter(|entry| entry.block().is_none());
     if !waiting().any(|entry| is_new(&entry.txid)) {

@@ -151,7 +151,7 @@ impl Session {
         !self.shared.noted.lock().unawaited.is_empty()
     }
 
-    /// Ends the connection if the server is still busy with a call that nobody waits for: the next calls would queue
+    /// Ends the connection if the server is still busy with a call that nobody waits for. The next calls would queue
     /// behind it.
     pub(super) fn end_if_it_is_held_up(&self) {
         if self.is_held_up() {

@@ -1,4 +1,4 @@
-//! Scripts and transactions of customers that are too large to tell, or at which the server hangs up. They delay
+//! Scripts and transactions of customers that are too large to tell, or that make the server hang up. They delay
 //! nothing else.
 
 use std::collections::HashSet;

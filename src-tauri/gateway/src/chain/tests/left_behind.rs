@@ -1,5 +1,4 @@
-//! Blocks that left the chain confirm nothing, even if the look that finds them gone is cut off or the server withholds
-//! data.
+//! Blocks that left the chain confirm nothing, even after a look was cut off or a server withheld data.
 
 use std::sync::Arc;
 

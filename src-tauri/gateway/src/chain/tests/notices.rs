@@ -13,7 +13,7 @@ use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
-/// No look comes by itself during a test.
+/// Longer than any test: looks come only from notices or by hand.
 const NEVER: Duration = Duration::from_secs(24 * 3_600);
 
 async fn until(what: &str, mut is_so: impl FnMut() -> bool) {

@@ -1,4 +1,4 @@
-//! A node that restarted between two looks, and one that cannot tell the spenders of outputs.
+//! A node that restarted between two looks, and a node that cannot tell the spenders of outputs.
 
 use tillgate_domain::payment::PaymentState::{New, Unconfirmed};
 use tillgate_domain::receipt::Position;

@@ -96,7 +96,7 @@ impl Stage {
         Self::opened(backend, true).await
     }
 
-    /// A new gateway that has looked once, and whose looks do not wait for notices over ZeroMQ.
+    /// A new gateway that has looked once. Its looks do not wait for notices over ZeroMQ.
     pub async fn hearing(backend: Backend) -> Self {
         let stage = Self::opened(backend, false).await;
         stage.world().look().await;
@@ -191,7 +191,7 @@ impl Stage {
         self
     }
 
-    /// Sets another server as the backend, if there are several: the one of this kind, or else a real node. Of two
+    /// Sets another server as the backend, if there are several: the one of this kind, or else a real node. With two
     /// servers of one kind, the first, the second or neither hangs up from now on.
     pub fn switch(&mut self, to: Backend) {
         if matches!(self.backend, Backend::Switched | Backend::Electrs) {

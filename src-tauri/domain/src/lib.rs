@@ -7,6 +7,7 @@ pub mod advance;
 pub mod anomaly;
 pub mod batch;
 pub mod bip21;
+pub mod chain;
 pub mod checked_clock;
 pub mod id;
 pub mod money;

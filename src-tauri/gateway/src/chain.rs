@@ -26,14 +26,14 @@ mod room;
 pub(crate) mod sandbox;
 mod several;
 mod shown;
-mod signed;
 #[cfg(test)]
 pub(crate) mod tests;
 mod token;
 
 use std::collections::HashSet;
 
-use bitcoin::{BlockHash, FeeRate, Script, ScriptBuf, Transaction, Txid};
+use bitcoin::{FeeRate, Script, ScriptBuf, Transaction, Txid};
+pub(crate) use tillgate_domain::chain::{Fact, Identity, KnownPosition, ScriptState, Tip, TxPosition};
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 
@@ -42,72 +42,11 @@ pub(crate) use facts::{missing_ancestors, parents_first};
 pub(crate) use hot::HotScripts;
 pub(crate) use proof::height_of_reward;
 pub(crate) use recent::Recent;
-pub(crate) use room::is_relayed;
 pub(crate) use shown::quoted;
-pub(crate) use signed::{has_good_witness, spent_outputs};
 
 /// Blocks read below the wallet's birth, or below the best block without a birth: a reorganisation may have replaced
 /// them.
 const BEFORE_BIRTH: u32 = 100;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
-    /// Hash of the network's first block.
-    pub genesis: BlockHash,
-    /// Distinguishes chains with the same first block, such as sandboxes; `None` if there is only one such chain.
-    pub instance: Option<[u8; 32]>,
-}
-
-/// The best block of a view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tip {
-    pub height: u32,
-    pub hash: BlockHash,
-    /// The time of its header.
-    pub time: Timestamp,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TxPosition {
-    Block {
-        height: u32,
-        /// The time of the block's header.
-        time: Timestamp,
-    },
-    Mempool {
-        /// The time at which the node accepted it.
-        entered: Timestamp,
-    },
-    /// In neither.
-    Absent,
-}
-
-/// A backend's answer to a yes-or-no question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fact {
-    Yes,
-    No,
-    /// The backend cannot tell.
-    Unknown,
-}
-
-impl From<bool> for Fact {
-    fn from(is_so: bool) -> Self {
-        if is_so { Self::Yes } else { Self::No }
-    }
-}
-
-impl Fact {
-    /// The answer as a `bool`; `None` if the backend cannot tell.
-    #[must_use]
-    pub const fn told(self) -> Option<bool> {
-        match self {
-            Self::Yes => Some(true),
-            Self::No => Some(false),
-            Self::Unknown => None,
-        }
-    }
-}
 
 #[derive(Debug, Clone)]
 pub struct TxFacts {
@@ -187,22 +126,6 @@ pub trait KnownScripts {
     /// transaction that left the server's history of the script must be reported as [`TxPosition::Absent`]. Known
     /// absent transactions come from [`WatchList::unsettled`]: their rival may touch no script of ours.
     fn transactions(&self, script: &Script) -> Vec<(Transaction, KnownPosition)>;
-}
-
-/// The place at which the last look saw a transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KnownPosition {
-    /// The height of its block.
-    Block(u32),
-    Mempool,
-}
-
-/// A backend's memory of a script from one look to the next.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScriptState {
-    pub script: ScriptBuf,
-    /// The backend's own form: an Electrum status, or the time of the next question.
-    pub state: Vec<u8>,
 }
 
 /// The scripts whose transactions up to the start of the look are all known.

@@ -42,6 +42,7 @@ mod store;
 mod testing;
 mod wallet;
 mod watcher;
+mod witness;
 
 /// Memory is wiped when it is freed, so that no library leaves a copy of a secret behind.
 #[global_allocator]

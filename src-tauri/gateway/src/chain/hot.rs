@@ -5,20 +5,10 @@ use std::collections::{HashMap, VecDeque};
 
 use bitcoin::{Script, ScriptBuf};
 use parking_lot::{Mutex, MutexGuard};
+use tillgate_domain::chain::Urgency;
 
 /// Changes kept for readers. A reader further behind reads everything again.
 const CHANGES_MAX: usize = 20_000;
-
-/// The urgency of news about a script, the highest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Urgency {
-    /// A customer may be paying it now.
-    Awaited,
-    /// A transaction that pays or spends it is not settled.
-    Moving,
-    /// It was closed lately, its address comes next, or its coins may be spent.
-    Possible,
-}
 
 /// A reader's position. It is valid within one run of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,8 +133,8 @@ mod tests {
     use bitcoin::hashes::Hash as _;
     use bitcoin::{ScriptBuf, WPubkeyHash};
 
-    use super::Urgency::{Awaited, Moving, Possible};
     use super::*;
+    use tillgate_domain::chain::Urgency::{Awaited, Moving, Possible};
 
     fn script(number: u32) -> ScriptBuf {
         let mut hash = [0; 20];

@@ -2,7 +2,6 @@
 //! number. There is a limit for each transaction, for each script and in total.
 
 use bitcoin::Transaction;
-use bitcoin::policy::MAX_STANDARD_TX_WEIGHT;
 
 /// Unconfirmed transactions of one script at most. A script with more is not reported.
 pub(super) const OF_SCRIPT_MAX: usize = 200;
@@ -24,11 +23,6 @@ pub(super) struct Room(usize);
 pub(super) struct AnswerRoom {
     bytes: usize,
     txs: usize,
-}
-
-/// Whether nodes relay a transaction, by its weight alone.
-pub(crate) fn is_relayed(tx: &Transaction) -> bool {
-    tx.weight().to_wu() <= u64::from(MAX_STANDARD_TX_WEIGHT)
 }
 
 impl Default for Room {
@@ -85,11 +79,6 @@ mod tests {
     fn with_witness(bytes: usize) -> Transaction {
         let input = TxIn { witness: Witness::from_slice(&[vec![7; bytes]]), ..TxIn::default() };
         Transaction { version: Version::TWO, lock_time: LockTime::ZERO, input: vec![input], output: Vec::new() }
-    }
-
-    #[test]
-    fn a_transaction_that_no_node_relays_is_told_by_its_weight() {
-        assert!(is_relayed(&with_witness(390_000)) && !is_relayed(&with_witness(400_000)));
     }
 
     #[test]

@@ -11,9 +11,9 @@ use super::Gateway;
 use crate::chain::Sees;
 use crate::chain::chosen::{BackendOptions, Protocol};
 use crate::chain::core::{ANSWERED_WITHIN, SignIn};
-use crate::chain::hot::Urgency;
 use crate::machine::secrets::{Secret, SecretStore};
 use crate::settings::{BackendKind, ChainNetwork, PasswordEntry, Settings};
+use tillgate_domain::chain::Urgency;
 
 /// A backend that is not saved.
 pub(crate) struct TypedBackend {

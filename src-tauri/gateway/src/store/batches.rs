@@ -8,7 +8,7 @@ use tillgate_domain::time::Timestamp;
 
 use super::values::{self, Columns as _, InOrder, sats_column};
 use super::{Reader, StoreError, Tx};
-use crate::chain::TxPosition;
+use tillgate_domain::chain::TxPosition;
 
 /// One signed transaction of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]

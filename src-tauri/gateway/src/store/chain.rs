@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension as _, params};
 use tillgate_domain::time::Timestamp;
 
 use super::{Reader, StoreError, Tx, values};
-use crate::chain::{Identity, Tip};
+use tillgate_domain::chain::{Identity, Tip};
 
 /// How far the chain was watched.
 #[derive(Debug, Clone, PartialEq, Eq)]

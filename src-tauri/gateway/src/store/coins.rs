@@ -9,7 +9,7 @@ use super::keychains::Keychain;
 use super::receipts::BYTES_OF_ROWS;
 use super::values::{self, position_columns, sats_column};
 use super::{Reader, StoreError, Tx};
-use crate::chain::TxPosition;
+use tillgate_domain::chain::TxPosition;
 
 /// An output of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use tillgate_domain::time::Timestamp;
 use super::keychains::Keychain;
 use super::payment_lists::{INDEXED_PAYMENTS, UNINDEXED_PAYMENTS};
 use super::{Reader, StoreError, Tx, values};
-use crate::chain::hot::Urgency;
-use crate::chain::{KnownPosition, ScriptState};
+use tillgate_domain::chain::Urgency;
+use tillgate_domain::chain::{KnownPosition, ScriptState};
 
 /// Payments that matter now, of each kind, at most: what is beyond has its turn in the round over all scripts, and when it is
 /// due.

@@ -12,7 +12,8 @@ use rusqlite::params;
 use tillgate_domain::time::Timestamp;
 
 use super::{Reader, StoreError, Tx, values};
-use crate::chain::{Fact, has_good_witness, is_relayed, spent_outputs};
+use crate::witness::{has_good_witness, spent_outputs};
+use tillgate_domain::chain::{Fact, is_relayed};
 
 /// Inputs of a transaction whose witnesses are judged: the writer waits for it.
 const JUDGED_MAX: usize = 500;

@@ -9,7 +9,7 @@ use tillgate_domain::time::Timestamp;
 
 use super::values;
 use super::{Reader, StoreError, Tx};
-use crate::chain::TxPosition;
+use tillgate_domain::chain::TxPosition;
 
 /// The payouts that are SENT under the id `?1` of a twin.
 const SENT_BY: &str = "FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq \

@@ -13,7 +13,7 @@ use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::time::Timestamp;
 
 use super::StoreError;
-use crate::chain::TxPosition;
+use tillgate_domain::chain::TxPosition;
 
 /// Where the columns of an answer are read from.
 pub(super) trait Columns {

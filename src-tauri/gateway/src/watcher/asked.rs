@@ -6,13 +6,13 @@ use std::collections::{BTreeSet, HashMap};
 use bitcoin::ScriptBuf;
 use tillgate_domain::time::Timestamp;
 
-use crate::chain::hot::Urgency;
 use crate::chain::{HotScripts, KnownScripts, Scripts};
 use crate::gateway::Gateway;
 use crate::store::keychains::Keychain;
 use crate::store::scripts::{RoundPart, RoundPlace, ScriptOf};
 use crate::store::{Reader, StoreError};
 use crate::wallet::Wallet;
+use tillgate_domain::chain::Urgency;
 
 use super::ahead::{NEAR, Turn};
 use super::error::WatchError;

@@ -15,10 +15,10 @@ use tokio::time::Instant;
 use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::chain::bell::Bell;
 use crate::chain::electrum::{BadServer, ElectrumChain, ElectrumOptions, Fingerprint};
-use crate::chain::hot::Urgency;
 use crate::chain::{Chain, ChainDown, HotScripts, Identity, LookRequest, Scripts, View, WatchList, no_scripts};
 use crate::machine::outgoing::Proxy;
 use crate::testing::World;
+use tillgate_domain::chain::Urgency;
 
 /// The quiet time before a payment is accepted without a confirmation: longer than a busy machine takes.
 const QUIET_SECONDS: u32 = 300;

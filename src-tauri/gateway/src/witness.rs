@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 
 use bitcoin::{OutPoint, Transaction, TxOut, Txid};
 
-use super::Fact;
+use tillgate_domain::chain::Fact;
 
 /// The spent outputs, in the order of the inputs, as far as `parent` knows the transactions that create them.
 pub(crate) fn spent_outputs<E>(

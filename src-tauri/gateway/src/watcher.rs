@@ -1,9 +1,7 @@
-//! Watching the chain: one look takes a view of it, computes afresh the payments that it concerns,
-//! and stores what came out.
+//! Watches the chain. One look takes a view of the chain, recomputes the affected payments, and stores the result.
 //!
-//! It is level-triggered: a reorganisation, a replacement, a crash and a sleep of the machine need
-//! no path of their own, because the next look is the recovery. No network is used inside a
-//! database transaction, and nothing is remembered here that a failed commit would make wrong.
+//! Looks are level-triggered: after a reorganisation, a replacement, a crash or a suspend, the next look is the
+//! recovery. No database transaction waits for the network. Nothing kept in memory here is wrong after a failed commit.
 
 mod accept;
 mod advance;
@@ -55,17 +53,17 @@ use asked::{HotRead, Round};
 use findings::Findings;
 use settling::{Due, Settling, Told};
 
-/// Time between looks: what a customer at a counter waits for. So short that a timer which stands still while the machine
-/// sleeps delays the first look after it by no more.
+/// Time between looks, chosen for a customer waiting at a counter. Timers stop while the machine is suspended, so the
+/// first look after a resume is at most this late.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Time between looks that the backend asks for, however much it sees: whoever floods it gets no more.
+/// Least time between looks after wake-ups of the backend, so that a flood of transactions cannot raise the rate.
 const WOKEN_EVERY: Duration = Duration::from_millis(50);
 
-/// How old the stored time of the last look may be: an idle look writes nothing.
+/// Most that the stored time of the last look lags behind: an idle look writes nothing.
 const LOOKED_AT_STORED_EVERY_MS: u64 = 60_000;
 
-/// Why a look failed. The next one makes up for it.
+/// Why a look failed. The next look recovers.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// The backend does not answer.
@@ -74,39 +72,39 @@ pub enum WatchError {
     /// The database cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A new record could not be given an identifier.
+    /// No identifier could be generated for a new record.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
     /// A notification could not be queued.
     #[error(transparent)]
     Outbox(#[from] OutboxError),
-    /// The backend shows another network than the one that the database belongs to.
+    /// The backend is on another network than the database.
     #[error(
         "this data directory belongs to the network that begins with block {known}, and the backend shows the one that begins with {found}: set the backend right, or name another --data-dir"
     )]
     OtherNetwork {
-        /// First block of the network that was watched.
+        /// Genesis block of the network watched so far.
         known: BlockHash,
-        /// First block of the backend's.
+        /// Genesis block of the backend's network.
         found: BlockHash,
     },
-    /// Staff stopped the look of a restored wallet.
+    /// Staff stopped the scan of a restored wallet.
     #[error("the restored wallet's look through the chain was stopped: let it go on, or restore the wallet once more")]
     Stopped,
-    /// A restored wallet is said to be born in a block that is not there: nothing can be looked through.
+    /// The birth height of a restored wallet is above the best block, so there is nothing to scan yet.
     #[error(
         "the wallet was restored with a birthday above the best block, {tip_height}: it is looked for once the backend has come to block {birth_height}; if the birthday is wrong, restore the wallet once more with another"
     )]
     NotBorn {
-        /// The block before the first that is looked at.
+        /// The block before the first scanned one.
         birth_height: u32,
-        /// The best block's.
+        /// Height of the best block.
         tip_height: u32,
     },
-    /// There is more to read than whoever asked for the look waits for; what was read is stored.
+    /// The chain has more to read than the caller waits for. The part read so far is stored.
     #[error("{0}")]
     Behind(CatchingUp),
-    /// The look was broken off: the program is stopping.
+    /// The look was interrupted because the program is stopping.
     #[error("the look was broken off")]
     BrokenOff,
 }
@@ -121,45 +119,45 @@ impl From<&WatchError> for FailedLook {
     }
 }
 
-/// Looks at the chain of one environment.
+/// Watches the chain of one environment.
 pub struct Watcher {
     gateway: Arc<Gateway>,
     progress: Mutex<Progress>,
-    /// Set once the loop runs: a long look ends with the next part when it is told to.
+    /// Set once the loop runs: a long look stops after its current part when this is cancelled.
     shutdown: OnceLock<CancellationToken>,
 }
 
-/// How far the looks have come. Behind the lock by which they run one at a time.
+/// Progress of the looks, behind the lock that makes them run one at a time.
 #[derive(Debug)]
 pub(crate) struct Progress {
     watched: Option<WatchedChain>,
-    /// `looked_at` as the database has it.
+    /// `looked_at` as stored in the database.
     stored_looked_at: Option<Timestamp>,
     missing: broadcast::Missing,
-    /// What of others' ours rest on.
+    /// Ancestors of our transactions that others made.
     ancestors: Ancestors,
-    /// When what matters now was last read, for a backend that asks about scripts.
+    /// When the hot scripts were last read, for a backend that is asked about scripts.
     hot_read: HotRead,
-    /// Its round over all others.
+    /// The round over all other scripts.
     round: Round,
-    /// What was told of pending batches since the best block came.
+    /// Scripts of pending batches reported since the best block came.
     settling: Settling,
-    /// How often another backend was set when it was last looked.
+    /// Value of the chain's choice counter at the last look: it counts changes of the backend.
     choice: Option<u64>,
-    /// What is known of the clock; `None` where blocks come only when somebody makes them.
+    /// Clock checks so far; `None` where blocks come only on demand.
     clock: Option<CheckedClock>,
 }
 
-/// How long whoever asked for a look waits for its end.
+/// How long the caller waits for a look to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Patience {
-    /// Until it has come to the best block.
+    /// Until the look has reached the best block.
     ToTheEnd,
-    /// As long as one answer holds all that there is to read.
+    /// For one answer of the backend.
     OneAnswer,
 }
 
-/// The right to look at the chain: while somebody has it, nobody else looks.
+/// Exclusive right to look at the chain.
 pub struct LookPermit<'a> {
     gateway: &'a Arc<Gateway>,
     progress: MutexGuard<'a, Progress>,
@@ -167,7 +165,7 @@ pub struct LookPermit<'a> {
 }
 
 impl Watcher {
-    /// Goes on where the last look of `gateway` ended.
+    /// Continues after the last look of `gateway`.
     #[must_use]
     pub fn new(gateway: Arc<Gateway>) -> Self {
         let watched = gateway.last_look.watched();
@@ -178,7 +176,7 @@ impl Watcher {
             ancestors: Ancestors::default(),
             hot_read: HotRead::default(),
             round: Round::default(),
-            // Nobody knows what the last run came to.
+            // The progress of the last run is unknown.
             settling: Settling::default(),
             choice: None,
             clock: None,
@@ -186,7 +184,7 @@ impl Watcher {
         Self { gateway, progress: Mutex::new(progress), shutdown: OnceLock::new() }
     }
 
-    /// Waits for the look under way and keeps others from starting.
+    /// Waits for the current look and keeps others from starting.
     pub async fn hold(&self) -> LookPermit<'_> {
         LookPermit { gateway: &self.gateway, progress: self.progress.lock().await, shutdown: self.shutdown.get() }
     }
@@ -194,15 +192,15 @@ impl Watcher {
     /// Looks at the chain once.
     ///
     /// # Errors
-    /// Why the look failed; all that it did not store is found again by the next.
+    /// The next look finds again everything that a failed look did not store.
     pub async fn look(&self) -> Result<(), WatchError> {
         self.hold().await.look().await
     }
 
-    /// The same for somebody who does not wait for a look that has more to read than one answer holds, whoever makes it.
+    /// Looks once, but does not wait for a look that needs more than one answer.
     ///
     /// # Errors
-    /// [`WatchError::Behind`] then, which is no failure: the looks go on where it ended.
+    /// [`WatchError::Behind`] for such a look. This is no failure: later looks continue after the stored part.
     pub(crate) async fn look_soon(&self) -> Result<(), WatchError> {
         let mut permit = tokio::select! {
             biased;
@@ -212,23 +210,23 @@ impl Watcher {
         permit.look_with(Patience::OneAnswer).await
     }
 
-    /// Accepts the coins that came for a payment, on behalf of staff, but not less than `agreed_sats`, the sum on which
-    /// they decided; `actor` is who, for the audit.
+    /// Accepts the coins received for a payment on behalf of `actor`, whom the audit names. Refuses if fewer than
+    /// `agreed_sats` are left, the sum that staff saw.
     ///
     /// # Errors
-    /// Why not; nothing is changed then.
+    /// Fails when the coins cannot be accepted; nothing is changed then.
     pub async fn accept(&self, id: Id, agreed_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {
         self.hold().await.accept(id, agreed_sats, actor).await
     }
 
-    /// Looks at the chain until `shutdown`. A look under way is finished first, or the part of a long one.
+    /// Looks at the chain until `shutdown`. The current look, or the current part of a long one, is finished first.
     pub async fn run(&self, shutdown: CancellationToken) {
         self.run_every(LOOK_EVERY, shutdown).await;
     }
 
-    /// The same, so often where the backend wakes nobody.
+    /// The same with a given interval for a backend that sends no wake-ups.
     pub(crate) async fn run_every(&self, every: Duration, shutdown: CancellationToken) {
-        // It runs once.
+        // This function runs once.
         let _ = self.shutdown.set(shutdown.clone());
         let mut tick = interval(every);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -238,12 +236,12 @@ impl Watcher {
                 _ = tick.tick() => {}
                 () = self.woken() => {}
             }
-            // The last look remembers the reason of a failure and logs it once.
+            // `last_look` keeps the reason of a failure and logs it once.
             let _ = self.look().await;
         }
     }
 
-    /// Waits until the backend saw something, and no longer had it looked at just now than [`WOKEN_EVERY`] ago.
+    /// Waits for a wake-up from the backend, but at least [`WOKEN_EVERY`].
     async fn woken(&self) {
         tokio::time::sleep(WOKEN_EVERY).await;
         match self.gateway.chain.wake() {
@@ -265,11 +263,11 @@ impl LookPermit<'_> {
     async fn look_with(&mut self, patience: Patience) -> Result<(), WatchError> {
         let began = Moment::now();
         let result = match self.try_look(patience).await {
-            // The rules ask for a second view at once.
+            // The rules want a second view at once.
             Ok(true) => self.try_look(patience).await.map(|_| ()),
             looked => looked.map(|_| ()),
         };
-        // A look that is to go on has not ended.
+        // A look that continues later has not ended.
         if !matches!(result, Err(WatchError::Behind(_))) {
             let failed = result.as_ref().err().map(FailedLook::from);
             self.gateway.last_look.note(failed, self.progress.watched.clone(), began);
@@ -277,8 +275,9 @@ impl LookPermit<'_> {
         result
     }
 
-    /// Looks, and answers whether a payment of this look is to be looked at again at once. What does not fit into one answer is
-    /// stored part by part, so that memory stays bounded and a crash costs one part; time decides nothing before the last.
+    /// Looks at the chain; answers whether a payment is due again at once. A look that needs several answers is stored
+    /// part by part, which bounds memory and limits a crash's loss to one part. Deadlines decide only with the last
+    /// part.
     async fn try_look(&mut self, patience: Patience) -> Result<bool, WatchError> {
         let at = self.gateway.follow_clock().await?;
         self.note_choice();
@@ -297,7 +296,7 @@ impl LookPermit<'_> {
                 tip_height: findings.tip.height,
                 restored_at: findings.restored_at(),
             };
-            // No look has ended yet: who asks when the last one was is told the one before.
+            // No look has ended yet, so readers keep seeing the time of the last complete one.
             let looked_at = before.as_ref().map_or(Timestamp::from_ms(0), |before| before.looked_at);
             let watched = WatchedChain { looked_at, ..self.watched(&findings, at) };
             self.progress.settling = self.progress.settling.anew();
@@ -313,7 +312,7 @@ impl LookPermit<'_> {
         }
     }
 
-    /// Has all that matters read anew where another backend is asked than before.
+    /// Makes the hot scripts due again after a change of backend.
     fn note_choice(&mut self) {
         let choice = self.gateway.chain.choice();
         if self.progress.choice.replace(choice).is_some_and(|before| before != choice) {
@@ -327,20 +326,20 @@ impl LookPermit<'_> {
         let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
         self.read_hot(at).await?;
         let (round, clock) = (self.progress.round, self.progress.clock.unwrap_or_default());
-        // The one for which was read what to ask about, since the look began.
+        // The backend choice for which this look read its scripts.
         let choice = self.progress.choice.unwrap_or_else(|| gateway.chain.choice());
         let settling = self.progress.settling.clone();
         let take = move || findings::take(&gateway, choice, before.as_ref(), at, (round, &settling), clock);
         tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::BrokenOff)?
     }
 
-    /// Reads what matters now, where a backend asks about scripts and it is time. What could not be read stays due: a look that
-    /// asks about nothing would seem to be told of all.
+    /// Reads the hot scripts when they are due and the backend is asked about scripts. A failed read stays due: a look
+    /// that asks about no script would seem to cover all.
     async fn read_hot(&mut self, at: Timestamp) -> Result<(), WatchError> {
         match self.gateway.chain.sees() {
             Sees::Scripts if self.progress.hot_read.is_due(at) => {}
             Sees::Scripts => return Ok(()),
-            // What is made meanwhile is noted nowhere: it is read at once when another kind of backend is set.
+            // Scripts made meanwhile are not recorded as hot. They are read when a backend of the other kind is set.
             Sees::Everything => {
                 self.progress.hot_read = HotRead::default();
                 return Ok(());
@@ -353,7 +352,7 @@ impl LookPermit<'_> {
         Ok(())
     }
 
-    /// Stores what the last answer of a look says, where it says anything.
+    /// Stores the last answer of a look if it changed anything.
     async fn end(&mut self, findings: Findings, at: Timestamp, is_new_tip: bool) -> Result<bool, WatchError> {
         self.progress.clock = findings.clock.map(|(clock, _)| clock);
         self.gateway.last_look.note_clock(findings.clock.and_then(|(_, fault)| fault));
@@ -380,7 +379,7 @@ impl LookPermit<'_> {
         if affects_us || is_new_tip || findings.from_start || findings.is_to_be_noted() || due != Due::Nothing {
             is_due_at_once = self.store(findings, watched.clone(), at, due).await?;
         } else if self.is_worth_storing(&watched) {
-            // Nothing that anybody looks at: no change is told.
+            // Only progress is saved, so no change is announced.
             let stored = watched.clone();
             let save = move |tx: &Tx<'_>| {
                 place.map_or(Ok(()), |place| tx.save_round_place(place))?;
@@ -403,8 +402,8 @@ impl LookPermit<'_> {
         Ok(is_due_at_once)
     }
 
-    /// How far a look has watched. One that began with the first block that is looked at although a chain was watched before has
-    /// found another.
+    /// The watched chain after a look. A look that restarted at the birth height, although a chain was watched before,
+    /// has found another chain.
     fn watched(&self, findings: &Findings, at: Timestamp) -> WatchedChain {
         let before = self.progress.watched.as_ref();
         let begun_anew = self.begins_anew(findings);
@@ -422,13 +421,13 @@ impl LookPermit<'_> {
         }
     }
 
-    /// Whether a look that began with the first block that is looked at has found another chain than before.
+    /// Whether a restarted look has found another chain than before.
     fn begins_anew(&self, findings: &Findings) -> bool {
         let is_known = self.progress.watched.as_ref().is_some_and(|before| before.cursor.is_some());
         findings.from_start && findings.restore.is_none() && is_known
     }
 
-    /// A look that found nothing is stored now and then only: repeating it costs nothing.
+    /// Whether the stored time of the last look is too old: a look without findings is stored only now and then.
     fn is_worth_storing(&self, watched: &WatchedChain) -> bool {
         self.progress
             .stored_looked_at
@@ -436,14 +435,14 @@ impl LookPermit<'_> {
     }
 
     async fn accept(&mut self, id: Id, agreed_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {
-        // A chain that does not answer keeps nobody from accepting what is known.
+        // Staff may accept known coins even while the chain does not answer.
         if let Err(error) = self.look().await
             && !matches!(error, WatchError::Chain(_))
         {
             return Err(error.into());
         }
         let Some(watched) = self.progress.watched.as_ref() else { return Err(AcceptError::ChainNotWatched) };
-        // At the time of the view that it rests on: accepting is no look, so it closes no payment by itself.
+        // Uses the time of the last look: accepting is not a look, so it closes no payment by its deadline.
         let context = self.context(watched.looked_at, &watched.tip, true);
         let actor = actor.to_owned();
         let accept = move |outbox: &Outbox<'_>| accept::accept(outbox, &context, &id, agreed_sats, &actor);

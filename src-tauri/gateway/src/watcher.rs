@@ -1,7 +1,7 @@
 //! Watches the chain. One look takes a view of the chain, recomputes the affected payments, and stores the result.
 //!
 //! Looks are level-triggered: after a reorganisation, a replacement, a crash or a suspend, the next look is the
-//! recovery. No database transaction waits for the network. Nothing kept in memory here is wrong after a failed commit.
+//! recovery. No database transaction waits for the network. A failed commit makes no state in memory wrong.
 
 mod accept;
 mod advance;
@@ -148,7 +148,7 @@ pub(crate) struct Progress {
     clock: Option<CheckedClock>,
 }
 
-/// How long the caller waits for a look to end.
+/// The patience of a caller with a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Patience {
     /// Until the look has reached the best block.

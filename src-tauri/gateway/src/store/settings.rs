@@ -1,4 +1,4 @@
-//! Settings that differ from their default.
+//! Settings that differ from their defaults.
 
 use super::{Reader, StoreError, Tx};
 
@@ -12,7 +12,6 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores a setting's value.
     pub fn put_setting(&self, name: &str, value: &str) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
@@ -22,7 +21,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Forgets a setting's value: the default holds again.
+    /// Removes a stored setting, so that its default applies again.
     pub fn remove_setting(&self, name: &str) -> Result<(), StoreError> {
         self.connection.prepare_cached("DELETE FROM settings WHERE name = ?1")?.execute([name])?;
         Ok(())

@@ -13,7 +13,7 @@ use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
 use crate::store::{Reader, StoreError};
 
-/// How long a gone transaction is followed: well beyond the 14 days after which it is gone for good. If it returns
+/// Time for which a gone transaction is followed: well beyond the 14 days after which it is gone for good. If it returns
 /// later, it is treated as a new transaction.
 pub(super) const FOLLOWED_FOR_MS: i64 = 30 * 24 * 3_600_000;
 

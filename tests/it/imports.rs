@@ -27,6 +27,7 @@ const FROM_THE_BOTTOM: &[&str] = &[
     "notifications",
     "ledger",
     "setup",
+    "settlement",
     "watcher",
     "payments",
     "payouts",

@@ -1,13 +1,15 @@
-//! What the gateway asks of a Bitcoin backend. One file for each backend; [`open`] chooses among them.
+//! The port to a Bitcoin backend, with one file for each backend. [`open`] chooses among them.
 //!
-//! A backend tells facts and holds no rule. What it cannot know is [`Fact::Unknown`], which is never taken for a no.
+//! A backend tells facts and holds no rule. A fact that it cannot know is [`Fact::Unknown`], which never counts as a
+//! no.
 //!
-//! There are two kinds ([`Sees`]). One is shown every transaction, and picks out what the watch list says is ours. The other
-//! asks a server about single scripts, and so must be told which: those of [`Scripts`]. It says in its answer which it asked
-//! about ([`Covered`]), for what nobody asked about is not known to be absent. What it must remember of a script from one
-//! look to the next, it gives along ([`View::states`]): that is stored in the transaction of the look, and read back by
-//! [`KnownScripts::state`]. So a look that could not be stored is made again as if it had never been. Where the chain
-//! stood goes into the token.
+//! There are two kinds ([`Sees`]). One sees every transaction and picks out ours by the watch list. The other asks a
+//! server about the scripts in [`Scripts`]. Its answer names the scripts that it asked about ([`Covered`]): a
+//! transaction of any other script is not known to be absent.
+//!
+//! A backend hands out the state that it must remember of a script ([`View::states`]). The state is stored in the
+//! look's database transaction and read back through [`KnownScripts::state`]. A look that could not be stored is
+//! therefore simply repeated. The token holds the position in the chain.
 
 pub(crate) mod bell;
 pub(crate) mod chosen;
@@ -44,16 +46,15 @@ pub(crate) use room::is_relayed;
 pub(crate) use shown::quoted;
 pub(crate) use signed::{has_good_witness, spent_outputs};
 
-/// Blocks that are looked at below the wallet's birth, or below the best block where it has none: the chain that was there may
-/// have been another.
+/// Blocks read below the wallet's birth, or below the best block without a birth: a reorganisation may have replaced
+/// them.
 const BEFORE_BIRTH: u32 = 100;
 
-/// What tells a chain from every other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// Hash of the network's first block.
     pub genesis: BlockHash,
-    /// Tells chains apart that begin with the same block, as every sandbox's does; `None` where there is but one.
+    /// Distinguishes chains with the same first block, such as sandboxes; `None` if there is only one such chain.
     pub instance: Option<[u8; 32]>,
 }
 
@@ -62,35 +63,29 @@ pub struct Identity {
 pub struct Tip {
     pub height: u32,
     pub hash: BlockHash,
-    /// Its header's time.
+    /// The time of its header.
     pub time: Timestamp,
 }
 
-/// Where a transaction stands in a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TxPosition {
-    /// In this block of the best chain.
     Block {
-        /// Height of the block.
         height: u32,
-        /// Time of its header.
+        /// The time of the block's header.
         time: Timestamp,
     },
-    /// In the mempool.
     Mempool {
-        /// When the node took it in.
+        /// The time at which the node accepted it.
         entered: Timestamp,
     },
     /// In neither.
     Absent,
 }
 
-/// What a backend can say of something that is or is not.
+/// A backend's answer to a yes-or-no question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fact {
-    /// It is so.
     Yes,
-    /// It is not so.
     No,
     /// The backend cannot tell.
     Unknown,
@@ -103,7 +98,7 @@ impl From<bool> for Fact {
 }
 
 impl Fact {
-    /// Whether it is so; `None` where the backend cannot tell.
+    /// The answer as a `bool`; `None` if the backend cannot tell.
     #[must_use]
     pub const fn told(self) -> Option<bool> {
         match self {
@@ -114,118 +109,114 @@ impl Fact {
     }
 }
 
-/// What a backend tells of one transaction.
 #[derive(Debug, Clone)]
 pub struct TxFacts {
     pub tx: Transaction,
-    /// Where it stands.
     pub position: TxPosition,
-    /// Whether another transaction in the chain spends one of its inputs, or of its unconfirmed ancestors'.
+    /// Whether another transaction in the chain spends one of its inputs, or an input of its unconfirmed ancestors.
     pub conflict_in_chain: Fact,
-    /// Height of the block that holds such a transaction, the lowest where there are several; `None` where there is none
-    /// or the backend cannot tell. Tells nothing that [`Self::conflict_in_chain`] does not say is so.
+    /// Height of the lowest block with such a transaction; `None` if there is none or the backend cannot tell. Has no
+    /// meaning unless [`Self::conflict_in_chain`] is a yes.
     pub conflict_height: Option<u32>,
-    /// The same for one in the mempool.
+    /// The same for a transaction in the mempool.
     pub conflict_in_mempool: Fact,
-    /// Other transactions known to spend one of its inputs; of one that is in neither mempool nor chain those alone that are. One
-    /// that conflicts with another is told of, and names that, when it is found: both need not name each other.
+    /// Other transactions known to spend one of its inputs. For an absent transaction, only those in the mempool or the
+    /// chain. A rival found later names this transaction; the two need not name each other.
     pub conflicts: Vec<Txid>,
     /// Whether it spends an output of a transaction that is in no block.
     pub unconfirmed_ancestors: Fact,
-    /// Its own fee over its virtual size; `None` where the backend cannot tell.
+    /// Its own fee divided by its virtual size; `None` if the backend cannot tell.
     pub fee_rate: Option<FeeRate>,
 }
 
-/// What of the chain is ours.
+/// The transactions that are ours.
 pub trait WatchList {
     /// Whether a transaction pays a script of ours or spends an output of ours. A backend that sees every transaction
     /// asks about each, parents before children.
     fn concerns(&self, tx: &Transaction) -> bool;
 
-    /// Transactions that are to be told of even where the chain knows nothing of them.
+    /// Transactions to report even if the chain does not know them.
     fn txids(&self) -> &[Txid];
 
-    /// Transactions of ours that no block holds, and those of blocks above this height: what may have moved while nobody
-    /// looked, as far as something may still come of it. In no order.
+    /// Our transactions that are in no block, or in a block above this height, in no order. They may have moved since
+    /// the last look. Transactions that can no longer matter are left out.
     fn unsettled(&self, above: u32) -> Vec<Transaction>;
 
-    /// Whether something may still come of a transaction that was told to be ruled out, and that is in no block. What nobody goes by
-    /// any more need not be followed: where it comes back, it is seen as any other.
+    /// Whether a ruled-out transaction in no block may still matter. A transaction that is not followed is seen like
+    /// any other if it comes back.
     fn is_followed(&self, _txid: &Txid) -> bool {
         true
     }
 }
 
-/// Which transactions a backend is shown.
+/// The transactions that a backend sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sees {
-    /// All: blocks and the mempool. [`Scripts`] are nothing to it, and it covers everything.
+    /// All blocks and the mempool. Such a backend ignores [`Scripts`] and covers everything.
     Everything,
-    /// Those that pay or spend scripts which it asks about.
+    /// Transactions that pay or spend a script that it asks about.
     Scripts,
 }
 
-/// The scripts that a look asks about, for a backend that [`Sees::Scripts`]. All pay us: payments' addresses, our change, the
-/// addresses that are given next. Some of `cold` and `must` may be hot too. A transaction is told with each of them whose history
-/// newly shows it, even if it was told before: a coin that it spends may be known only now.
+/// The scripts of a look, for a backend that [`Sees::Scripts`]. All of them pay us: payments' addresses, our change,
+/// and the next addresses. A script of `cold` or `must` may be hot too. A transaction is reported again with each
+/// script whose history newly shows it. A coin that it spends may be known only now.
 #[derive(Clone, Copy)]
 pub struct Scripts<'a> {
-    /// Asked about before all others: this look decides something of them, or it is their turn. What was not asked about stays as it is.
-    /// The longest due first, some thousand at most.
+    /// Asked about first, because this look decides something about them or it is their turn. The longest due come
+    /// first, some thousand at most. A payment whose script was not asked about stays as it is.
     pub must: &'a [ScriptBuf],
-    /// What matters now: asked about at full pace. A look without [`View::more`] has asked about each of them since the
-    /// connection began.
+    /// The scripts that matter now, asked about at full pace. A look without [`View::more`] has asked about each since
+    /// the connection began.
     pub hot: &'a HotScripts,
-    /// The next ones of a round over all others that never ends, a hundred at most. Of these the backend takes as many as its
-    /// pace allows, from the first on, and answers how many it took ([`View::cold_taken`]).
+    /// The next scripts of an endless round over all others, a hundred at most. The backend takes as many as its pace
+    /// allows, in order, and returns their number ([`View::cold_taken`]).
     pub cold: &'a [ScriptBuf],
-    /// That round has come to its end since the last look that was stored: each script was asked about since it began.
+    /// The round has ended since the last stored look: each script was asked about since the round began.
     pub round_ended: bool,
-    /// What the database has of them.
     pub known: &'a dyn KnownScripts,
 }
 
-/// What the database has of scripts, as of the last look that was stored.
+/// The database's knowledge of scripts, as of the last stored look.
 pub trait KnownScripts {
-    /// What the backend last gave along for a script ([`View::states`]). Another backend may have, so that a state tells its
-    /// own form; one of another form is as none.
+    /// The last stored state of a script ([`View::states`]). Another backend may have written it, so a state names its
+    /// form. A state of another form counts as none.
     fn state(&self, script: &Script) -> Option<Vec<u8>>;
 
-    /// The transactions that pay a script, or spend what one paid to it, and are not known to be absent. Each that is not
-    /// in the server's history of the script any more is to be told of as [`TxPosition::Absent`]. In no order. What is absent
-    /// already is told by [`WatchList::unsettled`]: who rules it out may show in the history of no script of ours.
+    /// The transactions that pay a script or spend an output of it, and are not known to be absent, in no order. A
+    /// transaction that left the server's history of the script must be reported as [`TxPosition::Absent`]. Known
+    /// absent transactions come from [`WatchList::unsettled`]: their rival may touch no script of ours.
     fn transactions(&self, script: &Script) -> Vec<(Transaction, KnownPosition)>;
 }
 
-/// Where the last look saw a transaction.
+/// The place at which the last look saw a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KnownPosition {
-    /// In the block of this height.
+    /// The height of its block.
     Block(u32),
     Mempool,
 }
 
-/// What a backend remembers of a script from one look to the next.
+/// A backend's memory of a script from one look to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptState {
     pub script: ScriptBuf,
-    /// In the backend's own form: an Electrum status, or when to ask next.
+    /// The backend's own form: an Electrum status, or the time of the next question.
     pub state: Vec<u8>,
 }
 
-/// About which scripts a look knows all that came to them until it started.
+/// The scripts whose transactions up to the start of the look are all known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Covered {
-    /// All.
     Everything,
-    /// These at least: the server was asked about each after the look had started, or tells of each by itself and has
-    /// answered something since. Scripts that are not of [`Scripts::must`] may be left out. Of an answer after which there is
-    /// more it does not matter. None, where a backend that [`Sees::Everything`] goes by what it was told until a moment ago.
+    /// At least these scripts. The server was asked about each after the look started, or notifies of each and has
+    /// answered a call since. Scripts outside [`Scripts::must`] may be missing. The set has no meaning while
+    /// [`View::more`] is set. It is empty if a backend that [`Sees::Everything`] relied on recent notices.
     Scripts(HashSet<ScriptBuf>),
 }
 
 impl Covered {
-    /// Whether the look knows all that came to a script.
+    /// Whether the look knows every transaction of a script.
     #[must_use]
     pub fn holds(&self, script: &Script) -> bool {
         match self {
@@ -235,136 +226,129 @@ impl Covered {
     }
 }
 
-/// What a look asks for.
+/// A request for one answer of a look.
 pub struct LookRequest<'a> {
-    /// Where the last look at this chain ended; `None` to begin with the first block that is looked at.
+    /// The end of the last look at this chain; `None` to begin with the first block that is looked at.
     pub token: Option<&'a [u8]>,
-    /// The blocks up to this height hold nothing of ours; `None` where no address of ours was ever given.
+    /// Blocks up to this height hold nothing of ours; `None` if we never gave an address.
     pub birth_height: Option<u32>,
-    /// What of it is ours.
     pub watch: &'a dyn WatchList,
-    /// Which scripts to ask about; nothing to a backend that [`Sees::Everything`].
+    /// Ignored by a backend that [`Sees::Everything`].
     pub scripts: Scripts<'a>,
 }
 
-/// What changed, in one consistent view of the chain.
+/// The changes, in one consistent view of the chain.
 #[derive(Debug, Clone)]
 pub struct View {
-    /// Where it ends, in words of the backend's own.
+    /// The end of this view, in the backend's own form.
     pub token: Vec<u8>,
-    /// Whether it begins with the first block that is looked at, the chain's own or one by the birth: as asked, or because this
-    /// chain was never where the token says, however far headers were linked before that showed.
+    /// Whether the view begins with the first block that is looked at: the chain's first, or one near the wallet's
+    /// birth. This happens on request, or if the chain never held the token's blocks.
     pub from_start: bool,
-    /// Blocks above this height that an answer told of before are not in the chain any more; `None` where all still are. Told
-    /// by the first answer of which the best block stands no lower than they did: whatever was seen in such a block and is not
-    /// told of with it has no block until a later answer says so. All of them, 0, where the chain is another. A backend that
-    /// tells with the same answer what became of all of it says nothing.
+    /// The height above which blocks of earlier answers have left the chain; `None` if all are still there. 0 if the
+    /// chain is another one. Set in the first answer whose tip is at least as high as those blocks. A transaction seen
+    /// in such a block has no block until an answer reports it again. A backend that reports the fate of every such
+    /// transaction in the same answer leaves this `None`.
     pub left_above: Option<u32>,
-    /// There is more than one answer holds: ask again at once. Still one look. What this answer tells may be stored, with its
-    /// token, before the next one is asked for; time decides nothing before the last.
+    /// The answer is incomplete: ask again at once, within the same look. This answer may be stored with its token
+    /// before the next. Deadlines are decided after the last answer only.
     pub more: bool,
-    /// The best block.
     pub tip: Tip,
-    /// The blocks up to this height were looked at: the best one's, unless there is `more`.
+    /// The blocks up to this height were read: the best block's height, unless `more` is set.
     pub seen_height: u32,
-    /// The median time of the best block and the ten before it; `None` where the backend does not know it.
+    /// The median time of the best block and the ten before it; `None` if the backend does not know it.
     pub median_time: Option<Timestamp>,
-    /// Transactions of ours whose facts changed, parents before children.
+    /// Our transactions whose facts changed, parents before children.
     pub txs: Vec<TxFacts>,
-    /// Those of the watch list's transactions of which the backend knows nothing. Told with the last answer of a look. A
-    /// backend that [`Sees::Scripts`] leaves it empty: what is missing shows as it asks about the script, for where
-    /// `from_start` is said no script has a state any more.
+    /// Transactions of the watch list that the backend does not know, in the last answer of a look. Empty for a backend
+    /// that [`Sees::Scripts`]. With `from_start` no script has a state, so that backend finds missing transactions
+    /// script by script.
     pub unknown: Vec<Txid>,
-    /// About which scripts all is known that came to them until the look started.
     pub covered: Covered,
-    /// Of [`Scripts::must`], those of which the server does not tell all, however often it is asked: they hold too much.
+    /// Scripts of [`Scripts::must`] that hold too much for the server to report, however often it is asked.
     pub refused: HashSet<ScriptBuf>,
-    /// How many of [`Scripts::cold`] were asked about, from the first on.
+    /// The number of scripts taken from the front of [`Scripts::cold`].
     pub cold_taken: usize,
-    /// What is to be remembered of scripts, of which the database has another state or none: to be stored together with
-    /// `txs`. Empty where nothing changed, or an idle look would write.
+    /// Script states that differ from the database's, to be stored together with `txs`. Empty if nothing changed, so
+    /// that an idle look writes nothing.
     pub states: Vec<ScriptState>,
 }
 
-/// Why the backend cannot be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the Bitcoin backend cannot be asked: {0}")]
 pub struct ChainDown(pub String);
 
-/// What became of a broadcast.
+/// The outcome of a broadcast.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Broadcast {
     /// It entered the mempool.
     Accepted,
     /// It was in the mempool or in a block already.
     AlreadyKnown,
-    /// Another transaction in the mempool spends its inputs, and it does not replace that one. With the server's words.
+    /// Another transaction in the mempool spends its inputs and is not replaced. Holds the server's words.
     Conflict(String),
-    /// Its inputs are nowhere to be found, which says nothing of whether they will be.
+    /// Its inputs were not found; they may still appear.
     InputsMissing,
     /// A transaction in the chain spends its inputs.
     InputsSpent,
-    /// Any other refusal: policy, for now.
+    /// Any other refusal, such as policy. It may be accepted later.
     Refused(String),
 }
 
-/// A Bitcoin backend. Calls block: use them on a blocking thread. No method has an answer of its own: a backend that asks another
-/// one could forget to hand it on.
+/// A Bitcoin backend. Calls block: use them on a blocking thread. There are no default methods, because a wrapping
+/// backend could forget to forward one.
 pub trait Chain: Send + Sync {
-    /// Which chain it shows.
     fn identity(&self) -> Result<Identity, ChainDown>;
 
-    /// The best block, cheaply, where a look could be made now.
+    /// The best block, at low cost. Fails when a look would.
     fn tip(&self) -> Result<Tip, ChainDown>;
 
-    /// The height of the first block that can be looked at.
+    /// The height of the lowest block that can be looked at.
     fn first_block(&self) -> Result<u32, ChainDown>;
 
-    /// What the server says that it is, for people; `None` where it does not say.
+    /// The server's software, as it names itself; `None` if it does not.
     fn software(&self) -> Result<Option<String>, ChainDown>;
 
-    /// The SHA-256 of the certificate by which the server was refused last, where no certificate is pinned yet that could have
-    /// been its own: its owner may pin it.
+    /// The SHA-256 of the last refused certificate, for its owner to pin. `None` if a certificate is pinned already.
     fn certificate_to_pin(&self) -> Option<String>;
 
-    /// The height of a block that was surely there before this time; 0 where the backend cannot tell. One that is asked about
-    /// scripts reads their histories whole wherever it begins, so that it says 0: were its word on times of blocks taken, a
-    /// server that lies could have a node pass over coins later.
+    /// The height of a block that surely existed before this time; 0 if the backend cannot tell. A backend that asks
+    /// about scripts says 0, since it reads whole histories anyway. A lying server's block times could make a node skip
+    /// coins later.
     fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown>;
 
-    /// How often another backend was set in place of the one that is asked: answers belong together only where it is the same before
-    /// the first and after the last.
+    /// The number of times that another backend was set. Answers belong together only if it is equal before the first
+    /// and after the last.
     fn choice(&self) -> u64;
 
-    /// What changed of ours since a look ended, as of one moment.
+    /// Our changes since the token, as of one moment.
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown>;
 
-    /// Offers a transaction to the network, the last of `package`, behind its unconfirmed ancestors, parents first.
-    /// The answer is about the last, or about the first that was not taken.
+    /// Offers the last transaction of `package` to the network after its unconfirmed ancestors, parents first. The
+    /// answer is about the last, or about the first that was refused.
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown>;
 
-    /// What there is of these transactions, whoever they pay, in the mempool and in blocks above a height. A backend that tells
-    /// of no others' transactions says so of each.
+    /// The transactions among `txids` in the mempool or in blocks above a height, whoever they pay. A backend that does
+    /// not tell of others' transactions returns each as unknown.
     fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown>;
 
-    /// What one of these transactions pays in satoshis, together with all that rests on it in the mempool: the highest sum. `None`
-    /// where the backend does not tell, or the mempool has none of them.
+    /// The highest fee in satoshis that one of these transactions pays together with its descendants in the mempool.
+    /// `None` if the backend does not tell, or the mempool has none of them.
     fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown>;
 
-    /// The estimated fee rate for a confirmation within so many blocks, no lower than what the server says that it relays;
-    /// `None` where there is no estimate, and no such word.
+    /// The estimated fee rate for a confirmation within so many blocks, at least the server's relay minimum. `None` if
+    /// the server names neither.
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown>;
 
-    /// Whether the backend shows a mempool.
     fn has_mempool(&self) -> bool;
 
-    /// Which transactions it is shown.
     fn sees(&self) -> Sees;
 
-    /// Told (`notify_one`) when the backend saw something, so that a look follows at once; `None` where it never does.
+    /// Notified (`notify_one`) when the backend saw something and a look should follow at once; `None` if it never
+    /// notifies.
     fn wake(&self) -> Option<&Notify>;
 
-    /// What does not work of it although the chain can be looked at, a sentence with its remedy.
+    /// A defect that does not prevent looks, as a sentence with its remedy.
     fn trouble(&self) -> Option<String>;
 
     /// The same, once everything was tried for the first time. Blocks until then.

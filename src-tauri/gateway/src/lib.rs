@@ -34,6 +34,7 @@ mod records;
 mod sandbox;
 mod sender;
 mod settings;
+mod settlement;
 mod setup;
 mod statement;
 mod store;

@@ -29,10 +29,11 @@ use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::payouts;
 use crate::settings::Settings;
+use crate::settlement::batches;
+use crate::settlement::twins::UnminedTwins;
 use crate::store::sender_hold::{Hold, HoldCause};
 use crate::store::{StoreError, Tx};
-use crate::watcher::twins::UnminedTwins;
-use crate::watcher::{Watcher, batches};
+use crate::watcher::Watcher;
 
 pub(crate) use held_back::{Payable, is_held_back, payable};
 pub(crate) use replace::{Agreed, ReplaceError, ReplacementFee, abandon_fee, bump_fee, may_abandon, may_bump};

@@ -1,18 +1,18 @@
-//! How a server has a look follow at once on what it says: it is heard while it is the one that is asked.
+//! Lets a server's notification start a look at once, while that server is the one being asked.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
 
-/// Which of several servers is asked, by its number, and who is woken on its behalf. The first, until another answers.
+/// The number of the server being asked, and the task to wake. Starts with the first server.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Turn {
     wake: Arc<Notify>,
     number: Arc<AtomicUsize>,
 }
 
-/// Wakes a look on behalf of one server. By itself it is that of a server which is the only one.
+/// Wakes a look on behalf of one server. The default is the bell of a single server.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bell {
     turn: Turn,
@@ -20,41 +20,36 @@ pub(crate) struct Bell {
 }
 
 impl Turn {
-    /// Has this one woken.
     pub(super) fn waking(wake: Arc<Notify>) -> Self {
         Self { wake, number: Arc::default() }
     }
 
-    /// The bell of the server with this number.
     pub(super) fn bell(&self, number: usize) -> Bell {
         Bell { turn: self.clone(), number }
     }
 
-    /// The server that is asked.
     pub(super) fn number(&self) -> usize {
         self.number.load(Ordering::Relaxed)
     }
 
-    /// Another server is asked from now on, or the same; answers which was before.
+    /// Sets the server to ask; returns the previous one.
     pub(super) fn pass_to(&self, number: usize) -> usize {
         self.number.swap(number, Ordering::Relaxed)
     }
 
-    /// To be waited on by whoever looks.
     pub(super) fn wake(&self) -> &Notify {
         &self.wake
     }
 }
 
 impl Bell {
-    /// The server said something. Where another one is asked, what this one says changes no look's answer.
+    /// Wakes a look, unless another server is being asked.
     pub(super) fn ring(&self) {
         if self.turn.number() == self.number {
             self.turn.wake.notify_one();
         }
     }
 
-    /// To be waited on by whoever looks.
     pub(super) fn wake(&self) -> &Notify {
         self.turn.wake()
     }

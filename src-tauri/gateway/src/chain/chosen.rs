@@ -1,4 +1,4 @@
-//! The backend that the settings name: another from one look to the next where they change, and none where they name none.
+//! The backend that the settings name. It is replaced when they change, and missing when they name none.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,30 +17,27 @@ use super::several::Several;
 use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View};
 use crate::machine::outgoing::Proxy;
 
-/// How a server that tells of the chain is asked, and what for that.
+/// The protocol of a server, with what it needs.
 #[derive(Debug, Clone)]
 pub(crate) enum Protocol {
-    /// JSON-RPC of a node of Bitcoin Core; `notices` is where the first one tells by itself, by ZeroMQ.
+    /// JSON-RPC of a Bitcoin Core node. `notices` is the ZeroMQ address of the first node.
     Core { sign_in: SignIn, notices: Option<String> },
-    /// The Electrum protocol. Of servers whose certificates no public authority vouches for these are taken.
+    /// The Electrum protocol. `certificates` are accepted beside those of public authorities.
     Electrum { certificates: Vec<Fingerprint> },
 }
 
-/// What the settings say of the backend.
 #[derive(Debug, Clone)]
 pub(crate) struct BackendOptions {
     pub protocol: Protocol,
-    /// One at least, the preferred first.
+    /// At least one, the preferred first.
     pub urls: Vec<String>,
-    /// Through which servers elsewhere are asked.
+    /// The proxy for servers on other machines.
     pub proxy: Option<Proxy>,
-    /// The network that every server must be on.
     pub network: Network,
-    /// A server that takes longer for one request is taken for silent.
+    /// The time limit of one request.
     pub answered_within: Duration,
 }
 
-/// The backend that the settings name.
 pub(crate) struct Chosen {
     network: Network,
     runtime: Handle,
@@ -48,25 +45,24 @@ pub(crate) struct Chosen {
     chosen: RwLock<Choice>,
 }
 
-/// What was chosen last.
 struct Choice {
-    /// How often it was.
+    /// The number of choices made so far.
     number: u64,
     chain: Result<Arc<dyn Chain>, ChainDown>,
 }
 
 impl Chosen {
-    /// None yet.
+    /// Chooses no server yet.
     pub(crate) fn new(network: Network, runtime: Handle) -> Self {
         Self { network, runtime, wake: Arc::default(), chosen: RwLock::new(Choice { number: 0, chain: Err(none()) }) }
     }
 
-    /// The network that every server must be on.
     pub(crate) const fn network(&self) -> Network {
         self.network
     }
 
-    /// Asks these servers from now on; `Err` says why there is none. What is remembered of those before is forgotten.
+    /// Asks these servers from now on; `Err` says why there is none. Forgets all that was remembered of the previous
+    /// ones.
     pub(crate) fn choose(&self, options: Result<Option<BackendOptions>, String>) {
         let chain = match options {
             Ok(Some(options)) => self.open(&options),
@@ -99,8 +95,8 @@ impl Chosen {
     }
 }
 
-/// The backend that asks one of the servers alone. Its connections live on `runtime`, so that its calls may not be made from there;
-/// `bell` is rung when the server says something that a look should follow on.
+/// A backend that asks only this server. Its connections live on `runtime`, so its calls must not be made from there.
+/// `bell` is rung when the server says something that a look should follow.
 pub(crate) fn open_one(
     options: &BackendOptions,
     url: &str,
@@ -113,7 +109,7 @@ pub(crate) fn open_one(
     let (named, proxy) = (url.to_owned(), proxy_to(is_here));
     match protocol {
         Protocol::Core { sign_in, notices } => {
-            // They belong to one node.
+            // The notices belong to the first node.
             let notices = notices.as_ref().filter(|_| urls.first().is_some_and(|first| first == url));
             let notices = notices.map(|notices| NoticesOptions {
                 url: notices.clone(),
@@ -137,7 +133,7 @@ fn opened<C: Chain + 'static>(chain: Result<C, impl ToString>) -> Result<Arc<dyn
     chain.map(|chain| Arc::new(chain) as Arc<dyn Chain>).map_err(|error| ChainDown(error.to_string()))
 }
 
-/// Whether a server is on this machine: no proxy reaches it, and nobody on the way hears what it is asked.
+/// Whether a server is on this machine. A proxy cannot reach such a server, and its traffic cannot be overheard.
 fn is_on_this_machine(url: &str) -> bool {
     let Ok(url) = Url::parse(url) else { return false };
     match url.host() {
@@ -148,7 +144,7 @@ fn is_on_this_machine(url: &str) -> bool {
     }
 }
 
-/// Of a scheme that it does not know, a URL's host is a name even where it is the address 127.0.0.1.
+/// Whether a name means this machine. For an unknown scheme, `Url` parses even 127.0.0.1 as a name.
 fn is_loopback_name(name: &str) -> bool {
     let address = name.parse::<std::net::IpAddr>();
     name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.to_canonical().is_loopback())
@@ -208,7 +204,7 @@ impl Chain for Chosen {
     }
 
     fn has_mempool(&self) -> bool {
-        // Where there is none, nothing is decided.
+        // Without a backend nothing is decided.
         self.chain().is_ok_and(|chain| chain.has_mempool())
     }
 

@@ -1,9 +1,9 @@
-//! Bitcoin Core as a backend, by its JSON-RPC: blocks one after the other, and the mempool by polling. It asks about no
-//! address, so that the node learns nothing of them, and a look costs the same however many there are. Where the node tells
-//! of what it does by ZeroMQ, looks follow on that at once.
+//! Bitcoin Core as a backend over JSON-RPC: blocks one after the other, and the mempool by polling. It never asks about
+//! addresses, so the node learns none, and a look costs the same for any number of them. If the node publishes notices
+//! over ZeroMQ, looks follow them at once.
 //!
-//! What is remembered between looks belongs to the token that the last answer gave. With any other token, and after
-//! every failure, it is thrown away, and what may have moved since is told again.
+//! The memory between looks belongs to the token of the last answer. With any other token, and after every failure, the
+//! memory is dropped and everything that may have changed is reported again.
 
 mod begun;
 pub(super) mod blocks;
@@ -44,23 +44,19 @@ use read::NetworkInfo;
 use rpc::{BadUrl, Rpc, call};
 use state::State;
 
-/// Where a node is, and how to sign in.
 #[derive(Debug, Clone)]
 pub(crate) struct CoreOptions {
-    /// `http://127.0.0.1:8332`.
+    /// Such as `http://127.0.0.1:8332`.
     pub url: String,
     pub sign_in: SignIn,
-    /// The network that it must be on.
     pub network: Network,
-    /// A node that takes longer for one request is taken for silent.
+    /// The time limit of one request.
     pub answered_within: Duration,
-    /// Through which it is asked.
     pub proxy: Option<Proxy>,
-    /// Where it tells by itself, if it does.
+    /// The address of its notices, if it publishes any.
     pub notices: Option<NoticesOptions>,
 }
 
-/// Addresses under which there can be no node.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadNode {
     #[error(transparent)]
@@ -71,29 +67,27 @@ pub(crate) enum BadNode {
     Certificates(String),
 }
 
-/// What a block of the largest size takes a slow node, and more.
+/// Longer than a slow node takes for the largest block.
 pub(crate) const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
 
-/// A node of Bitcoin Core.
 pub(crate) struct CoreChain {
     rpc: Rpc,
     network: Network,
     state: Mutex<State>,
-    /// What the node tells by itself.
     notices: Option<Notices>,
 }
 
 impl CoreChain {
-    /// Asks the node that `options` name. Its connections live on `runtime`, so that its calls may not be made from there.
+    /// Asks the node that `options` name. Its connections live on `runtime`, so its calls must not be made from there.
     ///
     /// # Errors
-    /// When a URL is none.
+    /// When a URL is invalid.
     pub(crate) fn new(options: &CoreOptions, runtime: Handle) -> Result<Self, BadNode> {
         let notices = options.notices.clone().map(|options| Notices::listen(options, runtime.clone())).transpose()?;
         Ok(Self { rpc: Rpc::new(options, runtime)?, network: options.network, state: Mutex::default(), notices })
     }
 
-    /// The next look asks for the whole mempool, as one does that nobody woke.
+    /// Makes the next look ask for the whole mempool, like a look without a notice.
     #[cfg(test)]
     pub(super) fn list_next(&self) {
         if let Some(pool) = &mut self.state.lock().pool {
@@ -101,7 +95,6 @@ impl CoreChain {
         }
     }
 
-    /// The count that the node's last notice had.
     #[cfg(test)]
     pub(super) fn last_notice(&self) -> Option<u32> {
         self.notices.as_ref()?.count()

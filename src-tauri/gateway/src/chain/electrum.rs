@@ -1,11 +1,12 @@
-//! An Electrum server as a backend: it is asked about single scripts, and so learns which are the merchant's. It notifies of
-//! what changes; a look asks for little more than whether it is still there.
+//! An Electrum server as a backend. It is asked about single scripts, and so learns the merchant's. The server notifies
+//! of changes, so a look asks for little more than a sign of life.
 //!
-//! What it tells is checked as far as that can be: a header by its work and by the chain that it stands in, a confirmation by
-//! the way to its header, a transaction by its id, a history by its status. It can keep back what waits and what is new: then
-//! it is late. What is remembered between looks belongs to the token of the last answer, as with [`super::core`].
+//! Its answers are checked as far as possible: a header by its work and its chain, a confirmation by its Merkle path. A
+//! transaction is checked by its id, a history by its status. A server can still withhold unconfirmed or new
+//! transactions, which makes them late. The memory between looks belongs to the token of the last answer, as with
+//! [`super::core`].
 //!
-//! By the protocol's description (spesmilo/electrum-protocol, docs/), versions 1.4 to 1.6.
+//! Follows the protocol's description (spesmilo/electrum-protocol, docs/), versions 1.4 to 1.6.
 
 mod allowance;
 mod asker;
@@ -46,21 +47,17 @@ use client::Client;
 pub(crate) use client::ElectrumOptions;
 use state::State;
 
-/// How often a look is made at most where a block came while it was made, or where the server hung up at what a customer chose.
+/// Tries of one look at most, when a block came meanwhile or the server hung up at a customer's script or transaction.
 const TRIES: usize = 3;
 
-/// Why no server can be asked in this way.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadServer {
-    /// Its URL.
     #[error("{0:?} is no address of an Electrum server: set backendUrl to one like ssl://electrum.example:50002")]
     Url(String),
-    /// The system's certificates.
     #[error("no secure connections can be made: {0}")]
     Tls(#[from] rustls::Error),
 }
 
-/// An Electrum server.
 pub(crate) struct ElectrumChain {
     client: Client,
     network: Network,
@@ -69,10 +66,11 @@ pub(crate) struct ElectrumChain {
 }
 
 impl ElectrumChain {
-    /// Asks the server that `options` name. Its connection lives on `runtime`, so that its calls may not be made from there.
+    /// Asks the server that `options` name. Its connection lives on `runtime`, so its calls must not be made from
+    /// there.
     ///
     /// # Errors
-    /// When the URL is none, or no secure connection could be made to anybody.
+    /// When the URL is invalid, or no secure connection could be made to anybody.
     pub(crate) fn new(options: ElectrumOptions, runtime: Handle) -> Result<Self, BadServer> {
         let (network, bell) = (options.network, options.bell.clone());
         Ok(Self { client: Client::new(options, runtime)?, network, bell, state: Mutex::default() })
@@ -83,7 +81,7 @@ impl ElectrumChain {
         let asker = Asker { client: &self.client, connection: &connection };
         let before = connection.session.tip();
         let view = look::look(asker, self.network, state, request).map_err(|error| {
-            // What did not fit may have been of two blocks.
+            // The answers may belong to two different best blocks.
             let is_alive = connection.session.closed().is_none();
             if is_alive && connection.session.tip() != before { tip_changed() } else { error }
         })?;

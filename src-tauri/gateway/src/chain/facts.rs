@@ -1,5 +1,5 @@
-//! What there is to tell of our transactions that no block holds, by rules that are the same of every server: what each needs,
-//! what rules it out, and in which order they are told.
+//! Facts about our transactions that are in no block, by the same rules for every server. They cover the outputs that
+//! each needs, its conflicts, and the order of reports.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -9,20 +9,19 @@ use tillgate_domain::time::Timestamp;
 
 use super::{Fact, TxFacts, TxPosition, WatchList};
 
-/// Missing transactions of ours, one behind the other, that are followed: a node takes no longer lines.
+/// The longest line of missing transactions that is followed; a node accepts no longer ones.
 pub(super) const LINE_MAX: usize = 128;
 
-/// What a block so deep rules out is followed no longer.
+/// A transaction that a block this deep rules out is no longer followed.
 const RULED_OUT_FOR: u32 = 100;
 
-/// So many of ours that spend the same are followed without a question.
+/// Rivals for the same output up to this number are always followed.
 const CROWD: usize = 8;
 
-/// No server that is asked about scripts says since when its mempool holds a transaction. Whoever looks takes the earlier of this
-/// and its own time.
+/// The entry time of a mempool transaction from a server that is asked about scripts. Such a server does not tell it.
+/// The caller takes the earlier of this and its own time.
 pub(super) const ENTERED_UNKNOWN: Timestamp = Timestamp::from_ms(i64::MAX);
 
-/// What is told of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Facts {
     pub position: TxPosition,
@@ -34,21 +33,21 @@ pub(super) struct Facts {
     pub fee_rate: Option<FeeRate>,
 }
 
-/// What became of an output that a missing transaction needs.
+/// The fate of an output that a missing transaction needs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Output {
-    /// Which transaction of a block spends it, behind the height of that.
+    /// Height and id of the mined transaction that spends it.
     pub in_chain: Option<(u32, Txid)>,
-    /// Which transactions of the mempool do.
+    /// The transactions of the mempool that spend it.
     pub in_mempool: Vec<Txid>,
-    /// Nothing of what became of it was kept back.
+    /// Everything about its fate is known.
     pub is_known: bool,
-    /// A block made it, and none holds what spends it.
+    /// A block created it, and no block spends it.
     pub is_unspent: bool,
 }
 
 impl Facts {
-    /// Of a transaction that no other rules out.
+    /// The facts of a transaction without conflicts.
     pub(super) const fn undisputed(position: TxPosition) -> Self {
         Self {
             position,
@@ -61,8 +60,8 @@ impl Facts {
         }
     }
 
-    /// The same, which names besides those of ours that spend what `tx` does. One that is missing names none: of many that
-    /// replaced each other each would name all.
+    /// Adds our transactions that spend the same outputs as `tx`. A missing transaction names none: after many
+    /// replacements each would name all others.
     pub(super) fn with_rivals(
         mut self,
         txid: &Txid,
@@ -78,8 +77,8 @@ impl Facts {
         self
     }
 
-    /// Whether these facts differ from those last told, but for which rivals are named: each of those names it when it is found. That
-    /// there are any at all counts.
+    /// Whether these facts differ from the last reported ones. The names of rivals do not count, since each rival names
+    /// this transaction. Having any rival counts.
     pub(super) fn are_news_after(&self, told: Option<&Self>) -> bool {
         let unnamed = |facts: &Self| Self { conflicts: Vec::new(), ..facts.clone() };
         let is_same =
@@ -87,12 +86,11 @@ impl Facts {
         !told.is_some_and(is_same)
     }
 
-    /// Whether a block rules it out that lies so deep that it is followed no longer.
+    /// Whether a block rules it out so deep that it is no longer followed.
     pub(super) fn is_ruled_out_for_good(&self, tip_height: u32) -> bool {
         self.conflict_height.is_some_and(|height| is_final(height, tip_height))
     }
 
-    /// Together with the transaction.
     pub(super) fn of(self, tx: Transaction) -> TxFacts {
         let Self {
             position,
@@ -116,8 +114,8 @@ impl Facts {
     }
 }
 
-/// Of a transaction that is in neither mempool nor chain. Where it cannot be told what became of an output that it needs, nobody
-/// knows whether another spends it.
+/// The facts of a transaction in neither mempool nor chain. If the fate of a needed output is unknown, its conflicts
+/// are unknown.
 pub(super) fn of_absent<T: Borrow<Transaction>>(
     tx: &Transaction,
     ancestors: &BTreeMap<Txid, T>,
@@ -145,8 +143,8 @@ pub(super) fn of_absent<T: Borrow<Transaction>>(
     }
 }
 
-/// Every output that a transaction needs, with which is to spend it: it itself, or an unconfirmed ancestor. A block's reward
-/// needs none, and a node that is asked about the output of nothing that it names refuses to answer.
+/// Each output that a transaction or its unconfirmed ancestors spend, with the spender's id. The null outpoint of a
+/// block's reward is left out: a node refuses questions about it.
 pub(super) fn needs<'a, T: Borrow<Transaction>>(
     tx: &'a Transaction,
     ancestors: &'a BTreeMap<Txid, T>,
@@ -157,7 +155,7 @@ pub(super) fn needs<'a, T: Borrow<Transaction>>(
     needs.filter(|(outpoint, _)| !outpoint.is_null())
 }
 
-/// Those that a transaction rests on and that are missing as it is, by `missing`, which has each of them.
+/// The ancestors of a transaction that are missing too. `missing` looks each of them up.
 pub(crate) fn missing_ancestors<'a>(
     tx: &'a Transaction,
     missing: impl Fn(&Txid) -> Option<&'a Transaction>,
@@ -174,9 +172,9 @@ pub(crate) fn missing_ancestors<'a>(
     found
 }
 
-/// Which of these transactions of ours, each with what was last told of it as far as this look finds it so, need be followed no longer:
-/// they are ruled out, others than a few spend the same, and nobody goes by what becomes of them. One on which another rests is followed
-/// with that.
+/// The transactions that need no longer be followed, given the last report of each. Such a transaction is ruled out, is
+/// one of many spenders of an output, and matters to nobody. An ancestor of another transaction is followed with that
+/// one.
 pub(super) fn unfollowed<'a>(
     txs: impl Iterator<Item = (&'a Txid, &'a Transaction, Option<&'a Facts>)> + Clone,
     watch: &dyn WatchList,
@@ -194,7 +192,7 @@ pub(super) fn unfollowed<'a>(
     ruled_out.map(|(txid, ..)| *txid).filter(|txid| !needed.contains(txid) && !watch.is_followed(txid)).collect()
 }
 
-/// Which of these transactions spend an output.
+/// The spenders of each output.
 pub(super) fn spenders<'a>(txs: impl Iterator<Item = (&'a Txid, &'a Transaction)>) -> HashMap<OutPoint, Vec<Txid>> {
     let mut spenders: HashMap<OutPoint, Vec<Txid>> = HashMap::new();
     for (txid, tx) in txs {
@@ -205,16 +203,15 @@ pub(super) fn spenders<'a>(txs: impl Iterator<Item = (&'a Txid, &'a Transaction)
     spenders
 }
 
-/// Whether a block of this height is so deep that what it rules out is followed no longer.
+/// Whether a block at this height is deep enough to stop following what it rules out.
 pub(super) const fn is_final(height: u32, tip_height: u32) -> bool {
     height.saturating_add(RULED_OUT_FOR) <= tip_height
 }
 
-/// In an order in which parents stand before children.
 pub(crate) fn parents_first<T>(mut items: BTreeMap<Txid, T>, tx: impl Fn(&T) -> &Transaction) -> Vec<T> {
     let mut ordered = Vec::with_capacity(items.len());
     while let Some(txid) = items.keys().next().copied() {
-        // Each is looked at twice: its parents go before it.
+        // Each is visited twice: its parents go in before it.
         let mut open = vec![(txid, false)];
         while let Some((txid, parents_are_in)) = open.pop() {
             if parents_are_in {
@@ -254,7 +251,7 @@ mod tests {
         }
     }
 
-    /// What is told of a transaction that spends coins 1 and 2, of the second of which this is known.
+    /// The facts of a transaction that spends coins 1 and 2, given the fate of coin 2.
     fn told(second: Output) -> Facts {
         let tx = spending(&[coin(1), coin(2)]);
         let first = Output { is_known: true, is_unspent: true, ..Output::default() };
@@ -264,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_spends_rules_out_and_what_nobody_knows_is_taken_for_no_answer() {
+    fn a_spent_output_rules_out_and_an_unknown_one_decides_nothing() {
         let (own, other) = (spending(&[coin(1), coin(2)]).compute_txid(), coin(9).txid);
         let known = Output { is_known: true, is_unspent: true, ..Output::default() };
         for (output, in_chain, height, in_mempool, ancestors) in [
@@ -287,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_spends_the_coin_of_a_missing_ancestor_rules_out_what_rests_on_it() {
+    fn a_spender_of_a_missing_ancestors_coin_rules_out_the_child() {
         let parent = spending(&[coin(1)]);
         let made = OutPoint { txid: parent.compute_txid(), vout: 0 };
         let child = spending(&[made]);

@@ -1,8 +1,8 @@
-//! The rules for headers of blocks, the same for every server. Work was done for each header, and no less than its height asks for. It
-//! follows on the header before it. Its difficulty is the one that the blocks before it ask for.
+//! The rules for block headers, the same for every server. Each header has at least the work that its height requires.
+//! It follows the header before it. Its difficulty is the one that the blocks before it require.
 //!
-//! On the main network and on signet the difficulty is computed. On testnet4 a block may be found with little work after a pause. Its
-//! coins are worth nothing, so that its difficulty is not checked. On regtest the difficulty never changes.
+//! On the main network and signet the difficulty is computed. On testnet4 it is not checked: a block may need little
+//! work after a pause, and the coins are worth nothing. On regtest it never changes.
 
 use bitcoin::block::Header;
 use bitcoin::consensus::Params;
@@ -14,23 +14,23 @@ use super::proof::height_of_reward;
 /// Blocks between two changes of the difficulty (Bitcoin's own number).
 const RETARGET_EVERY: u32 = 2_016;
 
-/// How far below the best block the blocks reach whose times make the median: they are eleven (Bitcoin's own number).
+/// Depth of the blocks below the best one whose times make the median: eleven blocks (Bitcoin's own number).
 pub(super) const MEDIAN_REACHES: u32 = 10;
 const MEDIAN_OF: usize = MEDIAN_REACHES as usize + 1;
 
-/// From these heights on each block of the main network took more work than this, by far. A made-up chain must take as much. Each release
-/// raises the first: the latest height in ten thousands, with 40 % of its difficulty, so that no fall of the price refuses the real chain.
-/// Below the last of them no output had a witness, so that none is ours.
+/// From each height on, every block of the main network took far more work than its floor. A made-up chain must take as
+/// much. Each release raises the first: the latest height in ten thousands, at 40 % of its difficulty. The margin keeps
+/// a fall of the price from refusing the real chain. Below the last height no output had a witness, so none is ours.
 const MAIN_FLOORS: [(u32, u32); 3] = [(870_000, 0x1705_0000), (600_000, 0x1720_0000), (481_824, 0x1802_0000)];
 
-/// From this height on the rewards of the old test network say how high they stand.
+/// From this height on, coinbase transactions of the old test network name their height.
 const TESTNET_HEIGHTS_FROM: u32 = 21_111;
 
-/// Seconds by which a header's time may be ahead of its block (Bitcoin's own number). Times of blocks do not rise from each to the
-/// next: none is off by more.
+/// Seconds by which a block's time may be ahead (Bitcoin's own number). Block times need not rise, but none is off by
+/// more.
 pub(super) const AHEAD_S: u32 = 7_200;
 
-/// A margin where a block is looked for that was surely there before a moment.
+/// The safety margin when looking for a block before a moment.
 const BEFORE_MS: i64 = 24 * 3_600_000;
 
 /// The lowest block of a network that may hold anything of ours.
@@ -42,31 +42,31 @@ pub(super) fn lowest(network: Network) -> u32 {
 /// A fault of a header.
 pub(super) type Wrong = &'static str;
 
-/// The time of a header.
 pub(super) fn time(header: &Header) -> Timestamp {
     Timestamp::from_ms(i64::from(header.time).saturating_mul(1_000))
 }
 
-/// Whether work was done for a header, however little.
+/// Checks that a header has any valid work.
 pub(super) fn check_work(network: Network, header: &Header) -> Result<(), Wrong> {
     let target = header.target();
     let is_done = target <= Params::new(network).max_attainable_target && header.validate_pow(target).is_ok();
     if is_done { Ok(()) } else { Err("no work was done for it") }
 }
 
-/// Whether a header may be believed of which no other is known: as hard to find as every one of its height and later.
+/// Checks a header without known neighbours: it must be as hard to find as its height requires.
 pub(super) fn check_alone(network: Network, height: u32, header: &Header) -> Result<(), Wrong> {
     check_work(network, header)?;
     check_floor(network, height, header)
 }
 
-/// Whether a block stands at the height at which it is told: its reward says so (BIP34). The old test network is older than that.
+/// Checks the height of a block by its coinbase transaction (BIP34). The oldest blocks of the old test network predate
+/// the rule.
 pub(super) fn check_height(network: Network, height: u32, reward: Option<&Transaction>) -> Result<(), Wrong> {
     let is_older = network == Network::Testnet && height < TESTNET_HEIGHTS_FROM;
     if is_older || reward.and_then(height_of_reward) == Some(height) { Ok(()) } else { Err("it has another height") }
 }
 
-/// Whether a header follows on the one `before` it. Its difficulty is vouched for by the blocks that are known to build on it.
+/// Checks that a header follows `before`. Its difficulty is confirmed by the known blocks that build on it.
 pub(super) fn check_linked(network: Network, height: u32, before: &Header, header: &Header) -> Result<(), Wrong> {
     if header.prev_blockhash != before.block_hash() {
         return Err("it does not follow on the block before it");
@@ -75,8 +75,8 @@ pub(super) fn check_linked(network: Network, height: u32, before: &Header, heade
     check_floor(network, height, header)
 }
 
-/// Whether a header follows on the one `before` it, and has the difficulty that it must have. `first` is the header of the block at
-/// [`period_before`], where there is one.
+/// Checks that a header follows `before` and has the required difficulty. `first` is the header at [`period_before`],
+/// if there is one.
 pub(super) fn check_next(
     network: Network,
     height: u32,
@@ -96,18 +96,19 @@ pub(super) fn check_next(
     if header.bits == wanted { Ok(()) } else { Err("its difficulty is not the one that must be") }
 }
 
-/// The height of the first block of the period that ends before this height; `None` where none does, and the difficulty stays.
+/// The height of the first block of the period that ends just before this height; `None` if no period ends there.
 pub(super) fn period_before(network: Network, height: u32) -> Option<u32> {
     let ends = has_periods(network) && height.is_multiple_of(RETARGET_EVERY);
     height.checked_sub(RETARGET_EVERY).filter(|_| ends)
 }
 
-/// The first block of the period of this height. Headers that are linked from there on show the difficulty of all above.
+/// The height of the first block of this height's period. Headers linked from there on prove the difficulty of all
+/// above.
 pub(super) fn linked_from(network: Network, height: u32) -> u32 {
     if has_periods(network) { height - height % RETARGET_EVERY } else { height }
 }
 
-/// Whether the difficulty follows from the times of the blocks.
+/// Whether the difficulty follows from block times.
 const fn has_periods(network: Network) -> bool {
     match network {
         Network::Bitcoin | Network::Signet => true,
@@ -115,22 +116,22 @@ const fn has_periods(network: Network) -> bool {
     }
 }
 
-/// The difficulty behind a period whose first block has this time and whose last is `last`.
+/// The difficulty after a period, from the time of its first block and its last header.
 fn next_bits(params: &Params, first_time: u32, last: &Header) -> CompactTarget {
-    // Times may go back: that is as short as a period can be.
+    // Times may go back, which counts as the shortest possible period.
     let timespan = last.time.saturating_sub(first_time);
     CompactTarget::from_next_work_required(last.bits, timespan.into(), params)
 }
 
-/// The middle one of the times of the last eleven blocks; `None` of fewer.
+/// The median of the times of the last eleven blocks; `None` for fewer.
 pub(super) fn median_time(times: impl Iterator<Item = Timestamp>) -> Option<Timestamp> {
     let mut times: Vec<Timestamp> = times.take(MEDIAN_OF).collect();
     times.sort_unstable();
     times.get(MEDIAN_OF / 2).filter(|_| times.len() == MEDIAN_OF).copied()
 }
 
-/// The height of a block that was surely there before `at`, in a chain up to `best`: one whose header's time is well before, found by
-/// halving, with some twenty headers. Times of blocks do not rise from each to the next; none is off by as much as is left.
+/// The height of a block that surely existed before `at`, in a chain up to `best`. A binary search over some twenty
+/// headers finds one whose time is well before. The margin covers block times that do not rise.
 pub(super) fn height_before<E>(
     at: Timestamp,
     best: u32,
@@ -149,7 +150,7 @@ pub(super) fn height_before<E>(
     Ok(before)
 }
 
-/// A chain of the main network that ends below all floors, or is asked for there, is made up: nothing there is ours.
+/// Checks the work against the floor. A main-network header below all floors is refused: no such block can be ours.
 fn check_floor(network: Network, height: u32, header: &Header) -> Result<(), Wrong> {
     let is_enough = network != Network::Bitcoin || floor(height).is_some_and(|floor| header.target() <= floor);
     if is_enough { Ok(()) } else { Err("too little work was done for it") }
@@ -186,7 +187,7 @@ mod tests {
         header
     }
 
-    /// A header of which only these matter.
+    /// A header with this time and difficulty.
     fn timed(time: u32, told: u32) -> Header {
         Header { time, bits: bits(told), ..genesis_block(Network::Bitcoin).header }
     }
@@ -199,7 +200,7 @@ mod tests {
             (1_231_006_505, 1_233_061_996, 0x1d00_ffff, 0x1d00_ffff),
             (1_279_008_237, 1_279_297_671, 0x1c05_a3f4, 0x1c01_68fd),
             (1_263_163_443, 1_269_211_443, 0x1c38_7f6f, 0x1d00_e1fd),
-            // Times that go back are as short as a period can be.
+            // Times that go back count as the shortest period.
             (1_279_297_671, 1_279_008_237, 0x1c05_a3f4, 0x1c01_68fd),
         ] {
             let params = Params::new(Network::Bitcoin);
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_difficulty_stays_within_a_period_and_is_computed_behind_it() {
+    fn the_difficulty_stays_for_a_period_and_is_computed_after_it() {
         for (network, height, period, from) in [
             (Network::Bitcoin, 2_017, None, 2_016),
             (Network::Bitcoin, 4_032, Some(2_016), 4_032),
@@ -228,7 +229,7 @@ mod tests {
         let network = Network::Signet;
         let first = genesis_block(network).header;
         let easy = Params::new(network).max_attainable_target.to_compact_lossy();
-        // A period of one week, behind which the difficulty doubles.
+        // A period of one week, after which the difficulty doubles.
         let last = Header { bits: easy, time: first.time + 604_800, ..first };
         let next = |told: CompactTarget| Header { prev_blockhash: last.block_hash(), bits: told, ..last };
         let judged = |told, first: Option<&Header>| {
@@ -245,11 +246,11 @@ mod tests {
     }
 
     #[test]
-    fn no_block_of_the_main_network_is_believed_that_a_laptop_could_make() {
-        // The difficulties of blocks 900,000 and 500,000 as they were, and that of the first block.
+    fn a_main_network_block_that_a_laptop_could_make_is_refused() {
+        // The difficulties of blocks 900,000 and 500,000, and of the first block.
         for (height, told, is_enough) in [
             (900_000, 0x1702_3a04, true),
-            // A difficulty of 8.8e12, which sufficed once.
+            // A difficulty of 8.8e12, which was enough earlier.
             (900_000, 0x1720_0000, false),
             (700_000, 0x1720_0000, true),
             (900_000, 0x1800_9645, false),
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_follows_on_the_one_that_it_names_with_work_and_the_same_difficulty() {
+    fn a_header_needs_its_parent_work_and_the_same_difficulty() {
         let first = genesis_block(Network::Regtest).header;
         let second = next(&first, |header| header.time += 1);
         assert_eq!(check_next(Network::Regtest, 1, (None, &first), &second), Ok(()));
@@ -298,8 +299,8 @@ mod tests {
     }
 
     #[test]
-    fn the_block_before_a_day_is_found_though_times_of_blocks_go_back_and_forth() {
-        // Ten minutes each, every third told an hour too early and every fifth two hours too late.
+    fn the_block_before_a_day_is_found_though_block_times_jump() {
+        // Ten minutes each; every third is an hour early and every fifth two hours late.
         let told = |height: u32| {
             let wrong = [(3, -HOUR_MS), (5, 2 * HOUR_MS)].iter().find(|(every, _)| height.is_multiple_of(*every));
             Timestamp::from_ms(i64::from(height) * 600_000 + wrong.map_or(0, |(_, ms)| *ms))

@@ -1,42 +1,40 @@
-//! The scripts that matter now, and how they changed: who asks about them reads each once, however many there are.
+//! The scripts that matter now, and their changes. A reader is told each change once, so its cost does not grow with
+//! the number of scripts.
 
 use std::collections::{HashMap, VecDeque};
 
 use bitcoin::{Script, ScriptBuf};
 use parking_lot::{Mutex, MutexGuard};
 
-/// Changes that are remembered for those who read them; who is further behind reads all anew.
+/// Changes kept for readers. A reader further behind reads everything again.
 const CHANGES_MAX: usize = 20_000;
 
-/// How much it matters to hear of a script soon, the most first.
+/// The urgency of news about a script, the highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Urgency {
-    /// A customer may be paying to it just now.
+    /// A customer may be paying it now.
     Awaited,
-    /// What came to it, or goes from it, is not settled.
+    /// A transaction that pays or spends it is not settled.
     Moving,
-    /// It was closed lately, its address is given next, or its coins may be spent.
+    /// It was closed lately, its address comes next, or its coins may be spent.
     Possible,
 }
 
-/// How far somebody has read. Those of another run of the program are nobody's.
+/// A reader's position. It is valid within one run of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HotMark(u64);
 
-/// What changed since somebody read last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HotChanges {
-    /// `hot` is all there is: what was known before is to be forgotten.
+    /// `hot` is complete: forget everything known before.
     pub is_all: bool,
-    /// What became hot, or changed its urgency.
+    /// Scripts that became hot or changed their urgency.
     pub hot: Vec<(ScriptBuf, Urgency)>,
-    /// What is hot no more.
     pub cooled: Vec<ScriptBuf>,
-    /// Ask with it the next time.
+    /// The position for the next read.
     pub mark: HotMark,
 }
 
-/// The scripts that matter now.
 #[derive(Default)]
 pub struct HotScripts {
     inner: Mutex<Inner>,
@@ -45,15 +43,14 @@ pub struct HotScripts {
 #[derive(Default)]
 struct Inner {
     scripts: HashMap<ScriptBuf, Urgency>,
-    /// The latest changes: a script, and what it is now; `None` where it is hot no more.
+    /// The latest changes: a script and its urgency; `None` if it is no longer hot.
     changes: VecDeque<(ScriptBuf, Option<Urgency>)>,
-    /// How many changes there were, those that are forgotten included.
+    /// The number of changes so far, forgotten ones included.
     count: u64,
 }
 
 impl HotScripts {
-    /// What changed since a mark; all that is hot where there is none, or it lies too far back. Each script is told once, as it
-    /// is now.
+    /// The changes since a mark, each script once. All hot scripts if there is no mark or it is too old.
     #[must_use]
     pub fn changes_since(&self, mark: Option<HotMark>) -> HotChanges {
         let inner = self.lock();
@@ -72,29 +69,27 @@ impl HotScripts {
         HotChanges { is_all: false, hot, cooled, mark: now }
     }
 
-    /// Whether a script matters now.
     #[must_use]
     pub fn contains(&self, script: &Script) -> bool {
         self.lock().scripts.contains_key(script)
     }
 
-    /// How many there are.
     #[must_use]
     pub fn count(&self) -> usize {
         self.lock().scripts.len()
     }
 
-    /// One more matters: a payment was made.
+    /// Adds one script: a payment was created.
     pub fn add(&self, script: ScriptBuf, urgency: Urgency) {
         self.lock().set(script, Some(urgency));
     }
 
-    /// How far one has read who reads nothing.
+    /// The current position, for a caller that does not read the changes.
     pub(crate) fn mark(&self) -> HotMark {
         HotMark(self.lock().count)
     }
 
-    /// These matter from now on, with those that were added since `mark`, and no others.
+    /// Replaces the scripts by these and those added since `mark`.
     pub(crate) fn replace(&self, mut scripts: HashMap<ScriptBuf, Urgency>, mark: HotMark) {
         let mut inner = self.lock();
         match inner.changed_since(mark) {
@@ -104,7 +99,7 @@ impl HotScripts {
                     scripts.entry(script).or_insert(urgency);
                 });
             }
-            // Too many came meanwhile to tell them apart: none cools.
+            // Too many were added meanwhile to tell them apart, so all stay hot.
             None => inner.scripts.iter().for_each(|(script, urgency)| {
                 scripts.entry(script.clone()).or_insert(*urgency);
             }),
@@ -120,7 +115,7 @@ impl HotScripts {
 }
 
 impl Inner {
-    /// Each script that changed since a mark, as it is now; `None` where that is forgotten.
+    /// Each script that changed since a mark, with its urgency now; `None` if the changes are forgotten.
     fn changed_since(&self, HotMark(mark): HotMark) -> Option<HashMap<ScriptBuf, Option<Urgency>>> {
         let new = usize::try_from(self.count.checked_sub(mark)?).ok()?;
         let first = self.changes.len().checked_sub(new)?;
@@ -158,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn who_reads_again_is_told_only_what_changed_and_each_script_once() {
+    fn a_reader_is_told_each_changed_script_once() {
         let hot = HotScripts::default();
         hot.add(script(1), Awaited);
         hot.add(script(2), Awaited);
@@ -174,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_while_the_rest_was_read_stays_and_what_is_read_no_more_cools() {
+    fn scripts_added_meanwhile_stay_hot_and_missing_ones_cool() {
         let hot = HotScripts::default();
         hot.add(script(1), Awaited);
         let seen = hot.changes_since(None).mark;
@@ -195,7 +190,7 @@ mod tests {
         }
         assert!(hot.changes_since(Some(start)).is_all);
         assert_eq!(hot.lock().changes.len(), CHANGES_MAX);
-        // So many came while the rest was read that none is left out.
+        // So many were added meanwhile that all stay.
         hot.replace(HashMap::new(), start);
         assert_eq!(hot.count(), CHANGES_MAX + 1);
     }

@@ -1,4 +1,4 @@
-//! Which backend an environment has.
+//! The backend of an environment.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,16 +12,14 @@ use super::chosen::Chosen;
 use super::sandbox::SandboxChain;
 use crate::machine::clock::{Clock, machine_now};
 
-/// What the chain of an environment is watched with.
 #[derive(Clone)]
 pub(crate) enum Backend {
     /// The private chain inside the program.
     Sandbox(Arc<Sandbox>),
-    /// Whatever the settings choose.
     Chosen(Arc<Chosen>),
 }
 
-/// Why an environment has no backend.
+/// The reason why an environment has no backend.
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
     /// The sandbox's file.
@@ -30,8 +28,8 @@ pub enum BackendError {
 }
 
 impl Backend {
-    /// Opens the backend for a network; `None` is the sandbox, whose chain lies in `file`. Which servers of another network
-    /// are asked is chosen later.
+    /// Opens the backend for a network; `None` is the sandbox, whose chain is in `file`. The servers of another network
+    /// are chosen later.
     ///
     /// # Errors
     /// When the sandbox's file cannot be used.
@@ -42,7 +40,7 @@ impl Backend {
         }
     }
 
-    /// How far it moves the environment's clock forward, in milliseconds.
+    /// Milliseconds by which the sandbox moves the environment's clock forward.
     #[must_use]
     pub(crate) fn clock_offset_ms(&self) -> i64 {
         match self {
@@ -51,7 +49,6 @@ impl Backend {
         }
     }
 
-    /// Its chain, by the environment's clock.
     #[must_use]
     pub(crate) fn chain(&self, clock: Arc<dyn Clock>) -> Arc<dyn Chain> {
         match self {
@@ -60,7 +57,6 @@ impl Backend {
         }
     }
 
-    /// The sandbox, where it is one.
     #[must_use]
     pub(crate) fn sandbox(&self) -> Option<Arc<Sandbox>> {
         match self {
@@ -69,7 +65,6 @@ impl Backend {
         }
     }
 
-    /// The backend that the settings choose, where they choose one.
     #[must_use]
     pub(crate) fn chosen(&self) -> Option<Arc<Chosen>> {
         match self {

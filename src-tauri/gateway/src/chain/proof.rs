@@ -1,25 +1,25 @@
-//! Whether a block holds a transaction, and how high it stands: not because a server says so, but because the way from the one
-//! to the root in the other's header is there.
+//! Proofs of a transaction's block and of a block's height. They rest on the Merkle path to the root in the header, not
+//! on a server's word.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::opcodes::all::{OP_PUSHNUM_1, OP_PUSHNUM_16};
 use bitcoin::script::{Instruction, read_scriptint};
 use bitcoin::{Transaction, TxMerkleNode};
 
-/// Steps of the way at most: a block does not hold so many transactions.
+/// Steps of a path at most: no block holds so many transactions.
 const STEPS_MAX: usize = 20;
 
-/// The length of two hashes: what has it, without its witness, could be taken for the inside of the tree. No wallet pays with so
-/// few bytes.
+/// The length of two hashes. A transaction of this length without its witness could be an inner node of the tree.
+/// Wallets pay with more bytes.
 const INNER_LENGTH: usize = 64;
 
-/// Whether it can be proved that a block holds a transaction, however honest the server is. Where one stands of which it cannot, nobody
-/// knows, and nobody lies who says it.
+/// Whether a Merkle path can prove the transaction at all. The place of an unprovable transaction is unknown, and a
+/// server that names one does not lie.
 pub(super) fn is_provable(tx: &Transaction) -> bool {
     tx.base_size() != INNER_LENGTH
 }
 
-/// Whether this way, the deepest hash first, leads from a transaction at this place to this root.
+/// Whether this path, deepest hash first, leads from a transaction at this place to this root.
 pub(super) fn leads(tx: &Transaction, place: u32, way: &[TxMerkleNode], root: TxMerkleNode) -> bool {
     if way.len() > STEPS_MAX || place >> way.len() != 0 || !is_provable(tx) {
         return false;
@@ -27,7 +27,7 @@ pub(super) fn leads(tx: &Transaction, place: u32, way: &[TxMerkleNode], root: Tx
     let mut node = TxMerkleNode::from_raw_hash(tx.compute_txid().to_raw_hash());
     for (step, other) in way.iter().enumerate() {
         let is_left = (place >> step) & 1 == 0;
-        // A last hash without a neighbour stands beside itself on the left alone.
+        // Only a left node may be paired with itself, when it has no neighbour.
         if !is_left && node == *other {
             return false;
         }
@@ -37,7 +37,7 @@ pub(super) fn leads(tx: &Transaction, place: u32, way: &[TxMerkleNode], root: Tx
     node == root
 }
 
-/// The height that a block's reward begins with (BIP34); `None` where it names none.
+/// The height in a block's coinbase transaction (BIP34); `None` if there is none.
 pub(crate) fn height_of_reward(tx: &Transaction) -> Option<u32> {
     match tx.input.first()?.script_sig.instructions().next()?.ok()? {
         Instruction::PushBytes(height) => u32::try_from(read_scriptint(height.as_bytes()).ok()?).ok(),
@@ -49,8 +49,8 @@ pub(crate) fn height_of_reward(tx: &Transaction) -> Option<u32> {
     }
 }
 
-/// Whether the block with this root stands at this height: the reward in its first place says so (BIP34), and nobody can tell of a
-/// block that was found that it stands elsewhere.
+/// Whether the block with this root is at this height, by its coinbase transaction (BIP34). The height of a block that
+/// was found cannot be forged.
 pub(super) fn stands_at(reward: &Transaction, way: &[TxMerkleNode], root: TxMerkleNode, height: u32) -> bool {
     reward.is_coinbase() && leads(reward, 0, way, root) && height_of_reward(reward) == Some(height)
 }
@@ -72,7 +72,7 @@ mod tests {
         TxMerkleNode::hash(&[left.to_byte_array(), right.to_byte_array()].concat())
     }
 
-    /// Three transactions, each with its way, and their root. The third has no neighbour.
+    /// Three transactions, each with its path, and their root. The third has no neighbour.
     fn three() -> (Vec<Transaction>, [[TxMerkleNode; 2]; 3], TxMerkleNode) {
         let txs: Vec<Transaction> = (1..=3).map(tx).collect();
         let [a, b, c] = [0, 1, 2].map(|at: usize| TxMerkleNode::from_raw_hash(txs[at].compute_txid().to_raw_hash()));

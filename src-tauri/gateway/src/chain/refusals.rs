@@ -1,5 +1,5 @@
-//! Why a server's chain is not looked at, in sentences that are the same of every server. `who` is what people know it by: the
-//! node, the server, the server at an address.
+//! Reasons why a server's chain cannot be looked at, with the same sentences for every server. `who` names the server
+//! for people: the node, the server, the server at an address.
 
 use bitcoin::constants::genesis_block;
 use bitcoin::{BlockHash, Network};
@@ -7,34 +7,32 @@ use bitcoin::{BlockHash, Network};
 use super::ChainDown;
 use super::token::Token;
 
-/// The best block is not the one any more at which the look began.
 pub(super) fn tip_changed() -> ChainDown {
     ChainDown("the best block changed while it was looked at; the next look makes up for it".to_owned())
 }
 
 impl ChainDown {
-    /// Whether that is why: the backend is well, and the next look makes up for it.
+    /// Whether this is [`tip_changed`]: the backend is well, and the next look catches up.
     pub(super) fn is_tip_changed(&self) -> bool {
         *self == tip_changed()
     }
 }
 
-/// It tells what cannot be.
+/// The server told an impossible block.
 pub(super) fn forged(who: &str, height: u32, why: &str) -> ChainDown {
     ChainDown(format!("the {who} tells a block {height} that is none: {why}; do not trust this {who}"))
 }
 
-/// It says that it has not a block on which its own best one builds.
+/// The server denies a block on which its own best block builds.
 pub(super) fn denied(who: &str, height: u32) -> ChainDown {
     ChainDown(format!("the {who} denies block {height}, which its own chain holds; do not trust this {who}"))
 }
 
-/// It does not tell what shows how high a block stands.
 pub(super) fn unproved_height(height: u32) -> ChainDown {
     ChainDown(format!("the server does not prove how high block {height} stands: set another server as backendUrl"))
 }
 
-/// Its chain has less work than the one that was looked at before.
+/// Its chain has less work than the chain looked at before.
 pub(super) fn behind(who: &str, height: u32, before: &Token) -> ChainDown {
     let watched = before.last().map_or(0, |last| last.id.height);
     ChainDown(format!(
@@ -42,7 +40,7 @@ pub(super) fn behind(who: &str, height: u32, before: &Token) -> ChainDown {
     ))
 }
 
-/// It is on another network, the one that begins with this block. `kind` is what to set in its place.
+/// The server is on the network with this first block. `kind` names the server to set instead.
 pub(super) fn other_network(who: &str, kind: &str, genesis: BlockHash, network: Network) -> ChainDown {
     let all = [Network::Bitcoin, Network::Testnet4, Network::Signet, Network::Regtest, Network::Testnet];
     let found = all.into_iter().find(|network| genesis_block(network).block_hash() == genesis);

@@ -1,25 +1,25 @@
-//! How much is taken of what a server says that its mempool holds. Nothing proves it, so that a server could make up as much as
-//! it likes: it is bounded for each transaction, for each script and altogether.
+//! Limits for transactions that a server claims to have in its mempool. Without proof, a server could make up any
+//! number. There is a limit for each transaction, for each script and in total.
 
 use bitcoin::Transaction;
 use bitcoin::policy::MAX_STANDARD_TX_WEIGHT;
 
-/// Unconfirmed transactions of one script at most. One that has more is not told of.
+/// Unconfirmed transactions of one script at most. A script with more is not reported.
 pub(super) const OF_SCRIPT_MAX: usize = 200;
 
-/// Bytes of all unconfirmed transactions that are followed at most, missing ones among them. Beyond that what is new waits until a
-/// block holds it.
+/// Bytes of all followed unconfirmed transactions at most, missing ones included. Beyond that a new one waits for its
+/// block.
 const BYTES_MAX: usize = 32 * 1_024 * 1_024;
 
-/// Bytes and transactions that are read for one answer of a look, after which no more are begun.
+/// After this many bytes or transactions, no further read begins for one answer of a look.
 const ANSWER_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 const ANSWER_TXS_MAX: usize = 5_000;
 
-/// Bytes that are left for unconfirmed transactions.
+/// Bytes left for unconfirmed transactions.
 #[derive(Debug)]
 pub(super) struct Room(usize);
 
-/// What one answer of a look may still hold.
+/// The room left in one answer of a look.
 #[derive(Debug)]
 pub(super) struct AnswerRoom {
     bytes: usize,
@@ -44,13 +44,13 @@ impl Default for AnswerRoom {
 }
 
 impl Room {
-    /// What those that are followed leave.
+    /// The room that the followed transactions leave.
     pub(super) fn beside<'a>(followed: impl Iterator<Item = &'a Transaction>) -> Self {
         let taken = followed.map(Transaction::total_size).fold(0usize, usize::saturating_add);
         Self(BYTES_MAX.saturating_sub(taken))
     }
 
-    /// Takes the room for one more; no where there is none.
+    /// Takes the room for one more; `false` if there is none.
     pub(super) fn take(&mut self, tx: &Transaction) -> bool {
         let left = self.0.checked_sub(tx.total_size());
         self.0 = left.unwrap_or(self.0);
@@ -59,18 +59,16 @@ impl Room {
 }
 
 impl AnswerRoom {
-    /// Notes so many bytes.
     pub(super) const fn note(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_sub(bytes);
     }
 
-    /// Notes a transaction.
     pub(super) fn note_tx(&mut self, tx: &Transaction) {
         self.note(tx.total_size());
         self.txs = self.txs.saturating_sub(1);
     }
 
-    /// Whether no more is to be begun.
+    /// Whether no further read may begin.
     pub(super) const fn is_spent(&self) -> bool {
         self.bytes == 0 || self.txs == 0
     }
@@ -95,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_followed_leaves_so_much_room_and_what_does_not_fit_takes_none() {
+    fn a_transaction_that_does_not_fit_takes_no_room() {
         let (large, small) = (with_witness(399_000), with_witness(100));
         let followed = vec![&large; BYTES_MAX / large.total_size()];
         let mut room = Room::beside(followed.into_iter());

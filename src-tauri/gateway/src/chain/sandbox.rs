@@ -17,17 +17,17 @@ use super::{
 use crate::machine::clock::Clock;
 use crate::machine::fail_points::{self, Point};
 
-/// Changes in one answer; bounds its memory.
+/// Changes in one answer at most; bounds its memory.
 const VIEW_MAX: usize = 500;
 
-/// The private regtest chain inside the program, misbehaving where it was told to.
+/// The private regtest chain inside the program, with the faults that it was told to have.
 pub(crate) struct SandboxChain {
     sandbox: Arc<Sandbox>,
     clock: Arc<dyn Clock>,
     identity: Identity,
 }
 
-/// Where a look ended: the number of the last change that it saw, and the best block.
+/// The end of a look: the number of the last change that it saw, and the best block.
 struct Token {
     change: i64,
     height: u32,
@@ -35,7 +35,7 @@ struct Token {
 }
 
 impl SandboxChain {
-    /// Asks `sandbox`; what is broadcast enters its mempool at `clock`'s time.
+    /// Uses `sandbox`; a broadcast enters its mempool at `clock`'s time.
     #[must_use]
     pub(crate) fn new(sandbox: Arc<Sandbox>, clock: Arc<dyn Clock>) -> Self {
         let genesis = genesis_block(Network::Regtest).block_hash();
@@ -43,7 +43,7 @@ impl SandboxChain {
         Self { sandbox, clock, identity }
     }
 
-    /// Answers late, or not at all, if the sandbox was told so; else answers the faults in force.
+    /// Waits or fails if the sandbox was told to; otherwise returns the faults in force.
     fn suffer_faults(&self) -> Result<Faults, ChainDown> {
         let faults = self.sandbox.faults().map_err(down)?;
         std::thread::sleep(Duration::from_millis(faults.latency_ms));
@@ -53,7 +53,7 @@ impl SandboxChain {
         Ok(faults)
     }
 
-    /// The number of the last change before the view that a token asks for; `None` where this chain was never there.
+    /// The number of the last change that a token saw; `None` if this chain was never there.
     fn last_change(&self, token: &[u8]) -> Result<Option<i64>, ChainDown> {
         let Some(last) = Token::read(token) else { return Ok(None) };
         let was_there = self.sandbox.was_at(last.change, last.height, last.hash).map_err(down)?;
@@ -237,7 +237,7 @@ fn fee_rate(sat_vb: u64) -> FeeRate {
     FeeRate::from_sat_per_vb(sat_vb).unwrap_or(FeeRate::MAX)
 }
 
-/// What a refusal says of the transaction; silence and the failures of the sandbox's storage say nothing.
+/// The meaning of a refusal for the transaction. Silence and storage failures mean nothing for it.
 fn refused(refusal: BroadcastRefusal) -> Result<Broadcast, ChainDown> {
     match refusal {
         BroadcastRefusal::MissingInputs(_) => Ok(Broadcast::InputsMissing),

@@ -1,5 +1,5 @@
-//! Several servers of one kind, of which one is asked: the first that answers. What one look is told is of one server; of
-//! another network than ours none is asked for anything but which one it is on.
+//! Several servers of one kind. The first that answers is asked. One look uses one server. A server on another network
+//! is asked only for its network.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,11 @@ use tokio::time::Instant;
 use super::bell::Turn;
 use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View};
 
-/// A server that failed is left alone for so long, while there is another.
+/// A failed server is asked last for this long.
 const LEFT_ALONE_FOR: Duration = Duration::from_secs(300);
 
-/// So often in a row a chain may change under a question by chance. Beyond that it is the server: it may be two behind one name.
+/// Times in a row that a chain may change by chance during a question. Beyond that the server is at fault: it may be
+/// two behind one name.
 const CHANGES_MAX: u32 = 3;
 
 /// Servers, the preferred first.
@@ -25,10 +26,9 @@ pub(super) struct Several {
     servers: Vec<Server>,
     genesis: BlockHash,
     network: Network,
-    /// The one that is asked.
     turn: Turn,
     left_alone_for: Duration,
-    /// The look under way: who gave its last answer, and the token of that, where there is more.
+    /// The incomplete look: the server of its last answer, and that answer's token.
     under_way: Mutex<Option<(usize, Vec<u8>)>>,
 }
 
@@ -38,13 +38,12 @@ struct Server {
     known: Mutex<Known>,
 }
 
-/// What is known of a server.
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     /// It said that it is on our network, and has not failed since.
     is_ours: bool,
     failed_at: Option<Instant>,
-    /// How often in a row its chain changed while it was asked.
+    /// Times in a row that its chain changed during a question.
     changes: u32,
 }
 
@@ -61,9 +60,9 @@ impl Several {
         }
     }
 
-    /// Asks one server after the other until one answers: those first that have not failed lately, in the order in which they
-    /// were named. Fails with what each had against it; or because a block came meanwhile, after which the same server is to
-    /// be asked again.
+    /// Asks the servers in turn until one answers. Servers without a recent failure come first, in the order of the
+    /// settings. Fails with each server's reason. Also fails if a block came meanwhile; the same server is asked again
+    /// then.
     fn ask<T>(&self, ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>) -> Result<(usize, T), ChainDown> {
         let mut reasons = Vec::new();
         for (number, server) in self.in_turn() {
@@ -81,7 +80,7 @@ impl Several {
         Err(ChainDown(reasons.join("; ")))
     }
 
-    /// Asks a server that is on our network; what fails is noted. That a block came meanwhile is no fault of the server.
+    /// Asks a server on our network and notes a failure. A block that came meanwhile is no failure.
     fn ask_one<T>(&self, server: &Server, ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>) -> Result<T, ChainDown> {
         let asked = self.refuse_other(server).and_then(|()| ask(server.chain.as_ref()));
         let mut known = server.known.lock();
@@ -95,7 +94,7 @@ impl Several {
         asked
     }
 
-    /// Fails where it is on another network than ours.
+    /// Fails if the server is on another network.
     fn refuse_other(&self, server: &Server) -> Result<(), ChainDown> {
         if server.known.lock().is_ours {
             return Ok(());
@@ -116,7 +115,6 @@ impl Several {
         well.into_iter().chain(failed).collect()
     }
 
-    /// Whether it failed lately.
     fn has_failed(&self, server: &Server) -> bool {
         server.known.lock().failed_at.is_some_and(|at| at.elapsed() < self.left_alone_for)
     }
@@ -159,7 +157,7 @@ impl Chain for Several {
         let under_way = self.under_way.lock().take();
         let goes_on = under_way.filter(|(_, token)| request.token == Some(token)).map(|(number, _)| number);
         let (number, view) = match goes_on.and_then(|number| Some((number, self.servers.get(number)?))) {
-            // If it fails now, the whole look does: another one answers from the next on.
+            // If it fails now, so does the whole look; another server answers the next one.
             Some((number, server)) => (number, self.ask_one(server, |chain| chain.look(request))?),
             None => self.ask(|chain| chain.look(request))?,
         };
@@ -168,7 +166,7 @@ impl Chain for Several {
     }
 
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-        // Whoever was silent may have taken it: the next says so then, and it is the same transaction.
+        // A silent server may have taken it. The next one then says so, and the transaction is the same.
         Ok(self.ask(|chain| chain.broadcast(package))?.1)
     }
 
@@ -220,7 +218,7 @@ mod tests {
     struct Fake {
         network: Network,
         is_down: AtomicBool,
-        /// Its best block changes while it is looked at.
+        /// Its best block changes during a look.
         changes: AtomicBool,
         more: AtomicBool,
         looks: AtomicU32,
@@ -372,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_server_is_asked_while_the_first_is_silent_and_the_first_again_after_a_while() {
+    fn the_next_server_is_asked_while_the_first_is_silent() {
         let (first, second) = (Fake::on(Network::Regtest), Fake::on(Network::Regtest));
         let servers = several(&[&first, &second], Duration::from_secs(3_600));
         look(&servers, None).unwrap();
@@ -387,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_comes_while_it_is_looked_at_is_no_reason_to_leave_a_server_alone() {
+    fn a_block_during_a_look_is_no_reason_to_skip_a_server() {
         let (first, second) = (Fake::on(Network::Regtest), Fake::on(Network::Regtest));
         let servers = several(&[&first, &second], Duration::from_secs(3_600));
         for _ in 0..3 {

@@ -1,10 +1,9 @@
-//! A stranger's words, in logs and on screens.
+//! Words of strangers, for logs and screens.
 
-/// More of it helps nobody.
 const SHOWN_MAX: usize = 200;
 
-/// A stranger's words as one short line. It ends no quotation and holds no command of ours: its quotation marks and backticks
-/// become apostrophes.
+/// A stranger's words as one short line. Quotation marks and backticks become apostrophes, so the line ends no
+/// quotation and holds no command of ours.
 pub(super) fn shown(words: &str) -> String {
     let mut words = words.chars().filter(|c| c.is_whitespace() || !c.is_control()).map(|c| match c {
         '"' | '`' => '\'',

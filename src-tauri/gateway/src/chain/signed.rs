@@ -1,4 +1,4 @@
-//! Whether the witness of a transaction is one by the outputs that it spends, as far as those are known here.
+//! Checks a transaction's witness against the outputs that it spends, as far as they are known.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -7,7 +7,7 @@ use bitcoin::{OutPoint, Transaction, TxOut, Txid};
 
 use super::Fact;
 
-/// The outputs that a transaction spends, in the order of its inputs, as far as `parent` knows the transactions that make them.
+/// The spent outputs, in the order of the inputs, as far as `parent` knows the transactions that create them.
 pub(crate) fn spent_outputs<E>(
     tx: &Transaction,
     mut parent: impl FnMut(&Txid) -> Result<Option<Transaction>, E>,
@@ -24,7 +24,7 @@ pub(crate) fn spent_outputs<E>(
     Ok(spent)
 }
 
-/// Whether the witness of a transaction is one by the outputs that it spends: unknown where not all of them are known.
+/// Whether the witness is valid for the spent outputs; unknown if an output is missing.
 pub(crate) fn has_good_witness(tx: &Transaction, spent: &[Option<TxOut>]) -> Fact {
     let mut all = Fact::Yes;
     for fulfils in tillgate_sandbox::verify_each_script(tx, spent) {

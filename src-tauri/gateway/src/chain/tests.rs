@@ -1,4 +1,4 @@
-//! Every backend over the same kind of chain: later is allowed, other is not.
+//! Every backend over the same kind of chain: an answer may come later, but not differ.
 
 mod ahead;
 mod alike;

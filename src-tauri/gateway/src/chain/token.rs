@@ -1,6 +1,6 @@
-//! Where a look ended, in one form for every backend, so that each goes on where another left: the best chain's latest
-//! blocks, fewer the older they are, so that the fork of any reorganisation is found near, with the work behind each; how
-//! far all of it was looked at; and what tells this answer from every other.
+//! The end of a look, in one form for every backend, so that each continues where another left. A token lists the
+//! latest blocks of the best chain with their work. Older blocks are sparser, so that the fork of any reorganisation is
+//! found near. It also says how far all was looked at, and has a unique number.
 
 mod older;
 
@@ -11,50 +11,48 @@ use bitcoin::{BlockHash, Work};
 
 use super::{Covered, Scripts};
 
-/// The form that is written. Four older ones are read.
+/// The written form. Four older ones can be read.
 const FORM: u8 = 5;
 
-/// Bytes of a block.
 const BLOCK: usize = 4 + 32 + 16;
 
-/// So many of the latest blocks are all kept.
+/// This many of the latest blocks are all kept.
 const DENSE: u32 = 8;
 
-/// A block of the best chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockId {
     pub height: u32,
     pub hash: BlockHash,
 }
 
-/// A block of the best chain, and what was done for the chain up to it.
+/// A block of the best chain, with the work of the chain up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Weighed {
     pub id: BlockId,
-    /// The work of all blocks behind the token's first one up to it.
+    /// The work from the token's first block up to this one.
     pub work: u128,
 }
 
-/// Where a look ended.
+/// The end of a look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
-    /// Tells this answer from others that end with the same block.
+    /// Distinguishes this answer from others with the same best block.
     pub answer: u128,
-    /// The most work that a chain had which was looked at to its end, counted from the same block as that of `blocks`. A look
-    /// in several answers has not come so far yet.
+    /// The most work of a chain that was looked at to its end, counted from the first of `blocks`. An incomplete look
+    /// has not reached it yet.
     pub most: u128,
-    /// Of the blocks up to this height all was looked at: not what came to some scripts alone.
+    /// Everything up to this height was looked at, not just some scripts.
     pub whole_up_to: u32,
-    /// The blocks up to this height were read from a node, each whole: what they hold rests on no server's silence.
+    /// A node's blocks were read whole up to this height, so no server could hide anything below it.
     pub read_up_to: u32,
-    /// Where the best chain ended when the round over all scripts began that is under way; 0 where it is not known.
+    /// The best height when the current round over all scripts began; 0 if unknown.
     pub round_from: u32,
     /// Blocks of the chain, the lowest first; never empty.
     blocks: Vec<Weighed>,
 }
 
 impl Token {
-    /// Of a chain of which nothing was known before, from this block on.
+    /// The token of a new chain, from this block on.
     pub(super) fn begin(id: BlockId) -> Self {
         Self {
             answer: answer_number(),
@@ -81,30 +79,29 @@ impl Token {
         bytes
     }
 
-    /// `None` where it is none of a Bitcoin server's chain.
+    /// `None` if it is not a token of a Bitcoin server's chain.
     pub(super) fn read(token: &[u8]) -> Option<Self> {
         let Some(rest) = token.strip_prefix(&[FORM]) else { return older::read(token) };
         body(rest)?.sound()
     }
 
-    /// Itself, where its blocks are such as a chain has.
+    /// The token itself, if its blocks can be those of a chain.
     fn sound(self) -> Option<Self> {
         let rises = self.blocks.is_sorted_by(|one, next| one.id.height < next.id.height && one.work <= next.work);
         (rises && !self.blocks.is_empty()).then_some(self)
     }
 
-    /// The lowest block. Work is counted from there.
+    /// The lowest block, from which work is counted.
     pub(super) fn first(&self) -> Option<BlockId> {
         self.blocks.first().map(|block| block.id)
     }
 
-    /// The best block.
     pub(super) fn last(&self) -> Option<Weighed> {
         self.blocks.last().copied()
     }
 
-    /// The height above which blocks were left by a chain that parts with this one above `fork`, or has nothing in common with it;
-    /// `None` where nothing was left.
+    /// The height above which blocks left the chain, if the new chain forks off at `fork` or shares no block; `None` if
+    /// no block left.
     pub(super) fn left_above(&self, fork: Option<BlockId>) -> Option<u32> {
         match fork {
             Some(fork) => self.last().filter(|last| last.id != fork).map(|_| fork.height),
@@ -112,29 +109,26 @@ impl Token {
         }
     }
 
-    /// The blocks, the lowest first.
     pub(super) fn blocks(&self) -> &[Weighed] {
         &self.blocks
     }
 
-    /// The block with a hash, if it is one of these.
     pub(super) fn block(&self, hash: BlockHash) -> Option<Weighed> {
         self.blocks.iter().find(|block| block.id.hash == hash).copied()
     }
 
-    /// Where a block stands, if it is one of these.
     pub(super) fn height_of(&self, hash: BlockHash) -> Option<u32> {
         self.block(hash).map(|block| block.id.height)
     }
 
-    /// Adds a block above the best one, for which so much work was done since that.
+    /// Adds a block above the best one, with the work since then.
     pub(super) fn push(&mut self, id: BlockId, work: u128) {
         let work = self.last().map_or(0, |last| last.work).saturating_add(work);
         self.blocks.push(Weighed { id, work });
         thin(&mut self.blocks);
     }
 
-    /// Leaves out the blocks above a height: they are not there any more. Where none is left, the token is of no use.
+    /// Drops the blocks above a height. A token without blocks is useless.
     pub(super) fn cut(&mut self, height: u32) {
         self.blocks.retain(|block| block.id.height <= height);
         self.whole_up_to = self.whole_up_to.min(height);
@@ -142,8 +136,8 @@ impl Token {
         self.round_from = self.round_from.min(height);
     }
 
-    /// Takes a block over that was known before, with what was known up to there: it has but one chain below it. Answers whether it
-    /// was known.
+    /// Adopts a known block with all that was known up to it, since only one chain lies below a block. Returns whether
+    /// the block was known.
     pub(super) fn rejoin(&mut self, before: &Self, id: BlockId) -> bool {
         let is_known = before.height_of(id.hash) == Some(id.height);
         if is_known {
@@ -153,12 +147,12 @@ impl Token {
         is_known
     }
 
-    /// Begins at a block that was not there: lower than some, of which those above it are left out, or lower than all. So much
-    /// work was done between it and `above`, a block of the token.
+    /// Begins at a block that is not in the token. Blocks above it are dropped; it may also be below all. `between` is
+    /// the work from it to `above`, a block of the token.
     pub(super) fn begin_at(&mut self, id: BlockId, above: Weighed, between: u128) {
         self.blocks.retain(|block| block.id.height < id.height);
         match self.blocks.last() {
-            // Older forms count otherwise than by work.
+            // Older forms did not count by work.
             Some(last) => {
                 let work = above.work.saturating_sub(between).max(last.work);
                 self.blocks.push(Weighed { id, work });
@@ -170,42 +164,42 @@ impl Token {
         }
     }
 
-    /// What is written of a look that is not at its end: where it began, so that whoever finds it begins it again. Of one that
-    /// began with nothing the first block is all that there was `before`.
+    /// The token to write during an incomplete look. It is the look's start, so that a reader repeats the look. A look
+    /// that began with nothing starts at its first block.
     pub(super) fn unended(&self, before: Option<&Self>) -> Self {
         let begun = || self.first().map_or_else(|| self.clone(), Self::begin);
         Self { answer: self.answer, ..before.cloned().unwrap_or_else(begun) }
     }
 
-    /// Notes that the best block was looked at to the end.
+    /// Notes that the best block was looked at completely.
     pub(super) fn end(&mut self) {
         self.most = self.last().map_or(self.most, |last| last.work);
     }
 
-    /// Notes how far the round over all scripts has come with a look that ends here.
+    /// Notes the progress of the round over all scripts with a look that ends here.
     pub(super) fn note_round(&mut self, scripts: &Scripts<'_>, cold_taken: usize, covered: &Covered) {
         if scripts.round_ended {
             self.end_round();
         }
-        // A round that left something out tells nothing.
+        // A round with a gap proves nothing.
         if scripts.cold.iter().take(cold_taken).any(|script| !covered.holds(script)) {
             self.round_from = 0;
         }
     }
 
-    /// A round over all scripts has come to its end: each was asked about since it began.
+    /// Ends a round over all scripts: each was asked about since the round began.
     fn end_round(&mut self) {
         self.whole_up_to = self.whole_up_to.max(self.round_from);
         self.round_from = self.last().map_or(0, |last| last.id.height);
     }
 
-    /// Whether the best block has less work behind it than a chain had that was looked at before.
+    /// Whether the best block has less work than a chain looked at before.
     pub(super) fn is_behind(&self) -> bool {
         self.last().is_none_or(|last| last.work < self.most)
     }
 }
 
-/// Work as it is counted here. All of Bitcoin's so far is below a thousandth of a millionth of the bound.
+/// The work as a `u128`. All of Bitcoin's work so far is below a thousandth of a millionth of the bound.
 pub(super) fn counted(work: Work) -> u128 {
     let bytes = work.to_be_bytes();
     let (high, low) = bytes.split_at(16);
@@ -213,13 +207,13 @@ pub(super) fn counted(work: Work) -> u128 {
     if high.iter().all(|byte| *byte == 0) { low } else { u128::MAX }
 }
 
-/// A number that no other answer has, of this program or of one before.
+/// A number that no other answer has, in this run or an earlier one.
 pub(super) fn answer_number() -> u128 {
     let [high, low] = [(); 2].map(|()| u128::from(RandomState::new().hash_one(0)));
     high << 64 | low
 }
 
-/// What stands behind the form.
+/// Reads the bytes after the form.
 fn body(bytes: &[u8]) -> Option<Token> {
     let (answer, rest) = bytes.split_first_chunk()?;
     let (most, rest) = rest.split_first_chunk()?;
@@ -247,8 +241,7 @@ fn weighed(bytes: &[u8]) -> Option<Vec<Weighed>> {
     Some(blocks)
 }
 
-/// Leaves out what is dense far below the last of these blocks. A height that is kept once is kept as long as a reorganisation
-/// may need it: the more powers of two divide it, the longer. The first stays.
+/// Thins out the older blocks. The more powers of two divide a height, the longer it is kept. The first block stays.
 fn thin(blocks: &mut Vec<Weighed>) {
     let height = |block: &Weighed| block.id.height;
     let (Some(first), Some(last)) = (blocks.first().map(height), blocks.last().map(height)) else { return };
@@ -293,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_is_found_not_much_deeper_than_it_is_and_a_long_chain_needs_few_blocks() {
+    fn a_fork_is_found_near_and_a_long_chain_needs_few_blocks() {
         let mut token = Token::begin(at(3));
         (4..100_000).for_each(|height| token.push(at(height), 2));
         assert!(token.blocks().len() < 200, "{}", token.blocks().len());
@@ -306,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_is_behind_as_long_as_it_has_less_work_than_the_one_that_was_looked_at() {
+    fn a_chain_is_behind_while_it_has_less_work_than_the_one_before() {
         let mut token = Token::begin(at(10));
         (11..=20).for_each(|height| token.push(at(height), 2));
         token.end();
@@ -321,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_was_known_brings_back_what_was_known_up_to_it_and_no_other_does() {
+    fn only_a_known_block_brings_back_the_knowledge_up_to_it() {
         let mut known = Token { whole_up_to: 14, round_from: 19, ..Token::begin(at(10)) };
         (11..=20).for_each(|height| known.push(at(height), 2));
         known.end();

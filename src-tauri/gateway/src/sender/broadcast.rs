@@ -8,9 +8,10 @@ use super::SendError;
 use crate::chain::Broadcast;
 use crate::gateway::{Gateway, StaffWarning};
 use crate::notifications::outbox::{self, Outbox};
+use crate::settlement::batches;
 use crate::store::Tx;
 use crate::store::batches::Refusal;
-use crate::watcher::{batches, offering};
+use crate::watcher::offering;
 
 /// Broadcasts the last of `package` behind its unconfirmed ancestors. Its payouts are SENT once a node has it. Any other
 /// answer, or none, changes no state: it is broadcast again.

@@ -16,14 +16,14 @@ use crate::machine::fail_points::{self, Point};
 use crate::machine::secrets::{Purpose, Secret};
 use crate::notifications::outbox::{self, Outbox};
 use crate::settings::Settings;
+use crate::settlement::batches;
+use crate::settlement::twins::UnminedTwins;
 use crate::store::batches::NewVersion;
 use crate::store::coins::{Coin, CoinFacts};
 use crate::store::keychains::Keychain;
 use crate::store::{StoreError, Tx};
 use crate::wallet::Wallet;
 use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Means, Payee, Seed, SpendableCoin};
-use crate::watcher::batches;
-use crate::watcher::twins::UnminedTwins;
 
 const NO_WALLET: &str = "the wallet is not set up";
 

@@ -10,11 +10,11 @@ use tillgate_domain::money::format_btc;
 use crate::chain::parents_first;
 use crate::funds::{self, Unconfirmed};
 use crate::gateway::{Cannot, Cause};
+use crate::settlement::twins::{self, UnminedTwins};
 use crate::store::payouts::PayoutRow;
 use crate::store::twins::TwinRow;
 use crate::store::{Reader, StoreError};
 use crate::wallet::spend::SpendableCoin;
-use crate::watcher::twins::{self, UnminedTwins};
 
 /// Twins that would pay a payout, as they bear on its transaction.
 pub(crate) enum Payable {

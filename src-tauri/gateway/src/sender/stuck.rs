@@ -6,10 +6,10 @@ use tillgate_domain::time::Timestamp;
 
 use super::again::to_broadcast;
 use crate::settings::Settings;
+use crate::settlement::batches;
 use crate::store::batches::VersionRow;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
-use crate::watcher::batches;
 
 /// Milliseconds of an hour.
 const HOUR_MS: i64 = 3_600_000;

@@ -22,7 +22,7 @@ pub enum AlarmKind {
     PayoutSentByCopy,
 }
 
-/// An alarm about a payout that staff did not dismiss.
+/// An alarm about a payout, not dismissed yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alarm {
     pub kind: AlarmKind,

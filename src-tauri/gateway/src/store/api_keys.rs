@@ -29,7 +29,7 @@ const COLUMNS: &str = "key_id, name, secret_sha256, permissions, notification_ur
      notify_hosts, created_at, revoked_at";
 
 impl Reader<'_> {
-    /// All keys ever made: live ones first, then newest first.
+    /// All keys ever made: live keys before revoked ones, newest first.
     pub fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.select_api_keys("ORDER BY revoked_at IS NOT NULL, key_id DESC")
     }

@@ -1,5 +1,5 @@
-//! Backups that this installation made, each with the id of its file. Only these are ever removed. Times are of the
-//! machine's clock.
+//! Backups that this installation made, each with the id of its file. Only such backups are removed when old. Times are
+//! of the machine's clock.
 
 use std::fmt;
 use std::str::FromStr;
@@ -129,7 +129,7 @@ impl Reader<'_> {
         self.backup_rows("state = ?1 AND nightly = 1 ORDER BY seq DESC", BackupState::Good)
     }
 
-    /// Backups that may be finished or not.
+    /// Backups in state WRITING, finished or not.
     pub fn backups_being_written(&self) -> Result<Vec<BackupRow>, StoreError> {
         self.backup_rows("state = ?1 ORDER BY seq", BackupState::Writing)
     }
@@ -148,7 +148,7 @@ impl Reader<'_> {
         Ok(row.optional()?)
     }
 
-    /// Since when the secrets hold a key for nightly backups.
+    /// Time since which the secrets hold a key for nightly backups.
     pub fn backup_passphrase_set_at(&self) -> Result<Option<Timestamp>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT set_at FROM backup_passphrase")?;
         Ok(query.query_row([], |row| row.get(0)).optional()?.map(Timestamp::from_ms))
@@ -250,7 +250,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores since when the secrets hold a key for nightly backups.
+    /// Stores the time since which the secrets hold a key for nightly backups.
     pub fn set_backup_passphrase_at(&self, at: Timestamp) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("INSERT OR REPLACE INTO backup_passphrase (one, set_at) VALUES (1, ?1)")?

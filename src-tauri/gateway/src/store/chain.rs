@@ -15,7 +15,7 @@ pub struct WatchedChain {
     pub cursor: Option<Cursor>,
     /// The best block of the last look.
     pub tip: Tip,
-    /// Start of the last look, at most a minute old.
+    /// Start of the last look; the stored time lags by at most a minute.
     pub looked_at: Timestamp,
     /// When a look last found another chain than the look before it.
     pub begun_anew_at: Option<Timestamp>,

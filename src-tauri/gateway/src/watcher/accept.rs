@@ -6,11 +6,11 @@ use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payment::Cause;
 
-use super::WatchError;
-use super::advance::{self, Context};
-use super::findings::AffectedPayment;
+use super::error::WatchError;
+
 use crate::gateway::StaffWarning;
 use crate::notifications::outbox::Outbox;
+use crate::settlement::payment::{self, AffectedPayment, Context};
 use crate::store::StoreError;
 
 /// Why the coins of a payment were not accepted. Nothing was changed.
@@ -63,7 +63,8 @@ pub(super) fn accept(
     if let Some(agreed_sats) = agreed_sats.filter(|agreed_sats| acceptable_sats < *agreed_sats) {
         return Err(AcceptError::Less { would: format_btc(acceptable_sats), shown: format_btc(agreed_sats) });
     }
-    let (advance, warnings) = advance::payment(outbox, context, row.seq, &AffectedPayment::by(Cause::Staff))?;
+    let (advance, warnings) =
+        payment::payment(outbox, context, row.seq, &AffectedPayment::by(Cause::Staff)).map_err(WatchError::from)?;
     if advance.accepted_sats.is_none() {
         return Err(AcceptRefusal::NoCoins.into());
     }

@@ -14,16 +14,16 @@ use bitcoin::{BlockHash, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tokio::time::Instant;
 
-use super::WatchError;
 use super::asked::SETTLED_AFTER;
+use super::error::WatchError;
 use super::findings::Findings;
 use super::ours::FOLLOWED_FOR_MS;
 use crate::chain::{ChainDown, Fact, Recent, Tip, TxFacts, TxPosition};
 use crate::gateway::Gateway;
 use crate::store::{Reader, StoreError, Tx};
 
-/// Ancestors of one transaction. Nodes accept clusters of 64 unconfirmed transactions; Bitcoin Core before 31.0 accepts
-/// 25.
+/// Ancestors of one transaction, without itself. Nodes accept clusters of 64 unconfirmed transactions; Bitcoin Core
+/// before 31.0 accepts 25.
 const ANCESTORS_MAX: usize = 63;
 
 /// Bytes of the ancestors of one transaction: nodes relay packages up to 101 kvB, and a vB is at most four bytes.
@@ -75,7 +75,7 @@ struct Work {
 }
 
 impl Ancestors {
-    /// Whether requests are due, whatever a look finds.
+    /// Whether requests are due even if a look finds nothing.
     pub(super) fn is_owed(&self) -> bool {
         !self.has_begun || self.has_more
     }

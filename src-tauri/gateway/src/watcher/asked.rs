@@ -14,8 +14,8 @@ use crate::store::scripts::{RoundPart, RoundPlace, ScriptOf};
 use crate::store::{Reader, StoreError};
 use crate::wallet::Wallet;
 
-use super::WatchError;
 use super::ahead::{NEAR, Turn};
+use super::error::WatchError;
 use super::ours::wait_until_known_ahead;
 use super::settling::{Rests, Settling};
 
@@ -92,7 +92,7 @@ impl HotRead {
         self.at.is_none_or(|at| now >= at.plus_ms(every_ms) || now < at)
     }
 
-    /// Notes a read.
+    /// Notes the time of a read.
     pub(super) const fn note(&mut self, now: Timestamp) {
         *self = Self { at: Some(now), has_moved: false };
     }

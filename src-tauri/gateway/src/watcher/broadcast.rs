@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use bitcoin::{Transaction, Txid};
 
-use super::{WatchError, offering};
+use super::error::WatchError;
+use super::offering;
 use crate::chain::{Broadcast, missing_ancestors, parents_first};
 use crate::gateway::Gateway;
 
@@ -18,7 +19,7 @@ pub(super) struct Missing {
 }
 
 impl Missing {
-    /// Whether a broadcast is owed, whatever a look finds.
+    /// Whether a broadcast is owed even if a look finds nothing.
     pub(super) const fn is_owed(&self) -> bool {
         self.done.is_none()
     }

@@ -1,6 +1,6 @@
 //! Takes a view of the chain and finds the affected payments and coins. Blocks; writes nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use bitcoin::constants::genesis_block;
@@ -10,10 +10,9 @@ use tillgate_domain::payment::{Cause, Payment};
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
 
-use super::WatchError;
 use super::ahead::Turn;
 use super::asked::{Asked, Round, SETTLED_AFTER};
-use super::coins::Move;
+use super::error::WatchError;
 use super::ours::{Found, Ours};
 use super::restored::{self, Asking, Scan};
 use super::settling::{Rests, Settling};
@@ -22,6 +21,8 @@ use crate::chain::{
     height_of_reward,
 };
 use crate::gateway::{CatchingUp, Gateway, SOON_BLOCKS};
+use crate::settlement::coins::Move;
+use crate::settlement::payment::{AffectedPayment, IncomingTransaction};
 use crate::store::chain::{Cursor, WatchedChain};
 use crate::store::keychains::Keychain;
 use crate::store::restore::Restore;
@@ -72,27 +73,6 @@ pub(super) struct Findings {
     /// Scripts with a complete history; `refused` holds those that the server refuses to report.
     pub covered: Covered,
     pub refused: HashSet<ScriptBuf>,
-}
-
-/// Why a payment is recomputed, and its transactions that moved.
-#[derive(Debug)]
-pub(super) struct AffectedPayment {
-    pub cause: Cause,
-    /// By txid; the order means nothing.
-    pub incoming: BTreeMap<Txid, IncomingTransaction>,
-    /// Its transactions that this chain does not know, or not yet.
-    pub unknown: BTreeSet<Txid>,
-    /// Everything that came to its address before the look started is known, so its deadline may decide.
-    pub is_covered: bool,
-}
-
-/// Outputs of one transaction to one payment's address.
-#[derive(Debug)]
-pub(super) struct IncomingTransaction {
-    pub facts: Arc<TxFacts>,
-    pub derivation_index: u32,
-    /// Output number and satoshis.
-    pub outputs: Vec<(u32, u64)>,
 }
 
 /// Facts about our payments and coins from the answers so far.
@@ -414,12 +394,5 @@ impl Findings {
     /// When the copy was restored whose scan reads all blocks since its birth.
     pub(super) fn restored_at(&self) -> Option<Timestamp> {
         self.restore.filter(|_| self.scan.is_none()).map(|restore| restore.begun_at)
-    }
-}
-
-impl AffectedPayment {
-    /// Affected without a moved transaction.
-    pub(super) fn by(cause: Cause) -> Self {
-        Self { cause, incoming: BTreeMap::new(), unknown: BTreeSet::new(), is_covered: true }
     }
 }

@@ -6,20 +6,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bitcoin::{Amount, OutPoint, Script, Transaction, Txid};
 
-use super::WatchError;
+use super::error::WatchError;
 use crate::chain::{KnownPosition, KnownScripts, TxFacts, TxPosition, WatchList};
 use crate::gateway::Gateway;
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
 use crate::store::{Reader, StoreError};
 
-/// Time for which a gone transaction is followed: well beyond the 14 days after which it is gone for good. If it returns
-/// later, it is treated as a new transaction.
+/// Time for which a gone transaction is followed: well beyond the 14 days after which it is gone for good. If it
+/// returns later, it is treated as a new transaction.
 pub(super) const FOLLOWED_FOR_MS: i64 = 30 * 24 * 3_600_000;
-
-/// Disk quota for the missing transactions that paid one script. Without a quota, endless replacements or transactions
-/// forged by a server could fill the disk. Above the quota, an unconfirmed replacement is ignored until mined.
-pub(super) const MISSING_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 
 /// The parts of one transaction that are ours.
 #[derive(Default)]

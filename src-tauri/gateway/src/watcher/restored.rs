@@ -9,7 +9,7 @@ use bitcoin::ScriptBuf;
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
 
-use super::WatchError;
+use super::error::WatchError;
 use crate::chain::{Covered, Sees};
 use crate::gateway::Gateway;
 use crate::store::keychains::Keychain;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use bitcoin::{BlockHash, ScriptBuf};
 
 use crate::chain::{Covered, Tip};
+use crate::settlement::Due;
 
 /// Scripts of pending batches to consider; later batches wait until these are settled for good.
 pub(super) const SCRIPTS_MAX: usize = 10_000;
@@ -53,17 +54,6 @@ pub(super) struct Settling {
     done_height: Option<u32>,
     /// Start of the next look within the scripts.
     turn: usize,
-}
-
-/// Batches that a look settles.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) enum Due {
-    #[default]
-    Nothing,
-    /// These batches.
-    Batches(Vec<i64>),
-    /// All batches, and everything else that a block decides. `before` is the height of the last time.
-    All { before: Option<u32> },
 }
 
 impl Settling {
@@ -143,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn each_batch_is_due_once_when_all_its_scripts_were_told() {
+    fn each_batch_is_due_once_when_all_its_scripts_were_told_in_however_many_looks() {
         let rests = rests(&[(1, 0..150), (2, 150..152)], false);
         let mut settling = Settling::default();
         let mut was_due = Vec::new();
@@ -173,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_rotate_and_ask_again_about_a_few_told_scripts() {
+    fn what_was_told_is_asked_about_a_little_and_no_look_begins_as_the_one_before() {
         let rests = rests(&[(1, 0..100)], false);
         let mut settling = Settling::default();
         let first = settling.to_ask(&rests);

@@ -6,16 +6,14 @@ use std::sync::Arc;
 use bitcoin::Txid;
 use tillgate_domain::time::Timestamp;
 
-use super::advance::Context;
-use super::asked::HotRead;
-use super::coins::{self, Move};
-use super::findings::{AffectedPayment, Findings};
+use super::error::WatchError;
+use super::findings::Findings;
 use super::restored::{self, Scanned};
-use super::settling::Due;
-use super::touched::Touched;
-use super::{LookPermit, WatchError, advance};
-use crate::gateway::StaffWarning;
+use crate::gateway::{Gateway, StaffWarning};
 use crate::notifications::outbox::{self, Outbox};
+use crate::settlement::coins::{self, Move};
+use crate::settlement::payment::{self, AffectedPayment, Context};
+use crate::settlement::{Due, Touched};
 use crate::store::chain::WatchedChain;
 
 /// Pieces in one commit, so that the writer is never held for long.
@@ -59,7 +57,7 @@ impl Piece {
     ) -> Result<(Vec<StaffWarning>, Option<Timestamp>), WatchError> {
         Ok(match self {
             Self::Payment(seq, affected) => {
-                let (advance, warnings) = advance::payment(outbox, context, *seq, affected)?;
+                let (advance, warnings) = payment::payment(outbox, context, *seq, affected)?;
                 (warnings, advance.next_due_at)
             }
             Self::Change(txid, moved) => (coins::make(outbox, txid, moved)?.into_iter().collect(), None),
@@ -72,78 +70,77 @@ impl Piece {
     }
 }
 
-impl LookPermit<'_> {
-    /// Stores the look in commits of bounded size. The last commit settles `due` and saves the watched chain. After a
-    /// crash in between, the look is repeated, and its stored parts change nothing. Answers whether a payment is due
-    /// again at once.
-    pub(super) async fn store(
-        &mut self,
-        findings: Findings,
-        watched: WatchedChain,
-        looked_at: Timestamp,
-        due: Due,
-    ) -> Result<bool, WatchError> {
-        let mut context = self.context(looked_at, &watched.tip, false);
-        context.fee_rate = findings.fee_rate;
-        context.look.time_decides = !findings.more;
-        let tip_height = watched.tip.height;
-        let scanned = Scanned {
-            from_start: findings.from_start,
-            more: findings.more,
-            restore: findings.restore,
-            asked: findings.scan,
-            covers_all: findings.covers_all,
-            height: findings.seen_height,
-            at: looked_at,
-            skip: self.gateway.settings.snapshot().restore_skip,
-        };
-        let (from_start, place, watched_at) = (findings.from_start, findings.place, watched.looked_at);
-        let (known_up_to, mut states) = (findings.known_up_to, findings.states);
-        let mut pieces = Piece::in_order(findings.unknown, findings.payments, findings.moves);
-        let mut is_due_at_once = false;
-        loop {
-            let rest = pieces.split_off(pieces.len().min(PIECES_PER_COMMIT));
-            let is_last = rest.is_empty();
-            let (context, watched) = (context.clone(), watched.clone());
-            // The states depend on the facts stored before.
-            let states = if is_last { std::mem::take(&mut states) } else { Vec::new() };
-            let due = if is_last { due.clone() } else { Due::Nothing };
-            let change = move |outbox: &Outbox<'_>| {
-                // Lowered before mined transactions are matched by these heights; a repeat changes nothing.
-                if let Some(height) = known_up_to {
-                    outbox.tx.lower_asked_above(height)?;
-                }
-                let (mut warnings, mut is_due_at_once, mut touched) = (Vec::new(), false, Touched::default());
-                for piece in &pieces {
-                    let (of_piece, next_due_at) = piece.store(outbox, &context, &mut touched)?;
-                    warnings.extend(of_piece);
-                    is_due_at_once |= next_due_at.is_some_and(|due| due <= looked_at);
-                }
-                warnings.extend(coins::settle(outbox, touched, due, tip_height)?);
-                if is_last {
-                    if from_start {
-                        outbox.tx.forget_script_states()?;
-                    }
-                    outbox.tx.save_script_states(&states)?;
-                    place.map_or(Ok(()), |place| outbox.tx.save_round_place(place))?;
-                    known_up_to.map_or(Ok(()), |height| outbox.tx.lower_given_above(height))?;
-                    outbox.tx.save_watched_chain(&watched)?;
-                    restored::note(outbox.tx, &scanned)?;
-                }
-                Ok::<_, WatchError>((warnings, is_due_at_once))
-            };
-            let (warnings, some_are_due) = outbox::commit(self.gateway, Some(tip_height), change).await?;
-            self.warn(warnings);
-            is_due_at_once |= some_are_due;
-            if is_last {
-                self.progress.stored_looked_at = Some(watched_at);
-                // The coins that the scan found are hot now.
-                if restored::follow(self.gateway)? {
-                    self.progress.hot_read = HotRead::default();
-                }
-                return Ok(is_due_at_once);
+/// The outcome of a stored look.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stored {
+    /// A payment is due again at once.
+    pub is_due_at_once: bool,
+    /// A restored copy has found its coins.
+    pub has_found_coins: bool,
+}
+
+/// Stores a look in commits of bounded size. The last commit settles `due` and saves the watched chain. After a crash
+/// in between, the look is repeated, and its stored parts change nothing.
+pub(super) async fn store(
+    gateway: &Arc<Gateway>,
+    context: Context,
+    findings: Findings,
+    watched: WatchedChain,
+    due: Due,
+) -> Result<Stored, WatchError> {
+    let looked_at = context.look.at;
+    let tip_height = watched.tip.height;
+    let scanned = Scanned {
+        from_start: findings.from_start,
+        more: findings.more,
+        restore: findings.restore,
+        asked: findings.scan,
+        covers_all: findings.covers_all,
+        height: findings.seen_height,
+        at: looked_at,
+        skip: gateway.settings.snapshot().restore_skip,
+    };
+    let (from_start, place) = (findings.from_start, findings.place);
+    let (known_up_to, mut states) = (findings.known_up_to, findings.states);
+    let mut pieces = Piece::in_order(findings.unknown, findings.payments, findings.moves);
+    let mut is_due_at_once = false;
+    loop {
+        let rest = pieces.split_off(pieces.len().min(PIECES_PER_COMMIT));
+        let is_last = rest.is_empty();
+        let (context, watched) = (context.clone(), watched.clone());
+        // The states depend on the facts stored before.
+        let states = if is_last { std::mem::take(&mut states) } else { Vec::new() };
+        let due = if is_last { due.clone() } else { Due::Nothing };
+        let change = move |outbox: &Outbox<'_>| {
+            // Lowered before mined transactions are matched by these heights; a repeat changes nothing.
+            if let Some(height) = known_up_to {
+                outbox.tx.lower_asked_above(height)?;
             }
-            pieces = rest;
+            let (mut warnings, mut is_due_at_once, mut touched) = (Vec::new(), false, Touched::default());
+            for piece in &pieces {
+                let (of_piece, next_due_at) = piece.store(outbox, &context, &mut touched)?;
+                warnings.extend(of_piece);
+                is_due_at_once |= next_due_at.is_some_and(|due| due <= looked_at);
+            }
+            warnings.extend(coins::settle(outbox, touched, due, tip_height)?);
+            if is_last {
+                if from_start {
+                    outbox.tx.forget_script_states()?;
+                }
+                outbox.tx.save_script_states(&states)?;
+                place.map_or(Ok(()), |place| outbox.tx.save_round_place(place))?;
+                known_up_to.map_or(Ok(()), |height| outbox.tx.lower_given_above(height))?;
+                outbox.tx.save_watched_chain(&watched)?;
+                restored::note(outbox.tx, &scanned)?;
+            }
+            Ok::<_, WatchError>((warnings, is_due_at_once))
+        };
+        let (warnings, some_are_due) = outbox::commit(gateway, Some(tip_height), change).await?;
+        warnings.into_iter().for_each(|warning| gateway.last_look.warn(warning));
+        is_due_at_once |= some_are_due;
+        if is_last {
+            return Ok(Stored { is_due_at_once, has_found_coins: restored::follow(gateway)? });
         }
+        pieces = rest;
     }
 }

@@ -1,5 +1,5 @@
-//! Where an answer of a look goes on from: where the last one ended, or anew from where the node's chain parts from what was known.
-//! What the node says of single blocks shows only from where on to link.
+//! The start of an answer: the end of the last one, or the fork where the node's chain leaves the known one. The node's
+//! word on single blocks only suggests the first header to link.
 
 use bitcoin::Network;
 
@@ -11,19 +11,17 @@ use crate::chain::refusals::{behind, denied, tip_changed};
 use crate::chain::token::{Token, Weighed, answer_number};
 use crate::chain::{BEFORE_BIRTH, ChainDown, LookRequest, headers};
 
-/// Blocks that are read again where nothing is remembered, so that what rules out a transaction is known with its height
-/// until that is final.
+/// Blocks read again when nothing is remembered, so that the height of a conflict is known until it is final.
 const READ_AGAIN: u32 = 10;
 
-/// Where an answer goes on from.
 pub(super) struct Begun {
-    /// The wallet's beginning: the chain is another.
+    /// The chain is another one: start at the wallet's birth.
     pub from_start: bool,
     /// See [`crate::chain::View::left_above`].
     pub left_above: Option<u32>,
 }
 
-/// Has the state stand where this answer goes on from, with the headers from there up to the best block linked.
+/// Puts the state at the start of this answer, and links the headers from there to the best block.
 pub(super) fn begin(
     rpc: &Rpc,
     network: Network,
@@ -40,7 +38,7 @@ pub(super) fn begin(
     Ok(Begun { from_start: false, left_above: None })
 }
 
-/// Whether what is remembered is what the last answer left, and the node's chain still holds it.
+/// Whether the state is that of the last answer, and the node's chain still holds its block.
 fn goes_on(rpc: &Rpc, state: &State, token: Option<&[u8]>, synced: &Synced) -> Result<bool, ChainDown> {
     let Some(last) = state.token.as_ref().and_then(Token::last) else { return Ok(false) };
     if token.is_none() || token != state.written.as_deref() {
@@ -49,7 +47,7 @@ fn goes_on(rpc: &Rpc, state: &State, token: Option<&[u8]>, synced: &Synced) -> R
     Ok(last.id == synced.tip || blocks::last_common(rpc, &[last])?.is_some())
 }
 
-/// Links on to a best block that is new: how many confirmations there are is counted from it, before all blocks below it are read.
+/// Links the headers up to a new best block, before the blocks between are read. Confirmations are counted from it.
 fn link_on(rpc: &Rpc, network: Network, state: &mut State, synced: &Synced) -> Result<(), ChainDown> {
     let tip = synced.tip;
     let last = state.last_block().ok_or_else(tip_changed)?;
@@ -70,7 +68,7 @@ fn link_on(rpc: &Rpc, network: Network, state: &mut State, synced: &Synced) -> R
     Ok(())
 }
 
-/// Begins anew where the token and the node's chain have a block in common; else where the wallet began.
+/// Restarts at the last block that the token and the node's chain share, or else at the wallet's birth.
 fn resume(
     rpc: &Rpc,
     network: Network,
@@ -80,7 +78,7 @@ fn resume(
 ) -> Result<Begun, ChainDown> {
     let tip = synced.tip;
     let lowest = headers::lowest(network).min(tip.height);
-    // What ended below all that may be ours tells nothing.
+    // A token that ends below any block of ours tells nothing.
     let known = request.token.and_then(Token::read);
     let known = known.filter(|known| known.last().is_some_and(|last| last.id.height >= lowest));
     let said = known.as_ref().map(|known| blocks::last_common(rpc, known.blocks())).transpose()?.flatten();
@@ -89,7 +87,7 @@ fn resume(
         return Err(behind("node", tip.height, known));
     }
     let start = start(known.as_ref(), said, request.birth_height, synced).clamp(lowest, tip.height);
-    // Asked before all headers are linked: it would be refused behind them each time.
+    // Checked before all headers are linked: later, each attempt would link them in vain.
     if start < tip.height && start.saturating_add(1) < synced.kept_from {
         return Err(blocks::pruned(start.saturating_add(1)));
     }
@@ -120,7 +118,7 @@ fn resume(
             if start == tip {
                 blocks::prove_height(rpc, network, start)?;
             }
-            // A fork a little below the start is none of another chain.
+            // A fork just below the start belongs to the same chain.
             let mut token = Token::begin(linked.id(base).ok_or_else(tip_changed)?);
             if base < start.height {
                 token.push(start, linked.work(base, start.height));
@@ -145,12 +143,12 @@ fn start(known: Option<&Token>, fork: Option<Weighed>, birth: Option<u32>, synce
         (Some(known), Some(fork), birth) => {
             let first = known.first().map_or(0, |block| block.height);
             let again = fork.id.height.saturating_sub(READ_AGAIN).max(first).min(fork.id.height);
-            // Of what another backend asked about single scripts, nobody knows what else there is. A node that has not all of
-            // those blocks any more goes by what a server said of all scripts.
+            // Another backend may have asked about some scripts only, so other transactions in those blocks are
+            // unknown. For blocks that the node has pruned, a server's answers about all scripts must do.
             let said = known.whole_up_to.min(synced.kept_from.saturating_sub(1));
             again.min(known.read_up_to.max(said).max(birth.unwrap_or(u32::MAX)))
         }
-        // No deeper than the node still goes, as long as that is deep enough.
+        // The birth, but no deeper than the node's oldest block if that is deep enough.
         (_, _, Some(birth)) => {
             let kept = synced.kept_from.saturating_sub(1).min(birth);
             birth.saturating_sub(BEFORE_BIRTH).max(kept)

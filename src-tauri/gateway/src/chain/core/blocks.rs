@@ -1,5 +1,5 @@
-//! The chain as a node tells it: whether it is synchronised, where it forks off what is known, and its blocks, each
-//! checked before anything in it is believed.
+//! The chain as a node tells it: its synchronisation, its fork from the known chain, and its blocks. Each block is
+//! checked before it is used.
 
 use bitcoin::block::Header;
 use bitcoin::consensus::encode::deserialize_hex;
@@ -17,7 +17,7 @@ use crate::chain::{ChainDown, headers, refusals};
 /// Core's code for a height above the best block's.
 const OUT_OF_RANGE: i64 = -8;
 
-/// What is wrong with a block of which the header fits, and not the rest.
+/// The fault of a block whose header fits and whose transactions do not.
 const ITS_TRANSACTIONS: &str = "its transactions are not its own";
 
 /// A chain that can be looked at.
@@ -28,12 +28,11 @@ pub(super) struct Synced {
     pub kept_from: u32,
 }
 
-/// What the node says of its chain.
 pub(super) fn info(rpc: &Rpc) -> Result<ChainInfo, ChainDown> {
     rpc.ask(call("getblockchaininfo", json!([])))
 }
 
-/// The best chain, unless the node is still catching up with the network.
+/// The best chain; fails while the node is catching up with the network.
 pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
     let calls = [call("getblockchaininfo", json!([])), call("getmempoolinfo", json!([]))];
     let mut replies = rpc.batch(&calls)?.into_iter().zip(calls.iter().map(|call| call.method));
@@ -43,7 +42,7 @@ pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
     };
     let info: ChainInfo = typed("getblockchaininfo", &next()?)?;
     let mempool: MempoolInfo = typed("getmempoolinfo", &next()?)?;
-    // The panel knows these by their words: there is nothing to be done but wait.
+    // The panel recognises these by their words: the only remedy is to wait.
     let down = |why: String| Err(ChainDown(why));
     if info.initialblockdownload {
         return down(format!("the node is downloading the chain, it has block {} of {}", info.blocks, info.headers));
@@ -58,7 +57,7 @@ pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
     Ok(Synced { tip, kept_from: info.pruneheight.unwrap_or(0) })
 }
 
-/// The header of a block, which must be that block's, and one that may stand so high.
+/// Fetches the header of a block, and checks its hash and that its work fits its height.
 pub(super) fn header(rpc: &Rpc, network: Network, block: BlockId) -> Result<Header, ChainDown> {
     let header = one_header(rpc, block)?;
     headers::check_alone(network, block.height, &header).map_err(|why| forged(block.height, why))?;
@@ -69,7 +68,7 @@ fn one_header(rpc: &Rpc, block: BlockId) -> Result<Header, ChainDown> {
     headers_of(rpc, &[block])?.pop().ok_or_else(tip_changed)
 }
 
-/// The headers of blocks, which must be those blocks'. Nothing else of them was checked.
+/// Fetches the headers of blocks, and checks their hashes only.
 pub(super) fn headers_of(rpc: &Rpc, blocks: &[BlockId]) -> Result<Vec<Header>, ChainDown> {
     let calls: Vec<_> = blocks.iter().map(|block| call("getblockheader", json!([block.hash, false]))).collect();
     let read = |(reply, block): (Result<Told, Refused>, &BlockId)| {
@@ -85,20 +84,19 @@ pub(super) fn headers_of(rpc: &Rpc, blocks: &[BlockId]) -> Result<Vec<Header>, C
     rpc.batch(&calls)?.into_iter().zip(blocks).map(read).collect()
 }
 
-/// The height of a block that was surely there before a time.
 pub(super) fn height_before(rpc: &Rpc, network: Network, at: Timestamp) -> Result<u32, ChainDown> {
     headers::height_before(at, info(rpc)?.blocks, |height| {
         let hash = hashes(rpc, std::iter::once(height))?.pop().flatten();
         let hash = hash.ok_or_else(|| ChainDown("the node's chain became shorter: try again".to_owned()))?;
         let block = BlockId { height, hash };
-        // The first blocks of all were found with less work than any that may hold something of ours.
+        // The first blocks took less work than any block that may hold something of ours.
         let header =
             if height < headers::lowest(network) { one_header(rpc, block)? } else { header(rpc, network, block)? };
         Ok(headers::time(&header))
     })
 }
 
-/// The hashes that the best chain has at these heights; `None` above its end.
+/// The hashes of the best chain at these heights; `None` above its end.
 pub(super) fn hashes(rpc: &Rpc, heights: impl Iterator<Item = u32>) -> Result<Vec<Option<BlockHash>>, ChainDown> {
     let calls: Vec<_> = heights.map(|height| call("getblockhash", json!([height]))).collect();
     let read = |reply| match reply {
@@ -109,23 +107,21 @@ pub(super) fn hashes(rpc: &Rpc, heights: impl Iterator<Item = u32>) -> Result<Ve
     rpc.batch(&calls)?.into_iter().map(read).collect()
 }
 
-/// Which of these blocks, the lowest first, is the last of the best chain.
+/// The last of these blocks, lowest first, that is in the best chain.
 pub(super) fn last_common(rpc: &Rpc, blocks: &[Weighed]) -> Result<Option<Weighed>, ChainDown> {
     let hashes = hashes(rpc, blocks.iter().map(|block| block.id.height))?;
     let pairs = blocks.iter().zip(hashes).rev();
     Ok(pairs.filter(|(block, hash)| *hash == Some(block.id.hash)).map(|(block, _)| *block).next())
 }
 
-/// The node has a block no more that must be looked at.
 pub(super) fn pruned(height: u32) -> ChainDown {
     ChainDown(format!(
         "the node has pruned block {height}, which must be looked at: let it download the chain again (-reindex) and keep blocks longer (-prune), or set another backend"
     ))
 }
 
-/// Reads a block and checks that it is the one, that it follows on the one `before` it and stands at its height, that work was done
-/// for it, so much as must be, and that its transactions are those that the work was done for. `first` begins the period that ends
-/// before it ([`headers::period_before`]).
+/// Reads a block and checks its hash, its link to `before`, its height, its work and its transactions. `first` begins
+/// the period that ends before this block ([`headers::period_before`]).
 pub(super) fn block(
     rpc: &Rpc,
     network: Network,
@@ -142,7 +138,7 @@ pub(super) fn block(
     Ok(block)
 }
 
-/// Makes sure of the height of a block that no other is read above and that is linked to none whose height is known.
+/// Checks the height of a block that is linked to no block of known height.
 pub(super) fn prove_height(rpc: &Rpc, network: Network, id: BlockId) -> Result<(), ChainDown> {
     // The first block of all was compared already.
     if id.height == 0 {
@@ -152,7 +148,7 @@ pub(super) fn prove_height(rpc: &Rpc, network: Network, id: BlockId) -> Result<(
     headers::check_height(network, id.height, block.txdata.first()).map_err(|why| forged(id.height, why))
 }
 
-/// Why a block may not follow on the one `before` it: the node has another one there by now, or it tells what cannot be.
+/// The reason why a block does not follow `before`: the node's chain changed, or the node lies.
 pub(super) fn unlinked(rpc: &Rpc, before: BlockId, why: Wrong) -> ChainDown {
     match hashes(rpc, std::iter::once(before.height)) {
         Ok(now) if now != [Some(before.hash)] => tip_changed(),
@@ -161,7 +157,7 @@ pub(super) fn unlinked(rpc: &Rpc, before: BlockId, why: Wrong) -> ChainDown {
     }
 }
 
-/// Reads a block: it is the one, and its transactions, but for their witnesses, are those that the work was done for.
+/// Reads a block, and checks its hash and its transactions without their witnesses.
 fn read_block(rpc: &Rpc, BlockId { height, hash }: BlockId) -> Result<Block, ChainDown> {
     let hex: String = match rpc.try_ask(call("getblock", json!([hash, 0])))? {
         Ok(told) => typed("getblock", &told)?,

@@ -1,4 +1,4 @@
-//! Offering transactions to a node, and what its refusals mean.
+//! Offers transactions to a node, and interprets its refusals.
 
 use bitcoin::Transaction;
 use bitcoin::consensus::encode::serialize_hex;
@@ -8,14 +8,14 @@ use tillgate_domain::money::parse_btc;
 use super::rpc::{Refused, Rpc, call};
 use crate::chain::{Broadcast, ChainDown};
 
-/// A transaction whose inputs are unknown or spent, or that pays too much (`RPC_TRANSACTION_ERROR`).
+/// A transaction with unknown or spent inputs, or with too high a fee (`RPC_TRANSACTION_ERROR`).
 const ERROR: i64 = -25;
-/// One that the rules of the mempool refuse (`RPC_TRANSACTION_REJECTED`).
+/// A transaction against the rules of the mempool (`RPC_TRANSACTION_REJECTED`).
 const REJECTED: i64 = -26;
-/// One that is in a block (`RPC_TRANSACTION_ALREADY_IN_UTXO_SET`).
+/// A transaction that is in a block (`RPC_TRANSACTION_ALREADY_IN_UTXO_SET`).
 const IN_UTXO_SET: i64 = -27;
 
-/// Words of a refusal because another transaction of the mempool spends the same inputs and is not replaced.
+/// Words of a refusal because of an unreplaced conflict in the mempool.
 pub(in crate::chain) const OF_CONFLICTS: &[&str] = &[
     "txn-mempool-conflict",
     "bad-txns-spends-conflicting-tx",
@@ -26,19 +26,19 @@ pub(in crate::chain) const OF_CONFLICTS: &[&str] = &[
     "replacement-failed",
 ];
 
-/// Words of a refusal because the node has the transaction already.
+/// Words of a refusal because the node already has the transaction.
 pub(in crate::chain) const OF_KNOWN: &[&str] =
     &["txn-already-in-mempool", "txn-already-known", "txn-same-nonwitness-data-in-mempool"];
 
-/// Words of a refusal for an input that is unknown or spent; a node does not say which.
+/// Words of a refusal for an unknown or spent input; a node does not say which.
 pub(in crate::chain) const OF_INPUTS: &[&str] =
     &["missing or spent", "missingorspent", "missing inputs", "missing-inputs"];
 
-/// Offers transactions one after the other. The answer is about the last, or about the first that was not taken.
+/// Offers transactions one after the other. The answer is about the last, or about the first that was refused.
 pub(super) fn broadcast(rpc: &Rpc, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
     let mut answer = Broadcast::AlreadyKnown;
     for tx in package {
-        // The signer judges how high a fee may be, and not the node.
+        // The signer limits the fee, not the node.
         answer = match rpc.try_ask(call("sendrawtransaction", json!([serialize_hex(tx), 0])))? {
             Ok(_) => Broadcast::Accepted,
             Err(refused) => meaning(refused)?,
@@ -51,7 +51,7 @@ pub(super) fn broadcast(rpc: &Rpc, package: &[Transaction]) -> Result<Broadcast,
     Ok(answer)
 }
 
-/// The meaning of a refusal for a transaction. An error that is no refusal means nothing for it.
+/// The meaning of a refusal for a transaction. `Err` if the error does not concern the transaction.
 pub(in crate::chain) fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
     let says = |words: &[&str]| {
         let message = refused.message.to_ascii_lowercase();
@@ -62,13 +62,13 @@ pub(in crate::chain) fn meaning(refused: Refused) -> Result<Broadcast, ChainDown
         REJECTED | ERROR if says(OF_KNOWN) => Broadcast::AlreadyKnown,
         REJECTED if says(OF_CONFLICTS) => Broadcast::Conflict(refused.message),
         REJECTED | ERROR if says(OF_INPUTS) => Broadcast::InputsMissing,
-        // -22: it cannot be read. Whatever else stands below is about this transaction too.
+        // -22 means unreadable. Every other code above concerns this transaction too.
         REJECTED | ERROR | -22 => Broadcast::Refused(refused.message),
         _ => return Err(refused.down("sendrawtransaction")),
     })
 }
 
-/// The fee in satoshis that a node's refusal asks for; `None` where it names none.
+/// The fee in satoshis that a node's refusal asks for; `None` if it names none.
 pub(crate) fn fee_named(words: &str) -> Option<u64> {
     let asked = |marker: &str| {
         let (_, sums) = words.split_once(marker)?;

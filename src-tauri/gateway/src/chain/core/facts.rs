@@ -1,4 +1,4 @@
-//! What there is to tell of our unconfirmed transactions: where each stands, what it rests on, and what rules it out.
+//! Facts about our unconfirmed transactions: their place, their ancestors and their conflicts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -20,21 +20,20 @@ use crate::chain::{ChainDown, TxFacts, TxPosition, WatchList};
 /// Small questions in one request.
 const BATCH: usize = 200;
 
-/// Core's code for what its mempool does not hold.
+/// Core's code for a transaction that its mempool does not hold.
 const NOT_FOUND: i64 = -5;
 
-/// What a node knows of outputs.
 #[derive(Default)]
 struct Outputs {
-    /// Which transaction of the mempool spends an output.
+    /// The spender of an output in the mempool.
     spenders: HashMap<OutPoint, Txid>,
-    /// Outputs of which the node does not say what spends them in the mempool.
+    /// Outputs whose spenders in the mempool the node does not tell.
     untold: HashSet<OutPoint>,
-    /// Outputs of the chain that no transaction of the chain spends.
+    /// Outputs of the chain that the chain does not spend.
     unspent: HashSet<OutPoint>,
 }
 
-/// Everything that is not as it was last told, parents before children.
+/// Our transactions whose facts changed since the last report, parents before children.
 pub(super) fn changed(
     rpc: &Rpc,
     state: &mut State,
@@ -48,7 +47,7 @@ pub(super) fn changed(
     {
         return Ok(Vec::new());
     }
-    // What is back is told of.
+    // A transaction that came back is reported.
     let is_back = |txid: &Txid| pool.txids.contains(txid);
     let tracked = state.tracked.iter();
     let tracked = tracked.map(|(txid, one)| (txid, &one.tx, one.told.as_ref().filter(|_| !is_back(txid))));
@@ -73,12 +72,12 @@ pub(super) fn changed(
         }
     }
     forget_what_is_ruled_out(state, synced.tip.height);
-    // What left in between was taken out of the pool.
+    // Transactions that left meanwhile were taken out of the pool.
     state.looked_at = Some(Moment { digest: pool.digest(), ..moment });
     Ok(parents_first(told, |facts| &facts.tx))
 }
 
-/// Brings up to date what the mempool says of each of ours. What left in between is taken out of the pool.
+/// Updates the mempool entry of each of our transactions. Transactions that left meanwhile are taken out of the pool.
 fn read_entries(rpc: &Rpc, state: &mut State, pool: &mut Pool, is_new_tip: bool) -> Result<(), ChainDown> {
     for (txid, tracked) in &mut state.tracked {
         if !pool.txids.contains(txid) {
@@ -86,7 +85,7 @@ fn read_entries(rpc: &Rpc, state: &mut State, pool: &mut Pool, is_new_tip: bool)
         }
     }
     let is_wanted = |tracked: &Tracked| match tracked.entry {
-        // Only a block changes what it rests on.
+        // Only a block changes its ancestors.
         Some(seen) => seen.rests_on_unconfirmed && is_new_tip,
         None => true,
     };
@@ -117,7 +116,7 @@ fn read_entries(rpc: &Rpc, state: &mut State, pool: &mut Pool, is_new_tip: bool)
 fn seen(entry: &Entry) -> Result<Seen, ChainDown> {
     let nonsense = || ChainDown("what the node answers to getmempoolentry makes no sense".to_owned());
     let fee_sats = read::sats(&entry.fees.base).ok_or_else(nonsense)?;
-    // Rounded down: what is not below a wanted rate pays it.
+    // Rounded down: a transaction at or above a wanted rate really pays it.
     let sat_kwu = fee_sats.checked_mul(250).and_then(|fee| fee.checked_div(entry.vsize)).ok_or_else(nonsense)?;
     Ok(Seen {
         entered: Timestamp::from_ms(entry.time.saturating_mul(1_000)),
@@ -126,7 +125,7 @@ fn seen(entry: &Entry) -> Result<Seen, ChainDown> {
     })
 }
 
-/// Reads the unconfirmed transactions that one rests on: what spends their inputs rules it out, too.
+/// Reads the unconfirmed ancestors of a transaction: a conflict with one of them rules it out too.
 fn read_ancestors(rpc: &Rpc, txid: &Txid, tracked: &mut Tracked) -> Result<(), ChainDown> {
     let ancestors: Vec<Txid> = match rpc.try_ask(call("getmempoolancestors", json!([txid])))? {
         Ok(ancestors) => typed("getmempoolancestors", &ancestors)?,
@@ -140,7 +139,7 @@ fn read_ancestors(rpc: &Rpc, txid: &Txid, tracked: &mut Tracked) -> Result<(), C
     Ok(())
 }
 
-/// Asks about every output that our absent transactions need.
+/// Asks about each output that our absent transactions need.
 fn outputs_of_absent(rpc: &Rpc, state: &mut State, pool: &Pool) -> Result<Outputs, ChainDown> {
     let absent: Vec<Txid> =
         state.tracked.iter().filter(|(_, tracked)| tracked.entry.is_none()).map(|(txid, _)| *txid).collect();
@@ -170,8 +169,8 @@ fn outputs_of_absent(rpc: &Rpc, state: &mut State, pool: &Pool) -> Result<Output
     Ok(outputs)
 }
 
-/// The mempool's word on these outputs; `None` where the node refuses. A node that builds an index of all spenders refuses, unless it is
-/// asked about its mempool alone. Older nodes refuse that option, and have no index.
+/// The spenders of these outputs in the mempool; `None` if the node refuses. A node still building an index of spenders
+/// answers about its mempool only. Older nodes refuse that option, and have no index.
 fn spending_in_mempool(rpc: &Rpc, outpoints: &[OutPoint]) -> Result<Option<Vec<Spending>>, ChainDown> {
     let asked: Vec<_> = outpoints.iter().map(|it| json!({ "txid": it.txid, "vout": it.vout })).collect();
     for params in [json!([asked, { "mempool_only": true }]), json!([asked])] {
@@ -182,7 +181,7 @@ fn spending_in_mempool(rpc: &Rpc, outpoints: &[OutPoint]) -> Result<Option<Vec<S
     Ok(None)
 }
 
-/// An absent transaction may rest on others of ours that are absent, too.
+/// Adds the absent ancestors of an absent transaction that are ours too.
 fn know_own_ancestors(state: &mut State, txid: &Txid, pool: &Pool) {
     let Some(tracked) = state.tracked.get(txid) else { return };
     let missing = |parent: &Txid| {
@@ -196,7 +195,7 @@ fn know_own_ancestors(state: &mut State, txid: &Txid, pool: &Pool) {
     }
 }
 
-/// A mempool holds nothing that conflicts with the chain or with itself.
+/// The facts of a transaction in the mempool. A mempool holds no conflict with the chain or with itself.
 fn of_mempool(seen: &Seen) -> Facts {
     Facts {
         unconfirmed_ancestors: seen.rests_on_unconfirmed.into(),
@@ -205,7 +204,6 @@ fn of_mempool(seen: &Seen) -> Facts {
     }
 }
 
-/// Of a transaction that is in neither mempool nor chain.
 fn of_missing(tracked: &Tracked, spent: &HashMap<OutPoint, (u32, Txid)>, outputs: &Outputs, pool: &Pool) -> Facts {
     of_absent(&tracked.tx, &tracked.ancestors, |outpoint| {
         let is_unspent = outputs.unspent.contains(outpoint);

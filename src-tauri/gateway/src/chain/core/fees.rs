@@ -1,4 +1,4 @@
-//! The fee rate that a node names, and the fees of its mempool.
+//! Fee rates and mempool fees from a node.
 
 use bitcoin::{FeeRate, Txid};
 use serde_json::json;
@@ -7,14 +7,14 @@ use super::read::{self, Entry, Estimate, MempoolInfo};
 use super::rpc::{Refused, Rpc, Told, call, typed};
 use crate::chain::ChainDown;
 
-/// Core estimates for so many blocks at most.
+/// The highest number of blocks for Core's estimate.
 const BLOCKS_MAX: u16 = 1_008;
 
-/// The code of a transaction that the mempool does not have.
+/// Core's code for a transaction that the mempool does not hold.
 const NOT_FOUND: i64 = -5;
 
-/// The estimate for a confirmation within so many blocks, and not below what enters this node's mempool; that where there
-/// is no estimate.
+/// The estimate for a confirmation within so many blocks, at least the minimum of this node's mempool. The minimum
+/// alone if there is no estimate.
 pub(super) fn fee_rate(rpc: &Rpc, blocks: u16) -> Result<FeeRate, ChainDown> {
     let blocks = blocks.clamp(1, BLOCKS_MAX);
     let calls = [call("estimatesmartfee", json!([blocks])), call("getmempoolinfo", json!([]))];
@@ -26,15 +26,13 @@ pub(super) fn fee_rate(rpc: &Rpc, blocks: u16) -> Result<FeeRate, ChainDown> {
     let [Some(mempool_min), Some(relay_min)] = floor else {
         return Err(ChainDown("the fee rates that the node names in getmempoolinfo make no sense".to_owned()));
     };
-    // A node that cannot estimate yet says so, by an error or by leaving the rate out.
+    // A node that cannot estimate yet returns an error or no rate.
     let estimate =
         estimate.and_then(Result::ok).map(|told| typed::<Estimate>("estimatesmartfee", &told)).transpose()?;
     let estimate = estimate.and_then(|estimate| estimate.feerate).and_then(|rate| read::sats(&rate)).unwrap_or(0);
     Ok(of_sat_kvb(estimate.max(mempool_min).max(relay_min)))
 }
 
-/// What one of these transactions pays together with all that rests on it in the mempool, in satoshis: the highest sum; `None`
-/// where the mempool has none of them.
 pub(super) fn with_descendants(rpc: &Rpc, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {
     const ENTRY: &str = "getmempoolentry";
     let calls: Vec<_> = txids.iter().map(|txid| call(ENTRY, json!([txid]))).collect();
@@ -49,7 +47,8 @@ pub(super) fn with_descendants(rpc: &Rpc, txids: &[Txid]) -> Result<Option<u64>,
     Ok(highest)
 }
 
-/// From satoshis for 1,000 vB, which are 4,000 weight units; rounded up, so that what pays it is not below.
+/// Converts from satoshis per 1,000 vB, which are 4,000 weight units. Rounded up, so that paying the rate is never too
+/// little.
 pub(in crate::chain) fn of_sat_kvb(sats: u64) -> FeeRate {
     FeeRate::from_sat_per_kwu(sats.div_ceil(4))
 }

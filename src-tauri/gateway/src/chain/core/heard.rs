@@ -1,6 +1,6 @@
-//! What was heard of a node's own notices, and how far that can be gone by. They come over a connection that is neither
-//! encrypted nor signed, so that nothing is taken for a fact: what entered or left the mempool is asked by RPC. A mempool
-//! that was listed can be brought up to date by them as long as none is missing, which the node's numbers show.
+//! The notices heard from a node, and how far they can be relied on. Their connection is neither encrypted nor signed,
+//! so no notice counts as a fact: RPC confirms what entered or left the mempool. Notices can update a listed mempool
+//! while none is missing; the node's numbers show gaps.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,101 +9,99 @@ use bitcoin::Txid;
 use bitcoin::hashes::Hash as _;
 use tokio::time::Instant;
 
-/// The topic under which a node tells of blocks and of its mempool.
+/// The topic for blocks and the mempool.
 pub(super) const TOPIC: &[u8] = b"sequence";
 
 /// Changes that wait for a look at most: three megabytes.
 const WAITING_MAX: usize = 50_000;
 
-/// Changes that one look goes by at most. Of more it asks for the whole list.
+/// Changes applied in one look at most. Beyond that, the look asks for the whole list.
 const FOLLOWED_MAX: usize = 1_000;
 
-/// What happened to a transaction of the mempool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     Entered(Txid),
     Left(Txid),
 }
 
-/// What one message tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Notice {
     /// A block was connected or disconnected.
     Block,
-    /// The mempool changed, which is its change of this number.
+    /// The mempool changed; the number counts its changes.
     Mempool(Change, u64),
 }
 
-/// How far was heard at a moment.
+/// The notices heard up to a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// Without a connection there is none.
+    /// `None` without a connection.
     stretch: Option<u64>,
     last_number: Option<u64>,
     blocks: u64,
 }
 
-/// The mempool was listed.
+/// A list of the mempool.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Listed {
-    /// How far was heard before it was asked for.
+    /// The notices heard before the list was requested.
     pub mark: Mark,
-    /// The number that its next change has.
+    /// The number of the mempool's next change.
     pub number: u64,
-    /// How far was heard before the list before this one, and the number up to which that was followed.
+    /// The notices heard before the previous list, and the number up to which they were applied.
     pub before: Option<(Mark, u64)>,
-    /// The best block is the same as then.
+    /// The best block is the same as at the previous list.
     pub is_same_tip: bool,
 }
 
-/// Why the notices are of no use.
+/// The reason why the notices are useless.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// They cannot be heard.
+    /// The connection failed or ended.
     Unheard(String),
-    /// The node had news and nothing was told.
+    /// The node had news and sent no notice.
     Silent,
-    /// They tell of another mempool than that of the node that is asked, or lie.
+    /// The notices belong to another node's mempool, or lie.
     OtherNode,
 }
 
-/// What was heard.
+/// The notices heard so far.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    /// Tells a stretch in which no message was lost from others; none while there is no connection.
+    /// The current run of messages without a loss; `None` without a connection.
     stretch: Option<u64>,
     stretches: u64,
     /// The publisher's own count of its last message.
     count: Option<u32>,
-    /// Changes that no look went by yet, with their numbers.
+    /// Changes that no look has applied yet, with their numbers.
     changes: VecDeque<(u64, Change)>,
     /// The highest number since the connection began.
     last_number: Option<u64>,
-    /// How often a block was told of.
+    /// The number of block notices.
     blocks: u64,
     owed: Option<Owed>,
     trouble: Option<Trouble>,
-    /// Something was told since the connection began that fits what the node answers.
+    /// A notice of this connection matched the node's answers.
     fits: bool,
 }
 
-/// What the node is known to have done, and has not told.
+/// An event of the node without a notice so far.
 #[derive(Debug, Clone, Copy)]
 struct Owed {
     since: Instant,
-    /// Its change of this number, where it is known to be one that is told.
+    /// The number of the missing change, if such a change must be published.
     number: Option<u64>,
-    /// How often a block was told of before.
+    /// The number of block notices before it.
     blocks: u64,
 }
 
 impl Notice {
-    /// A message's parts, and the publisher's count of it; `None` where it is no such message.
+    /// Parses a message into a notice and the publisher's count; `None` for any other message.
     pub(super) fn read(parts: &[Vec<u8>]) -> Option<(Self, u32)> {
         let [topic, body, count] = parts else { return None };
         let (hash, rest) = body.split_first_chunk::<32>()?;
         let (label, number) = rest.split_first()?;
-        // As it is shown, which is the other way round.
+        // The message holds the hash in display order, which is reversed.
         let mut hash = *hash;
         hash.reverse();
         let txid = Txid::from_byte_array(hash);
@@ -120,7 +118,6 @@ impl Notice {
 }
 
 impl Heard {
-    /// A connection begins.
     pub(super) fn begin(&mut self) {
         (self.count, self.last_number, self.owed, self.fits) = (None, None, None, false);
         if let Some(Trouble::Unheard(_)) = self.trouble {
@@ -129,18 +126,19 @@ impl Heard {
         self.begin_stretch();
     }
 
-    /// The connection ended; answers whether it had been of use.
+    /// The connection ended; returns whether it had been useful.
     pub(super) fn end(&mut self, why: Trouble) -> bool {
         self.stretch = None;
         self.changes.clear();
-        // That it is silent, or another node's, is known until it speaks as this one's.
+        // Silence or another node's notices remain a trouble until a notice matches again.
         if !matches!(self.trouble, Some(Trouble::Silent | Trouble::OtherNode)) {
             self.trouble = Some(why);
         }
         std::mem::take(&mut self.fits)
     }
 
-    /// Takes a message; answers whether a look should follow. What left the mempool alone waits for the next one.
+    /// Takes a message; returns whether a look should follow. A transaction that left the mempool waits for the next
+    /// look.
     pub(super) fn take(&mut self, notice: Notice, count: u32) -> bool {
         let is_next = self.count.is_none_or(|last| last.wrapping_add(1) == count);
         self.count = Some(count);
@@ -160,13 +158,12 @@ impl Heard {
         }
     }
 
-    /// How far was heard until now.
     pub(super) const fn mark(&self) -> Mark {
         Mark { stretch: self.stretch, last_number: self.last_number, blocks: self.blocks }
     }
 
-    /// What happened from the change of this number on to a mempool that was listed at `mark`; `None` where something of
-    /// it is missing. It is told once.
+    /// The changes from this number on to a mempool listed at `mark`; `None` if one is missing. Each change is returned
+    /// once.
     pub(super) fn since(&mut self, mark: &Mark, number: u64) -> Option<Vec<Change>> {
         if self.stretch.is_none() || self.stretch != mark.stretch {
             return None;
@@ -177,7 +174,7 @@ impl Heard {
                 return None;
             }
             self.changes.pop_front();
-            // What is below was in the list.
+            // Lower numbers were in the list.
             if number == next {
                 changes.push(change);
                 next = next.saturating_add(1);
@@ -189,15 +186,15 @@ impl Heard {
         Some(changes)
     }
 
-    /// Compares with a list what was told; answers whether the connection is to be given up, because nothing was for
-    /// `silent_after`, or of another node.
+    /// Compares the notices with a list. Returns whether to give up the connection: it was silent for `silent_after`,
+    /// or belongs to another node.
     pub(super) fn compare(&mut self, listed: &Listed, silent_after: Duration) -> bool {
         let Listed { mark, number, before, is_same_tip } = *listed;
         if self.stretch.is_none() || mark.stretch != self.stretch {
             self.owed = None;
             return false;
         }
-        // Each change is told after it happened.
+        // A change is published after it happens, never before.
         if mark.last_number.is_some_and(|told| told >= number) {
             self.trouble = Some(Trouble::OtherNode);
             self.stretch = None;
@@ -217,7 +214,7 @@ impl Heard {
         if let (None, Some((before, followed_to))) = (self.owed, before)
             && before.stretch == self.stretch
         {
-            // Between two lists at one block every change is told. What a block takes out of the mempool is not.
+            // Between two lists at one block, every change is published. Removals by a block are not.
             if !is_same_tip && self.blocks > before.blocks {
                 self.note_fit();
             }
@@ -231,24 +228,21 @@ impl Heard {
         false
     }
 
-    /// Takes no word of this connection any more, for it told of what the node did not do; answers whether there is one to be
-    /// given up.
+    /// Stops trusting this connection, which claimed a false event. Returns whether there is a connection to give up.
     pub(super) fn distrust(&mut self) -> bool {
         self.trouble = Some(Trouble::OtherNode);
         self.stretch.take().is_some()
     }
 
-    /// Why the notices are of no use, if they are of none.
     pub(super) const fn trouble(&self) -> Option<&Trouble> {
         self.trouble.as_ref()
     }
 
-    /// Whether every change below this number was told, as far as any was.
+    /// Whether a notice for the last change below this number, or a later one, was heard.
     fn has_told_up_to(&self, number: u64) -> bool {
         self.last_number.is_some_and(|last| last.saturating_add(1) >= number)
     }
 
-    /// The publisher's count of its last message.
     #[cfg(test)]
     pub(super) const fn count(&self) -> Option<u32> {
         self.count

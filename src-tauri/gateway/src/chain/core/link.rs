@@ -1,5 +1,5 @@
-//! Headers of a node's chain, each linked to the one before it up to the best one: where that parts from what was known, and how
-//! much work was done for it, rests on them alone. What a node says of either is nothing that was done.
+//! The headers of a node's chain, each linked to the one before it up to the best block. They alone decide the fork
+//! from the known chain and the work. The node's word decides neither.
 
 use bitcoin::Network;
 use bitcoin::block::Header;
@@ -14,18 +14,18 @@ use crate::chain::{ChainDown, headers as rules};
 /// Headers in one request.
 const HEADERS_MAX: u32 = 2_000;
 
-/// Headers that are linked at most, in 160 MB: the whole chain for decades, and no more. They are linked in one piece, however many:
-/// a node tells tens of thousands in a second, and the blocks behind them, which are read next, take a thousand times as long.
+/// Headers linked at most, in 160 MB: enough for decades. All are linked in one piece. A node sends tens of thousands
+/// in a second, and the blocks read next take a thousand times as long.
 const LINKED_MAX: u32 = 2_000_000;
 
 /// Headers without a gap.
 pub(super) struct Linked {
-    /// The height of the first.
     from: u32,
     headers: Vec<Header>,
 }
 
-/// Links a node's headers from a height up to its best block, or from further below, so that the difficulty of each can be checked.
+/// Links a node's headers from a height up to its best block. It begins further below if the difficulty check needs
+/// that.
 pub(super) fn link(rpc: &Rpc, network: Network, from: u32, tip: BlockId) -> Result<Linked, ChainDown> {
     let from = rules::linked_from(network, from);
     if tip.height.saturating_sub(from) > LINKED_MAX {
@@ -41,7 +41,7 @@ pub(super) fn link(rpc: &Rpc, network: Network, from: u32, tip: BlockId) -> Resu
             heights.zip(hashes).map(|(height, hash)| Some(BlockId { height, hash: hash? })).collect();
         for header in blocks::headers_of(rpc, &told.ok_or_else(tip_changed)?)? {
             if let Err(why) = linked.push(network, header) {
-                // The chain may have changed from one question to the next.
+                // The chain may have changed between two requests.
                 let before = linked.last_id();
                 return Err(before.map_or_else(|| forged(from, why), |before| blocks::unlinked(rpc, before, why)));
             }
@@ -64,7 +64,6 @@ impl Linked {
         Ok(())
     }
 
-    /// The height that the next one has.
     fn next_height(&self) -> u32 {
         u32::try_from(self.headers.len()).map_or(u32::MAX, |count| self.from.saturating_add(count))
     }
@@ -73,7 +72,7 @@ impl Linked {
         self.id(self.next_height().checked_sub(1)?)
     }
 
-    /// The headers up to a height, the last so many of them.
+    /// The last `count` headers up to a height.
     pub(super) fn last(&self, up_to: u32, count: u32) -> &[Header] {
         let end = up_to.saturating_add(1);
         self.range(end.saturating_sub(count), end)
@@ -87,13 +86,13 @@ impl Linked {
         Some(BlockId { height, hash: self.at(height)?.block_hash() })
     }
 
-    /// The work that was done for the blocks above one height up to another.
+    /// The work of the blocks above one height up to another.
     pub(super) fn work(&self, above: u32, up_to: u32) -> u128 {
         let headers = self.range(above.saturating_add(1), up_to.saturating_add(1));
         headers.iter().fold(0, |sum, header| sum.saturating_add(counted(header.work())))
     }
 
-    /// The highest of these that a token knows. One that it knows at another height is told where it does not stand.
+    /// The highest of these blocks that a token knows. Fails if the token has it at another height.
     pub(super) fn last_known(&self, known: &Token) -> Result<Option<Weighed>, ChainDown> {
         let mut last = None;
         for (height, header) in (self.from..).zip(&self.headers) {
@@ -106,7 +105,7 @@ impl Linked {
         Ok(last)
     }
 
-    /// From one height to below another, as far as they are linked.
+    /// The headers from one height to below another, as far as they are linked.
     fn range(&self, from: u32, to: u32) -> &[Header] {
         let index = |height: u32| (height.saturating_sub(self.from) as usize).min(self.headers.len());
         self.headers.get(index(from)..index(to)).unwrap_or_default()
@@ -120,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// Blocks 0 and 1 of the main network, as they are.
+    /// Blocks 0 and 1 of the main network.
     fn first_two() -> [Header; 2] {
         let first = genesis_block(Network::Bitcoin).header;
         let second = "010000006fe28c0ab6f1b372c1a6a246ae63f74f931e8365e15a089c68d6190000000000982051fd1e4ba744bbbe680e1fee1\
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_counted_of_the_headers_that_are_there_and_of_no_others() {
+    fn work_is_counted_of_the_linked_headers_alone() {
         let header = genesis_block(Network::Regtest).header;
         let linked = Linked { from: 5, headers: vec![header; 10] };
         for (above, up_to, blocks) in [(5, 14, 9), (7, 9, 2), (9, 9, 0), (9, 7, 0), (0, 4, 0), (0, 6, 2), (12, 900, 2)]

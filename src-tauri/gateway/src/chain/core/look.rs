@@ -1,4 +1,4 @@
-//! One answer of a look: the blocks since the last, and behind the best one the mempool.
+//! One answer of a look: the blocks since the last answer, and the mempool after the best block.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,7 +26,6 @@ const BLOCKS_MAX: u32 = 100;
 /// Transactions of ours after which an answer takes no further block.
 const TXS_MAX: usize = 500;
 
-/// Looks for what a request asks.
 pub(super) fn look(
     rpc: &Rpc,
     network: Network,
@@ -50,7 +49,7 @@ pub(super) fn look(
         let mut pool = mempool::read(rpc, state, request.watch, &synced, notices)?;
         more = pool.more;
         if !pool.is_fresh {
-            // What was told may be a moment late, or not all: it decides nothing because its time has come.
+            // Notices may be late or incomplete, so no deadline is decided.
             covered = Covered::Scripts(HashSet::new());
         }
         if !more {
@@ -81,7 +80,7 @@ pub(super) fn look(
     })
 }
 
-/// Reads blocks up to the best one, as far as they go into one answer, and answers what of them is ours.
+/// Reads blocks up to the best one, as far as one answer allows, and returns our transactions in them.
 fn read_blocks(
     rpc: &Rpc,
     network: Network,
@@ -120,13 +119,13 @@ fn read_blocks(
     Ok(txs)
 }
 
-/// The header of the first block of the period of which this is the last one; `None` of any other block.
+/// The header of the first block of the period that `last` ends; `None` if it ends none.
 fn first_of_period(rpc: &Rpc, network: Network, last: BlockId) -> Result<Option<Header>, ChainDown> {
     let Some(from) = headers::period_before(network, last.height.saturating_add(1)) else { return Ok(None) };
     Ok(link(rpc, network, from, last)?.at(from).copied())
 }
 
-/// Every output that one of our unconfirmed transactions needs, with who of them is to spend it.
+/// Each output that our unconfirmed transactions need, with its spenders among them.
 fn needed(state: &State) -> HashMap<OutPoint, Vec<Txid>> {
     let mut needed: HashMap<OutPoint, Vec<Txid>> = HashMap::new();
     for (outpoint, by) in state.tracked.values().flat_map(|it| needs(&it.tx, &it.ancestors)) {
@@ -135,7 +134,7 @@ fn needed(state: &State) -> HashMap<OutPoint, Vec<Txid>> {
     needed
 }
 
-/// What a transaction of a block is to us.
+/// The facts of a block's transaction, if it is ours.
 fn take(
     state: &mut State,
     watch: &dyn WatchList,
@@ -152,7 +151,7 @@ fn take(
         conflicts.extend(by.iter().filter(|by| **by != txid && state.tracked.contains_key(*by)));
     }
     let was_tracked = state.tracked.remove(&txid).is_some();
-    // It is asked about in any case: what it makes may be spent further on.
+    // Every transaction is checked: a later one may spend its outputs.
     if !watch.concerns(&tx) && !was_tracked {
         return None;
     }
@@ -170,7 +169,7 @@ fn tip(rpc: &Rpc, network: Network, state: &mut State, synced: &Synced) -> Resul
     Ok(Tip { height: synced.tip.height, hash: synced.tip.hash, time })
 }
 
-/// Notes what was told, and answers with the last answer what of the watch list was not.
+/// Notes the reported transactions. With the last answer, returns those of the watch list that were not reported.
 fn unknown(state: &mut State, watch: &dyn WatchList, txs: &[TxFacts], more: bool) -> Vec<Txid> {
     if watch.txids().is_empty() {
         return Vec::new();
@@ -183,8 +182,8 @@ fn unknown(state: &mut State, watch: &dyn WatchList, txs: &[TxFacts], more: bool
     watch.txids().iter().filter(|txid| !told.contains(*txid)).copied().collect()
 }
 
-/// The token of this answer; that of the last one where nothing is told. Of a look that left blocks it is the one before until
-/// all was told: what was left is known in memory alone, with what took its place.
+/// The token of this answer, or the last one if nothing is new. A look that left blocks writes the token from before it
+/// until everything is reported. Only memory knows the left blocks.
 fn next_token(state: &mut State, synced: &Synced, is_new: bool, more: bool) -> Result<Vec<u8>, ChainDown> {
     let token = state.token.as_mut().ok_or_else(tip_changed)?;
     if token.last().map(|last| last.id) == Some(synced.tip) {

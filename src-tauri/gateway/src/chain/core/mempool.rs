@@ -1,4 +1,4 @@
-//! The mempool as a node tells it: which transactions are in it, and those that were not read yet.
+//! The mempool as a node tells it: its transaction ids, and the transactions not read yet.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
@@ -19,24 +19,25 @@ use crate::chain::facts::parents_first;
 use crate::chain::refusals::tip_changed;
 use crate::chain::{ChainDown, WatchList};
 
-/// Transactions read for one answer at most; bounds its time, not its memory: what is not ours is forgotten.
+/// Transactions read for one answer at most. This bounds its time; memory is bounded because others' transactions are
+/// dropped.
 const READ_MAX: usize = 5_000;
 
-/// Transactions in one request: at the largest that nodes relay, 400 kB each, they fill an answer.
+/// Transactions in one request: at 400 kB each, the largest that nodes relay, they fill an answer.
 const BATCH: usize = 50;
 
-/// Core's code for what it does not have.
+/// Core's code for a missing transaction.
 const NOT_FOUND: i64 = -5;
 
-/// Because something of the node's notices is missing, the whole list is asked for no sooner than this after the last one:
-/// whoever sends nonsense has no list of a full mempool made and read twenty times a second.
+/// The shortest time between two lists when a notice is missing. Without it, a sender of nonsense could have a full
+/// mempool listed twenty times a second.
 const LISTED_AGAIN_AFTER: Duration = Duration::from_millis(200);
 
-/// So many transactions told of, of which the node has none, are no chance: others tell of them.
+/// This many announced transactions, all missing at the node, are no accident: another node sends the notices.
 const UNFOUND_MAX: usize = 20;
 
-/// Reads what is new, as of a moment at which the best block is that of `synced`: from the whole list, or by what the
-/// node told since the last one.
+/// Reads the new transactions from the whole list, or from the notices since the last list. The best block must be that
+/// of `synced`.
 pub(super) fn read(
     rpc: &Rpc,
     state: &mut State,
@@ -70,7 +71,6 @@ pub(super) fn read(
     Ok(Pool { listing: Some(Listing { at, tip: synced.tip.hash, mark }), ..pool })
 }
 
-/// Asks for the whole list.
 fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) -> Result<Pool, ChainDown> {
     let calls = [call("getrawmempool", json!([false, true])), call("getbestblockhash", json!([]))];
     let mut replies = rpc.batch(&calls)?.into_iter().zip(calls.iter().map(|call| call.method));
@@ -88,7 +88,7 @@ fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) ->
     for batch in new.get(..READ_MAX).unwrap_or(&new).chunks(BATCH) {
         let found = transactions(rpc, batch)?;
         for txid in batch.iter().filter(|txid| !found.contains_key(*txid)) {
-            // It left in between.
+            // It left meanwhile.
             txids.remove(txid);
         }
         know(state, watch, found);
@@ -100,8 +100,8 @@ fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) ->
     Ok(Pool { txids, number: raw.mempool_sequence, more, is_fresh: true, listing: None })
 }
 
-/// Brings a list up to date by what the node told. Nothing of it is believed: what is said to have entered is asked for, and
-/// so is whether one of ours left that is said to have.
+/// Updates a list by notices. The node is asked whether a transaction really entered, and whether one of ours really
+/// left.
 fn follow(
     rpc: &Rpc,
     state: &mut State,
@@ -146,7 +146,7 @@ fn follow(
     Ok(pool)
 }
 
-/// Notes of transactions that were read whether they are ours.
+/// Tracks those of these transactions that are ours, and remembers the others.
 fn know(state: &mut State, watch: &dyn WatchList, found: BTreeMap<Txid, Transaction>) {
     for tx in parents_first(found, |tx| tx) {
         if watch.concerns(&tx) {
@@ -157,8 +157,8 @@ fn know(state: &mut State, watch: &dyn WatchList, found: BTreeMap<Txid, Transact
     }
 }
 
-/// Which of these the mempool holds now. A node with an index of all transactions tells of those of blocks, too, where it is
-/// asked for a transaction.
+/// Those of these transactions that the mempool holds now. `getrawtransaction` would not do: a node with a transaction
+/// index also finds mined ones.
 pub(super) fn in_mempool(rpc: &Rpc, txids: &BTreeSet<Txid>) -> Result<Vec<Txid>, ChainDown> {
     let txids: Vec<Txid> = txids.iter().copied().collect();
     let mut there = Vec::new();
@@ -175,7 +175,7 @@ pub(super) fn in_mempool(rpc: &Rpc, txids: &BTreeSet<Txid>) -> Result<Vec<Txid>,
     Ok(there)
 }
 
-/// Those of these transactions that the mempool holds.
+/// The raw transactions that the mempool holds.
 pub(super) fn transactions(rpc: &Rpc, txids: &[Txid]) -> Result<BTreeMap<Txid, Transaction>, ChainDown> {
     let mut found = BTreeMap::new();
     for batch in txids.chunks(BATCH) {

@@ -1,5 +1,5 @@
-//! Listening to what a node tells by itself, over ZeroMQ: a task holds the connection and makes it anew where it ends,
-//! with pauses; what it hears wakes a look. Nothing rests on it but how soon that is.
+//! Listens to a node's notices over ZeroMQ. A task holds the connection and reconnects with pauses; a notice wakes a
+//! look. Notices only make looks earlier.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,45 +19,44 @@ use crate::machine::outgoing::{Proxy, connect};
 /// The time to reach a node through a proxy, which may be Tor.
 const REACHED_BY_PROXY_WITHIN: Duration = Duration::from_secs(30);
 
-/// The longest pause between two connections; after each that was of no use it is twice the one before.
+/// The longest pause between two connections. Each useless connection doubles the pause.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// Messages and commands that are read in a second at most: many times what the network makes.
+/// Messages and commands read in a second at most: many times what the network produces.
 const MESSAGES_MAX: u32 = 20_000;
 
-/// How many of them were read in the second that is under way.
+/// The messages read in the current second.
 struct Second {
     began: Instant,
     messages: u32,
 }
 
-/// Where a node tells by itself.
 #[derive(Debug, Clone)]
 pub(crate) struct NoticesOptions {
-    /// Its `-zmqpubsequence`: `tcp://127.0.0.1:28332`.
+    /// Its `-zmqpubsequence`, such as `tcp://127.0.0.1:28332`.
     pub url: String,
-    /// Through which it is reached, where it is elsewhere.
+    /// The proxy for a node on another machine.
     pub proxy: Option<Proxy>,
     pub pace: NoticesPace,
-    /// Rung when the node says something that a look should follow on.
+    /// Rung when the node says something that a look should follow.
     pub bell: Bell,
 }
 
-/// How long it is waited for what.
+/// Time limits of the connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NoticesPace {
-    /// A node that has not agreed for so long is given up.
+    /// The time limit for a connection and its handshake.
     pub reached_within: Duration,
-    /// The pause after a connection that was of use.
+    /// The pause after a useful connection.
     pub pause: Duration,
-    /// A node that has news and says nothing for so long is taken for silent.
+    /// A node with news counts as silent after this time without a notice.
     pub silent_after: Duration,
-    /// The whole mempool is listed so often at least, however much the node tells.
+    /// The longest time between two lists of the whole mempool.
     pub listed_every: Duration,
 }
 
 impl NoticesPace {
-    /// Slow nodes tell of a block long after it came. A list is asked for by each look that nobody woke.
+    /// Slow nodes announce a block long after it came. Each look without a notice asks for a list.
     pub(crate) const USUAL: Self = Self {
         reached_within: Duration::from_secs(5),
         pause: Duration::from_secs(1),
@@ -66,12 +65,11 @@ impl NoticesPace {
     };
 }
 
-/// A URL at which no node tells anything.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no address at which Bitcoin Core publishes: set backendZmq to one like tcp://127.0.0.1:28332")]
 pub(crate) struct BadAddress(pub String);
 
-/// A node's notices. They are listened to until this is dropped.
+/// A node's notices, received until this is dropped.
 pub(super) struct Notices {
     shared: Arc<Shared>,
     listening: JoinHandle<()>,
@@ -84,17 +82,17 @@ struct Shared {
     host: String,
     port: u16,
     heard: Mutex<Heard>,
-    /// The connection is to be given up.
+    /// Tells the task to give up the connection.
     cut: Notify,
-    /// Whether a first attempt came to its end.
+    /// Whether the first attempt has ended.
     tried: watch::Sender<bool>,
 }
 
 impl Notices {
-    /// Listens from now on, on `runtime`.
+    /// Starts listening on `runtime`.
     ///
     /// # Errors
-    /// When the URL is none.
+    /// When the URL is invalid.
     pub(super) fn listen(options: NoticesOptions, runtime: Handle) -> Result<Self, BadAddress> {
         let bad = || BadAddress(options.url.clone());
         let url = url::Url::parse(&options.url).ok().filter(|url| url.scheme() == "tcp").ok_or_else(bad)?;
@@ -107,18 +105,16 @@ impl Notices {
         Ok(Self { shared, listening, runtime, tried })
     }
 
-    /// How far was heard until now.
     pub(super) fn mark(&self) -> Mark {
         self.shared.heard.lock().mark()
     }
 
-    /// What happened from the change of this number on to a mempool that was listed at `mark`; `None` where something of
-    /// it is missing. It is told once.
+    /// See [`Heard::since`].
     pub(super) fn since(&self, mark: &Mark, number: u64) -> Option<Vec<Change>> {
         self.shared.heard.lock().since(mark, number)
     }
 
-    /// Compares with a list what was told. A connection that says nothing, or tells of another node, is made anew.
+    /// See [`Heard::compare`]. Reconnects if the node is silent or another one.
     pub(super) fn compare(&self, listed: &Listed) {
         let gives_up = self.shared.heard.lock().compare(listed, self.shared.options.pace.silent_after);
         if gives_up {
@@ -126,7 +122,7 @@ impl Notices {
         }
     }
 
-    /// Makes the connection anew: it told of what the node did not do.
+    /// Reconnects after a false notice.
     pub(super) fn distrust(&self) {
         let gives_up = self.shared.heard.lock().distrust();
         if gives_up {
@@ -134,31 +130,29 @@ impl Notices {
         }
     }
 
-    /// Why the notices are of no use, if they are of none, for people.
+    /// The reason why the notices are useless, as a sentence.
     pub(super) fn trouble(&self) -> Option<String> {
         let heard = self.shared.heard.lock();
         heard.trouble().map(|trouble| self.shared.sentence(trouble))
     }
 
-    /// The same, once the first attempt to reach the node came to its end. Blocks until then.
+    /// The same, once the first attempt to reach the node has ended. Blocks until then.
     pub(super) fn trouble_once_tried(&self) -> Option<String> {
         let mut tried = self.tried.clone();
-        // It lasts no longer than a connection may take.
+        // A connection attempt takes no longer than this.
         let _ = self.runtime.block_on(async { timeout(REACHED_BY_PROXY_WITHIN, tried.wait_for(|tried| *tried)).await });
         self.trouble()
     }
 
-    /// The whole mempool is to be listed so often at least.
     pub(super) fn listed_every(&self) -> Duration {
         self.shared.options.pace.listed_every
     }
 
-    /// Told when the node says something that a look should follow on.
+    /// Notified when the node says something that a look should follow.
     pub(super) fn wake(&self) -> &Notify {
         self.shared.options.bell.wake()
     }
 
-    /// The publisher's count of its last message.
     #[cfg(test)]
     pub(super) fn count(&self) -> Option<u32> {
         self.shared.heard.lock().count()
@@ -206,7 +200,7 @@ impl Shared {
     }
 }
 
-/// Holds a connection, and after each that ended another, for good.
+/// Keeps a connection, replacing each that ended.
 async fn listen(shared: Arc<Shared>) {
     let NoticesPace { pause: shortest, reached_within, .. } = shared.options.pace;
     let within = if shared.options.proxy.is_some() { REACHED_BY_PROXY_WITHIN } else { reached_within };
@@ -220,7 +214,7 @@ async fn listen(shared: Arc<Shared>) {
                 tracing::debug!(url = shared.options.url, "listening to the node");
                 tokio::select! {
                     why = hear(&shared, subscription) => Trouble::Unheard(why),
-                    // Whoever cut it said why.
+                    // The reason was noted before the cut.
                     () = shared.cut.notified() => Trouble::Unheard("it was given up".to_owned()),
                 }
             }
@@ -241,7 +235,7 @@ async fn reach(shared: &Shared) -> Result<Subscription<TcpStream>, String> {
     Subscription::to(stream, TOPIC).await.map_err(|unheard| unheard.to_string())
 }
 
-/// Takes what is told until the connection ends; answers why.
+/// Takes messages until the connection ends; returns the reason.
 async fn hear(shared: &Shared, mut subscription: Subscription<TcpStream>) -> String {
     let mut second = Second { began: Instant::now(), messages: 0 };
     loop {
@@ -256,14 +250,14 @@ async fn hear(shared: &Shared, mut subscription: Subscription<TcpStream>) -> Str
             shared.options.bell.ring();
         }
         if let Some(until) = second.take(commands.saturating_add(1), Instant::now()) {
-            // The publisher drops what it cannot send, and its count tells so.
+            // The publisher drops messages that it cannot send, and its count shows the gap.
             sleep_until(until).await;
         }
     }
 }
 
 impl Second {
-    /// Notes what was read by `now`; answers until when no more is to be read, where that is too much.
+    /// Notes the messages read by `now`. Returns the end of the pause if they are too many.
     fn take(&mut self, messages: u32, now: Instant) -> Option<Instant> {
         if now >= self.began + Duration::from_secs(1) {
             *self = Self { began: now, messages: 0 };
@@ -282,7 +276,7 @@ mod tests {
         let began = Instant::now();
         let mut second = Second { began, messages: 0 };
         let (half, whole) = (began + Duration::from_millis(500), began + Duration::from_secs(1));
-        // Commands count as messages do.
+        // Commands count like messages.
         assert!((1..100).all(|_| second.take(200, half).is_none()));
         assert_eq!(second.take(200, half), Some(whole));
         assert_eq!(second.take(1, half), Some(whole), "nothing more until then");

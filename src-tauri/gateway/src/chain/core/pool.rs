@@ -1,4 +1,4 @@
-//! The mempool of a node as it was last looked at.
+//! The mempool of a node as of the last look.
 
 use std::collections::HashSet;
 
@@ -8,35 +8,34 @@ use tokio::time::Instant;
 
 use super::heard::Mark;
 
-/// The mempool at one moment.
 pub(super) struct Pool {
     pub txids: HashSet<Txid>,
     /// Core's number of that moment.
     pub number: u64,
-    /// Not all of it was read yet.
+    /// Some transactions are still unread.
     pub more: bool,
-    /// The list was asked for by this look: it holds all that came before the look started.
+    /// This look asked for the list, so it holds everything from before the look.
     pub is_fresh: bool,
-    /// The list that it rests on, where the node's notices may tell what became of it.
+    /// The underlying list, if notices may update it.
     pub listing: Option<Listing>,
 }
 
-/// When the whole list was last asked for.
+/// The last request for the whole list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Listing {
     pub at: Instant,
     pub tip: BlockHash,
-    /// How far was heard of the node before.
+    /// The notices heard before it.
     pub mark: Mark,
 }
 
 impl Pool {
-    /// What the next look may go by; `None` where it must ask for the whole list.
+    /// The pool that the next look may update; `None` if it must ask for the whole list.
     pub(super) fn kept(self) -> Option<Self> {
         (self.listing.is_some() && !self.more).then_some(self)
     }
 
-    /// A digest of the transactions that it holds, in whatever order: all their ids by exclusive or.
+    /// A digest of the transactions in any order: the exclusive or of their ids.
     pub(super) fn digest(&self) -> [u8; 32] {
         self.txids.iter().fold([0; 32], |mut digest, txid| {
             digest.iter_mut().zip(txid.as_byte_array()).for_each(|(sum, byte)| *sum ^= byte);
@@ -44,12 +43,11 @@ impl Pool {
         })
     }
 
-    /// Whether it holds other transactions than a list of the same moment.
+    /// Whether it differs from a list of the same moment.
     pub(super) fn differs_from(&self, list: &Self) -> bool {
         self.number == list.number && !list.more && self.txids != list.txids
     }
 
-    /// It was listed long ago.
     #[cfg(test)]
     pub(super) fn age(&mut self) {
         if let Some(listing) = &mut self.listing {

@@ -12,7 +12,7 @@ pub(super) struct ChainInfo {
     pub headers: u32,
     pub bestblockhash: BlockHash,
     pub initialblockdownload: bool,
-    /// Of a pruned node.
+    /// The lowest block that a pruned node still holds.
     #[serde(default)]
     pub pruneheight: Option<u32>,
 }
@@ -26,7 +26,7 @@ pub(super) struct BlockIds {
 /// `getnetworkinfo`.
 #[derive(Debug, Deserialize)]
 pub(super) struct NetworkInfo {
-    /// What it tells other nodes that it is: `/Satoshi:30.0.0/`.
+    /// Its name on the network, such as `/Satoshi:30.0.0/`.
     pub subversion: String,
 }
 
@@ -51,17 +51,16 @@ pub(super) struct Entry {
     /// Seconds since 1970.
     pub time: i64,
     pub vsize: u64,
-    /// Itself included.
+    /// Includes itself.
     pub ancestorcount: u64,
     pub fees: Fees,
 }
 
-/// The fees of an entry.
 #[derive(Debug, Deserialize)]
 pub(super) struct Fees {
     /// Its own.
     pub base: Number,
-    /// With those of all that rests on it in the mempool.
+    /// Includes its descendants in the mempool.
     pub descendant: Number,
 }
 
@@ -87,12 +86,12 @@ impl Spending {
     }
 }
 
-/// A sum of Bitcoin in satoshis; `None` where it is none.
+/// Converts an amount in bitcoin to satoshis; `None` if it is invalid.
 pub(super) fn sats(btc: &Number) -> Option<u64> {
     let text = btc.as_str();
     let btc = text.parse::<Decimal>().or_else(|_| Decimal::from_scientific(text)).ok()?;
     let sats = btc.checked_mul(Decimal::from(100_000_000))?;
-    // A part of a satoshi is none.
+    // A fraction of a satoshi is invalid.
     if sats.fract().is_zero() { u64::try_from(sats).ok() } else { None }
 }
 

@@ -1,5 +1,5 @@
-//! Single transactions, whoever they pay, as a node tells them without an index of all: those of its mempool, and those of
-//! its last blocks.
+//! Single transactions from a node without a transaction index, whoever they pay: those in its mempool and in its last
+//! blocks.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,9 @@ use super::read::BlockIds;
 use super::rpc::{Rpc, call, typed};
 use crate::chain::{ChainDown, Recent};
 
-/// Blocks of which the ids are read for one answer at most: some 200 kB each.
+/// Blocks whose ids are read for one answer at most: some 200 kB each.
 const BLOCKS_MAX: u32 = 20;
 
-/// What the mempool has of these transactions, and the blocks above a height.
 pub(super) fn recent(rpc: &Rpc, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
     let mut open: BTreeSet<Txid> = txids.iter().copied().collect();
     let waiting = mempool::in_mempool(rpc, &open)?;
@@ -31,7 +30,7 @@ pub(super) fn recent(rpc: &Rpc, txids: &[Txid], above: u32) -> Result<Recent, Ch
     for hash in hashes.into_iter().rev() {
         let ids = hash.map(|hash| ids(rpc, hash)).transpose()?.flatten();
         let (Some(hash), Some(ids)) = (hash, ids) else {
-            // Pruned, or taken off meanwhile: it may be there.
+            // A pruned or reorganised block: a transaction may be in it.
             recent.unknown.append(&mut open);
             return Ok(recent);
         };
@@ -45,7 +44,7 @@ pub(super) fn recent(rpc: &Rpc, txids: &[Txid], above: u32) -> Result<Recent, Ch
     Ok(recent)
 }
 
-/// The ids of a block's transactions; `None` where the node does not have it any more.
+/// The ids of a block's transactions; `None` if the node no longer has the block.
 fn ids(rpc: &Rpc, hash: BlockHash) -> Result<Option<BTreeSet<Txid>>, ChainDown> {
     match rpc.try_ask(call("getblock", json!([hash, 1])))? {
         Ok(told) => Ok(Some(typed::<BlockIds>("getblock", &told)?.tx.into_iter().collect())),
@@ -53,7 +52,7 @@ fn ids(rpc: &Rpc, hash: BlockHash) -> Result<Option<BTreeSet<Txid>>, ChainDown> 
     }
 }
 
-/// Reads transactions of a block. One that is not what it is told as is as one that is not told.
+/// Reads transactions of a block. A transaction with a wrong id counts as unknown.
 fn read(rpc: &Rpc, hash: BlockHash, txids: &[Txid], recent: &mut Recent) -> Result<(), ChainDown> {
     let calls: Vec<_> = txids.iter().map(|txid| call("getrawtransaction", json!([txid, 0, hash]))).collect();
     for (reply, txid) in rpc.batch(&calls)?.into_iter().zip(txids) {

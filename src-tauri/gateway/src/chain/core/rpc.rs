@@ -1,5 +1,5 @@
-//! JSON-RPC over HTTP: one request holds one call or many, has a time to be answered in and a size that its answer may
-//! have. It knows no call's meaning.
+//! JSON-RPC over HTTP. One request holds one or more calls, and has a limit for its time and for the size of its
+//! answer. It knows the meaning of no call.
 
 use std::fmt;
 use std::time::Duration;
@@ -26,42 +26,38 @@ use crate::machine::outgoing::{self, Budget, Outgoing, TooMuch};
 /// The time to reach a node.
 const REACHED_WITHIN: Duration = Duration::from_secs(5);
 
-/// Bytes of an answer at most: a block of the largest size in hexadecimal is 8 MB, the ids of a full mempool some 20 MB.
+/// Bytes of an answer at most. The largest block in hexadecimal has 8 MB, the ids of a full mempool some 20 MB.
 const ANSWER_MAX: usize = 48 * 1_024 * 1_024;
 
-/// Bytes of any kind that are read for one answer: whatever comes before it and around it is bounded, too.
+/// Bytes of any kind read for one answer, so that headers and framing are bounded too.
 const READ_MAX: usize = 64 * 1_024 * 1_024;
 
 /// Bytes of a refusal at most: a code and a sentence.
 const REFUSAL_MAX: usize = 64 * 1_024;
 
-/// A connection that idles so long is closed, sooner than a node closes it.
+/// An idle connection is closed after this time, before a node closes it.
 const IDLE_FOR: Duration = Duration::from_secs(20);
 
 /// The code of a node that is still starting.
 const IN_WARMUP: i64 = -28;
 
-/// A URL under which no node can be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no address of a Bitcoin Core node: set backendUrl to one like http://127.0.0.1:8332")]
 pub(crate) struct BadUrl(pub String);
 
-/// One call.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     pub method: &'static str,
     params: Value,
 }
 
-/// A call that the node refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::chain) struct Refused {
     pub code: i64,
-    /// In its own words, as far as they can be shown.
+    /// The node's own words, made safe to show.
     pub message: String,
 }
 
-/// The connection to a node.
 pub(super) struct Rpc {
     client: Client<Outgoing, Full<Bytes>>,
     uri: Uri,
@@ -72,12 +68,12 @@ pub(super) struct Rpc {
     answered_within: Duration,
 }
 
-/// A result that was not read yet: a part of the answer's own bytes. What nobody wrote down as a type takes many times the
-/// memory of its text, and whoever listens at the node's port chooses that.
+/// An unparsed result: a slice of the answer's bytes. An untyped JSON value takes many times the memory of its text,
+/// and whoever holds the node's port chooses the text.
 #[derive(Debug, Clone)]
 pub(in crate::chain) struct Told(Bytes);
 
-/// What is answered to one call, read as far as to tell results from refusals.
+/// The reply to one call, parsed enough to tell a result from a refusal.
 #[derive(Deserialize)]
 struct Reply<'a> {
     id: u64,
@@ -87,7 +83,7 @@ struct Reply<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// So many replies at most: of very many small ones the list alone would fill the memory.
+/// The limit for the number of replies: a list of very many small replies could fill the memory.
 struct Replies {
     most: usize,
 }
@@ -104,14 +100,13 @@ pub(super) const fn call(method: &'static str, params: Value) -> Call {
 }
 
 impl Refused {
-    /// As the reason for which the chain cannot be looked at.
+    /// The refusal as a reason why the chain cannot be looked at.
     pub(super) fn down(&self, method: &str) -> ChainDown {
         ChainDown(format!("the node refuses {method}: {} (code {})", quoted(&self.message), self.code))
     }
 }
 
 impl Told {
-    /// What is told where nothing is.
     pub(super) const fn nothing() -> Self {
         Self(Bytes::from_static(b"null"))
     }
@@ -121,7 +116,6 @@ impl Told {
     }
 }
 
-/// Reads a result.
 pub(super) fn typed<T: DeserializeOwned>(method: &str, told: &Told) -> Result<T, ChainDown> {
     serde_json::from_slice(&told.0).map_err(|error| {
         ChainDown(format!("what the node answers to {method} makes no sense: {}", quoted(&error.to_string())))
@@ -146,14 +140,14 @@ impl Rpc {
         Ok(Self { client, uri, host, sign_in, runtime, answered_within })
     }
 
-    /// Makes one call. A refusal is a reason not to go on.
+    /// Makes one call. A refusal is an error.
     pub(super) fn ask<T: DeserializeOwned>(&self, call: Call) -> Result<T, ChainDown> {
         let method = call.method;
         let told = self.try_ask(call)?.map_err(|refused| refused.down(method))?;
         typed(method, &told)
     }
 
-    /// Makes one call, which may be refused.
+    /// Makes one call that may be refused.
     pub(super) fn try_ask(&self, call: Call) -> Result<Result<Told, Refused>, ChainDown> {
         let mut replies = self.batch(&[call])?;
         replies.pop().ok_or_else(|| self.nonsense("no reply"))
@@ -178,8 +172,9 @@ impl Rpc {
         replies.into_iter().map(|reply| self.outcome(&answer, &reply)).collect()
     }
 
-    /// Posts a body and answers the body of the answer. The cookie is read for each: where it is gone the node has stopped, and
-    /// whoever answers at its port is another. One that is refused is read once more, for the node may have started meanwhile.
+    /// Posts a body and returns the answer's body. The cookie is read for each request: without the file the node has
+    /// stopped, and another program may hold its port. A refused cookie is read once more, since the node may have
+    /// restarted.
     fn post(&self, body: Bytes) -> Result<Bytes, ChainDown> {
         let signed_in = self.sign_in.authorization()?;
         if let Some(answer) = self.post_as(&signed_in, body.clone())? {
@@ -190,7 +185,7 @@ impl Rpc {
         answer.ok_or_else(|| ChainDown(format!("the node at {} answers, but {}", self.host, self.sign_in.remedy())))
     }
 
-    /// `None` where signing in is refused.
+    /// `None` if the credentials are refused.
     fn post_as(&self, authorization: &str, body: Bytes) -> Result<Option<Bytes>, ChainDown> {
         let mut header = HeaderValue::from_str(authorization).map_err(|_| self.nonsense("a cookie that is none"))?;
         header.set_sensitive(true);
@@ -211,7 +206,7 @@ impl Rpc {
             .map_err(|_| ChainDown(format!("the node at {} did not answer in time", self.host)))??;
         match status {
             StatusCode::UNAUTHORIZED => Ok(None),
-            // Refusals of single calls have their own statuses; the body says which.
+            // Refusals of single calls use these statuses; the body has the details.
             StatusCode::OK | StatusCode::INTERNAL_SERVER_ERROR | StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST => {
                 Ok(Some(body))
             }
@@ -242,7 +237,7 @@ impl Rpc {
         Ok(Bytes::from(read))
     }
 
-    /// What one reply to calls says; `answer` holds it.
+    /// Parses one reply; `answer` holds its bytes.
     fn outcome(&self, answer: &Bytes, reply: &Reply<'_>) -> Result<Result<Told, Refused>, ChainDown> {
         let Some(error) = reply.error else {
             let told = reply.result.map(|result| Told(answer.slice_ref(result.get().as_bytes())));

@@ -1,4 +1,4 @@
-//! How to sign in at a node.
+//! Credentials of a node.
 
 use std::fmt;
 use std::io::{self, Read as _};
@@ -13,17 +13,16 @@ use crate::chain::ChainDown;
 /// Bytes of a cookie file at most: Core writes fewer than a hundred.
 const COOKIE_MAX: u64 = 4_096;
 
-/// How to sign in.
 #[derive(Clone)]
 pub(crate) enum SignIn {
-    /// By the file that a node writes anew at each start.
+    /// The file that a node rewrites at each start.
     CookieFile(PathBuf),
-    /// By a user and a password of the node's configuration.
+    /// The user and password of the node's configuration.
     Password { user: String, password: Zeroizing<String> },
 }
 
 impl SignIn {
-    /// The value of the header `Authorization`, as of now.
+    /// The current value of the header `Authorization`.
     pub(super) fn authorization(&self) -> Result<Zeroizing<String>, ChainDown> {
         let credentials = match self {
             Self::CookieFile(file) => {
@@ -48,7 +47,6 @@ impl SignIn {
         Ok(Zeroizing::new(format!("Basic {}", STANDARD.encode(credentials.as_bytes()))))
     }
 
-    /// What to do where the node refuses it.
     pub(super) const fn remedy(&self) -> &'static str {
         match self {
             Self::CookieFile(_) => "it refuses the cookie: set backendCookieFile to the file of this node",
@@ -57,9 +55,9 @@ impl SignIn {
     }
 }
 
-/// The content of a file; `None` where it is none that a node wrote: too long, a folder, a device.
+/// The content of a cookie file; `None` for a file that is too long, a folder or a device.
 fn read_cookie(file: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
-    // Asked before it is opened: opening a pipe waits until somebody writes into it.
+    // Checked before opening: opening a pipe waits for a writer.
     if !std::fs::metadata(file)?.is_file() {
         return Ok(None);
     }
@@ -87,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_is_taken_and_what_is_none_is_named_and_never_read_whole() {
+    fn a_file_that_is_no_cookie_is_named_and_never_read_whole() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(".cookie");
         assert!(signs_in_by(&file).unwrap_err().contains("start the node"));

@@ -1,4 +1,4 @@
-//! What is remembered from one answer to the next.
+//! Memory from one answer to the next.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,52 +11,49 @@ use crate::chain::facts::Facts;
 use crate::chain::headers;
 use crate::chain::token::{BlockId, Token};
 
-/// What is remembered. It belongs to the answer whose token it holds.
+/// Memory that belongs to the answer with its token.
 #[derive(Default)]
 pub(super) struct State {
-    /// The chain as the last answer saw it; `None` at the start, and after a failure.
+    /// The chain as the last answer saw it; `None` at the start and after a failure.
     pub token: Option<Token>,
-    /// The token as that answer told it.
+    /// The token as written in that answer.
     pub written: Option<Vec<u8>>,
-    /// The chain before a look that is under way and left blocks of it.
+    /// The chain before the current look, if the look left blocks of it.
     pub before: Option<Token>,
-    /// The headers of the token's last block and of the ten before it, as far as there are any, the lowest first.
+    /// The headers of the token's last block and the ten before it, as far as they exist, the lowest first.
     pub headers: Vec<Header>,
     /// The best block up to which headers were linked.
     pub linked: Option<BlockId>,
-    /// Transactions of the mempool that were read and do not concern us.
+    /// Transactions of the mempool that were read and are not ours.
     pub others: HashSet<Txid>,
-    /// The same of the last answer alone: whether the database could be asked about them shows when the next one is asked
-    /// for.
+    /// The same from the last answer. The next request shows whether the database could be asked about them.
     pub fresh_others: HashSet<Txid>,
     /// Transactions of ours that no block holds.
     pub tracked: BTreeMap<Txid, Tracked>,
-    /// Which transaction of which block spends an output that a tracked one spends, too.
+    /// Height and id of the mined transaction that spends an input of a tracked one.
     pub spent: HashMap<OutPoint, (u32, Txid)>,
-    /// Transactions of ours that were told of since the look began with the first block.
+    /// Our transactions that were reported since the look began.
     pub told: HashSet<Txid>,
-    /// The best block that was last looked at, with its header's time.
+    /// The best block of the last look, with its header's time.
     pub tip_time: Option<(BlockId, Timestamp)>,
-    /// What was last looked at.
     pub looked_at: Option<Moment>,
-    /// The mempool as it was last looked at, where the node's notices may tell what became of it since.
+    /// The mempool as of the last look, if notices may update it.
     pub pool: Option<Pool>,
 }
 
-/// A moment of the node that was looked at.
+/// A moment of the node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
-    /// The mempool's number. A node that was restarted counts anew.
+    /// The mempool's number. A restarted node counts from the beginning.
     pub number: u64,
-    /// The mempool's digest.
     pub digest: [u8; 32],
     pub tip: BlockId,
-    /// By a list of the node's. Otherwise the number was told, and another moment may have it.
+    /// The number comes from a list. A number from notices may belong to another moment.
     pub is_listed: bool,
 }
 
 impl Moment {
-    /// Whether nothing is to be seen in `now` that was not seen in this one. A list is believed before what was told.
+    /// Whether `now` shows no change since this moment. A list outranks notices.
     pub(super) fn shows_what(&self, now: &Self) -> bool {
         let is_same = (self.number, self.digest, self.tip) == (now.number, now.digest, now.tip);
         is_same && (self.is_listed || !now.is_listed)
@@ -66,15 +63,15 @@ impl Moment {
 /// A transaction of ours that no block holds.
 pub(super) struct Tracked {
     pub tx: Transaction,
-    /// Unconfirmed transactions that it rests on, as far as they are known.
+    /// Its known unconfirmed ancestors.
     pub ancestors: BTreeMap<Txid, Transaction>,
-    /// What the mempool says of it, while it is in there.
+    /// Its entry in the mempool, while it is there.
     pub entry: Option<Seen>,
-    /// What was last told of it.
+    /// The last reported facts.
     pub told: Option<Facts>,
 }
 
-/// What the mempool says of a transaction.
+/// The mempool's entry of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen {
     pub entered: Timestamp,
@@ -83,7 +80,7 @@ pub(super) struct Seen {
 }
 
 impl State {
-    /// What is still true after a failure: which of the mempool's transactions are none of ours.
+    /// The part that stays true after a failure: the mempool's transactions that are not ours.
     pub(super) fn failed(self) -> Self {
         Self { others: self.others, ..Self::default() }
     }
@@ -93,24 +90,22 @@ impl State {
         self.others.contains(txid) || self.fresh_others.contains(txid) || self.tracked.contains_key(txid)
     }
 
-    /// The block up to which was looked.
     pub(super) fn last_block(&self) -> Option<BlockId> {
         self.token.as_ref().and_then(Token::last).map(|last| last.id)
     }
 
-    /// Notes the header of the block up to which was looked.
+    /// Notes the header of the last block that was read.
     pub(super) fn note_header(&mut self, header: Header) {
         let kept = headers::MEDIAN_REACHES as usize;
         self.headers.drain(..self.headers.len().saturating_sub(kept));
         self.headers.push(header);
     }
 
-    /// The median time of that block and the ten before it, where they are known.
+    /// The median time of that block and the ten before it, if they are known.
     pub(super) fn median_time(&self) -> Option<Timestamp> {
         headers::median_time(self.headers.iter().map(headers::time))
     }
 
-    /// Follows a transaction from now on.
     pub(super) fn track(&mut self, tx: Transaction) {
         let tracked = Tracked { tx, ancestors: BTreeMap::new(), entry: None, told: None };
         self.tracked.insert(tracked.tx.compute_txid(), tracked);

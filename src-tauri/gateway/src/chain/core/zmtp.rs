@@ -1,5 +1,5 @@
-//! As much of ZMTP 3.0, the protocol of ZeroMQ, as a subscriber to one topic needs: the mechanism NULL, frames that are
-//! bounded, messages of a few parts. It knows no message's meaning.
+//! The part of ZMTP 3.0, the protocol of ZeroMQ, for a subscriber to one topic: the mechanism NULL, bounded frames, and
+//! messages of a few parts. It knows the meaning of no message.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, Bu
 
 use crate::chain::shown::shown;
 
-/// Bytes of a frame at most: what is subscribed to has 41, and a handshake some more.
+/// Bytes of a frame at most: a subscribed message has 41, a handshake some more.
 const FRAME_MAX: u64 = 1_024;
 
 /// Parts of a message at most.
@@ -21,16 +21,14 @@ const MORE: u8 = 1;
 const LONG: u8 = 2;
 const COMMAND: u8 = 4;
 
-/// Bytes of a greeting.
 const GREETING: usize = 64;
 
-/// Where its version stands.
+/// The position of the version in a greeting.
 const MAJOR: usize = 10;
 
-/// Where the name of its mechanism stands.
+/// The position of the mechanism's name in a greeting.
 const MECHANISM: std::ops::Range<usize> = 12..32;
 
-/// Why nothing more can be heard of a publisher.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unheard {
     #[error("it hung up")]
@@ -69,15 +67,13 @@ pub(super) struct Subscription<S> {
     stream: BufReader<S>,
 }
 
-/// What a publisher told.
 #[derive(Debug)]
 pub(super) struct Message {
     pub parts: Vec<Vec<u8>>,
-    /// Commands that came before it.
+    /// The number of commands before it.
     pub commands: u32,
 }
 
-/// One frame.
 struct Frame {
     is_command: bool,
     has_more: bool,
@@ -85,7 +81,8 @@ struct Frame {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Subscription<S> {
-    /// Agrees with the publisher at the other end of `stream`, and subscribes to `topic`, of 200 bytes at most.
+    /// Makes the handshake with the publisher at the other end of `stream`, and subscribes to `topic`, at most 200
+    /// bytes.
     pub(super) async fn to(stream: S, topic: &[u8]) -> Result<Self, Unheard> {
         let mut this = Self { stream: BufReader::new(stream) };
         this.stream.write_all(&greeting()).await?;
@@ -103,7 +100,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscription<S> {
         Ok(this)
     }
 
-    /// The next message. Not to be dropped half-way: what was read of a message is lost.
+    /// The next message. Do not cancel it: the part already read would be lost.
     pub(super) async fn next(&mut self) -> Result<Message, Unheard> {
         let (mut parts, mut commands) = (Vec::new(), 0);
         loop {
@@ -113,7 +110,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscription<S> {
                 if commands > COMMANDS_MAX {
                     return Err(Unheard::TooManyCommands);
                 }
-                // None means anything to a subscriber but that it is not wanted.
+                // A refusal is the only command that matters to a subscriber.
                 check_refusal(&frame.body)?;
                 continue;
             }
@@ -149,7 +146,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscription<S> {
     }
 }
 
-/// Version 3.0, which makes a newer publisher speak that too.
+/// Version 3.0; a newer publisher then speaks it too.
 fn greeting() -> [u8; GREETING] {
     let mut greeting = [0; GREETING];
     let signature = [0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f];
@@ -168,7 +165,7 @@ fn check_greeting(theirs: &[u8; GREETING]) -> Result<(), Unheard> {
     if mechanism == b"NULL" { Ok(()) } else { Err(Unheard::Mechanism(shown_bytes(mechanism))) }
 }
 
-/// A command is its name and a body; that of READY is properties, each a name and a value.
+/// A command has a name and a body. The body of READY lists properties, each a name and a value.
 fn check_ready(command: &[u8]) -> Result<(), Unheard> {
     check_refusal(command)?;
     let mut rest = command.strip_prefix(b"\x05READY").ok_or(Unheard::Nonsense)?;
@@ -195,7 +192,7 @@ fn check_refusal(command: &[u8]) -> Result<(), Unheard> {
     }
 }
 
-/// Somebody else's words, of which not all need be text.
+/// Words of a stranger, which may not be valid text.
 fn shown_bytes(words: &[u8]) -> String {
     shown(&String::from_utf8_lossy(words))
 }
@@ -208,7 +205,7 @@ mod tests {
 
     const READY: &[u8] = b"\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\x03PUB";
 
-    /// What a subscriber makes of a publisher that says all this and hangs up, and what it said itself.
+    /// The outcome for a subscriber when a publisher sends `said` and hangs up, and the subscriber's own bytes.
     async fn heard(said: &[&[u8]]) -> (Result<Vec<Vec<u8>>, String>, Vec<u8>) {
         let (ours, mut theirs) = duplex(1 << 16);
         theirs.write_all(&said.concat()).await.unwrap();

@@ -1,14 +1,14 @@
-//! How many bytes of notices a server may send. Nobody asks for a notice, so that their number is the server's choice.
+//! The limit for the bytes of a server's notices. The server alone chooses their number.
 
 use tokio::time::Instant;
 
-/// Bytes of notices at once: a block changes some thousand scripts at most, and a notice has 200 bytes.
+/// Bytes of notices at once. A block changes some thousand scripts at most, and a notice has 200 bytes.
 const AT_ONCE: usize = 16 * 1_024 * 1_024;
 
-/// Bytes that are allowed anew with each second: 1,300 notices.
+/// Bytes allowed in each further second: 1,300 notices.
 const A_SECOND: usize = 256 * 1_024;
 
-/// The bytes that a server may still send. It outlives a connection: a server gains nothing by hanging up.
+/// The bytes that a server may still send. It outlives a connection, so that a server gains nothing by hanging up.
 #[derive(Debug)]
 pub(super) struct Allowance {
     left: usize,
@@ -22,7 +22,7 @@ impl Default for Allowance {
 }
 
 impl Allowance {
-    /// Takes so many bytes off; no where the server sent too many.
+    /// Takes bytes off; `false` if the server sent too many.
     pub(super) fn take(&mut self, bytes: usize, now: Instant) -> bool {
         let seconds = now.saturating_duration_since(self.at).as_secs();
         if seconds > 0 {

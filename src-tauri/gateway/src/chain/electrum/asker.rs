@@ -1,4 +1,4 @@
-//! Questions over one connection, with answers of known types.
+//! Calls over one connection, with typed answers.
 
 use bitcoin::Txid;
 use serde::de::DeserializeOwned;
@@ -7,7 +7,6 @@ use super::call::{Answer, Call, Refused, typed};
 use super::client::{Client, Connection};
 use crate::chain::ChainDown;
 
-/// Asks over one connection.
 #[derive(Clone, Copy)]
 pub(super) struct Asker<'a> {
     pub client: &'a Client,
@@ -20,19 +19,19 @@ impl Asker<'_> {
         self.connection.session.tip().map_or(0, |tip| tip.height)
     }
 
-    /// Whether the server does not tell a transaction, though it is asked for it alone.
+    /// Whether the server does not deliver a transaction even if asked for it alone.
     pub(super) fn does_not_tell(&self, txid: &Txid) -> bool {
         self.client.gets.lock().is_put_off(txid, self.best_height())
     }
 
-    /// Makes a call. A refusal is a reason not to go on.
+    /// Makes a call. A refusal is an error.
     pub(super) fn one<T: DeserializeOwned>(&self, call: Call) -> Result<T, ChainDown> {
         let method = call.method;
         let answer = self.tries(&[call])?.pop().unwrap_or(Ok(None)).map_err(|refused| refused.down(method))?;
         typed(method, &answer)
     }
 
-    /// Makes calls side by side; the answers are in their order. A refusal is a reason not to go on.
+    /// Makes calls side by side; the answers are in their order. A refusal is an error.
     pub(super) fn all<T: DeserializeOwned>(&self, calls: &[Call]) -> Result<Vec<T>, ChainDown> {
         let answers = self.tries(calls)?.into_iter().zip(calls);
         answers

@@ -1,4 +1,4 @@
-//! Offering transactions through a server, and what its refusals mean: the words are those of the node behind it.
+//! Offers transactions through a server, and interprets the refusals of the node behind it.
 
 use bitcoin::Transaction;
 use bitcoin::consensus::encode::serialize_hex;
@@ -11,17 +11,16 @@ use crate::chain::core::broadcast::{OF_CONFLICTS, OF_INPUTS, OF_KNOWN};
 use crate::chain::shown::shown;
 use crate::chain::{Broadcast, ChainDown};
 
-/// The call that offers one transaction.
 const BROADCAST: &str = "blockchain.transaction.broadcast";
 
-/// Codes of JSON-RPC and of servers that say nothing of a transaction: the call is unknown or wrong, the server is asked too
-/// much, or its node does not answer.
+/// Codes that say nothing about a transaction: an unknown or wrong call, too many requests, or a silent node. They are
+/// those of JSON-RPC and of servers.
 const OF_SERVERS: &[i64] = &[-32_700, -32_603, -32_602, -32_601, -32_600, -101, -102];
 
 /// Words for a transaction that a block holds.
 const OF_MINED: &[&str] = &["already in block chain", "already in utxo set", "txn-already-confirmed"];
 
-/// Words of a server, or of its node, that cannot take any transaction now.
+/// Words of a server or node that cannot take any transaction now.
 const OF_TROUBLE: &[&str] = &[
     "warming up",
     "loading block",
@@ -42,14 +41,13 @@ const OF_TROUBLE: &[&str] = &[
     "in warmup",
 ];
 
-/// What is answered to a package.
 #[derive(Deserialize)]
 struct Package {
     success: bool,
 }
 
-/// Offers a package together where the server takes such, else its transactions one after the other. The answer is about
-/// the last, or about the first that was not taken.
+/// Offers a package at once if the server accepts packages, otherwise its transactions one after the other. The answer
+/// is about the last, or about the first that was refused.
 pub(super) fn broadcast(asker: &Asker<'_>, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
     if package.len() > 1 && asker.connection.version.is_at_least(&[1, 6]) && is_taken_together(asker, package)? {
         return Ok(Broadcast::Accepted);
@@ -72,7 +70,7 @@ pub(super) fn broadcast(asker: &Asker<'_>, package: &[Transaction]) -> Result<Br
     Ok(answer)
 }
 
-/// Whether a package was taken. The reason for a refusal shows when its transactions are offered one by one.
+/// Whether a package was accepted. The reason for a refusal shows when its transactions are offered one by one.
 fn is_taken_together(asker: &Asker<'_>, package: &[Transaction]) -> Result<bool, ChainDown> {
     let raw: Vec<Value> = package.iter().map(|tx| json!(serialize_hex(tx))).collect();
     let offered = [call("blockchain.transaction.broadcast_package", json!([raw]))];
@@ -82,8 +80,8 @@ fn is_taken_together(asker: &Asker<'_>, package: &[Transaction]) -> Result<bool,
     }
 }
 
-/// The meaning of a refusal for a transaction. A server in trouble says nothing about it. Any other answer is the node's word:
-/// electrs passes on the text alone, with a code of its own.
+/// The meaning of a refusal for a transaction. A server in trouble says nothing about it. Any other answer is the
+/// node's: electrs passes on the text with a code of its own.
 fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
     let Refused::Said { code, message } = &refused else {
         return Err(refused.down(BROADCAST));

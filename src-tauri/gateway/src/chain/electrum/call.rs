@@ -1,6 +1,7 @@
-//! Calls of the Electrum protocol, what is answered to them, and the two kinds of hash that they speak of.
+//! Calls of the Electrum protocol, their answers, and the two kinds of hash in them.
 //!
-//! By the protocol's own description (spesmilo/electrum-protocol, docs/protocol-basics.rst and protocol-methods.rst).
+//! Follows the protocol's own description (spesmilo/electrum-protocol, docs/protocol-basics.rst and
+//! protocol-methods.rst).
 
 use std::fmt;
 
@@ -14,51 +15,46 @@ use serde_json::{Value, json};
 use crate::chain::ChainDown;
 use crate::chain::shown::{quoted, shown};
 
-/// One call.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     pub method: &'static str,
     pub params: Value,
-    /// What its answer is the first news of.
+    /// The subject that its answer reports on.
     pub subject: Subject,
-    /// Whose script it asks about; ours also where it asks about none.
+    /// The owner of its script; `Ours` if it asks about none.
     pub whose: Whose,
 }
 
-/// Whose scripts are asked about.
+/// The owner of scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whose {
-    /// The merchant's: without them nothing is known.
+    /// The merchant, without whose scripts nothing is known.
     Ours,
-    /// Those that a payee or a customer chose. What is not told of them is unknown, and fails nothing: it says nothing of the server.
+    /// A payee or a customer. A refusal leaves the script unknown and fails nothing: it is not the server's fault.
     Others,
 }
 
-/// What a call subscribes to.
+/// The subject of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Subject {
-    /// Nothing.
     None,
-    /// The best block.
     Tip,
-    /// The status of a script.
     Script(ScriptHash),
 }
 
-/// Why a call has no answer although the connection goes on.
+/// The reason why a call has no answer although the connection goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// The server said so.
     Said {
         code: i64,
-        /// In its own words, as far as they can be shown.
+        /// The server's own words, made safe to show.
         message: String,
     },
-    /// What was asked about has more transactions than an answer may hold.
+    /// The script has more transactions than an answer may hold.
     TooLong,
-    /// What was asked about takes the server longer than is waited.
+    /// The server did not answer in time.
     TooSlow,
-    /// The server was at another question all the time: nothing is known of what was asked about.
+    /// The server was busy with another call all the time, so nothing is known.
     NotReached,
 }
 
@@ -71,14 +67,14 @@ struct ErrorObject<'a> {
     message: Option<&'a RawValue>,
 }
 
-/// A result that was not read yet; `None` is JSON's null.
+/// An unparsed result; `None` is JSON's null.
 pub(super) type Answer = Option<Box<RawValue>>;
 
-/// The hash by which a script is asked about, as the server writes it.
+/// The hash that names a script, as the server writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ScriptHash([u8; 32]);
 
-/// What tells whether a script's history changed; `None` where there is none.
+/// A digest of a script's history; `None` for an empty history.
 pub(super) type Status = Option<[u8; 32]>;
 
 /// A call with its parameters, a JSON array.
@@ -86,23 +82,22 @@ pub(super) const fn call(method: &'static str, params: Value) -> Call {
     Call { method, params, subject: Subject::None, whose: Whose::Ours }
 }
 
-/// The call whose answer may be of any length.
+/// The call whose answer may have any length.
 const HISTORY: &str = "blockchain.scripthash.get_history";
 
-/// Bytes of an answer at most: with a transaction that fills a block, in hexadecimal, and some. A refusal may repeat what was sent.
+/// Bytes of an answer at most: a transaction that fills a block, in hexadecimal, and some more. A refusal may repeat a
+/// sent transaction.
 const WITH_TRANSACTION: usize = 9 * 1_024 * 1_024;
 
-/// The same of a history. One with as many transactions as are taken at most is shorter: what is longer would be refused for their number
-/// once it was read.
+/// The same for a history. A longer one would have more transactions than are accepted.
 const WITH_HISTORY: usize = 5 * 256 * 1_024;
 
-/// The same of 2,016 headers in hexadecimal.
+/// The same for 2,016 headers in hexadecimal.
 const WITH_HEADERS: usize = 512 * 1_024;
 
 /// Bytes of every other line at most.
 pub(super) const SHORT: usize = 64 * 1_024;
 
-/// Asks for a script's history.
 pub(super) fn history(hash: ScriptHash, whose: Whose) -> Call {
     Call { whose, ..call(HISTORY, json!([hash.to_string()])) }
 }
@@ -119,12 +114,11 @@ pub(super) fn subscribe_script(hash: ScriptHash, whose: Whose) -> Call {
 }
 
 impl Call {
-    /// Whether an answer that is too long refuses it, and nothing else.
+    /// Whether an overlong answer refuses this call alone.
     pub(super) fn may_be_long(&self) -> bool {
         self.method == HISTORY
     }
 
-    /// Bytes that its answer may have.
     pub(super) fn answer_max(&self) -> usize {
         match self.method {
             HISTORY => WITH_HISTORY,
@@ -136,7 +130,6 @@ impl Call {
     }
 }
 
-/// Reads a result.
 pub(super) fn typed<T: DeserializeOwned>(method: &str, answer: &Answer) -> Result<T, ChainDown> {
     let text = answer.as_ref().map_or("null", |answer| answer.get());
     serde_json::from_str(text).map_err(|error| {
@@ -144,7 +137,7 @@ pub(super) fn typed<T: DeserializeOwned>(method: &str, answer: &Answer) -> Resul
     })
 }
 
-/// A status as it is written; `None` where it is none.
+/// Parses a status; `None` if it is invalid.
 pub(super) fn status(text: Option<&str>) -> Option<Status> {
     let Some(text) = text else { return Some(None) };
     let mut bytes = [0; 32];
@@ -153,9 +146,9 @@ pub(super) fn status(text: Option<&str>) -> Option<Status> {
 }
 
 impl Refused {
-    /// As the server wrote it: an object with code and message, or a text alone.
+    /// Parses an error: an object with code and message, or a text alone.
     pub(super) fn read(error: &str) -> Self {
-        // Not into a value of any form, which takes a hundred times the memory of its text.
+        // An untyped value would take a hundred times the memory of its text.
         let object = serde_json::from_str::<ErrorObject<'_>>(error).ok();
         let code = object.as_ref().and_then(|object| serde_json::from_str(object.code?.get()).ok()).unwrap_or(0);
         let text = object.map_or(Some(error), |object| object.message.map(RawValue::get));
@@ -163,7 +156,7 @@ impl Refused {
         Self::Said { code, message: shown(message.as_deref().unwrap_or("no reason")) }
     }
 
-    /// As the reason for which the chain cannot be looked at.
+    /// The refusal as a reason why the chain cannot be looked at.
     pub(super) fn down(&self, method: &str) -> ChainDown {
         ChainDown(match self {
             Self::Said { code, .. } => format!("the server refuses {method}: {} (code {code})", self.why()),
@@ -173,7 +166,7 @@ impl Refused {
         })
     }
 
-    /// What there is to say of it.
+    /// The reason, for people.
     pub(super) fn why(&self) -> String {
         match self {
             Self::Said { message, .. } => quoted(message),
@@ -182,8 +175,8 @@ impl Refused {
         }
     }
 
-    /// Whether what was asked about has more transactions than the server tells of, or it is asked too much: the words of
-    /// ElectrumX, of electrs in its forms, and of Fulcrum.
+    /// Whether the script has too many transactions, or the question is too much for the server. The words are those of
+    /// ElectrumX, Fulcrum and the forms of electrs.
     pub(super) fn is_of_popularity(&self) -> bool {
         let message = match self {
             Self::Said { message, .. } => message.to_ascii_lowercase(),

@@ -1,5 +1,5 @@
-//! Whose certificate a server may have: one of a public authority, or one that the merchant pinned. Most Electrum servers
-//! make their own, and are known by that alone.
+//! Accepts a server's certificate from a public authority, or one that the merchant pinned. Most Electrum servers make
+//! their own, and are known by that alone.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,16 +17,16 @@ use sha2::{Digest as _, Sha256};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint([u8; 32]);
 
-/// A text that is the SHA-256 of nothing.
+/// A text that is not a SHA-256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("64 hexadecimal digits, with colons between pairs or without")]
 pub struct NotAFingerprint;
 
-/// Which certificate was last refused.
+/// The certificate that was last refused.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen(Arc<Mutex<Option<Fingerprint>>>);
 
-/// Believes the pinned certificates, and those of authorities that the system trusts.
+/// Accepts the pinned certificates, and those of authorities that the system trusts.
 #[derive(Debug)]
 struct Judge {
     pinned: Vec<Fingerprint>,
@@ -35,7 +35,7 @@ struct Judge {
     seen: Seen,
 }
 
-/// TLS that believes these certificates, and whom the system trusts. What it refuses stands in `seen`.
+/// TLS that accepts the pinned certificates and those that the system trusts. `seen` receives a refused certificate.
 ///
 /// # Errors
 /// When the system's certificates cannot be read.
@@ -52,7 +52,7 @@ pub(super) fn tls(pinned: &[Fingerprint], seen: &Seen) -> Result<ClientConfig, E
 }
 
 impl Seen {
-    /// The certificate that was refused, once.
+    /// The refused certificate, once.
     pub(super) fn take(&self) -> Option<Fingerprint> {
         self.0.lock().take()
     }
@@ -82,7 +82,7 @@ impl FromStr for Fingerprint {
 }
 
 impl fmt::Display for Fingerprint {
-    /// As `openssl` prints it, so that people compare what looks alike.
+    /// The form of `openssl`, for easy comparison.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, byte) in self.0.iter().enumerate() {
             let colon = if number == 0 { "" } else { ":" };

@@ -1,5 +1,5 @@
-//! The way to one server: connecting to it, agreeing on a version of the protocol, making sure of the network, and doing so
-//! again where the connection broke, later and later while it keeps breaking.
+//! The way to one server: it connects, agrees on a protocol version and checks the network. It reconnects after a
+//! break, with longer pauses while connections keep breaking.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,16 +27,16 @@ use crate::chain::shown::{quoted, shown};
 use crate::chain::{ChainDown, Identity, refusals};
 use crate::machine::outgoing::{Proxy, connect};
 
-/// The time to reach a server, its certificate included.
+/// The time to reach a server, with the TLS handshake.
 const REACHED_WITHIN: Duration = Duration::from_secs(5);
 
 /// The same through a proxy, which may be Tor.
 const REACHED_BY_PROXY_WITHIN: Duration = Duration::from_secs(30);
 
-/// The versions of the protocol that are spoken here.
 const VERSIONS: [&str; 2] = ["1.4", "1.6"];
 
-/// Calls that are on their way side by side at most, and those for histories: so many of the longest are less than is read at a time.
+/// Calls under way side by side at most, and those for histories. So many of the longest histories stay below the
+/// session's limit.
 const WINDOW: usize = 100;
 const WINDOW_OF_HISTORIES: usize = 35;
 
@@ -44,50 +44,44 @@ const WINDOW_OF_HISTORIES: usize = 35;
 const PAUSE: Duration = Duration::from_secs(2);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// Where a server is, and how it is asked.
 pub(crate) struct ElectrumOptions {
     /// `tcp://127.0.0.1:50001`, or with `ssl`.
     pub url: String,
-    /// Certificates that are believed beside those of public authorities.
+    /// Certificates accepted beside those of public authorities.
     pub pinned: Vec<Fingerprint>,
-    /// Through which it is asked, where it is elsewhere.
+    /// The proxy for a server on another machine.
     pub proxy: Option<Proxy>,
-    /// The network that it must be on.
     pub network: Network,
-    /// A server that takes longer for an answer is taken for silent.
+    /// The time limit of one answer.
     pub answered_within: Duration,
-    /// Rung when the server says something that a look should follow on.
+    /// Rung when the server says something that a look should follow.
     pub bell: Bell,
 }
 
-/// A version of the protocol, by its numbers.
+/// The numbers of a protocol version.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Version(Vec<u16>);
 
-/// The way to a server.
 pub(super) struct Client {
     options: ElectrumOptions,
     runtime: Handle,
     host: String,
     port: u16,
-    /// `None` where the connection is plain.
+    /// `None` for a plain connection.
     tls: Option<TlsConnector>,
     seen: Seen,
     to_pin: Mutex<Option<Fingerprint>>,
     link: Mutex<Link>,
-    /// How it is asked for transactions.
     pub gets: Mutex<Gets>,
-    /// What it may send of notices.
     notices: Arc<Mutex<Allowance>>,
 }
 
-/// A connection over which everything was agreed on.
+/// A connection after the handshake.
 pub(super) struct Connection {
     pub session: Session,
     pub version: Version,
-    /// What the server says that it is.
     pub software: String,
-    /// Tells it from those before it.
+    /// Distinguishes it from earlier connections.
     pub number: u64,
 }
 
@@ -95,12 +89,12 @@ pub(super) struct Connection {
 struct Link {
     connection: Option<Arc<Connection>>,
     number: u64,
-    /// Nothing has come of the connection yet.
+    /// The connection has not delivered a whole look yet.
     is_untried: bool,
-    /// The server hung up at what a customer chose, and nobody looked again since.
+    /// The server hung up at a customer's choice, and no look was made since.
     is_excused: bool,
     failures: u32,
-    /// When to try again, and why not before.
+    /// The end of the pause, and its reason.
     pause: Option<(Instant, ChainDown)>,
 }
 
@@ -114,14 +108,13 @@ impl Version {
         text.split('.').map(|part| part.parse().ok()).collect::<Option<_>>().map(Self)
     }
 
-    /// Whether it is this one or a later one.
     pub(super) fn is_at_least(&self, numbers: &[u16]) -> bool {
         self.0.as_slice() >= numbers
     }
 }
 
 impl Link {
-    /// After the second in a row there is a pause, longer each time.
+    /// Notes a failure. From the second in a row on, a pause follows, longer each time.
     fn note_failure(&mut self, why: &ChainDown) {
         self.failures = self.failures.saturating_add(1);
         if let Some(doubled) = self.failures.checked_sub(2) {
@@ -132,10 +125,10 @@ impl Link {
 }
 
 impl Client {
-    /// Connects to nobody yet.
+    /// Does not connect yet.
     ///
     /// # Errors
-    /// When the URL is none, or no secure connection could be made to anybody.
+    /// When the URL is invalid, or no secure connection could be made to anybody.
     pub(super) fn new(options: ElectrumOptions, runtime: Handle) -> Result<Self, BadServer> {
         let bad = || BadServer::Url(options.url.clone());
         let url = url::Url::parse(&options.url).map_err(|_| bad())?;
@@ -163,17 +156,16 @@ impl Client {
         })
     }
 
-    /// The server, for people.
     fn name(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// The chain that the server shows, of which every connection makes sure.
+    /// The chain of the server, checked by every connection.
     pub(super) fn identity(&self) -> Identity {
         Identity { genesis: genesis_block(self.options.network).block_hash(), instance: None }
     }
 
-    /// The connection, made anew where it ended.
+    /// The connection, made anew if it ended.
     pub(super) fn connection(&self) -> Result<Arc<Connection>, ChainDown> {
         let mut link = self.link.lock();
         if let Some(connection) = link.connection.take_if(|connection| connection.session.closed().is_some()) {
@@ -206,24 +198,25 @@ impl Client {
         }
     }
 
-    /// The server hung up at what a customer chose, which it is not asked again in the same way: no pause follows on that.
+    /// Notes that the server hung up at a customer's choice. There is no pause after that, since the same question is
+    /// not asked again.
     pub(super) fn excuse(&self) {
         let mut link = self.link.lock();
         (link.is_untried, link.is_excused) = (false, true);
     }
 
-    /// Whether the server hung up so since this was last asked: the look can be made again at once.
+    /// Whether the server hung up so since the last call. The look can then be repeated at once.
     pub(super) fn take_excused(&self) -> bool {
         std::mem::take(&mut self.link.lock().is_excused)
     }
 
-    /// The server has done all that it was asked for: the next failure is the first.
+    /// Resets the failures: the server has answered a whole look.
     pub(super) fn did_well(&self) {
         let mut link = self.link.lock();
         (link.is_untried, link.is_excused, link.failures, link.pause) = (false, false, 0, None);
     }
 
-    /// Makes calls, so many side by side as a server bears. The answers are in their order.
+    /// Makes calls, side by side within the window. The answers are in their order.
     pub(super) fn ask(
         &self,
         connection: &Connection,
@@ -273,12 +266,12 @@ impl Client {
         }
     }
 
-    /// The certificate that was refused last, in the form in which one is pinned; `None` where one is pinned.
+    /// The last refused certificate in the form of the setting; `None` if one is pinned.
     pub(super) fn certificate_to_pin(&self) -> Option<String> {
         self.to_pin.lock().filter(|_| self.options.pinned.is_empty()).map(|found| found.to_string())
     }
 
-    /// Why there is no secure connection, and the remedy where there may be one.
+    /// The reason why there is no secure connection, with the remedy if there is one.
     fn insecure(&self, error: &std::io::Error) -> ChainDown {
         let (name, found) = (self.name(), self.seen.take());
         *self.to_pin.lock() = found;
@@ -294,7 +287,7 @@ impl Client {
         })
     }
 
-    /// The version that both speak, and what the server is. It must be the first that is said.
+    /// The agreed version, and the server's software. This must be the first call.
     fn agree(&self, session: &Session) -> Result<(Version, String), ChainDown> {
         let client = format!("Tillgate {}", env!("CARGO_PKG_VERSION"));
         let hello = [call("server.version", json!([client, VERSIONS]))];
@@ -316,7 +309,7 @@ impl Client {
         Ok((version.ok_or_else(|| none(&quoted(&agreed)))?, shown(&software)))
     }
 
-    /// Refuses a server of another network before anything of it is used: its first block must be this network's.
+    /// Refuses a server of another network before it is used, by its first block.
     fn check_network(&self, connection: &Connection) -> Result<(), ChainDown> {
         let calls = [call("blockchain.block.header", json!([0])), call("server.features", json!([])), subscribe_tip()];
         let mut answers = self.ask(connection, &calls)?.into_iter().zip(&calls);
@@ -325,7 +318,7 @@ impl Client {
         let hex: String = typed(call.method, &first.map_err(|refused| refused.down(call.method))?)?;
         let first: Header = deserialize_hex(&hex)
             .map_err(|_| ChainDown(format!("the first block that the server at {} tells is none", self.name())))?;
-        // Not every server has features; one that has must mean the same.
+        // Features are optional; if present, they must name the same network.
         let (features, call) = next();
         let named = match features {
             Ok(features) => Some(typed::<Features>(call.method, &features)?.genesis_hash),
@@ -345,7 +338,7 @@ impl Client {
     }
 }
 
-/// What is wrong with a certificate, in the words of the field: the library's own are for programmers.
+/// The fault of a certificate in the field's words, instead of the library's.
 fn refused_as(error: &std::io::Error) -> &'static str {
     use rustls::{CertificateError as C, Error};
 

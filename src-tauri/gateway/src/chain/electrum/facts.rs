@@ -1,5 +1,5 @@
-//! What there is to tell of our transactions that wait or are missing: where each stands, what it rests on, and what rules
-//! it out. The latter is in the histories of the scripts that its inputs spend from.
+//! Facts about our unconfirmed or missing transactions: their place, their ancestors and their conflicts. Conflicts
+//! show in the histories of the scripts that the inputs spend from.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,24 +16,22 @@ use crate::chain::proof::is_provable;
 use crate::chain::refusals::tip_changed;
 use crate::chain::{ChainDown, TxFacts, TxPosition};
 
-/// Transactions of others that are read in one look to learn what they spend.
+/// Others' transactions read in one look to learn what they spend.
 const OTHERS_MAX: usize = 500;
 
-/// Transactions that missing ones spend from and that are read in one look: as many as one transaction can need that nodes relay, twice.
-/// What became of the outputs of others is unknown.
+/// Parents of missing transactions read in one look: twice as many as a relayed transaction can need. The fate of other
+/// parents' outputs is unknown.
 const PARENTS_MAX: usize = 5_000;
 
-/// Where a transaction stands.
 enum Place {
     Block(u32),
     Mempool(Entry),
     Absent,
 }
 
-/// Everything about tracked transactions that is not as it was last told; `processed` are the scripts of which something
-/// changed.
+/// Tracked transactions whose facts changed since the last report. `processed` are the scripts with a change.
 pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Result<Vec<TxFacts>, ChainDown> {
-    // What is back is told of.
+    // A transaction that came back is reported.
     let is_back = |txid: &Txid| matches!(place(look.state, txid), Some(Place::Block(_) | Place::Mempool(_)));
     let is_so = |txid: &Txid, told: &&Facts| told.position != TxPosition::Absent || !is_back(txid);
     let tracked = look.state.tracked.iter();
@@ -55,11 +53,11 @@ pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Resul
     let (mut waiting, mut absent, mut mined) = (Vec::new(), Vec::new(), Vec::new());
     for txid in affected {
         match place(look.state, &txid) {
-            // What nothing proves is not told, nor taken for a lie.
+            // An unprovable transaction is neither reported nor taken for a lie.
             Some(Place::Block(height)) if is_ours_provable(look.state, &txid) => mined.push((txid, height)),
             Some(Place::Mempool(entry)) => waiting.push((txid, entry)),
             Some(Place::Absent) => absent.push(txid),
-            // No script of it is told of: nobody knows.
+            // Without a history of its scripts, its place is unknown.
             Some(Place::Block(_)) | None => {}
         }
     }
@@ -93,7 +91,8 @@ pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Resul
     Ok(told)
 }
 
-/// Has a script with a history for each of these transactions: one of ours where there is one, for it is asked about anyway.
+/// Reads a script's history for each of these transactions. A script of ours is preferred, since it is asked about
+/// anyway.
 fn ask_where_they_stand(look: &mut Look<'_>, txids: &[Txid]) -> Result<(), ChainDown> {
     let mut scripts = Vec::new();
     for txid in txids {
@@ -117,7 +116,7 @@ fn ask_where_they_stand(look: &mut Look<'_>, txids: &[Txid]) -> Result<(), Chain
     Ok(())
 }
 
-/// Where a tracked transaction stands by the histories that are known; `None` where none is.
+/// The place of a tracked transaction by the known histories; `None` if no history tells.
 fn place(state: &State, txid: &Txid) -> Option<Place> {
     let tracked = state.tracked.get(txid)?;
     let paid: BTreeSet<ScriptHash> =
@@ -129,7 +128,7 @@ fn place(state: &State, txid: &Txid) -> Option<Place> {
                 Some(height) => return Some(Place::Block(height)),
                 None => found = Some(Place::Mempool(entry.clone())),
             },
-            // That an input's script does not know of it says the same, but only a script that it pays is sure to be its own.
+            // An input's script may lack it too, but only an output's script surely belongs to the transaction.
             Some(None) if found.is_none() && paid.contains(hash) => found = Some(Place::Absent),
             Some(None) | None => {}
         }
@@ -141,7 +140,7 @@ fn is_ours_provable(state: &State, txid: &Txid) -> bool {
     state.tracked.get(txid).is_some_and(|tracked| is_provable(&tracked.tx))
 }
 
-/// What is in a block after all, of scripts that nobody asked about before.
+/// Reports transactions that turn out to be mined, by scripts that were not asked about before.
 fn tell_mined(look: &mut Look<'_>, mined: &[(Txid, u32)]) -> Result<Vec<TxFacts>, ChainDown> {
     if mined.iter().any(|(_, height)| *height > look.tip.height) {
         return Err(tip_changed());
@@ -159,9 +158,9 @@ fn tell_mined(look: &mut Look<'_>, mined: &[(Txid, u32)]) -> Result<Vec<TxFacts>
     Ok(told)
 }
 
-/// A mempool holds nothing that conflicts with the chain or with itself.
+/// The facts of a transaction in the mempool. A mempool holds no conflict with the chain or with itself.
 fn of_waiting(tx: &Transaction, entry: &Entry) -> Facts {
-    // Rounded down: what is not below a wanted rate pays it.
+    // Rounded down: a transaction at or above a wanted rate really pays it.
     let vsize = u64::try_from(tx.vsize()).unwrap_or(u64::MAX);
     let sat_kwu = entry.fee_sats().and_then(|fee| fee.checked_mul(250)?.checked_div(vsize));
     Facts {
@@ -171,7 +170,7 @@ fn of_waiting(tx: &Transaction, entry: &Entry) -> Facts {
     }
 }
 
-/// Those of ours that a missing transaction rests on and that are missing, too.
+/// The ancestors of a missing transaction that are ours and missing too.
 fn line<'a>(state: &'a State, tx: &'a Transaction) -> BTreeMap<Txid, &'a Transaction> {
     missing_ancestors(tx, |parent| {
         let tracked = state.tracked.get(parent)?;
@@ -179,7 +178,7 @@ fn line<'a>(state: &'a State, tx: &'a Transaction) -> BTreeMap<Txid, &'a Transac
     })
 }
 
-/// Asks about every output that missing transactions need.
+/// Asks about each output that missing transactions need.
 fn outputs_of_absent(look: &mut Look<'_>, absent: &[Txid]) -> Result<HashMap<OutPoint, Output>, ChainDown> {
     let mut needed: BTreeMap<OutPoint, BTreeSet<Txid>> = BTreeMap::new();
     for txid in absent {
@@ -223,7 +222,7 @@ fn outputs_of_absent(look: &mut Look<'_>, absent: &[Txid]) -> Result<HashMap<Out
     Ok(outputs)
 }
 
-/// Reads what the transactions in the histories of these scripts spend.
+/// Reads the inputs of the transactions in these scripts' histories.
 fn read_others<'a>(look: &mut Look<'_>, scripts: impl Iterator<Item = &'a ScriptBuf>) -> Result<(), ChainDown> {
     let mut unread = BTreeSet::new();
     for script in scripts {
@@ -242,7 +241,7 @@ fn read_others<'a>(look: &mut Look<'_>, scripts: impl Iterator<Item = &'a Script
     transactions::read_each(&look.asker, &unread, |_, tx| others.note_other(&tx))
 }
 
-/// What became of an output of a script.
+/// The fate of an output of a script.
 fn output(state: &State, outpoint: &OutPoint, hash: &ScriptHash) -> Output {
     let Some(history) = state.scripts.get(hash).and_then(|watched| watched.history.as_ref()) else {
         return Output::default();
@@ -267,7 +266,8 @@ fn output(state: &State, outpoint: &OutPoint, hash: &ScriptHash) -> Output {
     output
 }
 
-/// Who is said to have spent an output in a block must be there. What became of it is unknown where the server does not tell who.
+/// Proves that the mined spenders are in their blocks. An output's fate is unknown if the server does not deliver its
+/// spender.
 fn prove_spenders(look: &mut Look<'_>, outputs: &mut HashMap<OutPoint, Output>) -> Result<(), ChainDown> {
     let spenders: BTreeMap<Txid, u32> =
         outputs.values().filter_map(|output| output.in_chain.map(|(height, txid)| (txid, height))).collect();

@@ -1,4 +1,4 @@
-//! The fee rate that a server names.
+//! The fee rate of a server.
 
 use bitcoin::FeeRate;
 use rust_decimal::Decimal;
@@ -11,7 +11,7 @@ use super::call::{call, typed};
 use crate::chain::ChainDown;
 use crate::chain::core::fees::of_sat_kvb;
 
-/// The farthest block for which servers estimate.
+/// The highest number of blocks for which servers estimate.
 const BLOCKS_MAX: u16 = 1_008;
 
 #[derive(Deserialize)]
@@ -20,8 +20,8 @@ struct MempoolInfo {
     minrelaytxfee: Number,
 }
 
-/// The estimate for a confirmation within so many blocks, and not below what the server's node takes; that where there is no
-/// estimate, as on a young chain. `None` where the server tells of neither.
+/// The estimate for a confirmation within so many blocks, at least the minimum of the server's node. The minimum alone
+/// without an estimate, as on a young chain. `None` if the server names neither.
 pub(super) fn fee_rate(asker: &Asker<'_>, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
     let estimate = call("blockchain.estimatefee", json!([blocks.clamp(1, BLOCKS_MAX)]));
     let is_new = asker.connection.version.is_at_least(&[1, 6]);
@@ -44,11 +44,11 @@ pub(super) fn fee_rate(asker: &Asker<'_>, blocks: u16) -> Result<Option<FeeRate>
     let makes_none = || ChainDown(format!("the fee rates that the server names in {method} make no sense"));
     let floors: Vec<u64> = floors.iter().map(sats).collect::<Option<_>>().ok_or_else(makes_none)?;
     let sat_kvb = floors.into_iter().chain(estimate.as_ref().and_then(sats)).max();
-    // Nothing is relayed for nothing: a server that says so knows no rate.
+    // Relaying is never free: a server with rate 0 knows no rate.
     Ok(sat_kvb.filter(|rate| *rate > 0).map(of_sat_kvb))
 }
 
-/// From a sum of Bitcoin, rounded up; `None` of one that is less than nothing or more than there are.
+/// Converts an amount in bitcoin to satoshis, rounded up; `None` if it is negative or more than all coins.
 fn sats(btc: &Number) -> Option<u64> {
     let text = btc.to_string();
     let btc = text.parse::<Decimal>().or_else(|_| Decimal::from_scientific(&text)).ok()?;

@@ -1,25 +1,25 @@
-//! How many transactions a server is asked for at once. Customers choose how large they are, and nobody knows before: of large ones a server
-//! that holds little ready for each client hangs up, and a slow line, or Tor, takes longer than is waited.
+//! Limits the transactions that are requested at once. Customers choose their sizes, which are unknown beforehand. A
+//! server with small buffers hangs up at large ones; a slow line, or Tor, exceeds the time limit.
 
 use bitcoin::Txid;
 
 use super::put_off::PutOff;
 
-/// So many at once where nothing is known: of usual sizes they are little.
+/// Transactions at once by default: little data at usual sizes.
 const AT_ONCE: usize = 50;
 
-/// How many fewer after a break, and more once it is long ago.
+/// The factor of a decrease after a break, and of a later increase.
 const STEP: usize = 4;
 
-/// Blocks after which more are asked for at once again.
+/// Blocks after which the number rises again.
 const RAISED_AFTER: u32 = 6;
 
-/// What breaks have taught.
+/// The limits learnt from earlier breaks.
 pub(super) struct Gets {
     at_once: usize,
-    /// The height of the best block when that was last changed.
+    /// The height of the best block at the last change.
     changed_at: u32,
-    /// Transactions that the server does not tell, though it is asked for one alone.
+    /// Transactions that the server does not deliver even if asked for one alone.
     put_off: PutOff<Txid>,
 }
 
@@ -30,7 +30,7 @@ impl Default for Gets {
 }
 
 impl Gets {
-    /// How many the server is asked for at once, while the best block has this height.
+    /// The number to request at once, at this height of the best block.
     pub(super) fn at_once(&mut self, height: u32) -> usize {
         if self.at_once < AT_ONCE && height >= self.changed_at.saturating_add(RAISED_AFTER) {
             (self.at_once, self.changed_at) = (self.at_once.saturating_mul(STEP).min(AT_ONCE), height);
@@ -38,21 +38,20 @@ impl Gets {
         self.at_once
     }
 
-    /// The server broke off, or did not answer in time, when it was asked for these.
+    /// Notes that the server broke off or timed out at these transactions.
     pub(super) fn note_break(&mut self, txids: &[Txid], height: u32) {
         match txids {
-            // Once may be chance, and says nothing of many.
+            // A single break may be chance, and says nothing about the number.
             [_] => self.put_off.note_break(txids, height),
             _ => (self.at_once, self.changed_at) = ((txids.len() / STEP).max(1), height),
         }
     }
 
-    /// Whether the server is not to be asked for a transaction, for it did not tell it.
+    /// Whether not to request a transaction that the server did not deliver.
     pub(super) fn is_put_off(&self, txid: &Txid, height: u32) -> bool {
         self.put_off.holds(txid, height)
     }
 
-    /// The server told a transaction.
     pub(super) fn note_told(&mut self, txid: &Txid) {
         self.put_off.forget(txid);
     }
@@ -65,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn after_a_break_fewer_are_asked_for_and_an_hour_later_more_again() {
+    fn after_a_break_fewer_are_asked_for_and_later_more_again() {
         let (mut gets, txids) = (Gets::default(), [0; 50].map(|number| Txid::from_byte_array([number; 32])));
         let mut asked = Vec::new();
         for _ in 0..5 {

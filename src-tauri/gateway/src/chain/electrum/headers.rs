@@ -1,5 +1,4 @@
-//! The chain of headers. A server's best block is believed as far as work was done for it, and where it builds on blocks that were known
-//! before.
+//! The chain of headers. A server's best block is accepted by its work, and by its link to blocks known before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,28 +18,26 @@ use crate::chain::refusals::{self, behind, tip_changed};
 use crate::chain::token::{BlockId, Token, counted};
 use crate::chain::{BEFORE_BIRTH, ChainDown};
 
-/// Headers in one answer: as many as servers give at most.
+/// Headers in one answer: the most that servers give.
 const HEADERS_MAX: u32 = 2_016;
 
-/// So many of the latest headers are kept.
+/// The number of latest headers kept.
 const KEPT: u32 = 2_100;
 
-/// Requests for headers in one look at most: enough for the whole chain, and no more.
+/// Requests for headers in one look at most: enough for the whole chain.
 const REQUESTS_MAX: u32 = 1_000;
 
-/// Bytes of a header.
 const HEADER: usize = 80;
 
-/// Headers of the best chain, each of which is linked to the best block.
+/// Headers of the best chain, each linked to the best block.
 #[derive(Default)]
 pub(super) struct Headers(BTreeMap<u32, Header>);
 
-/// Where the best chain stands to what was known.
+/// The relation of the best chain to the known one.
 pub(super) struct Followed {
-    /// The chain as it is now.
     pub token: Token,
-    /// The last block that was known before; `None` where the chain is another. It is one of those that are linked to the best one:
-    /// what the server says of single blocks only shows from where on to link.
+    /// The last block known before; `None` if the chain is another. It is linked to the best block. The server's word
+    /// on single blocks only suggests the first header to link.
     pub fork: Option<BlockId>,
 }
 
@@ -48,18 +45,18 @@ pub(super) struct Followed {
 #[derive(Deserialize)]
 struct First {
     tx_hash: Txid,
-    /// The hashes beside its way to the root, the deepest first.
+    /// The hashes beside its Merkle path, the deepest first.
     merkle: Vec<TxMerkleNode>,
 }
 
 #[derive(Deserialize)]
 struct Told {
-    /// One after the other, before version 1.6.
+    /// Concatenated headers, before version 1.6.
     hex: Option<String>,
     headers: Option<Vec<String>>,
 }
 
-/// Follows the chain from what is `known` to the best block that was told.
+/// Follows the chain from the `known` blocks to the announced best block.
 pub(super) fn follow(
     asker: &Asker<'_>,
     network: Network,
@@ -93,7 +90,7 @@ pub(super) fn follow(
     if followed.token.is_behind() { Err(behind("server", tip.height, known)) } else { Ok(followed) }
 }
 
-/// A chain of which the server says that it holds nothing that is known, from a height on.
+/// Begins a chain at a height: the server says that it holds no known block.
 fn begin(
     asker: &Asker<'_>,
     network: Network,
@@ -115,7 +112,7 @@ fn begin(
     Ok(Followed { token, fork: is_known.then_some(id) })
 }
 
-/// Makes sure of the height of a block that is linked to none whose height is known.
+/// Checks the height of a block that is linked to no block of known height.
 fn prove_height(asker: &Asker<'_>, height: u32, header: &Header) -> Result<(), ChainDown> {
     // The first block of all was compared already.
     if height == 0 {
@@ -131,7 +128,7 @@ fn prove_height(asker: &Asker<'_>, height: u32, header: &Header) -> Result<(), C
     }
 }
 
-/// Goes on from a token's last block to the best one. The highest block on the way that is known is where both chains part.
+/// Continues from a token's last block to the best one. The highest known block on the way is the fork.
 fn extend(
     asker: &Asker<'_>,
     network: Network,
@@ -181,7 +178,7 @@ fn extend(
     if last == tip.id() { Ok(()) } else { Err(tip_changed()) }
 }
 
-/// The last block of a token that is still in the chain, as the server says.
+/// The last block of a token that the server says is still in the chain.
 fn last_common(asker: &Asker<'_>, known: &Token, top: u32) -> Result<Option<BlockId>, ChainDown> {
     let reachable: Vec<BlockId> =
         known.blocks().iter().map(|block| block.id).filter(|id| id.height <= top).rev().collect();
@@ -199,7 +196,7 @@ fn last_common(asker: &Asker<'_>, known: &Token, top: u32) -> Result<Option<Bloc
     Ok(None)
 }
 
-/// So many headers from a height on, or as many as the server has and gives.
+/// At most `count` headers from a height on.
 fn fetch(asker: &Asker<'_>, start: u32, count: u32) -> Result<Vec<Header>, ChainDown> {
     let told: Told = asker.one(call("blockchain.block.headers", json!([start, count])))?;
     let unread = |_| forged(start, "its header cannot be read");
@@ -219,13 +216,13 @@ fn fetch(asker: &Asker<'_>, start: u32, count: u32) -> Result<Vec<Header>, Chain
     Err(ChainDown("the server answers more headers than it was asked for".to_owned()))
 }
 
-/// Whether a header may be believed of which no other is known.
+/// Checks a header without known neighbours.
 fn check(network: Network, height: u32, header: &Header) -> Result<(), ChainDown> {
     rules::check_alone(network, height, header).map_err(|why| forged(height, why))
 }
 
-/// A block has one height for good: the blocks below it are part of it. Told higher, it would have more blocks above it than there
-/// are, and more work below it than was done.
+/// Checks that a known block is told at its known height, since the blocks below are part of it. A higher height would
+/// add confirmations and work that do not exist.
 fn check_height(known: Option<&Token>, told: BlockId) -> Result<(), ChainDown> {
     match known.and_then(|known| known.height_of(told.hash)) {
         Some(height) if height != told.height => Err(forged(told.height, "it has another height")),
@@ -233,7 +230,7 @@ fn check_height(known: Option<&Token>, told: BlockId) -> Result<(), ChainDown> {
     }
 }
 
-/// Whether a best block that was told may be believed, as far as it shows by itself.
+/// Checks an announced best block on its own.
 pub(super) fn check_told(network: Network, tip: &ToldTip) -> Result<(), ChainDown> {
     check(network, tip.height, &tip.header)
 }
@@ -247,14 +244,13 @@ impl ToldTip {
         BlockId { height: self.height, hash: self.header.block_hash() }
     }
 
-    /// The time of its header.
     pub(super) fn time(&self) -> Timestamp {
         time(&self.header)
     }
 }
 
 impl Headers {
-    /// Keeps what is linked to this block: nothing, where another one is kept in its place or none.
+    /// Keeps the headers that are linked to this block: none if another block or no block is kept at its height.
     fn stand_on(&mut self, block: BlockId) {
         if self.hash_at(block.height) == Some(block.hash) {
             self.0.split_off(&block.height.saturating_add(1));
@@ -263,18 +259,16 @@ impl Headers {
         }
     }
 
-    /// The header of a block that was made sure of.
     pub(super) fn at(&self, height: u32) -> Option<&Header> {
         self.0.get(&height)
     }
 
-    /// The hash of the block of a height.
     pub(super) fn hash_at(&self, height: u32) -> Option<BlockHash> {
         self.0.get(&height).map(Header::block_hash)
     }
 
-    /// Makes sure of the headers of these heights, which must not lie above the best block: each by the headers between it
-    /// and one that is known.
+    /// Checks the headers at these heights, which must not be above the best block. Each is linked to the next known
+    /// header above.
     pub(super) fn make_sure(
         &mut self,
         asker: &Asker<'_>,
@@ -308,8 +302,8 @@ impl Headers {
         Ok(())
     }
 
-    /// Has the header of the first block of the period that ends first above one height and up to another: the difficulty behind it
-    /// follows from that. Periods that begin above are linked from their first block on.
+    /// Fetches the first header of the first period that ends between two heights: the next difficulty follows from it.
+    /// Later periods are linked from their first block on.
     fn know_period(&mut self, asker: &Asker<'_>, network: Network, above: u32, up_to: u32) -> Result<(), ChainDown> {
         let first = rules::linked_from(network, above);
         let ends = (above..=up_to).skip(1).find_map(|height| rules::period_before(network, height));
@@ -319,7 +313,7 @@ impl Headers {
         }
     }
 
-    /// The median time of the best block and the ten before it, where they are known.
+    /// The median time of the best block and the ten before it, if they are known.
     pub(super) fn median_time(&self, tip_height: u32) -> Option<Timestamp> {
         let first = tip_height.checked_sub(rules::MEDIAN_REACHES)?;
         rules::median_time((first..=tip_height).filter_map(|at| self.0.get(&at).map(time)))
@@ -330,7 +324,7 @@ impl Headers {
 mod tests {
     use super::*;
 
-    /// Blocks 0 and 1 of the main network, as they are.
+    /// Blocks 0 and 1 of the main network.
     fn first_two() -> [Header; 2] {
         let first = bitcoin::constants::genesis_block(Network::Bitcoin).header;
         let second = "010000006fe28c0ab6f1b372c1a6a246ae63f74f931e8365e15a089c68d6190000000000982051fd1e4ba744bbbe680e1fee1\

@@ -1,4 +1,4 @@
-//! The histories of scripts: each must be the one that its status stands for.
+//! The histories of scripts. Each must match its status.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,10 +11,10 @@ use super::asker::Asker;
 use super::call::{self, Refused, ScriptHash, Status, Whose, subscribe_script, typed};
 use crate::chain::ChainDown;
 
-/// Entries of a history at most; a longer one is as one that the server refuses.
+/// Entries of a history at most; a longer one counts as refused.
 const ENTRIES_MAX: usize = 10_000;
 
-/// How often a history is asked for that does not fit its status: something may have happened in between.
+/// Tries for a history that does not match its status: a transaction may have come in between.
 const TRIES: usize = 4;
 
 /// A transaction that touches a script.
@@ -22,14 +22,14 @@ const TRIES: usize = 4;
 pub(super) struct Entry {
     #[serde(rename = "tx_hash")]
     pub txid: Txid,
-    /// Of its block; 0 in the mempool, and below 0 there where it rests on another of the mempool.
+    /// The block's height. 0 in the mempool, negative there with an unconfirmed parent.
     pub height: i64,
-    /// In satoshis, of one in the mempool.
+    /// In satoshis, for a transaction in the mempool.
     #[serde(default, deserialize_with = "satoshis")]
     fee: Option<u64>,
 }
 
-/// What touches a script, and the status that stands for it.
+/// The transactions that touch a script, and the status for them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct History {
     pub status: Status,
@@ -37,7 +37,7 @@ pub(super) struct History {
 }
 
 impl Entry {
-    /// Its block's height, where it is in one.
+    /// The height of its block, if it is in one.
     pub(super) fn block(&self) -> Option<u32> {
         u32::try_from(self.height).ok().filter(|height| *height > 0)
     }
@@ -51,14 +51,14 @@ impl Entry {
     }
 }
 
-/// What is no whole number of them says nothing, and is not kept.
+/// Drops a fee that is not a whole number of satoshis.
 fn satoshis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let text = Box::<RawValue>::deserialize(deserializer)?;
     Ok(serde_json::from_str(text.get()).ok())
 }
 
-/// Subscribes to scripts, and answers the status of each; `None` where the server refuses one because of what it holds, of others'
-/// for whatever reason. Those that it did not come to are left out.
+/// Subscribes to scripts, and returns each status. `None` if the server refuses a script because it is too popular; for
+/// others' scripts, for any reason. Scripts that the server did not reach are left out.
 pub(super) fn subscribe(
     asker: &Asker<'_>,
     hashes: &[ScriptHash],
@@ -68,7 +68,7 @@ pub(super) fn subscribe(
     let mut found = BTreeMap::new();
     for (answer, (hash, call)) in asker.tries(&calls)?.into_iter().zip(hashes.iter().zip(&calls)) {
         let status = match answer {
-            // The connection has read it already.
+            // The session has read it already.
             Ok(_) => asker.connection.session.status(hash),
             Err(Refused::NotReached) => continue,
             Err(refused) if refused.is_of_popularity() || whose == Whose::Others => None,
@@ -79,8 +79,8 @@ pub(super) fn subscribe(
     Ok(found)
 }
 
-/// Reads the histories of scripts that are subscribed to; `None` where the server refuses one because of its length. Of others'
-/// it is whatever the reason, and also where something happens to one again and again while it is read; those that it did not come to are
+/// Reads the histories of subscribed scripts. `None` if the server refuses one because of its length. For others'
+/// scripts also after any other refusal, or if the history keeps changing. Scripts that the server did not reach are
 /// left out.
 pub(super) fn read(
     asker: &Asker<'_>,
@@ -88,7 +88,7 @@ pub(super) fn read(
     whose: Whose,
 ) -> Result<BTreeMap<ScriptHash, Option<History>>, ChainDown> {
     let (mut found, mut unreached) = (BTreeMap::new(), HashSet::new());
-    // One whose status was not reached is asked about another time.
+    // A script without a status has its turn later.
     let is_heard = |hash: &ScriptHash| whose == Whose::Ours || asker.connection.session.status(hash).is_some();
     let mut open: Vec<ScriptHash> = hashes.iter().copied().filter(is_heard).collect();
     for tried in 0..TRIES {
@@ -133,7 +133,7 @@ pub(super) fn read(
     ))
 }
 
-/// Whether a status is that of a history. Before version 1.6 the mempool's part has no order that everybody keeps.
+/// Whether a status matches a history. Before version 1.6 the order of the mempool's part varies.
 fn stands_for(status: Status, entries: &[Entry]) -> bool {
     let ids: HashSet<Txid> = entries.iter().map(|entry| entry.txid).collect();
     if ids.len() != entries.len() {
@@ -174,7 +174,7 @@ mod tests {
     const STATUS: &str = "78e96c6562cafa71c115503b9411fdfdc595a45031e2ab76ff75162fe1b0590d";
 
     #[test]
-    fn a_history_is_known_by_its_status_in_whatever_order_the_mempool_is_told() {
+    fn a_history_matches_its_status_in_any_order_of_the_mempool() {
         let told = status(Some(STATUS)).unwrap();
         let entries: Vec<Entry> = serde_json::from_str(EXAMPLE).unwrap();
         assert!(stands_for(told, &entries));

@@ -1,55 +1,52 @@
-//! What comes over a connection, cut into lines. One that is too long is not kept: it is passed over to its end, and of it no more
-//! is known than which call it answers.
+//! Cuts a connection's bytes into lines. A line that is too long is skipped to its end; only the number of its call is
+//! kept.
 
-/// Bytes that are passed over of one line at most: a history of some millions of transactions.
+/// Bytes skipped of one line at most: a history of some millions of transactions.
 const SKIPPED_MAX: usize = 512 * 1_024 * 1_024;
 
 /// A line, without its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
     Whole(&'a [u8]),
-    /// One that was too long, with the number of the call that it answers, where it names one.
+    /// A line that was too long, with the number of its call if it has one.
     Overlong(Option<u64>),
 }
 
-/// What has come of a line that has not ended.
+/// The received part of an unfinished line.
 #[derive(Default)]
 pub(super) struct Lines {
     buffer: Vec<u8>,
     skipped: Option<Skipped>,
 }
 
-/// What is known of a line that is passed over.
 #[derive(Default)]
 struct Skipped {
     length: usize,
     id: IdOf,
 }
 
-/// Looks for the number of a call in an answer, wherever it stands there: servers write it first or last.
+/// Finds the number of a call in an answer, at any position: servers write it first or last.
 #[derive(Default)]
 struct IdOf {
     depth: u64,
     is_in_text: bool,
     is_escaped: bool,
-    /// The beginning of the last text at the depth of the number.
+    /// The beginning of the last text at the top level.
     name: Vec<u8>,
     is_value: bool,
     id: Option<u64>,
 }
 
 impl Lines {
-    /// Nothing has come of the next line.
     pub(super) const fn is_empty(&self) -> bool {
         self.buffer.is_empty() && self.skipped.is_none()
     }
 
-    /// Whether what comes is of a line that is passed over.
     pub(super) const fn is_skipping(&self) -> bool {
         self.skipped.is_some()
     }
 
-    /// Takes what came, and hands on each line that ends in it.
+    /// Takes bytes, and hands on each line that ends in them.
     pub(super) fn feed<E>(&mut self, bytes: &[u8], mut taken: impl FnMut(Line<'_>) -> Result<(), E>) -> Result<(), E> {
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
@@ -75,12 +72,12 @@ impl Lines {
         Ok(())
     }
 
-    /// Whether the line that has not ended is longer than this, or longer than any is passed over.
+    /// Whether the unfinished line is longer than `max`, or than the skip limit.
     pub(super) fn is_longer_than(&self, max: usize) -> bool {
         self.buffer.len() > max || self.skipped.as_ref().is_some_and(|skipped| skipped.length > SKIPPED_MAX)
     }
 
-    /// Passes over the line that has not ended. Answers how much of it had come.
+    /// Skips the unfinished line. Returns how many of its bytes had come.
     pub(super) fn skip(&mut self) -> usize {
         let begun = std::mem::take(&mut self.buffer);
         self.skipped.get_or_insert_default().feed(&begun);
@@ -102,7 +99,7 @@ impl IdOf {
                 _ if self.is_escaped => self.is_escaped = false,
                 b'\\' => self.is_escaped = true,
                 b'"' => self.is_in_text = false,
-                // As many as tell it from any other name.
+                // Enough to tell it from any other name.
                 _ if self.depth == 1 && self.name.len() < 3 => self.name.push(byte),
                 _ => {}
             }
@@ -130,7 +127,7 @@ impl IdOf {
 mod tests {
     use super::*;
 
-    /// The lines that come of `text`, so many bytes at a time; each is passed over from the `max`th byte.
+    /// The lines of `text`, fed in pieces of `at_once` bytes; each is skipped from the `max`th byte on.
     fn lines(text: &str, at_once: usize, max: usize) -> Vec<Result<String, Option<u64>>> {
         let (mut lines, mut found) = (Lines::default(), Vec::new());
         for bytes in text.as_bytes().chunks(at_once) {
@@ -151,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_line_that_is_too_long_the_call_is_known_that_it_answers_wherever_it_names_it() {
+    fn the_call_of_a_skipped_line_is_known_at_any_position() {
         let long = r#""result":[{"tx_hash":"ab","id":9},"\"id\":8",{"x":[{"id":7}]}],"method":"id","v":5"#;
         for (line, id) in [
             (format!(r#"{{"id":12,{long}}}"#), Some(12)),

@@ -1,4 +1,4 @@
-//! One answer of a look: the best chain, the scripts of which something changed, and what that means for transactions.
+//! One answer of a look: the best chain, the changed scripts, and the effects on transactions.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -19,20 +19,19 @@ use crate::chain::room::AnswerRoom;
 use crate::chain::token::Token;
 use crate::chain::{ChainDown, Covered, LookRequest, ScriptState, Tip, TxFacts, View};
 
-/// Histories that are read for one answer.
+/// Histories read for one answer.
 const HISTORIES_MAX: usize = 300;
 
-/// Scripts of the round over all that have their turn in one look: few enough that public servers bear it for good.
+/// Scripts of the endless round in one look: few enough for public servers to bear.
 const COLD_MAX: usize = 5;
 
-/// Looks for what a request asks.
 pub(super) fn look(
     asker: Asker<'_>,
     network: Network,
     state: &mut State,
     request: &LookRequest<'_>,
 ) -> Result<View, ChainDown> {
-    // The answer comes behind all notifications that were on their way, and shows that the server is there.
+    // The answer comes after all pending notifications, and shows that the server is alive.
     asker.one::<IgnoredAny>(subscribe_tip())?;
     let tip = asker.connection.session.tip().ok_or_else(tip_changed)?;
     let written = state.written.take();
@@ -66,7 +65,7 @@ pub(super) fn look(
     let is_new = is_resumed || more || !txs.is_empty() || !states.is_empty() || last_known != Some(tip.id());
     let mut chain = followed.token;
     if !more {
-        // What the server does not tell is not known of the round under way either, even if it matters no more at its end.
+        // A refused script leaves a gap in the current round, even if it no longer matters at the end.
         let is_refused = |watched: &Watched| watched.is_ours && watched.is_refused;
         if look.state.scripts.values().any(is_refused) {
             chain.round_from = 0;
@@ -92,7 +91,7 @@ pub(super) fn look(
 }
 
 impl Look<'_> {
-    /// Begins anew above a block that was there before; without one, with the whole chain.
+    /// Restarts above a block that is still in the chain, or without one, with the whole chain.
     fn resume(&mut self, fork: Option<u32>, before: Option<Token>) {
         let lasting = std::mem::take(&mut self.state.lasting);
         let sure_up_to = fork.unwrap_or(0);
@@ -102,7 +101,7 @@ impl Look<'_> {
         }
     }
 
-    /// Takes over which scripts are to be asked about. Those in which tracked transactions move are read in any case.
+    /// Takes over the scripts to ask about. Scripts of new tracked transactions are read in any case.
     fn read_requested(&mut self) {
         let scripts = self.request.scripts;
         let changes = scripts.hot.changes_since(self.state.mark);
@@ -134,7 +133,6 @@ impl Look<'_> {
         }
     }
 
-    /// Asks about a script from now on.
     fn watch(&mut self, script: &ScriptBuf) -> ScriptHash {
         let hash = ScriptHash::of(script);
         if self.state.scripts.get(&hash).is_some_and(|watched| watched.is_ours) {
@@ -143,7 +141,7 @@ impl Look<'_> {
         let stored = self.request.scripts.known.state(script).filter(|_| !self.state.is_anew);
         let told = match stored.as_deref().map(state::read) {
             Some(told) => told,
-            // Of a chain that was watched all along, nothing is known because there was nothing.
+            // On a chain that was watched all along, a missing state means an empty history.
             None => (!self.state.is_anew).then_some(None),
         };
         let history = self.state.scripts.remove(&hash).and_then(|before| before.history);
@@ -153,14 +151,14 @@ impl Look<'_> {
         hash
     }
 
-    /// The scripts of the slow round that have their turn, unless more pressing ones wait.
+    /// The next scripts of the endless round, unless too much is pending.
     fn take_cold(&mut self) -> Vec<ScriptHash> {
         let is_busy = self.state.pending.len() > HISTORIES_MAX;
         let cold = if is_busy { &[] } else { self.request.scripts.cold };
         cold.iter().take(COLD_MAX).map(|script| self.watch(script)).collect()
     }
 
-    /// Reads histories that changed, and tells what they hold. Answers which were read, too.
+    /// Reads the changed histories and reports their transactions. Returns the scripts too.
     fn read_histories(&mut self) -> Result<(Vec<ScriptHash>, Vec<TxFacts>), ChainDown> {
         let moving: BTreeSet<ScriptHash> = self.state.tracked.values().flat_map(|it| &it.scripts).copied().collect();
         let awaited: BTreeSet<ScriptHash> = self.request.scripts.must.iter().map(|it| ScriptHash::of(it)).collect();
@@ -194,22 +192,21 @@ impl Look<'_> {
         Ok((processed, txs))
     }
 
-    /// What the histories of these scripts take of the memory.
     fn bytes_of_histories(&self, hashes: &[ScriptHash]) -> usize {
         let histories = hashes.iter().filter_map(|hash| self.state.scripts.get(hash)?.history.as_ref());
         histories.map(|history| std::mem::size_of_val(history.entries.as_slice())).sum()
     }
 
-    /// What the database is to remember of the scripts whose histories were told.
+    /// States for the database, for scripts whose histories were reported.
     fn states(&self, processed: &[ScriptHash]) -> Vec<ScriptState> {
         let known = self.request.scripts.known;
         let ours = processed.iter().filter_map(|hash| self.state.scripts.get(hash)).filter(|watched| watched.is_ours);
         let states = ours.filter_map(|watched| {
             let state = state::write(watched.told?);
             match known.state(&watched.script) {
-                // Of another chain all that is stored is forgotten.
+                // For another chain, all stored states are dropped.
                 Some(stored) if stored == state && !self.state.is_anew => None,
-                // Where nothing ever was, nothing need be remembered.
+                // An empty history needs no state.
                 None if watched.told == Some(None) => None,
                 Some(_) | None => Some(ScriptState { script: watched.script.clone(), state }),
             }
@@ -217,7 +214,7 @@ impl Look<'_> {
         states.collect()
     }
 
-    /// The scripts about which all is known: at least those that had to be asked about, as far as they were.
+    /// The required and the cold scripts of this look whose transactions are all known.
     fn covered(&self, cold: &[ScriptHash]) -> Covered {
         let session = &self.asker.connection.session;
         let awaited = self.request.scripts.must.iter().map(|script| ScriptHash::of(script));
@@ -231,14 +228,14 @@ impl Look<'_> {
         Covered::Scripts(scripts)
     }
 
-    /// Those that had to be asked about of which the server tells nothing.
+    /// Required scripts that the server does not report.
     fn refused(&self) -> HashSet<ScriptBuf> {
         let is_refused =
             |script: &&ScriptBuf| self.state.scripts.get(&ScriptHash::of(script)).is_some_and(|it| it.is_refused);
         self.request.scripts.must.iter().filter(is_refused).cloned().collect()
     }
 
-    /// Lets go of the scripts that were asked about for this look alone.
+    /// Drops the scripts that were asked about for this look alone.
     fn let_go(&mut self, more: bool) -> Result<(), ChainDown> {
         if more {
             return Ok(());
@@ -258,14 +255,14 @@ impl Look<'_> {
         let unneeded: Vec<_> = unneeded.iter().filter(|hash| self.asker.connection.session.forget(hash)).collect();
         if self.asker.connection.version.is_at_least(&[1, 4, 2]) {
             let leave = |hash: &ScriptHash| call("blockchain.scripthash.unsubscribe", json!([hash.to_string()]));
-            // A server that refuses goes on notifying of what nobody hears.
+            // A server that refuses keeps notifying; the session ignores it.
             self.asker.tries(&unneeded.into_iter().map(leave).collect::<Vec<_>>())?;
         }
         Ok(())
     }
 }
 
-/// In an order in which parents stand before children; of two that are told of one transaction, the later one.
+/// Orders parents before children. The later of two reports on one transaction is kept.
 fn ordered(txs: Vec<TxFacts>) -> Vec<TxFacts> {
     let txs: BTreeMap<Txid, TxFacts> = txs.into_iter().map(|facts| (facts.tx.compute_txid(), facts)).collect();
     parents_first(txs, |facts| &facts.tx)

@@ -1,4 +1,4 @@
-//! News of histories: transactions that the database does not have are read as far as there is room, made sure of, and told.
+//! News of histories: transactions that the database lacks are read while there is room, proved and reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,38 +16,36 @@ use crate::chain::refusals::tip_changed;
 use crate::chain::room::{AnswerRoom, OF_SCRIPT_MAX, Room, is_relayed};
 use crate::chain::{ChainDown, KnownPosition, TxFacts, TxPosition};
 
-/// What the database has of a script.
+/// The database's transactions of a script.
 type Known = BTreeMap<Txid, (Transaction, KnownPosition)>;
 
-/// What histories say that is to be told, or may be.
+/// Transactions in histories that may have to be reported.
 #[derive(Default)]
 pub(super) struct News {
-    /// Height of the block of each transaction that may be told of as confirmed.
+    /// Height of the block of each mined transaction.
     mined: BTreeMap<Txid, u32>,
-    /// Transactions in the mempool.
     waiting: BTreeSet<Txid>,
-    /// Those of both that are at hand.
+    /// The known transactions of both.
     txs: BTreeMap<Txid, Transaction>,
-    /// The scripts in whose histories each is.
     scripts: BTreeMap<Txid, BTreeSet<ScriptHash>>,
-    /// Those of which neither what it says nor what it holds is at hand, in the order of the histories: parents before children.
+    /// Transactions still to be read, in the order of the histories: parents before children.
     missing: Vec<Txid>,
-    /// Scripts with so much in the mempool that they are not told of.
+    /// Scripts with too much in the mempool, which are not reported.
     overfull: BTreeSet<ScriptHash>,
 }
 
-/// What came of news.
+/// The outcome of news.
 #[derive(Default)]
 pub(super) struct Told {
     pub txs: Vec<TxFacts>,
-    /// Scripts of which the rest has its turn in the next answer.
+    /// Scripts whose remaining transactions wait for the next answer.
     pub cut: BTreeSet<ScriptHash>,
-    /// Scripts that are not told of: so much of them is in the mempool, or the server does not tell one of their transactions.
+    /// Unreported scripts: they have too much in the mempool, or a transaction that the server does not deliver.
     pub overfull: BTreeSet<ScriptHash>,
 }
 
 impl Look<'_> {
-    /// Notes the scripts of which not all was told, and why not.
+    /// Notes the scripts that were not fully reported.
     pub(super) fn note_refused(&mut self, told: &Told) {
         for hash in &told.overfull {
             if let Some(watched) = self.state.scripts.get_mut(hash) {
@@ -63,7 +61,7 @@ impl Look<'_> {
         }
     }
 
-    /// What the histories of these scripts say that the database does not have.
+    /// The transactions in these scripts' histories that the database lacks.
     pub(super) fn news(&mut self, processed: &[ScriptHash]) -> Result<News, ChainDown> {
         let mut news = News::default();
         for hash in processed {
@@ -81,7 +79,7 @@ impl Look<'_> {
         Ok(news)
     }
 
-    /// Takes over what a script's history has in the mempool and in blocks.
+    /// Takes over the mined and unconfirmed entries of a script's history.
     fn take_entries(&self, hash: &ScriptHash, known: &Known, news: &mut News) -> Result<(), ChainDown> {
         let state = &*self.state;
         let Some(watched) = state.scripts.get(hash) else { return Ok(()) };
@@ -95,7 +93,7 @@ impl Look<'_> {
         for entry in &history.entries {
             let before = known.get(&entry.txid);
             match entry.block() {
-                // A block has come that the look did not begin with.
+                // A block came after the look began.
                 Some(height) if height > self.tip.height => return Err(tip_changed()),
                 Some(height) => {
                     let is_stored = before.is_some_and(|(_, at)| *at == KnownPosition::Block(height));
@@ -105,7 +103,7 @@ impl Look<'_> {
                     }
                     news.mined.insert(entry.txid, height);
                 }
-                // A block settles what is stored already.
+                // Stored transactions of an overfull script are still followed until a block settles them.
                 None if is_overfull && is_new(&entry.txid) => continue,
                 None => {
                     news.waiting.insert(entry.txid);
@@ -126,7 +124,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Follows what the database has of a script, and its history does not.
+    /// Tracks transactions of the database that a script's history lacks.
     fn take_missing(&mut self, hash: &ScriptHash, known: Known) -> Result<(), ChainDown> {
         let Some(history) = self.state.scripts.get(hash).and_then(|watched| watched.history.as_ref()) else {
             return Ok(());
@@ -145,8 +143,8 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Reads what of the news is not at hand, as far as there is room for it, and drops the rest. Answers the scripts of which some
-    /// was dropped.
+    /// Reads unknown transactions while there is room, and drops the rest. Returns the scripts with dropped
+    /// transactions.
     fn read_missing(&mut self, news: &mut News, room: &mut AnswerRoom) -> Result<Told, ChainDown> {
         let mut seen = BTreeSet::new();
         news.missing.retain(|txid| !news.txs.contains_key(txid) && seen.insert(*txid));
@@ -181,8 +179,8 @@ impl Look<'_> {
         Ok(told)
     }
 
-    /// Notes what was told of scripts whose histories do not fit into this answer: of each, what stands before the first that is
-    /// left out, for what spends of it must be told behind it.
+    /// Notes the mined transactions reported for a script that does not fit into this answer. They end at the first
+    /// dropped one, whose spenders must follow it.
     fn note_begun(&mut self, news: &News, cut: &BTreeSet<ScriptHash>, dropped: &BTreeSet<Txid>) {
         let state = &mut *self.state;
         let asked: BTreeSet<ScriptHash> = news.scripts.values().flatten().copied().collect();
@@ -195,15 +193,15 @@ impl Look<'_> {
         }
     }
 
-    /// Makes sure of the news, and tells what is confirmed. What waits is tracked.
+    /// Proves the news, and reports what is confirmed. Unconfirmed transactions are tracked.
     pub(super) fn tell(&mut self, mut news: News, room: &mut AnswerRoom) -> Result<Told, ChainDown> {
         let mut answer = self.read_missing(&mut news, room)?;
-        // Each is asked about: what it makes may be spent further on.
+        // Each is checked, since a later one may spend its outputs.
         let is_ours =
             |tx: &Transaction| self.request.watch.concerns(tx) | self.state.tracked.contains_key(&tx.compute_txid());
         let (ours, others): (Vec<_>, Vec<_>) =
             parents_first(std::mem::take(&mut news.txs), |tx| tx).into_iter().partition(is_ours);
-        // Where one stands that cannot be proved to stand anywhere is unknown.
+        // The place of an unprovable transaction is unknown.
         let (ours, _): (Vec<_>, Vec<_>) =
             ours.into_iter().partition(|tx| is_provable(tx) || !news.mined.contains_key(&tx.compute_txid()));
         others.iter().for_each(|tx| self.state.lasting.note_other(tx));
@@ -238,7 +236,7 @@ impl Look<'_> {
     }
 }
 
-/// Whether more waits for a script than is taken, with what waited before and is missing now.
+/// Whether a script has too many unconfirmed transactions. Earlier ones that are now missing count too.
 fn is_overfull(state: &State, hash: &ScriptHash, entries: &[Entry], is_new: impl Fn(&Txid) -> bool) -> bool {
     let waiting = || entries.iter().filter(|entry| entry.block().is_none());
     if !waiting().any(|entry| is_new(&entry.txid)) {

@@ -1,15 +1,15 @@
-//! Scripts and transactions that customers chose and of which a server told nothing, because they are too long for it. Asking
-//! again with each look would cost as much, and tell as little.
+//! Scripts and transactions of customers that are too long for a server to tell. Asking again in each look would cost
+//! as much and tell as little.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Blocks between two questions at most.
 const SPAN_MAX: u32 = 144;
 
-/// Subjects that are remembered.
+/// Subjects remembered at most.
 const SUBJECTS_MAX: usize = 20_000;
 
-/// Until when nothing is asked about what.
+/// The subjects that are put off, each with its end.
 #[derive(Debug)]
 pub(super) struct PutOff<K> {
     resting: BTreeMap<K, Rest>,
@@ -29,12 +29,13 @@ impl<K> Default for PutOff<K> {
 }
 
 impl<K: Ord + Clone> PutOff<K> {
-    /// Whether nothing is to be asked about a subject while the best block has this height.
+    /// Whether not to ask about a subject at this height of the best block.
     pub(super) fn holds(&self, subject: &K, height: u32) -> bool {
         self.resting.get(subject).is_some_and(|rest| height < rest.until)
     }
 
-    /// Nothing was told of a subject: it is asked about with the next block, and then after twice as many each time.
+    /// Notes a question without an answer. The next one follows with the next block, then after twice as many blocks
+    /// each time.
     pub(super) fn note(&mut self, subject: &K, height: u32) {
         if self.holds(subject, height) {
             return;
@@ -46,8 +47,8 @@ impl<K: Ord + Clone> PutOff<K> {
         self.resting.insert(subject.clone(), Rest { until: height.saturating_add(span), span });
     }
 
-    /// The server broke off when it was asked about these. Once may be chance; a subject at which it
-    /// broke off twice is put off.
+    /// The server broke off when it was asked about these. Once may be chance; a subject is put off after the second
+    /// break.
     pub(super) fn note_break(&mut self, subjects: &[K], height: u32) {
         for subject in subjects {
             if self.broken_once.contains(subject) {
@@ -61,7 +62,7 @@ impl<K: Ord + Clone> PutOff<K> {
         }
     }
 
-    /// All was told of a subject.
+    /// The server told the subject completely.
     pub(super) fn forget(&mut self, subject: &K) {
         self.resting.remove(subject);
         self.broken_once.remove(subject);
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_is_asked_about_with_the_next_block_and_then_ever_more_rarely() {
+    fn a_script_is_asked_about_more_and_more_rarely() {
         let (mut put_off, script) = (PutOff::default(), 1);
         assert!(!put_off.holds(&script, 100));
         let mut asked = Vec::new();

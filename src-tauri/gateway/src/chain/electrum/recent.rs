@@ -1,5 +1,5 @@
-//! Single transactions, whoever they pay, as a server tells them. Where one stands is in the history of a script that it
-//! pays; nothing rests on that but whether its bytes are kept.
+//! Single transactions from a server, whoever they pay. Their place comes from the history of a script that they pay.
+//! It only decides whether their bytes are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,14 +12,14 @@ use super::put_off::PutOff;
 use super::transactions;
 use crate::chain::{ChainDown, Recent};
 
-/// Histories that are asked for at once.
+/// Histories requested at once.
 const BATCH: usize = 35;
 
-/// Outputs of a transaction whose scripts are asked about: servers refuse those with many transactions.
+/// Outputs of a transaction whose scripts are asked about. Servers refuse scripts with many transactions.
 const OUTPUTS_MAX: usize = 2;
 
-/// What the server has of these transactions in its mempool and in blocks above a height. Scripts of which it told nothing lately are
-/// put off.
+/// The transactions among `txids` in the mempool or in blocks above a height. Scripts that were refused lately are put
+/// off.
 pub(super) fn recent(
     asker: &Asker<'_>,
     txids: &[Txid],
@@ -49,7 +49,7 @@ pub(super) fn recent(
     Ok(recent)
 }
 
-/// The heights at which histories show these transactions.
+/// The heights of these transactions in their scripts' histories.
 fn heights(
     asker: &Asker<'_>,
     txs: &BTreeMap<Txid, Transaction>,
@@ -70,7 +70,7 @@ fn heights(
             put_off.note_break(batch, now);
         }
         for (answer, (hash, call)) in answers?.into_iter().zip(batch.iter().zip(&calls)) {
-            // Whatever it refuses, another script may tell.
+            // After a refusal, another script may tell.
             let Ok(answer) = answer else {
                 put_off.note(hash, now);
                 continue;

@@ -1,4 +1,4 @@
-//! Asking about scripts: subscribing to them, and reading the histories that are wanted.
+//! Questions about scripts: subscriptions and histories.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,16 +11,15 @@ use super::session::ToldTip;
 use super::state::State;
 use crate::chain::{ChainDown, LookRequest};
 
-/// Hot scripts that are asked about in each look although the server should notify of them.
+/// Hot scripts that are asked about again in each look, despite notifications.
 const ASKED_AGAIN: usize = 2;
 
-/// Histories that are read before it is asked whether there is room for more.
+/// Histories read before the next check for room.
 pub(super) const FETCHED_AT_ONCE: usize = 100;
 
-/// Entries of the histories of scripts that are not ours that are kept.
+/// Entries kept of the histories of others' scripts.
 const OTHERS_ENTRIES_MAX: usize = 500_000;
 
-/// What a look works with.
 pub(super) struct Look<'a> {
     pub asker: Asker<'a>,
     pub network: Network,
@@ -30,8 +29,8 @@ pub(super) struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Subscribes to what is not subscribed to over this connection, and asks anew about what must be known now and, in
-    /// turn, about the rest: a server may forget to notify.
+    /// Subscribes to scripts that this connection has not subscribed to. Asks again about scripts that must be known
+    /// now, and in turn about the rest: a server may forget to notify.
     pub(super) fn subscribe(&mut self) -> Result<(), ChainDown> {
         let session = &self.asker.connection.session;
         let state = &mut *self.state;
@@ -58,7 +57,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Subscribes to scripts, and notes of which the server tells nothing.
+    /// Subscribes to scripts, and notes which the server refuses.
     fn subscribe_to(&mut self, hashes: &[ScriptHash]) -> Result<(), ChainDown> {
         for (whose, hashes) in self.at_once(hashes) {
             let asked = history::subscribe(&self.asker, &hashes, whose);
@@ -69,7 +68,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// What is asked about at once of these scripts: the merchant's, then those of others.
+    /// Splits scripts into the merchant's and those of others.
     fn at_once(&self, hashes: &[ScriptHash]) -> Vec<(Whose, Vec<ScriptHash>)> {
         let is_ours = |hash: &&ScriptHash| self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours);
         let (ours, others): (Vec<ScriptHash>, Vec<ScriptHash>) = hashes.iter().partition(is_ours);
@@ -77,7 +76,7 @@ impl Look<'_> {
         all.filter(|(_, hashes)| !hashes.is_empty()).collect()
     }
 
-    /// A server that breaks off when it is asked about what a customer chose must not do so in each look.
+    /// Notes a break at others' scripts, so that the server does not break off in each look.
     fn noting_a_break<T>(
         &mut self,
         asked: Result<T, ChainDown>,
@@ -91,7 +90,7 @@ impl Look<'_> {
         asked
     }
 
-    /// Notes that the server tells nothing of a script.
+    /// Notes that the server does not tell a script.
     fn refuse(&mut self, hash: ScriptHash) {
         let Some(watched) = self.state.scripts.get_mut(&hash) else { return };
         watched.is_refused = true;
@@ -100,7 +99,7 @@ impl Look<'_> {
         }
     }
 
-    /// Reads the histories of scripts that are subscribed to. Answers those that the server told.
+    /// Reads the histories of subscribed scripts. Returns those that the server told.
     pub(super) fn fetch(&mut self, wanted: &[ScriptHash]) -> Result<Vec<ScriptHash>, ChainDown> {
         let session = &self.asker.connection.session;
         let (empty, full): (Vec<ScriptHash>, Vec<ScriptHash>) =
@@ -130,7 +129,7 @@ impl Look<'_> {
         Ok(told)
     }
 
-    /// Has the histories of these scripts, whoever they pay, as far as the server tells them.
+    /// Reads the histories of these scripts, whoever they pay, as far as the server tells them.
     pub(super) fn ask_also(&mut self, scripts: &[ScriptBuf]) -> Result<(), ChainDown> {
         let mut unread = BTreeSet::new();
         for script in scripts {
@@ -145,11 +144,11 @@ impl Look<'_> {
         self.subscribe_to(&unheard)?;
         unread.retain(|hash| self.state.scripts.get(hash).is_some_and(|watched| !watched.is_refused));
         let ours = |hash: &ScriptHash| self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours);
-        // What is ours and was not told yet has its turn, and is told then.
+        // A script of ours that was not reported yet waits for its turn.
         let (later, now): (Vec<ScriptHash>, Vec<ScriptHash>) = unread.into_iter().partition(ours);
         self.state.pending.extend(later);
         for some in now.chunks(FETCHED_AT_ONCE) {
-            // What became of the outputs of the rest is unknown.
+            // The fate of the remaining outputs is unknown.
             if self.state.entries_of_others() > OTHERS_ENTRIES_MAX {
                 break;
             }

@@ -1,6 +1,6 @@
-//! One connection to a server: calls that go out side by side and are answered in any order, and notifications in between,
-//! read by a task of its own. Lines and their sum are bounded; whatever makes no sense ends the connection. That somebody else chose a script of
-//! which there is too much to tell does not.
+//! One connection to a server. Calls go out side by side and are answered in any order; a task reads answers and
+//! notifications. Each line and their sum are bounded, and nonsense ends the connection. An overlong answer about
+//! someone else's script does not.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use crate::chain::ChainDown;
 use crate::chain::bell::Bell;
 use crate::chain::shown::quoted;
 
-/// Answers that come too late and are waited for no more, at most.
+/// Late answers that nobody waits for, at most.
 const UNAWAITED_MAX: usize = 1_000;
 
-/// Bytes that are read at a time at most, but for notices.
+/// Bytes read at a time at most, without notices.
 const BYTES_MAX: usize = 48 * 1_024 * 1_024;
 
 /// A stream of bytes, secure or not.
@@ -65,13 +65,12 @@ struct Shared {
 #[derive(Default)]
 struct Noted {
     pending: HashMap<u64, Pending>,
-    /// Calls about what others chose whose answers nobody waits for any more. They may still come.
+    /// Calls about others' scripts whose answers nobody waits for any more. They may still come.
     unawaited: HashSet<u64>,
     tip: Option<ToldTip>,
     statuses: HashMap<ScriptHash, Status>,
-    /// Scripts of which the status was told since somebody last asked which.
+    /// Scripts whose status was told since the last [`Session::take_changed`].
     changed: HashSet<ScriptHash>,
-    /// Why the connection ended.
     closed: Option<String>,
 }
 
@@ -82,10 +81,9 @@ struct Pending {
     answer: oneshot::Sender<Result<Answer, Refused>>,
 }
 
-/// A call's number, and what its answer comes by.
+/// A call's number, and the receiver of its answer.
 type Waiting = (u64, oneshot::Receiver<Result<Answer, Refused>>);
 
-/// The fields of a line.
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(default)]
@@ -107,7 +105,7 @@ struct TipNote {
 }
 
 impl Session {
-    /// Speaks over `stream`. `bell` is rung for every notice that says something new; `notices` bounds them.
+    /// Speaks over `stream`. `bell` is rung for each new notice; `notices` limits them.
     pub(super) fn over(
         stream: Box<dyn Stream>,
         host: String,
@@ -123,39 +121,38 @@ impl Session {
         Self { shared, writer, reading, next_id: AtomicU64::new(1), answered_within }
     }
 
-    /// Why it ended, if it did.
     pub(super) fn closed(&self) -> Option<String> {
         self.shared.noted.lock().closed.clone()
     }
 
-    /// The best block that was told last.
     pub(super) fn tip(&self) -> Option<ToldTip> {
         self.shared.noted.lock().tip
     }
 
-    /// A script's status as it was told last; `None` where nobody subscribed to it.
+    /// The last status of a script; `None` without a subscription.
     pub(super) fn status(&self, hash: &ScriptHash) -> Option<Status> {
         self.shared.noted.lock().statuses.get(hash).copied()
     }
 
-    /// Scripts of which the status was told since the last call of this.
+    /// Scripts whose status was told since the last call.
     pub(super) fn take_changed(&self) -> HashSet<ScriptHash> {
         std::mem::take(&mut self.shared.noted.lock().changed)
     }
 
-    /// Listens no longer to what is told of a script, and answers whether anybody had subscribed to it.
+    /// Ignores further notices of a script; returns whether it was subscribed.
     pub(super) fn forget(&self, hash: &ScriptHash) -> bool {
         let mut noted = self.shared.noted.lock();
         noted.changed.remove(hash);
         noted.statuses.remove(hash).is_some()
     }
 
-    /// Whether the server is still at what nobody waits for any more.
+    /// Whether the server is still busy with a call that nobody waits for.
     fn is_held_up(&self) -> bool {
         !self.shared.noted.lock().unawaited.is_empty()
     }
 
-    /// Ends the connection where the server is still at what nobody waits for any more: what comes next would stand behind it.
+    /// Ends the connection if the server is still busy with a call that nobody waits for. The next calls would queue
+    /// behind it.
     pub(super) fn end_if_it_is_held_up(&self) {
         if self.is_held_up() {
             let host = &self.shared.host;
@@ -164,8 +161,9 @@ impl Session {
         }
     }
 
-    /// Makes calls side by side. The answers are in their order. Where all of them are about what others chose, those that are not
-    /// answered in time are refused: the first is too slow, the next were not reached, and nothing is as long as the server is at it.
+    /// Makes calls side by side. The answers are in their order. If all calls are about others' scripts, late ones are
+    /// refused: the first as too slow, the next as not reached. Such calls are refused at once while the server is
+    /// still busy.
     pub(super) async fn ask(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
         let are_of_others = calls.iter().all(|call| call.whose == Whose::Others);
         if are_of_others && self.is_held_up() {
@@ -175,7 +173,7 @@ impl Session {
         let until = now.checked_add(self.answered_within).unwrap_or(now);
         let waiting = timeout_at(until, self.send(calls)).await.unwrap_or_else(|_| Err(self.too_late()))?;
         let mut answers = Vec::with_capacity(waiting.len());
-        // One that asks for much may hold up all behind it.
+        // A slow call may delay all calls after it.
         let mut is_first = true;
         for (id, answer) in waiting {
             match timeout_at(until, answer).await {
@@ -197,7 +195,7 @@ impl Session {
         ChainDown(why)
     }
 
-    /// Waits no more for an answer; no where that was done too often.
+    /// Stops waiting for an answer; `false` if this happened too often.
     fn awaits_no_more(&self, id: u64) -> bool {
         let mut noted = self.shared.noted.lock();
         if noted.pending.remove(&id).is_some() {
@@ -206,7 +204,7 @@ impl Session {
         noted.unawaited.len() <= UNAWAITED_MAX
     }
 
-    /// Sends calls, and answers what their answers come by.
+    /// Sends calls, and returns the receivers of their answers.
     async fn send(&self, calls: &[Call]) -> Result<Vec<Waiting>, ChainDown> {
         self.shared.may_be_answered(calls);
         let (mut lines, mut waiting) = (String::new(), Vec::with_capacity(calls.len()));
@@ -260,7 +258,7 @@ async fn read(mut stream: ReadHalf<Box<dyn Stream>>, shared: Arc<Shared>) {
             Ok(count) => count,
             Err(error) => break format!("the connection to the server at {} broke: {error}", shared.host),
         };
-        // What is passed over takes no room.
+        // Skipped bytes take no memory.
         if !lines.is_skipping() && !shared.may_read(count) {
             break shared.sent("more than it was asked for");
         }
@@ -283,7 +281,7 @@ async fn read(mut stream: ReadHalf<Box<dyn Stream>>, shared: Arc<Shared>) {
             }
             shared.give_back(lines.skip());
         }
-        // A flood leaves others their turn.
+        // A flood of lines must not starve other tasks.
         tokio::task::yield_now().await;
     };
     shared.close(&why);
@@ -295,49 +293,48 @@ impl Shared {
         self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
-    /// So many bytes were not kept.
+    /// Returns bytes that were not kept to the budget.
     fn give_back(&self, count: usize) {
         self.budget.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Bytes that a line may have just now: no more than the longest answer that is awaited.
+    /// The longest line allowed now: no more than the longest expected answer.
     fn line_max(&self) -> usize {
         let noted = self.noted.lock();
         noted.pending.values().map(|pending| pending.answer_max).fold(SHORT, usize::max)
     }
 
-    /// So many more bytes may be read as the answers to these calls have.
+    /// Adds the limits of these calls' answers to the budget.
     fn may_be_answered(&self, calls: &[Call]) {
         let more = calls.iter().map(Call::answer_max).fold(0, usize::saturating_add);
         let add = |left: usize| Some(left.saturating_add(more).min(BYTES_MAX));
-        // It never fails.
         let _ = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
     }
 
-    /// Whether what is too long may be the answer to a call that bears it.
+    /// Whether an overlong line may answer a call that allows it.
     fn may_skip(&self) -> bool {
         let noted = self.noted.lock();
         !noted.unawaited.is_empty() || noted.pending.values().any(|pending| pending.may_be_long)
     }
 
-    /// Answers a call whose answer was too long; `None` where that is borne of none.
+    /// Refuses the call of an overlong answer; `None` if no call allows it.
     fn refuse(&self, id: u64) -> Option<()> {
         let mut noted = self.noted.lock();
         if noted.unawaited.remove(&id) {
             return Some(());
         }
         let pending = noted.pending.remove(&id).filter(|pending| pending.may_be_long)?;
-        // Whoever asked may have given up.
+        // The asking thread may have given up.
         let _ = pending.answer.send(Err(Refused::TooLong));
         Some(())
     }
 
-    /// Why the connection ends: the server sent what is taken of none.
+    /// The sentence for a message that is not allowed.
     fn sent(&self, what: &str) -> String {
         format!("the server at {} sent {what}", self.host)
     }
 
-    /// Ends the connection: whoever waits for an answer has none.
+    /// Ends the connection: all waiting calls fail.
     fn close(&self, why: &str) {
         let mut noted = self.noted.lock();
         noted.closed.get_or_insert_with(|| why.to_owned());
@@ -346,7 +343,7 @@ impl Shared {
         self.bell.ring();
     }
 
-    /// Takes one line; `Err` says why it is none.
+    /// Takes one line; `Err` says why it is invalid.
     fn take(&self, line: &[u8]) -> Result<(), String> {
         let nonsense = |what: &str| {
             format!("what answers at {} does not speak the Electrum protocol: {}", self.host, quoted(what))
@@ -373,12 +370,12 @@ impl Shared {
             let text = result.as_ref().map_or("null", |result| result.get());
             noted.news(pending.subject, text).ok_or_else(|| nonsense("an answer that makes no sense"))?;
         }
-        // Whoever asked may have given up.
+        // The asking thread may have given up.
         let _ = pending.answer.send(outcome);
         Ok(())
     }
 
-    /// Takes a notification; one of what nobody subscribed to is passed over.
+    /// Takes a notification; ignores one without a subscription.
     fn note(&self, method: &str, params: &str) -> Option<()> {
         let mut noted = self.noted.lock();
         let is_new = match method {
@@ -405,7 +402,7 @@ impl Shared {
 }
 
 impl Noted {
-    /// Takes what was told of a subject, and answers whether it is new; `None` where it makes no sense.
+    /// Takes news of a subject, and returns whether it changed; `None` if it makes no sense.
     fn news(&mut self, subject: Subject, text: &str) -> Option<bool> {
         Some(match subject {
             Subject::None => false,

@@ -1,4 +1,4 @@
-//! What is remembered from one answer to the next.
+//! Memory from one answer to the next.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,99 +13,96 @@ use crate::chain::hot::HotMark;
 use crate::chain::proof::is_provable;
 use crate::chain::token::{BlockId, Token, answer_number};
 
-/// Transactions that were proved to be in a block, and outputs that others spend, that are remembered.
+/// Limits of the memory: transactions proved to be in a block, and outputs that others spend.
 const PROVED_MAX: usize = 50_000;
 const SPENT_MAX: usize = 500_000;
 
 /// The form of a script's state in the database.
 const FORM: u8 = 1;
 
-/// What is remembered. It belongs to the answer whose token it holds.
+/// Memory that belongs to the answer with its token.
 #[derive(Default)]
 pub(super) struct State {
-    /// The token of the last answer; `None` at the start, and after a failure.
+    /// The token of the last answer; `None` at the start and after a failure.
     pub written: Option<Vec<u8>>,
     /// The chain as that answer saw it.
     pub chain: Option<Token>,
-    /// The chain as it was seen before the look that is under way. Until all of that look was told, its answers end there:
-    /// whoever goes on from one after a restart begins it again.
+    /// The chain before the current look. An incomplete look writes it as the token, so that a restart repeats the
+    /// look.
     pub before: Option<Token>,
-    /// The look that is under way found another chain: what the database has of scripts is of that.
+    /// The current look found another chain, so the database's states belong to an old one.
     pub is_anew: bool,
-    /// What the database has of blocks up to this height is so; what it has of those above is told again.
+    /// The database is right about blocks up to this height; higher ones are reported again.
     pub sure_up_to: u32,
-    /// How far the hot scripts were read.
+    /// The position in the changes of hot scripts.
     pub mark: Option<HotMark>,
     pub scripts: BTreeMap<ScriptHash, Watched>,
-    /// Scripts of which something may have changed since it was told.
+    /// Scripts that may have changed since their last report.
     pub pending: BTreeSet<ScriptHash>,
-    /// What was told of scripts whose histories did not fit into one answer: transactions of blocks, with their heights.
+    /// Mined transactions, with their heights, already reported for scripts whose histories did not fit into one
+    /// answer.
     pub begun: BTreeMap<ScriptHash, BTreeMap<Txid, u32>>,
     /// Transactions of ours that no block holds.
     pub tracked: BTreeMap<Txid, Tracked>,
-    /// The connection over which scripts were last subscribed to.
+    /// The connection of the last subscriptions.
     pub connection: u64,
-    /// Scripts that had to be asked about and were, in the look that is under way: its further answers need not ask again.
+    /// The `must` scripts already asked about in the current look; its further answers skip them.
     pub asked: BTreeSet<ScriptHash>,
-    /// The script that was last asked about although its notifications should do.
+    /// The last script that was asked about again despite notifications.
     pub asked_last: Option<ScriptHash>,
     pub lasting: Lasting,
 }
 
-/// What stays true whatever fails.
+/// The part that stays true after a failure.
 #[derive(Default)]
 pub(super) struct Lasting {
     pub headers: Headers,
-    /// In which block a transaction was proved to be.
+    /// The block in which a transaction was proved to be.
     pub proved: HashMap<Txid, BlockId>,
-    /// Scripts of others about which nothing is asked for a while.
     pub put_off: PutOff<ScriptHash>,
-    /// What transactions that are not ours spend.
+    /// The inputs of transactions that are not ours.
     pub others: HashMap<Txid, Vec<OutPoint>>,
-    /// How many outputs those are.
+    /// The number of those inputs.
     spent: usize,
 }
 
-/// A script that is asked about.
 pub(super) struct Watched {
     pub script: ScriptBuf,
-    /// It is hot, must be asked about, or has its turn; else it is asked about for a tracked transaction alone.
+    /// It is hot, must be asked about or has its turn. Otherwise it is asked about for a tracked transaction alone.
     pub is_ours: bool,
-    /// The status of the history of which all was told; `None` where none was.
+    /// The status of the last fully reported history; `None` before that.
     pub told: Option<Status>,
-    /// The server does not tell of it: it holds too much.
+    /// The server does not tell it: it holds too much.
     pub is_refused: bool,
-    /// As it was last read, where it was.
     pub history: Option<History>,
 }
 
 /// A transaction of ours that no block holds.
 pub(super) struct Tracked {
     pub tx: Transaction,
-    /// Scripts whose histories tell where it stands, and what else spends its inputs.
+    /// Scripts whose histories show its place and its conflicts.
     pub scripts: BTreeSet<ScriptHash>,
-    /// Scripts of ours with whose histories it was told.
+    /// Scripts of ours that it was reported with.
     pub told_with: BTreeSet<ScriptHash>,
-    /// What was last told of it.
+    /// The last reported facts.
     pub told: Option<Facts>,
 }
 
 impl Watched {
-    /// One that is asked about and not ours, unless it is said to be.
+    /// A script that is not ours, unless marked so.
     pub(super) const fn new(script: ScriptBuf) -> Self {
         Self { script, is_ours: false, told: None, is_refused: false, history: None }
     }
 }
 
 impl State {
-    /// What is still true after a failure.
     pub(super) fn failed(self) -> Self {
-        // Headers may be of a chain that was left half-way.
+        // Headers may belong to a chain that was left half-way.
         let lasting = Lasting { headers: Headers::default(), ..self.lasting };
         Self { lasting, ..Self::default() }
     }
 
-    /// What a server does not tell at one block it may tell at the next.
+    /// Retries refused scripts at a new block.
     pub(super) fn try_refused_again(&mut self, height: u32) {
         for (hash, watched) in self.scripts.iter_mut().filter(|(_, watched)| watched.is_refused) {
             if watched.is_ours || !self.lasting.put_off.holds(hash, height) {
@@ -115,14 +112,14 @@ impl State {
         }
     }
 
-    /// A script, as another's where it is not known to be ours. One of which nothing was told lately is not asked about.
+    /// The script, added as another's if it is unknown. A script that is put off is marked refused.
     pub(super) fn of_other(&mut self, script: &ScriptBuf, height: u32) -> &mut Watched {
         let hash = ScriptHash::of(script);
         let is_refused = self.lasting.put_off.holds(&hash, height);
         self.scripts.entry(hash).or_insert_with(|| Watched { is_refused, ..Watched::new(script.clone()) })
     }
 
-    /// The token of this answer, by which the next one goes on; that of the last answer where nothing is new.
+    /// The token of this answer, which the next one continues, or the last token if nothing is new.
     pub(super) fn next_token(&mut self, mut chain: Token, is_new: bool, more: bool) -> Vec<u8> {
         if is_new {
             chain.answer = answer_number();
@@ -140,7 +137,6 @@ impl State {
         written
     }
 
-    /// Follows a transaction from now on.
     pub(super) fn track(&mut self, tx: Transaction) -> &mut Tracked {
         let txid = tx.compute_txid();
         self.tracked.entry(txid).or_insert_with(|| Tracked {
@@ -151,25 +147,25 @@ impl State {
         })
     }
 
-    /// The entry for a transaction in a script's history; `None` where the history is not known.
+    /// The entry for a transaction in a script's history; `None` if the history is unknown.
     pub(super) fn entry(&self, hash: &ScriptHash, txid: &Txid) -> Option<Option<&Entry>> {
         let history = self.scripts.get(hash)?.history.as_ref()?;
         Some(history.entries.iter().find(|entry| entry.txid == *txid))
     }
 
-    /// Transactions of a script that are missing from its history as it was told.
+    /// The number of a script's transactions that are missing from its told history.
     pub(super) fn missing_from(&self, hash: &ScriptHash, told: &BTreeSet<Txid>) -> usize {
         let of_script = self.tracked.iter().filter(|(_, tracked)| tracked.scripts.contains(hash));
         of_script.filter(|(txid, _)| !told.contains(*txid)).count()
     }
 
-    /// How many entries the histories have that are known of scripts which are not ours.
+    /// The number of known history entries of scripts that are not ours.
     pub(super) fn entries_of_others(&self) -> usize {
         let others = self.scripts.values().filter(|watched| !watched.is_ours);
         others.filter_map(|watched| watched.history.as_ref()).map(|history| history.entries.len()).sum()
     }
 
-    /// Forgets the histories in which nothing of ours moves.
+    /// Forgets histories without tracked transactions.
     pub(super) fn forget_histories(&mut self) {
         let needed: BTreeSet<&ScriptHash> = self.tracked.values().flat_map(|tracked| &tracked.scripts).collect();
         for (hash, watched) in &mut self.scripts {
@@ -179,7 +175,7 @@ impl State {
         }
     }
 
-    /// Forgets scripts that nobody asks about any more, and answers which.
+    /// Forgets scripts that are no longer needed, and returns them.
     pub(super) fn drop_unneeded(&mut self) -> Vec<ScriptHash> {
         let needed: BTreeSet<ScriptHash> =
             self.tracked.values().flat_map(|tracked| &tracked.scripts).copied().collect();
@@ -194,7 +190,7 @@ impl State {
 }
 
 impl Lasting {
-    /// What one that is not ours spends; of one whose place nothing proves that is as good as unknown.
+    /// Notes the inputs of a transaction that is not ours. The inputs of an unprovable one stay unknown.
     pub(super) fn note_other(&mut self, tx: &Transaction) {
         if !is_provable(tx) {
             return;
@@ -207,7 +203,6 @@ impl Lasting {
         self.others.insert(tx.compute_txid(), tx.input.iter().map(|input| input.previous_output).collect());
     }
 
-    /// Notes in which block a transaction was proved to be.
     pub(super) fn note_proved(&mut self, txid: Txid, block: BlockId) {
         if self.proved.len() >= PROVED_MAX {
             self.proved.clear();
@@ -216,14 +211,14 @@ impl Lasting {
     }
 }
 
-/// A status as the database has it.
+/// The form of a status in the database.
 pub(super) fn write(status: Status) -> Vec<u8> {
     let mut bytes = vec![FORM];
     bytes.extend(status.into_iter().flatten());
     bytes
 }
 
-/// `None` where it is another backend's.
+/// `None` for another backend's state.
 pub(super) fn read(bytes: &[u8]) -> Option<Status> {
     match bytes.strip_prefix(&[FORM])? {
         [] => Some(None),

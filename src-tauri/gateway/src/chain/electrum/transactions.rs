@@ -1,4 +1,4 @@
-//! Transactions as a server tells them: each must be the one that was asked for, and in the block in which it is said to be.
+//! Transactions from a server. Each must have the requested id, and be in the block that the server names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,19 +17,18 @@ use crate::chain::refusals::tip_changed;
 use crate::chain::room::AnswerRoom;
 use crate::chain::token::BlockId;
 
-/// Transactions that are read before it is seen whether there is room for more, and that are held at a time.
+/// Transactions held at a time, read before the next check for room.
 const BATCH: usize = 50;
 
-/// What a server tells for a proof.
 #[derive(Debug, Deserialize)]
 struct Proof {
     block_height: u32,
-    /// The hashes beside the way, the deepest first.
+    /// The hashes beside the Merkle path, the deepest first.
     merkle: Vec<TxMerkleNode>,
     pos: u32,
 }
 
-/// Hands on those of these transactions that the server has and tells.
+/// Passes on those of these transactions that the server delivers.
 pub(super) fn read_each(
     asker: &Asker<'_>,
     txids: &BTreeSet<Txid>,
@@ -39,8 +38,8 @@ pub(super) fn read_each(
     txids.chunks(BATCH).try_for_each(|batch| read_batch(asker, batch, &mut taken))
 }
 
-/// The same, a few at a time: nobody knows beforehand how large they are. Where the server breaks off, the look fails; in the next it is asked
-/// for fewer, and in the end for none that it does not tell alone.
+/// The same, a few at a time, since their sizes are unknown beforehand. If the server breaks off, the look fails. The
+/// next look asks for fewer, and in the end skips a transaction that breaks off alone.
 fn read_batch(asker: &Asker<'_>, batch: &[Txid], taken: &mut impl FnMut(Txid, Transaction)) -> Result<(), ChainDown> {
     let (height, gets) = (asker.best_height(), &asker.client.gets);
     let wanted: Vec<Txid> = batch.iter().filter(|txid| !gets.lock().is_put_off(txid, height)).copied().collect();
@@ -59,7 +58,7 @@ fn read_batch(asker: &Asker<'_>, batch: &[Txid], taken: &mut impl FnMut(Txid, Tr
 fn read_at_once(asker: &Asker<'_>, txids: &[Txid], taken: &mut impl FnMut(Txid, Transaction)) -> Result<(), ChainDown> {
     let calls: Vec<_> = txids.iter().map(|txid| call("blockchain.transaction.get", json!([txid]))).collect();
     for ((answer, txid), call) in asker.tries(&calls)?.into_iter().zip(txids).zip(&calls) {
-        // Servers have many words for what they do not have.
+        // Servers have many words for a missing transaction.
         let Ok(answer) = answer else { continue };
         let hex: String = typed(call.method, &answer)?;
         let tx = deserialize_hex::<Transaction>(&hex).ok().filter(|tx| tx.compute_txid() == *txid);
@@ -72,8 +71,8 @@ fn read_at_once(asker: &Asker<'_>, txids: &[Txid], taken: &mut impl FnMut(Txid, 
     Ok(())
 }
 
-/// Reads transactions, all of which must be there, in this order until an answer holds no more. The rest is left out, and what the server does
-/// not tell though it is asked for it alone.
+/// Reads transactions in this order until the answer is full; all of them must exist. The rest is left out, and so is a
+/// transaction that the server does not deliver even alone.
 pub(super) fn read_while_there_is_room(
     asker: &Asker<'_>,
     txids: &[Txid],
@@ -93,8 +92,8 @@ pub(super) fn read_while_there_is_room(
     Ok(found)
 }
 
-/// Makes sure of transactions that are said to be in blocks of these heights, none of which may be above the best one. Answers of which it
-/// cannot, for the server does not tell them.
+/// Proves that transactions are in blocks of these heights, none above the best one. Returns those that the server does
+/// not deliver.
 pub(super) fn prove_in_blocks(
     asker: &Asker<'_>,
     network: Network,
@@ -126,7 +125,7 @@ fn all_there(asker: &Asker<'_>, found: &BTreeMap<Txid, Transaction>, wanted: &[T
     }
 }
 
-/// Makes sure that these transactions are in blocks of these heights, none of which may be above the best one.
+/// Proves that these transactions are in blocks of these heights, none above the best one.
 pub(super) fn prove<'a>(
     asker: &Asker<'_>,
     network: Network,

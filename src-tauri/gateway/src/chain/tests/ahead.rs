@@ -1,18 +1,18 @@
-//! Another copy of the wallet gives addresses, and makes change, beyond all that this one gave.
+//! Another copy of the wallet gives addresses and makes change beyond the indices of this one.
 
 use super::stage::{Backend, Stage};
 use crate::store::keychains::Keychain;
 
-/// Indices that are known ahead: as many as a restored copy skips by default, and 200.
+/// Indices known ahead: as many as a restored copy skips by default, and 200.
 const KNOWN: u32 = 1_200;
 
-/// How long a look through all of them takes at most.
+/// The longest time of a look through all of them.
 const ROUND_MS: i64 = 600_000;
 
-/// Between two looks of a test: some addresses have their turn in each.
+/// The time between two looks of a test; some addresses have their turn in each.
 const EVERY_MS: i64 = 10_000;
 
-/// Somebody pays the script at this index, and looks follow for so long. Answers whether the sender holds then.
+/// Pays the script at this index, and looks for so long. Returns whether the sender holds then.
 async fn is_noticed(backend: Backend, keychain: Keychain, index: u32, within_ms: i64) -> bool {
     let stage = Stage::new(backend).await;
     let world = stage.world();

@@ -1,4 +1,4 @@
-//! One history through every backend: the same payments, anomalies and payouts stand in the same states after each step.
+//! One history through every backend: payments, anomalies and payouts have the same states after each step.
 
 use std::ops::RangeInclusive;
 
@@ -12,12 +12,10 @@ use super::steps::{Numbers, QUIET_SECONDS, STORY, Step};
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
-/// What a history has made so far.
 struct History {
     stage: Stage,
     payments: Vec<PaymentRow>,
     payouts: Vec<Id>,
-    /// Of the customer.
     txids: Vec<Txid>,
 }
 
@@ -48,7 +46,7 @@ impl History {
         (!self.txids.is_empty()).then(|| self.txids[which % self.txids.len()])
     }
 
-    /// Takes a step, and answers whether it was possible.
+    /// Takes a step, and returns whether it was possible.
     async fn take(mut self, step: Step) -> (Self, bool) {
         let possible = match step {
             Step::Switch { to } => {
@@ -95,11 +93,11 @@ impl History {
             step => self.act(step).await,
         };
         if self.stage.hears() {
-            // Woken, it decides nothing because its time has come; nobody wakes the next.
+            // This look is woken, so it decides no deadline. The next one is not woken.
             self.world().look().await;
             self.stage.list_next();
         }
-        // The first look sees, and broadcasts; what came of that the second one sees, and the sender goes by it.
+        // The first look sees and broadcasts. The second sees the results, and the sender uses them.
         for _ in 0..2 {
             self.world().look().await;
             self.world().pass_sender().await;
@@ -112,7 +110,7 @@ impl History {
         match step {
             Step::Payment { at_once } => {
                 let up_to = if at_once { 100 } else { 0 };
-                // Longer than any step takes on a busy machine: the clock goes on by itself.
+                // Longer than any step takes on a busy machine, since the clock runs on.
                 let policy = PolicySettings {
                     zero_conf_up_to: up_to.into(),
                     zero_conf_quiet_seconds: QUIET_SECONDS,
@@ -145,7 +143,7 @@ impl History {
             }
             Step::Pass { ms } => {
                 self.world().advance_clock_ms(ms);
-                // A block on the way: what has passed has passed on every chain.
+                // The rates are refreshed, since the clock has moved.
                 self.world().gateway.refresh_rates().await.unwrap();
                 true
             }
@@ -201,7 +199,7 @@ impl History {
         self.world().sandbox().mine_transactions(&[versions[0].tx.clone()], self.world().now_ms()).is_ok()
     }
 
-    /// What must be the same on every backend.
+    /// The states that must be the same on every backend.
     fn states(&self) -> String {
         let store = &self.world().gateway.store;
         let mut lines = Vec::new();
@@ -247,7 +245,7 @@ fn replace(world: &World, txid: Txid, to: ReplaceTo) -> Vec<Txid> {
     world.sandbox().replace(txid, replace, world.now_ms()).unwrap_or_default()
 }
 
-/// Takes the steps through the sandbox's own backend and through another, side by side. Answers which were possible.
+/// Takes the steps through the sandbox's own backend and another one. Returns which were possible.
 async fn are_alike(other: Backend, steps: &[Step]) -> Vec<bool> {
     let mut possible = Vec::new();
     let (mut own, mut others) = (History::new(Backend::Sandbox).await, History::new(other).await);
@@ -266,7 +264,7 @@ async fn are_alike(other: Backend, steps: &[Step]) -> Vec<bool> {
 }
 
 #[tokio::test]
-async fn every_backend_tells_one_story_of_payments_anomalies_and_payouts() {
+async fn every_backend_tells_one_story_of_payments_and_payouts() {
     for other in Backend::OTHERS {
         tells_the_story(*other).await;
     }
@@ -286,7 +284,7 @@ async fn every_backend_tells_the_same_of_any_history() {
 }
 
 #[tokio::test]
-async fn a_backend_that_is_changed_for_another_kind_tells_the_same_story_and_histories() {
+async fn a_change_of_backend_tells_the_same_story_and_histories() {
     let kinds = [Backend::Core, Backend::Electrum];
     let switches = (0..).map(|number: usize| Step::Switch { to: kinds[(number * 7 / 4) % kinds.len()] });
     let story: Vec<Step> = STORY.iter().zip(switches).flat_map(|(step, switch)| [*step, switch]).collect();
@@ -295,7 +293,7 @@ async fn a_backend_that_is_changed_for_another_kind_tells_the_same_story_and_his
 }
 
 #[tokio::test]
-async fn of_two_servers_of_which_one_or_the_other_hangs_up_the_same_is_told_as_of_one() {
+async fn two_servers_that_hang_up_in_turn_tell_the_same_as_one() {
     tells_histories(Backend::Two, 21..=23).await;
 }
 

@@ -1,4 +1,4 @@
-//! What ours rest on and the network drops with it: through every backend both come back, from what was kept.
+//! The network drops a transaction of ours with its ancestors. On every backend both come back from the stored bytes.
 
 use bitcoin::{Sequence, Transaction, Txid};
 use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
@@ -14,15 +14,15 @@ use crate::testing::World;
 
 const SIGNALS: Sequence = Sequence::ENABLE_RBF_NO_LOCKTIME;
 
-/// What the customer pays: enough for a payout.
+/// The customer's payment: enough for a payout.
 const PAID_SATS: u64 = 1_000_000;
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
-/// So many looks until a backend that asks about old addresses at a slow pace must have come round.
+/// Looks within which a backend with a slow round must reach old addresses.
 const LOOKS_MAX: usize = 60;
 
-/// A customer's transaction that pays a payment, and the one of its own that it rests on.
+/// A customer's transaction that pays a payment, and its own parent.
 struct Line {
     payer: Payer,
     parent: Transaction,
@@ -41,7 +41,7 @@ impl Line {
         self.parent.compute_txid()
     }
 
-    /// Whether the parent is kept because of the child.
+    /// Whether the parent is stored because of the child.
     fn is_kept(&self, world: &World) -> bool {
         let child = self.child.compute_txid();
         let kept = world.gateway.store.read(|reader| reader.kept_ancestors(&child)).unwrap();
@@ -55,7 +55,7 @@ impl World {
         found.is_some_and(|view| matches!(view.position, TxPosition::Mempool { .. }))
     }
 
-    /// Looks and passes until it is so: later is allowed.
+    /// Looks and runs the sender until the condition holds.
     async fn works_until(&self, what: &str, is_so: impl Fn() -> bool) {
         for _ in 0..LOOKS_MAX {
             if is_so() {
@@ -74,7 +74,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_payout_comes_back_with_all_that_it_rests_on_after_a_reorganisation_and_a_restart_lost_it() {
+async fn a_lost_payout_comes_back_with_its_ancestors() {
     through_every_backend(async |stage| {
         let world = stage.world();
         world.make_wallet().await;
@@ -90,7 +90,7 @@ async fn a_payout_comes_back_with_all_that_it_rests_on_after_a_reorganisation_an
         world.works_until("it is kept", || line.is_kept(world)).await;
         let ours = world.txid_of(&payout);
 
-        // The customer's transactions go back to the mempool, and drop out of it with ours.
+        // The customer's transactions return to the mempool, and drop out of it with ours.
         let stage = stage
             .restart(|world| {
                 world.sandbox().reorg(3, true, world.now_ms()).unwrap();
@@ -114,7 +114,7 @@ async fn a_payout_comes_back_with_all_that_it_rests_on_after_a_reorganisation_an
 }
 
 #[tokio::test]
-async fn a_payment_that_dropped_out_with_what_it_rests_on_is_broadcast_again_behind_it_until_a_block_rules_both_out() {
+async fn a_dropped_payment_is_rebroadcast_with_its_parent() {
     through_every_backend(async |stage| {
         let world = stage.world();
         let payment = world.payment().await;
@@ -137,7 +137,7 @@ async fn a_payment_that_dropped_out_with_what_it_rests_on_is_broadcast_again_beh
         assert!(line.is_kept(world), "blocks may be taken off");
         world.mine(6).await;
         if world.gateway.chain.sees() == Sees::Scripts {
-            // A server that tells nothing of what others spend leaves it open, for a month.
+            // A server does not tell others' spends, so the payment stays open for a month.
             for _ in 0..2 {
                 world.pass_ms(16 * DAY_MS).await;
             }
@@ -149,7 +149,7 @@ async fn a_payment_that_dropped_out_with_what_it_rests_on_is_broadcast_again_beh
 }
 
 #[tokio::test]
-async fn a_node_that_does_not_tell_what_a_payout_rests_on_holds_it_up_for_nothing_and_is_asked_again() {
+async fn a_node_that_withholds_a_payouts_parent_delays_no_payout() {
     let stage = Stage::new(Backend::Core).await;
     let world = stage.world();
     world.make_wallet().await;

@@ -1,5 +1,5 @@
-//! The sandbox's chain as a backend shows it that asks a server about single scripts: it tells of no transaction that does
-//! not pay or spend a script which it was asked about.
+//! The sandbox's chain, shown by a backend that asks about single scripts. It reports only transactions that pay or
+//! spend a script that it was asked about.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -21,16 +21,14 @@ use crate::testing::bent::Bent;
 /// More than a test makes.
 const ALL: usize = 1_000_000;
 
-/// Asks about single scripts.
 pub struct ByScript {
     chain: Arc<dyn Chain>,
     sandbox: Arc<Sandbox>,
     hot: Mutex<Subscribed>,
-    /// What was last told of transactions that are not settled.
+    /// The last report of each unsettled transaction.
     followed: Mutex<HashMap<Txid, String>>,
-    /// How many scripts it asks about in one look: first those that must be, then those that are hot, then the rest.
+    /// The number of scripts to ask about in one look: first the required ones, then the hot ones, then the rest.
     pub asks: AtomicUsize,
-    /// How many it asked about in the last look.
     pub asked: AtomicUsize,
 }
 
@@ -41,14 +39,12 @@ struct Subscribed {
 }
 
 impl ByScript {
-    /// Shows the chain of `sandbox`, of which `chain` is the backend.
     pub fn new(chain: Arc<dyn Chain>, sandbox: Arc<Sandbox>) -> Self {
         let (asks, asked) = (AtomicUsize::new(usize::MAX), AtomicUsize::new(0));
         let (hot, followed) = (Mutex::default(), Mutex::default());
         Self { chain, sandbox, hot, followed, asks, asked }
     }
 
-    /// What is hot now, read by what changed.
     fn hot(&self, hot: &HotScripts) -> Vec<ScriptBuf> {
         let mut known = self.hot.lock();
         let changes = hot.changes_since(known.mark);
@@ -66,7 +62,7 @@ impl ByScript {
     }
 }
 
-/// What the server knows of the chain.
+/// A server's knowledge of the chain.
 struct Histories {
     facts: BTreeMap<Txid, TxFacts>,
     outputs: HashMap<OutPoint, ScriptBuf>,
@@ -85,7 +81,7 @@ impl Histories {
         (Self { facts, outputs }, tip)
     }
 
-    /// All that ever paid or spent a script.
+    /// All transactions that ever paid or spent a script.
     fn of(&self, script: &Script) -> Vec<(&Txid, &TxFacts)> {
         let touches = |tx: &Transaction| {
             tx.output.iter().any(|output| *output.script_pubkey == *script)
@@ -127,7 +123,7 @@ impl Bent for ByScript {
             {
                 continue;
             }
-            // As a server would, it says nothing of what is in no block and no mempool: that shows by what is known here.
+            // Like a server, it says nothing about absent transactions. They are found by the database's known ones.
             let is_known =
                 |txid: &Txid| scripts.known.transactions(script).iter().any(|(tx, _)| tx.compute_txid() == *txid);
             let tells =
@@ -135,7 +131,7 @@ impl Bent for ByScript {
             told.extend(tells.map(|(txid, facts)| (*txid, facts.clone())));
             states.push(ScriptState { script: (**script).clone(), state });
         }
-        // Who rules out what is not settled may show in no history of ours.
+        // The rival of an unsettled transaction may be in no history of ours.
         let mut followed = self.followed.lock();
         for tx in request.watch.unsettled(tip.height.saturating_sub(10)) {
             let txid = tx.compute_txid();

@@ -1,4 +1,4 @@
-//! What is Bitcoin Core's alone: signing in, what a look costs, looks whose answer was not stored, and old blocks.
+//! Bitcoin Core alone: signing in, the cost of a look, looks whose answer was not stored, and old blocks.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use crate::chain::core::{CoreChain, SignIn};
 use crate::chain::{Chain, Fact, LookRequest, TxPosition, View, WatchList, no_scripts};
 use crate::testing::World;
 
-/// Whatever pays these scripts, and the transactions that are not settled.
+/// Watches transactions that pay these scripts, and the unsettled ones.
 #[derive(Default)]
 struct Watched {
     scripts: HashSet<bitcoin::ScriptBuf>,
@@ -123,7 +123,7 @@ async fn an_answer_that_was_not_stored_is_given_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn blocks_below_the_wallets_birth_are_not_asked_for_and_a_pruned_one_that_is_needed_is_named() {
+async fn a_look_begins_at_the_birth_and_names_a_missing_pruned_block() {
     let stage = Stage::unlooked(Backend::Core).await;
     let world = stage.world();
     let payment = world.payment().await;
@@ -149,7 +149,7 @@ async fn blocks_below_the_wallets_birth_are_not_asked_for_and_a_pruned_one_that_
     assert!(view.from_start && !view.more && view.txs.is_empty());
     assert_eq!(stage.node().asked("getblock") - asked, 31, "as deep as the node still goes");
 
-    // Nothing is forgotten where nobody knows of a birth.
+    // With birth height 0 no block is skipped.
     stage.node().misbehave(None);
     let (mut token, mut found, mut answers) = (None, Vec::new(), 0);
     loop {
@@ -166,7 +166,7 @@ async fn blocks_below_the_wallets_birth_are_not_asked_for_and_a_pruned_one_that_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn blocks_that_come_and_go_while_the_chain_is_read_are_followed_and_their_times_make_the_median() {
+async fn blocks_that_come_and_go_during_a_look_are_followed() {
     let stage = Stage::unlooked(Backend::Core).await;
     let world = stage.world();
     world.sandbox().mine(300, true, now(world)).unwrap();
@@ -197,7 +197,7 @@ async fn blocks_that_come_and_go_while_the_chain_is_read_are_followed_and_their_
 async fn a_node_whose_chain_changes_while_it_is_read_is_not_taken_for_one_that_forges_blocks() {
     let stage = Stage::unlooked(Backend::Core).await;
     let world = stage.world();
-    // Headers are asked for by two thousand.
+    // A request holds two thousand headers.
     for _ in 0..2 {
         world.sandbox().mine(1_000, true, now(world)).unwrap();
     }
@@ -221,7 +221,7 @@ async fn a_node_whose_chain_changes_while_it_is_read_is_not_taken_for_one_that_f
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_known_of_a_missing_transaction_is_unknown_and_never_no() {
+async fn an_unknowable_fact_of_a_missing_transaction_is_unknown() {
     let stage = Stage::unlooked(Backend::Core).await;
     let world = stage.world();
     let payment = world.payment().await;
@@ -237,13 +237,13 @@ async fn what_cannot_be_known_of_a_missing_transaction_is_unknown_and_never_no()
     assert_eq!((facts.position, facts.conflict_in_mempool), (TxPosition::Absent, Fact::Yes));
     assert_eq!(facts.conflicts, [rival]);
 
-    // Mined, and seen so: it is ruled out at that height.
+    // Mined and seen: it is ruled out at that height.
     world.sandbox().mine(1, false, now(world)).unwrap();
     let height = world.sandbox().tip().unwrap().height;
     let view = ask(chain, Some(&view.token), None, &watch);
     assert_eq!((view.txs[0].conflict_in_chain, view.txs[0].conflict_height), (Fact::Yes, Some(height)));
 
-    // A while later, asked by somebody who has seen nothing of it: its input is gone, and a node does not say by what.
+    // Asked later without any memory: its input is gone, and the node does not say what spent it.
     world.sandbox().mine(30, false, now(world)).unwrap();
     let later = ask(chain, None, None, &watch);
     let facts = &later.txs[0];
@@ -254,7 +254,7 @@ async fn what_cannot_be_known_of_a_missing_transaction_is_unknown_and_never_no()
 }
 
 #[tokio::test]
-async fn the_fee_rate_is_the_estimate_and_where_there_is_none_what_is_relayed() {
+async fn the_fee_rate_is_the_estimate_or_else_the_relay_minimum() {
     let stage = Stage::new(Backend::Core).await;
     let world = stage.world();
     for (estimate, rate) in [(Some(37), 37), (Some(0), 1), (None, 2)] {
@@ -265,7 +265,7 @@ async fn the_fee_rate_is_the_estimate_and_where_there_is_none_what_is_relayed() 
 }
 
 #[tokio::test]
-async fn a_payment_is_seen_in_the_mempool_confirmed_and_reversed_through_a_node() {
+async fn a_node_shows_a_payment_waiting_confirmed_and_reversed() {
     let stage = Stage::new(Backend::Core).await;
     let world = stage.world();
     let payment = world.payment().await;

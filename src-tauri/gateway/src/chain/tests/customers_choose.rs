@@ -1,5 +1,5 @@
-//! Scripts and transactions that customers choose: that there is too much to tell of them, or that the server hangs up at them,
-//! holds up nothing else.
+//! Scripts and transactions of customers that are too large to tell, or that make the server hang up. They delay
+//! nothing else.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::chain::{ChainDown, LookRequest, Recent, Scripts, View, no_scripts};
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
-/// As many transactions as make a history a longer line than any that is taken.
+/// Enough transactions for a history that is longer than the longest accepted line.
 const VERY_MANY: u32 = 110_000;
 
 const SIGNALS: Sequence = Sequence::ENABLE_RBF_NO_LOCKTIME;
 
 const HISTORIES: &str = "blockchain.scripthash.get_history";
 
-/// The outcome of a look that asks about these scripts, if it does not fail.
+/// A look that asks about these scripts, if it succeeds.
 fn looked_for(
     world: &World,
     token: &mut Option<Vec<u8>>,
@@ -39,13 +39,12 @@ fn looked_for(
     Ok(view)
 }
 
-/// Somebody pays a script; answers the transaction.
 fn pay(world: &World, script: &ScriptBuf) -> Txid {
     let pay = Pay { script: script.clone(), amount_sats: 10_000, parts: 1, fee_rate_sat_vb: None, confirmations: 0 };
     world.sandbox().pay(pay, world.now_ms()).unwrap()[0]
 }
 
-/// What pays a payment, and what gives the coin back to the payer instead.
+/// A transaction that pays a payment, and its replacement that pays the payer instead.
 async fn replaced(world: &World, payment: &PaymentRow) -> (Payer, Transaction, Transaction) {
     let payer = Payer::with_coin(world, Kind::Segwit).await;
     let pays = payer.pays(&[(&payment.script, payment.payment.amount_sats)], 1, SIGNALS);
@@ -54,7 +53,7 @@ async fn replaced(world: &World, payment: &PaymentRow) -> (Payer, Transaction, T
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_customer_who_pays_by_transactions_at_whose_sum_an_electrum_server_hangs_up_holds_up_no_look() {
+async fn a_customers_large_transactions_hold_up_no_look() {
     let stage = Stage::unlooked(Backend::Electrum).await;
     let (world, server) = (stage.world(), stage.electrum());
     let ours = script(20);
@@ -80,7 +79,7 @@ async fn a_transaction_that_an_electrum_server_does_not_tell_even_alone_makes_la
     let (silent, paid) = (pay(world, &ours), pay(world, &other));
     server.misbehave(ElectrumFault::HangsUpAtTx(silent));
     let told = |view: &View, txid: &Txid| view.txs.iter().any(|facts| facts.tx.compute_txid() == *txid);
-    // Once may be chance: only a second time shows which it is.
+    // Once may be chance: only the second time proves it.
     looked_for(world, &mut token, std::slice::from_ref(&other), &ours).unwrap_err();
     let view = looked_for(world, &mut token, std::slice::from_ref(&other), &ours).unwrap();
     assert!(told(&view, &paid) && view.covered.holds(&other));
@@ -112,20 +111,20 @@ async fn a_customer_who_replaces_a_payment_from_where_an_electrum_server_hangs_u
     assert_eq!(world.state(&payment), Unconfirmed);
     world.sandbox().broadcast(&replaces, world.now_ms()).unwrap();
     world.look().await;
-    // The server does not tell what spends the coin, so nobody knows that the customer took it back: the payment counts on, and is
+    // The server does not tell the spender of the coin, so the replacement is unknown. The payment still counts, and is
     // broadcast again.
     assert_eq!(world.state(&payment), Unconfirmed);
     world.pay(&other, other.payment.amount_sats).await;
     assert_eq!(world.state(&other), Unconfirmed);
-    // That this was refused because the coin is spent counts as a conflict in the mempool (interface, section 2), so that the payment
-    // is gone for the next look, whomever that is made for.
+    // A refused broadcast with a spent coin counts as a conflict in the mempool (interface, section 2). The payment is
+    // therefore gone for the next look.
     assert_eq!(world.state(&payment), New);
     world.hears(&payer.pays(&[(&payment.script, payment.payment.amount_sats)], 3, SIGNALS)).await;
     assert_eq!(world.state(&payment), Unconfirmed, "what replaces it in turn pays it once more");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_customer_whose_coin_comes_with_a_gift_to_an_address_that_very_many_have_paid_breaks_no_connection() {
+async fn a_gift_to_a_very_popular_address_breaks_no_connection() {
     let stage = Stage::new(Backend::Electrum).await;
     let (world, server) = (stage.world(), stage.electrum());
     let gift = script(1);

@@ -1,5 +1,5 @@
-//! An Electrum server that says of blocks that it has not that it has them, and of those that it has that it does not. What it says of single
-//! blocks decides nothing: those that are linked to its best one do.
+//! An Electrum server that lies about which blocks it has. Its word on single blocks decides nothing: only blocks
+//! linked to its best one count.
 
 use std::sync::Arc;
 
@@ -13,10 +13,9 @@ use crate::chain::token::Token;
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
-/// The first part of a payment.
 const PART_SATS: u64 = 1_000;
 
-/// What a server that denies its blocks keeps back besides.
+/// The histories that a server withholds besides denying its blocks.
 #[derive(Debug, Clone, Copy)]
 enum Silent {
     /// The history of each script with more than one transaction.
@@ -25,7 +24,6 @@ enum Silent {
     Not,
 }
 
-/// The server behind the stage denies its blocks from now on.
 fn denies(stage: &Stage, silent: Silent) {
     let other = match silent {
         Silent::OfPaid => Some(ElectrumFault::RefusesPopular(1)),
@@ -51,7 +49,7 @@ fn is_the_same_chain(world: &World) {
 }
 
 #[tokio::test]
-async fn a_payment_of_a_left_block_is_not_confirmed_because_the_server_denies_its_blocks_and_keeps_one_history_back() {
+async fn denied_blocks_and_a_withheld_history_confirm_no_payment() {
     for blocks in [1, 260] {
         let stage = Stage::new(Backend::Electrum).await;
         let world = stage.world();
@@ -67,7 +65,7 @@ async fn a_payment_of_a_left_block_is_not_confirmed_because_the_server_denies_it
         let stage = stage
             .restart(|world| {
                 world.sandbox().reorg(1, false, world.now_ms()).unwrap();
-                // A part that the look hears of by another payment's script.
+                // A part that the look finds through another payment's script.
                 let scripts = [&paid, &other].map(|payment| (payment.script.clone(), PART_SATS));
                 world.sandbox().pay_many(&scripts, world.now_ms()).unwrap();
                 world.sandbox().mine(8, false, world.now_ms()).unwrap();
@@ -97,7 +95,7 @@ async fn a_server_that_denies_its_blocks_takes_no_confirmation_back() {
     denies(&stage, Silent::OfAll);
     let world = stage.world();
     for _ in 0..2 {
-        // It may be refused for what it keeps back.
+        // It may be refused because it withholds something.
         let _ = world.app.watcher.look().await;
         assert_eq!((world.state(&paid), is_in_block(world, &paid)), (Confirmed, vec![true]));
     }
@@ -128,7 +126,7 @@ async fn a_denial_alone_costs_the_merchant_nothing() {
 }
 
 #[tokio::test]
-async fn nothing_that_stood_in_another_chain_gains_confirmations_in_the_one_that_takes_its_place() {
+async fn a_transaction_of_another_chain_gains_no_confirmations() {
     let folder = tempfile::tempdir().unwrap();
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
@@ -165,14 +163,14 @@ async fn nothing_that_stood_in_another_chain_gains_confirmations_in_the_one_that
 }
 
 #[tokio::test]
-async fn a_server_that_was_passed_over_while_a_block_was_left_confirms_nothing_by_that_block() {
+async fn a_server_that_missed_a_reorganisation_confirms_no_left_block() {
     let stage = Stage::new(Backend::Two).await;
     let (world, [first, second]) = (stage.world(), stage.two());
     let paid = payment(world).await;
     world.pay(&paid, paid.payment.amount_sats).await;
     world.mine(1).await;
     assert_eq!(is_in_block(world, &paid), [true]);
-    // Not while it is looked at: what it remembers of its chain stays.
+    // Not during a look, so that it keeps its memory of the chain.
     first.misbehave(ElectrumFault::Closed);
     let chain = Arc::clone(&world.gateway.chain);
     tokio::task::spawn_blocking(move || chain.fee_rate(6)).await.unwrap().unwrap();

@@ -1,5 +1,5 @@
-//! An Electrum server that misbehaves in any way leaves what is known as it was, and is told about in a sentence; once it
-//! behaves, the next look makes up for all of it.
+//! An Electrum server that misbehaves in any way changes nothing, and a sentence reports it. Once it behaves, the next
+//! look catches up.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::misbehaving::{TOO_LATE, judges_nothing};
 use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::testing::HALF_AN_HOUR_MS;
 
-/// Every way, and words of the sentence.
+/// Every fault, and words of its sentence.
 fn faults() -> Vec<(ElectrumFault, &'static str)> {
     vec![
         (ElectrumFault::Slow(Duration::from_secs(60)), TOO_LATE),
@@ -43,7 +43,7 @@ async fn whatever_a_server_does_nothing_is_judged_by_it_and_the_next_look_makes_
         let what = format!("{fault:?}");
         let begin = |stage: &Stage| {
             stage.electrum().misbehave(fault.clone());
-            // A new connection, for what shows at its beginning.
+            // A new connection, for faults at its beginning.
             stage.wait(AT_LEISURE);
         };
         let end = async |stage: &Stage| stage.electrum().misbehave(None);
@@ -105,7 +105,7 @@ async fn blocks_that_are_told_higher_than_they_are_add_no_confirmations_and_bar_
     world.mine(1).await;
     let before = world.gateway.store.read(|reader| reader.watched_chain()).unwrap();
     stage.electrum().misbehave(ElectrumFault::Higher(20));
-    // With the best block that was seen before, and with one above it.
+    // With the best block seen before, and with one above it.
     for above in [0, 1] {
         if above > 0 {
             world.sandbox().mine(above, false, world.now_ms()).unwrap();
@@ -158,7 +158,7 @@ async fn what_a_block_was_proved_to_hold_is_not_taken_back_by_silence() {
 }
 
 #[tokio::test]
-async fn a_server_of_another_network_is_refused_before_anything_is_written() {
+async fn a_server_of_another_network_is_refused_before_any_write() {
     let stage = Stage::unlooked(Backend::Electrum).await;
     let world = stage.world();
     stage.electrum().misbehave(ElectrumFault::OtherNetwork(Network::Signet));

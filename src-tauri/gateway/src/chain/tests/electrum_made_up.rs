@@ -1,5 +1,5 @@
-//! An Electrum server that makes up transactions of its mempool fills neither the memory nor the disk with them; what a real customer
-//! pays in many parts is taken.
+//! An Electrum server that invents mempool transactions fills neither memory nor disk. A real customer's payment in
+//! many parts is accepted.
 
 use bitcoin::{ScriptBuf, Transaction};
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
@@ -12,7 +12,7 @@ use crate::chain::{LookRequest, Scripts, no_scripts};
 use crate::store::payments::PaymentRow;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
-/// Bytes that the transactions of one answer may come to: so many as are read before it is asked whether there is room.
+/// Bytes of one answer's transactions at most, with those read before the check for room.
 const ANSWER_MAX: usize = (16 + 20) * 1_024 * 1_024;
 
 fn makes_up(script: &ScriptBuf, count: u32, witness: usize) -> ElectrumFault {
@@ -46,7 +46,7 @@ async fn a_script_with_more_in_the_mempool_than_anybody_pays_is_late_and_no_othe
 }
 
 #[tokio::test]
-async fn what_a_block_holds_is_taken_though_too_much_waits_for_the_same_script() {
+async fn a_mined_payment_counts_though_its_script_is_overfull() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let payment = world.payment().await;
@@ -71,7 +71,7 @@ async fn a_transaction_that_no_node_relays_is_not_taken_and_its_neighbours_are()
 }
 
 #[tokio::test]
-async fn of_what_a_block_holds_no_more_is_stored_than_nodes_relay_however_large_a_witness_is_told_with_it() {
+async fn an_oversized_witness_of_a_mined_transaction_is_not_stored() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let payment = world.payment().await;
@@ -102,7 +102,7 @@ async fn a_payment_in_fifty_parts_is_taken_whole() {
     assert_eq!(world.state(&payment), Confirmed);
 }
 
-/// What one look tells of a script, answer by answer.
+/// The transactions of a script in one look, answer by answer.
 fn answers(world: &World, script: &ScriptBuf) -> Vec<Vec<Transaction>> {
     let (mut token, mut answers, must) = (None::<Vec<u8>>, Vec::new(), [script.clone()]);
     loop {

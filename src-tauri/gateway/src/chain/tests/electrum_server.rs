@@ -1,4 +1,4 @@
-//! What is an Electrum server's alone: what a look costs, being notified, connections that break, certificates, versions.
+//! Electrum servers alone: the cost of a look, notifications, broken connections, certificates and versions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +20,9 @@ use crate::chain::{Chain, ChainDown, HotScripts, Identity, LookRequest, Scripts,
 use crate::machine::outgoing::Proxy;
 use crate::testing::World;
 
-/// How long a payment must be quiet before it is accepted without a confirmation: longer than a busy machine takes.
+/// The quiet time before a payment is accepted without a confirmation: longer than a busy machine takes.
 const QUIET_SECONDS: u32 = 300;
 
-/// A server over TLS for a world's chain.
 fn secure(world: &World) -> ElectrumNode {
     let clock = Arc::clone(&world.gateway.clock);
     let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
@@ -42,13 +41,12 @@ pub fn asking(url: &str, proxy: Option<Proxy>, pinned: Vec<Fingerprint>) -> Resu
     ElectrumChain::new(options, Handle::current())
 }
 
-/// Asks a server what chain it shows, believing these certificates.
+/// Asks a server for its chain, accepting these certificates.
 async fn identity(url: String, pinned: Vec<Fingerprint>) -> Result<Identity, ChainDown> {
     let chain = asking(&url, None, pinned).unwrap();
     tokio::task::spawn_blocking(move || chain.identity()).await.unwrap()
 }
 
-/// The fingerprint that a sentence names.
 fn fingerprint(sentence: &str) -> Fingerprint {
     sentence.rsplit(' ').next().unwrap().trim_matches('`').parse().unwrap()
 }
@@ -64,7 +62,7 @@ async fn a_certificate_of_no_authority_is_refused_with_the_command_that_pins_it_
     let pinned = fingerprint(&sentence);
     identity(server.url(), vec![pinned]).await.unwrap();
 
-    // The server comes back with another certificate, or somebody in its place.
+    // The server returns with another certificate, or somebody in its place.
     let other = secure(stage.world());
     let sentence = identity(other.url(), vec![pinned]).await.unwrap_err().to_string();
     assert!(sentence.contains("is not the pinned one"), "{sentence}");
@@ -73,7 +71,7 @@ async fn a_certificate_of_no_authority_is_refused_with_the_command_that_pins_it_
 }
 
 #[tokio::test]
-async fn a_url_that_names_no_server_and_a_server_that_is_not_there_are_told_apart() {
+async fn a_bad_url_and_a_missing_server_are_told_apart() {
     for url in ["http://127.0.0.1:1", "tcp://", "tcp://user:word@host:1", "nonsense"] {
         let refused = asking(url, None, Vec::new()).err().map(|error| error.to_string());
         assert!(refused.is_some_and(|why| why.contains("is no address of an Electrum server")), "{url}");
@@ -110,7 +108,7 @@ async fn an_idle_look_costs_the_same_however_many_payments_there_are() {
 }
 
 #[tokio::test]
-async fn a_broken_connection_is_made_anew_and_only_what_changed_meanwhile_is_read() {
+async fn a_broken_connection_is_remade_and_only_changes_are_read() {
     let stage = Stage::new(Backend::Electrum).await;
     let (world, server) = (stage.world(), stage.electrum());
     let (first, second) = (world.payment().await, world.payment().await);
@@ -146,7 +144,7 @@ async fn the_gateway_is_woken_by_what_the_server_notices() {
     let payment = world.payment().await;
     world.look().await;
     let wake = world.gateway.chain.wake().unwrap();
-    // What the looks so far have told.
+    // Wakes from the looks so far.
     let _ = tokio::time::timeout(Duration::from_millis(50), wake.notified()).await;
     world.customer_pays(&payment, payment.payment.amount_sats);
     tokio::time::timeout(AT_LEISURE, wake.notified()).await.expect("nobody was woken");
@@ -172,7 +170,7 @@ async fn every_version_of_the_protocol_does() {
 }
 
 #[tokio::test]
-async fn the_fee_rate_is_the_estimate_and_where_there_is_none_what_is_relayed() {
+async fn the_fee_rate_is_the_estimate_or_else_the_relay_minimum() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let chain = Arc::clone(&world.gateway.chain);
@@ -185,7 +183,7 @@ async fn the_fee_rate_is_the_estimate_and_where_there_is_none_what_is_relayed() 
 }
 
 #[tokio::test]
-async fn a_payment_is_accepted_without_confirmation_by_what_is_relayed_where_there_is_no_estimate() {
+async fn the_relay_minimum_suffices_for_zero_conf_without_an_estimate() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     world.sandbox().set_faults(FaultsPatch { fee_rate_sat_vb: Some(Some(0)), ..FaultsPatch::default() }).unwrap();
@@ -202,7 +200,7 @@ async fn a_payment_is_accepted_without_confirmation_by_what_is_relayed_where_the
 }
 
 #[tokio::test]
-async fn a_block_that_replaces_another_with_the_same_transactions_is_proved_anew() {
+async fn a_replaced_block_with_the_same_transactions_is_proved_anew() {
     let stage = Stage::new(Backend::Electrum).await;
     let (world, server) = (stage.world(), stage.electrum());
     let payment = world.payment().await;
@@ -217,7 +215,6 @@ async fn a_block_that_replaces_another_with_the_same_transactions_is_proved_anew
     assert_eq!(world.state(&payment), Confirmed);
 }
 
-/// Everything is ours.
 pub struct All;
 
 impl WatchList for All {
@@ -240,12 +237,11 @@ pub fn script(number: u32) -> ScriptBuf {
     ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array(hash))
 }
 
-/// What a look cost.
 #[derive(Debug)]
 struct Cost {
     calls: u64,
     bytes: u64,
-    /// For people alone.
+    /// For people only.
     took: Duration,
 }
 
@@ -286,7 +282,7 @@ async fn costs(count: u32) -> [Cost; 3] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_look_asks_as_little_about_thousands_of_scripts_as_about_a_few() {
+async fn a_look_costs_the_same_for_few_scripts_and_for_thousands() {
     let (few, many) = (costs(10).await, costs(3_000).await);
     for (few, many) in few.iter().zip(&many).skip(1) {
         assert_eq!(few.calls, many.calls);

@@ -1,5 +1,5 @@
-//! A node that misbehaves in any way leaves what is known as it was, and is told about in a sentence; once it behaves,
-//! the next look makes up for all of it.
+//! A node that misbehaves in any way changes nothing, and a sentence reports it. Once it behaves, the next look catches
+//! up.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tillgate_nodes::CoreFault;
 use super::misbehaving::{TOO_LATE, judges_nothing};
 use super::stage::{Backend, Stage};
 
-/// Every way, and words of the sentence.
+/// Every fault, and words of its sentence.
 fn faults() -> Vec<(CoreFault, &'static str)> {
     let soon = Duration::from_millis(100);
     vec![
@@ -38,7 +38,7 @@ fn faults() -> Vec<(CoreFault, &'static str)> {
 }
 
 #[tokio::test]
-async fn whatever_a_node_does_nothing_is_judged_by_it_and_the_next_look_makes_up_for_it() {
+async fn a_misbehaving_node_decides_nothing() {
     for (fault, words) in faults() {
         let what = format!("{fault:?}");
         let begin = |stage: &Stage| stage.node().misbehave(fault.clone());
@@ -73,7 +73,7 @@ async fn a_forged_transaction_of_the_mempool_pays_nobody() {
 }
 
 #[tokio::test]
-async fn a_node_of_another_network_is_refused_before_anything_is_written() {
+async fn a_node_of_another_network_is_refused_before_any_write() {
     let stage = Stage::unlooked(Backend::Core).await;
     let world = stage.world();
     stage.node().misbehave(CoreFault::OtherNetwork(Network::Signet));

@@ -1,5 +1,4 @@
-//! Blocks that are not in the chain any more confirm nothing, wherever the look that finds them gone is cut off, and whatever
-//! the server keeps back then.
+//! Blocks that left the chain confirm nothing, even after a look was cut off or a server withheld data.
 
 use std::sync::Arc;
 
@@ -12,10 +11,9 @@ use crate::store::payments::PaymentRow;
 use crate::testing::World;
 use crate::testing::cut_off::{Answers, CutOff};
 
-/// More than any payment here asks for, and than one answer of a node holds.
+/// More than any payment here asks for, and more than one answer of a node holds.
 const MANY_BLOCKS: u32 = 130;
 
-/// The first part of a payment.
 const PART_SATS: u64 = 1_000;
 
 /// A payment that needs six confirmations.
@@ -24,7 +22,7 @@ async fn payment(world: &World) -> PaymentRow {
     world.payment_under(policy).await
 }
 
-/// The block with the customer's transaction goes, another spends its coins, and many blocks follow.
+/// Drops the block with the customer's transaction, spends its coins elsewhere, and mines many blocks.
 fn reverses(world: &World) {
     world.sandbox().reorg(1, false, world.now_ms()).unwrap();
     world.sandbox().mine(MANY_BLOCKS, false, world.now_ms()).unwrap();
@@ -48,7 +46,7 @@ fn was_confirmed(world: &World, payment: &PaymentRow) -> bool {
 }
 
 #[tokio::test]
-async fn a_node_that_is_lost_in_the_middle_of_catching_up_has_confirmed_nothing() {
+async fn a_node_lost_while_catching_up_has_confirmed_nothing() {
     let (stage, payment) = has_seen_a_payment(Backend::Core).await;
     let answers = Answers::left(1);
     let stage = stage.restart(reverses).await.behind(|chain| Arc::new(CutOff { chain, answers }));
@@ -78,7 +76,7 @@ async fn what_else_pays_in_the_new_chain_lends_its_blocks_to_nobody() {
 }
 
 #[tokio::test]
-async fn an_electrum_server_that_tells_nothing_of_a_script_confirms_nothing_and_bars_no_other() {
+async fn a_server_silent_about_a_script_confirms_nothing() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let (payment, other) = (payment(world).await, payment(world).await);
@@ -91,7 +89,7 @@ async fn an_electrum_server_that_tells_nothing_of_a_script_confirms_nothing_and_
     stage.electrum().misbehave(ElectrumFault::RefusesPopular(1));
     stage.wait(AT_LEISURE);
     world.sandbox().reorg(1, false, world.now_ms()).unwrap();
-    // A part that the look hears of by another payment's script.
+    // A part that the look finds through another payment's script.
     let scripts = [&payment, &other].map(|payment| (payment.script.clone(), PART_SATS));
     world.sandbox().pay_many(&scripts, world.now_ms()).unwrap();
     world.sandbox().mine(8, false, world.now_ms()).unwrap();
@@ -106,13 +104,13 @@ async fn an_electrum_server_that_tells_nothing_of_a_script_confirms_nothing_and_
     assert_eq!(world.state(&payment), Underpaid);
 }
 
-/// An Electrum server tells all its blocks higher than they are, or none.
+/// Makes an Electrum server tell all its blocks too high, or stop doing so.
 fn tells_higher(stage: &Stage, by: Option<u32>) {
     stage.electrum().misbehave(by.map(ElectrumFault::Higher));
 }
 
 #[tokio::test]
-async fn a_server_that_tells_its_whole_chain_higher_than_it_is_confirms_nothing_and_is_not_begun_with() {
+async fn a_chain_told_too_high_confirms_nothing_and_is_not_begun_with() {
     let (stage, payment) = has_seen_a_payment(Backend::Electrum).await;
     tells_higher(&stage, Some(45));
     for _ in 0..2 {

@@ -1,5 +1,5 @@
-//! What is the same of every server that misbehaves: nothing is judged by it, a sentence tells of it, and once it behaves the
-//! next look makes up for all of it.
+//! The rules for every misbehaving server: nothing is decided by it, a sentence reports it, and the next good look
+//! catches up.
 
 use std::time::Duration;
 
@@ -8,10 +8,9 @@ use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
 use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::testing::HALF_AN_HOUR_MS;
 
-/// What is said of a server that takes its time.
 pub const TOO_LATE: &str = "did not answer in time";
 
-/// Looks while a server does `what`, of which a sentence is to hold `words`, from `begin` to `end`.
+/// Looks while a server does `what` from `begin` to `end`. A sentence must contain `words`.
 pub async fn judges_nothing(
     backend: Backend,
     what: &str,
@@ -42,7 +41,7 @@ pub async fn judges_nothing(
 
     end(&stage).await;
     stage.wait(AT_LEISURE);
-    // What a server has not noticed yet, it has by the second.
+    // The second look finds anything that the server has not noticed at the first.
     world.look().await;
     world.look().await;
     assert_eq!((world.state(&paid), world.state(&unpaid)), (Confirmed, Confirmed), "{what}");

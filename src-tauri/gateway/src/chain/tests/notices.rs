@@ -1,4 +1,4 @@
-//! What a node tells over ZeroMQ makes looks come sooner, and nothing else: whatever is told there, states are late at worst.
+//! Notices over ZeroMQ only make looks earlier. Under any false notice, states are late at worst.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +13,9 @@ use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
-/// No look comes by itself while a test runs.
+/// Longer than any test: looks come only from notices or by hand.
 const NEVER: Duration = Duration::from_secs(24 * 3_600);
 
-/// Waits for a condition.
 async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let waited = timeout(AT_LEISURE, async {
         while !is_so() {
@@ -30,7 +29,7 @@ async fn until_heard(stage: &Stage) {
     until("somebody subscribed", || stage.node().published().unwrap().0 > 0).await;
 }
 
-/// A look that nobody woke.
+/// A look without a notice.
 async fn look_by_itself(stage: &Stage) {
     stage.list_next();
     stage.world().look().await;
@@ -42,7 +41,7 @@ fn replace(world: &World, txid: bitcoin::Txid) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_and_its_block_are_noticed_when_the_node_tells_of_them() {
+async fn a_notice_wakes_a_look_for_a_payment_and_for_its_block() {
     let stage = Stage::hearing(Backend::CoreZmq).await;
     until_heard(&stage).await;
     let world = stage.world();
@@ -63,7 +62,7 @@ async fn a_payment_and_its_block_are_noticed_when_the_node_tells_of_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_look_that_was_woken_asks_for_what_is_new_alone_and_one_that_was_not_for_all() {
+async fn a_woken_look_asks_for_news_alone_and_any_other_for_all() {
     let stage = Stage::new(Backend::CoreZmq).await;
     let (world, node) = (stage.world(), stage.node());
     world.look().await;
@@ -97,7 +96,7 @@ async fn no_payment_expires_by_a_look_that_was_woken() {
     assert_eq!(tokio::task::block_in_place(|| world.gateway.chain.trouble_once_tried()), None);
     let payment = world.payment().await;
     look_by_itself(&stage).await;
-    // Nothing of this is told, as if it were still on its way.
+    // Sends no notice, as if it were still on its way.
     stage.node().misbehave_over_zmq(ZmqFault::Silent);
     world.advance_clock_ms(crate::testing::HALF_AN_HOUR_MS + 60_000);
     world.look().await;
@@ -107,7 +106,7 @@ async fn no_payment_expires_by_a_look_that_was_woken() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_is_judged_though_as_many_changes_were_made_up_as_happened_since() {
+async fn a_list_outranks_as_many_made_up_changes() {
     let stage = Stage::hearing(Backend::CoreZmq).await;
     until_heard(&stage).await;
     let (world, node) = (stage.world(), stage.node());
@@ -123,14 +122,14 @@ async fn a_list_is_judged_though_as_many_changes_were_made_up_as_happened_since(
         }
     });
     followed.await.expect("what was made up was asked for");
-    // One leaves and one enters: the node's own number is now the one that was told.
+    // One leaves and one enters: the node's own number now equals the announced one.
     replace(world, txid);
     look_by_itself(&stage).await;
     let receipts = world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
     assert!(receipts[0].position.is_absent(), "what was replaced is gone, whatever was told");
 }
 
-/// Every way to misbehave, and words of the sentence that tells of it, where one does.
+/// Every fault, and words of its sentence if it has one.
 const FAULTS: &[(ZmqFault, Option<&str>)] = &[
     (ZmqFault::Silent, Some("had news and said nothing")),
     (ZmqFault::Lossy, None),
@@ -144,7 +143,7 @@ const FAULTS: &[(ZmqFault, Option<&str>)] = &[
     (ZmqFault::Lies, Some("is not what the node does")),
 ];
 
-/// A payment that was paid before the fault, one that is paid, one that is replaced and one that is evicted under it.
+/// Pays one payment before the fault; under it, another is paid, one replaced and one evicted.
 async fn check_late_and_never_wrong(stage: &Stage, fault: ZmqFault) -> PaymentRow {
     let world = stage.world();
     let [before, paid, replaced, evicted] =
@@ -206,7 +205,7 @@ async fn whatever_is_told_states_are_late_at_worst_and_it_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_does_not_greet_or_wants_another_mechanism_is_named_and_asked_all_the_same() {
+async fn a_node_with_a_bad_handshake_is_named_and_asked_anyway() {
     for (fault, words) in [(ZmqFault::Mute, "did not answer in time"), (ZmqFault::Curve, "\"CURVE\"")] {
         let stage = Stage::hearing(Backend::CoreZmq).await;
         until_heard(&stage).await;
@@ -224,7 +223,7 @@ async fn a_node_that_does_not_greet_or_wants_another_mechanism_is_named_and_aske
     }
 }
 
-/// Prints what looks cost at a full mempool: `cargo test … what_a_woken_look_costs -- --ignored --nocapture`.
+/// Prints the cost of looks at a full mempool: `cargo test … what_a_woken_look_costs -- --ignored --nocapture`.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "measures"]
 async fn what_a_woken_look_costs() {

@@ -1,5 +1,5 @@
-//! Somebody who pays with a key that the tests hold, so that a transaction can be signed, changed and signed again in
-//! every way that the network knows; and what the tests of a chain's turns have in common.
+//! A payer whose key the tests hold, so that transactions can be signed, changed and signed again in every way. Also
+//! holds helpers for the tests of a chain's turns.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::key::{Keypair, Secp256k1};
@@ -18,36 +18,32 @@ use super::stage::{Backend, Stage};
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
-/// What a coin of the payer's is worth.
 const COIN_SATS: u64 = 10_000_000;
 
-/// Enough for any transaction here, and for none a fortune.
+/// Enough for any transaction here, and not excessive.
 const FEE_SATS: u64 = 2_000;
 
-/// So many looks until a backend that asks about old addresses at a slow pace must have come round.
+/// Looks within which a backend with a slow round must reach old addresses.
 const LOOKS_MAX: usize = 60;
 
-/// The kinds of coins that a payer spends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The signature is a part of what the transaction's id is made of.
+    /// The signature is part of the transaction's id.
     Legacy,
-    /// It is none.
+    /// The signature is not part of the id.
     Segwit,
 }
 
-/// Holds one key and one confirmed coin.
 pub struct Payer {
     secp: Secp256k1<All>,
     keypair: Keypair,
     kind: Kind,
     coin: OutPoint,
-    /// What the coin is worth.
     sats: u64,
 }
 
 impl Payer {
-    /// With a coin that the sandbox's customer sent, in a block.
+    /// Receives a coin from the sandbox's customer, in a block.
     pub async fn with_coin(world: &World, kind: Kind) -> Self {
         let secp = Secp256k1::new();
         let keypair = SecretKey::from_slice(&[9; 32]).unwrap().keypair(&secp);
@@ -59,7 +55,7 @@ impl Payer {
         Self { secp, keypair, kind, coin: OutPoint { txid, vout: u32::try_from(vout).unwrap() }, sats: COIN_SATS }
     }
 
-    /// The same with the coin that a transaction of its own leaves it, the last output.
+    /// The same payer with the change of its own transaction, the last output.
     pub fn going_on_from(&self, tx: &Transaction) -> Self {
         let (vout, last) = (tx.output.len() - 1, tx.output.last().unwrap());
         assert_eq!(last.script_pubkey, script(&self.keypair, self.kind));
@@ -67,7 +63,7 @@ impl Payer {
         Self { secp: self.secp.clone(), keypair: self.keypair, kind: self.kind, coin, sats: last.value.to_sat() }
     }
 
-    /// Pays these sums; what is left, but for the fee, is the payer's again. `sequence` tells two of them apart, too.
+    /// Pays these amounts; the rest without the fee returns to the payer. `sequence` tells transactions apart too.
     pub fn pays(&self, outputs: &[(&ScriptBuf, u64)], fees: u64, sequence: Sequence) -> Transaction {
         let paid: u64 = outputs.iter().map(|(_, sats)| sats).sum();
         let own = script(&self.keypair, self.kind);
@@ -89,7 +85,7 @@ impl Payer {
         tx
     }
 
-    /// Spends the coin for nothing, in 64 bytes beside the signature: as many as two hashes have.
+    /// Spends the coin for nothing. Without the signature the transaction has 64 bytes, like two hashes.
     pub fn burns(&self) -> Transaction {
         let mut tx = self.pays(&[], 1, Sequence::ENABLE_RBF_NO_LOCKTIME);
         tx.output[0].script_pubkey = ScriptBuf::new_op_return(*b"ab");
@@ -98,8 +94,7 @@ impl Payer {
         tx
     }
 
-    /// The same transaction under the other signature that is as good for each of this key: whoever sees the one can write
-    /// the other.
+    /// The same transaction under the other valid signature of this key, which anybody can derive.
     pub fn malleated(&self, tx: &Transaction) -> Transaction {
         let compact = self.signature(tx).serialize_compact();
         let high = SecretKey::from_slice(&compact[32..]).unwrap().negate();
@@ -145,7 +140,7 @@ fn script(keypair: &Keypair, kind: Kind) -> ScriptBuf {
     }
 }
 
-/// Tells a story of a fresh gateway through each backend.
+/// Runs a story on a fresh gateway through each backend.
 pub async fn through_every_backend(story: impl AsyncFn(Stage)) {
     for backend in [Backend::Sandbox].iter().chain(Backend::OTHERS) {
         println!("through {backend:?}");
@@ -154,25 +149,25 @@ pub async fn through_every_backend(story: impl AsyncFn(Stage)) {
 }
 
 impl World {
-    /// Somebody offers a transaction to the network, and the gateway looks.
+    /// Broadcasts a stranger's transaction and looks.
     pub async fn hears(&self, tx: &Transaction) {
         self.sandbox().broadcast(tx, self.now_ms()).unwrap();
         self.look().await;
     }
 
-    /// A miner mines exactly these transactions, and the gateway looks.
+    /// Mines exactly these transactions and looks.
     pub async fn finds_mined(&self, txs: &[Transaction]) {
         self.sandbox().mine_transactions(txs, self.now_ms()).unwrap();
         self.look().await;
     }
 
-    /// Takes no broadcast of the gateway's from now on, or takes them again.
+    /// Refuses the gateway's broadcasts from now on, or accepts them again.
     pub fn takes_broadcasts(&self, takes: bool) {
         let broadcast = Some(if takes { BroadcastFault::Ok } else { BroadcastFault::Reject });
         self.sandbox().set_faults(FaultsPatch { broadcast, ..FaultsPatch::default() }).unwrap();
     }
 
-    /// Looks, and lets the sender work; what came of its broadcasts is seen, too.
+    /// Looks and runs the sender, twice, so that the results of its broadcasts are seen.
     pub async fn work_on(&self) {
         for _ in 0..2 {
             self.look().await;
@@ -181,7 +176,7 @@ impl World {
         self.look().await;
     }
 
-    /// Looks until it is so: later is allowed.
+    /// Looks until the condition holds.
     pub async fn looks_until(&self, what: &str, is_so: impl Fn() -> bool) {
         for _ in 0..LOOKS_MAX {
             if is_so() {
@@ -202,7 +197,7 @@ impl World {
         rows.iter().map(|row| (row.anomaly.kind, row.anomaly.resolution, row.anomaly.paid_sats)).collect()
     }
 
-    /// The ledger, the reckoned balance and the chain say one sum, while nothing of ours is on its way.
+    /// Checks that the ledger, the reckoned balance and the chain agree, while no payout is on its way.
     pub fn check_money(&self) {
         self.check_ledger();
         let booked = self.gateway.store.read(|reader| reader.ledger_sats()).unwrap();

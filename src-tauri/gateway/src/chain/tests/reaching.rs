@@ -1,4 +1,4 @@
-//! The way to a server through a proxy.
+//! Servers behind a proxy.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::chain::{Chain, ChainDown};
 use crate::machine::outgoing::Proxy;
 use crate::testing::socks;
 
-/// A backend of a kind that asks the server of this name through a proxy, and where its server really is.
+/// A backend that asks its server by this name through a proxy, and the server's real address.
 fn through(stage: &Stage, kind: Backend, proxy: Proxy) -> Arc<dyn Chain> {
     let (runtime, network) = (Handle::current(), Network::Regtest);
     match kind {
@@ -33,7 +33,7 @@ async fn height(chain: Arc<dyn Chain>) -> Result<u32, ChainDown> {
 }
 
 #[tokio::test]
-async fn through_a_proxy_a_servers_name_is_resolved_there_and_nobody_goes_round_it() {
+async fn a_proxy_resolves_a_servers_name_and_is_never_bypassed() {
     let stage = Stage::unlooked(Backend::Switched).await;
     let tip = stage.world().sandbox().tip().unwrap().height;
     for (kind, url) in [(Backend::Core, stage.node().url()), (Backend::Electrum, stage.electrum().url())] {

@@ -1,4 +1,4 @@
-//! Real programs tell what the sandbox does.
+//! Real programs show the sandbox's chain.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ async fn a_real_bitcoin_core_tells_the_same_story_and_histories() {
 }
 
 #[tokio::test]
-async fn a_real_bitcoin_core_that_tells_over_zeromq_tells_the_same_story_and_histories() {
+async fn a_real_bitcoin_core_with_zeromq_tells_the_same_story() {
     if Bitcoind::program().is_none_or(|program| !Bitcoind::can_publish(&program).unwrap()) {
         println!("not run: BITCOIND_EXE names no Bitcoin Core with ZeroMQ");
         return;
@@ -38,7 +38,7 @@ async fn a_real_bitcoin_core_that_tells_over_zeromq_tells_the_same_story_and_his
     tells_histories(Backend::BitcoindZmq, real_seeds()).await;
 }
 
-/// Prints how long it takes from a broadcast until the payment's notification is queued.
+/// Prints the time from a broadcast until the payment's notification is queued.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_real_bitcoin_core_tells_of_a_payment_at_once() {
     if Bitcoind::program().is_none_or(|program| !Bitcoind::can_publish(&program).unwrap()) {
@@ -52,7 +52,7 @@ async fn a_real_bitcoin_core_tells_of_a_payment_at_once() {
     let (app, end) = (Arc::clone(&world.app), CancellationToken::new());
     let watching = tokio::spawn({
         let end = end.clone();
-        // Whoever is not told looks too late.
+        // Without a notice the look comes too late.
         async move { app.watcher.run_every(Duration::from_secs(60), end).await }
     });
     let mut took = Vec::new();

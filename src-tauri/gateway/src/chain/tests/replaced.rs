@@ -1,4 +1,4 @@
-//! A customer who replaces a payment again and again, told through every backend.
+//! A customer who replaces a payment again and again, through every backend.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Sequence, Transaction};
@@ -14,16 +14,15 @@ use crate::testing::World;
 
 const SIGNALS: Sequence = Sequence::ENABLE_RBF_NO_LOCKTIME;
 
-/// More than any payment's looks go by.
+/// More replacements than one look handles for a payment.
 const OFTEN: u64 = 32;
 
-/// Pays all of these at once; each that pays more fees replaces the one before.
+/// Pays all of these at once; a transaction with higher fees replaces the one before.
 fn pays_all(payer: &Payer, payments: &[PaymentRow], fees: u64) -> Transaction {
     let outputs: Vec<(&ScriptBuf, u64)> = payments.iter().map(|it| (&it.script, it.payment.amount_sats)).collect();
     payer.pays(&outputs, fees, SIGNALS)
 }
 
-/// The rows that are written for a transaction.
 async fn rows_for(world: &World, tx: &Transaction) -> u64 {
     let before = world.gateway.store.rows_written();
     world.hears(tx).await;
@@ -62,7 +61,7 @@ async fn who_replaces_a_payment_again_and_again_costs_as_much_each_time_and_any_
         assert!(late <= early + 20, "{early} rows for four of them, and {late} for four later ones");
         assert!(conflicts(world) <= noted, "{noted} rows say who replaced whom, and later {}", conflicts(world));
 
-        // A miner has the very first one: it counts, and the last does not any more.
+        // A miner has the very first one: it counts, and the last one no longer does.
         world.finds_mined(std::slice::from_ref(&first)).await;
         for payment in &payments {
             let row = world.now_of(&payment.payment.id).payment;
@@ -104,7 +103,7 @@ async fn who_replaces_again_and_again_what_was_accepted_without_confirmation_is_
 }
 
 #[tokio::test]
-async fn one_of_many_that_were_replaced_is_seen_when_it_comes_back_at_once() {
+async fn one_of_many_replaced_is_seen_when_it_comes_back_at_once() {
     through_every_backend(async |stage| {
         let world = stage.world();
         let payer = Payer::with_coin(world, Kind::Segwit).await;
@@ -113,7 +112,7 @@ async fn one_of_many_that_were_replaced_is_seen_when_it_comes_back_at_once() {
         for tx in &all {
             world.hears(tx).await;
         }
-        // The last look set it aside, and the backend has not let go of it yet.
+        // The last look set it aside, and the backend still follows it.
         let looked_at = world.receipts_of(&payments[0]).iter().filter(|it| it.gone).count();
         let (last, back) = (all.last().unwrap(), &all[all.len() - 2 - looked_at]);
         world.sandbox().evict(last.compute_txid(), world.now_ms()).unwrap();
@@ -169,7 +168,7 @@ async fn what_is_replaced_by_ever_new_large_ones_fills_no_disk_and_whichever_a_b
     world.hears(&payer.pays(&[], 50 * 61, SIGNALS)).await;
     assert_eq!(world.state(&payment), New, "it went back to the payer");
 
-    // Whose payment somebody else floods is seen with his own, and when he raises its fee.
+    // A customer whose payment a stranger floods is seen with his own transaction, and when he raises its fee.
     let pays = |fee| customer.pays(&[(&payment.script, payment.payment.amount_sats)], fee, SIGNALS);
     for fee in [1, 2] {
         world.hears(&pays(fee)).await;

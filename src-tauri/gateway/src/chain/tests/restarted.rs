@@ -1,4 +1,4 @@
-//! A node that was restarted between two looks, and one that cannot say who spends what.
+//! A node that restarted between two looks, and a node that cannot tell the spenders of outputs.
 
 use tillgate_domain::payment::PaymentState::{New, Unconfirmed};
 use tillgate_domain::receipt::Position;
@@ -22,7 +22,7 @@ async fn a_restart_with_the_same_counter_hides_no_change() {
 }
 
 #[tokio::test]
-async fn a_replacement_is_seen_while_the_node_builds_its_index_of_spenders() {
+async fn a_replacement_is_seen_while_the_node_builds_its_index() {
     for fault in [CoreFault::BuildsSpenders, CoreFault::KnowsNoOptions] {
         let stage = Stage::new(Backend::Core).await;
         let world = stage.world();
@@ -37,7 +37,7 @@ async fn a_replacement_is_seen_while_the_node_builds_its_index_of_spenders() {
 }
 
 #[tokio::test]
-async fn a_missing_transaction_holds_up_no_look_whoever_spends_its_coins() {
+async fn a_missing_transaction_holds_up_no_look() {
     for fault in [CoreFault::BuildsSpenders, CoreFault::KnowsNoOptions, CoreFault::RefusesSpenders] {
         let stage = Stage::new(Backend::Core).await;
         let world = stage.world();

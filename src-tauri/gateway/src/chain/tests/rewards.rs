@@ -1,5 +1,4 @@
-//! What blocks that were thought settled may do, told through every backend: many of them taken back, and a block's
-//! reward that pays a payment.
+//! Deep reorganisations, and block rewards that pay a payment, through every backend.
 
 use bitcoin::Sequence;
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
@@ -9,7 +8,7 @@ use tillgate_domain::payout::PayoutState;
 use super::payer::{Kind, Payer, through_every_backend};
 use crate::testing::World;
 
-/// Far beyond what is taken for final anywhere.
+/// Far deeper than anything that counts as final.
 const DEEP: u32 = 14;
 
 /// A wallet with one confirmed payment of a hundredth of a bitcoin, from the sandbox's customer.
@@ -21,7 +20,6 @@ async fn with_one_coin(world: &World) -> crate::store::payments::PaymentRow {
     payment
 }
 
-/// A payout of this amount is sent and mined.
 async fn pays_out(world: &World, sats: u64) {
     let payout = world.approved_payout(sats).await;
     world.send().await;
@@ -30,7 +28,7 @@ async fn pays_out(world: &World, sats: u64) {
 }
 
 #[tokio::test]
-async fn blocks_that_were_final_and_are_taken_back_change_nothing_where_they_are_made_up_for() {
+async fn a_deep_reorganisation_with_the_same_content_changes_nothing() {
     through_every_backend(async |stage| {
         let world = stage.world();
         let payment = with_one_coin(world).await;
@@ -57,7 +55,7 @@ async fn blocks_that_were_final_and_are_taken_back_change_nothing_where_they_are
 }
 
 #[tokio::test]
-async fn blocks_that_are_taken_back_by_the_dozen_while_the_gateway_is_down_are_seen_by_its_first_look() {
+async fn a_deep_reorganisation_while_off_is_seen_by_the_first_look() {
     through_every_backend(async |mut stage| {
         for depth in [DEEP, 130] {
             let world = stage.world();
@@ -74,7 +72,7 @@ async fn blocks_that_are_taken_back_by_the_dozen_while_the_gateway_is_down_are_s
             }
             world.check_money();
             world.mine_and_pass(depth).await;
-            // What they held is spent elsewhere on the chain that the gateway finds when it is back.
+            // The coins of those blocks are spent elsewhere on the chain that the gateway finds.
             stage = stage.restart(|world| drop(world.sandbox().reorg(depth, false, world.now_ms()).unwrap())).await;
             let world = stage.world();
             world.work_on().await;
@@ -86,7 +84,7 @@ async fn blocks_that_are_taken_back_by_the_dozen_while_the_gateway_is_down_are_s
 }
 
 #[tokio::test]
-async fn blocks_that_were_final_and_give_way_to_a_double_spend_reverse_the_payment_and_fail_what_was_paid_of_it() {
+async fn a_deep_double_spend_reverses_the_payment_and_its_payout() {
     through_every_backend(async |stage| {
         let world = stage.world();
         let payment = with_one_coin(world).await;
@@ -109,7 +107,6 @@ async fn blocks_that_were_final_and_give_way_to_a_double_spend_reverse_the_payme
         assert_eq!(world.notified_field(&payout, "status"), ["SENT", "FAILED"]);
         world.check_money();
 
-        // The wallet goes on with the next coin.
         let next = world.payment_to_wallet().await;
         world.customer_pays(&next, 1_000_000);
         world.mine(2).await;
@@ -120,7 +117,7 @@ async fn blocks_that_were_final_and_give_way_to_a_double_spend_reverse_the_payme
 }
 
 #[tokio::test]
-async fn a_payout_of_a_coin_that_is_malleated_when_blocks_are_taken_back_fails_and_the_coin_pays_the_next() {
+async fn a_payout_of_a_malleated_coin_fails_and_the_coin_pays_later() {
     through_every_backend(async |stage| {
         let world = stage.world();
         world.make_wallet().await;
@@ -151,7 +148,7 @@ async fn a_payout_of_a_coin_that_is_malleated_when_blocks_are_taken_back_fails_a
 }
 
 #[tokio::test]
-async fn a_blocks_reward_pays_a_payment_at_once_and_a_payout_after_a_hundred_blocks() {
+async fn a_reward_pays_a_payment_at_once_and_a_payout_when_mature() {
     through_every_backend(async |stage| {
         let world = stage.world();
         world.make_wallet().await;
@@ -175,7 +172,7 @@ async fn a_blocks_reward_pays_a_payment_at_once_and_a_payout_after_a_hundred_blo
 }
 
 #[tokio::test]
-async fn a_blocks_reward_is_gone_with_its_block_for_no_other_can_hold_it_and_back_with_it() {
+async fn a_blocks_reward_goes_and_comes_back_with_its_block() {
     through_every_backend(async |mut stage| {
         let world = stage.world();
         let payment = world.payment().await;
@@ -189,7 +186,7 @@ async fn a_blocks_reward_is_gone_with_its_block_for_no_other_can_hold_it_and_bac
         assert!(matches!(reversed[..], [(AnomalyKind::ReversedPayment, Resolution::Open, _)]), "{reversed:?}");
         assert_eq!(world.gateway.last_look.status().error, None, "the chain is watched on");
         world.check_money();
-        // Before it counted, too, and over a restart.
+        // Also before it counted, and over a restart.
         let other = world.payment().await;
         world.sandbox().mine_to(other.script.clone(), world.now_ms()).unwrap();
         stage = stage.restart(|world| drop(world.sandbox().reorg(1, true, world.now_ms()).unwrap())).await;

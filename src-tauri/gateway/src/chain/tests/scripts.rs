@@ -1,5 +1,5 @@
-//! A backend that asks about single scripts: what it is told to ask about, what it costs, and what becomes of what it did
-//! not ask about.
+//! A backend that asks about single scripts: the scripts it asks about, their cost, and payments that were not asked
+//! about.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -25,21 +25,21 @@ async fn world() -> (World, Arc<ByScript>) {
     (world, made.unwrap())
 }
 
-/// So many payments that nobody paid, closed long ago.
+/// So many unpaid payments, closed long ago.
 async fn old_payments(world: &World, count: usize) -> Vec<PaymentRow> {
     let mut payments = Vec::new();
     for _ in 0..count {
         payments.push(world.payment().await);
     }
     world.pass_ms(2 * DAY_MS).await;
-    // What is hot is read anew.
+    // The hot scripts are read again.
     world.pass_ms(61_000).await;
     assert!(payments.iter().all(|payment| world.state(payment) == Expired));
     payments
 }
 
 #[tokio::test]
-async fn a_payment_is_asked_about_from_the_look_on_that_follows_its_making() {
+async fn a_payment_is_asked_about_from_the_next_look_on() {
     let (world, _) = world().await;
     world.look().await;
     let payment = world.payment().await;
@@ -50,7 +50,7 @@ async fn a_payment_is_asked_about_from_the_look_on_that_follows_its_making() {
 }
 
 #[tokio::test]
-async fn a_payment_that_is_due_stays_open_until_its_address_was_asked_about() {
+async fn a_due_payment_stays_open_until_its_address_was_asked_about() {
     let (world, backend) = world().await;
     let (paid, unpaid) = (world.payment().await, world.payment().await);
     world.customer_pays(&paid, paid.payment.amount_sats);
@@ -59,7 +59,7 @@ async fn a_payment_that_is_due_stays_open_until_its_address_was_asked_about() {
     world.look().await;
     world.look().await;
     assert_eq!((world.state(&paid), world.state(&unpaid)), (New, New), "late, and not wrong");
-    // One is asked about, the longest due first.
+    // Asks about one, the longest due.
     backend.asks.store(1, Ordering::SeqCst);
     world.look().await;
     assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, New));
@@ -69,14 +69,14 @@ async fn a_payment_that_is_due_stays_open_until_its_address_was_asked_about() {
 }
 
 #[tokio::test]
-async fn a_look_asks_about_no_more_scripts_however_many_old_payments_there_are() {
-    // The fewest are too few to be indexed, however long one waits; of the most some may be.
+async fn a_look_asks_about_no_more_scripts_for_many_old_payments() {
+    // The fewest are too few to be indexed; some of the most may be.
     for count in [20, 120, 300] {
         let (world, backend) = world().await;
         old_payments(&world, count).await;
         let open = world.payment().await;
         let mut most = 0;
-        // As many as one round takes, with its parts that are empty.
+        // As many as one round takes, with its empty parts.
         for _ in 0..8 {
             world.look().await;
             most = most.max(backend.asked.load(Ordering::SeqCst));
@@ -87,7 +87,7 @@ async fn a_look_asks_about_no_more_scripts_however_many_old_payments_there_are()
 }
 
 #[tokio::test]
-async fn a_payment_that_is_closed_long_ago_matters_no_more_though_it_is_not_indexed_yet() {
+async fn a_payment_closed_long_ago_is_not_hot_though_not_indexed_yet() {
     let (world, _) = world().await;
     let old = old_payments(&world, 3).await;
     let open = world.payment().await;
@@ -98,7 +98,7 @@ async fn a_payment_that_is_closed_long_ago_matters_no_more_though_it_is_not_inde
 }
 
 #[tokio::test]
-async fn coins_that_come_years_later_are_found_by_the_round_over_all_addresses() {
+async fn coins_that_come_years_later_are_found_by_the_round() {
     let (world, _) = world().await;
     let payments = old_payments(&world, 250).await;
     let late = &payments[249];
@@ -129,7 +129,7 @@ async fn the_round_goes_on_after_a_restart_where_it_was() {
 }
 
 #[tokio::test]
-async fn what_a_script_is_remembered_by_is_stored_with_what_was_told_of_it_or_not_at_all() {
+async fn a_scripts_state_is_stored_with_its_facts_or_not_at_all() {
     let (world, _) = world().await;
     let payment = world.payment().await;
     world.pay(&payment, payment.payment.amount_sats).await;

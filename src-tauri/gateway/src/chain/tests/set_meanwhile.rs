@@ -1,4 +1,4 @@
-//! A merchant who sets another backend in the middle of a look.
+//! A merchant sets another backend in the middle of a look.
 
 use std::sync::Arc;
 
@@ -8,21 +8,20 @@ use crate::chain::chosen::{BackendOptions, Chosen};
 use crate::chain::{Chain, ChainDown, LookRequest, Sees, View};
 use crate::testing::bent::Bent;
 
-/// When the other one is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// Behind the next answer.
+    /// After the next answer.
     Answered,
-    /// While it is read what to ask about.
+    /// While the scripts to ask about are read.
     Prepared,
 }
 
-/// A backend in place of which another is set in the next look.
+/// A backend that another one replaces in the next look.
 pub struct SetMeanwhile {
     pub chain: Arc<dyn Chain>,
     pub chosen: Arc<Chosen>,
     pub when: When,
-    /// The other; `None` once it is set.
+    /// The other backend; `None` once it is set.
     pub options: Mutex<Option<BackendOptions>>,
 }
 

@@ -1,5 +1,5 @@
-//! A gateway whose backend is under test, on a sandbox's chain: the customer, the miner and the clock are the sandbox's,
-//! whichever backend shows what they do.
+//! A gateway over a sandbox's chain, through the backend under test. The customer, the miner and the clock are always
+//! the sandbox's.
 
 mod shown;
 
@@ -25,29 +25,28 @@ use crate::testing::World;
 /// Longer than a busy machine takes for an answer.
 pub const AT_LEISURE: Duration = Duration::from_secs(30);
 
-/// What shows the chain.
+/// The backend that shows the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backend {
     Sandbox,
     Core,
-    /// A node that tells of what it does over ZeroMQ.
+    /// A node with notices over ZeroMQ.
     CoreZmq,
     /// The sandbox's own, asked about single scripts.
     ByScript,
     Electrum,
-    /// A node and an Electrum server over the same chain, of which one is asked, and then the other.
+    /// A node and an Electrum server over the same chain, asked by turns.
     Switched,
     /// Two Electrum servers over the same chain, one for when the other is silent.
     Two,
-    /// A real Bitcoin Core, where `BITCOIND_EXE` names one.
+    /// A real Bitcoin Core, if `BITCOIND_EXE` names one.
     Bitcoind,
-    /// The same, and it tells over ZeroMQ.
+    /// The same with notices over ZeroMQ.
     BitcoindZmq,
-    /// A real Electrum server over it, where `ELECTRS_EXE` names one too.
+    /// A real Electrum server over it, if `ELECTRS_EXE` names one too.
     Electrs,
 }
 
-/// A server that a backend asks.
 enum Server {
     Core(Arc<CoreNode>),
     Electrum(ElectrumNode),
@@ -56,52 +55,48 @@ enum Server {
         node: Arc<CoreNode>,
         electrum: ElectrumNode,
     },
-    /// Real programs live on when the gateway is restarted.
+    /// Real programs survive a restart of the gateway.
     Real(Arc<Real>),
 }
 
-/// A real node, and what else follows the sandbox through it.
+/// A real node, with other programs that follow the sandbox through it.
 struct Real {
     node: Bitcoind,
     electrs: Option<Electrs>,
 }
 
 impl Backend {
-    /// Every backend but the sandbox's own, which the others are compared with, and but real programs.
+    /// Every simulated backend except the sandbox's own, which the others are compared with.
     pub const OTHERS: &[Self] = &[Self::Core, Self::CoreZmq, Self::ByScript, Self::Electrum];
 }
 
-/// A gateway and what it looks through.
 pub struct Stage {
-    /// `None` only while the gateway is restarted.
+    /// `None` only while the gateway restarts.
     world: Option<World>,
     backend: Backend,
-    /// Which server is asked, where there is more than one.
+    /// The server being asked, if there are several.
     asked: Backend,
-    /// The server that the backend asks, where it asks one.
     server: Option<Server>,
     chosen: Option<Arc<Chosen>>,
-    /// Whoever hears what a node tells over ZeroMQ.
+    /// The backend that hears notices over ZeroMQ.
     heard: Option<Arc<CoreChain>>,
-    /// Looks wait until all was heard that it told.
+    /// Looks wait until all notices are heard.
     waits: bool,
     folder: TempDir,
 }
 
 impl Stage {
-    /// A new gateway that has looked once.
     pub async fn new(backend: Backend) -> Self {
         let stage = Self::unlooked(backend).await;
         stage.world().look().await;
         stage
     }
 
-    /// A new gateway that has not looked.
     pub async fn unlooked(backend: Backend) -> Self {
         Self::opened(backend, true).await
     }
 
-    /// A new gateway that may hear what a node tells over ZeroMQ before it looks, or after, and has looked once.
+    /// A new gateway that has looked once. Its looks do not wait for notices over ZeroMQ.
     pub async fn hearing(backend: Backend) -> Self {
         let stage = Self::opened(backend, false).await;
         stage.world().look().await;
@@ -119,7 +114,7 @@ impl Stage {
         Self { world: None, backend, asked, server: None, chosen: None, heard: None, waits, folder }.with(world)
     }
 
-    /// The same gateway, which nothing is done for before it looks; and the node that it hears.
+    /// The same gateway without any help before its looks, and the node that it hears.
     pub fn alone(mut self) -> (Self, Arc<CoreChain>) {
         let chain = Arc::clone(self.heard.as_ref().unwrap());
         let world = self.world.take().unwrap();
@@ -129,18 +124,17 @@ impl Stage {
         (self, chain)
     }
 
-    /// The same gateway, whose backend `change` stands before.
+    /// The same gateway, with `change` wrapped around its backend.
     pub fn behind(mut self, change: impl FnOnce(Arc<dyn Chain>) -> Arc<dyn Chain>) -> Self {
         self.world = self.world.map(|world| world.with_chain(change));
         self
     }
 
-    /// Whether what a node tells by itself is heard.
     pub const fn hears(&self) -> bool {
         self.heard.is_some()
     }
 
-    /// The next look is one that nobody woke: it asks for all, whatever a node tells by itself.
+    /// Makes the next look ask for the whole list, like a look without a notice.
     pub fn list_next(&self) {
         if let Some(heard) = &self.heard {
             heard.list_next();
@@ -152,7 +146,7 @@ impl Stage {
         Self::unlooked(backend).await.with(world)
     }
 
-    /// The gateway without the server that it asked.
+    /// The gateway without its server.
     pub fn into_world(mut self) -> World {
         self.world.take().unwrap()
     }
@@ -161,7 +155,7 @@ impl Stage {
         self.world.as_ref().unwrap()
     }
 
-    /// How to ask the server whose turn it is.
+    /// Options for the server whose turn it is.
     fn options(&self, answered_within: Duration) -> BackendOptions {
         let core = |cookie_file: &std::path::Path| Protocol::Core {
             sign_in: SignIn::CookieFile(cookie_file.to_owned()),
@@ -182,12 +176,12 @@ impl Stage {
         BackendOptions { protocol, urls, proxy: None, network: Network::Regtest, answered_within }
     }
 
-    /// Waits so long for the server's answers from now on, and has forgotten what it knew between looks.
+    /// Sets the time limit for the server's answers. The memory between looks is lost.
     pub fn wait(&self, answered_within: Duration) {
         self.chosen.as_ref().unwrap().choose(Ok(Some(self.options(answered_within))));
     }
 
-    /// The same gateway, in whose next look another server is set as the backend.
+    /// The same gateway; another server is set as the backend during its next look.
     pub fn switching_in_a_look(mut self, to: Backend, when: When) -> Self {
         let world = self.world.take().unwrap();
         self.asked = to;
@@ -197,8 +191,8 @@ impl Stage {
         self
     }
 
-    /// Another server is set as the backend, where there are several: the one of this kind, or a real node for any that is not
-    /// there. Of two of one kind the first or the second hangs up from now on, or neither.
+    /// Sets another server as the backend, if there are several: the one of this kind, or else a real node. With two
+    /// servers of one kind, the first, the second or neither hangs up from now on.
     pub fn switch(&mut self, to: Backend) {
         if matches!(self.backend, Backend::Switched | Backend::Electrs) {
             self.asked = to;
@@ -229,7 +223,7 @@ impl Stage {
         [first, second]
     }
 
-    /// Stops the gateway as a crash does, lets `meanwhile` happen, and opens what it left. Nothing has looked then.
+    /// Crashes the gateway, runs `meanwhile`, and reopens it without a look.
     pub async fn restart(mut self, meanwhile: impl FnOnce(&World)) -> Self {
         let world = self.world.take().unwrap();
         meanwhile(&world);
@@ -291,7 +285,7 @@ impl Stage {
 }
 
 impl Server {
-    /// The node over the sandbox's chain, where it is one.
+    /// The node over the sandbox's chain, if there is one.
     fn node(&self) -> Option<Arc<CoreNode>> {
         match self {
             Self::Core(node) => Some(Arc::clone(node)),
@@ -315,7 +309,7 @@ impl Real {
         Self { node, electrs }
     }
 
-    /// Brings the node, and what shows its chain, to where the sandbox is.
+    /// Brings the node, and the programs behind it, to the sandbox's state.
     fn follow(&self, sandbox: &Sandbox, now_ms: i64) -> std::io::Result<()> {
         self.node.follow(sandbox, now_ms)?;
         if let Some(electrs) = &self.electrs {
@@ -325,7 +319,7 @@ impl Real {
     }
 }
 
-/// How to ask a node that tells over ZeroMQ, too. All happens at once but for the lists, which a test asks for.
+/// Options for a node with notices over ZeroMQ. All happens at once except the lists, which a test requests.
 fn heard_options(server: &Server) -> CoreOptions {
     let (url, zmq_url, cookie_file) = match server {
         Server::Core(node) => (node.url(), node.zmq_url(), node.cookie_file().to_owned()),
@@ -344,7 +338,6 @@ fn heard_options(server: &Server) -> CoreOptions {
     }
 }
 
-/// How to ask this node.
 pub fn options(node: &CoreNode, sign_in: SignIn, answered_within: Duration) -> CoreOptions {
     CoreOptions { url: node.url(), sign_in, network: Network::Regtest, answered_within, proxy: None, notices: None }
 }

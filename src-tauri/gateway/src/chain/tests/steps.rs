@@ -1,37 +1,37 @@
-//! What happens in the histories that every backend is told: one story, and steps by chance.
+//! The steps of the histories for every backend: one story, and random steps.
 
 use super::stage::Backend;
 
-/// How long a payment must be quiet before it is accepted without a confirmation.
+/// The quiet time before a payment is accepted without a confirmation.
 pub const QUIET_SECONDS: u32 = 300;
 
 const PAST_THE_QUIET_TIME_MS: i64 = 301_000;
 
-/// Half an hour and a bit: a payment's deadline passes.
+/// A bit more than half an hour: a payment's deadline passes.
 const PAST_THE_DEADLINE_MS: i64 = 31 * 60_000;
 
-/// Beyond the grace for coins that come after the deadline.
+/// Beyond the grace time for coins after the deadline.
 const PAST_THE_GRACE_MS: i64 = 2 * 3_600_000;
 
-/// What happens. Places are taken modulo what there is.
+/// One step. Indices are taken modulo the number of items.
 #[derive(Debug, Clone, Copy)]
 pub enum Step {
-    /// A payment is made; it may be accepted without confirmation.
+    /// Creates a payment, which may be accepted without confirmation.
     Payment {
         at_once: bool,
     },
-    /// The customer pays it this part of a hundred, in so many transactions.
+    /// The customer pays this percentage of it, in so many transactions.
     Pay {
         which: usize,
         percent: u64,
         parts: u32,
     },
-    /// The same, mined before anybody looks.
+    /// The same, mined before the next look.
     PayMined {
         which: usize,
         percent: u64,
     },
-    /// The customer takes a transaction back, or pays the same address this part of a hundred of the sum with it.
+    /// The customer takes a transaction back, or pays the same address this percentage of the amount with it.
     TakeBack {
         which: usize,
     },
@@ -53,22 +53,22 @@ pub enum Step {
     Pass {
         ms: i64,
     },
-    /// A payout is approved, and half a minute passes.
+    /// Approves a payout and waits half a minute.
     PayOut {
         sats: u64,
     },
     Bump {
         which: usize,
     },
-    /// The oldest version of a payout's batch is mined, whatever replaced it.
+    /// Mines the oldest version of a payout's batch, even if replaced.
     MineFirstVersion {
         which: usize,
     },
-    /// The merchant sets another kind of server as the backend, where there is one.
+    /// The merchant sets another kind of server as the backend, if there is one.
     Switch {
         to: Backend,
     },
-    /// The gateway is restarted at once, or after this happened while nobody looked.
+    /// Restarts the gateway at once, or after an event without a look.
     Restart,
     RestartAfterTakeBack {
         which: usize,
@@ -85,7 +85,7 @@ pub enum Step {
     },
 }
 
-/// What happens to a shop in its first week, and more.
+/// The first week of a shop, and more.
 pub const STORY: &[Step] = {
     use Step::*;
     &[
@@ -99,7 +99,7 @@ pub const STORY: &[Step] = {
         Payment { at_once: false },
         PayMined { which: 6, percent: 150 },
         Mine { count: 2, empty: false },
-        // Replaced by the same sum, by less, and by nothing.
+        // Replaced by the same amount, by less, and by nothing.
         Payment { at_once: false },
         Pay { which: 7, percent: 100, parts: 1 },
         PayAnew { which: 5, percent: 100 },
@@ -111,7 +111,7 @@ pub const STORY: &[Step] = {
         Evict { which: 9 },
         Mine { count: 1, empty: true },
         Mine { count: 1, empty: false },
-        // Taken off the chain with and without what it held.
+        // Reorganised with and without the same transactions.
         Payment { at_once: true },
         Pay { which: 8, percent: 100, parts: 1 },
         Pass { ms: PAST_THE_QUIET_TIME_MS },
@@ -120,7 +120,7 @@ pub const STORY: &[Step] = {
         Mine { count: 1, empty: false },
         Reorganise { depth: 2, keep: false },
         Mine { count: 7, empty: false },
-        // While nobody looked.
+        // Without a look.
         Payment { at_once: false },
         Pay { which: 9, percent: 100, parts: 1 },
         Restart,
@@ -131,13 +131,13 @@ pub const STORY: &[Step] = {
         RestartAfterMine { count: 2 },
         RestartAfterReorganise { depth: 2, keep: false },
         RestartAfterMine { count: 7 },
-        // Nobody pays, or too late.
+        // Unpaid, or paid too late.
         Payment { at_once: false },
         Pass { ms: PAST_THE_DEADLINE_MS },
         Pass { ms: PAST_THE_GRACE_MS },
         Pay { which: 10, percent: 100, parts: 1 },
         Mine { count: 2, empty: false },
-        // Sent, replaced by ourselves, mined in the older form, and taken off.
+        // Sent, bumped by us, mined in the older version, and reorganised.
         PayOut { sats: 300_000 },
         Mine { count: 1, empty: false },
         PayOut { sats: 200_000 },
@@ -165,7 +165,7 @@ impl Numbers {
         (mixed ^ (mixed >> 31)) % bound
     }
 
-    /// Every other time nothing.
+    /// Every other time `None`.
     pub fn switch(&mut self) -> Option<Step> {
         let to = [Backend::Core, Backend::Electrum].get(self.below(4) as usize)?;
         Some(Step::Switch { to: *to })

@@ -1,5 +1,5 @@
-//! Somebody who listens at the port of a node that has stopped, and tells a chain of their own there. What they say of it is
-//! nothing; what work was done for it shows in its headers.
+//! A stranger listens at the port of a stopped node and tells a chain of their own. Their word counts for nothing: the
+//! headers show the work.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ async fn refused(world: &World) -> String {
     world.app.watcher.look().await.unwrap_err().to_string()
 }
 
-/// The node is back, and all goes on.
+/// The node is back, and the gateway continues.
 async fn goes_on(stage: &Stage, payment: &PaymentRow) {
     let world = stage.world();
     stage.node().show(Arc::clone(world.gateway.sandbox.as_ref().unwrap()));
@@ -38,7 +38,7 @@ async fn goes_on(stage: &Stage, payment: &PaymentRow) {
     assert_eq!(world.state(payment), Confirmed);
 }
 
-/// A gateway over a node, a payment that nobody has paid, and a chain with less work in which it is paid.
+/// A gateway over a node, an unpaid payment, and a chain with less work that pays it.
 async fn thief() -> (Stage, PaymentRow, Arc<Sandbox>, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let stage = Stage::new(Backend::Core).await;
@@ -53,7 +53,7 @@ async fn thief() -> (Stage, PaymentRow, Arc<Sandbox>, TempDir) {
 
 #[tokio::test]
 async fn whoever_listens_at_a_nodes_port_confirms_nothing_by_their_word_and_holds_nothing_up_once_the_node_is_back() {
-    // With a block that is read, and with none.
+    // With a block to read, and with none.
     for kept_above in [0, 1] {
         let (stage, payment, thief, _folder) = thief().await;
         let world = stage.world();
@@ -84,7 +84,7 @@ async fn a_node_that_denies_what_its_chain_holds_has_no_payment_judged_by_what_c
     goes_on(&stage, &payment).await;
 }
 
-/// Has the database know two blocks of somebody else's up to a height, as an older release wrote them, with the work that they named.
+/// Writes two blocks of a stranger up to a height into the database, with their claimed work, like an older release.
 async fn misled(world: &World, up_to: u32) {
     let known = watched(world);
     let cursor = known.cursor.clone().unwrap();
@@ -102,7 +102,7 @@ async fn misled(world: &World, up_to: u32) {
 }
 
 #[tokio::test]
-async fn a_gateway_that_an_older_release_had_take_anybodys_word_for_work_goes_on_by_itself() {
+async fn a_gateway_misled_by_an_older_release_goes_on_by_itself() {
     let stage = Stage::new(Backend::Core).await;
     let payment = stage.world().payment().await;
     misled(stage.world(), watched(stage.world()).tip.height).await;
@@ -111,7 +111,7 @@ async fn a_gateway_that_an_older_release_had_take_anybodys_word_for_work_goes_on
 }
 
 #[tokio::test]
-async fn whoever_was_told_blocks_far_above_the_chain_is_told_how_to_begin_anew() {
+async fn a_gateway_misled_far_above_the_chain_is_told_the_remedy() {
     let stage = Stage::new(Backend::Core).await;
     misled(stage.world(), 2_000_000).await;
     let stage = stage.restart(|_| ()).await;

@@ -1,5 +1,5 @@
-//! A merchant who sets another kind of server as the backend: it goes on where the one before left, and is believed no more
-//! than that one was.
+//! A merchant sets another kind of server as the backend. It continues where the one before left, and is trusted no
+//! more than that one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ async fn looking_through(kind: Backend) -> (Stage, PaymentRow) {
     (stage, payment)
 }
 
-/// The server of a kind shows no block above a height; all where there is none.
+/// The server of a kind shows no block above a height; all blocks for `None`.
 fn ends_with(stage: &Stage, kind: Backend, height: Option<u32>) {
     match kind {
         Backend::Core => stage.node().misbehave(height.map(CoreFault::OlderTip)),
@@ -55,7 +55,7 @@ fn shows(stage: &Stage, kind: Backend, chain: &Arc<Sandbox>) {
     }
 }
 
-/// The chain as it is now, which goes on by itself from here.
+/// A copy of the current chain, which continues on its own.
 fn branch_of(world: &World, folder: &Path) -> Arc<Sandbox> {
     for name in ["sandbox.db", "sandbox.db-wal"] {
         let from = world.folder.path().join("test").join(name);
@@ -100,7 +100,7 @@ async fn a_server_of_another_kind_that_is_behind_makes_no_look_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_weaker_branch_that_a_server_of_another_kind_shows_is_looked_at_once_it_has_more_work() {
+async fn a_weaker_branch_is_looked_at_once_it_has_more_work() {
     for (from, to) in changes() {
         let what = format!("{to:?} after {from:?}");
         let folder = tempfile::tempdir().unwrap();
@@ -129,18 +129,18 @@ async fn a_weaker_branch_that_a_server_of_another_kind_shows_is_looked_at_once_i
 }
 
 #[tokio::test]
-async fn coins_that_an_electrum_server_was_not_asked_about_yet_are_found_by_the_node_that_follows_it() {
+async fn coins_not_asked_about_yet_are_found_by_the_node_that_follows() {
     let mut stage = Stage::new(Backend::Switched).await;
     stage.switch(Backend::Electrum);
     let world = stage.world();
     world.make_wallet().await;
     let mut payments = Vec::new();
-    // More than have their turn in the looks that follow.
+    // More than have their turn in the following looks.
     for _ in 0..60 {
         payments.push(world.payment_to_wallet().await);
     }
     world.pass_ms(2 * DAY_MS).await;
-    // What is hot is read anew.
+    // The hot scripts are read again.
     world.pass_ms(61_000).await;
     let late = &payments[59];
     world.customer_pays(late, 50_000);
@@ -157,7 +157,7 @@ async fn coins_that_an_electrum_server_was_not_asked_about_yet_are_found_by_the_
 }
 
 #[tokio::test]
-async fn a_pruned_node_goes_on_from_an_electrum_server_that_was_asked_about_everything_once() {
+async fn a_pruned_node_goes_on_from_a_server_asked_about_everything() {
     let mut stage = Stage::new(Backend::Switched).await;
     stage.switch(Backend::Electrum);
     let world = stage.world();
@@ -172,7 +172,7 @@ async fn a_pruned_node_goes_on_from_an_electrum_server_that_was_asked_about_ever
     let sentence = stage.world().app.watcher.look().await.unwrap_err().to_string();
     assert!(sentence.contains("has pruned block"), "nobody knows what else those blocks hold: {sentence}");
     stage.switch(Backend::Electrum);
-    // Two rounds and more over all scripts.
+    // More than two rounds over all scripts.
     for _ in 0..16 {
         stage.world().look().await;
     }
@@ -200,8 +200,8 @@ async fn what_a_server_hid_is_found_by_the_node_that_follows_it_however_often_th
     world.look().await;
     let receipts = |world: &World| world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
     assert_eq!(receipts(world), [], "it is hidden");
-    // Two rounds and more over all scripts. What they leave is stored with the next look that has something to store, or that comes
-    // a minute later: nothing is found here.
+    // More than two rounds over all scripts. Their result is stored with the next look that stores something or comes a
+    // minute later: here, these looks find nothing.
     let whole_up_to = || Token::read(&watched(world).unwrap().cursor.unwrap().token).unwrap().whole_up_to;
     let before = whole_up_to();
     for _ in 0..16 {
@@ -219,7 +219,7 @@ async fn what_a_server_hid_is_found_by_the_node_that_follows_it_however_often_th
 }
 
 #[tokio::test]
-async fn a_server_that_tells_its_blocks_higher_than_they_are_adds_no_confirmation_and_bars_no_other() {
+async fn blocks_told_too_high_add_no_confirmation_and_bar_no_server() {
     for blocks in [1, 2] {
         let (mut stage, payment) = looking_through(Backend::Electrum).await;
         stage.electrum().misbehave(ElectrumFault::Higher(40_320));
@@ -227,7 +227,7 @@ async fn a_server_that_tells_its_blocks_higher_than_they_are_adds_no_confirmatio
         let before = watched(stage.world());
         for _ in 0..2 {
             stage.world().app.watcher.look().await.expect_err("nothing leads there");
-            // It goes on, or begins with what is stored.
+            // It continues, or begins with the stored state.
             stage.wait(AT_LEISURE);
         }
         assert_eq!(watched(stage.world()), before);
@@ -242,7 +242,7 @@ async fn a_server_that_tells_its_blocks_higher_than_they_are_adds_no_confirmatio
 }
 
 #[tokio::test]
-async fn a_restored_copy_has_not_looked_where_a_server_is_set_while_the_node_reads_its_blocks() {
+async fn a_server_set_during_a_restored_copys_look_voids_that_look() {
     let mut stage = Stage::new(Backend::Switched).await;
     stage.switch(Backend::Core);
     let world = stage.world();
@@ -270,7 +270,7 @@ async fn a_restored_copy_has_not_looked_where_a_server_is_set_while_the_node_rea
 }
 
 #[tokio::test]
-async fn a_look_counts_for_nothing_where_a_server_is_set_before_the_node_is_asked_that_was_to_see_all_by_itself() {
+async fn a_server_set_while_a_look_is_prepared_voids_that_look() {
     let mut stage = Stage::new(Backend::Switched).await;
     stage.switch(Backend::Core);
     stage.world().make_wallet().await;
@@ -283,7 +283,7 @@ async fn a_look_counts_for_nothing_where_a_server_is_set_before_the_node_is_aske
     world.look().await;
 }
 
-/// As an Electrum server's token was written before all backends had one form.
+/// An Electrum server's token from before all backends had one form.
 fn older_form(token: &Token) -> Vec<u8> {
     use bitcoin::hashes::Hash as _;
     let mut bytes = vec![2];
@@ -297,7 +297,7 @@ fn older_form(token: &Token) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn an_update_of_the_program_goes_on_where_the_release_before_left_whatever_the_backend_is_then() {
+async fn an_update_goes_on_where_the_release_before_left() {
     for kind in KINDS {
         let (stage, payment) = looking_through(Backend::Electrum).await;
         let known = watched(stage.world()).unwrap();

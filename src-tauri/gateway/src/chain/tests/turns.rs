@@ -1,5 +1,5 @@
-//! What a chain, a miner and a payer may do to a payment, told through every backend: the end is the same on each, and the
-//! one that the interface gives.
+//! Turns of the chain, the miner and the payer for a payment, through every backend. The result is always the one that
+//! the interface defines.
 
 use bitcoin::{Sequence, Txid};
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
@@ -23,13 +23,11 @@ fn price(payment: &PaymentRow) -> u64 {
     payment.payment.amount_sats
 }
 
-/// A payment's state, and what counts of it.
 fn stands(world: &World, payment: &PaymentRow) -> (PaymentState, u64) {
     let row = world.now_of(&payment.payment.id).payment;
     (row.state, row.paid_sats)
 }
 
-/// The transactions that the last notification of a payment names.
 fn told(world: &World, payment: &PaymentRow) -> Vec<String> {
     let bodies = world.notified(&payment.payment.id);
     let transactions = bodies.last().unwrap()["btcTransactions"].as_array().unwrap().clone();
@@ -37,7 +35,7 @@ fn told(world: &World, payment: &PaymentRow) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_transaction_that_is_malleated_on_its_way_into_a_block_pays_once_however_late_that_is() {
+async fn a_transaction_malleated_before_its_block_pays_once() {
     through_every_backend(async |stage| {
         for wait_ms in [0, HALF_AN_HOUR_MS + 4 * HOUR_MS] {
             let world = stage.world();
@@ -86,7 +84,7 @@ async fn another_signature_under_the_same_id_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_signals_no_replacement_is_replaced_all_the_same() {
+async fn a_transaction_without_the_rbf_signal_is_replaced_too() {
     through_every_backend(async |stage| {
         let world = stage.world();
         let payer = Payer::with_coin(world, Kind::Segwit).await;
@@ -111,9 +109,9 @@ async fn a_transaction_that_signals_no_replacement_is_replaced_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_dropped_out_counts_again_when_it_is_seen_again_or_mined_however_long_after() {
+async fn a_dropped_transaction_counts_when_it_is_seen_again_or_mined() {
     through_every_backend(async |stage| {
-        // Seen again by another's broadcast, mined by whoever kept it, and mined when it was given up for lost.
+        // Seen again through a stranger's broadcast, mined by a miner who kept it, and mined after it was given up.
         for (days, is_mined) in [(0, false), (13, true), (15, true)] {
             let world = stage.world();
             let payer = Payer::with_coin(world, Kind::Segwit).await;
@@ -150,7 +148,7 @@ async fn a_transaction_that_dropped_out_counts_again_when_it_is_seen_again_or_mi
 }
 
 #[tokio::test]
-async fn two_outputs_of_one_transaction_are_its_sum_to_the_shop_and_two_coins_to_the_wallet() {
+async fn two_outputs_are_one_sum_for_the_shop_and_two_coins() {
     through_every_backend(async |stage| {
         let world = stage.world();
         world.make_wallet().await;
@@ -169,7 +167,7 @@ async fn two_outputs_of_one_transaction_are_its_sum_to_the_shop_and_two_coins_to
         let mut sums: Vec<u64> = coins.iter().map(|coin| coin.coin.amount_sats).collect();
         sums.sort_unstable();
         assert_eq!(sums, [one, two]);
-        // One of them does not suffice.
+        // One of them is not enough.
         let payout = world.approved_payout(two + 1_000).await;
         world.send().await;
         world.mine_and_pass(1).await;
@@ -180,7 +178,7 @@ async fn two_outputs_of_one_transaction_are_its_sum_to_the_shop_and_two_coins_to
 }
 
 #[tokio::test]
-async fn dust_counts_is_told_and_is_never_spent_for_more_than_it_is_worth_and_an_output_of_nothing_is_nothing() {
+async fn dust_counts_and_is_never_spent_above_its_value() {
     through_every_backend(async |stage| {
         let world = stage.world();
         world.make_wallet().await;
@@ -221,7 +219,7 @@ async fn a_payment_in_fifty_transactions_is_one_payment() {
             fee_rate_sat_vb: None,
             confirmations: 0,
         };
-        // All but the last are there before anybody looks.
+        // All but the last arrive before the first look.
         let part = price(&payment) / 50;
         world.sandbox().pay(pay(part * 49, 49), world.now_ms()).unwrap();
         world.look().await;
@@ -244,7 +242,7 @@ async fn a_payment_in_fifty_transactions_is_one_payment() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_paid_years_later_or_while_the_gateway_is_down_is_late_and_told() {
+async fn an_address_paid_years_later_or_while_off_is_late_and_told() {
     through_every_backend(async |mut stage| {
         let world = stage.world();
         let old = [world.payment().await, world.payment().await, world.payment().await];
@@ -262,7 +260,7 @@ async fn an_address_that_is_paid_years_later_or_while_the_gateway_is_down_is_lat
         world.looks_until("what came after three years", || !world.anomalies_of(&old[0]).is_empty()).await;
         world.looks_until("what came after three years", || !world.anomalies_of(&paid).is_empty()).await;
 
-        // Seen, mined and deep before the gateway is back; and after it is back.
+        // Seen, mined and deep before the gateway is back, and after that.
         let (down, again) = (&old[1], &old[2]);
         stage = stage
             .restart(|world| {
@@ -296,7 +294,7 @@ async fn an_address_that_is_paid_years_later_or_while_the_gateway_is_down_is_lat
 }
 
 #[tokio::test]
-async fn what_was_replaced_or_dropped_while_the_gateway_was_off_is_told_by_the_first_look() {
+async fn a_replacement_or_drop_while_off_is_told_by_the_first_look() {
     through_every_backend(async |stage| {
         let world = stage.world();
         let (replaced, dropped) = (world.payment().await, world.payment().await);

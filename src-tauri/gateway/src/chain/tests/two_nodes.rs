@@ -1,4 +1,4 @@
-//! Two nodes over the same chain, of which the second is asked while the first does not answer.
+//! Two nodes over the same chain; the second is asked while the first does not answer.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -20,12 +20,11 @@ use crate::chain::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, Si
 use crate::chain::several::Several;
 use crate::testing::World;
 
-/// Two nodes, of which the first tells by itself what it does.
+/// Two nodes, the first of which publishes notices.
 struct Two {
     world: World,
     first: CoreNode,
     second: CoreNode,
-    /// The backend that asks the first.
     heard: Arc<CoreChain>,
     both: Several,
     _folders: [TempDir; 2],
@@ -53,14 +52,14 @@ impl Two {
         Self { world, first, second, heard, both, _folders: folders }
     }
 
-    /// Somebody pays somebody, which the first node tells.
+    /// Makes a payment between strangers, which the first node announces.
     fn pay(&self) {
         let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array([7; 20]));
         let pay = Pay { script, amount_sats: 10_000, parts: 1, fee_rate_sat_vb: None, confirmations: 0 };
         self.world.sandbox().pay(pay, self.world.now_ms()).unwrap();
     }
 
-    /// Waits until all was heard that the first node told.
+    /// Waits until all notices of the first node are heard.
     async fn hear(&self) {
         let waited = timeout(AT_LEISURE, async {
             loop {
@@ -74,12 +73,11 @@ impl Two {
         waited.await.expect("what the node told was not heard");
     }
 
-    /// Which server answers shows in which fail.
+    /// Asks for the tip. The failing servers determine which one answers.
     fn ask(&self) {
         tokio::task::block_in_place(|| self.both.tip()).unwrap();
     }
 
-    /// Whether a look should follow, as of now.
     fn is_woken(&self) -> bool {
         let woken = pin!(self.both.wake().unwrap().notified());
         woken.poll(&mut Context::from_waker(Waker::noop())).is_ready()
@@ -91,7 +89,7 @@ impl Two {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_node_tells_by_itself_wakes_nobody_while_another_is_asked() {
+async fn a_nodes_notice_wakes_no_look_while_another_node_is_asked() {
     let two = Two::new().await;
     two.hear().await;
     two.ask();
@@ -104,7 +102,7 @@ async fn what_a_node_tells_by_itself_wakes_nobody_while_another_is_asked() {
     let _of_before = two.is_woken();
     for _ in 0..3 {
         two.pay();
-        // Whoever hears one has rung for the one before.
+        // Hearing one notice proves that the one before has rung.
         two.hear().await;
     }
     assert!(!two.is_woken(), "the second would list its whole mempool for each");

@@ -1,23 +1,23 @@
-//! Tokens of the forms that were written before all backends had one: a look goes on from them as from any other.
+//! Tokens of earlier forms, from before all backends shared one. A look continues from them as from any other.
 
 use bitcoin::BlockHash;
 use bitcoin::hashes::Hash as _;
 
 use super::{BlockId, Token, Weighed, body, weighed};
 
-/// The form of Bitcoin Core's, the one that both an Electrum server's and an Esplora server's had, and the first one of all.
+/// The forms of Bitcoin Core, of Electrum and Esplora servers, and the first common one.
 const OF_CORE: u8 = 1;
 const OF_SERVERS: u8 = 2;
 const OF_ALL: u8 = 3;
 
-/// The one that says what a node read besides. In this and in the one before a node's word on the work of its chain may stand as if
-/// it had been done: of both the blocks alone are taken over.
+/// The form that added the height read by a node. In this form and in `OF_ALL` the work may be a node's unproved claim,
+/// so only the blocks are used.
 const OF_WORDS: u8 = 4;
 
 /// Bytes of a block without its work.
 const BLOCK: usize = 4 + 32;
 
-/// `None` where it is none of them.
+/// `None` if it is no older token.
 pub(super) fn read(token: &[u8]) -> Option<Token> {
     let (form, rest) = token.split_first()?;
     if *form == OF_WORDS {
@@ -36,7 +36,7 @@ pub(super) fn read(token: &[u8]) -> Option<Token> {
             Some(Token { read_up_to: height, ..of(answer, height, blocks)? })
         }
         OF_SERVERS => match rest.strip_prefix(&[0; 32]) {
-            // An Esplora server's had no work where it stands; no block's hash looks like that.
+            // An Esplora token had zeros here instead of a block; no block's hash is zero.
             Some(_) => of(answer, 0, by_height(rest)?),
             None => of(answer, 0, weighed(rest)?),
         },
@@ -46,7 +46,7 @@ pub(super) fn read(token: &[u8]) -> Option<Token> {
             let (round_from, rest) = rest.split_first_chunk()?;
             let mut blocks = weighed(rest)?;
             count_blocks(&mut blocks);
-            // It does not say what of it a node read.
+            // The form does not tell the height read by a node.
             let token = of(answer, u32::from_be_bytes(*whole_up_to), blocks)?;
             Some(Token { round_from: u32::from_be_bytes(*round_from), ..token })
         }
@@ -59,13 +59,13 @@ fn of(answer: u128, whole_up_to: u32, blocks: Vec<Weighed>) -> Option<Token> {
     Token { answer, most, whole_up_to, read_up_to: 0, round_from: 0, blocks }.sound()
 }
 
-/// For each block counts the least that there is, where nobody knows what was done for it.
+/// Counts the least possible work for each block, as the real work is unknown.
 fn count_blocks(blocks: &mut [Weighed]) {
     let first = blocks.first().map_or(0, |first| first.id.height);
     blocks.iter_mut().for_each(|block| block.work = u128::from(block.id.height.saturating_sub(first)));
 }
 
-/// Blocks behind the work of all of them together, which says nothing of each.
+/// Blocks after one sum of their work, which says nothing about each.
 fn by_height(bytes: &[u8]) -> Option<Vec<Weighed>> {
     let (_, bytes) = bytes.split_first_chunk::<32>()?;
     let mut blocks: Vec<Weighed> = Vec::new();
@@ -86,7 +86,7 @@ mod tests {
         Weighed { id: BlockId { height, hash: BlockHash::from_byte_array([height as u8; 32]) }, work }
     }
 
-    /// As the releases before wrote it.
+    /// Writes a token like earlier releases.
     fn written(form: u8, blocks: &[Weighed], work_of_all: Option<[u8; 32]>) -> Vec<u8> {
         let mut bytes = vec![form];
         bytes.extend(7u128.to_be_bytes());
@@ -119,9 +119,9 @@ mod tests {
     }
 
     #[test]
-    fn of_the_forms_in_which_a_nodes_word_stands_for_work_the_blocks_alone_are_taken_over() {
+    fn only_the_blocks_are_kept_of_forms_with_a_nodes_claim_of_work() {
         let blocks = [at(5, 0), at(90, u128::MAX >> 1), at(91, u128::MAX)];
-        // The first form of all does not say what a node read.
+        // The first common form does not tell the height read by a node.
         for (form, heights, read_up_to) in [(3, vec![91, 90], 0), (4, vec![91, 60, 90], 60)] {
             let mut bytes = vec![form];
             bytes.extend([7, u128::MAX].map(u128::to_be_bytes).concat());

@@ -11,7 +11,7 @@ fn entered(number: u64) -> Notice {
     Notice::Mempool(Change::Entered(txid(number.to_le_bytes()[0])), number)
 }
 
-/// Connected, with these changes told one after the other.
+/// Connected, after these changes one by one.
 fn heard(numbers: &[u64]) -> Heard {
     let mut heard = Heard::default();
     heard.begin();
@@ -62,7 +62,7 @@ fn a_message_is_read_as_the_node_writes_it_and_no_other_is() {
 }
 
 #[test]
-fn changes_are_told_once_from_the_list_on_and_only_without_a_gap() {
+fn changes_are_told_once_from_the_list_on_and_without_a_gap() {
     let mut heard = heard(&[7, 8, 9, 10]);
     let mark = heard.mark();
     assert_eq!(numbers(heard.since(&mark, 9)), Some(vec![9, 10]), "what is below was in the list");
@@ -74,7 +74,7 @@ fn changes_are_told_once_from_the_list_on_and_only_without_a_gap() {
 }
 
 #[test]
-fn a_lost_message_a_new_connection_and_too_many_ask_for_a_new_list() {
+fn a_gap_a_new_connection_or_too_many_changes_need_a_new_list() {
     for what in ["lost", "again", "ended", "many"] {
         let mut heard = heard(&[1]);
         let mark = heard.mark();
@@ -112,7 +112,7 @@ fn what_waits_for_a_look_is_bounded() {
 }
 
 #[test]
-fn a_look_follows_on_blocks_and_on_what_enters_and_waits_for_what_leaves() {
+fn a_look_follows_blocks_and_entries_but_not_removals() {
     let mut heard = heard(&[]);
     assert!(heard.take(Notice::Block, 0));
     assert!(heard.take(entered(1), 1));
@@ -120,7 +120,7 @@ fn a_look_follows_on_blocks_and_on_what_enters_and_waits_for_what_leaves() {
 }
 
 #[test]
-fn a_node_that_has_news_and_says_nothing_is_silent_and_one_without_news_is_not() {
+fn only_a_node_with_news_and_no_notice_is_silent() {
     let mut heard = heard(&[]);
     let mark = heard.mark();
     assert!(!heard.compare(&listed(mark, 5, None), NO_PATIENCE));
@@ -130,7 +130,7 @@ fn a_node_that_has_news_and_says_nothing_is_silent_and_one_without_news_is_not()
     assert_eq!(heard.trouble(), None);
     assert!(heard.compare(&listed(mark, 6, Some((mark, 6))), NO_PATIENCE));
     assert_eq!(heard.trouble(), Some(&Trouble::Silent));
-    // The next connection has to speak before that is forgotten.
+    // The trouble lasts until the next connection says something.
     heard.end(Trouble::Unheard("it was given up".to_owned()));
     heard.begin();
     assert_eq!(heard.trouble(), Some(&Trouble::Silent));

@@ -1,4 +1,4 @@
-//! What a test's gateway sees of a node's chain: as much as the sandbox did by then.
+//! A node's chain as a test's gateway sees it: at the sandbox's current state.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,26 +15,25 @@ use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, T
 use crate::machine::clock::Clock;
 use crate::testing::bent::Bent;
 
-/// A test that moves the clock by so much means that looks came by themselves meanwhile.
+/// A test that moves the clock this far means that looks came by themselves meanwhile.
 const MOVED_MS: i64 = 30_000;
 
-/// A node's chain, told from others as the sandbox's is that the node shows: it is opened as that again.
+/// A node's chain with the sandbox's identity, so that it opens as the same chain again.
 pub(super) struct Shown {
     pub(super) chain: Arc<dyn Chain>,
     pub(super) instance: Option<[u8; 32]>,
-    /// The real node behind it, where it is one.
+    /// The real node behind it, if there is one.
     pub(super) followed: Option<Followed>,
-    /// Where looks wait until all was heard that a node told.
+    /// Set if looks wait until all notices are heard.
     pub(super) told: Option<Told>,
 }
 
-/// A node that tells over ZeroMQ, and who hears it.
+/// A node with notices over ZeroMQ, and their receiver.
 pub(super) struct Told {
     pub(super) chain: Arc<CoreChain>,
-    /// `None` is a real one.
+    /// `None` for a real one.
     pub(super) by: Option<Arc<CoreNode>>,
     pub(super) clock: Arc<dyn Clock>,
-    /// When it was last looked.
     pub(super) looked_at: Mutex<Timestamp>,
 }
 
@@ -46,7 +45,6 @@ pub(super) struct Followed {
 }
 
 impl Told {
-    /// Waits until all was heard.
     fn wait_until_heard(&self) {
         let now = self.clock.now();
         let before = std::mem::replace(&mut *self.looked_at.lock(), now);
@@ -59,7 +57,7 @@ impl Told {
                 subscriptions > 0 && self.chain.last_notice() == count
             }
             None => {
-                // A real one does not say how much it told: it is quiet for a while.
+                // A real node does not tell the number of its notices: wait until it is quiet for a while.
                 let before = self.chain.last_notice();
                 std::thread::sleep(Duration::from_millis(30));
                 before == self.chain.last_notice()
@@ -76,7 +74,7 @@ impl Told {
 }
 
 impl Shown {
-    /// Brings a real node to where the sandbox is.
+    /// Brings a real node to the sandbox's state.
     fn follow(&self) -> Result<(), ChainDown> {
         if let Some(Followed { real, sandbox, clock }) = &self.followed {
             real.follow(sandbox, clock.now().ms()).map_err(|error| ChainDown(error.to_string()))?;
@@ -87,7 +85,7 @@ impl Shown {
         Ok(())
     }
 
-    /// What a real node took the sandbox must take too: its miner is the only one.
+    /// Passes a transaction that a real node accepted to the sandbox, which is the only miner.
     fn tell_the_sandbox(&self, package: &[Transaction], answer: &Broadcast) -> Result<(), ChainDown> {
         let (Some(Followed { sandbox, clock, .. }), Broadcast::Accepted) = (&self.followed, answer) else {
             return Ok(());

@@ -12,9 +12,9 @@ use crate::funds::is_given_up;
 use crate::gateway::{Cannot, Gateway};
 use crate::records::Snapshot;
 use crate::sender::{Payable, is_held_back, payable};
+use crate::settlement::twins::UnminedTwins;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
-use crate::watcher::twins::UnminedTwins;
 
 /// What is needed to show payouts, of one moment.
 pub(in crate::console) struct Shown<'a> {

@@ -10,10 +10,10 @@ use super::history::{History, Known};
 use super::steps::Mined;
 use crate::funds;
 use crate::notifications::outbox::{self, OutboxError};
+use crate::settlement::batches;
 use crate::store::StoreError;
 use crate::store::batches::VersionRow;
 use crate::store::twins::TwinRow;
-use crate::watcher::batches;
 
 /// What must not change where nothing happened.
 const TABLES: [&str; 10] = [

@@ -1,7 +1,10 @@
 //! Advances one payment within the transaction of a look: stores its facts, applies the rules, and writes all that
 //! follows.
 
-use bitcoin::{FeeRate, OutPoint, Transaction};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::advance::{self, Advance, Look};
 use tillgate_domain::anomaly::{Anomaly, AnomalyChange, Coins, Resolution};
 use tillgate_domain::checked_clock::CheckedClock;
@@ -11,9 +14,8 @@ use tillgate_domain::payment::{Cause, Payment};
 use tillgate_domain::receipt::{Position, Receipt, Sighting};
 use tillgate_domain::time::Timestamp;
 
-use super::WatchError;
-use super::findings::{AffectedPayment, IncomingTransaction};
-use super::ours::MISSING_BYTES_MAX;
+use super::error::SettleError;
+use super::missing::MISSING_BYTES_MAX;
 use crate::chain::{Fact, TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger;
@@ -27,7 +29,7 @@ use crate::store::{Reader, StoreError, Tx};
 
 /// Values that all payments of one look share.
 #[derive(Clone)]
-pub(super) struct Context {
+pub(crate) struct Context {
     pub look: Look,
     /// Start of the look before this one.
     pub looked_before: Option<Timestamp>,
@@ -49,14 +51,42 @@ impl Context {
     }
 }
 
+/// Why a payment is recomputed, and its transactions that moved.
+#[derive(Debug)]
+pub(crate) struct AffectedPayment {
+    pub cause: Cause,
+    /// By txid; the order means nothing.
+    pub incoming: BTreeMap<Txid, IncomingTransaction>,
+    /// Its transactions that this chain does not know, or not yet.
+    pub unknown: BTreeSet<Txid>,
+    /// Everything that came to its address before the look started is known, so its deadline may decide.
+    pub is_covered: bool,
+}
+
+/// Outputs of one transaction to one payment's address.
+#[derive(Debug)]
+pub(crate) struct IncomingTransaction {
+    pub facts: Arc<TxFacts>,
+    pub derivation_index: u32,
+    /// Output number and satoshis.
+    pub outputs: Vec<(u32, u64)>,
+}
+
+impl AffectedPayment {
+    /// Affected without a moved transaction.
+    pub(crate) fn by(cause: Cause) -> Self {
+        Self { cause, incoming: BTreeMap::new(), unknown: BTreeSet::new(), is_covered: true }
+    }
+}
+
 /// Stores new facts about a payment, recomputes it, and writes what follows; a repeat changes nothing. Answers the
 /// advance and warnings for staff.
-pub(super) fn payment(
+pub(crate) fn payment(
     outbox: &Outbox<'_>,
     context: &Context,
     seq: i64,
     affected: &AffectedPayment,
-) -> Result<(Advance, Vec<StaffWarning>), WatchError> {
+) -> Result<(Advance, Vec<StaffWarning>), SettleError> {
     let (tx, now) = (outbox.tx, outbox.now);
     let row = tx.payment_by_seq(seq)?.ok_or(StoreError::BadValue("payments.seq"))?;
     take_facts(tx, context, seq, affected)?;
@@ -188,7 +218,7 @@ fn note_change(
 
 /// Writes the anomalies and queues all notifications. Records are rendered from the stored rows, so that they match a
 /// later GET.
-fn tell(outbox: &Outbox<'_>, before: &PaymentRow, known: &[AnomalyRow], advance: &Advance) -> Result<(), WatchError> {
+fn tell(outbox: &Outbox<'_>, before: &PaymentRow, known: &[AnomalyRow], advance: &Advance) -> Result<(), SettleError> {
     let tx = outbox.tx;
     let row = tx.payment_by_seq(before.seq)?.ok_or(StoreError::BadValue("payments.seq"))?;
     let receipts = tx.receipts(before.seq)?;
@@ -210,7 +240,7 @@ fn write_anomaly(
     row: &PaymentRow,
     known: &[AnomalyRow],
     change: &AnomalyChange,
-) -> Result<Id, WatchError> {
+) -> Result<Id, SettleError> {
     let Outbox { tx, gateway, now, .. } = *outbox;
     let coins_of = |coins: &Coins| Some((coins.paid_sats, coins.txids.clone()));
     let (id, update) = match change {

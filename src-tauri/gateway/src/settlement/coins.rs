@@ -1,4 +1,4 @@
-//! Coins that a look saw created, spent or taken back, and the transactions of payouts. [`super::advance`] handles
+//! Coins that a look saw created, spent or taken back, and the transactions of payouts. [`super::payment`] handles
 //! payments.
 
 use std::collections::BTreeSet;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use bitcoin::{OutPoint, Txid};
 use tillgate_domain::time::Timestamp;
 
-use super::ours::MISSING_BYTES_MAX;
-use super::settling::Due;
+use super::due::Due;
+use super::missing::MISSING_BYTES_MAX;
 use super::touched::Touched;
 use super::{batches, twin_ledger, twins};
 use crate::chain::{TxFacts, TxPosition};
@@ -22,7 +22,7 @@ use crate::store::{Reader, StoreError};
 
 /// The effect of one transaction on our coins.
 #[derive(Debug)]
-pub(super) struct Move {
+pub(crate) struct Move {
     pub facts: Arc<TxFacts>,
     /// Outputs to this wallet beside payments: our change, and addresses that no payment here was given.
     pub change: Vec<Coin>,
@@ -31,7 +31,7 @@ pub(super) struct Move {
 }
 
 /// Stores the coins that a transaction creates beside payments. A look stores all created coins before any spend.
-pub(super) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Option<StaffWarning>, StoreError> {
+pub(crate) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Option<StaffWarning>, StoreError> {
     let (tx, facts) = (outbox.tx, &moved.facts);
     if facts.position == TxPosition::Absent || moved.change.is_empty() || is_passed_over(tx, txid, moved)? {
         return Ok(None);
@@ -96,7 +96,7 @@ fn spends_ours(reader: &Reader<'_>, moved: &Move) -> Result<bool, StoreError> {
 }
 
 /// Stores the spends of a transaction, or that it is gone. The spent coins are stored already.
-pub(super) fn take(
+pub(crate) fn take(
     outbox: &Outbox<'_>,
     txid: &Txid,
     moved: &Move,
@@ -132,7 +132,7 @@ pub(super) fn take(
 }
 
 /// Marks a transaction of ours as absent because the chain does not know it.
-pub(super) fn take_unknown(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touched) -> Result<(), StoreError> {
+pub(crate) fn take_unknown(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touched) -> Result<(), StoreError> {
     let tx = outbox.tx;
     tx.take_back_coins(txid, None)?;
     if let Some(batch_seq) = tx.batch_of_version(txid)? {
@@ -149,7 +149,7 @@ pub(super) fn take_unknown(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touch
 
 /// Recomputes the touched and the due batches and twins. After a block, each batch is due as soon as its scripts are
 /// known.
-pub(super) fn settle(
+pub(crate) fn settle(
     outbox: &Outbox<'_>,
     mut touched: Touched,
     due: Due,

@@ -6,7 +6,7 @@ use bitcoin::Txid;
 
 /// Batch numbers and twin txids.
 #[derive(Debug, Default)]
-pub(super) struct Touched {
+pub(crate) struct Touched {
     pub batches: BTreeSet<i64>,
     pub twins: BTreeSet<Txid>,
 }

@@ -1,0 +1,338 @@
+//! One look: the holder of the permit asks the backend, settles the answer, and stores the result.
+
+use std::sync::Arc;
+
+use tillgate_domain::advance::Look;
+use tillgate_domain::checked_clock::CheckedClock;
+use tillgate_domain::id::Id;
+use tillgate_domain::time::Timestamp;
+use tokio::sync::MutexGuard;
+use tokio_util::sync::CancellationToken;
+
+use super::accept::{self, AcceptError};
+use super::ancestors::Ancestors;
+use super::asked::{self, HotRead, Round};
+use super::broadcast::Missing;
+use super::error::WatchError;
+use super::findings::{self, Findings};
+use super::settling::{Settling, Told};
+use super::storing::{self, Stored};
+use crate::chain::{Sees, Tip};
+use crate::gateway::{CatchingUp, FailedLook, Gateway, StaffWarning};
+use crate::machine::clock::Moment;
+use crate::notifications::outbox::{self, Outbox};
+use crate::settlement::Due;
+use crate::settlement::payment::Context;
+use crate::store::Tx;
+use crate::store::chain::WatchedChain;
+use crate::store::keychains::Keychain;
+
+/// Most that the stored time of the last look lags behind: an idle look writes nothing.
+const LOOKED_AT_STORED_EVERY_MS: u64 = 60_000;
+
+/// Progress of the looks, behind the lock that makes them run one at a time.
+#[derive(Debug)]
+pub(super) struct Progress {
+    watched: Option<WatchedChain>,
+    /// `looked_at` as stored in the database.
+    stored_looked_at: Option<Timestamp>,
+    missing: Missing,
+    /// Ancestors of our transactions that others made.
+    ancestors: Ancestors,
+    /// When the hot scripts were last read, for a backend that is asked about scripts.
+    hot_read: HotRead,
+    /// The round over all other scripts.
+    round: Round,
+    /// Scripts of pending batches reported since the best block came.
+    settling: Settling,
+    /// Value of the chain's choice counter at the last look: it counts changes of the backend.
+    choice: Option<u64>,
+    /// Clock checks so far; `None` where blocks come only on demand.
+    clock: Option<CheckedClock>,
+}
+
+/// The patience of a caller with a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// Until the look has reached the best block.
+    ToTheEnd,
+    /// For one answer of the backend.
+    OneAnswer,
+}
+
+/// Exclusive right to look at the chain.
+pub struct LookPermit<'a> {
+    gateway: &'a Arc<Gateway>,
+    progress: MutexGuard<'a, Progress>,
+    shutdown: Option<&'a CancellationToken>,
+}
+
+impl Progress {
+    /// Continues after the looks of an earlier run.
+    pub(super) fn after(watched: Option<WatchedChain>) -> Self {
+        Self {
+            stored_looked_at: watched.as_ref().map(|watched| watched.looked_at),
+            watched,
+            missing: Missing::default(),
+            ancestors: Ancestors::default(),
+            hot_read: HotRead::default(),
+            round: Round::default(),
+            // The progress of the last run is unknown.
+            settling: Settling::default(),
+            choice: None,
+            clock: None,
+        }
+    }
+}
+
+impl<'a> LookPermit<'a> {
+    pub(super) const fn new(
+        gateway: &'a Arc<Gateway>,
+        progress: MutexGuard<'a, Progress>,
+        shutdown: Option<&'a CancellationToken>,
+    ) -> Self {
+        Self { gateway, progress, shutdown }
+    }
+
+    /// Looks at the chain once.
+    ///
+    /// # Errors
+    /// As [`Watcher::look`].
+    pub async fn look(&mut self) -> Result<(), WatchError> {
+        self.look_with(Patience::ToTheEnd).await
+    }
+
+    pub(super) async fn look_with(&mut self, patience: Patience) -> Result<(), WatchError> {
+        let began = Moment::now();
+        let result = match self.try_look(patience).await {
+            // The rules want a second view at once.
+            Ok(true) => self.try_look(patience).await.map(|_| ()),
+            looked => looked.map(|_| ()),
+        };
+        // A look that continues later has not ended.
+        if !matches!(result, Err(WatchError::Behind(_))) {
+            let failed = result.as_ref().err().map(FailedLook::from);
+            self.gateway.last_look.note(failed, self.progress.watched.clone(), began);
+        }
+        result
+    }
+
+    /// Looks at the chain; answers whether a payment is due again at once. A look that needs several answers is stored
+    /// part by part, which bounds memory and limits a crash's loss to one part. Deadlines decide only with the last
+    /// part.
+    async fn try_look(&mut self, patience: Patience) -> Result<bool, WatchError> {
+        let at = self.gateway.follow_clock().await?;
+        self.note_choice();
+        let before = self.progress.watched.clone();
+        loop {
+            let findings = self.take(at).await?;
+            let is_new_tip = before.as_ref().is_none_or(|before| before.tip.hash != findings.tip.hash);
+            self.progress.ancestors.note(&findings);
+            if !findings.more {
+                return self.end(findings, at, is_new_tip).await;
+            }
+            let from_height = before.as_ref().map_or(findings.seen_height, |before| before.tip.height);
+            let catching_up = CatchingUp {
+                from_height,
+                seen_height: findings.seen_height,
+                tip_height: findings.tip.height,
+                restored_at: findings.restored_at(),
+            };
+            // No look has ended yet, so readers keep seeing the time of the last complete one.
+            let looked_at = before.as_ref().map_or(Timestamp::from_ms(0), |before| before.looked_at);
+            let watched = WatchedChain { looked_at, ..self.watched(&findings, at) };
+            self.progress.settling = self.progress.settling.anew();
+            self.store(findings, watched.clone(), at, Due::Nothing).await?;
+            self.progress.watched = Some(watched);
+            self.gateway.last_look.note_catching_up(catching_up);
+            if self.shutdown.is_some_and(CancellationToken::is_cancelled) {
+                return Err(WatchError::BrokenOff);
+            }
+            if patience == Patience::OneAnswer {
+                return Err(WatchError::Behind(catching_up));
+            }
+        }
+    }
+
+    /// Makes the hot scripts due again after a change of backend.
+    fn note_choice(&mut self) {
+        let choice = self.gateway.chain.choice();
+        if self.progress.choice.replace(choice).is_some_and(|before| before != choice) {
+            self.progress.hot_read = HotRead::default();
+            self.gateway.last_look.forget_looked();
+        }
+    }
+
+    /// Asks the backend and the database.
+    async fn take(&mut self, at: Timestamp) -> Result<Findings, WatchError> {
+        let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
+        self.read_hot(at).await?;
+        let (round, clock) = (self.progress.round, self.progress.clock.unwrap_or_default());
+        // The backend choice for which this look read its scripts.
+        let choice = self.progress.choice.unwrap_or_else(|| gateway.chain.choice());
+        let settling = self.progress.settling.clone();
+        let take = move || findings::take(&gateway, choice, before.as_ref(), at, (round, &settling), clock);
+        tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::BrokenOff)?
+    }
+
+    /// Reads the hot scripts when they are due and the backend is asked about scripts. A failed read stays due: a look
+    /// that asks about no script would seem to cover all.
+    async fn read_hot(&mut self, at: Timestamp) -> Result<(), WatchError> {
+        match self.gateway.chain.sees() {
+            Sees::Scripts if self.progress.hot_read.is_due(at) => {}
+            Sees::Scripts => return Ok(()),
+            // Scripts made meanwhile are not recorded as hot. They are read when a backend of the other kind is set.
+            Sees::Everything => {
+                self.progress.hot_read = HotRead::default();
+                return Ok(());
+            }
+        }
+        let gateway = Arc::clone(self.gateway);
+        let read = move || asked::read_hot(&gateway, at);
+        tokio::task::spawn_blocking(read).await.map_err(|_| WatchError::BrokenOff)??;
+        self.progress.hot_read.note(at);
+        Ok(())
+    }
+
+    /// Stores the last answer of a look if it changed anything.
+    async fn end(&mut self, findings: Findings, at: Timestamp, is_new_tip: bool) -> Result<bool, WatchError> {
+        self.progress.clock = findings.clock.map(|(clock, _)| clock);
+        self.gateway.last_look.note_clock(findings.clock.and_then(|(_, fault)| fault));
+        let affects_us = findings.affects_us();
+        let watched = self.watched(&findings, at);
+        let mut is_due_at_once = false;
+        let (place, turn, tip) = (findings.place, findings.turn, findings.tip);
+        let (covered, refused) = (findings.covered.clone(), findings.refused.clone());
+        let (settling, due) = self.progress.settling.after(&Told {
+            tip: findings.tip,
+            is_other_chain: findings.known_up_to.is_some() || findings.from_start,
+            rests: findings.rests.as_ref(),
+            covered: &findings.covered,
+            refused: &findings.refused,
+        });
+        let passed_by = findings.passed_by.iter().map(|(keychain, index)| StaffWarning::TooLong {
+            is_change: *keychain == Keychain::Internal,
+            index: *index,
+        });
+        self.warn(passed_by.collect());
+        if affects_us {
+            self.progress.hot_read.note_move();
+        }
+        if affects_us || is_new_tip || findings.from_start || findings.is_to_be_noted() || due != Due::Nothing {
+            is_due_at_once = self.store(findings, watched.clone(), at, due).await?;
+        } else if self.is_worth_storing(&watched) {
+            // Only progress is saved, so no change is announced.
+            let stored = watched.clone();
+            let save = move |tx: &Tx<'_>| {
+                place.map_or(Ok(()), |place| tx.save_round_place(place))?;
+                tx.save_watched_chain(&stored)
+            };
+            self.gateway.store.write(save).await?;
+            self.progress.stored_looked_at = Some(watched.looked_at);
+        }
+        (self.progress.watched, self.progress.settling) = (Some(watched), settling);
+        self.gateway.to_sign.note(covered, refused);
+        if let Some(place) = place {
+            self.progress.round.go_on(place, turn);
+        }
+        if affects_us || is_new_tip || self.progress.missing.is_owed() {
+            self.progress.missing.broadcast(self.gateway, is_new_tip).await?;
+        }
+        if affects_us || is_new_tip || self.progress.ancestors.is_owed() {
+            self.progress.ancestors.keep(self.gateway, &tip).await?;
+        }
+        Ok(is_due_at_once)
+    }
+
+    /// The watched chain after a look. A look that restarted at the birth height, although a chain was watched before,
+    /// has found another chain.
+    fn watched(&self, findings: &Findings, at: Timestamp) -> WatchedChain {
+        let before = self.progress.watched.as_ref();
+        let begun_anew = self.begins_anew(findings);
+        if begun_anew {
+            tracing::warn!(
+                height = findings.tip.height,
+                "another chain is there than before: it is watched from the wallet's birth on"
+            );
+        }
+        WatchedChain {
+            cursor: Some(findings.cursor.clone()),
+            tip: findings.tip,
+            looked_at: at,
+            begun_anew_at: if begun_anew { Some(at) } else { before.and_then(|before| before.begun_anew_at) },
+        }
+    }
+
+    /// Whether a restarted look has found another chain than before.
+    fn begins_anew(&self, findings: &Findings) -> bool {
+        let is_known = self.progress.watched.as_ref().is_some_and(|before| before.cursor.is_some());
+        findings.from_start && findings.restore.is_none() && is_known
+    }
+
+    /// Whether the stored time of the last look is too old: a look without findings is stored only now and then.
+    fn is_worth_storing(&self, watched: &WatchedChain) -> bool {
+        self.progress
+            .stored_looked_at
+            .is_none_or(|stored_at| watched.looked_at.ms().abs_diff(stored_at.ms()) >= LOOKED_AT_STORED_EVERY_MS)
+    }
+
+    pub(super) async fn accept(&mut self, id: Id, agreed_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {
+        // Staff may accept known coins even while the chain does not answer.
+        if let Err(error) = self.look().await
+            && !matches!(error, WatchError::Chain(_))
+        {
+            return Err(error.into());
+        }
+        let Some(watched) = self.progress.watched.as_ref() else { return Err(AcceptError::ChainNotWatched) };
+        // Uses the time of the last look: accepting is not a look, so it closes no payment by its deadline.
+        let context = self.context(watched.looked_at, &watched.tip, true);
+        let actor = actor.to_owned();
+        let accept = move |outbox: &Outbox<'_>| accept::accept(outbox, &context, &id, agreed_sats, &actor);
+        self.warn(outbox::commit(self.gateway, Some(watched.tip.height), accept).await?);
+        Ok(())
+    }
+
+    /// Stores a look; answers whether a payment is due again at once.
+    async fn store(
+        &mut self,
+        findings: Findings,
+        watched: WatchedChain,
+        looked_at: Timestamp,
+        due: Due,
+    ) -> Result<bool, WatchError> {
+        let mut context = self.context(looked_at, &watched.tip, false);
+        context.fee_rate = findings.fee_rate;
+        context.look.time_decides = !findings.more;
+        let watched_at = watched.looked_at;
+        let stored = storing::store(self.gateway, context, findings, watched, due).await?;
+        let Stored { is_due_at_once, has_found_coins } = stored;
+        self.progress.stored_looked_at = Some(watched_at);
+        // The coins that the scan found are hot now.
+        if has_found_coins {
+            self.progress.hot_read = HotRead::default();
+        }
+        Ok(is_due_at_once)
+    }
+
+    fn context(&self, at: Timestamp, tip: &Tip, staff_accepts: bool) -> Context {
+        Context {
+            look: Look {
+                at,
+                tip_height: tip.height,
+                tip_time: tip.time,
+                has_mempool: self.gateway.chain.has_mempool(),
+                time_decides: true,
+                staff_accepts,
+            },
+            looked_before: self.progress.watched.as_ref().map(|watched| watched.looked_at),
+            fee_rate: None,
+            clock: self.progress.clock,
+        }
+    }
+
+    fn warn(&self, warnings: Vec<StaffWarning>) {
+        for warning in warnings {
+            self.gateway.last_look.warn(warning);
+        }
+    }
+}

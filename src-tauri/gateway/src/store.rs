@@ -106,8 +106,8 @@ impl Store {
         Ok(Self { readers: readers::Readers::new(file), writer, threads })
     }
 
-    /// Waits until one of the writing threads ends, and names it. In normal operation no thread ends. After an
-    /// end the store writes no more.
+    /// Waits until one of the writing threads ends, and names it. In normal operation no thread ends. After an end the
+    /// store writes no more.
     pub async fn ended(&self) -> &'static str {
         self.threads.ended().await
     }

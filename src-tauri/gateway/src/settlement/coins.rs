@@ -24,7 +24,7 @@ use crate::store::{Reader, StoreError};
 #[derive(Debug)]
 pub(crate) struct Move {
     pub facts: Arc<TxFacts>,
-    /// Outputs to this wallet beside payments: our change, and addresses that no payment here was given.
+    /// Outputs to this wallet beside payments: our change, and addresses not given to any payment here.
     pub change: Vec<Coin>,
     /// Coins of ours that it spends.
     pub spends: Vec<OutPoint>,
@@ -202,7 +202,7 @@ pub(crate) fn settle(
     Ok(warnings)
 }
 
-/// Books payments to our change, or to addresses that no payment here was given. They count only in a stranger's
+/// Books payments to our change, or to addresses not given to any payment here. They count only in a stranger's
 /// transaction.
 fn book_change(outbox: &Outbox<'_>, txid: &Txid, is_strangers: bool) -> Result<(), StoreError> {
     for (outpoint, coin) in outbox.tx.change_coins(txid)? {

@@ -121,7 +121,7 @@ pub(super) fn makes_its_own_change(reader: &Reader<'_>, coins: &[Coin]) -> Resul
     Ok(false)
 }
 
-/// Makes the sender hold after a payment to addresses that no payment here was given; `index` is the highest. Another
+/// Makes the sender hold after a payment to addresses not given to any payment here; `index` is the highest. Another
 /// copy of this wallet gave these addresses. A restored copy ignores indices below its first given one: customers from
 /// before the restore may still pay. Call this at the first sight of the transaction.
 pub(super) fn notice_address(

@@ -234,7 +234,7 @@ impl Reader<'_> {
         rows.next()?.map(values::batch_position).transpose()
     }
 
-    /// Coins of a transaction that pay no payment: our change, and addresses that no payment here was given.
+    /// Coins of a transaction that pay no payment: our change, and addresses not given to any payment here.
     pub fn change_coins(&self, txid: &Txid) -> Result<Vec<(OutPoint, CoinFacts)>, StoreError> {
         let mut query =
             self.connection.prepare_cached("SELECT vout FROM coins WHERE txid = ?1 AND payment_seq IS NULL")?;

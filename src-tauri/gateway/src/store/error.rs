@@ -57,7 +57,7 @@ pub enum StoreError {
     /// The writer has stopped.
     #[error("the gateway is shutting down")]
     Closed,
-    /// A commit shared by several writes failed, for the first reason.
+    /// A commit shared by several writes failed; the text is the first reason.
     #[error("nothing was stored: {0}")]
     CommitFailed(String),
     /// Any other SQLite error.

@@ -53,7 +53,7 @@ impl Reader<'_> {
         Ok(query.query_row([keychain.column()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
     }
 
-    /// Ranges of external indices, both ends included, that no payment here was given.
+    /// Ranges of external indices, both ends included, not given to any payment here.
     pub fn skipped_addresses(&self) -> Result<Vec<(u32, u32)>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT first_index, last_index FROM skipped_addresses")?;
         Ok(query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)

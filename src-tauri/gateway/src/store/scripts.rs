@@ -31,7 +31,7 @@ pub enum RoundPart {
     Payments,
     /// Our change by index.
     Change,
-    /// Addresses that no payment was given, by index.
+    /// Addresses not given to any payment, by index.
     Skipped,
 }
 

@@ -41,9 +41,9 @@ impl Tx<'_> {
     /// Extends the time of payments, offers and approved payouts that were open at `from`, after the clock stepped
     /// forward by `by_ms`.
     ///
-    /// Unconfirmed transactions of zero-confirmation payments gain no quiet time by the step. Twins were noticed, and
-    /// transactions that no node accepted were signed, no longer ago. Idempotency keys keep their lifetime, and
-    /// notifications are given up no sooner.
+    /// Unconfirmed transactions of zero-confirmation payments gain no quiet time by the step. Twins count as noticed,
+    /// and transactions that no node accepted count as signed, no longer ago than before. Idempotency keys keep their
+    /// lifetime, and notifications are given up no sooner.
     ///
     /// The function reads all payments, but a clock is rarely set.
     pub fn give_rest_of_time(&self, from: Timestamp, by_ms: i64) -> Result<(), StoreError> {
@@ -85,8 +85,8 @@ impl Tx<'_> {
     }
 
     /// Takes back extensions at a start, if the last one led to times that the present clock has not reached. All
-    /// extensions are taken back, since nobody knows which were right. Later times of sights, signatures, answers and
-    /// due notifications become `now`.
+    /// extensions are taken back, since nobody knows which were right. Times of sights, signatures, answers and due
+    /// notifications that are still ahead become `now`.
     ///
     /// All times stay if the best block shows that the present clock is behind.
     pub fn take_back_given(&self, now: Timestamp) -> Result<(), StoreError> {

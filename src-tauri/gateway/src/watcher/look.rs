@@ -51,7 +51,7 @@ pub(super) struct Progress {
     clock: Option<CheckedClock>,
 }
 
-/// The patience of a caller with a look.
+/// Limit of a caller's wait for a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Patience {
     /// Until the look has reached the best block.

@@ -22,7 +22,7 @@ pub(super) const FOLLOWED_FOR_MS: i64 = 30 * 24 * 3_600_000;
 pub(super) struct Found {
     /// Outputs to payments, by payment number: the derivation index, and output numbers with satoshis.
     pub payments: BTreeMap<i64, (u32, Vec<(u32, u64)>)>,
-    /// Other outputs to this wallet: our change, and addresses that no payment here was given.
+    /// Other outputs to this wallet: our change, and addresses not given to any payment here.
     pub change: Vec<Coin>,
     /// Coins of ours that it spends.
     pub spends: Vec<OutPoint>,

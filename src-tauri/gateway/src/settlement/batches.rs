@@ -28,9 +28,6 @@ const RULED_OUT: &str = "another transaction spent its coins and has 6 confirmat
 const BY_COPY: &str = "another copy of this wallet";
 
 /// Recomputes a batch and its payouts at a tip of this height; answers warnings for staff.
-///
-/// # Errors
-/// Fails when the database cannot be written.
 pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Result<Vec<StaffWarning>, OutboxError> {
     let mut twins = BTreeSet::new();
     let warnings = settle_noting(outbox, batch_seq, tip_height, &mut twins)?;
@@ -77,9 +74,6 @@ pub(super) fn settle_noting(
 }
 
 /// The same for a payout without a batch that a twin paid.
-///
-/// # Errors
-/// Fails when the database cannot be written.
 pub(super) fn settle_alone(
     outbox: &Outbox<'_>,
     payout: PayoutRow,
@@ -90,9 +84,6 @@ pub(super) fn settle_alone(
 }
 
 /// Makes a payout without a stored transaction FAILED; `by` names the person who gave it up.
-///
-/// # Errors
-/// Fails when the database cannot be written.
 pub(crate) fn fail(
     outbox: &Outbox<'_>,
     mut row: PayoutRow,

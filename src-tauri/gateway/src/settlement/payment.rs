@@ -33,7 +33,6 @@ pub(crate) struct Context {
     pub look: Look,
     /// Start of the look before this one.
     pub looked_before: Option<Timestamp>,
-    /// Estimated fee rate for a confirmation soon; read only if a transaction waits for one.
     pub fee_rate: Option<FeeRate>,
     /// Clock checks so far; `None` where blocks come only on demand.
     pub clock: Option<CheckedClock>,
@@ -57,7 +56,6 @@ pub(crate) struct AffectedPayment {
     pub cause: Cause,
     /// By txid; the order means nothing.
     pub incoming: BTreeMap<Txid, IncomingTransaction>,
-    /// Its transactions that this chain does not know, or not yet.
     pub unknown: BTreeSet<Txid>,
     /// Everything that came to its address before the look started is known, so its deadline may decide.
     pub is_covered: bool,
@@ -174,7 +172,6 @@ fn is_too_much(reader: &Reader<'_>, seq: i64, waits: &Transaction) -> Result<boo
     Ok(missing > MISSING_BYTES_BESIDE_MAX || (missing > MISSING_BYTES_MAX && in_its_place()? > MISSING_BYTES_MAX))
 }
 
-/// The sighting of a transaction in this look.
 fn sighting(incoming: &IncomingTransaction, context: &Context) -> Sighting {
     let facts = &incoming.facts;
     Sighting {

@@ -14,9 +14,7 @@ const READ_AT_ONCE: u32 = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AlarmKind {
-    /// A payout that had FAILED was sent all the same.
     FailedPayoutWasSent,
-    /// A payout was paid by two transactions.
     PayoutPaidTwice,
     /// A payout is SENT by a transaction of another copy of this wallet.
     PayoutSentByCopy,
@@ -30,7 +28,6 @@ pub struct Alarm {
     pub at: Timestamp,
 }
 
-/// A text that is no stored kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no kind of alarm")]
 pub struct NotAnAlarmKind;
@@ -38,7 +35,6 @@ pub struct NotAnAlarmKind;
 impl AlarmKind {
     const ALL: [Self; 3] = [Self::FailedPayoutWasSent, Self::PayoutPaidTwice, Self::PayoutSentByCopy];
 
-    /// Its name in the database.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

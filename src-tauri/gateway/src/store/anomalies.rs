@@ -34,7 +34,6 @@ pub struct AnomalyRow {
     pub rate: Rate,
     /// The time of that rate.
     pub rate_at: Timestamp,
-    /// Why it was dismissed.
     pub dismissal_reason: Option<String>,
     /// The payout that returns the coins.
     pub payout_id: Option<Id>,
@@ -61,11 +60,9 @@ pub struct NewAnomaly {
     pub txid: Option<Txid>,
     /// Sum of the affected coins.
     pub paid_sats: u64,
-    /// The transactions of these coins.
     pub txids: Vec<Txid>,
     /// The last known rate of the payment's currency.
     pub rate: Rate,
-    /// The time of that rate.
     pub rate_at: Timestamp,
     pub at: Timestamp,
 }
@@ -92,13 +89,10 @@ pub struct AnomalyFilter {
     /// Raised before this time.
     pub end: Option<Timestamp>,
     pub payment_id: Option<Id>,
-    /// Of payments with this reference.
     pub merchant_transaction_id: Option<String>,
     pub kind: Option<AnomalyKind>,
-    /// Of payments that this key made.
     pub key_id: Option<i64>,
     pub resolution: Option<Resolution>,
-    /// With this sum.
     pub paid_sats: Option<u64>,
 }
 
@@ -141,7 +135,6 @@ impl Reader<'_> {
         Ok(query.query_row([payment_seq], |row| row.get(0))?)
     }
 
-    /// Count of open reversals of confirmed payments.
     pub fn open_reversals_count(&self) -> Result<u64, StoreError> {
         let mut query = self
             .connection
@@ -149,7 +142,6 @@ impl Reader<'_> {
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// Count of the matching anomalies.
     pub fn anomalies_count(&self, filter: &AnomalyFilter) -> Result<u64, StoreError> {
         let (sql, values) = filter.count();
         let mut query = self.connection.prepare_cached(&sql)?;
@@ -171,7 +163,6 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Inserts an OPEN anomaly.
     pub fn insert_anomaly(&self, new: &NewAnomaly) -> Result<(), StoreError> {
         let mut insert = self.connection.prepare_cached(
             "INSERT INTO anomalies (id, payment_seq, key_id, kind, txid, paid_sats, txids, rate, rate_at, resolution, \

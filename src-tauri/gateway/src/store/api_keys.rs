@@ -34,12 +34,10 @@ impl Reader<'_> {
         self.select_api_keys("ORDER BY revoked_at IS NOT NULL, key_id DESC")
     }
 
-    /// The keys that are not revoked.
     pub fn live_api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.select_api_keys("WHERE revoked_at IS NULL")
     }
 
-    /// The live key of this name.
     pub fn live_api_key(&self, name: &str) -> Result<Option<ApiKey>, StoreError> {
         let mut query = self
             .connection

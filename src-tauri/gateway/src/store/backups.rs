@@ -12,7 +12,6 @@ use super::{Reader, StoreError, Tx, values};
 /// Rows kept for removed files, so that the table stays bounded.
 const REMOVED_KEPT: u32 = 100;
 
-/// The state of a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackupState {
     /// Its file may exist, whole or not.
@@ -25,13 +24,11 @@ pub enum BackupState {
     Removed,
 }
 
-/// The allowed transitions.
 const TRANSITIONS: &[(BackupState, BackupState)] = {
     use BackupState::{Failed, Good, Removed, Writing};
     &[(Writing, Good), (Writing, Failed), (Good, Removed)]
 };
 
-/// A text that is no stored state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no state of a backup")]
 pub struct NotABackupState;
@@ -39,7 +36,6 @@ pub struct NotABackupState;
 impl BackupState {
     const ALL: [Self; 4] = [Self::Writing, Self::Good, Self::Failed, Self::Removed];
 
-    /// Its name in the database.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -69,7 +65,6 @@ impl FromStr for BackupState {
 pub struct BackupRow {
     pub seq: i64,
     pub file_id: [u8; 32],
-    /// Path of its file.
     pub path: String,
     /// Whether it lies in the folder of nightly backups and follows their retention rule.
     pub nightly: bool,
@@ -80,13 +75,11 @@ pub struct BackupRow {
     pub size_bytes: Option<u64>,
     /// When its file was last read from end to end.
     pub checked_at: Option<Timestamp>,
-    /// Why it failed.
     pub failure: Option<String>,
     /// The mark file that its folder should have had.
     pub missing_mark: Option<String>,
 }
 
-/// Why a backup failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// A sentence for people.
@@ -113,12 +106,10 @@ const COLUMNS: &str =
     "seq, file_id, path, nightly, state, begun_at, done_at, size_bytes, checked_at, failure, missing_mark";
 
 impl Reader<'_> {
-    /// The newest backup in this state.
     pub fn last_backup(&self, state: BackupState) -> Result<Option<BackupRow>, StoreError> {
         self.backup_rows("state = ?1 ORDER BY seq DESC LIMIT 1", state).map(|rows| rows.into_iter().next())
     }
 
-    /// The newest nightly backup in this state.
     pub fn last_nightly_backup(&self, state: BackupState) -> Result<Option<BackupRow>, StoreError> {
         self.backup_rows("state = ?1 AND nightly = 1 ORDER BY seq DESC LIMIT 1", state)
             .map(|rows| rows.into_iter().next())
@@ -210,7 +201,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Marks a good backup as removed.
     pub fn remove_backup(&self, file_id: &[u8; 32]) -> Result<(), StoreError> {
         if self.may_become(file_id, BackupState::Removed)? {
             self.connection
@@ -242,7 +232,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores the folder of nightly backups with its mark.
     pub fn put_backup_folder(&self, folder: &FolderRow) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("INSERT OR REPLACE INTO backup_folder (one, path, mark) VALUES (1, ?1, ?2)")?

@@ -33,7 +33,6 @@ pub struct VersionRow {
     pub tx: Transaction,
 }
 
-/// A backend's refusal of a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub at: Timestamp,
@@ -41,7 +40,6 @@ pub struct Refusal {
     pub words: Option<String>,
 }
 
-/// A version to store.
 #[derive(Debug, Clone)]
 pub struct NewVersion {
     pub tx: Transaction,
@@ -51,7 +49,6 @@ pub struct NewVersion {
     /// Output numbers with the payouts that they pay.
     pub outputs: Vec<(u32, i64)>,
     pub at: Timestamp,
-    /// Who asks for it as a replacement; `None` for the sender.
     pub by: Option<String>,
 }
 
@@ -95,14 +92,12 @@ impl Reader<'_> {
         query.query_and_then([batch_seq], read)?.collect()
     }
 
-    /// The version with this txid.
     pub fn version(&self, txid: &Txid) -> Result<Option<VersionRow>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE v.txid = ?1"))?;
         let mut rows = query.query([txid.as_byte_array()])?;
         rows.next()?.map(read).transpose()
     }
 
-    /// The batch of a version.
     pub fn batch_of_version(&self, txid: &Txid) -> Result<Option<i64>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT batch_seq FROM versions WHERE txid = ?1")?;
         Ok(query.query_row([txid.as_byte_array()], |row| row.get(0)).optional()?)
@@ -204,7 +199,6 @@ impl Tx<'_> {
         Ok(txid)
     }
 
-    /// Stores the position of a version at a look.
     pub fn move_version(&self, txid: &Txid, position: &TxPosition) -> Result<(), StoreError> {
         let (position, height) = values::position_columns(position);
         self.connection
@@ -224,7 +218,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores a backend's refusal of a version.
     pub fn refuse_version(&self, txid: &Txid, refusal: &Refusal) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE versions SET refused_at = ?2, refusal = ?3 WHERE txid = ?1")?

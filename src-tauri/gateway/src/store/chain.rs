@@ -8,7 +8,6 @@ use tillgate_domain::time::Timestamp;
 use super::{Reader, StoreError, Tx, values};
 use crate::chain::{Identity, Tip};
 
-/// Progress of watching the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchedChain {
     /// End of the last look; `None` if an older schema did not store the chain of the look.

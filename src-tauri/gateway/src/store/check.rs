@@ -9,9 +9,6 @@ const DAMAGE_MAX: u32 = 5;
 
 impl Reader<'_> {
     /// Damage that SQLite's own check finds in the file; empty if there is none. Reads the whole file.
-    ///
-    /// # Errors
-    /// Fails when the file cannot be read at all.
     pub fn damage_of_file(&self) -> Result<Vec<String>, StoreError> {
         damage(self.connection)
     }

@@ -42,7 +42,6 @@ pub(super) struct Checkpoints {
     thread: Thread,
 }
 
-/// A request to the thread.
 enum Request {
     /// Checkpoint the WAL once the writer is idle, or at once on a second request.
     Checkpoint,

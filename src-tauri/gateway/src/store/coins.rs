@@ -92,8 +92,7 @@ impl Reader<'_> {
         Ok(query.exists(params![outpoint.txid.as_byte_array(), outpoint.vout])?)
     }
 
-    /// Bytes stored for missing transactions that paid a wallet address without a payment, rows included. Missing means
-    /// in neither mempool nor chain.
+    /// Bytes stored for missing transactions that paid a wallet address without a payment, rows included.
     pub fn missing_bytes_at(&self, keychain: Keychain, index: u32) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT ifnull(sum(length(raw) + {BYTES_OF_ROWS}), 0) AS bytes FROM transactions WHERE txid IN \
@@ -102,7 +101,6 @@ impl Reader<'_> {
         query.query_row(params![keychain.column(), index], |row| Ok(values::number(row, "bytes")))?
     }
 
-    /// Whether a transaction spends an output of ours.
     pub fn spends_a_coin(&self, tx: &Transaction) -> Result<bool, StoreError> {
         for input in &tx.input {
             if self.has_coin(&input.previous_output)? {
@@ -119,7 +117,6 @@ impl Reader<'_> {
         Ok(query.query_row(params![outpoint.txid.as_byte_array(), outpoint.vout], |row| row.get(0)).optional()?)
     }
 
-    /// Position and conflicts of a coin.
     pub fn coin_facts(&self, outpoint: &OutPoint) -> Result<Option<CoinFacts>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT position, block_height, keychain, amount_sats, spent_by, spent_height, conflict_height, booked_sats \
@@ -197,7 +194,6 @@ impl Reader<'_> {
             .transpose()
     }
 
-    /// Sums of locked and of incoming coins.
     pub fn coin_sums(&self) -> Result<CoinSums, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT (SELECT ifnull(sum(c.amount_sats), 0) FROM batches AS b JOIN batch_inputs AS i ON i.batch_seq = b.seq \
@@ -264,7 +260,6 @@ impl Reader<'_> {
     }
 }
 
-/// A coin as stored.
 #[cfg(test)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredCoin {
@@ -272,7 +267,6 @@ pub struct StoredCoin {
     /// `block`, `mempool` or `absent`.
     pub position: String,
     pub block_height: Option<u32>,
-    /// The transaction that spends it.
     pub spent_by: Option<Txid>,
 }
 
@@ -345,7 +339,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores the booked amount of a coin.
     pub fn book_coin(&self, outpoint: &OutPoint, sats: i64) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE coins SET booked_sats = ?3 WHERE txid = ?1 AND vout = ?2")?
@@ -361,7 +354,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Takes the next change index.
     pub fn take_change_index(&self) -> Result<u32, StoreError> {
         let mut update = self.connection.prepare_cached(
             "UPDATE keychains SET next_index = next_index + 1 WHERE keychain = 1 RETURNING next_index - 1 AS given",

@@ -12,9 +12,6 @@ const PAGES_AT_ONCE: i32 = 256;
 
 /// Copies the database `from` to the existing empty file `to`, which only its owner may read. The copy is a snapshot.
 /// It blocks nobody, but SQLite keeps the log of `from` until the copy is done. Answers false if `goes_on` stopped it.
-///
-/// # Errors
-/// Fails when either file cannot be read or written.
 pub(crate) fn copy_database(from: &Path, to: &Path, goes_on: &dyn Fn() -> bool) -> Result<bool, StoreError> {
     let source = open::for_reading(from)?;
     let mut copy =
@@ -42,9 +39,6 @@ pub(crate) fn copy_database(from: &Path, to: &Path, goes_on: &dyn Fn() -> bool) 
 }
 
 /// Damage that SQLite's own check finds in an unused copy; empty if there is none. Reads the whole file.
-///
-/// # Errors
-/// Fails when the file cannot be read at all.
 pub(crate) fn damage_of_copy(file: &Path) -> Result<Vec<String>, StoreError> {
     let connection = open::for_reading(file)?;
     match super::check::damage(&connection) {
@@ -63,9 +57,6 @@ pub(crate) fn migrate_copy(file: &Path) -> Result<(), StoreError> {
 }
 
 /// Reads an unused copy.
-///
-/// # Errors
-/// The error of `read`, or the reason why nothing could be read.
 pub(crate) fn read_copy<T, E: From<StoreError>>(
     file: &Path,
     read: impl FnOnce(&Reader<'_>) -> Result<T, E>,

@@ -34,7 +34,6 @@ const CHUNK_MAX: i64 = 2_048;
 /// Time between two looks.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The indexing thread.
 pub(super) struct DeferredIndexing {
     stopping: Arc<AtomicBool>,
     committed: Committed,
@@ -54,7 +53,6 @@ impl Committed {
         (Self(told), Heard(heard))
     }
 
-    /// Notifies the thread of a commit.
     pub(super) fn tell(&self) {
         // A pending notification is enough.
         let _ = self.0.try_send(());
@@ -103,7 +101,6 @@ struct Indexer {
     indexed: i64,
     /// Number of the last payment at the last look.
     found: i64,
-    /// Whether the last try failed.
     failed: bool,
 }
 
@@ -168,7 +165,6 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// Count of unindexed payments.
     fn unindexed(store: &Store) -> i64 {
         store.read(|reader| Ok::<_, StoreError>(reader.last_payment()? - reader.last_indexed_payment()?)).unwrap()
     }

@@ -29,7 +29,6 @@ pub struct NewDelivery {
 pub struct DeliveryRow {
     pub id: Id,
     pub notification_id: Id,
-    /// Kind of the notified record.
     pub subject_kind: SubjectKind,
     pub subject_id: Id,
     pub url: String,
@@ -38,11 +37,8 @@ pub struct DeliveryRow {
     /// Start of the attempt, or queueing of a waiting notification, on the environment's clock.
     pub at: Timestamp,
     pub duration_ms: i64,
-    /// HTTP status of the server's answer, if there was one.
     pub status_code: Option<u16>,
-    /// Why it failed; `None` after a success.
     pub error: Option<String>,
-    /// The first KiB of the answer's body.
     pub answer: Option<Vec<u8>>,
     pub notification_state: NotificationState,
     /// When the notification is tried again.

@@ -17,7 +17,6 @@ pub struct Installation {
 }
 
 impl Reader<'_> {
-    /// The installation, if one is stored.
     pub fn installation(&self) -> Result<Option<Installation>, StoreError> {
         let mut statement =
             self.connection.prepare_cached("SELECT installation_id, merchant_id, environment FROM installation")?;

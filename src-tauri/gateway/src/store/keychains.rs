@@ -10,7 +10,6 @@ use super::{Reader, StoreError, Tx};
 /// Runs of used change indices to consider; our change may continue after each.
 const ENDS_MAX: u32 = 5;
 
-/// A keychain of the wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keychain {
     /// Addresses for customers.

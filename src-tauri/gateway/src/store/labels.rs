@@ -9,7 +9,6 @@ use rusqlite::{Row, params};
 use super::values::{self, Columns as _};
 use super::{Reader, StoreError};
 
-/// Kind of a labelled thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LabelledKind {
     Transaction,
@@ -17,7 +16,6 @@ pub enum LabelledKind {
     Output,
 }
 
-/// A label with the thing it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Labelled {
     pub kind: LabelledKind,

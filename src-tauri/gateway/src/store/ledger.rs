@@ -13,7 +13,6 @@ use tillgate_domain::time::Timestamp;
 use super::values::{self, Columns as _, InOrder};
 use super::{Reader, StoreError, Tx};
 
-/// Kind of a movement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LedgerKind {
     /// Counted coins of a payment were confirmed, or reversed.
@@ -30,7 +29,6 @@ pub enum LedgerKind {
     Other,
 }
 
-/// A movement to store.
 #[derive(Debug, Clone, Copy)]
 pub struct NewEntry {
     pub at: Timestamp,
@@ -51,7 +49,6 @@ pub struct Place {
     pub seq: i64,
 }
 
-/// Selection of rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LedgerPart {
     /// From this time on.
@@ -95,7 +92,6 @@ pub struct Unbooked {
     pub rest_sats: i64,
 }
 
-/// A text that is no stored kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no kind of movement")]
 pub struct NotALedgerKind;
@@ -104,7 +100,6 @@ impl LedgerKind {
     pub const ALL: [Self; 6] =
         [Self::Payment, Self::Anomaly, Self::Payout, Self::Fee, Self::FeeDifference, Self::Other];
 
-    /// Its name in the database and in statements.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -169,7 +164,6 @@ impl Reader<'_> {
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// Some of the movements, oldest first.
     pub fn ledger_page(&self, part: &LedgerPart) -> Result<Vec<Entry>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT l.seq, l.at, l.kind, l.sats, l.txid, p.id AS payment_id, p.currency AS payment_currency, \
@@ -257,7 +251,6 @@ impl Tx<'_> {
         }
     }
 
-    /// Adds booked amounts to a receipt.
     pub fn book_receipt(&self, payment_seq: i64, booked: &Unbooked) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(

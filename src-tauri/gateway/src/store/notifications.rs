@@ -10,12 +10,10 @@ use tillgate_domain::time::Timestamp;
 
 use super::{Reader, StoreError, Tx, values};
 
-/// A notification to queue.
 #[derive(Debug, Clone)]
 pub struct NewNotification {
     /// Its identifier: the `webhook-id` of all its attempts.
     pub id: Id,
-    /// Kind of the notified record.
     pub subject_kind: SubjectKind,
     pub subject_id: Id,
     /// The API key that made its payment; 0 for the panel.
@@ -44,14 +42,11 @@ pub struct DueNotification {
     pub seq: i64,
     pub id: Id,
     pub subject_id: Id,
-    /// The API key that made its payment; 0 for the panel.
     pub key_id: i64,
     pub url: String,
     /// Its server in the form of [`server_of`].
     pub server: String,
-    /// The bytes to send.
     pub body: Vec<u8>,
-    /// Count of attempts so far.
     pub attempts: u32,
     /// Start of its turn, from which its schedule counts.
     pub first_due_at: Timestamp,
@@ -227,7 +222,6 @@ impl Reader<'_> {
             .optional()?)
     }
 
-    /// Whether a repeat is due at `now`.
     pub fn has_due_repeats(&self, now: Timestamp) -> Result<bool, StoreError> {
         Ok(self
             .connection

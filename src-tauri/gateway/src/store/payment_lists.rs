@@ -59,7 +59,6 @@ impl Reader<'_> {
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// Number of the last indexed payment.
     pub(super) fn last_indexed_payment(&self) -> Result<i64, StoreError> {
         let mut query = self.connection.prepare_cached(concat!("SELECT ", last_indexed!()))?;
         Ok(query.query_row([], |row| row.get(0))?)
@@ -81,7 +80,6 @@ impl Reader<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Count of the matching payments.
     pub fn payments_count(&self, filter: &PaymentFilter) -> Result<u64, StoreError> {
         let (condition, values) = filter.condition();
         if condition.is_empty() {

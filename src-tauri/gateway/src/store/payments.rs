@@ -56,12 +56,10 @@ impl PaymentRow {
     }
 }
 
-/// A payment to insert.
 #[derive(Debug, Clone)]
 pub struct NewPayment {
     /// Its `seq` is ignored; the insertion assigns one.
     pub row: PaymentRow,
-    /// The rate it was made with.
     pub rate_id: i64,
 }
 

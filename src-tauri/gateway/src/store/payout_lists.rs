@@ -20,15 +20,12 @@ pub struct PayoutFilter {
     pub from: Option<Timestamp>,
     /// Requested before this time.
     pub to: Option<Timestamp>,
-    /// To this script.
     pub script: Option<ScriptBuf>,
     /// Paid by this transaction: any version, or a twin.
     pub txid: Option<Txid>,
-    /// Of this amount.
     pub amount_sats: Option<u64>,
     /// Charged this many thousandths of a unit, in any currency.
     pub fiat_total_milli: Option<i64>,
-    /// Requested by this key.
     pub key_id: Option<i64>,
     /// Requested under this name: an API key's, or `cli:…` or `panel:…`.
     pub requested_by: Option<String>,
@@ -51,7 +48,6 @@ enum Way {
 }
 
 impl Reader<'_> {
-    /// Count of the matching payouts.
     pub fn payouts_count(&self, filter: &PayoutFilter) -> Result<u64, StoreError> {
         let (sql, values) = filter.count();
         let mut query = self.connection.prepare_cached(&sql)?;
@@ -85,7 +81,6 @@ impl Reader<'_> {
         self.payouts_where(DUE_TO_EXPIRE, params![now.ms(), limit])
     }
 
-    /// When the next offer expires.
     pub fn next_payout_expires_at(&self) -> Result<Option<Timestamp>, StoreError> {
         let mut query = self
             .connection

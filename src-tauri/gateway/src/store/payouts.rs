@@ -37,7 +37,6 @@ pub struct PayoutRow {
     pub key_id: Option<i64>,
     /// The key's name, or `cli:…` or `panel:…`.
     pub requested_by: String,
-    /// The merchant's name at the request.
     pub merchant_name: String,
     pub comment: Option<String>,
     pub notification_url: Option<String>,
@@ -66,12 +65,10 @@ pub struct PayoutRow {
     pub current_at: Timestamp,
 }
 
-/// A payout to insert.
 #[derive(Debug, Clone)]
 pub struct NewPayout {
     /// Its `seq` is ignored; the insertion assigns one.
     pub row: PayoutRow,
-    /// The rate it was made with.
     pub rate_id: i64,
 }
 
@@ -136,7 +133,6 @@ impl Reader<'_> {
         rows.next()?.map(|row| values::time(row, "approved_at")).transpose()
     }
 
-    /// Whether several approved payouts wait for a transaction.
     pub fn has_several_unsent(&self) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT count(*) > 1 FROM (SELECT 1 FROM payouts WHERE state = 'QUEUED' AND batch_seq IS NULL LIMIT 2)",

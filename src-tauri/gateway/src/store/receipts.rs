@@ -63,8 +63,7 @@ impl Reader<'_> {
         rows.next()?.map(read).transpose()
     }
 
-    /// Bytes stored for missing transactions that paid a payment, rows included. Missing means in neither mempool nor
-    /// chain.
+    /// Bytes stored for missing transactions that paid a payment, rows included.
     pub fn missing_bytes(&self, payment_seq: i64) -> Result<u64, StoreError> {
         let mut query = self
             .connection
@@ -101,14 +100,12 @@ impl Reader<'_> {
         query.query_and_then([payment_seq], |row| values::txid(row, "txid"))?.collect()
     }
 
-    /// Numbers of the payments that a transaction pays.
     pub fn payments_of_transaction(&self, txid: &Txid) -> Result<Vec<i64>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT payment_seq FROM receipts WHERE txid = ?1")?;
         let rows = query.query_map([txid.as_byte_array()], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Conflicts among the receipts of a payment.
     fn receipt_conflicts(&self, payment_seq: i64) -> Result<BTreeMap<Txid, Vec<Txid>>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid, other_txid FROM receipt_conflicts WHERE payment_seq = ?1 ORDER BY txid, other_txid",

@@ -7,7 +7,6 @@ use tillgate_domain::time::Timestamp;
 use super::keychains::Keychain;
 use super::{Reader, StoreError, Tx, values};
 
-/// The source of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestoreSource {
     /// The wallet's words alone: all that the wallet ever received is unknown to this database.
@@ -31,7 +30,6 @@ pub struct NewRestore {
     pub beside_another: bool,
 }
 
-/// A restored copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Restore {
     pub source: RestoreSource,
@@ -39,7 +37,6 @@ pub struct Restore {
     pub begun_at: Timestamp,
     /// Height at which the scan begins.
     pub birth_height: u32,
-    /// Indices of each keychain that are scanned beyond the highest used one.
     pub looks_ahead: u32,
     /// Height of the last scanned block; `None` before that, and during a scan by scripts.
     pub scanned_height: Option<u32>,
@@ -192,7 +189,6 @@ impl Tx<'_> {
         self.move_restore(RestoreState::Scanning)
     }
 
-    /// Stores the height of the last scanned block.
     pub fn note_scanned_blocks(&self, height: u32) -> Result<(), StoreError> {
         self.connection.prepare_cached("UPDATE restore SET scanned_height = ?1")?.execute([height])?;
         Ok(())

@@ -183,7 +183,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores the position of the round over all scripts.
     pub fn save_round_place(&self, place: RoundPlace) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("INSERT OR REPLACE INTO script_round (one, part, next) VALUES (1, ?1, ?2)")?

@@ -18,7 +18,6 @@ const RESTORED: &str = "this copy of the wallet was restored, and has not looked
 const STOPPED: &str = "this copy of the wallet was restored, and its look through the chain for what another copy did meanwhile \
      was stopped before its end";
 
-/// A hold of the sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
     pub since: Timestamp,
@@ -28,7 +27,6 @@ pub struct Hold {
     pub cause: HoldCause,
 }
 
-/// The cause of a hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HoldCause {
     /// Staff must read the reason, act on it, and release the sender.

@@ -3,7 +3,6 @@
 use super::{Reader, StoreError, Tx};
 
 impl Reader<'_> {
-    /// Name and value of each stored setting.
     pub fn settings(&self) -> Result<Vec<(String, String)>, StoreError> {
         let mut statement = self.connection.prepare_cached("SELECT name, value FROM settings ORDER BY name")?;
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -11,7 +11,6 @@ use super::payment_lists::{INDEXED_PAYMENTS, UNINDEXED_PAYMENTS};
 use super::payouts::PayoutRow;
 use super::{Reader, StoreError, Tx};
 
-/// The longest validity of an offer.
 const OFFER_VALID_MAX_MS: i64 = offer::VALID_MAX_MINUTES as i64 * 60_000;
 
 impl Reader<'_> {

@@ -103,7 +103,6 @@ impl Reader<'_> {
         self.twins("WHERE w.noticed_at >= ?1 ORDER BY w.made_at, w.txid LIMIT ?2", params![since.ms(), limit])
     }
 
-    /// Count of the twins noticed since a moment.
     pub fn twins_noticed_since_count(&self, since: Timestamp) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT count(*) FROM twins WHERE noticed_at >= ?1")?;
         Ok(query.query_row([since.ms()], |row| row.get(0))?)
@@ -152,7 +151,6 @@ impl Reader<'_> {
         )
     }
 
-    /// Whether a mined twin paid a payout of a batch.
     pub fn is_paid_by_twin(&self, batch_seq: i64) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT 1 FROM payouts AS p JOIN twin_outputs AS o ON o.payout_seq = p.seq WHERE p.batch_seq = ?1",
@@ -251,7 +249,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores the position of a twin at a look.
     pub fn move_twin(
         &self,
         txid: &Txid,
@@ -265,7 +262,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores the booked amount of a twin.
     pub fn book_twin(&self, txid: &Txid, sats: i64) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE twins SET booked_sats = ?2 WHERE txid = ?1")?

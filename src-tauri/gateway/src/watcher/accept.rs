@@ -16,7 +16,6 @@ use crate::store::StoreError;
 /// Why the coins of a payment were not accepted. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
-    /// There is no such payment.
     #[error("there is no payment {0}")]
     NoSuchPayment(Id),
     /// The domain rules refuse the acceptance.

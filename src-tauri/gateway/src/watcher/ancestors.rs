@@ -48,7 +48,7 @@ pub(super) struct Ancestors {
     has_begun: bool,
     /// More requests are due than fit after one look.
     has_more: bool,
-    /// Transactions in the mempool that may rest on others there.
+    /// Mempool transactions that may have unconfirmed ancestors.
     waiting: BTreeSet<Txid>,
     /// Requested transactions. An incomplete answer holds the best block of that time; a complete one holds `None`.
     asked: BTreeMap<Txid, Option<BlockHash>>,
@@ -66,7 +66,6 @@ struct Line {
     is_whole: bool,
 }
 
-/// The work after a look.
 struct Work {
     /// Transactions whose ancestors are asked for.
     ask: BTreeMap<Txid, Transaction>,

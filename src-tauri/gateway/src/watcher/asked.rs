@@ -47,7 +47,6 @@ const HOT_READ_EVERY_MS: i64 = 60_000;
 /// The same interval after a look found a transaction of ours.
 const HOT_READ_EVERY_MS_WHEN_MOVED: i64 = 10_000;
 
-/// The scripts that a look asks about.
 pub(super) struct Asked {
     must: Vec<ScriptBuf>,
     /// Scripts of pending batches, some of which are in `must`; `None` for the scan of a restored wallet.
@@ -57,7 +56,6 @@ pub(super) struct Asked {
     places: Vec<RoundPlace>,
     /// The round ended with the last look.
     round_ended: bool,
-    /// Position of the round over the scripts far ahead.
     turn: Turn,
 }
 
@@ -80,7 +78,6 @@ pub(super) struct HotRead {
 }
 
 impl HotRead {
-    /// Notes that a transaction of ours moved.
     pub(super) const fn note_move(&mut self) {
         self.has_moved = true;
     }
@@ -92,7 +89,6 @@ impl HotRead {
         self.at.is_none_or(|at| now >= at.plus_ms(every_ms) || now < at)
     }
 
-    /// Notes the time of a read.
     pub(super) const fn note(&mut self, now: Timestamp) {
         *self = Self { at: Some(now), has_moved: false };
     }
@@ -160,17 +156,14 @@ impl Asked {
         Scripts { must: &self.must, hot, cold: &self.cold, round_ended: self.round_ended, known }
     }
 
-    /// The scripts of pending batches; `None` for the scan of a restored wallet.
     pub(super) const fn rests(&self) -> Option<&Rests> {
         self.rests.as_ref()
     }
 
-    /// Position of the round over the scripts far ahead.
     pub(super) const fn turn(&self) -> Turn {
         self.turn
     }
 
-    /// Position of the round after `cold_taken` of its scripts.
     pub(super) fn place_after(&self, cold_taken: usize) -> Option<RoundPlace> {
         self.places.get(cold_taken).or(self.places.last()).copied()
     }

@@ -66,9 +66,7 @@ pub(super) struct Findings {
     pub states: Vec<ScriptState>,
     /// Position of the round over all scripts after this look.
     pub place: Option<RoundPlace>,
-    /// Position of the round over the scripts far ahead.
     pub turn: Turn,
-    /// The scripts of pending batches; `None` for the scan of a restored wallet.
     pub rests: Option<Rests>,
     /// Scripts with a complete history; `refused` holds those that the server refuses to report.
     pub covered: Covered,
@@ -82,7 +80,6 @@ struct Told {
     payments: BTreeMap<i64, AffectedPayment>,
     /// Effects of transactions on our other coins.
     moves: BTreeMap<Txid, Move>,
-    /// Script states to store for the backend.
     states: Vec<ScriptState>,
 }
 

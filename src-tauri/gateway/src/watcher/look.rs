@@ -37,7 +37,6 @@ pub(super) struct Progress {
     /// `looked_at` as stored in the database.
     stored_looked_at: Option<Timestamp>,
     missing: Missing,
-    /// Ancestors of our transactions that others made.
     ancestors: Ancestors,
     /// When the hot scripts were last read, for a backend that is asked about scripts.
     hot_read: HotRead,
@@ -47,7 +46,6 @@ pub(super) struct Progress {
     settling: Settling,
     /// Value of the chain's choice counter at the last look: it counts changes of the backend.
     choice: Option<u64>,
-    /// Clock checks so far; `None` where blocks come only on demand.
     clock: Option<CheckedClock>,
 }
 

@@ -22,9 +22,6 @@ pub(crate) enum BroadcastError {
 
 /// Offers a package to the network, its last transaction behind the others. If parents are missing, kept ancestors are
 /// offered first. The answer is about the last transaction, or about the first refused one. Blocks.
-///
-/// # Errors
-/// Fails when the backend does not answer, or the database cannot be read.
 pub(crate) fn offer(gateway: &Gateway, package: &[Transaction]) -> Result<Broadcast, BroadcastError> {
     let answer = gateway.chain.broadcast(package)?;
     if answer != Broadcast::InputsMissing {

@@ -49,10 +49,6 @@ pub(super) struct Ours<'a> {
 }
 
 impl<'a> Ours<'a> {
-    /// Waits until all addresses are derived that another copy of the wallet may have given.
-    ///
-    /// # Errors
-    /// Fails when they cannot be derived, because the program is stopping.
     pub(super) fn new(gateway: &'a Gateway) -> Result<Self, WatchError> {
         wait_until_known_ahead(gateway)?;
         let (found, made) = (RefCell::default(), RefCell::default());

@@ -22,17 +22,13 @@ const ASKED_MAX: u32 = 1_000;
 /// Progress of a look, for a restored copy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scanned {
-    /// The view starts at the wallet's birth.
     pub from_start: bool,
-    /// More answers follow.
     pub more: bool,
     /// The copy as it was when the look began.
     pub restore: Option<Restore>,
     /// Progress over the scripts asked about; `None` for a backend that sees every block up to the best one.
     pub asked: Option<Asking>,
-    /// The backend has reported everything up to the best block.
     pub covers_all: bool,
-    /// Height of the last block looked at.
     pub height: u32,
     /// When the look began.
     pub at: Timestamp,

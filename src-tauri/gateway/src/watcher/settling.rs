@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn each_batch_is_due_once_when_all_its_scripts_were_told_in_however_many_looks() {
+    fn each_batch_is_due_once_when_all_its_scripts_were_told() {
         let rests = rests(&[(1, 0..150), (2, 150..152)], false);
         let mut settling = Settling::default();
         let mut was_due = Vec::new();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_is_asked_about_a_little_and_no_look_begins_as_the_one_before() {
+    fn looks_rotate_and_ask_again_about_a_few_told_scripts() {
         let rests = rests(&[(1, 0..100)], false);
         let mut settling = Settling::default();
         let first = settling.to_ask(&rests);

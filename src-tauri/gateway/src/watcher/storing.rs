@@ -27,7 +27,6 @@ enum Piece {
     Change(Txid, Arc<Move>),
     /// Other effects of a transaction on our coins.
     Move(Txid, Arc<Move>),
-    /// A transaction of ours that this chain does not know, or not yet.
     Unknown(Txid),
 }
 
@@ -73,9 +72,7 @@ impl Piece {
 /// The outcome of a stored look.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stored {
-    /// A payment is due again at once.
     pub is_due_at_once: bool,
-    /// A restored copy has found its coins.
     pub has_found_coins: bool,
 }
 

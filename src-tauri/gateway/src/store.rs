@@ -1,7 +1,7 @@
 //! The database: one SQLite file, one writer thread, read-only connections beside it.
 //!
-//! This is the only module that names `rusqlite`. SQL stands beside the row type of its table,
-//! one file each. Reads are methods of [`Reader`], writes of [`Tx`].
+//! Only this module and its children name `rusqlite`. SQL stands beside the row type of its table, one file each. Reads
+//! are methods of [`Reader`], writes are methods of [`Tx`].
 
 pub(crate) mod alarms;
 pub(crate) mod ancestors;
@@ -73,8 +73,7 @@ pub struct Reader<'a> {
     connection: &'a Connection,
 }
 
-/// A transaction of the one writer: all that is done through it is committed together or not at
-/// all. Reads see what it wrote.
+/// A transaction of the only writer: all of its changes are committed together or not at all. Reads see its writes.
 pub struct Tx<'a> {
     reader: Reader<'a>,
 }
@@ -94,11 +93,11 @@ impl<'a> Deref for Tx<'a> {
 }
 
 impl Store {
-    /// Opens `file`, creating and migrating it as needed. The caller holds the data directory's
-    /// lock: one process alone ever writes the database.
+    /// Opens `file`, creating and migrating it as needed. The caller holds the data directory's lock, so a single
+    /// process writes the database.
     ///
     /// # Errors
-    /// When the file cannot be opened, is not ours, is corrupt, or was written by a newer program.
+    /// Fails when the file cannot be opened, is not ours, is corrupt, or was written by a newer program.
     pub fn open(file: &Path) -> Result<Self, StoreError> {
         let connection = open::for_writing(file)?;
         migrate::migrate(&connection, file)?;
@@ -107,18 +106,17 @@ impl Store {
         Ok(Self { readers: readers::Readers::new(file), writer, threads })
     }
 
-    /// Waits until one of the threads that write ends, and tells which. None does while all is well: nothing is stored
-    /// any more then.
+    /// Waits until one of the writing threads ends, and names it. In normal operation no thread ends. After an end the
+    /// store writes no more.
     pub async fn ended(&self) -> &'static str {
         self.threads.ended().await
     }
 
-    /// Runs `job` in the writer's next transaction and answers once that is durably committed.
-    /// Jobs that wait at the same time share a commit, each in a savepoint of its own, so that one
-    /// that fails is undone alone. `job` must not block on anything but the database.
+    /// Runs `job` in the writer's next transaction; answers after the durable commit. Concurrent jobs share a commit,
+    /// each in its own savepoint, so that a failed job is undone alone. `job` must block on nothing but the database.
     ///
     /// # Errors
-    /// What `job` answered, or why nothing could be stored.
+    /// The error of `job`, or the reason why nothing could be stored.
     pub async fn write<T, E>(&self, job: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
     where
         T: Send + 'static,
@@ -127,13 +125,14 @@ impl Store {
         self.writer.write(job::any(job)).await
     }
 
-    /// The same for a few rows, in two steps: `check` may refuse, and can only read; `apply` writes what `check` planned,
-    /// and fails only if the database does, which takes all that shares its commit along. That spares it the
-    /// savepoint. Where nobody else writes and the disk is quick, it is done on the caller's thread: to wake another and
-    /// to be woken by it would take a sixth of a payment's time.
+    /// The same for a few rows, in two steps without a savepoint. `check` only reads and may refuse. `apply` writes the
+    /// plan of `check`. It fails only if the database does, which fails the whole shared commit.
+    ///
+    /// With no other write and a quick disk, the job runs on the caller's thread: two thread switches would take a
+    /// sixth of a payment's time.
     ///
     /// # Errors
-    /// What `check` answered, or why nothing could be stored.
+    /// The error of `check`, or the reason why nothing could be stored.
     pub async fn write_short<P, T, E>(
         &self,
         check: impl FnOnce(&Reader<'_>) -> Result<P, E> + Send + 'static,
@@ -146,11 +145,11 @@ impl Store {
         self.writer.write_short(job::short(check, apply)).await
     }
 
-    /// Runs `read` on a snapshot. It is meant for short reads: call it from
-    /// `tokio::task::spawn_blocking` where it may take more than a few milliseconds.
+    /// Runs `read` on a snapshot. It is meant for short reads: call it from `tokio::task::spawn_blocking` if it may
+    /// take more than a few milliseconds.
     ///
     /// # Errors
-    /// What `read` answered, or why nothing could be read.
+    /// The error of `read`, or the reason why nothing could be read.
     pub fn read<T, E: From<StoreError>>(&self, read: impl FnOnce(&Reader<'_>) -> Result<T, E>) -> Result<T, E> {
         self.readers.read(read)
     }

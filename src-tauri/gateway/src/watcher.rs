@@ -1,9 +1,7 @@
-//! Watching the chain: one look takes a view of it, computes afresh the payments that it concerns,
-//! and stores what came out.
+//! Watches the chain. One look takes a view of the chain, recomputes the affected payments, and stores the result.
 //!
-//! It is level-triggered: a reorganisation, a replacement, a crash and a sleep of the machine need
-//! no path of their own, because the next look is the recovery. No network is used inside a
-//! database transaction, and nothing is remembered here that a failed commit would make wrong.
+//! Looks are level-triggered: after a reorganisation, a replacement, a crash or a suspend, the next look is the
+//! recovery. No database transaction waits for the network. A failed commit makes no state in memory wrong.
 
 mod accept;
 mod ahead;
@@ -37,30 +35,30 @@ pub(crate) use look::LookPermit;
 
 use look::{Patience, Progress};
 
-/// Time between looks: what a customer at a counter waits for. So short that a timer which stands still while the machine
-/// sleeps delays the first look after it by no more.
+/// Time between looks, chosen for a customer waiting at a counter. Timers stop while the machine is suspended, so the
+/// first look after a resume is at most this late.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Time between looks that the backend asks for, however much it sees: whoever floods it gets no more.
+/// Least time between looks after wake-ups of the backend, so that a flood of transactions cannot raise the rate.
 const WOKEN_EVERY: Duration = Duration::from_millis(50);
 
-/// Looks at the chain of one environment.
+/// Watches the chain of one environment.
 pub struct Watcher {
     gateway: Arc<Gateway>,
     progress: Mutex<Progress>,
-    /// Set once the loop runs: a long look ends with the next part when it is told to.
+    /// Set once the loop runs: a long look stops after its current part when this is cancelled.
     shutdown: OnceLock<CancellationToken>,
 }
 
 impl Watcher {
-    /// Goes on where the last look of `gateway` ended.
+    /// Continues after the last look of `gateway`.
     #[must_use]
     pub fn new(gateway: Arc<Gateway>) -> Self {
         let progress = Progress::after(gateway.last_look.watched());
         Self { gateway, progress: Mutex::new(progress), shutdown: OnceLock::new() }
     }
 
-    /// Waits for the look under way and keeps others from starting.
+    /// Waits for the current look and keeps others from starting.
     pub async fn hold(&self) -> LookPermit<'_> {
         LookPermit::new(&self.gateway, self.progress.lock().await, self.shutdown.get())
     }
@@ -68,15 +66,15 @@ impl Watcher {
     /// Looks at the chain once.
     ///
     /// # Errors
-    /// Why the look failed; all that it did not store is found again by the next.
+    /// The next look finds again everything that a failed look did not store.
     pub async fn look(&self) -> Result<(), WatchError> {
         self.hold().await.look().await
     }
 
-    /// The same for somebody who does not wait for a look that has more to read than one answer holds, whoever makes it.
+    /// Looks once, but does not wait for a look that needs more than one answer.
     ///
     /// # Errors
-    /// [`WatchError::Behind`] then, which is no failure: the looks go on where it ended.
+    /// [`WatchError::Behind`] for such a look. This is no failure: later looks continue after the stored part.
     pub(crate) async fn look_soon(&self) -> Result<(), WatchError> {
         let mut permit = tokio::select! {
             biased;
@@ -86,23 +84,23 @@ impl Watcher {
         permit.look_with(Patience::OneAnswer).await
     }
 
-    /// Accepts the coins that came for a payment, on behalf of staff, but not less than `agreed_sats`, the sum on which
-    /// they decided; `actor` is who, for the audit.
+    /// Accepts the coins received for a payment on behalf of `actor`, whom the audit names. Refuses if fewer than
+    /// `agreed_sats` are left, the sum that staff saw.
     ///
     /// # Errors
-    /// Why not; nothing is changed then.
+    /// Fails when the coins cannot be accepted; nothing is changed then.
     pub async fn accept(&self, id: Id, agreed_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {
         self.hold().await.accept(id, agreed_sats, actor).await
     }
 
-    /// Looks at the chain until `shutdown`. A look under way is finished first, or the part of a long one.
+    /// Looks at the chain until `shutdown`. The current look, or the current part of a long one, is finished first.
     pub async fn run(&self, shutdown: CancellationToken) {
         self.run_every(LOOK_EVERY, shutdown).await;
     }
 
-    /// The same, so often where the backend wakes nobody.
+    /// The same with a given interval for a backend that sends no wake-ups.
     pub(crate) async fn run_every(&self, every: Duration, shutdown: CancellationToken) {
-        // It runs once.
+        // This function runs once.
         let _ = self.shutdown.set(shutdown.clone());
         let mut tick = interval(every);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -112,12 +110,12 @@ impl Watcher {
                 _ = tick.tick() => {}
                 () = self.woken() => {}
             }
-            // The last look remembers the reason of a failure and logs it once.
+            // `last_look` keeps the reason of a failure and logs it once.
             let _ = self.look().await;
         }
     }
 
-    /// Waits until the backend saw something, and no longer had it looked at just now than [`WOKEN_EVERY`] ago.
+    /// Waits for a wake-up from the backend, but at least [`WOKEN_EVERY`].
     async fn woken(&self) {
         tokio::time::sleep(WOKEN_EVERY).await;
         match self.gateway.chain.wake() {

@@ -1,5 +1,5 @@
-//! What a look, or an answer to a broadcast, means for payouts: the rules' answer to where their transactions stand,
-//! written with all that follows from it. A repeat changes nothing.
+//! Settles payouts after a look or a broadcast: applies the rules to the positions of their transactions, and writes
+//! what follows. A repeat changes nothing.
 
 use std::collections::BTreeSet;
 
@@ -24,13 +24,10 @@ use crate::store::{Reader, StoreError};
 const GIVEN_UP: &str = "it was given up, and the coins went back to the wallet";
 const RULED_OUT: &str = "another transaction spent its coins and has 6 confirmations: nothing was sent to the address";
 
-/// Who approved an offer that another copy of the wallet sent.
+/// `approvedBy` of an offer that another copy of the wallet sent.
 const BY_COPY: &str = "another copy of this wallet";
 
-/// Computes afresh what became of a batch and its payouts, under a tip of this height. Answers what staff should know.
-///
-/// # Errors
-/// When it cannot be stored.
+/// Recomputes a batch and its payouts at a tip of this height; answers warnings for staff.
 pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Result<Vec<StaffWarning>, OutboxError> {
     let mut twins = BTreeSet::new();
     let warnings = settle_noting(outbox, batch_seq, tip_height, &mut twins)?;
@@ -38,7 +35,7 @@ pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Re
     Ok(warnings)
 }
 
-/// The same for one of several. Notes the twins that are to be booked when all are settled.
+/// The same for one of several batches. Collects the twins to book after the last batch.
 pub(super) fn settle_noting(
     outbox: &Outbox<'_>,
     batch_seq: i64,
@@ -61,7 +58,7 @@ pub(super) fn settle_noting(
         };
         let (state, warning) = settle_payout((outbox, to_book), payout, &versions, share, reason, tip_height)?;
         warnings.extend(warning);
-        // What failed has no claim on its coins any more, also where the conflict vanishes again: only a block changes that.
+        // A failed payout claims no coins, even if the conflict disappears again: only a block changes that.
         is_wanted |= matches!(state, PayoutState::Queued | PayoutState::Sent);
     }
     let is_pending = batch::is_pending(&versions, tip_height);
@@ -76,10 +73,7 @@ pub(super) fn settle_noting(
     Ok(warnings)
 }
 
-/// The same for a payout in no batch that a twin paid.
-///
-/// # Errors
-/// When it cannot be stored.
+/// The same for a payout without a batch that a twin paid.
 pub(super) fn settle_alone(
     outbox: &Outbox<'_>,
     payout: PayoutRow,
@@ -89,10 +83,7 @@ pub(super) fn settle_alone(
     Ok(settle_payout((outbox, to_book), payout, &[], |_| 0, RULED_OUT, tip_height)?.1)
 }
 
-/// Makes a payout that has no stored transaction FAILED; `by` is who gave it up.
-///
-/// # Errors
-/// When it cannot be stored.
+/// Makes a payout without a stored transaction FAILED; `by` names the person who gave it up.
 pub(crate) fn fail(
     outbox: &Outbox<'_>,
     mut row: PayoutRow,
@@ -106,7 +97,7 @@ pub(crate) fn fail(
     save(outbox, row, true)
 }
 
-/// Answers its state after it, and what staff should know.
+/// Answers the state after settling, and a warning for staff.
 fn settle_payout(
     (outbox, to_book): (&Outbox<'_>, &mut BTreeSet<Txid>),
     mut row: PayoutRow,
@@ -117,7 +108,7 @@ fn settle_payout(
 ) -> Result<(PayoutState, Option<StaffWarning>), OutboxError> {
     let mut twins = twins_of(outbox.tx, &row)?;
     let mut settled = batch::settle(row.state, versions, &twins, tip_height);
-    // The transaction that rules ours out may be a twin that pays the payout itself, or another twin did.
+    // The transaction that conflicts with ours may be a twin that pays this payout, or another twin may have paid it.
     if settled.state == PayoutState::Failed
         && row.state != settled.state
         && let Some((txid, vout)) = outbox.tx.twin_that_pays(row.seq)?
@@ -142,7 +133,7 @@ fn settle_payout(
         (from, to) if from == to => {}
         (from, PayoutState::Sent) => {
             row.sent_at = Some(outbox.now);
-            // An offer that another copy of the wallet sent counts in the limit of the day on which that copy paid it.
+            // An offer that another copy sent counts in the limit of the day of that payment.
             if row.approved_at.is_none() {
                 let twin = row.txid.map(|txid| outbox.tx.twin(&txid)).transpose()?.flatten();
                 row.approved_at = Some(twin.map_or(outbox.now, |twin| twin.made_at));
@@ -168,7 +159,7 @@ fn settle_payout(
     }
     let fee = row.txid.map_or(0, fee_share_sats);
     book(outbox, &mut row, fee)?;
-    // The first value of `btcTxId` is not notified by itself.
+    // The first value of `btcTxId` alone causes no notification.
     let is_notified = before.state != row.state || (before.txid.is_some() && before.txid != row.txid);
     if row != before {
         to_book.extend([before.txid, row.txid].into_iter().flatten());
@@ -177,7 +168,7 @@ fn settle_payout(
     Ok((settled.state, warning))
 }
 
-/// Brings a payout's rows of the ledger up to date. Until it is SENT it is reckoned as nothing.
+/// Updates the ledger rows of a payout. They are zero until the payout is SENT.
 fn book(outbox: &Outbox<'_>, row: &mut PayoutRow, fee_share_sats: u64) -> Result<(), StoreError> {
     let is_sent = row.state == PayoutState::Sent;
     let amount_sats = if is_sent { -sats(row.amount_sats) } else { 0 };
@@ -206,12 +197,12 @@ fn save(outbox: &Outbox<'_>, mut row: PayoutRow, is_notified: bool) -> Result<()
     Ok(())
 }
 
-/// Whether a transaction on which a batch rests is being given up.
+/// Whether a parent transaction of a batch is being given up.
 fn is_given_up_with(reader: &Reader<'_>, rows: &[VersionRow]) -> Result<bool, StoreError> {
     rows.first().map_or(Ok(false), |row| funds::is_given_up(reader, &row.txid))
 }
 
-/// Where a version stands, and what rules it out.
+/// A version's position and its lowest conflict.
 pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, StoreError> {
     Ok(Version {
         txid: row.txid,
@@ -222,7 +213,7 @@ pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, St
     })
 }
 
-/// The twins that paid a payout in a block, as the rules see them.
+/// The mined twins that paid a payout, in the form of the rules.
 fn twins_of(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Vec<Version>, StoreError> {
     let mut facts = Vec::new();
     for twin in reader.twins_of_payout(payout.seq)? {

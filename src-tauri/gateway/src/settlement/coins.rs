@@ -1,5 +1,5 @@
-//! Coins that a look saw made as change, spent, or taken back, and the transactions of payouts that it saw. What pays a
-//! payment is [`super::payment`]'s.
+//! Coins that a look saw created, spent or taken back, and the transactions of payouts. [`super::payment`] handles
+//! payments.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ use crate::store::{Reader, StoreError};
 #[derive(Debug)]
 pub(crate) struct Move {
     pub facts: Arc<TxFacts>,
-    /// Its other outputs that pay this wallet: our change, and addresses that were given to no payment here.
+    /// Outputs to this wallet beside payments: our change, and addresses not given to any payment here.
     pub change: Vec<Coin>,
-    /// Our coins that it spends.
+    /// Coins of ours that it spends.
     pub spends: Vec<OutPoint>,
 }
 
-/// Takes over what a transaction pays to this wallet, but not to payments. All of a look is made before any of it is spent.
+/// Stores the coins that a transaction creates beside payments. A look stores all created coins before any spend.
 pub(crate) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Option<StaffWarning>, StoreError> {
     let (tx, facts) = (outbox.tx, &moved.facts);
     if facts.position == TxPosition::Absent || moved.change.is_empty() || is_passed_over(tx, txid, moved)? {
@@ -58,8 +58,8 @@ pub(crate) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Opt
     }
 }
 
-/// Whether a transaction in the mempool is passed over until a block holds it. It spends nothing of ours, and pays an address of which so
-/// many transactions are gone that more would fill the disk.
+/// Whether a mempool transaction is ignored until mined: it spends no coin of ours, and the disk quota of its address
+/// is used up.
 fn is_passed_over(reader: &Reader<'_>, txid: &Txid, moved: &Move) -> Result<bool, StoreError> {
     if !matches!(moved.facts.position, TxPosition::Mempool { .. })
         || reader.batch_of_version(txid)?.is_some()
@@ -76,7 +76,7 @@ fn is_passed_over(reader: &Reader<'_>, txid: &Txid, moved: &Move) -> Result<bool
     Ok(false)
 }
 
-/// When a transaction was first seen, as far as the backend tells.
+/// When a transaction was first seen, according to the backend.
 const fn seen_at(facts: &TxFacts, now: Timestamp) -> Timestamp {
     match facts.position {
         TxPosition::Block { time, .. } => time,
@@ -85,7 +85,7 @@ const fn seen_at(facts: &TxFacts, now: Timestamp) -> Timestamp {
     }
 }
 
-/// Whether a transaction spends a coin of ours that is stored. A transaction that was passed over makes none.
+/// Whether a transaction spends a stored coin. An ignored transaction creates none.
 fn spends_ours(reader: &Reader<'_>, moved: &Move) -> Result<bool, StoreError> {
     for outpoint in &moved.spends {
         if reader.has_coin(outpoint)? {
@@ -95,7 +95,7 @@ fn spends_ours(reader: &Reader<'_>, moved: &Move) -> Result<bool, StoreError> {
     Ok(false)
 }
 
-/// Takes over what a transaction spends, or that it is gone. The coins that it spends are stored already.
+/// Stores the spends of a transaction, or that it is gone. The spent coins are stored already.
 pub(crate) fn take(
     outbox: &Outbox<'_>,
     txid: &Txid,
@@ -122,7 +122,7 @@ pub(crate) fn take(
         return Ok(None);
     }
     if tx.is_twin(txid)? || spends_ours(tx, moved)? || twins::makes_its_own_change(tx, &moved.change)? {
-        // It was booked as a stranger's before it was known what it spends.
+        // It was booked as a stranger's before its inputs were known.
         book_change(outbox, txid, false)?;
         let pays_an_address = moved.change.iter().any(|coin| coin.keychain == Keychain::External);
         return twins::take(outbox, txid, facts, pays_an_address, touched);
@@ -131,7 +131,7 @@ pub(crate) fn take(
     Ok(None)
 }
 
-/// Takes over that the chain knows nothing of a transaction of ours.
+/// Marks a transaction of ours as absent because the chain does not know it.
 pub(crate) fn take_unknown(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touched) -> Result<(), StoreError> {
     let tx = outbox.tx;
     tx.take_back_coins(txid, None)?;
@@ -147,7 +147,8 @@ pub(crate) fn take_unknown(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touch
     Ok(())
 }
 
-/// Computes afresh what was touched; with every block all batches of which it may decide something, each as soon as it is due.
+/// Recomputes the touched and the due batches and twins. After a block, each batch is due as soon as its scripts are
+/// known.
 pub(crate) fn settle(
     outbox: &Outbox<'_>,
     mut touched: Touched,
@@ -164,7 +165,7 @@ pub(crate) fn settle(
         }
     }
     if is_all || !touched.batches.is_empty() {
-        // Many blocks may have come since all was last settled: what was open then is settled under this one.
+        // Many blocks may have come since the last full settling, so its height decides which twins are pending.
         let looked_height = outbox.tx.tip_height()?.min(since);
         touched.twins.extend(outbox.tx.pending_twins(looked_height)?);
     }
@@ -185,7 +186,7 @@ pub(crate) fn settle(
     }
     for batch_seq in touched.batches {
         warnings.extend(batches::settle_noting(outbox, batch_seq, tip_height, &mut touched.twins)?);
-        // The cost of a twin depends on whether the batch is reckoned whose coins it spends.
+        // The cost of a twin depends on the booking of the batch whose coins it spends.
         for outpoint in outbox.tx.inputs_of_batch(batch_seq)? {
             let spender = outbox.tx.coin_facts(&outpoint)?.and_then(|coin| coin.spent_by);
             if let Some(spender) = spender
@@ -201,7 +202,8 @@ pub(crate) fn settle(
     Ok(warnings)
 }
 
-/// Somebody paid our change, or an address that was given to no payment here: coins of no payment, where it is a stranger's transaction.
+/// Books payments to our change, or to addresses not given to any payment here. They count only in a stranger's
+/// transaction.
 fn book_change(outbox: &Outbox<'_>, txid: &Txid, is_strangers: bool) -> Result<(), StoreError> {
     for (outpoint, coin) in outbox.tx.change_coins(txid)? {
         let sats = if is_strangers && coin.position.is_in_block() { twin_ledger::sats(coin.amount_sats) } else { 0 };

@@ -1,15 +1,15 @@
-//! From which height on blocks rule a transaction out.
+//! The height at which a block rules a transaction out.
 
 use bitcoin::{Transaction, Txid};
 use tillgate_domain::batch::Position;
 
 use crate::store::{Reader, StoreError};
 
-/// Ancestors that are followed upwards to find what rules a transaction out; the sender makes no longer lines.
+/// Generations of ancestors that are searched for a conflict; the sender builds no longer chains.
 pub(super) const ANCESTORS_MAX: u32 = 25;
 
-/// The lowest height of a block with a transaction that spends an input of this one, or of its unconfirmed ancestors as
-/// far as they are ours. It is told from our coins, so that it is known of a transaction that no backend ever took.
+/// Lowest height of a block with a transaction that spends an input of this one, or of its unconfirmed ancestors of
+/// ours. Computed from our coins, so it also covers transactions that no backend ever accepted.
 pub(super) fn conflict_height(
     reader: &Reader<'_>,
     tx: &Transaction,

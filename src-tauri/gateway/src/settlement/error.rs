@@ -10,7 +10,7 @@ pub(crate) enum SettleError {
     /// The database cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A new record could not be given an identifier.
+    /// No identifier could be generated for a new record.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
     /// A notification could not be queued.

@@ -1,5 +1,5 @@
-//! One payment in the transaction of a look: its facts, the rules' answer to them, and all that
-//! follows from it, written together.
+//! Advances one payment within the transaction of a look: stores its facts, applies the rules, and writes all that
+//! follows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,20 +27,19 @@ use crate::store::keychains::Keychain;
 use crate::store::payments::PaymentRow;
 use crate::store::{Reader, StoreError, Tx};
 
-/// What the payments of one look have in common.
+/// Values that all payments of one look share.
 #[derive(Clone)]
 pub(crate) struct Context {
     pub look: Look,
     /// Start of the look before this one.
     pub looked_before: Option<Timestamp>,
-    /// The estimated rate for a confirmation soon, where a transaction waits for one.
     pub fee_rate: Option<FeeRate>,
-    /// What is known of the clock; `None` where blocks do not come by it.
+    /// Clock checks so far; `None` where blocks come only on demand.
     pub clock: Option<CheckedClock>,
 }
 
 impl Context {
-    /// The look as it is for one payment.
+    /// The look adjusted for one payment.
     fn look_for(&self, payment: &Payment, is_covered: bool) -> Look {
         let Look { at, tip_time, .. } = self.look;
         let deadline = payment.expires_at;
@@ -51,19 +50,18 @@ impl Context {
     }
 }
 
-/// Why a payment is computed afresh, and the transactions of it that moved.
+/// Why a payment is recomputed, and its transactions that moved.
 #[derive(Debug)]
 pub(crate) struct AffectedPayment {
     pub cause: Cause,
-    /// By id, in an order of no meaning.
+    /// By txid; the order means nothing.
     pub incoming: BTreeMap<Txid, IncomingTransaction>,
-    /// Those of which this chain knows nothing, or nothing yet.
     pub unknown: BTreeSet<Txid>,
-    /// All is known that came to its address until the look started, so that time may decide.
+    /// Everything that came to its address before the look started is known, so its deadline may decide.
     pub is_covered: bool,
 }
 
-/// What one transaction pays to one payment's address.
+/// Outputs of one transaction to one payment's address.
 #[derive(Debug)]
 pub(crate) struct IncomingTransaction {
     pub facts: Arc<TxFacts>,
@@ -73,14 +71,14 @@ pub(crate) struct IncomingTransaction {
 }
 
 impl AffectedPayment {
-    /// Affected without a transaction that moved.
+    /// Affected without a moved transaction.
     pub(crate) fn by(cause: Cause) -> Self {
         Self { cause, incoming: BTreeMap::new(), unknown: BTreeSet::new(), is_covered: true }
     }
 }
 
-/// Takes over the facts about a payment, computes it afresh, and writes what follows. A repeat
-/// changes nothing. Answers what staff should know, too.
+/// Stores new facts about a payment, recomputes it, and writes what follows; a repeat changes nothing. Answers the
+/// advance and warnings for staff.
 pub(crate) fn payment(
     outbox: &Outbox<'_>,
     context: &Context,
@@ -118,8 +116,9 @@ pub(crate) fn payment(
     Ok((advance, warnings))
 }
 
-/// The same as [`MISSING_BYTES_MAX`] for what spends none of what those spent. It is the customer's own mostly, and who floods a payment
-/// that is not theirs must not keep it from being seen: that much costs them the fees of half an hour.
+/// The limit [`MISSING_BYTES_MAX`] for a transaction that shares no input with the missing ones. It is higher because
+/// such a transaction is mostly the customer's own. Flooding another customer's payment up to this limit costs the
+/// attacker the fees of half an hour.
 const MISSING_BYTES_BESIDE_MAX: u64 = 32 * 1_024 * 1_024;
 
 fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayment) -> Result<(), StoreError> {
@@ -145,7 +144,7 @@ fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayme
             tx.store_coin(&coin, &incoming.facts.position)?;
         }
         if incoming.facts.position == TxPosition::Absent {
-            // What rules it out rules out what spends its coins.
+            // A conflict of this transaction rules out all that spends its coins, too.
             tx.take_back_coins(txid, incoming.facts.conflict_height)?;
         }
     }
@@ -166,14 +165,13 @@ fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayme
     Ok(())
 }
 
-/// Whether so much is missing of what paid a payment that this transaction waits for a block.
+/// Whether so many bytes of missing transactions paid this payment that a new transaction must wait for a block.
 fn is_too_much(reader: &Reader<'_>, seq: i64, waits: &Transaction) -> Result<bool, StoreError> {
     let missing = reader.missing_bytes(seq)?;
     let in_its_place = || reader.missing_bytes_in_place_of(seq, waits);
     Ok(missing > MISSING_BYTES_BESIDE_MAX || (missing > MISSING_BYTES_MAX && in_its_place()? > MISSING_BYTES_MAX))
 }
 
-/// What this look tells of a transaction.
 fn sighting(incoming: &IncomingTransaction, context: &Context) -> Sighting {
     let facts = &incoming.facts;
     Sighting {
@@ -192,8 +190,8 @@ fn sighting(incoming: &IncomingTransaction, context: &Context) -> Sighting {
     }
 }
 
-/// Whether a transaction may be accepted without confirmation once it was quiet for long enough. What the backend
-/// cannot tell is never good enough.
+/// Whether a transaction may be accepted without confirmation after its quiet time. A fact that the backend cannot tell
+/// counts against it.
 fn relays_well(facts: &TxFacts, fee_rate: Option<FeeRate>) -> bool {
     matches!(facts.position, TxPosition::Mempool { .. })
         && facts.unconfirmed_ancestors == Fact::No
@@ -215,8 +213,8 @@ fn note_change(
     )
 }
 
-/// Writes the anomalies and queues every notification. The records are made of what the
-/// transaction now holds, so that they are what GET will answer.
+/// Writes the anomalies and queues all notifications. Records are rendered from the stored rows, so that they match a
+/// later GET.
 fn tell(outbox: &Outbox<'_>, before: &PaymentRow, known: &[AnomalyRow], advance: &Advance) -> Result<(), SettleError> {
     let tx = outbox.tx;
     let row = tx.payment_by_seq(before.seq)?.ok_or(StoreError::BadValue("payments.seq"))?;
@@ -284,8 +282,8 @@ fn write_anomaly(
     Ok(*id)
 }
 
-/// The last rate known, which is stored with its sources: a missing one never delays an anomaly. Before any, the payment's
-/// own.
+/// The last known rate, stored with its sources, or the payment's rate if none is known. A missing rate never delays an
+/// anomaly.
 fn rate_of_the_moment(outbox: &Outbox<'_>, payment: &Payment) -> Result<(Rate, Timestamp), StoreError> {
     let Some(known) = outbox.gateway.rates.last_known(payment.currency) else {
         return Ok((payment.rate, payment.created_at));

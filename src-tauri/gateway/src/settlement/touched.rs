@@ -1,10 +1,10 @@
-//! Batches and twins that a look touched: both are settled at its end.
+//! Batches and twins that a look touched; they are settled at its end.
 
 use std::collections::BTreeSet;
 
 use bitcoin::Txid;
 
-/// Their numbers and ids.
+/// Batch numbers and twin txids.
 #[derive(Debug, Default)]
 pub(crate) struct Touched {
     pub batches: BTreeSet<i64>,

@@ -1,4 +1,4 @@
-//! The rows of the ledger for twins ([`crate::store::twins`]): the cost of each beyond the payouts that are SENT by it.
+//! Ledger rows of twins ([`crate::store::twins`]): the cost of each beyond its SENT payouts.
 
 use bitcoin::{Transaction, Txid};
 use tillgate_domain::batch::Position;
@@ -9,16 +9,15 @@ use crate::notifications::outbox::Outbox;
 use crate::store::ledger::LedgerKind;
 use crate::store::{Reader, StoreError};
 
-/// Brings the ledger's row of a twin up to date: its cost beyond the payouts that were SENT by it. It is reckoned once a
-/// block holds it. While a transaction of ours is reckoned as confirmed that spends one of its inputs, the twin is reckoned
-/// as nothing: only one of the two can be.
+/// Updates the ledger row of a twin: its cost beyond its SENT payouts. A twin counts once mined. It does not count
+/// while a conflicting transaction of ours counts as confirmed: only one of the two can be.
 pub(super) fn book(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
     let tx = outbox.tx;
     let Some(twin) = tx.twin(txid)? else { return Ok(()) };
     let mut effect_sats = 0;
     let counts = match twin.position {
         Position::Block { .. } => true,
-        // A reorganisation took its block.
+        // A reorganisation removed its block.
         Position::Mempool => tx.has_sent(txid)?,
         Position::Absent => false,
     };
@@ -39,7 +38,7 @@ pub(super) fn book(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether a version of ours that the record of a SENT payout names spends an input of a twin.
+/// Whether a version of ours, named by the record of a SENT payout, spends an input of a twin.
 fn conflicts_with_reckoned(reader: &Reader<'_>, twin: &Transaction) -> Result<bool, StoreError> {
     for outpoint in twin.input.iter().map(|input| input.previous_output) {
         let Some(batch_seq) = reader.live_batch_of_input(&outpoint)? else { continue };

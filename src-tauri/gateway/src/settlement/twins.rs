@@ -1,5 +1,5 @@
-//! Twins ([`crate::store::twins`]): at their first sight the sender holds, and a block settles them (interface, section 4,
-//! "Twin"). In the mempool a twin settles nothing.
+//! Twins ([`crate::store::twins`]): the sender holds at the first sight of a twin, and a block settles it (interface,
+//! section 4, "Twin"). In the mempool a twin settles nothing.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ use crate::store::payouts::PayoutRow;
 use crate::store::twins::TwinRow;
 use crate::store::{Reader, StoreError, Tx};
 
-/// Outputs of a transaction that a hold names: more would not be read.
+/// Outputs named in the reason of a hold; more would not be read.
 const OUTPUTS_NAMED: usize = 3;
 
-/// Takes over where a twin stands. At its first sight the sender holds.
+/// Stores the position of a twin. At its first sight the sender holds.
 pub(super) fn take(
     outbox: &Outbox<'_>,
     txid: &Txid,
@@ -45,8 +45,8 @@ pub(super) fn take(
     hold(outbox, txid, facts, pays_an_address)
 }
 
-/// Matches the outputs of a twin with payouts once a block holds it: each with one whose address it pays exactly its amount,
-/// QUEUED ones first, then FAILED ones, then offers. A payout that a transaction of ours pays is matched with none.
+/// Matches each output of a mined twin with a payout of the same address and exact amount. QUEUED payouts come first,
+/// then FAILED ones, then offers. A payout that a transaction of ours pays is never matched.
 pub(super) fn match_mined(tx: &Tx<'_>, txid: &Txid) -> Result<(), StoreError> {
     let Some(twin) = tx.twin(txid)?.filter(|twin| !twin.is_matched) else { return Ok(()) };
     let Position::Block { height } = twin.position else { return Ok(()) };
@@ -63,8 +63,8 @@ pub(super) fn match_mined(tx: &Tx<'_>, txid: &Txid) -> Result<(), StoreError> {
     tx.note_matched(txid)
 }
 
-/// Lets the sender hold. A copy that was just restored is told of all that it finds at the end of its look; what pays an
-/// address of ours was counted for that.
+/// Makes the sender hold. During a restored copy's scan, the twin is only counted, and reported at the end. A payment
+/// to an address of ours was counted before.
 fn hold(
     outbox: &Outbox<'_>,
     txid: &Txid,
@@ -83,7 +83,7 @@ fn hold(
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
 
-/// A transaction with its time, and the addresses and amounts that it pays beside this wallet.
+/// Describes a transaction: its time, and the addresses and amounts outside this wallet.
 fn named(outbox: &Outbox<'_>, txid: &Txid, facts: &TxFacts) -> Result<String, StoreError> {
     let network = outbox.gateway.network;
     let at = match facts.position {
@@ -108,8 +108,8 @@ fn named(outbox: &Outbox<'_>, txid: &Txid, facts: &TxFacts) -> Result<String, St
     Ok(format!("transaction {txid} of {}, which pays {paid}{more}", at.iso_seconds()))
 }
 
-/// Whether a transaction that is not stored here makes change of this wallet that nobody else can know: none of ours ever used
-/// its script, and no block holds another transaction that pays it. Its inputs may be coins that only the other copy knows.
+/// Whether an unknown transaction creates change of this wallet that nobody else can know. No transaction of ours ever
+/// used the script, and no other mined transaction pays it. The inputs may be coins that only the other copy knows.
 pub(super) fn makes_its_own_change(reader: &Reader<'_>, coins: &[Coin]) -> Result<bool, StoreError> {
     for coin in coins.iter().filter(|coin| coin.keychain == Keychain::Internal) {
         if !reader.is_change_index_of_ours(coin.index)?
@@ -121,9 +121,9 @@ pub(super) fn makes_its_own_change(reader: &Reader<'_>, coins: &[Coin]) -> Resul
     Ok(false)
 }
 
-/// A customer paid addresses that were given to no payment here, `index` the highest: another copy of this wallet gave them, so
-/// the sender holds. Those below where a restored copy began to give are of the time before it, whose customers may still pay.
-/// To be called at the first sight of the transaction.
+/// Makes the sender hold after a payment to addresses not given to any payment here; `index` is the highest. Another
+/// copy of this wallet gave these addresses. A restored copy ignores indices below its first given one: customers from
+/// before the restore may still pay. Call this at the first sight of the transaction.
 pub(super) fn notice_address(
     outbox: &Outbox<'_>,
     (txid, amount_sats, at): (&Txid, u64, Timestamp),
@@ -146,7 +146,7 @@ pub(super) fn notice_address(
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
 
-/// A twin as the rules see it. What rules it out is told by the backend and by our own coins.
+/// A twin in the form of the rules. Its conflicts come from the backend and from our own coins.
 pub(crate) fn facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError> {
     let TwinRow { txid, position, .. } = *twin;
     let of_coins = conflict_height(reader, &twin.tx, &txid, ANCESTORS_MAX)?;
@@ -154,7 +154,7 @@ pub(crate) fn facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, Stor
     Ok(Version { txid, pays: true, accepted: false, position, conflict_height })
 }
 
-/// The twins that may be mined still, of which no block ever settled anything.
+/// Twins that may still be mined, and that no block ever settled.
 pub(crate) struct UnminedTwins(Vec<TwinRow>);
 
 impl UnminedTwins {
@@ -169,7 +169,7 @@ impl UnminedTwins {
         Ok(Self(twins))
     }
 
-    /// Those that would pay a payout: its address exactly its amount.
+    /// Twins that would pay a payout: its address and exact amount.
     pub(crate) fn paying<'a>(&'a self, payout: &'a PayoutRow) -> impl Iterator<Item = &'a TwinRow> {
         let pays = move |twin: &&TwinRow| {
             let mut outputs = twin.tx.output.iter();

@@ -1,4 +1,4 @@
-//! Alarms: what became of payouts against all that was promised, stored until staff say that they know.
+//! Alarms about payouts with an unexpected outcome, kept until staff dismiss them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,21 +9,18 @@ use tillgate_domain::time::Timestamp;
 
 use super::{Reader, StoreError, Tx, values};
 
-/// Alarms that are read at once; as they are dismissed, others follow.
+/// Alarms read at once; after a dismissal, others follow.
 const READ_AT_ONCE: u32 = 100;
 
-/// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AlarmKind {
-    /// A payout that had FAILED was sent all the same.
     FailedPayoutWasSent,
-    /// A payout was paid by two transactions.
     PayoutPaidTwice,
     /// A payout is SENT by a transaction of another copy of this wallet.
     PayoutSentByCopy,
 }
 
-/// What happened to a payout, of which staff did not say that they know it.
+/// An alarm about a payout, not dismissed yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alarm {
     pub kind: AlarmKind,
@@ -31,7 +28,6 @@ pub struct Alarm {
     pub at: Timestamp,
 }
 
-/// A text that is no stored kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no kind of alarm")]
 pub struct NotAnAlarmKind;
@@ -39,7 +35,6 @@ pub struct NotAnAlarmKind;
 impl AlarmKind {
     const ALL: [Self; 3] = [Self::FailedPayoutWasSent, Self::PayoutPaidTwice, Self::PayoutSentByCopy];
 
-    /// Its name in the database.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -65,7 +60,7 @@ impl FromStr for AlarmKind {
 }
 
 impl Reader<'_> {
-    /// The alarms that nobody dismissed, the oldest first, 100 at most.
+    /// The open alarms, oldest first, 100 at most.
     pub fn alarms(&self) -> Result<Vec<Alarm>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT a.kind AS kind, p.id AS id, a.at AS at FROM alarms AS a INDEXED BY alarms_open \
@@ -84,8 +79,8 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Raises an alarm. That a payout is paid twice is seen at each look, and raised once; that one is sent which had FAILED, or by
-    /// another copy, happens anew each time.
+    /// Raises an alarm. A double payment is seen at each look but raised once. The other kinds happen anew each time,
+    /// so they reopen a dismissed alarm.
     pub fn raise_alarm(&self, kind: AlarmKind, payout_seq: i64, at: Timestamp) -> Result<(), StoreError> {
         let again = match kind {
             AlarmKind::FailedPayoutWasSent | AlarmKind::PayoutSentByCopy => "UPDATE SET at = ?3, dismissed_at = NULL",
@@ -100,14 +95,14 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Takes an alarm back that is no longer true.
+    /// Withdraws an alarm that is no longer true.
     pub fn withdraw_alarm(&self, kind: AlarmKind, payout_seq: i64) -> Result<(), StoreError> {
         let mut delete = self.connection.prepare_cached("DELETE FROM alarms WHERE kind = ?1 AND payout_seq = ?2")?;
         delete.execute(params![kind.as_str(), payout_seq])?;
         Ok(())
     }
 
-    /// Dismisses the alarms of a payout, and answers whether there were some.
+    /// Dismisses the alarms of a payout; answers whether it had any.
     pub fn dismiss_alarms(&self, payout_seq: i64, at: Timestamp) -> Result<bool, StoreError> {
         let mut update = self
             .connection

@@ -1,4 +1,4 @@
-//! Transactions of others that one of ours rests on: their raw bytes, as long as what rests on them is not settled.
+//! Raw ancestors of our transactions that others made, kept until the descendants are settled.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Transaction, Txid, consensus};
@@ -8,12 +8,12 @@ use tillgate_domain::time::Timestamp;
 use super::transactions::{IS_UNSETTLED, Source};
 use super::{Reader, StoreError, Tx, values};
 
-/// Bytes of all of them together: some 80 lines of the greatest length that nodes relay. Others decide how many there
-/// are, so that the database must not grow as they like; what is not kept can be broadcast again by others alone.
+/// Limit of all kept bytes: some 80 packages of the maximum size that nodes relay. Others control the number of
+/// ancestors, so the database needs a limit. Above it, only others can rebroadcast an ancestor.
 const BYTES_MAX: i64 = 32 * 1_024 * 1_024;
 
 impl Reader<'_> {
-    /// What is kept of the transactions that one of ours rests on, in an order of no meaning.
+    /// The kept ancestors of a transaction of ours; the order means nothing.
     pub fn kept_ancestors(&self, descendant: &Txid) -> Result<Vec<Transaction>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT a.raw FROM ancestor_needs AS n JOIN ancestors AS a ON a.txid = n.ancestor WHERE n.descendant = ?1",
@@ -22,7 +22,7 @@ impl Reader<'_> {
         rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("ancestors.raw"))).collect()
     }
 
-    /// One that is kept, whoever needs it.
+    /// A kept ancestor.
     pub fn kept_ancestor(&self, txid: &Txid) -> Result<Option<Transaction>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT raw FROM ancestors WHERE txid = ?1")?;
         let mut rows = query.query([txid.as_byte_array()])?;
@@ -30,7 +30,7 @@ impl Reader<'_> {
         raw.map(|raw| consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("ancestors.raw"))).transpose()
     }
 
-    /// Transactions in the mempool that pay payments, and of which no ancestor is kept.
+    /// Mempool transactions that pay payments and have no kept ancestor.
     pub fn waiting_without_ancestors(&self) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT DISTINCT txid FROM receipts WHERE block_height IS NULL AND position = 'mempool' \
@@ -39,8 +39,8 @@ impl Reader<'_> {
         query.query_and_then([], txid)?.collect()
     }
 
-    /// Transactions of others that batches spend which a block may still decide about, in blocks above this height: a
-    /// reorganisation may take them out of the chain, and what was in it below them.
+    /// Transactions of others in blocks above `above` that pending batches spend. A reorganisation may remove them and
+    /// their ancestors from the chain.
     pub fn shallow_inputs(&self, above: u32) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT DISTINCT c.txid FROM batches AS b JOIN batch_inputs AS i ON i.batch_seq = b.seq \
@@ -50,8 +50,8 @@ impl Reader<'_> {
         query.query_and_then([above], txid)?.collect()
     }
 
-    /// Transactions of ours that need no ancestor any more: all that may be decided of them was decided by blocks up to
-    /// `height`, or nobody has seen them since `since`.
+    /// Descendants that need no ancestors any more: blocks up to `height` settled them, or nobody has seen them since
+    /// `since`.
     pub fn settled_descendants(&self, height: u32, since: Timestamp) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT DISTINCT descendant AS txid FROM ancestor_needs WHERE descendant NOT IN ( \
@@ -65,8 +65,8 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Keeps transactions that one of ours rests on, but for what is stored for other reasons; of what there is already, the witness
-    /// as it was told now, unless that is known to be worse. Answers whether there was room for all of them.
+    /// Keeps ancestors, except those stored for other reasons. A new witness replaces the known one unless it is known
+    /// to be worse. Answers whether there was room for all.
     pub fn keep_ancestors(&self, descendant: &Txid, ancestors: &[Transaction]) -> Result<bool, StoreError> {
         if self.stored_transaction(descendant)?.is_none() {
             return Ok(true);
@@ -98,7 +98,7 @@ impl Tx<'_> {
         Ok(true)
     }
 
-    /// Notes that a transaction of ours needs no ancestor any more; whoever nobody else needs is removed.
+    /// Removes the needs of a descendant, and all ancestors that no other descendant needs.
     pub fn forget_ancestors_of(&self, descendant: &Txid) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("DELETE FROM ancestor_needs WHERE descendant = ?1")?
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use crate::store::Store;
 
-    /// The largest that is relayed.
+    /// Bytes of the largest transaction that nodes relay.
     const LARGE: usize = 399_000;
 
     fn tx(number: u32, bytes: usize) -> Transaction {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_ancestor_is_kept_once_however_many_need_it_and_as_long_as_one_does() {
+    async fn an_ancestor_is_kept_once_while_any_descendant_needs_it() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
         let (one, two, shared, own) = (tx(1, 0), tx(2, 0), tx(3, 0), tx(4, 0));

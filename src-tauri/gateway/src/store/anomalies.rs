@@ -1,4 +1,4 @@
-//! Anomalies: coins that do not fit a payment, and what became of them.
+//! Anomalies: coins that do not fit a payment, and their resolution.
 
 use bitcoin::Txid;
 use bitcoin::hashes::Hash as _;
@@ -13,96 +13,86 @@ use super::payment_lists::{INDEXED_PAYMENTS, UNINDEXED_PAYMENTS};
 use super::values::{self, sats_column};
 use super::{Reader, StoreError, Tx};
 
-/// An anomaly with all that its record holds.
+/// An anomaly with all fields of its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnomalyRow {
     /// Order of insertion.
     pub seq: i64,
-    /// What the rules see of it.
+    /// The anomaly in the form of the rules.
     pub anomaly: Anomaly,
     pub payment_seq: i64,
     pub payment_id: Id,
     pub address: String,
-    /// Its payment's reference.
+    /// The reference of its payment.
     pub merchant_transaction_id: String,
-    /// The API key that its payment was made with; `None` in the panel.
+    /// The API key that made its payment; `None` for the panel.
     pub key_id: Option<i64>,
-    /// Where it is notified.
+    /// URL of its notifications.
     pub notification_url: Option<String>,
     pub currency: Currency,
     /// The rate when it was observed.
     pub rate: Rate,
-    /// When that rate was.
+    /// The time of that rate.
     pub rate_at: Timestamp,
-    /// Why it was dismissed.
     pub dismissal_reason: Option<String>,
-    /// The payout that sends the coins back.
+    /// The payout that returns the coins.
     pub payout_id: Option<Id>,
     pub created_at: Timestamp,
-    /// Its record's `currentTime`.
+    /// `currentTime` of its record.
     pub current_at: Timestamp,
 }
 
 impl AnomalyRow {
-    /// The worth of the coins concerned at the anomaly's rate, in minor units, rounded down.
+    /// Value of the affected coins at the anomaly's rate, in minor units, rounded down.
     #[must_use]
     pub fn worth_minor(&self) -> i64 {
         self.rate.worth_minor(self.anomaly.paid_sats, self.currency)
     }
 }
 
-/// An anomaly to insert, OPEN.
+/// An anomaly to insert as OPEN.
 #[derive(Debug, Clone)]
 pub struct NewAnomaly {
     pub id: Id,
     pub payment_seq: i64,
     pub kind: AnomalyKind,
-    /// Its transaction, for the kinds that exist once per transaction.
+    /// Its transaction, for kinds that exist once per transaction.
     pub txid: Option<Txid>,
-    /// The coins concerned.
+    /// Sum of the affected coins.
     pub paid_sats: u64,
-    /// The transactions it rests on.
     pub txids: Vec<Txid>,
     /// The last known rate of the payment's currency.
     pub rate: Rate,
-    /// When that rate was.
     pub rate_at: Timestamp,
     pub at: Timestamp,
 }
 
-/// What changes of an anomaly; `None` leaves as it is.
+/// Changes of an anomaly; `None` keeps a field.
 #[derive(Debug, Clone, Default)]
 pub struct AnomalyUpdate {
-    /// The coins concerned and their transactions.
+    /// Sum of the affected coins, and their transactions.
     pub coins: Option<(u64, Vec<Txid>)>,
-    /// What became of it.
     pub resolution: Option<Resolution>,
-    /// Why it was dismissed; taken over whenever `resolution` is.
+    /// Why it was dismissed; stored whenever `resolution` is.
     pub dismissal_reason: Option<String>,
-    /// The payout that sends its coins back, or that none does any more.
+    /// The payout that returns its coins; `Some(None)` removes the payout.
     pub payout_id: Option<Option<Id>>,
-    /// Its record's new `currentTime`, where the change is notified.
+    /// The new `currentTime` of its record, if the change is notified.
     pub current_at: Option<Timestamp>,
 }
 
-/// What a list of anomalies is filtered by; `None` filters nothing.
+/// Filter of an anomaly list; `None` filters nothing.
 #[derive(Debug, Clone, Default)]
 pub struct AnomalyFilter {
-    /// Raised then or later.
+    /// Raised at this time or later.
     pub begin: Option<Timestamp>,
-    /// Raised before.
+    /// Raised before this time.
     pub end: Option<Timestamp>,
-    /// Of this payment.
     pub payment_id: Option<Id>,
-    /// Of payments with this reference.
     pub merchant_transaction_id: Option<String>,
-    /// Of this kind.
     pub kind: Option<AnomalyKind>,
-    /// Of payments that this key made.
     pub key_id: Option<i64>,
-    /// With this resolution.
     pub resolution: Option<Resolution>,
-    /// Of this sum.
     pub paid_sats: Option<u64>,
 }
 
@@ -116,14 +106,13 @@ const COLUMNS: &str = "a.seq AS seq, a.id AS id, a.payment_seq AS payment_seq, p
      a.current_at AS current_at";
 
 impl Reader<'_> {
-    /// The anomaly of this id.
     pub fn anomaly(&self, id: &Id) -> Result<Option<AnomalyRow>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE a.id = ?1"))?;
         let mut rows = query.query([id.as_bytes()])?;
         rows.next()?.map(read).transpose()
     }
 
-    /// All anomalies of a payment, the first raised first.
+    /// All anomalies of a payment, in the order of creation.
     pub fn anomalies_of_payment(&self, payment_seq: i64) -> Result<Vec<AnomalyRow>, StoreError> {
         let mut query = self
             .connection
@@ -131,14 +120,14 @@ impl Reader<'_> {
         query.query_and_then([payment_seq], read)?.collect()
     }
 
-    /// The ids of all anomalies of a payment, the first raised first.
+    /// The ids of all anomalies of a payment, in the order of creation.
     pub fn anomaly_ids_of_payment(&self, payment_seq: i64) -> Result<Vec<Id>, StoreError> {
         let mut query =
             self.connection.prepare_cached("SELECT id FROM anomalies WHERE payment_seq = ?1 ORDER BY seq")?;
         query.query_and_then([payment_seq], |row| values::id(row, "id"))?.collect()
     }
 
-    /// How many anomalies wait for a decision; of one payment, or of all.
+    /// Count of open anomalies, of one payment or of all.
     pub fn open_anomalies_count(&self, payment_seq: Option<i64>) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT count(*) FROM anomalies WHERE resolution = 'OPEN' AND (?1 IS NULL OR payment_seq = ?1)",
@@ -146,7 +135,6 @@ impl Reader<'_> {
         Ok(query.query_row([payment_seq], |row| row.get(0))?)
     }
 
-    /// How many reversals of confirmed payments wait for a decision.
     pub fn open_reversals_count(&self) -> Result<u64, StoreError> {
         let mut query = self
             .connection
@@ -154,20 +142,19 @@ impl Reader<'_> {
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// How many anomalies match.
     pub fn anomalies_count(&self, filter: &AnomalyFilter) -> Result<u64, StoreError> {
         let (sql, values) = filter.count();
         let mut query = self.connection.prepare_cached(&sql)?;
         Ok(query.query_row(params_from_iter(values), |row| row.get(0))?)
     }
 
-    /// A page of the anomalies that match, newest first.
+    /// A page of the matching anomalies, newest first.
     pub fn anomalies(&self, filter: &AnomalyFilter, limit: u32, offset: u64) -> Result<Vec<AnomalyRow>, StoreError> {
         let ids = self.anomaly_ids(filter, limit, offset)?;
         ids.iter().filter_map(|id| self.anomaly(id).transpose()).collect()
     }
 
-    /// The ids of the anomalies on that page, in its order.
+    /// The ids of that page, in the same order.
     pub fn anomaly_ids(&self, filter: &AnomalyFilter, limit: u32, offset: u64) -> Result<Vec<Id>, StoreError> {
         let (sql, values) = filter.page(limit, offset);
         let mut query = self.connection.prepare_cached(&sql)?;
@@ -176,7 +163,6 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Inserts an anomaly, OPEN.
     pub fn insert_anomaly(&self, new: &NewAnomaly) -> Result<(), StoreError> {
         let mut insert = self.connection.prepare_cached(
             "INSERT INTO anomalies (id, payment_seq, key_id, kind, txid, paid_sats, txids, rate, rate_at, resolution, \
@@ -197,7 +183,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Changes an anomaly.
     pub fn update_anomaly(&self, id: &Id, update: &AnomalyUpdate) -> Result<(), StoreError> {
         let (paid_sats, txids) = match &update.coins {
             Some((paid_sats, txids)) => (Some(sats_column(*paid_sats)), Some(values::txids_column(txids))),
@@ -224,13 +209,13 @@ impl Tx<'_> {
 }
 
 impl AnomalyFilter {
-    /// The statement that counts those that match, and its values.
+    /// The statement that counts matching anomalies, and its values.
     fn count(&self) -> (String, Vec<Value>) {
         let (condition, values) = self.condition();
         (format!("SELECT count(*) FROM anomalies AS a{condition}"), values)
     }
 
-    /// The statement that answers a page of their ids, and its values.
+    /// The statement that reads a page of ids, and its values.
     fn page(&self, limit: u32, offset: u64) -> (String, Vec<Value>) {
         let (condition, mut values) = self.condition();
         values.push(Value::Integer(i64::from(limit)));
@@ -247,8 +232,8 @@ impl AnomalyFilter {
             values.push(value);
             format!("?{}", values.len())
         };
-        // A payment, or those of one reference, have few anomalies: found first, by the payments' numbers. Payments that
-        // were made without a reference may be many. A plus keeps SQLite from an index.
+        // A payment, or the payments of one reference, have few anomalies, so these are found first, by payment number.
+        // Payments without a reference may be many. A plus sign keeps SQLite from using an index.
         let has_reference = self.merchant_transaction_id.as_ref().is_some_and(|reference| !reference.is_empty());
         let key_id = self.key_id.map(|key_id| bind(Value::Integer(key_id)));
         let of_key = key_id.as_ref().map(|key_id| format!(" AND +key_id = {key_id}")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! API keys: one live key to a name; revoked ones stay.
+//! API keys: one live key per name; revoked keys stay.
 
 use rusqlite::{Row, params};
 use tillgate_domain::permission::Permissions;
@@ -7,25 +7,21 @@ use tillgate_domain::time::Timestamp;
 use super::notify_hosts::NotifyHosts;
 use super::{Reader, StoreError, Tx, values};
 
-/// An API key as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
-    /// Its number.
     pub key_id: i64,
-    /// Its name: the user name of Basic authentication and the label of its payments.
+    /// The user name of Basic authentication and the label of its payments.
     pub name: String,
     /// SHA-256 of its secret.
     pub secret_sha256: [u8; 32],
-    /// What it may do.
     pub permissions: Permissions,
     /// Its payments need no `notificationUrl`.
     pub notification_url_optional: bool,
-    /// It sees, resends and approves what it made, and nothing else.
+    /// It sees, resends and approves only its own records.
     pub own_only: bool,
-    /// Where its notifications may go.
+    /// Hosts that may receive its notifications.
     pub notify_hosts: NotifyHosts,
     pub created_at: Timestamp,
-    /// When it was revoked, if it was.
     pub revoked_at: Option<Timestamp>,
 }
 
@@ -33,17 +29,15 @@ const COLUMNS: &str = "key_id, name, secret_sha256, permissions, notification_ur
      notify_hosts, created_at, revoked_at";
 
 impl Reader<'_> {
-    /// All keys ever made, live ones first, newest first.
+    /// All keys ever made: live keys before revoked ones, newest first.
     pub fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.select_api_keys("ORDER BY revoked_at IS NOT NULL, key_id DESC")
     }
 
-    /// The keys that were not revoked.
     pub fn live_api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.select_api_keys("WHERE revoked_at IS NULL")
     }
 
-    /// The live key of this name.
     pub fn live_api_key(&self, name: &str) -> Result<Option<ApiKey>, StoreError> {
         let mut query = self
             .connection
@@ -59,7 +53,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Inserts a live key (its `key_id` is ignored) and answers its number.
+    /// Inserts a live key, ignoring its `key_id`; answers the new number.
     pub fn insert_api_key(&self, key: &ApiKey) -> Result<i64, StoreError> {
         let mut insert = self.connection.prepare_cached(
             "INSERT INTO api_keys (name, secret_sha256, permissions, notification_url_optional, own_only, notify_hosts, \
@@ -76,7 +70,6 @@ impl Tx<'_> {
         ])?)
     }
 
-    /// Revokes a key.
     pub fn revoke_api_key(&self, key_id: i64, at: Timestamp) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE api_keys SET revoked_at = ?2 WHERE key_id = ?1 AND revoked_at IS NULL")?

@@ -1,4 +1,4 @@
-//! Who did what: a row for each administrative act, in the transaction of the act itself.
+//! The audit log: one row for each administrative act, in the transaction of the act.
 
 use rusqlite::params;
 use tillgate_domain::time::Timestamp;
@@ -6,8 +6,8 @@ use tillgate_domain::time::Timestamp;
 use super::{StoreError, Tx};
 
 impl Tx<'_> {
-    /// Stores an act. `actor` is who did it (`cli`, `panel`), `act` what it was (`keys revoke`), `subject` what
-    /// it was done to; never a secret.
+    /// Stores an act. `actor` is the person or program (`cli`, `panel`), `act` the action (`keys revoke`), `subject`
+    /// its object. None of them holds a secret.
     pub fn audit(&self, at: Timestamp, actor: &str, act: &str, subject: &str) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("INSERT INTO audit (at, actor, act, subject) VALUES (?1, ?2, ?3, ?4)")?

@@ -1,5 +1,5 @@
-//! Backups that this installation made, each with its file's id: of those alone the old ones are ever removed. Times are the
-//! machine's own.
+//! Backups that this installation made, each with the id of its file. Only such backups are removed when old. Times are
+//! of the machine's clock.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,29 +9,26 @@ use tillgate_domain::time::Timestamp;
 
 use super::{Reader, StoreError, Tx, values};
 
-/// Rows of removed files that are kept, so that the table does not grow for ever.
+/// Rows kept for removed files, so that the table stays bounded.
 const REMOVED_KEPT: u32 = 100;
 
-/// What becomes of a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackupState {
-    /// Its file may be there, whole or not.
+    /// Its file may exist, whole or not.
     Writing,
-    /// Its file was whole, and was read back.
+    /// Its file was whole and was read back.
     Good,
     /// There is no file.
     Failed,
-    /// Its file was removed: newer ones took its place.
+    /// Its file was removed because newer ones replaced it.
     Removed,
 }
 
-/// What may become of what.
 const TRANSITIONS: &[(BackupState, BackupState)] = {
     use BackupState::{Failed, Good, Removed, Writing};
     &[(Writing, Good), (Writing, Failed), (Good, Removed)]
 };
 
-/// A text that is no stored state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no state of a backup")]
 pub struct NotABackupState;
@@ -39,7 +36,6 @@ pub struct NotABackupState;
 impl BackupState {
     const ALL: [Self; 4] = [Self::Writing, Self::Good, Self::Failed, Self::Removed];
 
-    /// Its name in the database.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -65,34 +61,30 @@ impl FromStr for BackupState {
     }
 }
 
-/// A backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackupRow {
     pub seq: i64,
     pub file_id: [u8; 32],
-    /// Where it was written to.
     pub path: String,
-    /// Whether it lies in the folder of nightly ones and is kept by their rule.
+    /// Whether it lies in the folder of nightly backups and follows their retention rule.
     pub nightly: bool,
     pub state: BackupState,
     pub begun_at: Timestamp,
-    /// When it became what it is; for one that was removed, when it was made.
+    /// When it reached its state; for a removed backup, when it was made.
     pub done_at: Option<Timestamp>,
     pub size_bytes: Option<u64>,
     /// When its file was last read from end to end.
     pub checked_at: Option<Timestamp>,
-    /// Why there is none.
     pub failure: Option<String>,
-    /// The mark that its folder should have had, and had not.
+    /// The mark file that its folder should have had.
     pub missing_mark: Option<String>,
 }
 
-/// Why a backup came to nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// For people.
+    /// A sentence for people.
     pub why: String,
-    /// The mark that its folder should have had, where that was it.
+    /// The mark file that the folder lacked, if that was the reason.
     pub missing_mark: Option<String>,
 }
 
@@ -102,11 +94,11 @@ impl From<&str> for Failure {
     }
 }
 
-/// The folder of nightly backups as it was last named.
+/// The last configured folder of nightly backups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderRow {
     pub path: String,
-    /// The name of the file in it by which it is known again.
+    /// Name of the mark file that identifies the folder.
     pub mark: String,
 }
 
@@ -114,42 +106,40 @@ const COLUMNS: &str =
     "seq, file_id, path, nightly, state, begun_at, done_at, size_bytes, checked_at, failure, missing_mark";
 
 impl Reader<'_> {
-    /// The newest backup in this state.
     pub fn last_backup(&self, state: BackupState) -> Result<Option<BackupRow>, StoreError> {
         self.backup_rows("state = ?1 ORDER BY seq DESC LIMIT 1", state).map(|rows| rows.into_iter().next())
     }
 
-    /// The newest nightly backup in this state.
     pub fn last_nightly_backup(&self, state: BackupState) -> Result<Option<BackupRow>, StoreError> {
         self.backup_rows("state = ?1 AND nightly = 1 ORDER BY seq DESC LIMIT 1", state)
             .map(|rows| rows.into_iter().next())
     }
 
-    /// The nightly backups whose files should be there, the newest first.
+    /// The nightly backups whose files should exist, newest first.
     pub fn nightly_backups(&self) -> Result<Vec<BackupRow>, StoreError> {
         self.backup_rows("state = ?1 AND nightly = 1 ORDER BY seq DESC", BackupState::Good)
     }
 
-    /// Those of which nobody knows whether they were finished.
+    /// Backups in state WRITING, finished or not.
     pub fn backups_being_written(&self) -> Result<Vec<BackupRow>, StoreError> {
         self.backup_rows("state = ?1 ORDER BY seq", BackupState::Writing)
     }
 
-    /// Where each backup is or was that got its name, or may have got it.
+    /// Paths of all backups whose file may have been written.
     pub fn backup_paths(&self) -> Result<Vec<String>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT path FROM backups WHERE state <> 'FAILED'")?;
         let rows = query.query_map([], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The folder of nightly backups that was last named; `None` where that was before folders were marked.
+    /// The last configured folder of nightly backups; `None` for one configured before folders had marks.
     pub fn backup_folder(&self) -> Result<Option<FolderRow>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT path, mark FROM backup_folder")?;
         let row = query.query_row([], |row| Ok(FolderRow { path: row.get(0)?, mark: row.get(1)? }));
         Ok(row.optional()?)
     }
 
-    /// Since when a key for nightly backups lies with the secrets.
+    /// Time since which the secrets hold a key for nightly backups.
     pub fn backup_passphrase_set_at(&self) -> Result<Option<Timestamp>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT set_at FROM backup_passphrase")?;
         Ok(query.query_row([], |row| row.get(0)).optional()?.map(Timestamp::from_ms))
@@ -167,7 +157,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Notes a backup that is about to be written.
+    /// Stores a backup that is about to be written.
     pub fn begin_backup(&self, file_id: &[u8; 32], path: &str, nightly: bool, at: Timestamp) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
@@ -177,7 +167,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes that its file is whole and was read back.
+    /// Marks a backup as good: its file is whole and was read back.
     pub fn finish_backup(&self, file_id: &[u8; 32], size_bytes: u64, at: Timestamp) -> Result<(), StoreError> {
         if !self.may_become(file_id, BackupState::Good)? {
             return Ok(());
@@ -197,7 +187,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes why there is none. Of failures the last one is kept.
+    /// Marks a backup as failed; only the last failure is kept.
     pub fn fail_backup(&self, file_id: &[u8; 32], failure: &Failure, at: Timestamp) -> Result<(), StoreError> {
         if !self.may_become(file_id, BackupState::Failed)? {
             return Ok(());
@@ -211,7 +201,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes that the file of a good one is gone.
     pub fn remove_backup(&self, file_id: &[u8; 32]) -> Result<(), StoreError> {
         if self.may_become(file_id, BackupState::Removed)? {
             self.connection
@@ -221,7 +210,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Forgets a backup that came to nothing, and of which who asked for it heard why.
+    /// Deletes an unfinished backup whose failure was reported to the caller.
     pub fn forget_backup(&self, file_id: &[u8; 32]) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("DELETE FROM backups WHERE file_id = ?1 AND state = 'WRITING'")?
@@ -229,13 +218,13 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Forgets all: a restored copy removes no file that another wrote.
+    /// Deletes all rows: a restored copy removes no file of another installation.
     pub fn forget_all_backups(&self) -> Result<(), StoreError> {
         self.connection.prepare_cached("DELETE FROM backups")?.execute([])?;
         Ok(())
     }
 
-    /// Notes that the file of a backup was read from end to end again.
+    /// Stores when the file of a backup was read again from end to end.
     pub fn note_backup_checked(&self, file_id: &[u8; 32], at: Timestamp) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE backups SET checked_at = ?2 WHERE file_id = ?1 AND state = 'GOOD'")?
@@ -243,7 +232,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes the folder of nightly backups with its mark.
     pub fn put_backup_folder(&self, folder: &FolderRow) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("INSERT OR REPLACE INTO backup_folder (one, path, mark) VALUES (1, ?1, ?2)")?
@@ -251,7 +239,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes that a key for nightly backups lies with the secrets.
+    /// Stores the time since which the secrets hold a key for nightly backups.
     pub fn set_backup_passphrase_at(&self, at: Timestamp) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("INSERT OR REPLACE INTO backup_passphrase (one, set_at) VALUES (1, ?1)")?
@@ -287,7 +275,7 @@ mod tests {
     use crate::store::Store;
 
     #[tokio::test]
-    async fn a_backup_that_failed_or_was_removed_stays_so_and_of_failures_the_last_one_is_kept() {
+    async fn failed_and_removed_are_final_and_the_last_failure_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
         let at = Timestamp::from_ms(1_000);
@@ -313,7 +301,7 @@ mod tests {
         });
         let ids: Vec<Vec<u8>> =
             states.unwrap().iter().map(|rows| rows.iter().map(|row| row.file_id[0]).collect()).collect();
-        // Being written, good, failed, removed.
+        // In the order WRITING, GOOD, FAILED, REMOVED.
         assert_eq!(ids, [vec![], vec![4], vec![3], vec![5]]);
     }
 }

@@ -1,4 +1,4 @@
-//! Batches: payouts that share a transaction, its versions, and the coins that belong to them.
+//! Batches: payouts that share a transaction, the versions of that transaction, and the coins they spend.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{OutPoint, Transaction, Txid, consensus};
@@ -15,33 +15,31 @@ use tillgate_domain::chain::TxPosition;
 pub struct VersionRow {
     pub txid: Txid,
     pub batch_seq: i64,
-    /// Counts from 1, in the order in which they were made.
+    /// Number within the batch, from 1 in the order of creation.
     pub number: u32,
-    /// Whether it pays the batch's payouts; the others give it up.
+    /// Whether it pays the batch's payouts; other versions give the batch up.
     pub pays: bool,
     pub fee_sats: u64,
     pub vsize: u64,
     pub created_at: Timestamp,
-    /// Who had it made in place of another; `None` for the sender.
+    /// Who asked for it as a replacement; `None` for the sender.
     pub made_by: Option<String>,
-    /// When a backend took it for the first time.
+    /// When a backend first accepted it.
     pub accepted_at: Option<Timestamp>,
-    /// Its last refusal, if no backend has taken it since.
+    /// Its last refusal; `None` once a backend accepts it.
     pub refusal: Option<Refusal>,
-    /// Where the last look found it.
+    /// Its position at the last look.
     pub position: Position,
     pub tx: Transaction,
 }
 
-/// A backend's refusal of a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub at: Timestamp,
-    /// The backend's words; `None` where a block holds another transaction that spends the same coins.
+    /// The backend's words; `None` if a block holds another transaction that spends the same coins.
     pub words: Option<String>,
 }
 
-/// A version to store.
 #[derive(Debug, Clone)]
 pub struct NewVersion {
     pub tx: Transaction,
@@ -51,7 +49,6 @@ pub struct NewVersion {
     /// Output numbers with the payouts that they pay.
     pub outputs: Vec<(u32, i64)>,
     pub at: Timestamp,
-    /// Who has it made in place of another; `None` for the sender.
     pub by: Option<String>,
 }
 
@@ -59,9 +56,9 @@ pub struct NewVersion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchRow {
     pub seq: i64,
-    /// Whether its inputs belong to it: until one of its transactions is final, or none can be mined any more.
+    /// Whether its inputs are reserved: until one of its transactions is final, or none can be mined any more.
     pub live: bool,
-    /// What the ledger holds of the fee of a transaction that gave it up.
+    /// Booked fee of a mined transaction that gave the batch up.
     pub booked_fee_sats: i64,
 }
 
@@ -72,7 +69,6 @@ const COLUMNS: &str = "v.txid, v.batch_seq, v.number, v.pays, v.fee_sats, v.vsiz
 const FROM: &str = "FROM versions AS v JOIN transactions AS t ON t.txid = v.txid";
 
 impl Reader<'_> {
-    /// The batch of this number.
     pub fn batch(&self, seq: i64) -> Result<Option<BatchRow>, StoreError> {
         let mut query =
             self.connection.prepare_cached("SELECT seq, live, booked_fee_sats FROM batches WHERE seq = ?1")?;
@@ -88,7 +84,7 @@ impl Reader<'_> {
             .transpose()
     }
 
-    /// All versions of a batch, the oldest first.
+    /// All versions of a batch, oldest first.
     pub fn versions(&self, batch_seq: i64) -> Result<Vec<VersionRow>, StoreError> {
         let mut query = self
             .connection
@@ -96,20 +92,18 @@ impl Reader<'_> {
         query.query_and_then([batch_seq], read)?.collect()
     }
 
-    /// The version of this id.
     pub fn version(&self, txid: &Txid) -> Result<Option<VersionRow>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE v.txid = ?1"))?;
         let mut rows = query.query([txid.as_byte_array()])?;
         rows.next()?.map(read).transpose()
     }
 
-    /// The batch that a transaction is a version of.
     pub fn batch_of_version(&self, txid: &Txid) -> Result<Option<i64>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT batch_seq FROM versions WHERE txid = ?1")?;
         Ok(query.query_row([txid.as_byte_array()], |row| row.get(0)).optional()?)
     }
 
-    /// Whether a batch has a transaction that gives it up.
+    /// Whether a version of the batch gives it up.
     pub fn is_given_up(&self, batch_seq: i64) -> Result<bool, StoreError> {
         let mut query = self
             .connection
@@ -117,14 +111,14 @@ impl Reader<'_> {
         Ok(query.query_row([batch_seq], |row| row.get(0))?)
     }
 
-    /// The batches of which each block may decide something, the oldest first.
+    /// Batches that a block may still affect, oldest first.
     pub fn pending_batches(&self) -> Result<Vec<i64>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT seq FROM batches WHERE pending = 1 ORDER BY seq")?;
         let rows = query.query_map([], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The live batch that an outpoint belongs to.
+    /// The live batch that reserves an outpoint.
     pub fn live_batch_of_input(&self, outpoint: &OutPoint) -> Result<Option<i64>, StoreError> {
         let mut query = self
             .connection
@@ -155,12 +149,12 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Makes an empty batch, and answers its number.
+    /// Inserts an empty batch; answers its number.
     pub fn insert_batch(&self, at: Timestamp) -> Result<i64, StoreError> {
         Ok(self.connection.prepare_cached("INSERT INTO batches (created_at) VALUES (?1)")?.insert([at.ms()])?)
     }
 
-    /// Puts a payout into a batch; it stays there.
+    /// Puts a payout into a batch for good.
     pub fn join_batch(&self, payout_seq: i64, batch_seq: i64) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE payouts SET batch_seq = ?2 WHERE seq = ?1")?
@@ -168,8 +162,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores the next version of a batch: its transaction, its outputs, and its inputs, which are the batch's from now
-    /// on. Fails where another live batch has one of them.
+    /// Stores the next version of a batch with its transaction and outputs, and reserves its inputs. Fails if another
+    /// live batch has reserved one of them.
     pub fn store_version(&self, batch_seq: i64, new: &NewVersion) -> Result<Txid, StoreError> {
         let txid = new.tx.compute_txid();
         self.store_transaction(&new.tx, &txid, new.at)?;
@@ -205,7 +199,6 @@ impl Tx<'_> {
         Ok(txid)
     }
 
-    /// Notes where a look found a version.
     pub fn move_version(&self, txid: &Txid, position: &TxPosition) -> Result<(), StoreError> {
         let (position, height) = values::position_columns(position);
         self.connection
@@ -214,7 +207,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes that a backend took a version, and forgets that one refused it; the first time stays.
+    /// Marks a version as accepted by a backend and deletes its refusal; the first acceptance time stays.
     pub fn accept_version(&self, txid: &Txid, at: Timestamp) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
@@ -225,7 +218,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes that a backend refused a version.
     pub fn refuse_version(&self, txid: &Txid, refusal: &Refusal) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE versions SET refused_at = ?2, refusal = ?3 WHERE txid = ?1")?
@@ -233,8 +225,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores what a look made of a batch. What nobody spends of its inputs is free where it is not live. One that comes back has again what
-    /// nobody took meanwhile.
+    /// Stores the outcome of a look for a batch. A batch that is no longer live releases its inputs. A batch that is
+    /// live again reserves them again, except those taken meanwhile.
     pub fn save_batch(&self, row: &BatchRow, pending: bool) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE batches SET live = ?2, pending = ?3, booked_fee_sats = ?4 WHERE seq = ?1")?

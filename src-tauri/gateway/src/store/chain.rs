@@ -1,4 +1,4 @@
-//! How far the chain was watched: one row.
+//! Progress of watching the chain: one row.
 
 use bitcoin::BlockHash;
 use bitcoin::hashes::Hash as _;
@@ -8,30 +8,28 @@ use tillgate_domain::time::Timestamp;
 use super::{Reader, StoreError, Tx, values};
 use tillgate_domain::chain::{Identity, Tip};
 
-/// How far the chain was watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchedChain {
-    /// Where the last look ended; `None` in a database whose older schema does not say on which chain that was.
+    /// End of the last look; `None` if an older schema did not store the chain of the look.
     pub cursor: Option<Cursor>,
     /// The best block of the last look.
     pub tip: Tip,
-    /// Start of the last look, a minute late at most.
+    /// Start of the last look; the stored time lags by at most a minute.
     pub looked_at: Timestamp,
     /// When a look last found another chain than the look before it.
     pub begun_anew_at: Option<Timestamp>,
 }
 
-/// Where a look ended.
+/// The end of a look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
-    /// On which chain.
     pub chain: Identity,
-    /// Where it ended, in the backend's own words.
+    /// Position on the chain, opaque to all but the backend.
     pub token: Vec<u8>,
 }
 
 impl Reader<'_> {
-    /// How far the chain was watched; `None` before the first look.
+    /// Progress of watching the chain; `None` before the first look.
     pub fn watched_chain(&self) -> Result<Option<WatchedChain>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT genesis, instance, token, tip_height, tip_hash, tip_time, looked_at, begun_anew_at FROM chain",
@@ -57,8 +55,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// Height of the best block that this snapshot knows, by which its confirmations count; 0
-    /// before the first look.
+    /// Height of the best block in this snapshot, from which confirmations count; 0 before the first look.
     pub fn tip_height(&self) -> Result<u32, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT tip_height FROM chain")?;
         Ok(query.query_row([], |row| row.get(0)).optional()?.unwrap_or(0))
@@ -66,7 +63,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores how far the chain was watched, and where the wallet began if it is new.
+    /// Stores the progress, and the birth height of a new wallet.
     pub fn save_watched_chain(&self, watched: &WatchedChain) -> Result<(), StoreError> {
         self.note_birth(watched.tip.height)?;
         let mut save = self.connection.prepare_cached(

@@ -1,23 +1,20 @@
-//! Whether the file is sound.
+//! Integrity checks of the file.
 
 use rusqlite::Connection;
 
 use super::{Reader, StoreError};
 
-/// Lines of damage told; where there are more, these are enough to act.
+/// Lines of damage reported; more are not needed to act.
 const DAMAGE_MAX: u32 = 5;
 
 impl Reader<'_> {
-    /// What SQLite's own check finds wrong with the file; empty where it is sound. Reads the whole file.
-    ///
-    /// # Errors
-    /// When it cannot be read at all.
+    /// Damage that SQLite's own check finds in the file; empty if there is none. Reads the whole file.
     pub fn damage_of_file(&self) -> Result<Vec<String>, StoreError> {
         damage(self.connection)
     }
 }
 
-/// The same of any database.
+/// The same for any database.
 pub(super) fn damage(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut check = connection.prepare(&format!("PRAGMA quick_check({DAMAGE_MAX})"))?;
     let lines = check.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;

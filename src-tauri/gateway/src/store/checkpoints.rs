@@ -1,9 +1,8 @@
-//! Checkpointing the WAL on a thread of its own, when the writer is idle: while it copies and syncs, the disk is
-//! busy with that.
+//! Checkpoints the WAL on its own thread while the writer is idle, since copying and syncing keep the disk busy.
 //!
-//! The WAL starts anew once all of it was checkpointed and nobody reads it, which under load is never so: meanwhile the
-//! next commits come in. So the thread checkpoints twice, and the second time leaves next to nothing; then the commit that
-//! follows checkpoints that little itself.
+//! SQLite restarts the WAL once it is fully checkpointed and has no reader. Under load new commits arrive meanwhile, so
+//! this never happens. The thread therefore checkpoints twice, which leaves next to nothing. The next commit
+//! checkpoints the rest itself.
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -24,34 +23,33 @@ use crate::machine::threads::{Thread, Threads};
 /// Pages of the WAL after which it is checkpointed once the writer is idle (16 MiB).
 const PAGES: u32 = 4_096;
 
-/// Checkpointed after so many times [`PAGES`] though the writer is not idle (128 MiB). Most are older copies then, of pages
-/// that come again further on, of which only the last has to be copied.
+/// Multiples of [`PAGES`] after which the WAL is checkpointed even under load (128 MiB). By then most pages are older
+/// copies of later ones, and only the last copy is written.
 const TIMES_WITHOUT_IDLE: u32 = 8;
 
-/// Checkpointed by the commit itself after so many times [`PAGES`] (256 MiB): the thread does not get on, or is not there.
+/// Multiples of [`PAGES`] after which the commit itself checkpoints (256 MiB): the thread is stuck or has ended.
 const TIMES_AT_MOST: u32 = 16;
 
-/// So large the WAL leaves much of what is kept free on the disk to what it is kept free for.
+/// At this size most of the reserved disk space stays free.
 const _: () = assert!(TIMES_AT_MOST as u64 * PAGES as u64 * 4_096 <= FREE_BYTES_MIN - 200_000_000);
 
-/// The writer is idle when it has committed nothing for so long.
+/// The writer counts as idle after this time without a commit.
 const IDLE: Duration = Duration::from_millis(10);
 
-/// The thread; it ends when this is dropped.
+/// The checkpointing thread; it ends when this is dropped.
 pub(super) struct Checkpoints {
     asks: SyncSender<Request>,
     thread: Thread,
 }
 
-/// What the thread is asked for.
 enum Request {
-    /// To checkpoint the WAL once the writer is idle; asked twice, at once.
+    /// Checkpoint the WAL once the writer is idle, or at once on a second request.
     Checkpoint,
     Stop,
 }
 
 impl Checkpoints {
-    /// Takes over from SQLite, which would checkpoint the WAL within the commit that makes it a thousand pages long.
+    /// Replaces SQLite's own checkpoints, which run within the commit that makes the WAL a thousand pages long.
     pub(super) fn start(writer: &mut Connection, file: &Path, threads: &Threads) -> Result<Self, StoreError> {
         Self::start_at(fail_points::checkpoint_pages(PAGES), writer, file, threads)
     }
@@ -80,24 +78,24 @@ impl Checkpoints {
 }
 
 impl Drop for Checkpoints {
-    /// Waits until its connection is closed.
+    /// Waits until the thread's connection is closed.
     fn drop(&mut self) {
-        // Refused only where the thread has ended already.
+        // Sending fails only if the thread has ended already.
         let _ = self.asks.send(Request::Stop);
         self.thread.join();
     }
 }
 
-/// What the thread and the writer's commits share.
+/// State shared by the thread and the writer's commits.
 struct Shared {
-    /// The WAL's, after the last commit.
+    /// Pages of the WAL after the last commit.
     pages: AtomicU32,
     /// The thread has left next to nothing.
     nearly_done: AtomicBool,
 }
 
 impl Shared {
-    /// Waits until the writer is idle, or somebody asks again; false when it is to stop.
+    /// Waits until the writer is idle, or until a second request; false means stop.
     fn wait_until_idle(&self, asked: &Receiver<Request>) -> bool {
         let mut before = None;
         loop {
@@ -123,32 +121,32 @@ struct GrowingWal {
 }
 
 impl GrowingWal {
-    /// After each commit; what goes wrong here does not concern the commit.
+    /// Called after each commit; an error here does not affect the commit.
     fn grown_to(&mut self, pages: c_int, wal: &mut Wal) {
         let pages = u32::try_from(pages).unwrap_or(0);
         let anew = pages < self.shared.pages.swap(pages, Ordering::Relaxed);
         let due = self.due.at(pages, anew);
-        // One that started anew has nothing left of what the thread checkpointed.
+        // A restarted WAL holds nothing that the thread checkpointed.
         let nearly_done = self.shared.nearly_done.swap(false, Ordering::Relaxed) && !anew;
         if nearly_done || self.due.is_overdue(pages) {
-            // Busy is the thread, at the same work.
+            // The thread is already checkpointing.
             if let Err(error) = wal.checkpoint()
                 && error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy)
             {
                 tracing::warn!(%error, "the WAL was not checkpointed");
             }
         } else if due {
-            // One that is asked for already will do.
+            // A pending request is enough.
             let _ = self.asks.try_send(Request::Checkpoint);
         }
     }
 }
 
-/// When a WAL that grows is to be checkpointed.
+/// Decides when a growing WAL is checkpointed.
 struct Due {
-    /// For the first time, since it started anew, when it has so many.
+    /// Pages of the first checkpoint after a restart of the WAL.
     pages: u32,
-    /// The next time.
+    /// Pages of the next checkpoint.
     next: u32,
 }
 
@@ -157,7 +155,7 @@ impl Due {
         Self { pages, next: pages }
     }
 
-    /// Whether the thread is to be asked now that the WAL, which may have started anew, has grown to `pages`.
+    /// Whether to ask the thread now that the WAL has `pages` pages; `anew` tells that it was restarted.
     fn at(&mut self, pages: u32, anew: bool) -> bool {
         if anew {
             self.next = self.pages;
@@ -175,7 +173,7 @@ impl Due {
     }
 }
 
-/// Checkpoints what is there, and what came meanwhile; `failed` before, it says so no more.
+/// Checkpoints the WAL twice, the second time for new commits; a repeated failure is not logged again.
 fn checkpoint(connection: &Connection, failed: bool) -> bool {
     for _ in 0..2 {
         if let Err(error) = connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE) {
@@ -198,7 +196,7 @@ mod tests {
     const PAGE_BYTES: u64 = 4_096;
 
     #[test]
-    fn a_wal_is_checkpointed_when_idle_and_later_without_and_from_the_start_again_when_it_is_short() {
+    fn checkpoints_are_due_when_idle_then_under_load_then_anew() {
         let mut due = Due::new(8);
         let times = |due: &mut Due| (1..=150).filter(|pages| due.at(*pages, *pages == 1)).collect::<Vec<_>>();
         assert_eq!(times(&mut due), [8, 64, 128]);
@@ -206,7 +204,7 @@ mod tests {
         assert!(!due.is_overdue(127) && due.is_overdue(128));
     }
 
-    /// A database whose WAL is checkpointed when it has grown to eight pages, and to 64 under load.
+    /// A database that is checkpointed at eight pages, and at 64 under load.
     fn database() -> (tempfile::TempDir, PathBuf, Connection, Checkpoints) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("gateway.db");
@@ -236,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wal_stays_short_however_much_is_written_and_is_gone_in_the_end() {
+    fn the_wal_stays_short_under_load_and_is_gone_at_the_end() {
         let (_folder, file, writer, checkpoints) = database();
         let wal = file.with_extension("db-wal");
         for _ in 0..2_000 {
@@ -249,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wal_that_somebody_reads_grows_and_is_short_again_afterwards() {
+    fn a_wal_grows_while_somebody_reads_and_then_shrinks() {
         let (_folder, file, writer, _checkpoints) = database();
         let reader = open::for_reading(&file).unwrap();
         reader.execute_batch("BEGIN; SELECT count(*) FROM rows").unwrap();

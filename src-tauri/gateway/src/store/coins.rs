@@ -1,4 +1,4 @@
-//! Coins: every output of ours, a customer's payment or our own change, and what spends it.
+//! Coins: all outputs of ours, customers' payments and our change, and their spends.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{OutPoint, Transaction, Txid};
@@ -11,23 +11,19 @@ use super::values::{self, position_columns, sats_column};
 use super::{Reader, StoreError, Tx};
 use tillgate_domain::chain::TxPosition;
 
-/// An output of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coin {
-    /// The transaction and output that hold it.
     pub outpoint: OutPoint,
-    /// The keychain of its script.
     pub keychain: Keychain,
-    /// The derivation index of its script.
     pub index: u32,
-    /// The number of the payment that it pays; `None` for our own change, and for what came to an address otherwise.
+    /// The payment that it pays; `None` for our change, and for other coins at our addresses.
     pub payment_seq: Option<i64>,
     pub amount_sats: u64,
-    /// Whether a block's reward made it: nobody may spend it before 100 blocks.
+    /// Whether it is a block's reward, which cannot be spent for 100 blocks.
     pub is_coinbase: bool,
 }
 
-/// Where a coin stands, and what speaks against it.
+/// A coin's position and conflicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoinFacts {
     pub keychain: Keychain,
@@ -35,11 +31,11 @@ pub struct CoinFacts {
     pub position: Position,
     /// The transaction in a block or the mempool that spends it.
     pub spent_by: Option<Txid>,
-    /// The height of that one's block.
+    /// Height of the spending transaction's block.
     pub spent_height: Option<u32>,
-    /// The lowest height of a block with a transaction that rules out the one that makes it.
+    /// Lowest height of a block that rules out the coin's own transaction.
     pub conflict_height: Option<u32>,
-    /// What the ledger holds of it.
+    /// Amount booked in the ledger.
     pub booked_sats: i64,
 }
 
@@ -50,21 +46,21 @@ pub struct UnspentCoin {
     pub keychain: Keychain,
     pub index: u32,
     pub amount_sats: u64,
-    /// The height of its block; `None` for our own change that is in no block.
+    /// Height of its block; `None` for our unconfirmed change.
     pub height: Option<u32>,
 }
 
 /// Blocks on top of a block's reward before it may be spent.
 const COINBASE_MATURITY: u32 = 100;
 
-/// Coins of each kind, oldest and largest, among which a transaction chooses: more inputs than one of ours can have.
+/// Coins of each kind, oldest and largest, from which a transaction chooses: more than it can have inputs.
 pub(crate) const CHOICE_MAX: u32 = 1_500;
 
 const COLUMNS: &str = "c.txid AS txid, c.vout AS vout, c.keychain AS keychain, c.derivation_index AS derivation_index, \
      c.amount_sats AS amount_sats, c.block_height AS block_height";
 
-/// Coins in a block that may be spent, by [`usable_from`]. What others pay to our change is theirs to take back for as
-/// long as a customer's coin.
+/// Spendable coins in blocks, by [`usable_from`]. A stranger's payment to our change can be reversed like a customer's
+/// coin, so it needs as many confirmations.
 const USABLE: &str = "c.spent_by IS NULL AND c.block_height <= ?1 AND (c.block_height <= ?2 \
      OR (c.keychain = 1 AND EXISTS (SELECT 1 FROM versions AS v WHERE v.txid = c.txid))) \
      AND (c.is_coinbase = 0 OR c.block_height <= ?3) \
@@ -79,13 +75,13 @@ const UNCONFIRMED_CHANGE: &str = "batches AS b JOIN versions AS v ON v.batch_seq
      AND NOT EXISTS (SELECT 1 FROM versions AS o WHERE o.batch_seq = b.seq AND o.txid <> v.txid) \
      AND NOT EXISTS (SELECT 1 FROM batch_inputs AS i WHERE i.txid = c.txid AND i.vout = c.vout AND i.live = 1)";
 
-/// What the wallet holds, in satoshis.
+/// Sums of the wallet's coins, in satoshis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CoinSums {
-    /// Inputs of our stored transactions that are in no block. Change of such a transaction is left out, because its own
-    /// inputs count already.
+    /// Unconfirmed inputs of our stored transactions. Change of such a transaction is left out, since its own inputs
+    /// count already.
     pub locked_sats: u64,
-    /// Customers' coins that are in no block yet.
+    /// Customers' coins in no block yet.
     pub pending_sats: u64,
 }
 
@@ -96,8 +92,7 @@ impl Reader<'_> {
         Ok(query.exists(params![outpoint.txid.as_byte_array(), outpoint.vout])?)
     }
 
-    /// Bytes that the database holds for transactions that paid an address of this wallet which no payment has, and that are in neither
-    /// mempool nor chain, with those of their rows.
+    /// Bytes stored for missing transactions that paid a wallet address without a payment, rows included.
     pub fn missing_bytes_at(&self, keychain: Keychain, index: u32) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT ifnull(sum(length(raw) + {BYTES_OF_ROWS}), 0) AS bytes FROM transactions WHERE txid IN \
@@ -106,7 +101,6 @@ impl Reader<'_> {
         query.query_row(params![keychain.column(), index], |row| Ok(values::number(row, "bytes")))?
     }
 
-    /// Whether a transaction spends an output of ours.
     pub fn spends_a_coin(&self, tx: &Transaction) -> Result<bool, StoreError> {
         for input in &tx.input {
             if self.has_coin(&input.previous_output)? {
@@ -116,14 +110,13 @@ impl Reader<'_> {
         Ok(false)
     }
 
-    /// Which payment a stored output of ours pays, if it pays one; `None` where none is stored.
+    /// The payment of a stored coin, if it pays one; the outer `None` means that no coin is stored.
     pub fn payee_of_coin(&self, outpoint: &OutPoint) -> Result<Option<Option<i64>>, StoreError> {
         let mut query =
             self.connection.prepare_cached("SELECT payment_seq FROM coins WHERE txid = ?1 AND vout = ?2")?;
         Ok(query.query_row(params![outpoint.txid.as_byte_array(), outpoint.vout], |row| row.get(0)).optional()?)
     }
 
-    /// Where an output of ours stands.
     pub fn coin_facts(&self, outpoint: &OutPoint) -> Result<Option<CoinFacts>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT position, block_height, keychain, amount_sats, spent_by, spent_height, conflict_height, booked_sats \
@@ -145,8 +138,12 @@ impl Reader<'_> {
             .transpose()
     }
 
-    /// The coins that a transaction could spend now, the oldest first: customers' coins with so many confirmations, change of our own transactions in a block, and unconfirmed change of a transaction that has a single version and was taken by a backend.
-    /// None that belongs to a live batch. Of many, the oldest and the largest: no transaction of ours has so many inputs.
+    /// The coins that a transaction could spend now, oldest first, without those of live batches:
+    /// - customers' coins with `confirmations` confirmations
+    /// - confirmed change of our own transactions
+    /// - unconfirmed change of an accepted transaction with a single version
+    ///
+    /// Of many coins, these are the oldest and the largest: no transaction of ours has more inputs.
     pub fn unspent_coins(&self, tip_height: u32, confirmations: u32) -> Result<Vec<UnspentCoin>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT * FROM (SELECT {COLUMNS} FROM coins AS c INDEXED BY coins_unspent WHERE {USABLE} \
@@ -168,7 +165,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// What all coins come to that a transaction could spend now, however many there are.
+    /// The sum of all coins that a transaction could spend now.
     pub fn unspent_sats(&self, tip_height: u32, confirmations: u32) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT (SELECT ifnull(sum(c.amount_sats), 0) FROM coins AS c WHERE {USABLE}) \
@@ -178,7 +175,7 @@ impl Reader<'_> {
         rows.next()?.map_or(Ok(0), |row| values::sats(row, "sats"))
     }
 
-    /// A coin that is the input of a stored transaction, as one that could be spent.
+    /// The coin behind an input of a stored transaction.
     pub fn coin_of_input(&self, outpoint: &OutPoint) -> Result<Option<UnspentCoin>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT keychain, derivation_index, amount_sats, block_height FROM coins WHERE txid = ?1 AND vout = ?2",
@@ -197,7 +194,6 @@ impl Reader<'_> {
             .transpose()
     }
 
-    /// What is locked, and what is on its way to us.
     pub fn coin_sums(&self) -> Result<CoinSums, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT (SELECT ifnull(sum(c.amount_sats), 0) FROM batches AS b JOIN batch_inputs AS i ON i.batch_seq = b.seq \
@@ -215,7 +211,7 @@ impl Reader<'_> {
         )
     }
 
-    /// Rewards of blocks that were paid to customers' addresses and are too young to be spent, with a chain of this height.
+    /// Block rewards paid to customers' addresses that are too young to spend at this height.
     pub fn immature_sats(&self, tip_height: u32) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT ifnull(sum(amount_sats), 0) AS sats FROM coins WHERE keychain = 0 AND is_coinbase = 1 \
@@ -226,7 +222,7 @@ impl Reader<'_> {
         u64::try_from(sats).map_err(|_| StoreError::BadValue("amount_sats"))
     }
 
-    /// Where the transaction stands that makes coins of ours; `None` where it makes none.
+    /// Position of a transaction that created coins of ours; `None` for any other.
     pub fn position_of_coins(&self, txid: &Txid) -> Result<Option<Position>, StoreError> {
         let mut query =
             self.connection.prepare_cached("SELECT position, block_height FROM coins WHERE txid = ?1 LIMIT 1")?;
@@ -234,7 +230,7 @@ impl Reader<'_> {
         rows.next()?.map(values::batch_position).transpose()
     }
 
-    /// What a transaction pays to this wallet and to no payment: our change, and addresses that were given to no payment here.
+    /// Coins of a transaction that pay no payment: our change, and addresses not given to any payment here.
     pub fn change_coins(&self, txid: &Txid) -> Result<Vec<(OutPoint, CoinFacts)>, StoreError> {
         let mut query =
             self.connection.prepare_cached("SELECT vout FROM coins WHERE txid = ?1 AND payment_seq IS NULL")?;
@@ -245,7 +241,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// The sum of the same.
+    /// The sum of these coins.
     pub fn change_of_sats(&self, txid: &Txid) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT ifnull(sum(amount_sats), 0) AS sats FROM coins WHERE txid = ?1 AND payment_seq IS NULL",
@@ -254,7 +250,7 @@ impl Reader<'_> {
         rows.next()?.map_or(Ok(0), |row| values::sats(row, "sats"))
     }
 
-    /// The ids of all transactions that are stored, and of those that spend a coin.
+    /// The txids of all stored transactions, and of those that spend a coin.
     pub fn known_transactions(&self) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid FROM transactions UNION SELECT spent_by FROM coins WHERE spent_by IS NOT NULL",
@@ -264,7 +260,6 @@ impl Reader<'_> {
     }
 }
 
-/// A coin as it is stored.
 #[cfg(test)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredCoin {
@@ -272,13 +267,12 @@ pub struct StoredCoin {
     /// `block`, `mempool` or `absent`.
     pub position: String,
     pub block_height: Option<u32>,
-    /// The transaction that spends it.
     pub spent_by: Option<Txid>,
 }
 
 #[cfg(test)]
 impl Reader<'_> {
-    /// All coins, in an order of no meaning.
+    /// All coins; the order means nothing.
     pub fn coins(&self) -> Result<Vec<StoredCoin>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT * FROM coins")?;
         let mut rows = query.query([])?;
@@ -322,7 +316,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes that a transaction in the chain or the mempool spends a coin; `height` is that of its block.
+    /// Marks a coin as spent by a transaction in the chain or the mempool; `height` is that of its block.
     pub fn spend_coin(&self, outpoint: &OutPoint, by: &Txid, height: Option<u32>) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE coins SET spent_by = ?3, spent_height = ?4 WHERE txid = ?1 AND vout = ?2")?
@@ -330,8 +324,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes that a transaction is in neither chain nor mempool: the coins that it made are absent, those that it spent
-    /// are not spent. `conflict_height` is that of a block with a transaction that rules it out.
+    /// Marks a transaction as absent: its coins are absent, and its spends are undone. `conflict_height` is the height
+    /// of a block that rules it out.
     pub fn take_back_coins(&self, txid: &Txid, conflict_height: Option<u32>) -> Result<(), StoreError> {
         let txid = txid.as_byte_array();
         self.connection
@@ -345,7 +339,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes what the ledger holds of a coin.
     pub fn book_coin(&self, outpoint: &OutPoint, sats: i64) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE coins SET booked_sats = ?3 WHERE txid = ?1 AND vout = ?2")?
@@ -353,7 +346,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes that the indices of our change up to this one are given: one was seen in use.
+    /// Marks the change indices up to a used one as given.
     pub fn use_change_index(&self, index: u32) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE keychains SET next_index = ?1 + 1 WHERE keychain = 1 AND next_index <= ?1")?
@@ -361,7 +354,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Takes the next index of our change.
     pub fn take_change_index(&self) -> Result<u32, StoreError> {
         let mut update = self.connection.prepare_cached(
             "UPDATE keychains SET next_index = next_index + 1 WHERE keychain = 1 RETURNING next_index - 1 AS given",
@@ -370,7 +362,7 @@ impl Tx<'_> {
     }
 }
 
-/// The highest blocks of our change, of customers' coins and of blocks' rewards that may be spent. A coin with one
+/// The highest blocks with spendable coins: our change, customers' coins, and block rewards. A coin with one
 /// confirmation is in the best block itself.
 fn usable_from(tip_height: u32, confirmations: u32) -> [i64; 3] {
     let with = |confirmations: u32| i64::from(tip_height) + 1 - i64::from(confirmations);

@@ -1,4 +1,4 @@
-//! Copies of a database in use, by SQLite's online backup.
+//! Copies of a database in use, made by SQLite's online backup.
 
 use std::path::Path;
 
@@ -7,23 +7,19 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{Reader, StoreError, Tx, open};
 
-/// Pages that are copied before `goes_on` is asked again (1 MiB).
+/// Pages copied between two calls of `goes_on` (1 MiB).
 const PAGES_AT_ONCE: i32 = 256;
 
-/// Copies the database of `from`, which others may use meanwhile, as it is at one moment, to the new file `to`, which its
-/// owner alone may read and which is there, empty. Nobody waits for it; the log of `from` is kept until it is done. False:
-/// `goes_on` said no.
-///
-/// # Errors
-/// When one of both files cannot be read or written.
+/// Copies the database `from` to the existing empty file `to`, which only its owner may read. The copy is a snapshot.
+/// It blocks nobody, but SQLite keeps the log of `from` until the copy is done. Answers false if `goes_on` stopped it.
 pub(crate) fn copy_database(from: &Path, to: &Path, goes_on: &dyn Fn() -> bool) -> Result<bool, StoreError> {
     let source = open::for_reading(from)?;
     let mut copy =
         Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    // A copy that is not whole is thrown away: nothing has to be undone in it.
+    // An incomplete copy is thrown away, so it needs no rollback.
     copy.pragma_update(None, "journal_mode", "OFF")?;
     copy.pragma_update(None, "synchronous", "OFF")?;
-    // One snapshot for all steps: without it each commit of the writer would begin the copy anew.
+    // One snapshot for all steps: otherwise each commit of the writer would restart the copy.
     source.execute_batch("BEGIN")?;
     source.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     let backup = Backup::new(&source, &mut copy)?;
@@ -34,7 +30,7 @@ pub(crate) fn copy_database(from: &Path, to: &Path, goes_on: &dyn Fn() -> bool) 
         match backup.step(PAGES_AT_ONCE)? {
             StepResult::Done => break,
             StepResult::More => {}
-            // Nobody else has the copy, and a reader of a WAL waits for nobody.
+            // No other connection uses the copy, and a WAL reader never waits.
             _ => return Err(StoreError::Locked),
         }
     }
@@ -42,10 +38,7 @@ pub(crate) fn copy_database(from: &Path, to: &Path, goes_on: &dyn Fn() -> bool) 
     Ok(true)
 }
 
-/// What SQLite's own check finds wrong with a copy that nobody uses; empty where it is sound. Reads the whole file.
-///
-/// # Errors
-/// When it cannot be read at all.
+/// Damage that SQLite's own check finds in an unused copy; empty if there is none. Reads the whole file.
 pub(crate) fn damage_of_copy(file: &Path) -> Result<Vec<String>, StoreError> {
     let connection = open::for_reading(file)?;
     match super::check::damage(&connection) {
@@ -54,19 +47,16 @@ pub(crate) fn damage_of_copy(file: &Path) -> Result<Vec<String>, StoreError> {
     }
 }
 
-/// Brings a copy that nobody uses up to this program's schema.
+/// Migrates an unused copy to this program's schema.
 ///
 /// # Errors
-/// When it is none of ours, was written by a newer program, or cannot be written.
+/// Fails when the file is not ours, was written by a newer program, or cannot be written.
 pub(crate) fn migrate_copy(file: &Path) -> Result<(), StoreError> {
     let connection = open::for_writing(file)?;
     super::migrate::migrate(&connection, file)
 }
 
-/// Reads a copy that nobody uses.
-///
-/// # Errors
-/// What `read` answered, or why nothing could be read.
+/// Reads an unused copy.
 pub(crate) fn read_copy<T, E: From<StoreError>>(
     file: &Path,
     read: impl FnOnce(&Reader<'_>) -> Result<T, E>,
@@ -75,17 +65,17 @@ pub(crate) fn read_copy<T, E: From<StoreError>>(
     read(&Reader { connection: &connection })
 }
 
-/// Changes a copy that nobody uses, in one transaction, which is on the disk afterwards, as one file.
+/// Changes an unused copy in one transaction. Afterwards the change is on the disk, in a single file.
 ///
 /// # Errors
-/// What `change` answered, or why nothing could be written; nothing was changed then.
+/// The error of `change`, or the reason why nothing could be written; nothing was changed then.
 pub(crate) fn change_copy<T, E: From<StoreError>>(
     file: &Path,
     change: impl FnOnce(&Tx<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let connection = open::for_writing(file)?;
     connection.execute_batch("BEGIN IMMEDIATE").map_err(StoreError::from)?;
-    // What fails before the commit ends with the connection.
+    // Closing the connection undoes a change that was not committed.
     let changed = change(&Tx::on(&connection))?;
     connection.execute_batch("COMMIT").map_err(StoreError::from)?;
     Ok(changed)

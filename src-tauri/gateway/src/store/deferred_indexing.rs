@@ -1,6 +1,5 @@
-//! Deferred indexing: making the entries of new payments in the indexes that lists go by, for many payments at once, on
-//! a thread that asks the writer for it when there is no burst. With one payment at a time each index is a page more to
-//! write and to sync.
+//! Deferred indexing: adds new payments to the list indexes, many at once. Its thread asks the writer for this outside
+//! bursts. Indexing each payment in its own commit would write and sync one more page per index.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,37 +15,36 @@ use super::{Reader, StoreError, open};
 use crate::machine::fail_points;
 use crate::machine::threads::{Thread, Threads};
 
-/// So many payments are worth a commit.
+/// Payments that are worth a commit.
 const ENOUGH: i64 = 128;
 
-/// In a burst it is put off until there are so many times [`ENOUGH`] (8,192): lists look through all that are not indexed,
-/// for a few milliseconds then.
+/// Multiple of [`ENOUGH`] (8,192 payments) that starts indexing during a burst. Until then lists scan all unindexed
+/// payments, which takes a few milliseconds.
 const TIMES_IN_A_BURST: i64 = 64;
 
-/// So many new payments between two looks are a burst (a thousand in a second).
+/// New payments between two looks that count as a burst (a thousand in a second).
 const BURST: i64 = 10;
 
-/// Indexed in one commit: a part of what waits, so that indexing never falls behind however many come, and no other write waits for
-/// long (2 ms for the least, 16 for the most).
+/// Divisor of the waiting payments that gives the count for one commit, within the limits below. So indexing keeps up
+/// with any load, and no other write waits long (2 ms at the minimum, 16 ms at the maximum).
 const CHUNK_PART: i64 = 16;
 const CHUNK_MIN: i64 = 256;
 const CHUNK_MAX: i64 = 2_048;
 
-/// Between two looks.
+/// Time between two looks.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The thread.
 pub(super) struct DeferredIndexing {
     stopping: Arc<AtomicBool>,
     committed: Committed,
     thread: Thread,
 }
 
-/// Tells the thread of commits.
+/// Notifies the thread of commits.
 #[derive(Clone)]
 pub(super) struct Committed(SyncSender<()>);
 
-/// What the thread hears.
+/// The thread's end of these notifications.
 pub(super) struct Heard(Receiver<()>);
 
 impl Committed {
@@ -55,15 +53,14 @@ impl Committed {
         (Self(told), Heard(heard))
     }
 
-    /// Something was committed.
     pub(super) fn tell(&self) {
-        // One that was not heard yet will do.
+        // A pending notification is enough.
         let _ = self.0.try_send(());
     }
 }
 
 impl DeferredIndexing {
-    /// Begins with what an earlier run of the program left.
+    /// Starts with payments that an earlier run left unindexed.
     pub(super) fn start(
         queue: Queue,
         file: &Path,
@@ -85,7 +82,7 @@ impl DeferredIndexing {
         Ok(Self { stopping, committed, thread })
     }
 
-    /// Lets the thread end, and waits for that if told so.
+    /// Stops the thread, and joins it if `waits`.
     pub(super) fn stop(&mut self, waits: bool) {
         self.stopping.store(true, Ordering::Relaxed);
         self.committed.tell();
@@ -95,28 +92,26 @@ impl DeferredIndexing {
     }
 }
 
-/// Indexes payments.
 struct Indexer {
-    /// Closed before the way to the writer: the last connection to close, the writer's, checkpoints the WAL.
+    /// Dropped before `queue`, so that the writer's connection closes last and checkpoints the WAL.
     reader: Connection,
     queue: Queue,
     enough: i64,
-    /// The number of the last payment that is indexed.
+    /// Number of the last indexed payment.
     indexed: i64,
-    /// The number of the last payment that the last look found.
+    /// Number of the last payment at the last look.
     found: i64,
-    /// The last try.
     failed: bool,
 }
 
 /// When the indexer looks again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// At once: more wait than shall.
+    /// At once: too many payments wait.
     Now,
-    /// After a pause: more wait, or come.
+    /// After a pause: more payments wait or arrive.
     Soon,
-    /// After the next commit: too few wait, or indexing failed.
+    /// After the next commit: too few payments wait, or indexing failed.
     AfterACommit,
 }
 
@@ -170,7 +165,6 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// How many are not indexed.
     fn unindexed(store: &Store) -> i64 {
         store.read(|reader| Ok::<_, StoreError>(reader.last_payment()? - reader.last_indexed_payment()?)).unwrap()
     }
@@ -188,7 +182,7 @@ mod tests {
         tokio::time::timeout(PATIENCE, indexed).await.expect("nothing was indexed");
     }
 
-    /// An indexer beside the store's own, which has nothing to do with fewer than [`ENOUGH`].
+    /// An indexer beside the store's own, which is idle below [`ENOUGH`] payments.
     fn indexer(folder: &tempfile::TempDir, store: &Store, enough: i64) -> Indexer {
         let reader = open::for_reading(&folder.path().join("gateway.db")).unwrap();
         Indexer { reader, queue: store.queue(), enough, indexed: 0, found: 0, failed: false }

@@ -1,4 +1,4 @@
-//! Deliveries: each attempt to deliver a notification, stored for the panel.
+//! Deliveries: attempts to deliver notifications, stored for the panel.
 
 use rusqlite::{Row, params};
 use tillgate_domain::id::Id;
@@ -11,46 +11,37 @@ use super::{Reader, StoreError, Tx, values};
 #[derive(Debug, Clone)]
 pub struct NewDelivery {
     pub id: Id,
-    /// 1 is the first.
+    /// Number of the attempt, from 1.
     pub attempt: u32,
     /// When it started, on the environment's clock.
     pub started_at: Timestamp,
-    /// How long it took.
     pub duration_ms: i64,
-    /// The server's answer, if it gave one.
+    /// HTTP status of the server's answer, if there was one.
     pub status_code: Option<u16>,
-    /// Why it failed, a sentence; `None` where it did not.
+    /// A sentence why it failed; `None` after a success.
     pub error: Option<String>,
     /// The first KiB of the answer's body.
     pub answer: Option<Vec<u8>>,
 }
 
-/// An attempt, or a notification that waits for its first (`attempt` is 0 then, and the delivery's
-/// id is the notification's).
+/// An attempt, or a notification without one: then `attempt` is 0, and `id` is the notification's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryRow {
     pub id: Id,
-    /// Its notification's identifier.
     pub notification_id: Id,
-    /// What that tells of.
     pub subject_kind: SubjectKind,
     pub subject_id: Id,
     pub url: String,
-    /// 1 is the first.
+    /// Number of the attempt, from 1; 0 without an attempt.
     pub attempt: u32,
-    /// When it started (for one that waits: was queued), on the environment's clock.
+    /// Start of the attempt, or queueing of a waiting notification, on the environment's clock.
     pub at: Timestamp,
-    /// How long it took.
     pub duration_ms: i64,
-    /// The server's answer, if it gave one.
     pub status_code: Option<u16>,
-    /// Why it failed; `None` where it did not.
     pub error: Option<String>,
-    /// The first KiB of the answer's body.
     pub answer: Option<Vec<u8>>,
-    /// Where its notification stands.
     pub notification_state: NotificationState,
-    /// When its notification is tried again.
+    /// When the notification is tried again.
     pub next_attempt_at: Option<Timestamp>,
 }
 
@@ -64,10 +55,10 @@ const COLUMNS_OF_WAITING: &str = "n.id AS id, n.id AS notification_id, n.subject
      NULL AS status_code, NULL AS error, NULL AS answer, n.state AS state, n.next_attempt_at AS next_attempt_at";
 
 impl Tx<'_> {
-    /// Records an attempt and what it led to. `ended_at` is on the environment's clock.
+    /// Records an attempt and its outcome. `ended_at` is on the environment's clock.
     ///
     /// # Errors
-    /// When it cannot be stored, or the notification is unknown.
+    /// Fails when it cannot be stored, or the notification is unknown.
     pub fn record_attempt(
         &self,
         notification_seq: i64,
@@ -100,7 +91,7 @@ impl Tx<'_> {
 }
 
 impl Reader<'_> {
-    /// How many attempts were made, or failed.
+    /// Count of all attempts, or of the failed ones.
     pub fn count_deliveries(&self, failed: bool) -> Result<u64, StoreError> {
         let sql = if failed {
             "SELECT count(*) FROM deliveries WHERE error IS NOT NULL"
@@ -110,7 +101,7 @@ impl Reader<'_> {
         Ok(self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
     }
 
-    /// A page of the attempts, newest first; with `failed` the failed ones only.
+    /// A page of the attempts, newest first; with `failed` only the failed ones.
     pub fn deliveries(&self, failed: bool, limit: u32, offset: u32) -> Result<Vec<DeliveryRow>, StoreError> {
         let only = if failed { "WHERE d.error IS NOT NULL" } else { "" };
         self.rows(
@@ -122,7 +113,7 @@ impl Reader<'_> {
         )
     }
 
-    /// The newest `limit` deliveries of a record, notifications never yet attempted first.
+    /// The newest `limit` deliveries of a record; notifications without an attempt come first.
     pub fn deliveries_of(&self, subject_id: &Id, limit: u32) -> Result<Vec<DeliveryRow>, StoreError> {
         let mut rows = self.rows(
             &format!(
@@ -142,7 +133,7 @@ impl Reader<'_> {
         Ok(rows)
     }
 
-    /// The record that a delivery or a notification tells of.
+    /// The record that a delivery or a notification is about.
     pub fn subject_of_delivery(&self, id: &Id) -> Result<Option<(SubjectKind, Id)>, StoreError> {
         self.connection
             .prepare_cached(

@@ -1,10 +1,10 @@
-//! Why the database could not do what was asked, in terms a person can act on.
+//! Database errors in terms that a person can act on.
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::{ErrorCode, ffi};
 
-/// A failure of the database.
+/// A database error.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file was written by a newer program.
@@ -12,62 +12,62 @@ pub enum StoreError {
         "the database {file} has schema version {found}, newer than this program's {known}: install the newer Tillgate again"
     )]
     NewerSchema {
-        /// What was opened.
+        /// The opened file.
         file: PathBuf,
-        /// Its version.
+        /// Schema version of the file.
         found: i64,
-        /// The newest version this program knows.
+        /// The newest version that this program knows.
         known: i64,
     },
-    /// The file is something else.
+    /// The file is no Tillgate database.
     #[error("{file} is not a Tillgate database: move it away, or name another --data-dir")]
     NotOurs {
-        /// What was opened.
+        /// The opened file.
         file: PathBuf,
     },
-    /// No room is left on the disk.
+    /// The disk is full.
     #[error("the disk that holds the database is full: make room on it")]
     DiskFull,
     /// The file or its folder cannot be written.
     #[error("the database cannot be written: check the permissions of its folder and whether it is mounted read-only")]
     ReadOnly,
-    /// The program has as many files open as it may.
+    /// The limit of open files is reached.
     #[error("no more files can be opened: raise the limit of files that a program may open (ulimit -n, LimitNOFILE)")]
     OutOfFiles,
-    /// More is read at the same time than may be.
+    /// The limit of concurrent reads is reached.
     #[error("too much is read at this moment: try again")]
     TooManyReads,
     /// Another process holds the database.
     #[error("the database is locked by another process: close the program that uses it")]
     Locked,
-    /// The content is damaged.
+    /// The file is damaged.
     #[error("the database is damaged ({0}): restore the last backup")]
     Corrupt(String),
-    /// A row holds a value that the program cannot read: damage, or a hand-made change.
+    /// A row holds an unreadable value, after damage or a manual change.
     #[error("the database holds an unreadable value in {0}: restore the last backup")]
     BadValue(&'static str),
     /// A file operation beside the database failed.
     #[error("{action} failed: {source}")]
     Io {
-        /// What was tried.
+        /// The attempted operation.
         action: &'static str,
-        /// Why it failed.
+        /// The error of the operation.
         source: std::io::Error,
     },
     /// The writer has stopped.
     #[error("the gateway is shutting down")]
     Closed,
-    /// The commit that several writes shared failed; the reason is the first's.
+    /// A commit shared by several writes failed; the text is the first reason.
     #[error("nothing was stored: {0}")]
     CommitFailed(String),
-    /// Anything else that SQLite answered.
+    /// Any other SQLite error.
     #[error("the database failed: {0}")]
     Sqlite(rusqlite::Error),
 }
 
 impl StoreError {
-    /// Whether the same may succeed later, with the database as it is: the disk, the system or another program stood in the
-    /// way. The others need somebody who repairs the file, or this program.
+    /// Whether the same call may succeed later with the database unchanged: the disk, the system or another program
+    /// prevented it. Other errors need a repair of the file or of this program.
     #[must_use]
     pub const fn is_passing(&self) -> bool {
         match self {
@@ -87,7 +87,7 @@ impl StoreError {
         }
     }
 
-    /// Why `file` could not be opened: SQLite does not tell whether the program may not open it, or nothing any more.
+    /// The error of opening `file`. SQLite does not tell a missing permission from a lack of file handles.
     pub(super) fn of_opening(error: rusqlite::Error, file: &Path) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::CannotOpen) => Self::of_file(std::fs::File::open(file).err()).unwrap_or(error.into()),
@@ -95,7 +95,7 @@ impl StoreError {
         }
     }
 
-    /// The cause that the system names, where it is not the file's own.
+    /// The system's reason, if the file itself is not the cause.
     fn of_file(error: Option<std::io::Error>) -> Option<Self> {
         #[cfg(unix)]
         let out_of_files = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE].map(rustix::io::Errno::raw_os_error);
@@ -108,7 +108,7 @@ impl StoreError {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        // The index of the log is a file, too, and grows first: SQLite does not say that it was room that it lacked.
+        // The index of the log is also a file, and grows first. SQLite does not report its lack of space as such.
         if error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHMSIZE) {
             return Self::DiskFull;
         }
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_may_open_no_more_files_is_told_so_and_not_that_it_may_not_write() {
+    fn a_lack_of_file_handles_is_not_reported_as_read_only() {
         let of = |errno: rustix::io::Errno| StoreError::of_file(Some(io::Error::from(errno)));
         let told = of(rustix::io::Errno::MFILE).unwrap().to_string();
         assert!(told.contains("ulimit -n"), "{told}");

@@ -1,4 +1,4 @@
-//! The changes of each payment, for people.
+//! The history of each payment, for people.
 
 use rusqlite::{Row, params};
 use tillgate_domain::payment::{Cause, PaymentState};
@@ -10,15 +10,12 @@ use super::{Reader, StoreError, Tx};
 /// One change of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryRow {
-    /// The record's `currentTime` of the change.
+    /// `currentTime` of the record after the change.
     pub at: Timestamp,
-    /// The state before.
     pub from: PaymentState,
-    /// The state after.
     pub to: PaymentState,
-    /// What counted after.
+    /// Counted sum after the change.
     pub paid_sats: u64,
-    /// What led to it.
     pub cause: Cause,
 }
 
@@ -42,7 +39,6 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Notes a change.
     pub fn note_change(&self, payment_seq: i64, change: &HistoryRow) -> Result<(), StoreError> {
         let mut insert = self.connection.prepare_cached(
             "INSERT INTO payment_history (payment_seq, at, from_state, to_state, paid_sats, cause) \

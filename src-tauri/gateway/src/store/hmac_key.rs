@@ -1,4 +1,4 @@
-//! Which HMAC key signs notifications. The keys themselves are in the secret store.
+//! Identifier of the HMAC key that signs notifications. The keys themselves are in the secret store.
 
 use rusqlite::OptionalExtension as _;
 use tillgate_domain::id::Id;
@@ -6,7 +6,7 @@ use tillgate_domain::id::Id;
 use super::{Reader, StoreError, Tx};
 
 impl Tx<'_> {
-    /// Says which key signs from now on. It must be in the secret store already.
+    /// Selects the key that signs from now on. It must be in the secret store already.
     pub fn set_hmac_key_id(&self, key_id: &Id) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("INSERT OR REPLACE INTO hmac_key (one, key_id) VALUES (1, ?1)")?
@@ -16,7 +16,7 @@ impl Tx<'_> {
 }
 
 impl Reader<'_> {
-    /// The key that signs; `None` as long as there never was one.
+    /// The key that signs; `None` if there never was one.
     pub fn hmac_key_id(&self) -> Result<Option<Id>, StoreError> {
         Ok(self
             .connection

@@ -5,20 +5,19 @@ use tillgate_domain::time::Timestamp;
 
 use super::{Reader, StoreError, Tx};
 
-/// Rows past their time that each new one takes along, so that the table stays as large as a day.
+/// Expired rows deleted with each new one, so that the table stays as large as a day's requests.
 const FORGOTTEN_WITH_EACH: u32 = 8;
 
-/// A first answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAnswer {
     /// SHA-256 of the request's query and body.
     pub request_sha256: [u8; 32],
-    /// The answer's body, byte for byte.
+    /// Body of the answer, byte for byte.
     pub answer: Vec<u8>,
 }
 
 impl Reader<'_> {
-    /// The answer to the first request of this API key with this key on this path, if it was later than `after`.
+    /// The answer to the first request with this API key, path and idempotency key, if later than `after`.
     pub fn stored_answer(
         &self,
         key_id: i64,
@@ -38,8 +37,8 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores the answer to a request of an API key on a path, in the place of one that is past its time, and forgets
-    /// some that are not later than `after`.
+    /// Stores the answer to a request, replacing an expired one. Also deletes some answers that are not later than
+    /// `after`.
     pub fn store_answer(
         &self,
         (key_id, path, key): (i64, &str, &str),

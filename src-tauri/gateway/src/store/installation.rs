@@ -1,4 +1,4 @@
-//! The one row that says whose file this is.
+//! The single row that identifies the installation of the file.
 
 use rusqlite::{OptionalExtension, params};
 use tillgate_domain::id::Id;
@@ -7,18 +7,16 @@ use tillgate_domain::time::Timestamp;
 use super::{Reader, StoreError, Tx};
 use crate::machine::environment::Environment;
 
-/// Whose database it is. Made once, and changed only in a copy that is restored.
+/// Identity of the database. Made once, and changed only in a restored copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Installation {
-    /// Names this installation's entries in the OS keyring.
+    /// Names the entries of this installation in the OS keyring.
     pub installation_id: Id,
     pub merchant_id: Id,
-    /// Of which environment the records are.
     pub environment: Environment,
 }
 
 impl Reader<'_> {
-    /// The installation, once it was made.
     pub fn installation(&self) -> Result<Option<Installation>, StoreError> {
         let mut statement =
             self.connection.prepare_cached("SELECT installation_id, merchant_id, environment FROM installation")?;
@@ -36,7 +34,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Gives the file of a restored copy an installation of its own, so that its secrets are nobody else's.
+    /// Gives a restored copy its own installation, so that it shares no secrets.
     pub fn move_to_installation(&self, installation_id: &Id) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE installation SET installation_id = ?1")?
@@ -44,7 +42,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores the installation, unless one is stored already; answers the one that is.
+    /// Stores the installation unless there is one; answers the stored one.
     pub fn ensure_installation(&self, new: Installation, at: Timestamp) -> Result<Installation, StoreError> {
         if let Some(known) = self.installation()? {
             return Ok(known);

@@ -1,36 +1,36 @@
-//! One write on its way through the writer: what it does to the transaction, and the answer that its caller hears once the
-//! transaction's fate is known.
+//! One write on its way through the writer: its changes, and its answer to the caller once the transaction succeeds or
+//! fails.
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Reader, StoreError, Tx};
 
-/// One write; what it leaves answers its caller.
+/// One write; its result answers the caller after the commit.
 pub(super) type Job = Box<dyn FnOnce(Result<Begun<'_>, &str>) -> Box<dyn Answer> + Send>;
 
-/// The transaction that a write runs in.
+/// The transaction of a write.
 #[derive(Clone, Copy)]
 pub(super) struct Begun<'a> {
     pub(super) connection: &'a Connection,
-    /// No other write is in it.
+    /// No other write shares the transaction.
     pub(super) alone: bool,
-    /// Writes before it are in it: what it reads may be theirs, and goes with them if the commit fails.
+    /// Earlier writes share the transaction: rows that this write reads may be theirs, and vanish if the commit fails.
     pub(super) after_others: bool,
 }
 
-/// What a write left in its transaction.
+/// The effect of a write on its transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// All that it was to write.
+    /// All of its changes.
     Whole,
-    /// Nothing: it refused before it wrote, or was undone alone.
+    /// No change: it refused before writing, or was undone alone.
     Nothing,
-    /// It failed midway, and nothing but the end of the whole transaction undoes what it wrote.
+    /// A part of its changes: only a rollback of the whole transaction undoes them.
     Half,
 }
 
-/// A caller's answer, held back until the commit succeeded or failed.
+/// A caller's answer, held back until the commit succeeds or fails.
 pub(super) trait Answer {
     fn send(self: Box<Self>, committed: Result<(), &str>);
     fn effect(&self) -> Effect;
@@ -39,7 +39,7 @@ pub(super) trait Answer {
 struct Pending<T, E> {
     result: Result<T, E>,
     effect: Effect,
-    /// The result may rest on what other writes of the same transaction wrote.
+    /// The result may depend on rows of other writes in the same transaction.
     after_others: bool,
     to: oneshot::Sender<Result<T, E>>,
 }
@@ -48,11 +48,11 @@ impl<T, E: From<StoreError>> Answer for Pending<T, E> {
     fn send(self: Box<Self>, committed: Result<(), &str>) {
         let result = match committed {
             Ok(()) => self.result,
-            // A refusal that rests on nothing but what was committed before stands: it changed nothing.
+            // A refusal based only on committed rows stands: it changed nothing.
             Err(_) if self.result.is_err() && !self.after_others => self.result,
             Err(reason) => Err(StoreError::CommitFailed(reason.to_owned()).into()),
         };
-        // The caller may have gone away; the change is committed all the same.
+        // The caller may have gone away; the change is committed anyway.
         let _ = self.to.send(result);
     }
 
@@ -61,7 +61,7 @@ impl<T, E: From<StoreError>> Answer for Pending<T, E> {
     }
 }
 
-/// A write of any kind, and where its answer comes. Where others share its transaction, a savepoint undoes it alone.
+/// A write of any kind, and the receiver of its answer. In a shared transaction, a savepoint undoes it alone.
 pub(super) fn any<T, E>(
     work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
 ) -> (Job, oneshot::Receiver<Result<T, E>>)
@@ -79,8 +79,8 @@ where
     })
 }
 
-/// A write of a few rows in two steps: `check` may refuse, and can only read; `apply` writes, and fails only
-/// if the database does. So it needs no savepoint.
+/// A write of a few rows in two steps. `check` only reads and may refuse; `apply` writes and fails only if the database
+/// does. So the write needs no savepoint.
 pub(super) fn short<P, T, E>(
     check: impl FnOnce(&Reader<'_>) -> Result<P, E> + Send + 'static,
     apply: impl FnOnce(&Tx<'_>, P) -> Result<T, StoreError> + Send + 'static,
@@ -132,7 +132,7 @@ fn in_savepoint<T, E: From<StoreError>>(
     match (undone.and_then(|()| run_sql(connection, "RELEASE job")), result) {
         (Ok(()), Ok(done)) => (Ok(done), Effect::Whole),
         (Ok(()), Err(refusal)) => (Err(refusal), Effect::Nothing),
-        // Nothing undid it alone, so its transaction must not be committed.
+        // The savepoint did not undo it, so its transaction must not be committed.
         (Err(_), Err(refusal)) => (Err(refusal), Effect::Half),
         (Err(error), Ok(_)) => (Err(error.into()), Effect::Half),
     }
@@ -143,17 +143,17 @@ pub(super) fn run_sql(connection: &Connection, sql: &str) -> Result<(), StoreErr
     Ok(())
 }
 
-/// The way to the writer's thread.
+/// The queue to the writer's thread.
 #[derive(Clone)]
 pub(super) struct Queue(pub(super) mpsc::Sender<Job>);
 
 impl Queue {
-    /// Has the writer's thread do `job`, whose answer comes otherwise.
+    /// Sends `job` to the writer's thread; the answer comes separately.
     pub(super) async fn send(&self, job: Job) -> Result<(), StoreError> {
         self.0.send(job).await.map_err(|_| StoreError::Closed)
     }
 
-    /// Has the writer's thread write a few rows, and waits for it: not on a thread that others wait for.
+    /// Writes a few rows on the writer's thread and waits. Never call this on a thread that others wait for.
     pub(super) fn wait_for<T: Send + 'static>(
         &self,
         apply: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send + 'static,

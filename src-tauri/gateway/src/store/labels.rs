@@ -1,4 +1,4 @@
-//! What each transaction, address and coin is for, read for other wallets' programs.
+//! Labels of transactions, addresses and coins, read for other wallet programs.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,6 @@ use rusqlite::{Row, params};
 use super::values::{self, Columns as _};
 use super::{Reader, StoreError};
 
-/// What a label is stuck on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LabelledKind {
     Transaction,
@@ -17,66 +16,64 @@ pub enum LabelledKind {
     Output,
 }
 
-/// A label with what it is stuck on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Labelled {
     pub kind: LabelledKind,
-    /// A transaction's id, an address, or an outpoint.
+    /// A txid, an address, or an outpoint.
     pub reference: String,
-    /// For people.
     pub label: String,
 }
 
-/// Where a page of labels begins.
+/// Start of a page of labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LabelsFrom {
-    /// What transactions behind this id are for, with their outputs and the addresses of payments.
+    /// Labels of transactions after this txid, with their outputs and the addresses of payments.
     Transactions(Vec<u8>),
-    /// What the addresses of payouts behind this script are for.
+    /// Labels of payout addresses after this script.
     PayoutAddresses(Vec<u8>),
 }
 
-/// What is said of each thing: of one transaction there may be several payouts to tell of.
+/// The texts for each thing: a transaction of several payouts has several.
 #[derive(Default)]
 struct Labels(BTreeMap<(LabelledKind, String), Vec<String>>);
 
-/// The last transaction of a page of so many outputs, and how many outputs there are. It is told whole.
+/// The last transaction of a page of `?2` outputs, and the count of outputs. That transaction is labelled whole.
 const LAST_TXID: &str = "SELECT max(txid) AS last, count(*) AS outputs FROM (SELECT txid FROM coins WHERE txid > ?1 \
      UNION ALL SELECT txid FROM version_outputs WHERE txid > ?1 ORDER BY txid LIMIT ?2)";
 
-/// Coins with the payments that they came for. A payment without coins has no label: nobody else knows its address. That is
-/// labelled with the first of its transactions.
+/// Coins with their payments. A payment without coins has no label, since nobody else knows its address. The address is
+/// labelled with the payment's first transaction.
 const OF_PAYMENTS: &str = "SELECT c.txid, c.vout, p.id, p.address, p.merchant_transaction_id AS said, \
      NOT EXISTS (SELECT 1 FROM receipts AS r WHERE r.payment_seq = p.seq AND r.txid < c.txid) AS is_first \
      FROM coins AS c JOIN payments AS p ON p.seq = c.payment_seq WHERE c.txid > ?1 AND c.txid <= ?2 \
      ORDER BY c.txid, c.vout";
 
-/// The outputs of our own transactions that pay payouts.
+/// Outputs of our transactions that pay payouts.
 const OF_PAYOUTS: &str = "SELECT o.txid, o.vout, p.id, p.address, ifnull(p.comment, '') AS said, 0 AS is_first \
      FROM version_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq WHERE o.txid > ?1 AND o.txid <= ?2 \
      ORDER BY o.txid, o.vout";
 
 const OF_ANOMALIES: &str = "SELECT id, kind, payment_seq, txids FROM anomalies ORDER BY seq";
 
-/// The coins of a payment that came in a transaction.
+/// Coins of a payment in one transaction.
 const COINS_OF: &str = "SELECT txid, vout FROM coins WHERE txid = ?1 AND payment_seq = ?2 ORDER BY vout";
 
 const OF_CHANGE: &str =
     "SELECT txid, vout FROM coins WHERE keychain = 1 AND txid > ?1 AND txid <= ?2 ORDER BY txid, vout";
 
-/// Payouts that have a transaction, those of the same address one after the other.
+/// Payouts with a transaction; those of one address are adjacent.
 const OF_PAYOUT_ADDRESSES: &str = "SELECT script, id, address, ifnull(comment, '') AS said FROM payouts \
      WHERE script > ?1 AND script <= ?2 AND batch_seq IS NOT NULL ORDER BY script, created_at, seq";
 
 const LAST_SCRIPT: &str = "SELECT max(script) AS last, count(*) AS outputs FROM (SELECT script FROM payouts \
      WHERE script > ?1 AND batch_seq IS NOT NULL ORDER BY script LIMIT ?2)";
 
-/// Behind each id of a transaction, and each script.
+/// Sorts after every txid and every script.
 const BEHIND_ALL: [u8; 33] = [0xff; 33];
 
 impl Reader<'_> {
-    /// The labels of so many outputs or payouts, and where they go on: of payments that got coins, of anomalies, of payouts
-    /// that have a transaction, and of our change.
+    /// Labels of `limit` outputs or payouts, and the start of the next page. They cover payments with coins, anomalies,
+    /// payouts with a transaction, and our change.
     pub fn labels(&self, from: &LabelsFrom, limit: u32) -> Result<(Vec<Labelled>, Option<LabelsFrom>), StoreError> {
         match from {
             LabelsFrom::Transactions(after) => {
@@ -99,7 +96,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The key with which a page ends, and whether nothing follows.
+    /// The last key of a page, and whether the page is the last one.
     fn last_of_page(&self, statement: &str, after: &[u8], limit: u32) -> Result<(Vec<u8>, bool), StoreError> {
         let mut query = self.connection.prepare_cached(statement)?;
         let (last, outputs): (Option<Vec<u8>>, u32) =
@@ -161,7 +158,7 @@ impl Labels {
     }
 }
 
-/// `Payment c80af47a…: order-1`.
+/// For example `Payment c80af47a…: order-1`.
 fn sentence(row: &Row<'_>, what: &str) -> Result<String, StoreError> {
     let (id, said) = (values::id(row, "id")?, row.value::<String>("said")?);
     Ok(if said.is_empty() { format!("{what} {id}") } else { format!("{what} {id}: {said}") })

@@ -1,4 +1,4 @@
-//! The ledger: what each movement did to the balance, in rows that are added and never changed.
+//! The ledger: the effect of each movement on the balance, in rows that are added and never changed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,60 +13,56 @@ use tillgate_domain::time::Timestamp;
 use super::values::{self, Columns as _, InOrder};
 use super::{Reader, StoreError, Tx};
 
-/// What kind of movement a row tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LedgerKind {
-    /// A customer's coins that count for a payment were confirmed, or taken back.
+    /// Counted coins of a payment were confirmed, or reversed.
     Payment,
-    /// The same for coins that do not count.
+    /// Uncounted coins of a payment were confirmed, or reversed.
     Anomaly,
-    /// A payout was sent, or failed after it.
+    /// A payout was sent, or failed after that.
     Payout,
-    /// The fee that a payout's offer named.
+    /// The fee in a payout's offer.
     Fee,
-    /// What a payout's share of the fee is more or less than that.
+    /// Difference between a payout's share of the fee and the offered fee.
     FeeDifference,
-    /// All else: coins of no payment, and what another copy of this wallet spent.
+    /// All other movements: coins of no payment, and spends by another copy of this wallet.
     Other,
 }
 
-/// A movement to write down.
 #[derive(Debug, Clone, Copy)]
 pub struct NewEntry {
     pub at: Timestamp,
     pub kind: LedgerKind,
-    /// What it adds to the balance; negative where it takes.
+    /// Effect on the balance; negative for a spend.
     pub sats: i64,
     pub txid: Option<Txid>,
     pub payment_seq: Option<i64>,
     pub payout_seq: Option<i64>,
-    /// The rates of the moment.
+    /// Exchange rates at that time.
     pub rates_seq: Option<i64>,
 }
 
-/// Where a row stands among all: they are in the order of their times, and those of one time as they were written.
+/// Position of a row: rows are ordered by time, then by insertion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     pub at: Timestamp,
     pub seq: i64,
 }
 
-/// Which rows to read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LedgerPart {
-    /// From then on.
+    /// From this time on.
     pub from: Option<Timestamp>,
-    /// Before then.
+    /// Before this time.
     pub to: Option<Timestamp>,
-    /// Behind this row.
+    /// After this row.
     pub after: Option<Place>,
-    /// None that was written after the row of this number.
+    /// Up to this row number.
     pub last_seq: Option<i64>,
-    /// So many at most.
     pub limit: u32,
 }
 
-/// A movement as the statement tells it.
+/// A movement as a statement shows it.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub seq: i64,
@@ -74,39 +70,36 @@ pub struct Entry {
     pub kind: LedgerKind,
     pub sats: i64,
     pub txid: Option<Txid>,
-    /// The payment that it is about, with its currency and rate.
+    /// Its payment, with currency and rate.
     pub payment: Option<(Id, Currency, Rate)>,
-    /// The payout that it is about, with its currency and rate.
+    /// Its payout, with currency and rate.
     pub payout: Option<(Id, Currency, Rate)>,
-    /// The anomaly whose coins that payout sends back, or that was raised for coins that do not count.
+    /// The anomaly that its payout refunds, or that was raised for its uncounted coins.
     pub anomaly_id: Option<Id>,
-    /// The row with the rates of its moment.
+    /// Row of the exchange rates at that time.
     pub rates_seq: Option<i64>,
     /// Whether its transaction is one of ours that gave payouts up.
     pub gives_up: bool,
 }
 
-/// What a receipt should stand in the ledger with, and does not.
+/// Amounts of a receipt that are not booked yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unbooked {
     pub txid: Txid,
-    /// The difference of what counts.
+    /// Difference of the counted sum.
     pub counted_sats: i64,
-    /// The difference of the rest.
+    /// Difference of the uncounted sum.
     pub rest_sats: i64,
 }
 
-/// A text that is no stored kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no kind of movement")]
 pub struct NotALedgerKind;
 
 impl LedgerKind {
-    /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Payment, Self::Anomaly, Self::Payout, Self::Fee, Self::FeeDifference, Self::Other];
 
-    /// Its name in the database and in statements.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -135,21 +128,23 @@ impl FromStr for LedgerKind {
 }
 
 impl Reader<'_> {
-    /// The sum of all rows, which is kept with them: the balance.
+    /// The balance: the sum of all rows, stored beside them.
     pub fn ledger_sats(&self) -> Result<i64, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT sats FROM ledger_sum")?;
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// The same, added up anew from all rows.
+    /// The same sum, computed again from all rows.
     pub fn added_up_ledger_sats(&self) -> Result<i64, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT ifnull(sum(sats), 0) FROM ledger")?;
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// The balance as coins and payouts tell it, without the ledger: customers' coins in blocks and what else came to
-    /// this wallet; less what payouts that are SENT pay, and their shares of the fees of the transactions that their records
-    /// name; less the fees of transactions that gave up; and what other copies of the wallet did.
+    /// The balance computed from coins and payouts, without the ledger:
+    /// - plus customers' mined coins, and other mined coins of this wallet
+    /// - minus SENT payouts, and their shares of the fees of the transactions in their records
+    /// - minus the fees of transactions that gave payouts up
+    /// - plus the booked effect of other copies' transactions
     pub fn reckoned_balance_sats(&self) -> Result<i64, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT (SELECT ifnull(sum(amount_sats), 0) FROM coins WHERE payment_seq IS NOT NULL AND position = 'block') \
@@ -169,7 +164,6 @@ impl Reader<'_> {
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// Some of the movements, the oldest first.
     pub fn ledger_page(&self, part: &LedgerPart) -> Result<Vec<Entry>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT l.seq, l.at, l.kind, l.sats, l.txid, p.id AS payment_id, p.currency AS payment_currency, \
@@ -190,20 +184,19 @@ impl Reader<'_> {
         query.query_and_then(params![at, seq, to, last_seq, part.limit], read)?.collect()
     }
 
-    /// The number of the row that was written last; 0 where there is none.
+    /// Number of the last written row; 0 without rows.
     pub fn ledger_last_seq(&self) -> Result<i64, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT ifnull(max(seq), 0) FROM ledger")?;
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// The rates of a moment, as [`Tx::rates_seq`] wrote them.
+    /// Exchange rates as stored by [`Tx::rates_seq`].
     pub fn ledger_rates(&self, seq: i64) -> Result<Option<String>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT rates FROM ledger_rates WHERE seq = ?1")?;
         Ok(query.query_row([seq], |row| row.get(0)).optional()?)
     }
 
-    /// What a payment's receipts should stand in the ledger with, and do not: coins in a block, by what counts of them and
-    /// what does not.
+    /// Receipts of a payment whose booked amounts differ from their mined coins, as counted and uncounted sums.
     pub fn unbooked_receipts(&self, payment_seq: i64) -> Result<Vec<Unbooked>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid, (position = 'block') * counted_sats - booked_sats AS counted, \
@@ -224,7 +217,6 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Adds a row.
     pub fn add_entry(&self, new: &NewEntry) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
@@ -243,7 +235,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// The row that holds these rates, a JSON object: the last one where it says the same, else a new one.
+    /// The row with these exchange rates, a JSON object: the last row if it is equal, else a new one.
     pub fn rates_seq(&self, at: Timestamp, rates: &str) -> Result<i64, StoreError> {
         let last: Option<(i64, String)> = self
             .connection
@@ -259,7 +251,6 @@ impl Tx<'_> {
         }
     }
 
-    /// Notes that a receipt stands in the ledger with this much more.
     pub fn book_receipt(&self, payment_seq: i64, booked: &Unbooked) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(

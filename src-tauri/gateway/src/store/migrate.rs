@@ -1,5 +1,4 @@
-//! Numbered, forward-only migrations. The file is copied before it is changed; a newer schema is
-//! refused.
+//! Numbered, forward-only migrations. The file is copied before a change; a newer schema is refused.
 
 use std::path::{Path, PathBuf};
 
@@ -44,7 +43,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0033_twins_made_at.sql"),
 ];
 
-/// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).
+/// "TILG": distinguishes our files from other SQLite databases (`PRAGMA application_id`).
 const APPLICATION_ID: i64 = 0x5449_4c47;
 
 pub(super) fn migrate(connection: &Connection, file: &Path) -> Result<(), StoreError> {
@@ -57,7 +56,7 @@ pub(super) fn migrate(connection: &Connection, file: &Path) -> Result<(), StoreE
     migrate_by(MIGRATIONS, connection, file, version)
 }
 
-/// Brings a file of schema `version` up to the last of `migrations`.
+/// Migrates a file of schema `version` to the last of `migrations`.
 fn migrate_by(migrations: &[&str], connection: &Connection, file: &Path, version: i64) -> Result<(), StoreError> {
     let known = migrations.len() as i64;
     if version > known {
@@ -66,8 +65,7 @@ fn migrate_by(migrations: &[&str], connection: &Connection, file: &Path, version
     if version > 0 && version < known {
         copy_before(connection, file, version)?;
     }
-    // A table that others refer to can only be made anew while nobody watches over the references. Inside a
-    // transaction the pragma does nothing.
+    // A referenced table can only be rebuilt while foreign keys are off. Inside a transaction the pragma has no effect.
     connection.pragma_update(None, "foreign_keys", false)?;
     for (number, sql) in (1i64..).zip(migrations).skip_while(|(number, _)| *number <= version) {
         fail_points::pass(Point::CommitBefore);
@@ -82,7 +80,7 @@ fn migrate_by(migrations: &[&str], connection: &Connection, file: &Path, version
     Ok(connection.pragma_update(None, "foreign_keys", true)?)
 }
 
-/// Refuses rows that refer to others which are not there.
+/// Refuses rows with broken references.
 fn check_references(connection: &Connection) -> Result<(), StoreError> {
     let mut query = connection.prepare("SELECT \"table\", parent FROM pragma_foreign_key_check LIMIT 1")?;
     let mut broken = query.query([])?;
@@ -95,25 +93,26 @@ fn check_references(connection: &Connection) -> Result<(), StoreError> {
     }
 }
 
-/// `VACUUM INTO` copies a consistent state, whatever stands in the log. A copy that could not be finished is removed: it
-/// would take the room that was missing. One that a crash left half made is made anew, for the schema is still the same.
+/// Copies the database. `VACUUM INTO` writes a consistent state, including the log. An unfinished copy is removed,
+/// since it would take up the missing space. A partial copy left by a crash is replaced, as the schema is still the
+/// same.
 fn copy_before(connection: &Connection, file: &Path, version: i64) -> Result<(), StoreError> {
     let copy = PathBuf::from(format!("{}.before-schema-{}", file.display(), version + 1));
     let failed = |action| move |source| StoreError::Io { action, source };
     if copy.exists() {
         std::fs::remove_file(&copy).map_err(failed("removing an old copy of the database"))?;
     }
-    // SQLite would make it for everybody.
+    // SQLite would make the file readable for everybody.
     open::create_private(&copy)?;
     if let Err(error) = connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]) {
-        // Where that fails too, the next start does it.
+        // If the removal fails too, the next start removes the copy.
         let _ = std::fs::remove_file(&copy);
         return Err(error.into());
     }
     sync_folder(file).map_err(failed("syncing the folder of the database"))
 }
 
-/// A new file is durable once its folder is.
+/// A new file is durable once its folder is synced.
 fn sync_folder(file: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     if let Some(folder) = file.parent() {

@@ -1,7 +1,7 @@
 //! The outbox: notifications, each with its body fixed in the transaction of its change.
 //!
-//! One record's notifications (same subject, same URL) have their turn one after the other: the
-//! one whose turn it is is the *head*. Nothing here sends anything or decides on a schedule.
+//! Notifications of one record (same subject, same URL) take turns; the current one is the *head*. This module sends
+//! nothing and decides on no schedule.
 
 use rusqlite::{OptionalExtension as _, Row, params};
 use tillgate_domain::id::Id;
@@ -10,30 +10,28 @@ use tillgate_domain::time::Timestamp;
 
 use super::{Reader, StoreError, Tx, values};
 
-/// A notification to queue.
 #[derive(Debug, Clone)]
 pub struct NewNotification {
     /// Its identifier: the `webhook-id` of all its attempts.
     pub id: Id,
-    /// What it tells of.
     pub subject_kind: SubjectKind,
     pub subject_id: Id,
-    /// The API key that its payment was made with; 0 for the panel.
+    /// The API key that made its payment; 0 for the panel.
     pub key_id: i64,
     pub url: String,
     /// The bytes to send: the record as GET answers it at this moment.
     pub body: Vec<u8>,
-    /// It tells of no change: somebody asked for it again.
+    /// Whether somebody requested it again, without a change of the record.
     pub is_resend: bool,
     pub at: Timestamp,
 }
 
-/// Which attempt a notification waits for.
+/// The kind of attempt that a notification waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// Its first.
+    /// The first attempt.
     First,
-    /// Another, after one that failed.
+    /// Another attempt, after a failed one.
     Again,
 }
 
@@ -44,30 +42,27 @@ pub struct DueNotification {
     pub seq: i64,
     pub id: Id,
     pub subject_id: Id,
-    /// The API key that its payment was made with; 0 for the panel.
     pub key_id: i64,
     pub url: String,
-    /// Its server, as [`server_of`] has it.
+    /// Its server in the form of [`server_of`].
     pub server: String,
-    /// The bytes to send.
     pub body: Vec<u8>,
-    /// Attempts made.
     pub attempts: u32,
-    /// When its turn came: its schedule counts from there.
+    /// Start of its turn, from which its schedule counts.
     pub first_due_at: Timestamp,
 }
 
-/// A server that does not take what it is sent.
+/// A server with failed notifications.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailingServer {
     /// Scheme, host and port.
     pub server: String,
-    /// How many notifications wait for another attempt at it.
+    /// Count of notifications that wait for another attempt.
     pub notifications: u64,
 }
 
-/// The server (scheme, host, port) that a URL names, as the `server` column holds it. Attempts at
-/// a URL that cannot be read fail by themselves; together they count as one server.
+/// The server (scheme, host, port) of a URL, as in the `server` column. Unreadable URLs count as one server; attempts
+/// at them fail by themselves.
 #[must_use]
 pub(crate) fn server_of(url: &str) -> String {
     match url::Url::parse(url) {
@@ -82,10 +77,9 @@ pub(crate) fn server_of(url: &str) -> String {
 }
 
 impl Tx<'_> {
-    /// Puts a notification into the outbox, in the transaction of the change that it tells of. It
-    /// supersedes the one of its record that has been attempted in vain; one that has never been
-    /// attempted keeps its turn. A resend takes the place of the resend behind which nothing waits and whose turn never
-    /// came, if there is one: however often it is asked for, one waits.
+    /// Queues a notification, in the transaction of the change that it reports. It supersedes a notification of the
+    /// record with failed attempts; one without attempts keeps its turn. A resend replaces the last waiting
+    /// notification if that is a resend before its turn. So repeated requests leave one resend waiting.
     pub fn queue_notification(&self, new: &NewNotification) -> Result<(), StoreError> {
         if new.is_resend && self.replace_last_resend(new)? {
             return Ok(());
@@ -115,8 +109,8 @@ impl Tx<'_> {
         self.give_turn(&new.subject_id, &new.url, new.at)
     }
 
-    /// Puts the body into the newest that waits, if that is a resend. One whose turn came may be under way this moment, and
-    /// is left as it is.
+    /// Replaces the body of the newest waiting notification, if that is a resend. A resend at its turn may be under
+    /// way, so it stays unchanged.
     fn replace_last_resend(&self, new: &NewNotification) -> Result<bool, StoreError> {
         let replaced = self
             .connection
@@ -130,7 +124,7 @@ impl Tx<'_> {
         Ok(replaced > 0)
     }
 
-    /// Counts an attempt that ended, and fixes where its notification stands now and whose turn it is.
+    /// Counts an ended attempt, and stores the notification's new state and the next turn.
     pub(super) fn count_attempt(&self, seq: i64, outcome: Outcome, ended_at: Timestamp) -> Result<(), StoreError> {
         let (subject_id, url, state): (Id, String, NotificationState) = self
             .connection
@@ -157,8 +151,8 @@ impl Tx<'_> {
         self.give_turn(&subject_id, &url, ended_at)
     }
 
-    /// Drops the bodies of up to `limit` finished notifications whose last attempt was before
-    /// `before`. Answers how many.
+    /// Deletes the bodies of up to `limit` finished notifications with a last attempt before `before`; answers the
+    /// count.
     pub fn strip_bodies(&self, before: Timestamp, limit: u32) -> Result<usize, StoreError> {
         Ok(self
             .connection
@@ -170,7 +164,7 @@ impl Tx<'_> {
             .execute(params![before.ms(), limit])?)
     }
 
-    /// Makes the oldest waiting notification of a record its head, if it has none.
+    /// Makes the oldest waiting notification of a record the head, if the record has none.
     fn give_turn(&self, subject_id: &Id, url: &str, at: Timestamp) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
@@ -185,7 +179,7 @@ impl Tx<'_> {
 }
 
 impl Reader<'_> {
-    /// The first API key after `after` of whose notifications one waits to be attempted, for the first time or again.
+    /// The first API key after `after` with a notification that waits for this kind of attempt.
     pub fn key_with_attempts(&self, turn: Turn, after: i64) -> Result<Option<i64>, StoreError> {
         let sql = match turn {
             Turn::First => {
@@ -200,8 +194,8 @@ impl Reader<'_> {
         Ok(self.connection.prepare_cached(sql)?.query_row([after], |row| row.get(0)).optional()?)
     }
 
-    /// The first server after `after` (in the order of their texts) where a key's notification waits to be attempted;
-    /// again: due or not.
+    /// The first server after `after`, in text order, with a notification of a key that waits for this kind of attempt.
+    /// Repeats count whether due or not.
     pub fn server_with_attempts(&self, turn: Turn, key_id: i64, after: &str) -> Result<Option<String>, StoreError> {
         let sql = match turn {
             Turn::First => {
@@ -216,7 +210,7 @@ impl Reader<'_> {
         Ok(self.connection.prepare_cached(sql)?.query_row(params![key_id, after], |row| row.get(0)).optional()?)
     }
 
-    /// When the first repeat is due that is not due at `now`.
+    /// Time of the first repeat that is due after `now`.
     pub fn next_repeat_after(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         Ok(self
             .connection
@@ -228,7 +222,6 @@ impl Reader<'_> {
             .optional()?)
     }
 
-    /// Whether a repeat is due at `now`.
     pub fn has_due_repeats(&self, now: Timestamp) -> Result<bool, StoreError> {
         Ok(self
             .connection
@@ -238,8 +231,8 @@ impl Reader<'_> {
             .exists([now.ms()])?)
     }
 
-    /// The first `limit` of a key's notifications that wait for a server: for their first attempt in the order of
-    /// queueing, or for another that is due at `now`, the longest due first.
+    /// The first `limit` notifications of a key that wait for a server. First attempts come in the order of queueing.
+    /// Repeats due at `now` come in the order of their due times.
     pub fn attempts_at(
         &self,
         turn: Turn,
@@ -248,7 +241,7 @@ impl Reader<'_> {
         limit: usize,
     ) -> Result<Vec<DueNotification>, StoreError> {
         let sql = match turn {
-            // A notification that was never attempted is due since its turn came.
+            // A first attempt is due since its turn came.
             Turn::First => {
                 "SELECT * FROM notifications WHERE head = 1 AND attempts = 0 AND key_id = ?1 AND server = ?2 \
                  ORDER BY seq LIMIT ?3"
@@ -265,12 +258,12 @@ impl Reader<'_> {
         }
     }
 
-    /// How many notifications wait, for their turn or an attempt.
+    /// Count of notifications that wait for their turn or an attempt.
     pub fn count_waiting_notifications(&self) -> Result<u64, StoreError> {
         self.count_notifications("SELECT count(*) FROM notifications WHERE state = 'WAITING'")
     }
 
-    /// The servers whose notifications were tried in vain and wait for another attempt, those with the most first.
+    /// Servers with failed notifications that wait for another attempt, the largest count first.
     pub fn failing_servers(&self) -> Result<Vec<FailingServer>, StoreError> {
         self.connection
             .prepare_cached(
@@ -283,7 +276,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// How many notifications were given up. One whose record has been notified of again is settled by that.
+    /// Count of notifications given up. A newer notification of the same record settles an older one.
     pub fn count_given_up(&self) -> Result<u64, StoreError> {
         self.count_notifications(&format!("SELECT count(*) FROM notifications n WHERE {GIVEN_UP}"))
     }
@@ -302,7 +295,7 @@ impl Reader<'_> {
     }
 }
 
-/// Given up, and nothing newer of its record.
+/// Given up, without a newer notification of the same record.
 const GIVEN_UP: &str = "state = 'GIVEN_UP' AND NOT EXISTS (SELECT 1 FROM notifications newer \
      WHERE newer.subject_id = n.subject_id AND newer.url = n.url AND newer.seq > n.seq)";
 

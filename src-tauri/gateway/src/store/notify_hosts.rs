@@ -1,24 +1,24 @@
-//! The hosts to which a key's notifications may go.
+//! Hosts that may receive the notifications of a key.
 
 use std::fmt;
 use std::str::FromStr;
 
 use url::{Host, Url};
 
-/// As many as one key may name: more would be a mistake.
+/// Most hosts of one key: more would be a mistake.
 const HOSTS_MAX: usize = 20;
 
-/// Hosts in the form that a URL has them, lower case and without a port. Empty allows every host.
+/// Hosts as in a URL, in lower case and without a port. An empty list allows every host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NotifyHosts(Vec<String>);
 
-/// A text that is no host, or too many of them.
+/// A text that is no host, or too many hosts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be at most {HOSTS_MAX} hosts like shop.example or 192.0.2.1, each without scheme, port and path")]
 pub struct NotHosts;
 
 impl NotifyHosts {
-    /// Reads hosts as people write them.
+    /// Parses hosts as people write them.
     ///
     /// # Errors
     /// [`NotHosts`].
@@ -43,7 +43,7 @@ impl NotifyHosts {
         url.as_ref().and_then(Url::host_str).is_some_and(|host| self.0.iter().any(|allowed| allowed == host))
     }
 
-    /// Their names.
+    /// The hosts as stored.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.0
@@ -59,7 +59,7 @@ impl fmt::Display for NotifyHosts {
 impl FromStr for NotifyHosts {
     type Err = NotHosts;
 
-    /// A comma-separated list, as it is stored.
+    /// Parses the stored form, a comma-separated list.
     fn from_str(text: &str) -> Result<Self, NotHosts> {
         let texts: Vec<String> = text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect();
         Self::read(&texts)
@@ -73,7 +73,7 @@ fn host(text: &str) -> Option<String> {
     }
 }
 
-/// A host name or address without a port, in lower case, as URLs and `Host` headers have it.
+/// A host name or address without a port, in lower case as in URLs and `Host` headers.
 pub(crate) fn host_name(text: &str) -> Option<String> {
     let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
     match Host::parse(text).ok()? {

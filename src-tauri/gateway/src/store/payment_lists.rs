@@ -1,8 +1,8 @@
-//! Lists of payments, and those that are due.
+//! Lists of payments, and due payments.
 //!
-//! A payment is stored without its entries in the indexes that lists go by: each would be one page more in its commit.
-//! They are made for many at once, behind it, which is called deferred indexing. So whatever is looked for is looked for
-//! twice: among the indexed ones by index, and among the few that came since one by one.
+//! A payment is stored without its entries in the list indexes, since each would add a page to its commit. Deferred
+//! indexing adds them later, for many payments at once. So each search has two parts: an index search over indexed
+//! payments, and a scan of the few newer ones.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Txid};
@@ -14,33 +14,33 @@ use tillgate_domain::time::Timestamp;
 use super::payments::PaymentRow;
 use super::{Reader, StoreError, Tx};
 
-/// The payments that are indexed, and the term that lets SQLite go by their indexes. Their column is called `filed`, as it
-/// was in the first release that had it: released migrations are never changed.
+/// The indexed payments, with the term that lets SQLite use their indexes. The column is still called `filed`, as in
+/// its first release: released migrations are never changed.
 pub(super) const INDEXED_PAYMENTS: &str = "payments WHERE filed = 1";
 
-/// The number of the last one.
+/// Number of the last indexed payment.
 macro_rules! last_indexed {
     () => {
         "ifnull((SELECT seq FROM payments NOT INDEXED WHERE filed = 1 ORDER BY seq DESC LIMIT 1), 0)"
     };
 }
 
-/// The payments that are not: all above it.
+/// The unindexed payments: all with higher numbers.
 pub(super) const UNINDEXED_PAYMENTS: &str = concat!("payments NOT INDEXED WHERE seq > ", last_indexed!());
 
-/// What lists are sorted by: time of creation, and number.
+/// Sort key of lists: time of creation, then number.
 type SortKey = (i64, i64);
 
-/// What a list of payments is filtered by; `None` and empty filter nothing.
+/// Filter of a payment list; `None` and empty filter nothing.
 #[derive(Debug, Clone, Default)]
 pub struct PaymentFilter {
-    /// Any of these.
+    /// In any of these states.
     pub states: Vec<PaymentState>,
-    /// Created then or later.
+    /// Created at this time or later.
     pub from: Option<Timestamp>,
-    /// Created before.
+    /// Created before this time.
     pub to: Option<Timestamp>,
-    /// The shop's own reference.
+    /// With this reference of the shop.
     pub merchant_transaction_id: Option<String>,
     /// Paid to this script.
     pub script: Option<ScriptBuf>,
@@ -53,26 +53,25 @@ pub struct PaymentFilter {
 }
 
 impl Reader<'_> {
-    /// The number of the newest payment, which is how many there are.
+    /// Number of the newest payment, which is also the count of payments.
     pub(super) fn last_payment(&self) -> Result<i64, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT ifnull(max(seq), 0) FROM payments")?;
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// The number of the last payment that is indexed.
     pub(super) fn last_indexed_payment(&self) -> Result<i64, StoreError> {
         let mut query = self.connection.prepare_cached(concat!("SELECT ", last_indexed!()))?;
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// Numbers of payments at which time alone may change something now, the longest overdue first.
+    /// Numbers of payments due by time at `at`, the longest overdue first.
     pub fn payments_due_by_time(&self, at: Timestamp, limit: u32) -> Result<Vec<i64>, StoreError> {
         let mut query = self.connection.prepare_cached(&due_by_time())?;
         let rows = query.query_map(params![at.ms(), limit], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Numbers of payments at which confirmations alone may change something at this height, the longest overdue first.
+    /// Numbers of payments due by confirmations at this height, the longest overdue first.
     pub fn payments_due_by_height(&self, tip_height: u32, limit: u32) -> Result<Vec<i64>, StoreError> {
         let mut query = self
             .connection
@@ -81,7 +80,6 @@ impl Reader<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// How many payments match.
     pub fn payments_count(&self, filter: &PaymentFilter) -> Result<u64, StoreError> {
         let (condition, values) = filter.condition();
         if condition.is_empty() {
@@ -93,17 +91,17 @@ impl Reader<'_> {
         Ok(query.query_row(params_from_iter(values), |row| row.get(0))?)
     }
 
-    /// A page of the payments that match, newest first; of one second, the last inserted first.
+    /// A page of the matching payments, newest first; within one second, the last inserted comes first.
     pub fn payments(&self, filter: &PaymentFilter, limit: u32, offset: u64) -> Result<Vec<PaymentRow>, StoreError> {
         let numbers = self.payment_numbers(filter, limit, offset)?;
         numbers.into_iter().filter_map(|seq| self.payment_by_seq(seq).transpose()).collect()
     }
 
-    /// The numbers of the payments on that page, in its order.
+    /// The payment numbers of that page, in the same order.
     pub fn payment_numbers(&self, filter: &PaymentFilter, limit: u32, offset: u64) -> Result<Vec<i64>, StoreError> {
         let mut keys = self.sort_keys(UNINDEXED_PAYMENTS, filter, u64::MAX, 0)?;
         let unindexed = keys.len() as u64;
-        // Of the indexed ones, so many come before the page wherever the others stand among them.
+        // At least this many indexed payments precede the page, wherever the unindexed ones sort.
         let skipped = offset.saturating_sub(unindexed);
         keys.extend(self.sort_keys(INDEXED_PAYMENTS, filter, unindexed.saturating_add(u64::from(limit)), skipped)?);
         keys.sort_unstable_by(|one, other| other.cmp(one));
@@ -112,7 +110,7 @@ impl Reader<'_> {
         Ok(page.map(|(_, seq)| seq).collect())
     }
 
-    /// The sort keys of those that match, newest first. Only indexes are read for those that are skipped.
+    /// Sort keys of the matching payments, newest first. Skipped payments are read from indexes only.
     fn sort_keys(
         &self,
         part: &'static str,
@@ -132,7 +130,7 @@ impl Reader<'_> {
     }
 }
 
-/// Those due at ?1 of both kinds, at most ?2 of them.
+/// The statement for up to `?2` payments due at `?1`, indexed or not.
 fn due_by_time() -> String {
     format!(
         "SELECT seq, next_due_at FROM {INDEXED_PAYMENTS} AND next_due_at <= ?1 \
@@ -141,7 +139,7 @@ fn due_by_time() -> String {
 }
 
 impl Tx<'_> {
-    /// Indexes the payments after number `indexed`, at most `count` of them, and answers the number of the last one.
+    /// Indexes up to `count` payments after number `indexed`; answers the number of the last one.
     pub(super) fn index_payments(&self, indexed: i64, count: i64) -> Result<i64, StoreError> {
         let last = self.last_payment()?.min(indexed.saturating_add(count));
         self.connection
@@ -153,13 +151,13 @@ impl Tx<'_> {
 }
 
 impl PaymentFilter {
-    /// Those that wait for coins or for confirmations.
+    /// Payments that wait for coins or confirmations.
     #[must_use]
     pub fn open() -> Self {
         Self { states: PaymentState::ALL.into_iter().filter(|state| !state.is_final()).collect(), ..Self::default() }
     }
 
-    /// What follows another condition, and the values that it names.
+    /// Terms to append to another condition, and their values.
     fn condition(&self) -> (String, Vec<Value>) {
         let mut terms = Vec::new();
         let mut values = Vec::new();
@@ -167,9 +165,9 @@ impl PaymentFilter {
             values.push(value);
             format!("?{}", values.len())
         };
-        // A plus keeps SQLite from an index. What one key made is looked through rather than what is in a state, or has a
-        // label, of all keys; but what is open, or has a reference, is little beside all that the key made. Payments that
-        // were made without a reference may be many.
+        // A plus keeps SQLite from using an index. SQLite scans the payments of a key rather than those in a state or
+        // with a label. Open payments, or those with a reference, are few beside all payments of a key: these are
+        // scanned instead. Payments without a reference may be many.
         let has_reference = self.merchant_transaction_id.as_ref().is_some_and(|reference| !reference.is_empty());
         let is_open = !self.states.is_empty() && self.states.iter().all(|state| !state.is_final());
         let (by_state, by_label, by_reference, by_key) = match self.key_id {

@@ -1,4 +1,4 @@
-//! Warnings about payments, which the rules give and take back.
+//! Warnings about payments, which the rules raise and withdraw.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use tillgate_domain::time::Timestamp;
 
 use super::{Reader, StoreError, Tx, values};
 
-/// Warnings that are read at once; as their causes end, others follow.
+/// Warnings read at once; others follow as these end.
 const READ_AT_ONCE: u32 = 100;
 
 const DOUBLE_SPEND_ATTEMPT: &str = "DOUBLE_SPEND_ATTEMPT";
@@ -26,7 +26,7 @@ impl Reader<'_> {
         query.query_and_then(params![payment_seq, DOUBLE_SPEND_ATTEMPT], |row| values::txid(row, "subject"))?.collect()
     }
 
-    /// The warnings about payments, with the payments' ids, the oldest first, 100 at most.
+    /// The warnings about payments, with the payments' ids, oldest first, 100 at most.
     pub fn payment_warnings(&self) -> Result<Vec<(Id, Warning)>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT p.id AS id, w.kind AS kind, w.subject AS subject FROM payment_warnings AS w \
@@ -47,8 +47,8 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Takes over the warnings that a look gives of a payment, and answers those that are new. An attempt at a double spend that
-    /// the look does not give is over; so is the change of an anomaly that rests on its coins again.
+    /// Stores the warnings of a look about a payment; answers the new ones. A double-spend attempt that the look does
+    /// not report is over. So is the change of an anomaly whose coins are back.
     pub fn save_payment_warnings(
         &self,
         payment_seq: i64,

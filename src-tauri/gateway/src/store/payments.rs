@@ -1,4 +1,4 @@
-//! Payments: what was asked, and what the looks made of it.
+//! Payments: the request, and the state that looks computed.
 
 use bitcoin::{Script, ScriptBuf};
 use rusqlite::{OptionalExtension, Row, params};
@@ -11,57 +11,55 @@ use tillgate_domain::time::Timestamp;
 use super::values::{self, Columns as _, InOrder, sats_column};
 use super::{Reader, StoreError, Tx};
 
-/// A payment with all that its record holds.
+/// A payment with all fields of its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaymentRow {
     /// Order of insertion.
     pub seq: i64,
-    /// What the rules see of it.
+    /// The payment in the form of the rules.
     pub payment: Payment,
-    /// Its address, as its text.
+    /// Text of its address.
     pub address: String,
-    /// What outputs to the address carry.
+    /// Output script of the address.
     pub script: ScriptBuf,
     /// Its index in the external keychain.
     pub derivation_index: u32,
-    /// The API key that it was made with; `None` in the panel.
+    /// The API key that made it; `None` for the panel.
     pub key_id: Option<i64>,
-    /// Name of the API key, or the merchant's.
+    /// Name of the API key or of the merchant.
     pub label: String,
-    /// For the customer.
+    /// Text for the customer.
     pub message: String,
-    /// The shop's own reference.
+    /// Reference of the shop.
     pub merchant_transaction_id: String,
-    /// Where changes are notified.
+    /// URL of notifications about changes.
     pub notification_url: Option<String>,
-    /// Where anomalies are notified.
+    /// URL of notifications about anomalies.
     pub anomaly_notification_url: Option<String>,
     /// The request's `redirectUrls`, as a JSON object.
     pub redirect_urls: Option<String>,
-    /// Its record's `currentTime`.
+    /// `currentTime` of its record.
     pub current_at: Timestamp,
 }
 
 impl PaymentRow {
-    /// The least that an output to its address may hold: nodes relay no less.
+    /// The smallest output to its address that nodes relay.
     #[must_use]
     pub fn dust_limit_sats(&self) -> u64 {
         self.script.minimal_non_dust().to_sat()
     }
 
-    /// What a customer is asked for now: what remains, and no less than an output may hold.
+    /// The sum to ask the customer for now: the remaining sum, and at least the dust limit.
     #[must_use]
     pub fn asked_sats(&self) -> u64 {
         self.payment.asked_sats(self.dust_limit_sats())
     }
 }
 
-/// A payment to insert.
 #[derive(Debug, Clone)]
 pub struct NewPayment {
-    /// Its `seq` is ignored: the insertion gives it.
+    /// Its `seq` is ignored; the insertion assigns one.
     pub row: PaymentRow,
-    /// The rate it was made with.
     pub rate_id: i64,
 }
 
@@ -72,25 +70,23 @@ const COLUMNS: &str = "confirmations, zero_conf_quiet_ms, tolerance_per_mille, o
      message, merchant_transaction_id, notification_url, anomaly_notification_url, redirect_urls, current_at";
 
 impl Reader<'_> {
-    /// The payment of this id.
     pub fn payment(&self, id: &Id) -> Result<Option<PaymentRow>, StoreError> {
         self.one_payment("id = ?1", params![id.as_bytes()])
     }
 
-    /// The payment of this number.
     pub fn payment_by_seq(&self, seq: i64) -> Result<Option<PaymentRow>, StoreError> {
         self.one_payment("seq = ?1", params![seq])
     }
 
-    /// The number and derivation index of the payment whose address has this script.
+    /// Number and derivation index of the payment with this script.
     pub fn payment_of_script(&self, script: &Script) -> Result<Option<(i64, u32)>, StoreError> {
         let mut query =
             self.connection.prepare_cached("SELECT seq, derivation_index FROM payments WHERE script = ?1")?;
         Ok(query.query_row([script.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
     }
 
-    /// The height up to which no block can hold coins that were paid for a payment: its address was given when all these were
-    /// there. `None` where nobody knows, of a payment that an older program made.
+    /// Height up to which no block can hold coins for a payment: its address was given later. `None` for a payment that
+    /// an older program made.
     pub fn given_above(&self, seq: i64) -> Result<Option<u32>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT given_above FROM payments WHERE seq = ?1")?;
         Ok(query.query_row([seq], |row| row.get(0)).optional()?.flatten())
@@ -104,7 +100,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Has a payment looked at again by the next look, whatever it was due for.
+    /// Makes a payment due at `at` at the latest.
     pub fn set_payment_due(&self, seq: i64, at: Timestamp) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE payments SET next_due_at = min(ifnull(next_due_at, ?2), ?2) WHERE seq = ?1")?
@@ -112,7 +108,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes that the blocks above a height are not in the chain any more: those in their place may hold coins for every payment.
+    /// Lowers `given_above` after a reorganisation: new blocks above `height` may hold coins for every payment.
     pub fn lower_given_above(&self, height: u32) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE payments SET given_above = ?1 WHERE given_above > ?1")?
@@ -120,7 +116,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Inserts a payment, NEW and due at its deadline, and answers its number. Its row says that its address is given.
+    /// Inserts a NEW payment that is due at its deadline; answers its number. Its row marks its address as given.
     pub fn insert_payment(&self, new: &NewPayment) -> Result<i64, StoreError> {
         let NewPayment { row, rate_id } = new;
         let payment = &row.payment;
@@ -165,8 +161,8 @@ impl Tx<'_> {
         ])?)
     }
 
-    /// Stores what a look made of a payment; `current_at` is the new one where the change is
-    /// notified, else the old.
+    /// Stores the result of a look for a payment. `current_at` is a new time if the change is notified, else the old
+    /// one.
     pub fn save_advance(&self, seq: i64, advance: &Advance, current_at: Timestamp) -> Result<(), StoreError> {
         let mut update = self.connection.prepare_cached(
             "UPDATE payments SET state = ?2, paid_sats = ?3, closed_at = ?4, confirmed_at = ?5, accepted_sats = ?6, \
@@ -186,7 +182,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Fixes a new `currentTime` of a payment's record (a resend).
+    /// Stores a new `currentTime` of a payment's record, for a resend.
     pub fn set_payment_current_at(&self, seq: i64, current_at: Timestamp) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE payments SET current_at = ?2 WHERE seq = ?1")?

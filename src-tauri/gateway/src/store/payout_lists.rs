@@ -1,4 +1,4 @@
-//! Lists of payouts, what was used of a day's limit, and offers that are due to expire.
+//! Lists of payouts, the used part of a day's limit, and offers that are due to expire.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Txid};
@@ -11,32 +11,29 @@ use super::payouts::PayoutRow;
 use super::values::sats_column;
 use super::{Reader, StoreError};
 
-/// What a list of payouts is filtered by; `None` and empty filter nothing.
+/// Filter of a payout list; `None` and empty filter nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PayoutFilter {
-    /// Any of these.
+    /// In any of these states.
     pub states: Vec<PayoutState>,
-    /// Asked for then or later.
+    /// Requested at this time or later.
     pub from: Option<Timestamp>,
-    /// Asked for before.
+    /// Requested before this time.
     pub to: Option<Timestamp>,
-    /// To this script.
     pub script: Option<ScriptBuf>,
     /// Paid by this transaction: any version, or a twin.
     pub txid: Option<Txid>,
-    /// Of this amount.
     pub amount_sats: Option<u64>,
-    /// Charged so many thousandths of a unit, in any currency.
+    /// Charged this many thousandths of a unit, in any currency.
     pub fiat_total_milli: Option<i64>,
-    /// Asked for by this key.
     pub key_id: Option<i64>,
-    /// Asked for by whoever has this name: an API key's, or `cli:…` or `panel:…`.
+    /// Requested under this name: an API key's, or `cli:…` or `panel:…`.
     pub requested_by: Option<String>,
-    /// Matches nothing, whatever else is asked for.
+    /// Matches nothing, whatever the other filters are.
     pub nothing: bool,
 }
 
-/// The index that a list goes by: the one of which the filter leaves the fewest payouts.
+/// The index of a list: the one that the filter narrows most.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Transaction,
@@ -51,14 +48,13 @@ enum Way {
 }
 
 impl Reader<'_> {
-    /// How many payouts match.
     pub fn payouts_count(&self, filter: &PayoutFilter) -> Result<u64, StoreError> {
         let (sql, values) = filter.count();
         let mut query = self.connection.prepare_cached(&sql)?;
         Ok(query.query_row(params_from_iter(values), |row| row.get(0))?)
     }
 
-    /// The numbers of a page of the payouts that match, newest first; of one second, the last inserted first.
+    /// The numbers of a page of matching payouts, newest first; within one second, the last inserted comes first.
     pub fn payout_numbers(&self, filter: &PayoutFilter, limit: u32, offset: u64) -> Result<Vec<i64>, StoreError> {
         let (sql, values) = filter.page(limit, offset);
         let mut query = self.connection.prepare_cached(&sql)?;
@@ -66,13 +62,13 @@ impl Reader<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The payouts on that page, in its order.
+    /// The payouts of that page, in the same order.
     pub fn payouts(&self, filter: &PayoutFilter, limit: u32, offset: u64) -> Result<Vec<PayoutRow>, StoreError> {
         let numbers = self.payout_numbers(filter, limit, offset)?;
         numbers.into_iter().filter_map(|seq| self.payout_by_seq(seq).transpose()).collect()
     }
 
-    /// What was approved from a moment on and did not fail: amounts, without fees; and when the last of it was.
+    /// Sum of the payouts approved since `begin` that did not fail, without fees, and the time of the last approval.
     pub fn paid_out_since(&self, begin: Timestamp) -> Result<(u64, Option<Timestamp>), StoreError> {
         let mut query = self.connection.prepare_cached(PAID_OUT_SINCE)?;
         let (sats, last): (i64, Option<i64>) = query.query_row([begin.ms()], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -80,12 +76,11 @@ impl Reader<'_> {
         Ok((sats, last.map(Timestamp::from_ms)))
     }
 
-    /// Offers that nobody approved and that are valid no more at `now`, those first that ended first.
+    /// Offers without approval that have expired at `now`, the earliest first.
     pub fn payouts_due_to_expire(&self, now: Timestamp, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(DUE_TO_EXPIRE, params![now.ms(), limit])
     }
 
-    /// When the next offer is due to expire.
     pub fn next_payout_expires_at(&self) -> Result<Option<Timestamp>, StoreError> {
         let mut query = self
             .connection
@@ -94,7 +89,7 @@ impl Reader<'_> {
         Ok(at.map(Timestamp::from_ms))
     }
 
-    /// How many offers that API keys made may still be approved at `now`.
+    /// Count of API keys' offers that may still be approved at `now`.
     pub fn offers_of_shops_count(&self, now: Timestamp) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT count(*) FROM payouts INDEXED BY payouts_open \
@@ -103,7 +98,7 @@ impl Reader<'_> {
         Ok(query.query_row([now.ms()], |row| row.get(0))?)
     }
 
-    /// What approved payouts without a transaction come to, with the fees that their offers named.
+    /// Sum of the approved payouts without a transaction, with the fees of their offers.
     pub fn waiting_payouts_sats(&self) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT ifnull(sum(amount_sats + network_fee_sats), 0) FROM payouts \
@@ -121,18 +116,18 @@ const DUE_TO_EXPIRE: &str = "p.seq IN (SELECT seq FROM payouts INDEXED BY payout
      WHERE state = 'NEW' AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2) ORDER BY p.expires_at, p.seq";
 
 impl PayoutFilter {
-    /// The statement that counts those that match, and its values.
+    /// The statement that counts matching payouts, and its values.
     fn count(&self) -> (String, Vec<Value>) {
         let (terms, values) = self.terms(0, self.way(), &self.states);
         (format!("SELECT count(*) FROM payouts{}", condition(&terms)), values)
     }
 
-    /// The statement that answers a page of their numbers, and its values. States are looked for one by one and merged:
-    /// each is in the right order in its index, all together are not.
+    /// The statement that reads a page of payout numbers, and its values. Each state is searched by itself and the
+    /// results are merged: the index is in the right order only within one state.
     fn page(&self, limit: u32, offset: u64) -> (String, Vec<Value>) {
         let way = self.way();
         let mut values = Vec::new();
-        // Each once, however often it is named.
+        // Each state once, however often it is named.
         let states: Vec<_> = PayoutState::ALL.into_iter().filter(|state| self.states.contains(state)).collect();
         let arms: Vec<&[PayoutState]> = match way {
             Way::OpenStates | Way::States => states.chunks(1).collect(),
@@ -171,7 +166,8 @@ impl PayoutFilter {
         }
     }
 
-    /// What must hold, its values numbered after `bound` others. A plus keeps SQLite from an index that is not the way.
+    /// The conditions, with values numbered after `bound` others. A plus keeps SQLite from using another index than the
+    /// chosen one.
     fn terms(&self, bound: usize, way: Way, states: &[PayoutState]) -> (Vec<String>, Vec<Value>) {
         let mut terms = Vec::new();
         let mut values = Vec::new();

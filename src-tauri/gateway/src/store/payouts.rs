@@ -1,4 +1,4 @@
-//! Payouts: what was asked for, what was approved, and what became of it.
+//! Payouts: the request, the approval, and the outcome.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Txid};
@@ -11,7 +11,7 @@ use tillgate_domain::time::Timestamp;
 use super::values::{self, Columns as _, InOrder, sats_column};
 use super::{Reader, StoreError, Tx};
 
-/// A payout with all that its record holds.
+/// A payout with all fields of its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PayoutRow {
     /// Order of insertion.
@@ -19,62 +19,56 @@ pub struct PayoutRow {
     pub id: Id,
     pub state: PayoutState,
     pub amount_sats: u64,
-    /// What pays the address.
+    /// Output script of the address.
     pub script: ScriptBuf,
-    /// As its text.
     pub address: String,
     pub currency: Currency,
-    /// The rate of all its arithmetic.
+    /// The rate of all its conversions.
     pub rate: Rate,
-    /// The amount's worth, in minor units.
+    /// Value of the amount, in minor units.
     pub fiat_minor: i64,
-    /// The worth of amount and network fee, in minor units.
+    /// Value of amount and network fee, in minor units.
     pub fiat_total_minor: i64,
-    /// The fee that the offer names.
+    /// The fee in the offer.
     pub network_fee_sats: u64,
-    /// Whether the coins did not suffice when it was asked for.
+    /// Whether the coins were insufficient at the request.
     pub balance_short: bool,
-    /// The API key that asked for it; `None` for people.
+    /// The API key that requested it; `None` for a person.
     pub key_id: Option<i64>,
     /// The key's name, or `cli:…` or `panel:…`.
     pub requested_by: String,
-    /// The merchant's name at the request.
     pub merchant_name: String,
     pub comment: Option<String>,
     pub notification_url: Option<String>,
-    /// The anomaly whose coins it sends back: its number and id.
+    /// The anomaly that it refunds: number and id.
     pub anomaly: Option<(i64, Id)>,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
     pub approved_at: Option<Timestamp>,
-    /// Who approved it.
     pub approved_by: Option<String>,
-    /// When it became SENT (the last time).
+    /// When it last became SENT.
     pub sent_at: Option<Timestamp>,
-    /// Why it FAILED, for people.
+    /// Why it FAILED, a sentence for people.
     pub failure_reason: Option<String>,
-    /// When it FAILED.
     pub failed_at: Option<Timestamp>,
-    /// Who gave it up while nothing was signed for it.
+    /// Who gave it up before anything was signed.
     pub given_up_by: Option<String>,
-    /// The payouts that share its transaction.
+    /// The batch of payouts that share its transaction.
     pub batch_seq: Option<i64>,
-    /// The transaction that its record names.
+    /// The transaction in its record.
     pub txid: Option<Txid>,
-    /// What the ledger holds of its amount.
+    /// Booked amount in the ledger.
     pub booked_sats: i64,
-    /// What the ledger holds of its share of the fee.
+    /// Booked share of the fee in the ledger.
     pub booked_fee_sats: i64,
-    /// Its record's `currentTime`.
+    /// `currentTime` of its record.
     pub current_at: Timestamp,
 }
 
-/// A payout to insert.
 #[derive(Debug, Clone)]
 pub struct NewPayout {
-    /// Its `seq` is ignored: the insertion gives it.
+    /// Its `seq` is ignored; the insertion assigns one.
     pub row: PayoutRow,
-    /// The rate it was made with.
     pub rate_id: i64,
 }
 
@@ -87,22 +81,20 @@ const COLUMNS: &str = "p.seq, p.id, p.state, p.amount_sats, p.script, p.address,
 const FROM: &str = "FROM payouts AS p LEFT JOIN anomalies AS a ON a.seq = p.anomaly_seq";
 
 impl Reader<'_> {
-    /// The payout of this id.
     pub fn payout(&self, id: &Id) -> Result<Option<PayoutRow>, StoreError> {
         Ok(self.payouts_where("p.id = ?1", params![id.as_bytes()])?.pop())
     }
 
-    /// The payout of this number.
     pub fn payout_by_seq(&self, seq: i64) -> Result<Option<PayoutRow>, StoreError> {
         Ok(self.payouts_where("p.seq = ?1", params![seq])?.pop())
     }
 
-    /// The payouts that share a transaction, the first approved first.
+    /// The payouts of a batch, in the order of approval.
     pub fn payouts_of_batch(&self, batch_seq: i64) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where("p.batch_seq = ?1 ORDER BY p.approved_at, p.seq", params![batch_seq])
     }
 
-    /// The first of the payouts that wait for a transaction, in the order of approval.
+    /// The first queued payouts without a transaction, in the order of approval.
     pub fn unsent_payouts(&self, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(
             "p.state = 'QUEUED' AND p.batch_seq IS NULL ORDER BY p.approved_at, p.seq LIMIT ?1",
@@ -110,8 +102,8 @@ impl Reader<'_> {
         )
     }
 
-    /// The first of the payouts that wait for a transaction and were approved at `approved_until` or before, not counting what the clock was
-    /// set forward by since.
+    /// The first queued payouts without a transaction that were approved at `approved_until` or before. Forward steps
+    /// of the clock since the approval do not count.
     pub fn overdue_payouts(&self, approved_until: Timestamp, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(
             "p.state = 'QUEUED' AND p.batch_seq IS NULL AND p.approved_at <= ?1 \
@@ -120,8 +112,8 @@ impl Reader<'_> {
         )
     }
 
-    /// The first of the payouts of which a transaction is stored that neither a block nor the mempool holds, nor a twin
-    /// that pays them.
+    /// The first payouts with stored transactions that are in neither a block nor the mempool, and without a twin
+    /// there.
     pub fn missing_payouts(&self, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(
             "p.state IN ('QUEUED', 'SENT') AND p.batch_seq IN (SELECT seq FROM batches WHERE pending = 1) \
@@ -132,7 +124,7 @@ impl Reader<'_> {
         )
     }
 
-    /// When the one that waits longest for a transaction was approved.
+    /// Approval of the payout that has waited longest for a transaction.
     pub fn oldest_unsent_approval(&self) -> Result<Option<Timestamp>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT approved_at FROM payouts WHERE state = 'QUEUED' AND batch_seq IS NULL ORDER BY approved_at, seq LIMIT 1",
@@ -141,7 +133,6 @@ impl Reader<'_> {
         rows.next()?.map(|row| values::time(row, "approved_at")).transpose()
     }
 
-    /// Whether several approved payouts wait for a transaction.
     pub fn has_several_unsent(&self) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT count(*) > 1 FROM (SELECT 1 FROM payouts WHERE state = 'QUEUED' AND batch_seq IS NULL LIMIT 2)",
@@ -149,7 +140,7 @@ impl Reader<'_> {
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// Rows of a condition, which may go on with an order and a limit.
+    /// Payouts that match a condition, which may end with an order and a limit.
     pub(super) fn payouts_where(
         &self,
         condition: &str,
@@ -161,8 +152,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Notes that the blocks above a height are not in the chain any more: those in their place may hold a twin that pays
-    /// any payout.
+    /// Lowers `asked_above` after a reorganisation: new blocks above `height` may hold a twin that pays any payout.
     pub fn lower_asked_above(&self, height: u32) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE payouts SET asked_above = ?1 WHERE asked_above > ?1")?
@@ -170,7 +160,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Inserts a payout, and answers its number.
+    /// Inserts a payout; answers its number.
     pub fn insert_payout(&self, new: &NewPayout) -> Result<i64, StoreError> {
         let NewPayout { row, rate_id } = new;
         let mut insert = self.connection.prepare_cached(
@@ -208,7 +198,7 @@ impl Tx<'_> {
         ])?)
     }
 
-    /// Stores what changes in a payout's life: everything of a row but what the request fixed and its batch.
+    /// Stores all fields of a payout except its batch and those that the request fixed.
     pub fn update_payout(&self, row: &PayoutRow) -> Result<(), StoreError> {
         let mut update = self.connection.prepare_cached(
             "UPDATE payouts SET state = ?2, \

@@ -1,4 +1,4 @@
-//! The table of exchange rates that were used, or last known.
+//! Exchange rates that were used or last known.
 
 use rusqlite::{Row, params};
 use tillgate_domain::money::{Currency, Rate};
@@ -6,21 +6,21 @@ use tillgate_domain::time::Timestamp;
 
 use super::{Reader, StoreError, Tx, values};
 
-/// A rate together with where it is from.
+/// A rate and its sources.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StoredRate {
     /// The median of the fresh quotes, without spread.
     pub rate: Rate,
-    /// The age of its oldest quote counts from here.
+    /// Time from which the age of its oldest quote counts.
     pub at: Timestamp,
-    /// Its certificate: each quote that was known, as JSON.
+    /// The certificate: all known quotes, as JSON.
     pub sources: String,
 }
 
 impl Reader<'_> {
     /// The newest rate of each currency.
     pub fn last_rates(&self) -> Result<Vec<(Currency, StoredRate)>, StoreError> {
-        // Steps from currency to currency along the index: the table grows with every rate used.
+        // Steps from currency to currency along the index, since the table grows with every used rate.
         let mut statement = self.connection.prepare_cached(
             "WITH RECURSIVE known(currency) AS (
                  SELECT min(currency) FROM rates
@@ -32,12 +32,12 @@ impl Reader<'_> {
         statement.query_and_then([], rate_row)?.collect()
     }
 
-    /// The rate that a payment rests on, before the spread, with its certificate.
+    /// The rate of a payment before the spread, with its certificate.
     pub fn rate_of_payment(&self, payment_seq: i64) -> Result<Option<StoredRate>, StoreError> {
         self.rate_by("SELECT r.* FROM payments p JOIN rates r USING (rate_id) WHERE p.seq = ?1", payment_seq)
     }
 
-    /// The rate that a payout rests on, with its certificate.
+    /// The rate of a payout, with its certificate.
     pub fn rate_of_payout(&self, payout_seq: i64) -> Result<Option<StoredRate>, StoreError> {
         self.rate_by("SELECT r.* FROM payouts p JOIN rates r USING (rate_id) WHERE p.seq = ?1", payout_seq)
     }
@@ -50,7 +50,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores a rate that something is to rest on, once, and answers its row, which stays as it is.
+    /// Stores a used rate once; answers its row, which never changes.
     pub fn store_rate(&self, currency: Currency, stored: &StoredRate) -> Result<i64, StoreError> {
         let rate = stored.rate.format();
         let key = params![currency.code(), rate, stored.at.ms(), stored.sources];
@@ -64,9 +64,9 @@ impl Tx<'_> {
         Ok(self.connection.prepare_cached(id)?.query_row(key, |row| row.get(0))?)
     }
 
-    /// Stores the last known rate of a currency, in place of the one before it unless something rests on that.
+    /// Stores the last known rate of a currency, in place of the previous one unless that one is used.
     pub fn store_last_known_rate(&self, currency: Currency, stored: &StoredRate) -> Result<(), StoreError> {
-        // One that is stored already may be in use, and stays.
+        // An equal stored rate may be in use, so it stays.
         self.connection
             .prepare_cached(
                 "INSERT INTO rates (currency, rate, at, sources, used) SELECT ?1, ?2, ?3, ?4, 0 \

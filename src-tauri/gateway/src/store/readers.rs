@@ -1,4 +1,4 @@
-//! Read-only connections, one for each read that runs at the same time, in bounded number: each holds three files open.
+//! A bounded pool of read-only connections, one per concurrent read; each holds three files open.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,32 +9,33 @@ use rusqlite::Connection;
 use super::job::run_sql;
 use super::{Reader, StoreError, open};
 
-/// Reads at the same time. Far more than the machine's cores never help; with their files, far fewer than the least that
-/// systems let a program open. Lists over HTTP take fewer (`http/read_permits.rs`), so that the others never wait for those.
+/// Concurrent reads. Many more than the machine's cores would not help. Their files stay far below the lowest limit of
+/// open files that systems set. HTTP lists take fewer permits (`http/read_permits.rs`), so that other reads never wait
+/// for them.
 const READS_MAX: usize = 48;
 
-/// Idle connections that stay open; more than the machine's cores never help.
+/// Idle connections kept open; more than the machine's cores would not help.
 const IDLE_MAX: usize = 8;
 
-/// How long a read waits for its permit: as long as a write waits for another process.
+/// Longest wait of a read for a permit: as long as a write waits for another process.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
 pub(super) struct Readers {
     file: PathBuf,
     pool: Mutex<Pool>,
-    /// Told when a permit is given back.
+    /// Signalled when a permit is released.
     freed: Condvar,
     wait_max: Duration,
 }
 
 struct Pool {
-    /// Permits that nobody has.
+    /// Free permits.
     free: usize,
-    /// Connections that nobody reads with.
+    /// Connections without a read.
     idle: Vec<Connection>,
 }
 
-/// The right to read, given back when it is dropped.
+/// The right to read, released when dropped.
 struct Permit<'a>(&'a Readers);
 
 impl Drop for Permit<'_> {
@@ -60,10 +61,10 @@ impl Readers {
             Some(connection) => connection,
             None => open::for_reading(&self.file)?,
         };
-        // Prepared, unlike rusqlite's own transactions: a short read is hardly longer than what begins and ends it.
+        // Prepared, unlike rusqlite's own transactions: a short read takes hardly longer than its begin and commit.
         run_sql(&connection, "BEGIN")?;
         let answer = read(&Reader { connection: &connection });
-        // A connection with a snapshot that does not end would read old rows for ever: it is dropped.
+        // A connection whose snapshot cannot be ended would read old rows for ever, so it is dropped.
         match run_sql(&connection, "COMMIT") {
             Ok(()) => self.put_back(connection),
             Err(error) => tracing::warn!(%error, "a read's snapshot could not be ended"),
@@ -92,7 +93,7 @@ impl Readers {
 
 #[cfg(test)]
 impl Readers {
-    /// Shows a test the connection that is read with next.
+    /// Gives a test the connection of the next read.
     pub(super) fn prepare(&self, change: impl FnOnce(&mut Connection)) {
         self.read(|_| Ok::<_, StoreError>(())).unwrap();
         change(self.pool.lock().idle.last_mut().unwrap());
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
     use crate::store::Store;
 
-    /// Readers of a database, with so many permits.
+    /// Readers of a database, with `most` permits.
     fn readers(most: usize, wait_max: Duration) -> (tempfile::TempDir, Store, Readers) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("gateway.db");
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_are_read_at_the_same_time_than_there_are_permits_and_who_waits_in_vain_hears_why() {
+    fn reads_beyond_the_permits_fail_with_the_reason() {
         let (_folder, _store, readers) = readers(2, Duration::ZERO);
         readers
             .read(|_| {
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_has_the_next_permit_even_if_the_read_before_panicked() {
+    fn a_waiting_read_gets_the_permit_of_a_panicked_one() {
         let (_folder, _store, readers) = readers(1, Duration::from_secs(60));
         let (reading, is_reading) = mpsc::channel();
         thread::scope(|scope| {

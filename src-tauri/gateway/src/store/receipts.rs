@@ -1,4 +1,4 @@
-//! Receipts: what each transaction pays to a payment's address.
+//! Receipts: the amount that one transaction pays to a payment's address.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -12,10 +12,10 @@ use tillgate_domain::time::Timestamp;
 use super::values::{self, Columns as _, InOrder, sats_column};
 use super::{Reader, StoreError, Tx};
 
-/// Bytes that the rows of a transaction take about, beside its own.
+/// Approximate bytes of a transaction's rows, beside its raw bytes.
 pub(super) const BYTES_OF_ROWS: u64 = 1_000;
 
-/// What paid a payment, and is in neither mempool nor chain.
+/// Transactions that paid a payment and are in neither mempool nor chain.
 const MISSING: &str = "FROM receipts AS r JOIN transactions AS t ON t.txid = r.txid \
      WHERE r.payment_seq = ?1 AND r.position = 'absent'";
 
@@ -23,15 +23,14 @@ const MISSING: &str = "FROM receipts AS r JOIN transactions AS t ON t.txid = r.t
 const COLUMNS: &str = "position, block_height, block_time, absent_since, txid, amount_sats, first_seen_at, last_seen_at, \
      earliest_at, conflict_in_chain, conflict_in_mempool, last_conflict_at, relays_well, eligible_sats, counted_sats, gone";
 
-/// The receipts of a payment that looks go by.
+/// The receipts of a payment that looks consider.
 const NOT_SET_ASIDE: &str = "FROM receipts INDEXED BY receipts_not_set_aside WHERE payment_seq = ?1 AND set_aside = 0";
 
-/// So many receipts of a payment that are gone are looked at afresh, those seen last: more than a customer replaces who means
-/// to pay.
+/// Gone receipts of a payment that looks still consider, the last seen ones: more than an honest customer replaces.
 const GONE_KEPT: u32 = 10;
 
 impl Reader<'_> {
-    /// The receipts of a payment, the first seen first, but for those that are set aside ([`Tx::set_gone_aside`]).
+    /// The receipts of a payment in the order of first sight, except those set aside ([`Tx::set_gone_aside`]).
     pub fn receipts(&self, payment_seq: i64) -> Result<Vec<Receipt>, StoreError> {
         let mut query = self
             .connection
@@ -46,8 +45,8 @@ impl Reader<'_> {
         Ok(receipts)
     }
 
-    /// Of a payment's receipts those of these transactions, the first seen first, as a record needs them: what they conflict
-    /// with and whether they are refunded is not looked for.
+    /// The receipts of these transactions for a payment, in the order of first sight. They serve a record, so conflicts
+    /// and refunds are left out.
     pub fn receipts_of(&self, payment_seq: i64, txids: &[Txid]) -> Result<Vec<Receipt>, StoreError> {
         let found = txids.iter().filter_map(|txid| self.receipt_facts(payment_seq, txid).transpose());
         let mut receipts = found.collect::<Result<Vec<_>, _>>()?;
@@ -55,7 +54,7 @@ impl Reader<'_> {
         Ok(receipts)
     }
 
-    /// The receipt of this transaction for this payment, without what it conflicts with and whether it is refunded.
+    /// The receipt of a transaction for a payment, without conflicts and refunds.
     pub fn receipt_facts(&self, payment_seq: i64, txid: &Txid) -> Result<Option<Receipt>, StoreError> {
         let mut query = self
             .connection
@@ -64,8 +63,7 @@ impl Reader<'_> {
         rows.next()?.map(read).transpose()
     }
 
-    /// Bytes that the database holds for transactions that paid a payment and that are in neither mempool nor chain, with those
-    /// of their rows.
+    /// Bytes stored for missing transactions that paid a payment, rows included.
     pub fn missing_bytes(&self, payment_seq: i64) -> Result<u64, StoreError> {
         let mut query = self
             .connection
@@ -73,7 +71,7 @@ impl Reader<'_> {
         query.query_row([payment_seq], |row| Ok(values::number(row, "bytes")))?
     }
 
-    /// The same of those alone that spend something which this transaction spends, too. Reads them all.
+    /// The same for missing transactions that share an input with `tx`. Reads all missing ones.
     pub fn missing_bytes_in_place_of(&self, payment_seq: i64, tx: &Transaction) -> Result<u64, StoreError> {
         let spends: HashSet<&OutPoint> = tx.input.iter().map(|input| &input.previous_output).collect();
         let mut query = self.connection.prepare_cached(&format!("SELECT t.raw {MISSING}"))?;
@@ -88,7 +86,7 @@ impl Reader<'_> {
         Ok(bytes)
     }
 
-    /// Whether a payment has more receipts than `few`. Looks at no more than one above it.
+    /// Whether a payment has more than `few` receipts. Reads at most one more than that.
     pub fn has_more_receipts_than(&self, payment_seq: i64, few: u32) -> Result<bool, StoreError> {
         let mut query = self
             .connection
@@ -96,20 +94,18 @@ impl Reader<'_> {
         Ok(query.query_row(params![payment_seq, few], |row| row.get::<_, u32>(0))? > few)
     }
 
-    /// The transactions of the receipts of a payment that are not set aside.
+    /// The txids of a payment's receipts that are not set aside.
     pub fn transactions_with_receipts(&self, payment_seq: i64) -> Result<HashSet<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!("SELECT txid {NOT_SET_ASIDE}"))?;
         query.query_and_then([payment_seq], |row| values::txid(row, "txid"))?.collect()
     }
 
-    /// Numbers of the payments that this transaction pays.
     pub fn payments_of_transaction(&self, txid: &Txid) -> Result<Vec<i64>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT payment_seq FROM receipts WHERE txid = ?1")?;
         let rows = query.query_map([txid.as_byte_array()], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Which of a payment's receipts conflict with which.
     fn receipt_conflicts(&self, payment_seq: i64) -> Result<BTreeMap<Txid, Vec<Txid>>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid, other_txid FROM receipt_conflicts WHERE payment_seq = ?1 ORDER BY txid, other_txid",
@@ -122,7 +118,7 @@ impl Reader<'_> {
         Ok(conflicts)
     }
 
-    /// The transactions whose coins go back or went back to a payment's customer.
+    /// Transactions of a payment whose coins are being refunded or were refunded.
     fn refunded(&self, payment_seq: i64) -> Result<BTreeSet<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txids FROM anomalies WHERE payment_seq = ?1 AND resolution IN ('REFUNDING', 'REFUNDED')",
@@ -137,8 +133,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Writes the facts of a receipt (its verdicts are [`Tx::save_verdict`]'s). The transaction is
-    /// stored already.
+    /// Stores the facts of a receipt; [`Tx::save_verdict`] stores its verdict. The transaction is stored already.
     pub fn upsert_receipt(&self, payment_seq: i64, receipt: &Receipt) -> Result<(), StoreError> {
         let (position, height, time, absent_since) = match receipt.position {
             Position::Block { height, time } => ("block", Some(height), Some(time), None),
@@ -172,7 +167,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes that two receipts of one payment spend one of the same inputs, in both directions.
+    /// Stores that two receipts of a payment share an input, in both directions.
     pub fn store_receipt_conflict(&self, payment_seq: i64, one: &Txid, other: &Txid) -> Result<(), StoreError> {
         let mut insert = self.connection.prepare_cached(
             "INSERT OR IGNORE INTO receipt_conflicts (payment_seq, txid, other_txid) VALUES (?1, ?2, ?3), (?1, ?3, ?2)",
@@ -181,8 +176,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Sets aside of a payment's receipts that are gone all but those seen last: no look goes by them any more until something
-    /// is told of their transactions. So what a customer replaces costs the same, however often it was replaced before.
+    /// Sets aside the gone receipts of a payment, except those seen last. Looks ignore them until their transactions
+    /// are reported again. So each replacement costs the same, however many came before.
     pub fn set_gone_aside(&self, payment_seq: i64) -> Result<(), StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT txid {NOT_SET_ASIDE} AND gone = 1 AND position = 'absent' \
@@ -202,8 +197,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes that a broadcast was refused because something else spends a transaction's inputs, where no look could
-    /// tell. The next look decides what that means for what it pays.
+    /// Stores that a broadcast was refused because a transaction's inputs are spent, though no look could tell. The
+    /// next look decides the effect on its payments.
     pub fn note_spent_inputs(&self, txid: &Txid, at: Timestamp) -> Result<(), StoreError> {
         let noted = self
             .connection
@@ -223,7 +218,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores what a look decided of a receipt; a verdict that has not changed is not written.
+    /// Stores the verdict of a look on a receipt; an unchanged verdict is not written.
     pub fn save_verdict(&self, payment_seq: i64, verdict: &Verdict) -> Result<(), StoreError> {
         let mut update = self.connection.prepare_cached(
             "UPDATE receipts SET eligible_sats = ?3, counted_sats = ?4, gone = ?5, missing = ?6 \
@@ -242,7 +237,7 @@ impl Tx<'_> {
     }
 }
 
-/// One row; what it conflicts with and whether it is refunded stands in other tables.
+/// Reads one row; conflicts and refunds are in other tables.
 fn read(row: &Row<'_>) -> Result<Receipt, StoreError> {
     let row = &InOrder::of(row);
     let position = values::text(row, "position")?;

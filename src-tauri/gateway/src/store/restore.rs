@@ -1,4 +1,4 @@
-//! Whether this copy of the wallet was restored, and how far it has looked since: one row.
+//! State of a restored copy of the wallet, and the progress of its scan: one row.
 
 use rusqlite::{OptionalExtension as _, params};
 use tillgate_domain::restore::RestoreState;
@@ -7,63 +7,58 @@ use tillgate_domain::time::Timestamp;
 use super::keychains::Keychain;
 use super::{Reader, StoreError, Tx, values};
 
-/// What a copy was restored from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestoreSource {
-    /// The wallet's words alone: all that it ever received is strange to this database.
+    /// The wallet's words alone: all that the wallet ever received is unknown to this database.
     Words,
-    /// A backup of the database: what came after it is strange.
+    /// A backup of the database: all later transactions are unknown.
     Backup,
 }
 
-/// What a copy that is restored is to look through.
+/// Parameters of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewRestore {
     pub source: RestoreSource,
     pub at: Timestamp,
-    /// Blocks up to this height hold nothing of the wallet's; `None` where the database knows it better.
+    /// Blocks up to this height hold no coins of the wallet; `None` if the database knows better.
     pub birth_height: Option<u32>,
-    /// So many indices of either keychain are looked at beyond the highest that was seen in use.
+    /// Indices of each keychain that are scanned beyond the highest used one.
     pub looks_ahead: u32,
-    /// How many addresses in a row another copy may have given that nobody paid.
+    /// Count of addresses in a row that another copy may have given without a payment.
     pub skip: u32,
-    /// Another copy went on from where this one stands, whatever this one knows of its past.
+    /// Another copy continued from the state of this one, even if this one knows its own past.
     pub beside_another: bool,
 }
 
-/// A restored copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Restore {
     pub source: RestoreSource,
     pub state: RestoreState,
     pub begun_at: Timestamp,
-    /// Where its look begins.
+    /// Height at which the scan begins.
     pub birth_height: u32,
-    /// So many indices of either keychain are looked at beyond the highest that was seen in use.
     pub looks_ahead: u32,
-    /// The block up to which was looked; `None` before that, and while single scripts are asked about.
+    /// Height of the last scanned block; `None` before that, and during a scan by scripts.
     pub scanned_height: Option<u32>,
-    /// The first indices that were not asked about, where the backend asks about single scripts.
+    /// Progress of a scan by scripts.
     pub asked: AskedIndices,
-    /// Transactions of the wallet that were found and that this database did not know.
+    /// Count of found transactions of the wallet that this database did not know.
     pub unknown: u32,
-    /// When the look had come to the best block.
+    /// When the scan reached the best block.
     pub looked_at: Option<Timestamp>,
-    /// The first receive index that is given since then: customers of another copy may still pay those below.
+    /// First receive index given after the scan: customers of another copy may still pay lower ones.
     pub first_given: Option<u32>,
 }
 
-/// The first index of either keychain that was not asked about.
+/// The first index of each keychain that was not asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AskedIndices {
-    /// Of addresses for customers.
     pub addresses: u32,
-    /// Of our change.
     pub change: u32,
 }
 
 impl AskedIndices {
-    /// How many scripts lie below.
+    /// Count of the scripts below these indices.
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.addresses.saturating_add(self.change)
@@ -88,13 +83,13 @@ impl RestoreSource {
 }
 
 impl Restore {
-    /// Whether it must not give addresses or send anything yet.
+    /// Whether the copy must not give addresses or send payouts yet.
     #[must_use]
     pub const fn is_dangerous(&self) -> bool {
         self.state.is_dangerous()
     }
 
-    /// How it stands where a look has come up to a block of which nothing is stored yet.
+    /// The copy as shown while a look has reached `height` and nothing of the look is stored yet.
     #[must_use]
     pub const fn looked_up_to(self, height: u32) -> Self {
         match self.state {
@@ -105,7 +100,7 @@ impl Restore {
         }
     }
 
-    /// Whether it is to look for the same, from the same block: it was not restored once more meanwhile.
+    /// Whether both are the same restore, with the same first block and range.
     #[must_use]
     pub fn is_same_as(&self, other: &Self) -> bool {
         (self.begun_at, self.birth_height, self.looks_ahead) == (other.begun_at, other.birth_height, other.looks_ahead)
@@ -113,7 +108,7 @@ impl Restore {
 }
 
 impl Reader<'_> {
-    /// How a restored copy stands; `None` where this one was never restored.
+    /// The state of a restored copy; `None` if this copy was never restored.
     pub fn restore(&self) -> Result<Option<Restore>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT source, state, begun_at, birth_height, gap, scanned_height, next_address, next_change, \
@@ -127,7 +122,7 @@ impl Reader<'_> {
             state: state.parse().map_err(|_| StoreError::BadValue("state"))?,
             begun_at: values::time(row, "begun_at")?,
             birth_height: values::number(row, "birth_height")?,
-            // The column's name is older than what it holds.
+            // The name of the column is older than its content.
             looks_ahead: values::number(row, "gap")?,
             scanned_height: row.get("scanned_height")?,
             asked: AskedIndices {
@@ -140,13 +135,12 @@ impl Reader<'_> {
         }))
     }
 
-    /// The same while it must not give addresses or send anything.
+    /// The same while the copy must not give addresses or send payouts.
     pub fn dangerous_restore(&self) -> Result<Option<Restore>, StoreError> {
         Ok(self.restore()?.filter(Restore::is_dangerous))
     }
 
-    /// Where asking about single scripts ends: so far beyond the highest index that was given or seen in use as is looked, in
-    /// either keychain.
+    /// End of a scan by scripts: `looks_ahead` indices beyond the highest given or used one of each keychain.
     pub fn indices_to_ask(&self, restore: &Restore) -> Result<AskedIndices, StoreError> {
         let end = |keychain| {
             let next_index = self.keychain(keychain)?.map_or(0, |(_, next_index)| next_index);
@@ -157,11 +151,11 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Notes that this copy was restored: from now on it gives no address and sends nothing, until a look has come from the
-    /// wallet's birth to the best block, wherever the last one ended. The keychains are stored already.
+    /// Marks this copy as restored. It gives no address and sends nothing until a look has come from the wallet's birth
+    /// to the best block. The keychains are stored already.
     ///
     /// # Errors
-    /// When there is no wallet, or it cannot be stored.
+    /// Fails when there is no wallet, or the database cannot be written.
     pub fn begin_restore(&self, new: &NewRestore) -> Result<Restore, StoreError> {
         let knows_its_past = new.source == RestoreSource::Words && !new.beside_another && self.restore()?.is_some();
         if !knows_its_past {
@@ -190,18 +184,17 @@ impl Tx<'_> {
         self.restore()?.ok_or(StoreError::BadValue("restore"))
     }
 
-    /// Notes that a look is stored that began at the wallet's birth, or went on from where such a one stood.
+    /// Marks the scan as begun: a stored look started at the wallet's birth, or continued such a look.
     pub fn scan_restore(&self) -> Result<(), StoreError> {
         self.move_restore(RestoreState::Scanning)
     }
 
-    /// Notes up to which block it looked.
     pub fn note_scanned_blocks(&self, height: u32) -> Result<(), StoreError> {
         self.connection.prepare_cached("UPDATE restore SET scanned_height = ?1")?.execute([height])?;
         Ok(())
     }
 
-    /// Notes up to which indices it asked.
+    /// Stores the progress of a scan by scripts.
     pub fn note_asked_indices(&self, asked: AskedIndices) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE restore SET next_address = ?1, next_change = ?2")?
@@ -209,7 +202,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stops the look, or lets it go on where it stood. Answers whether that changed anything.
+    /// Stops or resumes the scan; answers whether that changed anything.
     pub fn stop_restore(&self, stopped: bool) -> Result<bool, StoreError> {
         let Some(restore) = self.dangerous_restore()? else { return Ok(false) };
         if (restore.state == RestoreState::Stopped) == stopped {
@@ -225,8 +218,8 @@ impl Tx<'_> {
         Ok(true)
     }
 
-    /// Counts a transaction of the wallet that this database did not know, at its first sight. Answers whether it was one of
-    /// a restored copy that has not looked yet; else nothing is counted.
+    /// Counts an unknown transaction of the wallet, at its first sight, while a restored copy's scan has not ended.
+    /// Answers whether it was counted.
     pub fn count_unknown(&self) -> Result<bool, StoreError> {
         if self.dangerous_restore()?.is_none() {
             return Ok(false);
@@ -235,9 +228,9 @@ impl Tx<'_> {
         Ok(true)
     }
 
-    /// Notes that a look has come from the wallet's birth to the best block: the indices of both keychains go on at least `skip`
-    /// beyond the highest that another copy was seen to use, for its customers may still pay those between. What this copy
-    /// gave itself, and what it skipped before, is skipped no second time.
+    /// Ends the scan at the best block. Both keychains continue at least `skip` indices beyond the highest one that
+    /// another copy used: its customers may still pay those between. Indices that this copy gave or skipped are not
+    /// skipped twice.
     pub fn finish_restore(&self, at: Timestamp, skip: u32) -> Result<Restore, StoreError> {
         let last_skipped = |keychain| {
             let others = self.highest_strange_index(keychain)?.map_or(0, |index| index.saturating_add(1));
@@ -250,7 +243,7 @@ impl Tx<'_> {
             self.use_change_index(last)?;
         }
         let first_given = self.keychain(Keychain::External)?.map_or(0, |(_, next_index)| next_index);
-        // A backend that asks about scripts finds coins of blocks below.
+        // A backend that is asked about scripts finds coins in lower blocks, too.
         self.begin_below_coins()?;
         self.check_transition(RestoreState::Looked)?;
         self.connection
@@ -259,8 +252,8 @@ impl Tx<'_> {
         self.restore()?.ok_or(StoreError::BadValue("restore"))
     }
 
-    /// Skips the indices that another copy may have given since this database was written, and of which no coin may ever tell.
-    /// A wallet that gave none yet has no such past: the look alone tells where its indices go on.
+    /// Skips indices that another copy may have given since this database was written, perhaps without any coin. A
+    /// wallet that gave no address has no such past: the scan alone decides where its indices continue.
     fn skip_unknown_past(&self, skip: u32) -> Result<(), StoreError> {
         let last = |keychain| {
             let next_index = self.keychain(keychain)?.map_or(0, |(_, next_index)| next_index);
@@ -276,8 +269,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Has the wallet begin below the blocks that hold its coins, whatever a person said: a look that begins above them takes
-    /// them for gone.
+    /// Lowers the birth height below the blocks with the wallet's coins, whatever a person entered. A look that starts
+    /// above these blocks would treat the coins as gone.
     fn begin_below_coins(&self) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
@@ -296,7 +289,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Whether the state changes at all.
+    /// Whether the state changes; a forbidden transition is an error.
     fn check_transition(&self, next: RestoreState) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT state FROM restore")?;
         let state: Option<String> = query.query_row([], |row| row.get(0)).optional()?;

@@ -1,5 +1,5 @@
-//! Scripts of ours that a backend asks about: what it remembers of each, which matter now, and how far the round over all
-//! others has come.
+//! Scripts of ours that a backend is asked about: their states, the hot ones, and the position of the round over all
+//! others.
 
 use bitcoin::{Script, ScriptBuf, Transaction, consensus};
 use rusqlite::{OptionalExtension as _, Row, params};
@@ -11,37 +11,36 @@ use super::{Reader, StoreError, Tx, values};
 use tillgate_domain::chain::Urgency;
 use tillgate_domain::chain::{KnownPosition, ScriptState};
 
-/// Payments that matter now, of each kind, at most: what is beyond has its turn in the round over all scripts, and when it is
-/// due.
+/// Hot payments of each kind at most. The round covers those beyond, and so does a look when they are due.
 const HOT_MAX: u32 = 50_000;
 
-/// Coins whose spending is watched at full pace, of the oldest and of the largest: those that a transaction would choose.
+/// Coins whose spends every look covers: this many of the oldest and of the largest, which a transaction would choose.
 const HOT_COINS_MAX: u32 = 1_000;
 
-/// How far the round over all scripts has come: the next number in one part of them.
+/// Position of the round over all scripts: the next number in one of its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundPlace {
     pub part: RoundPart,
     pub next: u32,
 }
 
-/// The parts of the round, in their order.
+/// The parts of the round, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoundPart {
-    /// Payments by their numbers.
+    /// Payments by number.
     Payments,
-    /// Our change by its indices.
+    /// Our change by index.
     Change,
-    /// Addresses that were given to no payment, by their indices.
+    /// Addresses not given to any payment, by index.
     Skipped,
 }
 
-/// Whose script is meant.
+/// The owner of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptOf {
-    /// A payment's.
+    /// A payment.
     Payment(ScriptBuf),
-    /// The wallet's own, at this index of a keychain.
+    /// The wallet, at this index of a keychain.
     Wallet(Keychain, u32),
 }
 
@@ -66,13 +65,13 @@ impl RoundPart {
 }
 
 impl Reader<'_> {
-    /// What the backend last gave along for a script.
+    /// The last state that the backend returned for a script.
     pub fn script_state(&self, script: &Script) -> Result<Option<Vec<u8>>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT state FROM script_states WHERE script = ?1")?;
         Ok(query.query_row([script.as_bytes()], |row| row.get(0)).optional()?)
     }
 
-    /// How far the round over all scripts has come; its beginning before the first.
+    /// Position of the round over all scripts; the start before the first look.
     pub fn round_place(&self) -> Result<RoundPlace, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT part, next FROM script_round")?;
         let place: Option<(String, u32)> = query.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
@@ -82,7 +81,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The payments from this number on, at most so many: their numbers and scripts.
+    /// Numbers and scripts of up to `limit` payments from this number on.
     pub fn payment_scripts_from(&self, seq: u32, limit: u32) -> Result<Vec<(u32, ScriptBuf)>, StoreError> {
         let mut query =
             self.connection.prepare_cached("SELECT seq, script FROM payments WHERE seq >= ?1 ORDER BY seq LIMIT ?2")?;
@@ -90,14 +89,14 @@ impl Reader<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The script of a payment's address.
     pub fn script_of_payment(&self, seq: i64) -> Result<Option<ScriptBuf>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT script FROM payments WHERE seq = ?1")?;
         Ok(query.query_row([seq], |row| row.get(0).map(ScriptBuf::from_bytes)).optional()?)
     }
 
-    /// The scripts of payments that matter now, each once or more: those that are open, that wait for a time or a height, that
-    /// something pays which is in no block or in one above `settled_height`, and those that were made since `since`.
+    /// Scripts of hot payments, each once or more. A payment is hot if it is open, waits for a time or a height, or was
+    /// made since `since`. It is also hot while one of its transactions is missing, unconfirmed, or in a block above
+    /// `settled_height`.
     pub fn hot_payments(&self, settled_height: u32, since: Timestamp) -> Result<Vec<(ScriptBuf, Urgency)>, StoreError> {
         let mut hot = Vec::new();
         for (query, bound, urgency) in hot_queries(settled_height, since) {
@@ -110,16 +109,15 @@ impl Reader<'_> {
         Ok(hot)
     }
 
-    /// Whose scripts the coins are at that somebody could spend, or spends just now: the oldest and the largest unspent ones,
-    /// the inputs of our live batches, and what other copies of the wallet spent in no block or in one above
-    /// `settled_height`.
+    /// Scripts of hot coins: the oldest and the largest unspent ones, and the inputs of our pending batches. Coins that
+    /// twins spent are hot while the twin is in no block, or in one above `settled_height`.
     pub fn hot_coins(&self, settled_height: u32) -> Result<Vec<ScriptOf>, StoreError> {
         let mut query = self.connection.prepare_cached(&coins_query())?;
         query.query_and_then([settled_height], script_of)?.collect()
     }
 
-    /// Whose scripts pending batches spend from, each with its batch, the oldest first: what becomes of their payouts rests on
-    /// what is known of these.
+    /// Scripts of the inputs of pending batches, each with its batch, oldest first. The outcome of the payouts depends
+    /// on these scripts.
     pub fn scripts_of_pending_batches(&self, limit: usize) -> Result<Vec<(i64, ScriptOf)>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT b.seq, c.keychain, c.derivation_index, p.script FROM batches AS b \
@@ -130,7 +128,7 @@ impl Reader<'_> {
         query.query_and_then([limit], |row| Ok((row.get("seq")?, script_of(row)?)))?.collect()
     }
 
-    /// The transactions that pay a payment, or spend what one paid to it, and are not known to be absent.
+    /// Transactions that pay a payment or spend its coins, and are not known to be absent.
     pub fn transactions_of_payment(&self, seq: i64) -> Result<Vec<(Transaction, KnownPosition)>, StoreError> {
         self.known(
             "SELECT t.raw, r.block_height FROM receipts AS r JOIN transactions AS t USING (txid) \
@@ -141,7 +139,7 @@ impl Reader<'_> {
         )
     }
 
-    /// The same for the wallet's own script at an index of a keychain that is no payment's.
+    /// The same for a wallet script that no payment has.
     pub fn transactions_of_index(
         &self,
         keychain: Keychain,
@@ -169,7 +167,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Remembers for the backend what it gave along.
+    /// Stores the script states that the backend returned.
     pub fn save_script_states(&self, states: &[ScriptState]) -> Result<(), StoreError> {
         let mut save =
             self.connection.prepare_cached("INSERT OR REPLACE INTO script_states (script, state) VALUES (?1, ?2)")?;
@@ -179,13 +177,12 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Forgets it of all scripts: another chain is there.
+    /// Deletes all script states, after a change of the chain.
     pub fn forget_script_states(&self) -> Result<(), StoreError> {
         self.connection.execute("DELETE FROM script_states", [])?;
         Ok(())
     }
 
-    /// Notes how far the round over all scripts has come.
     pub fn save_round_place(&self, place: RoundPlace) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("INSERT OR REPLACE INTO script_round (one, part, next) VALUES (1, ?1, ?2)")?
@@ -194,8 +191,8 @@ impl Tx<'_> {
     }
 }
 
-/// Queries for scripts that matter now, each with its bound. Each goes by an index of its own, so that what is settled costs
-/// nothing; payments that are not indexed yet are looked through, and judged as the others are.
+/// Queries for hot payments, each with its bound. Each uses its own index, so that settled payments cost nothing.
+/// Unindexed payments are scanned with the same conditions.
 fn hot_queries(settled_height: u32, since: Timestamp) -> Vec<(String, i64, Urgency)> {
     let of_receipts = "SELECT p.script FROM receipts AS r JOIN payments AS p ON p.seq = r.payment_seq";
     let mut queries = vec![
@@ -221,7 +218,7 @@ fn hot_queries(settled_height: u32, since: Timestamp) -> Vec<(String, i64, Urgen
     queries
 }
 
-/// The same for coins, above one height. CROSS keeps SQLite from beginning with the coins, which are many.
+/// The query for hot coins above one height. CROSS keeps SQLite from starting with the coins, which are many.
 fn coins_query() -> String {
     const OF_COIN: &str = "SELECT c.keychain, c.derivation_index, p.script FROM coins AS c";
     const OF_PAYMENT: &str = "LEFT JOIN payments AS p ON p.seq = c.payment_seq";
@@ -258,7 +255,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
         let queries = hot_queries(1, Timestamp::from_ms(0)).into_iter().map(|(query, ..)| query);
-        // What is not indexed yet is looked through: it is little.
+        // Unindexed payments are few, so they are scanned.
         let queries = queries.filter(|query| !query.contains("NOT INDEXED")).chain([coins_query()]);
         for query in queries {
             let plan = store.read(|reader| {
@@ -268,9 +265,9 @@ mod tests {
             });
             let scans =
                 plan.unwrap().into_iter().filter(|step| step.starts_with("SCAN") && !step.starts_with("SCAN ("));
-            // Twins are few, and so are the batches of that index.
+            // Twins are few, and so are the batches in that index.
             let scans: Vec<_> = scans.filter(|step| !step.contains("batches_pending") && step != "SCAN t").collect();
-            // The oldest and the largest coins are read in the order of their indexes, up to a bound.
+            // The oldest and the largest coins are read in index order, up to a bound.
             let of_order = |step: &String| step.contains("coins_unspent") || step.contains("coins_by_amount");
             assert!(scans.iter().all(of_order), "{query}: {scans:?}");
         }

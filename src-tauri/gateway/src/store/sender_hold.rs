@@ -1,4 +1,4 @@
-//! Whether the sender holds: while it does nothing new is signed.
+//! The hold of the sender: meanwhile no new transaction is signed.
 
 use rusqlite::OptionalExtension as _;
 use rusqlite::params;
@@ -7,7 +7,7 @@ use tillgate_domain::time::Timestamp;
 
 use super::{Reader, StoreError, Tx};
 
-/// The longest text of several reasons, in bytes; of more than fit the first ones and the last are told.
+/// Most bytes of several reasons; beyond that, only the first ones and the last are kept.
 const REASONS_MAX: usize = 1_500;
 
 const OTHERS: &str = "; others; and ";
@@ -18,31 +18,30 @@ const RESTORED: &str = "this copy of the wallet was restored, and has not looked
 const STOPPED: &str = "this copy of the wallet was restored, and its look through the chain for what another copy did meanwhile \
      was stopped before its end";
 
-/// Why the sender holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
     pub since: Timestamp,
-    /// For people.
+    /// A sentence for people.
     pub reason: String,
-    /// What ends it.
+    /// The cause, which decides how the hold ends.
     pub cause: HoldCause,
 }
 
-/// What a hold is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HoldCause {
-    /// Staff have to read the reason, do what it asks for, and release the sender.
+    /// Staff must read the reason, act on it, and release the sender.
     UntilReleased,
-    /// The same, and this copy was restored: it does not know what was given up or paid otherwise since, and would send it again.
+    /// The same in a restored copy. It does not know payouts given up or paid otherwise since, and would send them
+    /// again.
     UntilCompared,
-    /// This copy was restored and has not looked yet: nobody can release it, the look does.
+    /// A restored copy is not scanned yet: only the end of the scan releases the sender.
     Restored,
-    /// The same, and staff stopped the look: it ends nothing before they let it go on.
+    /// The same after staff stopped the scan: the hold stays until they resume it.
     Stopped,
 }
 
 impl Reader<'_> {
-    /// Why the sender holds; `None` where it does not.
+    /// The hold of the sender; `None` without one.
     pub fn sender_hold(&self) -> Result<Option<Hold>, StoreError> {
         if let Some(restore) = self.dangerous_restore()? {
             let (reason, cause) = match restore.state {
@@ -70,12 +69,12 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Lets the sender hold. A second reason is told beside the first, so that nobody releases it unread.
+    /// Makes the sender hold. A second reason is added to the first, so that nobody releases it unread.
     pub fn hold_sender(&self, since: Timestamp, reason: &str) -> Result<(), StoreError> {
         self.hold(since, reason, false)
     }
 
-    /// The same where this copy was restored and has looked: staff compare what waits in it.
+    /// The same for a restored copy after its scan: staff must compare the payouts that wait in it.
     pub fn hold_restored(&self, since: Timestamp, reason: &str) -> Result<(), StoreError> {
         self.hold(since, reason, true)
     }
@@ -95,7 +94,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Lets it go on, and answers whether it held.
+    /// Releases the sender; answers whether it held.
     pub fn release_sender(&self) -> Result<bool, StoreError> {
         Ok(self.connection.prepare_cached("DELETE FROM sender_hold")?.execute([])? > 0)
     }

@@ -1,9 +1,8 @@
-//! Settings that differ from their default.
+//! Settings that differ from their defaults.
 
 use super::{Reader, StoreError, Tx};
 
 impl Reader<'_> {
-    /// Name and value of each stored setting.
     pub fn settings(&self) -> Result<Vec<(String, String)>, StoreError> {
         let mut statement = self.connection.prepare_cached("SELECT name, value FROM settings ORDER BY name")?;
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -12,7 +11,6 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores a setting's value.
     pub fn put_setting(&self, name: &str, value: &str) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
@@ -22,7 +20,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Forgets a setting's value: the default holds again.
+    /// Removes a stored setting, so that its default applies again.
     pub fn remove_setting(&self, name: &str) -> Result<(), StoreError> {
         self.connection.prepare_cached("DELETE FROM settings WHERE name = ?1")?.execute([name])?;
         Ok(())

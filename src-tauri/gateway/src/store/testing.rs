@@ -1,4 +1,4 @@
-//! What only tests read.
+//! Reads for tests only.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use tillgate_domain::money::Currency;
 use super::{Reader, Store, StoreError};
 
 impl Reader<'_> {
-    /// The bodies ever queued for a record, oldest first.
+    /// All bodies ever queued for a record, oldest first.
     pub fn notification_bodies(&self, subject: &Id) -> Result<Vec<Vec<u8>>, StoreError> {
         let mut query = self.connection.prepare("SELECT body FROM notifications WHERE subject_id = ?1 ORDER BY seq")?;
         let bodies = query.query_map([subject.as_bytes()], |row| row.get(0))?;
@@ -19,21 +19,20 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
-    /// Who did what to what, the newest act first.
+    /// Actor, act and subject of all audit rows, newest first.
     pub fn acts(&self) -> Result<Vec<[String; 3]>, StoreError> {
         let mut query = self.connection.prepare("SELECT actor, act, subject FROM audit ORDER BY seq DESC")?;
         let acts = query.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
         Ok(acts.collect::<Result<_, _>>()?)
     }
 
-    /// The scripts of all payments.
     pub fn payment_scripts(&self) -> Result<Vec<bitcoin::ScriptBuf>, StoreError> {
         let mut query = self.connection.prepare("SELECT script FROM payments")?;
         let scripts = query.query_map([], |row| Ok(bitcoin::ScriptBuf::from_bytes(row.get(0)?)))?;
         Ok(scripts.collect::<Result<_, _>>()?)
     }
 
-    /// Every row of a table as text, in the order of its key.
+    /// All rows of a table as text, in the order of its key.
     pub fn rows_of(&self, table: &str) -> Result<Vec<String>, StoreError> {
         let mut query = self.connection.prepare(&format!("SELECT * FROM {table} ORDER BY 1, 2"))?;
         let columns = query.column_count();
@@ -53,8 +52,8 @@ impl Reader<'_> {
 }
 
 impl Store {
-    /// Counts the steps of SQLite's machine from now on, of all that is written and of what is read one after the other:
-    /// the work that it takes, whatever the computer's speed.
+    /// Counts the steps of SQLite's virtual machine from now on, for all writes and for sequential reads. Steps measure
+    /// the work at any speed of the computer.
     pub fn count_steps(&self) -> Arc<AtomicU64> {
         let steps = Arc::new(AtomicU64::new(0));
         let count = |connection: &mut Connection| {
@@ -70,7 +69,7 @@ impl Store {
         steps
     }
 
-    /// Rows that were written until now.
+    /// Count of the rows written so far.
     pub fn rows_written(&self) -> u64 {
         self.writer.connection().total_changes()
     }

@@ -1,5 +1,5 @@
-//! What was written by a clock that showed another time than the present one: after a step forward, and where it was ahead before
-//! the gateway started.
+//! Corrects stored times that another clock wrote: after a step forward, and if the clock was ahead before the gateway
+//! started.
 
 use rusqlite::params;
 use tillgate_domain::checked_clock::{is_behind_block, latest_stored};
@@ -11,12 +11,11 @@ use super::payment_lists::{INDEXED_PAYMENTS, UNINDEXED_PAYMENTS};
 use super::payouts::PayoutRow;
 use super::{Reader, StoreError, Tx};
 
-/// The longest time for which an offer is valid.
 const OFFER_VALID_MAX_MS: i64 = offer::VALID_MAX_MINUTES as i64 * 60_000;
 
 impl Reader<'_> {
-    /// The latest time at which something was made or seen that still waits for a time, or for people: an open payment, an offer, an
-    /// approved payout, a notification that is to be repeated, and the last look at the chain.
+    /// The latest time of a stored event that still waits for a time, or for people. The events are open payments,
+    /// offers, approved payouts, notifications to repeat, and the last look.
     pub fn latest_of_what_waits(&self) -> Result<Option<Timestamp>, StoreError> {
         let mut query = self.connection.prepare(&format!(
             "SELECT max(at) FROM (\
@@ -31,18 +30,21 @@ impl Reader<'_> {
         Ok(at.map(Timestamp::from_ms))
     }
 
-    /// Offers that nobody approved, and that were made after a moment.
+    /// Offers without approval that were made after a moment.
     pub fn offers_made_after(&self, moment: Timestamp, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where("p.state = 'NEW' AND p.created_at > ?1 ORDER BY p.seq LIMIT ?2", params![moment.ms(), limit])
     }
 }
 
 impl Tx<'_> {
-    /// Gives payments, offers and approved payouts that were open at a moment, and made by then, so much more time: the clock
-    /// stepped forward by it. What was seen in the mempool has been quiet for no longer than before, where quiet accepts it, and what
-    /// others paid in our stead was noticed, and what no node took was signed, no longer ago. What was asked for once is known as long as it would be, and nobody is given up
-    /// sooner who is to be notified.
-    /// It reads all payments, and a clock is set once in a long while.
+    /// Extends the time of payments, offers and approved payouts that were open at `from`, after the clock stepped
+    /// forward by `by_ms`.
+    ///
+    /// Unconfirmed transactions of zero-confirmation payments gain no quiet time by the step. Twins count as noticed,
+    /// and transactions that no node accepted count as signed, no longer ago than before. Idempotency keys keep their
+    /// lifetime, and notifications are given up no sooner.
+    ///
+    /// The function reads all payments, but a clock is rarely set.
     pub fn give_rest_of_time(&self, from: Timestamp, by_ms: i64) -> Result<(), StoreError> {
         let values = params![from.ms(), by_ms];
         self.connection.execute(
@@ -81,10 +83,11 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Takes back at a start what steps gave of which the last led to times that have not come by the clock as it is now: what was
-    /// given by all of them, for which of them were right nobody knows. What was seen, noticed, signed, answered or due by such a clock
-    /// counts as of now.
-    /// Where the best block shows that the present clock is behind, all stays.
+    /// Takes back extensions at a start, if the last one led to times that the present clock has not reached. All
+    /// extensions are taken back, since nobody knows which were right. Times of sights, signatures, answers and due
+    /// notifications that are still ahead become `now`.
+    ///
+    /// All times stay if the best block shows that the present clock is behind.
     pub fn take_back_given(&self, now: Timestamp) -> Result<(), StoreError> {
         if self.watched_chain()?.is_some_and(|watched| is_behind_block(now, watched.tip.time)) {
             return Ok(());
@@ -95,7 +98,7 @@ impl Tx<'_> {
             "(SELECT seq FROM {INDEXED_PAYMENTS} AND {is_open} UNION ALL SELECT seq FROM {UNINDEXED_PAYMENTS} AND {is_open})"
         );
         let seen_ahead = "(first_seen_at > ?2 OR last_conflict_at > ?2)";
-        // The deadline of one that was given time is half an hour after a moment of the clock that gave it, at the earliest.
+        // An extended deadline is at least half an hour after a time of the clock that extended it.
         self.connection.execute(
             &format!(
                 "UPDATE payments SET expires_at = created_at + ?3, next_due_at = ?1 WHERE seq IN {open} \
@@ -122,7 +125,7 @@ impl Tx<'_> {
              WHERE state = 'NEW' AND created_at + set_forward_ms > ?1",
             [latest],
         )?;
-        // Earlier programs gave offers time without a note of it; none is valid for longer than a day.
+        // Earlier programs extended offers without storing by how much; no offer is valid longer than a day.
         self.connection.execute(
             "UPDATE payouts SET expires_at = created_at + ?1 \
              WHERE state = 'NEW' AND expires_at > created_at + set_forward_ms + ?1",
@@ -144,7 +147,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Has notifications attempted again at once whose last attempt ended after a moment.
+    /// Makes notifications due at once if their last attempt ended after `attempted_after`.
     pub fn repeat_at_once(&self, attempted_after: Timestamp, now: Timestamp) -> Result<(), StoreError> {
         self.connection.execute(
             "UPDATE notifications SET next_attempt_at = ?2 \

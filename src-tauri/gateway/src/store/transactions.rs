@@ -1,8 +1,7 @@
-//! Raw transactions that are stored, for whatever reason. No id covers a witness, so that whoever tells a transaction first may have
-//! told one that is none: it gives way to a better one of the same id. Nor may it be of any size: what a block holds and nobody relays,
-//! with the witness that was told of it, is stored without that.
+//! Stored raw transactions. A txid does not cover the witness, so the first report of a transaction may carry a bad
+//! witness. A better one with the same txid replaces it. A witness too large for relay is not stored.
 //!
-//! And which of them are not settled: a block may still move them, or somebody misses them.
+//! This module also finds unsettled transactions: a block may still move them, or they are missing.
 
 use std::borrow::Cow;
 
@@ -15,11 +14,12 @@ use super::{Reader, StoreError, Tx, values};
 use crate::witness::{has_good_witness, spent_outputs};
 use tillgate_domain::chain::{Fact, is_relayed};
 
-/// Inputs of a transaction whose witnesses are judged: the writer waits for it.
+/// Inputs of a transaction whose witnesses are checked: the writer waits for the check.
 const JUDGED_MAX: usize = 500;
 
-/// Which of the transactions `t` a block above the height `?1` may still move, or somebody who missed them since `?2`. Each part
-/// goes by an index of its own, so that what is settled costs nothing: without ALL they would be merged in the order of their ids.
+/// Unsettled transactions `t`: a block above the height `?1` may still move them, or they are missing since `?2` or
+/// later. Each part uses its own index, so that settled transactions cost nothing. Without ALL, SQLite would merge the
+/// parts in the order of their txids.
 pub(super) const IS_UNSETTLED: &str = "t.txid IN ( \
        SELECT txid FROM receipts WHERE block_height > ?1 \
        UNION ALL SELECT txid FROM receipts WHERE block_height IS NULL AND position = 'mempool' \
@@ -36,17 +36,16 @@ pub(super) const IS_UNSETTLED: &str = "t.txid IN ( \
          AND (position = 'mempool' OR ifnull(conflict_height, ?1 + 1) > ?1)) \
      AND NOT EXISTS (SELECT 1 FROM coins AS c WHERE c.txid = t.txid AND c.conflict_height <= ?1)";
 
-/// Where the witness of a transaction comes from that is stored already.
+/// The origin of a witness for a stored transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// From a look: backends tell again what they were told to follow.
+    /// A look: backends repeat the transactions that they follow.
     InLook,
-    /// Somebody was asked for it just now.
+    /// A fresh request for it.
     Afresh,
 }
 
 impl Reader<'_> {
-    /// A transaction that is stored, for whatever reason.
     pub fn stored_transaction(&self, txid: &Txid) -> Result<Option<Transaction>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT raw FROM transactions WHERE txid = ?1")?;
         let mut rows = query.query([txid.as_byte_array()])?;
@@ -54,7 +53,8 @@ impl Reader<'_> {
         raw.map(|raw| consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("transactions.raw"))).transpose()
     }
 
-    /// Whether the witness of a transaction is one by the outputs that it spends: unknown where not all of them are known here.
+    /// Whether the witness of a transaction is valid for the outputs that it spends; unknown if one of these outputs
+    /// is.
     pub fn has_good_witness(&self, tx: &Transaction) -> Result<Fact, StoreError> {
         if tx.input.len() > JUDGED_MAX {
             return Ok(Fact::Unknown);
@@ -66,8 +66,8 @@ impl Reader<'_> {
         Ok(has_good_witness(tx, &spent))
     }
 
-    /// Whether somebody still goes by what becomes of a transaction that was told to be in neither mempool nor chain: it is not
-    /// gone for good since `since`, nor set aside for every payment that it pays. Of what is not stored, nobody knows.
+    /// Whether an absent transaction is still followed. It is not if it has been gone since before `since`, or if all
+    /// payments that it pays have set it aside. A transaction without stored coins counts as followed.
     pub fn is_followed(&self, txid: &Txid, since: Timestamp) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM receipts WHERE txid = ?1 \
@@ -79,7 +79,7 @@ impl Reader<'_> {
         Ok(query.query_row(params![txid.as_byte_array(), since.ms()], |row| row.get(0))?)
     }
 
-    /// Transactions that are in neither mempool nor chain and are to be broadcast again.
+    /// Transactions in neither mempool nor chain that must be broadcast again.
     pub fn missing_transactions(&self) -> Result<Vec<Transaction>, StoreError> {
         let mut query = self
             .connection
@@ -88,8 +88,8 @@ impl Reader<'_> {
         rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
     }
 
-    /// Transactions of ours that no block holds, and those of blocks above `height`. Not those that a block up to that
-    /// height rules out, nor what is gone and was missed since before `since`.
+    /// Transactions of ours in no block, or in blocks above `height`. Those that a block up to that height rules out
+    /// are omitted. So are those gone since before `since`.
     pub fn unsettled_transactions(&self, height: u32, since: Timestamp) -> Result<Vec<Transaction>, StoreError> {
         let mut query =
             self.connection.prepare_cached(&format!("SELECT raw FROM transactions AS t WHERE {IS_UNSETTLED}"))?;
@@ -97,7 +97,7 @@ impl Reader<'_> {
         rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
     }
 
-    /// Transactions of ours that were seen in blocks above `height`, and those that such blocks rule out.
+    /// Transactions of ours that blocks above `height` held or ruled out.
     pub fn transactions_decided_above(&self, height: u32) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid FROM receipts WHERE block_height > ?1 \
@@ -110,7 +110,7 @@ impl Reader<'_> {
         query.query_and_then([height], |row| values::txid(row, "txid"))?.collect()
     }
 
-    /// Whether what was told of a transaction is rather to be kept than what there is of it.
+    /// Whether a reported transaction should replace the known one.
     pub(super) fn is_better(&self, told: &Transaction, known: &Transaction, from: Source) -> Result<bool, StoreError> {
         if told == known {
             return Ok(false);
@@ -124,8 +124,8 @@ impl Reader<'_> {
     }
 }
 
-/// Without the witness, where no node relays it with that: nobody would take it again, and a server could tell four megabytes of
-/// one with each payment.
+/// The transaction without a witness that is too large for relay. No node would accept it again, and a server could
+/// report a witness of four megabytes with each payment.
 fn of_bounded_size(tx: &Transaction) -> Cow<'_, Transaction> {
     if is_relayed(tx) {
         return Cow::Borrowed(tx);
@@ -135,13 +135,13 @@ fn of_bounded_size(tx: &Transaction) -> Cow<'_, Transaction> {
     Cow::Owned(tx)
 }
 
-/// Whether nothing shows that whoever owned what an input spends let it be spent.
+/// Whether an input carries no proof that its owner allowed the spend.
 fn lacks_witness(tx: &Transaction) -> bool {
     tx.input.iter().any(|input| input.script_sig.is_empty() && input.witness.is_empty())
 }
 
 impl Tx<'_> {
-    /// Stores a transaction. The first sight of it stays, but for a witness that is none, or too large.
+    /// Stores a transaction. The first report stays, unless its witness is bad or too large.
     pub fn store_transaction(&self, tx: &Transaction, txid: &Txid, seen_at: Timestamp) -> Result<(), StoreError> {
         let stored = self
             .connection
@@ -150,12 +150,13 @@ impl Tx<'_> {
         if stored > 0 { Ok(()) } else { self.mend(tx, txid, Source::InLook) }
     }
 
-    /// Takes over the witness of a transaction as somebody told it just now, where it is stored, and is not known to be better.
+    /// Replaces the witness of a stored transaction by a freshly requested one, unless the stored one is known to be
+    /// better.
     pub fn mend_transaction(&self, tx: &Transaction, txid: &Txid) -> Result<(), StoreError> {
         self.mend(tx, txid, Source::Afresh)
     }
 
-    /// What we signed was checked before it was stored.
+    /// Our own transactions were checked before they were stored.
     fn mend(&self, tx: &Transaction, txid: &Txid, from: Source) -> Result<(), StoreError> {
         let Some(known) = self.stored_transaction(txid)? else { return Ok(()) };
         if known == *tx
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
     use crate::store::Store;
 
-    /// One that spends what nobody here knows, with this as its witness.
+    /// Spends an output unknown here, with this witness.
     fn spends_a_customers_coin(witness: u8) -> Transaction {
         let previous_output = OutPoint { txid: Txid::from_byte_array([7; 32]), vout: 0 };
         let witness = Witness::from_slice(&[vec![witness; 64]]);
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_customers_witness_that_nobody_can_judge_gives_way_to_what_somebody_tells_who_was_asked_for_it() {
+    async fn a_fresh_witness_replaces_one_that_nobody_can_check() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
         let (first, second) = (spends_a_customers_coin(1), spends_a_customers_coin(2));
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_ancestor_that_is_kept_gives_way_to_the_same_as_a_later_server_tells_it() {
+    async fn a_kept_ancestor_gives_way_to_a_later_report() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
         let (first, second) = (spends_a_customers_coin(1), spends_a_customers_coin(2));

@@ -1,5 +1,5 @@
-//! Twins: transactions that spend coins of this wallet, or make its change, and are not stored here. Another copy of the
-//! wallet made them.
+//! Twins: transactions that spend coins of this wallet, or create its change, but were not made here. Another copy of
+//! the wallet made them.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Amount, Script, Transaction, TxOut, Txid, consensus};
@@ -11,24 +11,23 @@ use super::values;
 use super::{Reader, StoreError, Tx};
 use tillgate_domain::chain::TxPosition;
 
-/// The payouts that are SENT under the id `?1` of a twin.
+/// The payouts that are SENT by the twin `?1`.
 const SENT_BY: &str = "FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq \
      WHERE o.txid = ?1 AND p.state = 'SENT' AND p.txid = ?1";
 
-/// A twin as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TwinRow {
     pub txid: Txid,
     pub noticed_at: Timestamp,
-    /// The time of its block or of its entry into the mempool, as the backend told it at the first sight.
+    /// Time of its block or of its mempool entry, as the backend reported at the first sight.
     pub made_at: Timestamp,
-    /// Where the last look found it.
+    /// Its position at the last look.
     pub position: Position,
-    /// Its outputs were matched with payouts, when a block first held it.
+    /// Its outputs were matched with payouts when a block first held it.
     pub is_matched: bool,
-    /// The lowest height of a block with a transaction that rules it out.
+    /// Lowest height of a block that rules it out.
     pub conflict_height: Option<u32>,
-    /// What the ledger holds of it beyond the payouts that it pays.
+    /// Booked amount in the ledger beyond its payouts.
     pub booked_sats: i64,
     pub tx: Transaction,
 }
@@ -50,7 +49,7 @@ impl TwinRow {
 }
 
 impl Reader<'_> {
-    /// The twins of the clauses that follow `FROM`, in their order.
+    /// Twins selected by the clauses after `FROM`, in their order.
     fn twins(&self, clauses: &str, values: impl Params) -> Result<Vec<TwinRow>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT w.*, t.raw FROM twins AS w JOIN transactions AS t ON t.txid = w.txid {clauses}"
@@ -58,17 +57,15 @@ impl Reader<'_> {
         query.query_and_then(values, TwinRow::of_row)?.collect()
     }
 
-    /// The twin of this id.
     pub fn twin(&self, txid: &Txid) -> Result<Option<TwinRow>, StoreError> {
         Ok(self.twins("WHERE w.txid = ?1", [txid.as_byte_array()])?.pop())
     }
 
-    /// Whether a transaction is a twin.
     pub fn is_twin(&self, txid: &Txid) -> Result<bool, StoreError> {
         Ok(self.connection.prepare_cached("SELECT 1 FROM twins WHERE txid = ?1")?.exists([txid.as_byte_array()])?)
     }
 
-    /// Twins of which a block may still decide something: all but those that are deep in the chain, or ruled out as deep.
+    /// Twins that a block may still affect: all but those deep in the chain, or ruled out by a deep block.
     pub fn pending_twins(&self, tip_height: u32) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid FROM twins WHERE ifnull(block_height, ifnull(conflict_height, ?1 + 1)) > ?1",
@@ -84,7 +81,7 @@ impl Reader<'_> {
         )
     }
 
-    /// The first noticed twin that the mempool shows, whether or not a block held it before.
+    /// The first noticed twin in the mempool, even if a block held it before.
     pub fn twin_in_mempool(&self) -> Result<Option<Txid>, StoreError> {
         let mut query = self
             .connection
@@ -93,7 +90,7 @@ impl Reader<'_> {
         rows.next()?.map(|row| values::txid(row, "txid")).transpose()
     }
 
-    /// The payouts that a twin paid in a block, each with its batch.
+    /// The payouts that a mined twin paid, each with its batch.
     pub fn payouts_of_twin(&self, txid: &Txid) -> Result<Vec<(i64, Option<i64>)>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT p.seq, p.batch_seq FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq WHERE o.txid = ?1",
@@ -101,19 +98,18 @@ impl Reader<'_> {
         query.query_and_then([txid.as_byte_array()], |row| Ok((row.get("seq")?, row.get("batch_seq")?)))?.collect()
     }
 
-    /// Twins that were noticed from a moment on, the first made first.
+    /// Twins noticed since a moment, the first made first.
     pub fn twins_noticed_since(&self, since: Timestamp, limit: u32) -> Result<Vec<TwinRow>, StoreError> {
         self.twins("WHERE w.noticed_at >= ?1 ORDER BY w.made_at, w.txid LIMIT ?2", params![since.ms(), limit])
     }
 
-    /// How many twins were noticed from a moment on.
     pub fn twins_noticed_since_count(&self, since: Timestamp) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT count(*) FROM twins WHERE noticed_at >= ?1")?;
         Ok(query.query_row([since.ms()], |row| row.get(0))?)
     }
 
-    /// Satoshis that other copies paid in transactions made from `begin` on, without fees and without the payouts that are SENT
-    /// by them. A transaction that is ruled out, or in neither mempool nor chain, paid nothing.
+    /// Satoshis that other copies paid in transactions made since `begin`, without fees and SENT payouts. Absent
+    /// transactions, and those ruled out, count as nothing.
     pub fn paid_by_twins_since(&self, begin: Timestamp) -> Result<u64, StoreError> {
         let twins =
             self.twins("WHERE w.made_at >= ?1 AND w.position <> 'absent' AND w.conflict_height IS NULL", [begin.ms()])?;
@@ -126,7 +122,7 @@ impl Reader<'_> {
         Ok(paid_sats)
     }
 
-    /// What a transaction pays to this wallet: change, addresses of payments, and addresses of none.
+    /// Sum that a transaction pays to this wallet: change, and addresses with or without a payment.
     fn coins_made_sats(&self, txid: &Txid) -> Result<u64, StoreError> {
         let mut query =
             self.connection.prepare_cached("SELECT ifnull(sum(amount_sats), 0) AS sats FROM coins WHERE txid = ?1")?;
@@ -134,12 +130,12 @@ impl Reader<'_> {
         rows.next()?.map_or(Ok(0), |row| values::sats(row, "sats"))
     }
 
-    /// Whether a payout is SENT under a twin's id.
+    /// Whether a payout is SENT by a twin.
     pub fn has_sent(&self, txid: &Txid) -> Result<bool, StoreError> {
         Ok(self.connection.prepare_cached(&format!("SELECT 1 {SENT_BY}"))?.exists([txid.as_byte_array()])?)
     }
 
-    /// What the payouts come to that are SENT under a twin's id.
+    /// Sum of the payouts that are SENT by a twin.
     pub fn sent_sats(&self, txid: &Txid) -> Result<u64, StoreError> {
         let mut query =
             self.connection.prepare_cached(&format!("SELECT ifnull(sum(p.amount_sats), 0) AS sats {SENT_BY}"))?;
@@ -147,7 +143,7 @@ impl Reader<'_> {
         rows.next()?.map_or(Ok(0), |row| values::sats(row, "sats"))
     }
 
-    /// The twins that paid a payout in a block, the first noticed first.
+    /// The mined twins that paid a payout, the first noticed first.
     pub fn twins_of_payout(&self, payout_seq: i64) -> Result<Vec<TwinRow>, StoreError> {
         self.twins(
             "JOIN twin_outputs AS o ON o.txid = w.txid WHERE o.payout_seq = ?1 ORDER BY w.noticed_at, w.txid",
@@ -155,7 +151,6 @@ impl Reader<'_> {
         )
     }
 
-    /// Whether a twin paid a payout of a batch in a block.
     pub fn is_paid_by_twin(&self, batch_seq: i64) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT 1 FROM payouts AS p JOIN twin_outputs AS o ON o.payout_seq = p.seq WHERE p.batch_seq = ?1",
@@ -163,9 +158,10 @@ impl Reader<'_> {
         Ok(query.exists([batch_seq])?)
     }
 
-    /// The payouts that so many equal outputs of a twin in a block of this height pay: their address exactly their amount,
-    /// asked for below that block, paid by no other twin in a block, and by no transaction of ours that a node took. QUEUED ones
-    /// first, then FAILED ones, then offers, of each the oldest first.
+    /// The payouts that equal outputs of a twin pay, in a block at `height`; `outputs` is the count of these outputs.
+    /// Each payout has the address and the exact amount, and was requested below that block. No other mined twin paid
+    /// it, and no accepted transaction of ours pays it. QUEUED payouts come first, then FAILED ones, then offers, each
+    /// kind oldest first.
     pub fn payouts_to_match(
         &self,
         (script, amount_sats): (&Script, u64),
@@ -187,7 +183,7 @@ impl Reader<'_> {
         query.query_and_then(values, |row| Ok(row.get("seq")?))?.collect()
     }
 
-    /// A twin in a block with an output that pays a payout exactly, where neither is matched: the twin's id and the output.
+    /// A mined twin with an output that pays a payout exactly, if neither is matched: its txid and the output number.
     pub fn twin_that_pays(&self, payout_seq: i64) -> Result<Option<(Txid, u32)>, StoreError> {
         let Some(payout) = self.payout_by_seq(payout_seq)? else { return Ok(None) };
         let output = TxOut { value: Amount::from_sat(payout.amount_sats), script_pubkey: payout.script };
@@ -221,7 +217,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores a twin. Its transaction is stored already.
+    /// Stores a twin, whose transaction is stored already.
     pub fn insert_twin(&self, txid: &Txid, position: &TxPosition, at: Timestamp) -> Result<(), StoreError> {
         let made_at = match position {
             TxPosition::Block { time, .. } => *time,
@@ -237,7 +233,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes that the outputs of a twin were matched with payouts: a block holds it.
+    /// Marks a mined twin as matched with payouts.
     pub fn note_matched(&self, txid: &Txid) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE twins SET was_in_block = 1 WHERE txid = ?1")?
@@ -245,7 +241,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes which payout an output of a twin pays.
+    /// Stores the payout that an output of a twin pays.
     pub fn store_twin_output(&self, txid: &Txid, vout: u32, payout_seq: i64) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("INSERT INTO twin_outputs (txid, vout, payout_seq) VALUES (?1, ?2, ?3)")?
@@ -253,7 +249,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes where a look found a twin.
     pub fn move_twin(
         &self,
         txid: &Txid,
@@ -267,7 +262,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes what the ledger holds of a twin.
     pub fn book_twin(&self, txid: &Txid, sats: i64) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE twins SET booked_sats = ?2 WHERE txid = ?1")?

@@ -1,4 +1,4 @@
-//! How the domain's values stand in columns, in both directions.
+//! Conversions between domain values and columns.
 
 use std::cell::Cell;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ use tillgate_domain::time::Timestamp;
 use super::StoreError;
 use tillgate_domain::chain::TxPosition;
 
-/// Where the columns of an answer are read from.
+/// A source of columns.
 pub(super) trait Columns {
     fn get_ref(&self, column: &'static str) -> Result<ValueRef<'_>, StoreError>;
 
@@ -24,15 +24,15 @@ pub(super) trait Columns {
     }
 }
 
-/// A row finds a column by comparing names.
+/// Finds a column by comparing names.
 impl Columns for Row<'_> {
     fn get_ref(&self, column: &'static str) -> Result<ValueRef<'_>, StoreError> {
         Ok(self.get_ref(column)?)
     }
 }
 
-/// Reads columns in the order in which the statement lists them, which spares a wide row hundreds of comparisons.
-/// That the names are those, builds for tests check.
+/// Reads columns in the order of the statement, which saves a wide row hundreds of comparisons. Test builds check the
+/// names.
 pub(super) struct InOrder<'a> {
     row: &'a Row<'a>,
     next: Cell<usize>,
@@ -107,7 +107,7 @@ pub(super) fn text<'a>(row: &'a impl Columns, column: &'static str) -> Result<&'
     row.get_ref(column)?.as_str().map_err(|_| StoreError::BadValue(column))
 }
 
-/// A value that stands as its text (a state, a kind).
+/// A value stored as its text (a state, a kind).
 pub(super) fn parsed<T: FromStr>(row: &impl Columns, column: &'static str) -> Result<T, StoreError> {
     text(row, column)?.parse().map_err(|_| StoreError::BadValue(column))
 }
@@ -120,7 +120,7 @@ pub(super) fn rate(row: &impl Columns, column: &'static str) -> Result<Rate, Sto
     Rate::parse(text(row, column)?).map_err(|_| StoreError::BadValue(column))
 }
 
-/// Transaction ids one after the other, 32 bytes each.
+/// Txids one after the other, 32 bytes each.
 pub(super) fn txids_column(txids: &[Txid]) -> Vec<u8> {
     txids.iter().flat_map(|txid| txid.to_byte_array()).collect()
 }
@@ -130,7 +130,7 @@ pub(super) fn txids(row: &impl Columns, column: &'static str) -> Result<Vec<Txid
     bytes.chunks(32).map(|chunk| Txid::from_slice(chunk).map_err(|_| StoreError::BadValue(column))).collect()
 }
 
-/// Where a transaction stands, as the columns `position` and `block_height`.
+/// A transaction's position as the columns `position` and `block_height`.
 pub(super) const fn position_columns(position: &TxPosition) -> (&'static str, Option<u32>) {
     match position {
         TxPosition::Block { height, .. } => ("block", Some(*height)),
@@ -139,7 +139,7 @@ pub(super) const fn position_columns(position: &TxPosition) -> (&'static str, Op
     }
 }
 
-/// The same back; `position` is read before `block_height`.
+/// The reverse; reads `position` before `block_height`.
 pub(super) fn batch_position(row: &impl Columns) -> Result<Position, StoreError> {
     let position = text(row, "position")?;
     let height: Option<u32> = row.value("block_height")?;

@@ -1,5 +1,5 @@
-//! The one writer: a thread that commits in groups whatever waits. A short write that comes alone is committed on its
-//! caller's thread, with the same connection.
+//! The only writer: a thread that commits all waiting writes in groups. A short write that comes alone is committed on
+//! its caller's thread, with the same connection.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,26 +17,26 @@ use super::{StoreError, open};
 use crate::machine::fail_points::{self, Point};
 use crate::machine::threads::{Thread, Threads};
 
-/// What the thread is called, where it ends.
+/// Name of the thread in reports of its end.
 const THREAD: &str = "the database's writer";
 
-/// Writes that may wait; beyond it callers wait for room, which bounds memory.
+/// Writes in the queue; further callers wait for room, which bounds memory.
 const QUEUE_MAX: usize = 4_096;
 
-/// Writes that share a commit at most, so that none waits long for its answer.
+/// Writes in one commit at most, so that none waits long for its answer.
 const GROUP_MAX: usize = 512;
 
-/// Takes the right to write at once, so that no write finds in its midst that another has it.
+/// Takes the write lock at once, so that no write finds it taken midway.
 const BEGIN: &str = "BEGIN IMMEDIATE";
 
-/// A disk that commits within this keeps a caller's thread no longer than its other work does.
+/// A commit faster than this holds up a caller's thread no longer than its other work.
 const QUICK: Duration = Duration::from_millis(1);
 
-/// What the writes of a group hear in which another failed and took the transaction with it.
+/// Error for the writes of a group after another write ended its transaction.
 const EARLIER_WRITE_FAILED: &str = "an earlier write of the same commit failed";
 
 pub(super) struct Writer {
-    /// There until it is dropped.
+    /// `Some` until dropped.
     queue: Option<Queue>,
     thread: Thread,
     shared: Arc<Shared>,
@@ -44,10 +44,10 @@ pub(super) struct Writer {
     _checkpoints: Checkpoints,
 }
 
-/// What the thread and the callers share.
+/// State shared by the thread and the callers.
 struct Shared {
     connection: Mutex<Connection>,
-    /// How many callers wait for their answers.
+    /// Count of callers that wait for answers.
     waiting_callers: AtomicUsize,
     /// Whether the last commit took less than [`QUICK`].
     quick: AtomicBool,
@@ -58,7 +58,7 @@ struct Shared {
 /// Why a group was not committed.
 struct Failed {
     reason: String,
-    /// It may be in the log as a whole all the same: a program that crashed now would find it there.
+    /// The log may still hold the whole group, which would then reappear after a crash.
     may_survive: bool,
 }
 
@@ -90,7 +90,7 @@ impl Writer {
         Ok(Self { queue: Some(queue), thread, shared, deferred_indexing, _checkpoints: checkpoints })
     }
 
-    /// Has the writer's thread do a write, and waits for its answer.
+    /// Runs a write on the writer's thread and waits for its answer.
     pub(super) async fn write<T, E>(&self, (job, answer): (Job, oneshot::Receiver<Result<T, E>>)) -> Result<T, E>
     where
         E: From<StoreError>,
@@ -99,7 +99,7 @@ impl Writer {
         self.on_its_thread(job, answer).await
     }
 
-    /// The same for a short one, which may be done on its caller's thread.
+    /// The same for a short write, which may run on its caller's thread.
     pub(super) async fn write_short<T, E>(&self, (job, answer): (Job, oneshot::Receiver<Result<T, E>>)) -> Result<T, E>
     where
         E: From<StoreError>,
@@ -126,18 +126,18 @@ impl Writer {
         self.queue.clone().unwrap()
     }
 
-    /// The one connection that writes.
+    /// The only writing connection.
     pub(super) fn connection(&self) -> std::sync::MutexGuard<'_, Connection> {
         self.shared.connection.lock().unwrap()
     }
 }
 
 impl Drop for Writer {
-    /// Waits until the database is closed: the last connection to close checkpoints the WAL, so that a
-    /// program that was stopped leaves one whole file behind.
+    /// Waits until the database is closed. The last connection to close checkpoints the WAL, so that a stopped program
+    /// leaves one whole file behind.
     fn drop(&mut self) {
         let waits = !self.thread.is_current();
-        // On the writer's own thread nobody may wait for the thread that indexes: it may wait for this one.
+        // The writer's thread must not wait for the indexing thread, which may wait for this one.
         self.deferred_indexing.stop(waits);
         drop(self.queue.take());
         if waits {
@@ -146,10 +146,10 @@ impl Drop for Writer {
     }
 }
 
-/// A caller that waits for its answer, counted as long as it does.
+/// A caller that waits for its answer, counted while it waits.
 struct WaitingCaller<'a> {
     count: &'a AtomicUsize,
-    /// It was the only one when it came.
+    /// No other caller waited when it came.
     alone: bool,
 }
 
@@ -170,10 +170,11 @@ impl Shared {
     fn run(&self, mut waiting: mpsc::Receiver<Job>) {
         let mut group = Vec::with_capacity(GROUP_MAX);
         while waiting.blocking_recv_many(&mut group, GROUP_MAX) > 0 {
-            // A caller panicked in the midst of a transaction: what the connection holds is not known any more.
+            // A caller panicked within a transaction, so the state of the connection is unknown.
             let Ok(connection) = self.connection.lock() else { return };
             let begun = run_sql(&connection, BEGIN).map_err(|error| error.to_string());
-            // What came while another process held the lock has waited as well: it waits no second time.
+            // Writes that came while another process held the lock have waited, too. They fail with this group and do
+            // not wait again.
             while begun.is_err()
                 && group.len() < QUEUE_MAX
                 && let Ok(job) = waiting.try_recv()
@@ -184,7 +185,7 @@ impl Shared {
         }
     }
 
-    /// Commits a write that came alone, unless that would keep the caller's thread waiting: it comes back then.
+    /// Commits a write that came alone, or returns it if the caller's thread would have to wait.
     fn commit_here(&self, job: Job) -> Option<Job> {
         if !self.quick.load(Ordering::Relaxed) {
             return Some(job);
@@ -208,7 +209,7 @@ impl Shared {
         let mut answers: Vec<Box<dyn Answer>> = Vec::with_capacity(group.len());
         let mut after_others = false;
         for job in group.drain(..) {
-            // SQLite ends the whole transaction by itself on some errors (a full disk among them).
+            // SQLite ends the whole transaction by itself on some errors, such as a full disk.
             if writable.is_ok() && connection.is_autocommit() {
                 writable = Err(Failed::for_sure(EARLIER_WRITE_FAILED));
             }
@@ -228,7 +229,7 @@ impl Shared {
         }
         let committed = writable.and_then(|()| self.commit(connection));
         if let Err(failed) = &committed {
-            // One that fails alone says so itself.
+            // A write that fails alone reports its own error.
             if !(alone && answers.iter().any(|answer| answer.effect() == Effect::Half)) {
                 tracing::error!(reason = failed.reason, "nothing could be stored");
             }
@@ -241,12 +242,12 @@ impl Shared {
                 && let Err(error) = overwrite(connection)
             {
                 tracing::error!(%error, "a failed commit cannot be taken out of the log: whether it holds shows a restart");
-                // Nobody may hear "nothing was changed". The program ends, and its callers hear nothing.
+                // The callers must not hear that nothing was changed. They get no answer, and the program ends.
                 std::mem::forget(answers);
                 return self.threads.end(THREAD);
             }
         } else if after_others {
-            // One that changed nothing is not told of: whoever tries again then would do so for ever.
+            // A commit without changes is not announced: a listener that tries again would do so for ever.
             self.committed.tell();
         }
         for answer in answers {
@@ -264,22 +265,22 @@ impl Shared {
         self.quick.store(started.elapsed() < QUICK, Ordering::Relaxed);
         fail_points::pass(Point::CommitAfter);
         committed.map(|_| ()).map_err(|error| Failed {
-            // Without room not all of it was written, above all not its end; before the lock, nothing was.
+            // A full disk leaves the commit without its end, and a busy database leaves it unwritten.
             may_survive: !matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy)),
             reason: StoreError::from(error).to_string(),
         })
     }
 }
 
-/// Takes what a failed commit may have left in the log out of it: the next commit is written over its beginning, and what
-/// is left of it can be read no more, because each page of the log vouches for those before it.
+/// Removes the remains of a failed commit from the log. The next commit overwrites their beginning. The rest becomes
+/// unreadable, because each page of the log vouches for those before it.
 fn overwrite(connection: &Connection) -> Result<(), StoreError> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    // Writes one page, though it changes nothing on it.
+    // Writes one page without changing it.
     Ok(connection.pragma_update(None, "user_version", version)?)
 }
 
-/// Begins a transaction unless another process has the database's lock.
+/// Begins a transaction unless another process holds the database's lock.
 fn begin_at_once(connection: &Connection) -> Result<bool, StoreError> {
     connection.busy_timeout(Duration::ZERO)?;
     let begun = run_sql(connection, BEGIN);

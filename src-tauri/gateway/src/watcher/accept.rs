@@ -1,4 +1,4 @@
-//! Staff accepts the coins that came for a payment.
+//! Staff accepts the coins received for a payment.
 
 use tillgate_domain::advance::{AcceptRefusal, may_accept};
 use tillgate_domain::anomaly::Anomaly;
@@ -16,26 +16,25 @@ use crate::store::StoreError;
 /// Why the coins of a payment were not accepted. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
-    /// There is no such payment.
     #[error("there is no payment {0}")]
     NoSuchPayment(Id),
-    /// The rules do not allow it.
+    /// The domain rules refuse the acceptance.
     #[error(transparent)]
     Refused(#[from] AcceptRefusal),
-    /// Less would be accepted than the person saw who decided.
+    /// Less would be accepted than the deciding person saw.
     #[error(
         "only {would} BTC would be accepted now, less than the {shown} BTC that you saw: look at the payment again"
     )]
     Less {
-        /// What would be accepted.
+        /// The sum that would be accepted now, in BTC.
         would: String,
-        /// What was shown.
+        /// The sum that was shown, in BTC.
         shown: String,
     },
-    /// Nothing is known of any chain yet.
+    /// No chain was ever watched.
     #[error("the chain was never watched yet: check the Bitcoin backend and try again")]
     ChainNotWatched,
-    /// It could not be stored.
+    /// The acceptance could not be stored.
     #[error(transparent)]
     Watch(#[from] WatchError),
 }
@@ -46,8 +45,8 @@ impl From<StoreError> for AcceptError {
     }
 }
 
-/// Accepts the coins in one transaction with the audit row, and answers what staff should know. `context.look` has
-/// `staff_accepts`; `agreed_sats` is the sum on which staff decided, for a customer may have replaced what came.
+/// Accepts the coins in one transaction with the audit row; answers warnings for staff. `context.look` has
+/// `staff_accepts`. `agreed_sats` is the sum staff decided on: a customer may have replaced the transaction since.
 pub(super) fn accept(
     outbox: &Outbox<'_>,
     context: &Context,

@@ -1,5 +1,5 @@
-//! Scripts of the wallet far ahead, which another copy of it may use: too many to be heard of by themselves, so that each has its turn
-//! within ten minutes. Reads; writes nothing.
+//! Scripts of the wallet far ahead, which another copy of the wallet may use. There are too many to subscribe to, so
+//! each has its turn within ten minutes. Reads; writes nothing.
 
 use bitcoin::ScriptBuf;
 use tillgate_domain::time::Timestamp;
@@ -8,21 +8,21 @@ use crate::store::keychains::Keychain;
 use crate::store::{Reader, StoreError};
 use crate::wallet::Wallet;
 
-/// Next indices of each keychain that are asked about at full pace.
+/// Next indices of each keychain that every look covers.
 pub(super) const NEAR: u32 = 200;
 
-/// Each script has its turn within this: less than ten minutes, for a look may fail.
+/// Time for one round over all scripts far ahead: below ten minutes, since a look may fail.
 const ROUND_MS: u64 = 8 * 60_000;
 
-/// Scripts that have their turn in one look at most. Of very many ahead a round takes longer.
+/// Scripts taken into one look at most. With very many scripts ahead, a round takes longer.
 const AT_ONCE: u64 = 100;
 
-/// Whose turn is next.
+/// Position of the round over the scripts far ahead.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn {
     keychain: Keychain,
     index: u32,
-    /// When some last had their turn; `None` before the first look.
+    /// Time of the last turn; `None` before the first look.
     at: Option<Timestamp>,
 }
 
@@ -33,7 +33,8 @@ impl Default for Turn {
 }
 
 impl Turn {
-    /// The scripts whose turn it is at `now`, of as many on each keychain as the setting `restoreSkip` says, and whose turn is next then.
+    /// The scripts whose turn is at `now`, and the position after them. The round covers `skip` scripts of each
+    /// keychain, the setting `restoreSkip`.
     pub(super) fn take(
         self,
         reader: &Reader<'_>,
@@ -43,7 +44,7 @@ impl Turn {
     ) -> Result<(Vec<ScriptBuf>, Self), StoreError> {
         let passed_ms = self.at.map_or(0, |at| u64::try_from(now.ms().saturating_sub(at.ms())).unwrap_or(0));
         let count = (u64::from(skip).saturating_mul(2).saturating_mul(passed_ms) / ROUND_MS).min(AT_ONCE);
-        // A clock that was set back begins anew.
+        // After the clock was set back, the time starts over.
         if count == 0 && self.at.is_some_and(|at| at <= now) {
             return Ok((Vec::new(), self));
         }
@@ -56,7 +57,7 @@ impl Turn {
                 turn = Self { keychain: turn.keychain.other(), index: 0, ..turn };
                 continue;
             }
-            // A keychain that has no more ends there.
+            // The keychain has no more indices.
             scripts.extend(wallet.keychains.script(turn.keychain, index).ok());
             turn.index = index.saturating_add(1);
         }

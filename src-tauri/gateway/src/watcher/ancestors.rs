@@ -1,7 +1,9 @@
-//! Others' transactions that ours rest on: a node that drops them all takes ours again behind them alone. So what of
-//! them is in no block, or in one that a reorganisation may still take off, is asked for once and kept until what rests on
-//! it is settled. They are asked for after the look, in no database transaction: what is not told holds up nothing, and is asked for
-//! again with the next block.
+//! Keeps ancestors of our transactions that others made. A node that dropped the whole package accepts our transaction
+//! again only behind its ancestors.
+//!
+//! Ancestors in no block, or in a block that a reorganisation may still remove, are requested once. They are kept until
+//! the descendant is settled. Requests run after the look, outside database transactions. A missing answer delays
+//! nothing and is requested again after the next block.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,65 +22,64 @@ use crate::chain::{ChainDown, Fact, Recent, Tip, TxFacts, TxPosition};
 use crate::gateway::Gateway;
 use crate::store::{Reader, StoreError, Tx};
 
-/// Ancestors of one transaction: of unconfirmed ones that hang together nodes take 64, itself among them, those of Bitcoin Core
-/// before 31.0 25.
+/// Ancestors of one transaction, without itself. Nodes accept clusters of 64 unconfirmed transactions; Bitcoin Core
+/// before 31.0 accepts 25.
 const ANCESTORS_MAX: usize = 63;
 
-/// Their bytes: nodes relay no lines of more than 101 kvB, and a vB is four bytes at most.
+/// Bytes of the ancestors of one transaction: nodes relay packages up to 101 kvB, and a vB is at most four bytes.
 const BYTES_MAX: usize = 404_000;
 
 /// Transactions whose ancestors are asked for after one look.
 const ASKED_MAX: usize = 20;
 
-/// Parents that are asked for at once: at the largest that nodes relay, 400 kB each, they are 20 MB.
+/// Parents in one request. Nodes relay at most 400 kB each, so a request holds at most 20 MB.
 const PARENTS_MAX: usize = 50;
 
-/// Bytes that are held of all that is asked for after one look, until the next are asked for.
+/// Bytes held at once for all requests after one look.
 const HELD_MAX: usize = ASKED_MAX * BYTES_MAX;
 
-/// After so long no further generation is asked for: looks wait for this.
+/// Looks wait for these requests, so no further generation is requested after this time.
 const ASKED_FOR: Duration = Duration::from_secs(5);
 
-/// Whose ancestors were asked for.
+/// Transactions whose ancestors were or will be requested.
 #[derive(Debug, Default)]
 pub(super) struct Ancestors {
-    /// What waited when the program began is in `waiting`.
+    /// Transactions that waited when the program began were read into `waiting`.
     has_begun: bool,
-    /// There was more to ask for than after one look.
+    /// More requests are due than fit after one look.
     has_more: bool,
-    /// Transactions in the mempool that may rest on others there.
+    /// Mempool transactions that may have unconfirmed ancestors.
     waiting: BTreeSet<Txid>,
-    /// What was asked for: the best block at that time where something was not told, else `None`.
+    /// Requested transactions. An incomplete answer holds the best block of that time; a complete one holds `None`.
     asked: BTreeMap<Txid, Option<BlockHash>>,
-    /// Which backend was asked last.
+    /// The backend choice of the last request.
     choice: Option<u64>,
-    /// Nothing more is asked for before: a server that bears a few questions has as long for those of the looks.
+    /// No request before this time: a server with a request limit needs equal time for the looks.
     rests_until: Option<Instant>,
 }
 
-/// What was found of the ancestors of one transaction.
+/// The known ancestors of one transaction.
 #[derive(Debug, PartialEq, Eq)]
 struct Line {
     ancestors: Vec<Transaction>,
-    /// Whether that is all of them.
+    /// Whether no ancestor is missing.
     is_whole: bool,
 }
 
-/// What is to be done after a look.
 struct Work {
     /// Transactions whose ancestors are asked for.
     ask: BTreeMap<Txid, Transaction>,
-    /// Those that need theirs no more.
+    /// Transactions that no longer need their ancestors.
     settled: Vec<Txid>,
 }
 
 impl Ancestors {
-    /// Whether there is something to ask for, whatever a look finds.
+    /// Whether requests are due even if a look finds nothing.
     pub(super) fn is_owed(&self) -> bool {
         !self.has_begun || self.has_more
     }
 
-    /// Takes over which transactions a look found that may rest on others in the mempool.
+    /// Notes the transactions of a look that may have unconfirmed ancestors.
     pub(super) fn note(&mut self, findings: &Findings) {
         let incoming = findings.payments.values().flat_map(|affected| &affected.incoming);
         let incoming = incoming.map(|(txid, incoming)| (txid, &incoming.facts));
@@ -87,14 +88,14 @@ impl Ancestors {
         self.waiting.extend(resting.map(|(txid, _)| *txid));
     }
 
-    /// Asks for what ours rest on and keeps it, and forgets what nothing needs any more. A silent backend is asked again after
-    /// the next look that finds anything.
+    /// Requests and stores missing ancestors, and deletes those no longer needed. After a failed request, the next look
+    /// with findings tries again.
     pub(super) async fn keep(&mut self, gateway: &Arc<Gateway>, tip: &Tip) -> Result<(), WatchError> {
         let began = Instant::now();
         let rests = self.rests_until.is_some_and(|until| began < until);
         let choice = gateway.chain.choice();
         if self.choice.replace(choice).is_some_and(|before| before != choice) {
-            // Another server may tell other witnesses.
+            // Another server may return other witnesses.
             self.asked.clear();
         }
         if rests {
@@ -181,7 +182,7 @@ const fn may_rest_on_others(facts: &TxFacts) -> bool {
     matches!(facts.position, TxPosition::Mempool { .. }) && !matches!(facts.unconfirmed_ancestors, Fact::No)
 }
 
-/// Finds what each of these transactions rests on that is in no block, or in one that is not deep, a generation at a time.
+/// Finds the ancestors of each transaction, one generation at a time, that are unconfirmed or in a shallow block.
 fn lines(
     txs: &BTreeMap<Txid, Transaction>,
     ask: &dyn Fn(&[Txid]) -> Result<Recent, ChainDown>,
@@ -189,7 +190,7 @@ fn lines(
     let (mut known, mut bytes) = (Recent::default(), 0usize);
     let mut asked: BTreeSet<Txid> = BTreeSet::new();
     let mut generation: BTreeSet<Txid> = txs.values().flat_map(parents).collect();
-    // Behind the last of the longest line comes what lies deep.
+    // The generation after the longest package is deeply confirmed.
     for _ in 0..=ANCESTORS_MAX {
         if bytes > HELD_MAX {
             break;
@@ -204,7 +205,7 @@ fn lines(
         known.unknown.extend(told.unknown.into_iter().chain(later.iter().copied()));
         generation.clear();
         for (txid, tx) in told.txs {
-            // Whatever a server tells under another transaction's id is nothing that it told.
+            // A transaction with another txid than requested counts as no answer.
             if tx.compute_txid() == txid {
                 generation.extend(parents(&tx));
                 bytes = bytes.saturating_add(tx.total_size());
@@ -218,7 +219,7 @@ fn lines(
     Ok(txs.iter().map(|(txid, tx)| (*txid, line(tx, &known))).collect())
 }
 
-/// The ancestors of one transaction, the nearest first, as many as nodes relay with it.
+/// The ancestors of one transaction, nearest first, up to the limits that nodes relay.
 fn line(tx: &Transaction, known: &Recent) -> Line {
     let (mut ancestors, mut bytes, mut is_whole) = (Vec::new(), 0usize, true);
     let (mut seen, mut generation) = (BTreeSet::new(), parents(tx).collect::<BTreeSet<_>>());
@@ -243,7 +244,7 @@ fn line(tx: &Transaction, known: &Recent) -> Line {
 }
 
 fn parents(tx: &Transaction) -> impl Iterator<Item = Txid> {
-    // A block's reward rests on nothing.
+    // A coinbase transaction has no parents.
     tx.input.iter().map(|input| input.previous_output.txid).filter(|txid| *txid != Txid::all_zeros())
 }
 

@@ -1,5 +1,5 @@
-//! The scripts that a look asks about, for a backend that is shown no whole blocks: those that are due, those that matter now, and the
-//! next of a round over all others that never ends. Reads; writes nothing.
+//! The scripts that a look asks about, for a backend that delivers no whole blocks: due scripts, hot scripts, and the
+//! next part of an endless round over all others. Reads; writes nothing.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,59 +19,58 @@ use super::error::WatchError;
 use super::ours::wait_until_known_ahead;
 use super::settling::{Rests, Settling};
 
-/// Payments that are due in one look at most; those beyond have their turn in the next, the longest overdue first.
+/// Due payments in one look at most; the longest overdue come first, the rest in later looks.
 const MUST_MAX: u32 = 1_000;
 
-/// Scripts of the round over all that one look may take.
+/// Scripts of the round in one look at most.
 const COLD_MAX: usize = 100;
 
-/// Rows that are read for these: most of a young shop's scripts are hot, and left out.
+/// Rows read to find these: most scripts of a young shop are hot and are left out.
 const COLD_READ_MAX: u32 = 1_000;
 
-/// What came is settled after so many blocks: no reorganisation that is not a catastrophe takes it back.
+/// Confirmations after which a transaction counts as settled: only a catastrophic reorganisation is deeper.
 pub(super) const SETTLED_AFTER: u32 = 10;
 
-/// A payment that was made since then matters, whatever became of it: customers pay late, or twice.
+/// Payments younger than this are hot in any state: customers pay late, or twice.
 const RECENT_MS: i64 = 24 * 3_600_000;
 
-/// Indices of our change that matter though they were given.
+/// Used change indices that stay hot.
 const CHANGE_BEHIND: u32 = 50;
 
-/// Indices of our change around the next one, and behind skipped ones: they show first that another copy of the wallet pays.
+/// Change indices around the next one, and behind skipped ones. Payments to these are the first sign of another copy of
+/// the wallet.
 const CHANGES: u32 = 20;
 
-/// What matters now is read again after so long: what is new is added as it is made.
+/// Interval for reading the hot scripts again; new ones are added as they are made.
 const HOT_READ_EVERY_MS: i64 = 60_000;
 
-/// The same where the looks since found something of ours.
+/// The same interval after a look found a transaction of ours.
 const HOT_READ_EVERY_MS_WHEN_MOVED: i64 = 10_000;
 
-/// What a look asks about.
 pub(super) struct Asked {
     must: Vec<ScriptBuf>,
-    /// Those on which pending batches rest, of which some must be asked about; `None` where other ones are.
+    /// Scripts of pending batches, some of which are in `must`; `None` for the scan of a restored wallet.
     rests: Option<Rests>,
     cold: Vec<ScriptBuf>,
-    /// Where the round stands before the first of `cold`, and after each.
+    /// Position of the round before the first of `cold`, and after each.
     places: Vec<RoundPlace>,
-    /// It came to its end with the last look.
+    /// The round ended with the last look.
     round_ended: bool,
-    /// Whose turn is next of the scripts far ahead.
     turn: Turn,
 }
 
-/// The round over all scripts that do not matter now.
+/// The round over all scripts that are not hot.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Round {
-    /// How far it has come; `None` before the database was asked.
+    /// Position of the round; `None` before the database was read.
     place: Option<RoundPlace>,
-    /// It came to its end with the last look, so that each script was asked about since it began.
+    /// The round ended with the last look: each script was covered since it began.
     has_ended: bool,
-    /// Whose turn is next of the scripts far ahead, which have a round of their own.
+    /// Position of the separate round over the scripts far ahead.
     turn: Turn,
 }
 
-/// When what matters now was last read.
+/// When the hot scripts were last read.
 #[derive(Debug, Default)]
 pub(super) struct HotRead {
     at: Option<Timestamp>,
@@ -79,26 +78,24 @@ pub(super) struct HotRead {
 }
 
 impl HotRead {
-    /// Something of ours moved.
     pub(super) const fn note_move(&mut self) {
         self.has_moved = true;
     }
 
-    /// Whether it is to be read again.
+    /// Whether the hot scripts must be read again.
     pub(super) fn is_due(&self, now: Timestamp) -> bool {
         let every_ms = if self.has_moved { HOT_READ_EVERY_MS_WHEN_MOVED } else { HOT_READ_EVERY_MS };
-        // A clock that was set back is no reason to wait for it.
+        // After the clock was set back, the interval would last too long.
         self.at.is_none_or(|at| now >= at.plus_ms(every_ms) || now < at)
     }
 
-    /// Notes that it was read.
     pub(super) const fn note(&mut self, now: Timestamp) {
         *self = Self { at: Some(now), has_moved: false };
     }
 }
 
 impl Round {
-    /// Notes where it stands behind a look that asked about it.
+    /// Notes the position of the round after a look.
     pub(super) fn go_on(&mut self, place: RoundPlace, turn: Turn) {
         let went_on = self.place.is_some_and(|before| before != RoundPlace::START);
         *self = Self { place: Some(place), has_ended: went_on && place == RoundPlace::START, turn };
@@ -106,7 +103,7 @@ impl Round {
 }
 
 impl Asked {
-    /// Nothing: the backend sees all.
+    /// No scripts: the backend sees everything.
     pub(super) fn nothing() -> Self {
         Self {
             must: Vec::new(),
@@ -118,12 +115,12 @@ impl Asked {
         }
     }
 
-    /// These, and nothing else: a restored wallet is looked for.
+    /// These scripts alone: the scan of a restored wallet.
     pub(super) fn all_of(scripts: Vec<ScriptBuf>) -> Self {
         Self { must: scripts, rests: None, ..Self::nothing() }
     }
 
-    /// What is due at `at` under the last tip, and the next of the round from where it stands.
+    /// The scripts due at `at` under the last tip, and the next part of the round.
     pub(super) fn read(
         gateway: &Gateway,
         at: Timestamp,
@@ -136,7 +133,7 @@ impl Asked {
             let mut due = reader.payments_due_by_time(at, MUST_MAX)?;
             due.extend(reader.payments_due_by_height(reader.tip_height()?, MUST_MAX)?);
             let rests = rests(reader, wallet, settling.reads())?;
-            // A few, and the sender waits for them.
+            // There are few, and the sender waits for them.
             let mut must = gateway.to_sign.scripts();
             for seq in due {
                 must.extend(reader.script_of_payment(seq)?);
@@ -154,28 +151,25 @@ impl Asked {
         })
     }
 
-    /// As the backend is asked.
+    /// The scripts in the backend's form.
     pub(super) fn scripts<'a>(&'a self, hot: &'a HotScripts, known: &'a dyn KnownScripts) -> Scripts<'a> {
         Scripts { must: &self.must, hot, cold: &self.cold, round_ended: self.round_ended, known }
     }
 
-    /// The scripts on which pending batches rest; `None` where other ones are asked about.
     pub(super) const fn rests(&self) -> Option<&Rests> {
         self.rests.as_ref()
     }
 
-    /// Whose turn is next of the scripts far ahead.
     pub(super) const fn turn(&self) -> Turn {
         self.turn
     }
 
-    /// Where the round stands when so many of its scripts were taken.
     pub(super) fn place_after(&self, cold_taken: usize) -> Option<RoundPlace> {
         self.places.get(cold_taken).or(self.places.last()).copied()
     }
 }
 
-/// Reads anew which scripts matter now, as soon as all addresses ahead are known.
+/// Reads the hot scripts again, once all addresses ahead are derived.
 pub(super) fn read_hot(gateway: &Gateway, now: Timestamp) -> Result<(), WatchError> {
     wait_until_known_ahead(gateway)?;
     let mark = gateway.hot.mark();
@@ -198,8 +192,8 @@ pub(super) fn read_hot(gateway: &Gateway, now: Timestamp) -> Result<(), WatchErr
     Ok(())
 }
 
-/// The wallet's scripts that nobody was given yet, or that our transactions make: another copy of the wallet may use them, and a
-/// restored one finds itself by them.
+/// Change scripts near the next one, and addresses not given yet. Another copy of the wallet may use them, and a
+/// restored wallet finds its coins by them.
 fn scripts_ahead(wallet: &Wallet, next_change: u32) -> Vec<ScriptBuf> {
     let mut ahead = wallet.addresses.scripts_ahead();
     let change = next_change.saturating_sub(CHANGE_BEHIND)..next_change.saturating_add(NEAR);
@@ -207,7 +201,7 @@ fn scripts_ahead(wallet: &Wallet, next_change: u32) -> Vec<ScriptBuf> {
     ahead
 }
 
-/// Indices to which another copy of the wallet sends its change now: the next ones, those that this copy gave lately, and those behind
+/// Change indices that another copy of the wallet uses next: those around this copy's next index, and those behind
 /// skipped ones.
 fn next_changes(reader: &Reader<'_>) -> Result<Vec<ScriptOf>, StoreError> {
     let next = reader.keychain(Keychain::Internal)?.map_or(0, |(_, next)| next);
@@ -218,7 +212,7 @@ fn next_changes(reader: &Reader<'_>) -> Result<Vec<ScriptOf>, StoreError> {
     Ok(indices.into_iter().map(|index| ScriptOf::Wallet(Keychain::Internal, index)).collect())
 }
 
-/// The scripts on which pending batches rest, as many as are to be read.
+/// At most `reads` scripts of pending batches.
 fn rests(reader: &Reader<'_>, wallet: Option<&Wallet>, reads: usize) -> Result<Rests, StoreError> {
     let mut of = reader.scripts_of_pending_batches(reads.saturating_add(1))?;
     let is_cut = of.len() > reads;
@@ -227,7 +221,7 @@ fn rests(reader: &Reader<'_>, wallet: Option<&Wallet>, reads: usize) -> Result<R
     Ok(Rests { scripts: scripts.collect(), is_cut })
 }
 
-/// The scripts themselves; those of the wallet need one.
+/// Resolves the scripts; those of the wallet need the wallet.
 fn scripts(wallet: Option<&Wallet>, of: Vec<ScriptOf>) -> Vec<ScriptBuf> {
     of.into_iter().filter_map(|of| script(wallet, of)).collect()
 }
@@ -241,15 +235,15 @@ fn script(wallet: Option<&Wallet>, of: ScriptOf) -> Option<ScriptBuf> {
 }
 
 fn script_at(wallet: &Wallet, keychain: Keychain, index: u32) -> Option<ScriptBuf> {
-    // There is one at every index that was ever stored.
+    // Each stored index has a script.
     match keychain {
         Keychain::External => wallet.addresses.script(index).ok(),
         Keychain::Internal => wallet.change.script(index).ok(),
     }
 }
 
-/// The next scripts of the round, without those that are hot, and where it stands before the first and after each. What is
-/// passed over stands before the next that is not.
+/// The next scripts of the round without hot ones, with the position before the first and after each. A position also
+/// passes the hot scripts before the next cold one.
 fn cold(
     reader: &Reader<'_>,
     wallet: Option<&Wallet>,
@@ -268,14 +262,14 @@ fn cold(
             places.push(after);
         }
     }
-    // All that was read is behind: the end of a part, or a thousand that are hot.
+    // All rows read are done: they were the last of a part, or all of them were hot.
     if let Some(last) = places.last_mut() {
         *last = if passed == place { next_part(place) } else { passed };
     }
     Ok((cold, places))
 }
 
-/// The scripts from a place on, within one part, each with the place behind it.
+/// The scripts after a position within its part, each with the position after it.
 fn next_of_round(
     reader: &Reader<'_>,
     wallet: Option<&Wallet>,

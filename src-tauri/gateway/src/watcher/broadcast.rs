@@ -1,5 +1,5 @@
-//! Broadcasting again what is in neither mempool nor chain and not gone: at the first look that
-//! misses it, at the first look of the program, and after each new block.
+//! Rebroadcasts transactions of ours that are missing: in neither mempool nor chain, and not gone. Happens at the first
+//! look that misses one, at the program's first look, and after each block.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,25 +11,24 @@ use super::offering;
 use crate::chain::{Broadcast, missing_ancestors, parents_first};
 use crate::gateway::Gateway;
 
-/// What was broadcast since it went missing.
+/// Missing transactions that were rebroadcast.
 #[derive(Debug, Default)]
 pub(super) struct Missing {
-    /// `None` while it is owed: at the start, and after a broadcast that was broken off.
+    /// `None` while a broadcast is owed: at the start, and after an interrupted one.
     done: Option<BTreeSet<Txid>>,
 }
 
 impl Missing {
-    /// Whether something may be missing that was not broadcast, whatever a look finds.
+    /// Whether a broadcast is owed even if a look finds nothing.
     pub(super) const fn is_owed(&self) -> bool {
         self.done.is_none()
     }
 
-    /// Broadcasts what is missing; of what was broadcast before only with `is_new_tip`. What comes
-    /// of it is seen by the next look.
+    /// Broadcasts missing transactions; those broadcast before only with `is_new_tip`. The next look sees the effect.
     pub(super) async fn broadcast(&mut self, gateway: &Arc<Gateway>, is_new_tip: bool) -> Result<(), WatchError> {
         let before = self.done.take().filter(|_| !is_new_tip).unwrap_or_default();
         if gateway.store.read(|reader| reader.dangerous_restore())?.is_some() {
-            // A restored copy sends nothing before it has looked. It stays owed.
+            // A restored copy broadcasts nothing before its scan ends; the broadcast stays owed.
             return Ok(());
         }
         let gateway = Arc::clone(gateway);
@@ -55,15 +54,15 @@ impl Missing {
     }
 }
 
-/// A missing transaction behind those of its ancestors that are missing too, parents first.
+/// A missing transaction behind its missing ancestors, parents first.
 fn package(tx: &Transaction, missing: &BTreeMap<Txid, Transaction>) -> Vec<Transaction> {
     let mut line = missing_ancestors(tx, |txid| missing.get(txid));
     line.insert(tx.compute_txid(), tx);
     parents_first(line, |tx| tx).into_iter().cloned().collect()
 }
 
-/// Offers a package, and answers whether it was refused because something else spends its inputs.
-/// Silence says nothing of it, and is no reason to take the look before it for failed.
+/// Offers a package; answers whether it was refused because its inputs are spent. A missing answer says nothing and
+/// does not fail the look.
 fn offer_missing(gateway: &Gateway, txid: &Txid, package: &[Transaction]) -> bool {
     let answer = match offering::offer(gateway, package) {
         Ok(answer) => answer,

@@ -1,4 +1,4 @@
-//! Why a look failed.
+//! Errors of a look.
 
 use bitcoin::BlockHash;
 
@@ -9,7 +9,7 @@ use crate::notifications::outbox::OutboxError;
 use crate::settlement::SettleError;
 use crate::store::StoreError;
 
-/// Why a look failed. The next one makes up for it.
+/// Why a look failed. The next look recovers.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// The backend does not answer.
@@ -18,39 +18,39 @@ pub enum WatchError {
     /// The database cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A new record could not be given an identifier.
+    /// No identifier could be generated for a new record.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
     /// A notification could not be queued.
     #[error(transparent)]
     Outbox(#[from] OutboxError),
-    /// The backend shows another network than the one that the database belongs to.
+    /// The backend is on another network than the database.
     #[error(
         "this data directory belongs to the network that begins with block {known}, and the backend shows the one that begins with {found}: set the backend right, or name another --data-dir"
     )]
     OtherNetwork {
-        /// First block of the network that was watched.
+        /// Genesis block of the network watched so far.
         known: BlockHash,
-        /// First block of the backend's.
+        /// Genesis block of the backend's network.
         found: BlockHash,
     },
-    /// Staff stopped the look of a restored wallet.
+    /// Staff stopped the scan of a restored wallet.
     #[error("the restored wallet's look through the chain was stopped: let it go on, or restore the wallet once more")]
     Stopped,
-    /// A restored wallet is said to be born in a block that is not there: nothing can be looked through.
+    /// The birth height of a restored wallet is above the best block, so there is nothing to scan yet.
     #[error(
         "the wallet was restored with a birthday above the best block, {tip_height}: it is looked for once the backend has come to block {birth_height}; if the birthday is wrong, restore the wallet once more with another"
     )]
     NotBorn {
-        /// The block before the first that is looked at.
+        /// The block before the first scanned one.
         birth_height: u32,
-        /// The best block's.
+        /// Height of the best block.
         tip_height: u32,
     },
-    /// There is more to read than whoever asked for the look waits for; what was read is stored.
+    /// The chain has more to read than the caller waits for. The part read so far is stored.
     #[error("{0}")]
     Behind(CatchingUp),
-    /// The look was broken off: the program is stopping.
+    /// The look was interrupted because the program is stopping.
     #[error("the look was broken off")]
     BrokenOff,
 }

@@ -1,4 +1,4 @@
-//! Taking a view of the chain and finding the payments and coins that it affects. Blocks; writes nothing.
+//! Takes a view of the chain and finds the affected payments and coins. Blocks; writes nothing.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -29,66 +29,63 @@ use crate::store::restore::Restore;
 use crate::store::scripts::RoundPlace;
 use crate::store::{Reader, StoreError};
 
-/// Due payments in one look; those beyond have their turn in the next, the longest overdue first.
+/// Due payments in one look at most; the longest overdue come first, the rest in later looks.
 const DUE_MAX: u32 = 100_000;
 
-/// What one look found, or a part of it.
+/// The result of one look, or of a part of it.
 pub(super) struct Findings {
     pub cursor: Cursor,
     pub tip: Tip,
-    /// The blocks up to this height were looked at.
+    /// Height of the last block looked at.
     pub seen_height: u32,
-    /// What the times of blocks say of the clock, and against it; `None` where blocks come only when somebody makes them.
+    /// Clock checks so far and a fault that they found; `None` where blocks come only on demand.
     pub clock: Option<(CheckedClock, Option<ClockFault>)>,
-    /// The view begins with the first block that is looked at.
+    /// The view starts at the wallet's birth.
     pub from_start: bool,
-    /// The restored copy that has not looked yet, as it stood when this answer was asked for.
+    /// The restored copy still to be scanned, as it was when this answer was requested.
     pub restore: Option<Restore>,
-    /// What was asked for it, where the backend asks about single scripts.
+    /// Progress of the scan, for a backend that is asked about scripts.
     pub scan: Option<Asking>,
-    /// Indices of a restored wallet of which the backend does not tell all.
+    /// Indices of a restored wallet whose scripts the backend refuses to report in full.
     pub passed_by: Vec<(Keychain, u32)>,
-    /// The backend has told of everything up to the best block, whatever it was asked about.
+    /// The backend has reported everything up to the best block, for any script.
     pub covers_all: bool,
-    /// The look is not at its end: this is to be stored, and the rest to be asked for.
+    /// More answers follow: this part is stored first.
     pub more: bool,
-    /// The estimated rate for a confirmation soon, where a transaction waits for one.
+    /// Estimated fee rate for a confirmation soon; read only if a transaction waits for one.
     pub fee_rate: Option<FeeRate>,
-    /// By number.
+    /// By payment number.
     pub payments: BTreeMap<i64, AffectedPayment>,
-    /// What transactions do to our coins, but for what they pay to payments.
+    /// Effects of transactions on our coins, except outputs to payments.
     pub moves: BTreeMap<Txid, Move>,
-    /// Transactions of ours of which this chain knows nothing, or nothing yet.
+    /// Transactions of ours that this chain does not know, or not yet.
     pub unknown: Vec<Txid>,
-    /// The height up to which the blocks are those that were there at the last look; `None`: all.
+    /// Blocks up to this height are unchanged since the last look; `None`: all blocks.
     pub known_up_to: Option<u32>,
-    /// What the backend is to remember of scripts.
+    /// Script states to store for the backend.
     pub states: Vec<ScriptState>,
-    /// How far the round over all scripts has come.
+    /// Position of the round over all scripts after this look.
     pub place: Option<RoundPlace>,
-    /// Whose turn is next of the scripts far ahead.
     pub turn: Turn,
-    /// The scripts on which pending batches rest; `None` where other ones were asked about.
     pub rests: Option<Rests>,
-    /// About which scripts all is known, and which the server refuses to tell.
+    /// Scripts with a complete history; `refused` holds those that the server refuses to report.
     pub covered: Covered,
     pub refused: HashSet<ScriptBuf>,
 }
 
-/// What the answers of a look told so far of what is ours.
+/// Facts about our payments and coins from the answers so far.
 #[derive(Default)]
 struct Told {
-    /// By number.
+    /// By payment number.
     payments: BTreeMap<i64, AffectedPayment>,
-    /// What transactions do to our coins otherwise.
+    /// Effects of transactions on our other coins.
     moves: BTreeMap<Txid, Move>,
-    /// What the backend is to remember of scripts.
     states: Vec<ScriptState>,
 }
 
-/// Asks the backend for what changed since the look `watched`, as much as one answer holds, and with the last answer the
-/// database for what is due. `choice` is the backend for which the look began; of any other nothing is taken. `round` is the one
-/// over all scripts, `settling` what was told of pending batches.
+/// Asks the backend for the changes since the look `watched`, as many as one answer holds. With the last answer, it
+/// also reads due payments from the database. Fails if the backend is no longer `choice`, the one of this look's start.
+/// `round` is the round over all scripts, `settling` the state of pending batches.
 pub(super) fn take(
     gateway: &Gateway,
     choice: u64,
@@ -121,9 +118,9 @@ pub(super) fn take(
     let (from_start, left_above) = (view.from_start, view.left_above);
     let known_up_to = match (from_start, &restore, watched) {
         (false, ..) | (true, Some(_), None) => left_above,
-        // It is the same chain, but for what may have been left since the copy was made.
+        // The chain is the same, except for blocks removed since the copy was made.
         (true, Some(_), Some(watched)) => Some(watched.tip.height.saturating_sub(SETTLED_AFTER)),
-        // Of another one nothing is known.
+        // On another chain, no block is known.
         (true, None, _) => Some(0),
     };
     ours.know_up_to(known_up_to);
@@ -136,7 +133,8 @@ pub(super) fn take(
         }
         ours.check()?;
         told.take(&ours, &mut view)?;
-        // What another chain knows nothing of shows only at the end. All else is stored answer by answer.
+        // Only the last answer shows which transactions another chain does not know. All other looks are stored answer
+        // by answer.
         if !(view.more && ours.expects_known()) {
             break;
         }
@@ -185,7 +183,7 @@ pub(super) fn take(
         unknown,
         known_up_to,
         states,
-        // What a look that is cut off did not come to has its turn again.
+        // An incomplete look does not move the round: scripts that it did not reach have their turn again.
         place: if view.more { None } else { asked.place_after(view.cold_taken) },
         turn: asked.turn(),
         rests: asked.rests().cloned(),
@@ -194,7 +192,7 @@ pub(super) fn take(
     })
 }
 
-/// Which chain the backend shows: one of the network that the database belongs to.
+/// The chain of the backend, which must be on the database's network.
 fn identity(gateway: &Gateway, cursor: Option<&Cursor>) -> Result<Identity, WatchError> {
     let found = gateway.chain.identity()?;
     match cursor {
@@ -205,7 +203,7 @@ fn identity(gateway: &Gateway, cursor: Option<&Cursor>) -> Result<Identity, Watc
     }
 }
 
-/// What a backend is to ask about that is shown no whole blocks.
+/// The scripts to ask about, for a backend that delivers no whole blocks.
 fn asked(gateway: &Gateway, at: Timestamp, round: Round, settling: &Settling) -> Result<Asked, StoreError> {
     match gateway.chain.sees() {
         Sees::Everything => Ok(Asked::nothing()),
@@ -213,9 +211,9 @@ fn asked(gateway: &Gateway, at: Timestamp, round: Round, settling: &Settling) ->
     }
 }
 
-/// The first answer of a look. One that begins with the first block that is looked at tells what becomes of all that we know: a
-/// backend that sees everything names what it does not know, and is asked once more for that; of another nothing is left of the
-/// blocks that were seen.
+/// The first answer of a look. If it starts at the wallet's birth, the fate of all known transactions is open. A
+/// backend that sees everything is then asked again, and names the transactions that it does not know. For any other
+/// backend, all blocks seen before count as removed.
 fn first_view<'a>(
     gateway: &'a Gateway,
     (token, birth_height): (Option<&[u8]>, Option<u32>),
@@ -239,12 +237,12 @@ fn first_view<'a>(
     ours.begin_anew();
     if !sees_everything {
         let view = begun.map_or_else(|| look(&ours), Ok)?;
-        // A restored copy's chain is the one before: what became of what it knows is told script by script.
+        // A restored copy stays on the same chain. The fate of its transactions is reported script by script.
         let left_above = if is_restored { view.left_above } else { Some(0) };
         return Ok((View { left_above, ..view }, ours));
     }
     ours.expect_all_known()?;
-    // With the same token: it may not show less work than was seen.
+    // The same token ensures that the answer shows no less work than seen before.
     let view = look(&ours)?;
     if view.from_start {
         return Ok((view, ours));
@@ -252,8 +250,8 @@ fn first_view<'a>(
     Err(ChainDown("it told another chain, and then the one before: the next look makes up for it".to_owned()).into())
 }
 
-/// No block but its own can hold a block's reward. One that stands in no block is ruled out by the block that has its
-/// place in the chain, as a transaction is by one that spends its inputs; back with its block, it is as it was.
+/// Marks a coinbase without a block as ruled out by the block at its height, as if that block spent its inputs. Only
+/// its own block can hold a coinbase. If that block returns, the coinbase is valid again.
 fn with_lost_reward(facts: TxFacts, tip: &Tip) -> TxFacts {
     if facts.position != TxPosition::Absent || !facts.tx.is_coinbase() {
         return facts;
@@ -265,7 +263,7 @@ fn with_lost_reward(facts: TxFacts, tip: &Tip) -> TxFacts {
     TxFacts { conflict_in_chain: Fact::Yes, conflict_height, ..facts }
 }
 
-/// Says how far a look has come that goes on without being stored; a restored copy's may have been stopped.
+/// Reports the progress of a look that continues without being stored. Fails if staff stopped a restored copy's scan.
 fn note_catching_up(
     gateway: &Gateway,
     view: &View,
@@ -286,7 +284,7 @@ fn note_catching_up(
 }
 
 impl Told {
-    /// Takes what an answer tells. A later one knows better: what it says of a transaction replaces what an earlier one said.
+    /// Takes the facts of an answer. Facts about a transaction replace those of an earlier answer.
     fn take(&mut self, ours: &Ours<'_>, view: &mut View) -> Result<(), StoreError> {
         for facts in std::mem::take(&mut view.txs) {
             let facts = with_lost_reward(facts, &view.tip);
@@ -308,11 +306,12 @@ impl Told {
         Ok(())
     }
 
-    /// All transactions of ours of which this chain knows nothing, or nothing yet; the payments that they pay are computed
-    /// afresh. Beside those that the backend names, `unknown`, it is what was seen in blocks above a height that are not in the
-    /// chain any more, or was ruled out by one of them, but for what was told: no block is known to hold it, or what rules it out,
-    /// until a later answer tells where it is. Without that, either would go on gaining confirmations where that answer never comes:
-    /// it is lost with what the backend remembers, or the server does not tell of the script.
+    /// Collects our transactions that this chain does not know, or not yet, and marks their payments as affected. The
+    /// backend names some of them, `unknown`. The others were in removed blocks above `left_above`, or were ruled out
+    /// by one, and no answer of this look reports them.
+    ///
+    /// Without this, such a transaction or its conflict would keep gaining confirmations if no later answer came. The
+    /// answer is missing if the backend's memory is lost, or the server refuses to report the script.
     fn unknown(
         &mut self,
         reader: &Reader<'_>,
@@ -349,7 +348,8 @@ fn add_due(
     let by_height = reader.payments_due_by_height(tip_height, DUE_MAX)?.into_iter().map(|seq| (seq, Cause::Chain));
     let by_time = reader.payments_due_by_time(at, DUE_MAX)?.into_iter().map(|seq| (seq, Cause::Time));
     for (seq, cause) in by_height.chain(by_time) {
-        // What nobody asked about, and what a clock would close that is distrusted, stays as it is: late, and not wrong.
+        // Payments without a covered script, or due only by a distrusted clock, stay unchanged: late is better than
+        // wrong.
         if payments.contains_key(&seq) || !is_covered(reader, seq, covered)? {
             continue;
         }
@@ -369,7 +369,7 @@ fn add_due(
     Ok(())
 }
 
-/// Whether all is known that came to a payment's address.
+/// Whether everything that came to a payment's address is known.
 fn is_covered(reader: &Reader<'_>, seq: i64, covered: &Covered) -> Result<bool, StoreError> {
     match covered {
         Covered::Everything => Ok(true),
@@ -378,17 +378,17 @@ fn is_covered(reader: &Reader<'_>, seq: i64, covered: &Covered) -> Result<bool, 
 }
 
 impl Findings {
-    /// Whether anything of ours moved or is due.
+    /// Whether a transaction of ours moved or a payment is due.
     pub(super) fn affects_us(&self) -> bool {
         !(self.payments.is_empty() && self.moves.is_empty() && self.unknown.is_empty())
     }
 
-    /// Whether something is to be noted all the same: of scripts, or how far a restored wallet was looked for.
+    /// Whether script states, or the progress of a scan, must be stored.
     pub(super) fn is_to_be_noted(&self) -> bool {
         !self.states.is_empty() || self.restore.is_some()
     }
 
-    /// When the copy was restored for which all blocks since its birth are read.
+    /// When the copy was restored whose scan reads all blocks since its birth.
     pub(super) fn restored_at(&self) -> Option<Timestamp> {
         self.restore.filter(|_| self.scan.is_none()).map(|restore| restore.begun_at)
     }

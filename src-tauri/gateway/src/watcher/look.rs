@@ -1,4 +1,4 @@
-//! One look: asking, settling and storing, by the one that has the right to look.
+//! One look: the holder of the permit asks the backend, settles the answer, and stores the result.
 
 use std::sync::Arc;
 
@@ -27,40 +27,38 @@ use crate::store::Tx;
 use crate::store::chain::WatchedChain;
 use crate::store::keychains::Keychain;
 
-/// How old the stored time of the last look may be: an idle look writes nothing.
+/// Most that the stored time of the last look lags behind: an idle look writes nothing.
 const LOOKED_AT_STORED_EVERY_MS: u64 = 60_000;
 
-/// How far the looks have come. Behind the lock by which they run one at a time.
+/// Progress of the looks, behind the lock that makes them run one at a time.
 #[derive(Debug)]
 pub(super) struct Progress {
     watched: Option<WatchedChain>,
-    /// `looked_at` as the database has it.
+    /// `looked_at` as stored in the database.
     stored_looked_at: Option<Timestamp>,
     missing: Missing,
-    /// What of others' ours rest on.
     ancestors: Ancestors,
-    /// When what matters now was last read, for a backend that asks about scripts.
+    /// When the hot scripts were last read, for a backend that is asked about scripts.
     hot_read: HotRead,
-    /// Its round over all others.
+    /// The round over all other scripts.
     round: Round,
-    /// What was told of pending batches since the best block came.
+    /// Scripts of pending batches reported since the best block came.
     settling: Settling,
-    /// How often another backend was set when it was last looked.
+    /// Value of the chain's choice counter at the last look: it counts changes of the backend.
     choice: Option<u64>,
-    /// What is known of the clock; `None` where blocks come only when somebody makes them.
     clock: Option<CheckedClock>,
 }
 
-/// How long whoever asked for a look waits for its end.
+/// Limit of a caller's wait for a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Patience {
-    /// Until it has come to the best block.
+    /// Until the look has reached the best block.
     ToTheEnd,
-    /// As long as one answer holds all that there is to read.
+    /// For one answer of the backend.
     OneAnswer,
 }
 
-/// The right to look at the chain: while somebody has it, nobody else looks.
+/// Exclusive right to look at the chain.
 pub struct LookPermit<'a> {
     gateway: &'a Arc<Gateway>,
     progress: MutexGuard<'a, Progress>,
@@ -68,7 +66,7 @@ pub struct LookPermit<'a> {
 }
 
 impl Progress {
-    /// Goes on where the looks of an earlier run ended.
+    /// Continues after the looks of an earlier run.
     pub(super) fn after(watched: Option<WatchedChain>) -> Self {
         Self {
             stored_looked_at: watched.as_ref().map(|watched| watched.looked_at),
@@ -77,7 +75,7 @@ impl Progress {
             ancestors: Ancestors::default(),
             hot_read: HotRead::default(),
             round: Round::default(),
-            // Nobody knows what the last run came to.
+            // The progress of the last run is unknown.
             settling: Settling::default(),
             choice: None,
             clock: None,
@@ -105,11 +103,11 @@ impl<'a> LookPermit<'a> {
     pub(super) async fn look_with(&mut self, patience: Patience) -> Result<(), WatchError> {
         let began = Moment::now();
         let result = match self.try_look(patience).await {
-            // The rules ask for a second view at once.
+            // The rules want a second view at once.
             Ok(true) => self.try_look(patience).await.map(|_| ()),
             looked => looked.map(|_| ()),
         };
-        // A look that is to go on has not ended.
+        // A look that continues later has not ended.
         if !matches!(result, Err(WatchError::Behind(_))) {
             let failed = result.as_ref().err().map(FailedLook::from);
             self.gateway.last_look.note(failed, self.progress.watched.clone(), began);
@@ -117,8 +115,9 @@ impl<'a> LookPermit<'a> {
         result
     }
 
-    /// Looks, and answers whether a payment of this look is to be looked at again at once. What does not fit into one answer is
-    /// stored part by part, so that memory stays bounded and a crash costs one part; time decides nothing before the last.
+    /// Looks at the chain; answers whether a payment is due again at once. A look that needs several answers is stored
+    /// part by part, which bounds memory and limits a crash's loss to one part. Deadlines decide only with the last
+    /// part.
     async fn try_look(&mut self, patience: Patience) -> Result<bool, WatchError> {
         let at = self.gateway.follow_clock().await?;
         self.note_choice();
@@ -137,7 +136,7 @@ impl<'a> LookPermit<'a> {
                 tip_height: findings.tip.height,
                 restored_at: findings.restored_at(),
             };
-            // No look has ended yet: who asks when the last one was is told the one before.
+            // No look has ended yet, so readers keep seeing the time of the last complete one.
             let looked_at = before.as_ref().map_or(Timestamp::from_ms(0), |before| before.looked_at);
             let watched = WatchedChain { looked_at, ..self.watched(&findings, at) };
             self.progress.settling = self.progress.settling.anew();
@@ -153,7 +152,7 @@ impl<'a> LookPermit<'a> {
         }
     }
 
-    /// Has all that matters read anew where another backend is asked than before.
+    /// Makes the hot scripts due again after a change of backend.
     fn note_choice(&mut self) {
         let choice = self.gateway.chain.choice();
         if self.progress.choice.replace(choice).is_some_and(|before| before != choice) {
@@ -167,20 +166,20 @@ impl<'a> LookPermit<'a> {
         let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
         self.read_hot(at).await?;
         let (round, clock) = (self.progress.round, self.progress.clock.unwrap_or_default());
-        // The one for which was read what to ask about, since the look began.
+        // The backend choice for which this look read its scripts.
         let choice = self.progress.choice.unwrap_or_else(|| gateway.chain.choice());
         let settling = self.progress.settling.clone();
         let take = move || findings::take(&gateway, choice, before.as_ref(), at, (round, &settling), clock);
         tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::BrokenOff)?
     }
 
-    /// Reads what matters now, where a backend asks about scripts and it is time. What could not be read stays due: a look that
-    /// asks about nothing would seem to be told of all.
+    /// Reads the hot scripts when they are due and the backend is asked about scripts. A failed read stays due: a look
+    /// that asks about no script would seem to cover all.
     async fn read_hot(&mut self, at: Timestamp) -> Result<(), WatchError> {
         match self.gateway.chain.sees() {
             Sees::Scripts if self.progress.hot_read.is_due(at) => {}
             Sees::Scripts => return Ok(()),
-            // What is made meanwhile is noted nowhere: it is read at once when another kind of backend is set.
+            // Scripts made meanwhile are not recorded as hot. They are read when a backend of the other kind is set.
             Sees::Everything => {
                 self.progress.hot_read = HotRead::default();
                 return Ok(());
@@ -193,7 +192,7 @@ impl<'a> LookPermit<'a> {
         Ok(())
     }
 
-    /// Stores what the last answer of a look says, where it says anything.
+    /// Stores the last answer of a look if it changed anything.
     async fn end(&mut self, findings: Findings, at: Timestamp, is_new_tip: bool) -> Result<bool, WatchError> {
         self.progress.clock = findings.clock.map(|(clock, _)| clock);
         self.gateway.last_look.note_clock(findings.clock.and_then(|(_, fault)| fault));
@@ -220,7 +219,7 @@ impl<'a> LookPermit<'a> {
         if affects_us || is_new_tip || findings.from_start || findings.is_to_be_noted() || due != Due::Nothing {
             is_due_at_once = self.store(findings, watched.clone(), at, due).await?;
         } else if self.is_worth_storing(&watched) {
-            // Nothing that anybody looks at: no change is told.
+            // Only progress is saved, so no change is announced.
             let stored = watched.clone();
             let save = move |tx: &Tx<'_>| {
                 place.map_or(Ok(()), |place| tx.save_round_place(place))?;
@@ -243,8 +242,8 @@ impl<'a> LookPermit<'a> {
         Ok(is_due_at_once)
     }
 
-    /// How far a look has watched. One that began with the first block that is looked at although a chain was watched before has
-    /// found another.
+    /// The watched chain after a look. A look that restarted at the birth height, although a chain was watched before,
+    /// has found another chain.
     fn watched(&self, findings: &Findings, at: Timestamp) -> WatchedChain {
         let before = self.progress.watched.as_ref();
         let begun_anew = self.begins_anew(findings);
@@ -262,13 +261,13 @@ impl<'a> LookPermit<'a> {
         }
     }
 
-    /// Whether a look that began with the first block that is looked at has found another chain than before.
+    /// Whether a restarted look has found another chain than before.
     fn begins_anew(&self, findings: &Findings) -> bool {
         let is_known = self.progress.watched.as_ref().is_some_and(|before| before.cursor.is_some());
         findings.from_start && findings.restore.is_none() && is_known
     }
 
-    /// A look that found nothing is stored now and then only: repeating it costs nothing.
+    /// Whether the stored time of the last look is too old: a look without findings is stored only now and then.
     fn is_worth_storing(&self, watched: &WatchedChain) -> bool {
         self.progress
             .stored_looked_at
@@ -276,14 +275,14 @@ impl<'a> LookPermit<'a> {
     }
 
     pub(super) async fn accept(&mut self, id: Id, agreed_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {
-        // A chain that does not answer keeps nobody from accepting what is known.
+        // Staff may accept known coins even while the chain does not answer.
         if let Err(error) = self.look().await
             && !matches!(error, WatchError::Chain(_))
         {
             return Err(error.into());
         }
         let Some(watched) = self.progress.watched.as_ref() else { return Err(AcceptError::ChainNotWatched) };
-        // At the time of the view that it rests on: accepting is no look, so it closes no payment by itself.
+        // Uses the time of the last look: accepting is not a look, so it closes no payment by its deadline.
         let context = self.context(watched.looked_at, &watched.tip, true);
         let actor = actor.to_owned();
         let accept = move |outbox: &Outbox<'_>| accept::accept(outbox, &context, &id, agreed_sats, &actor);
@@ -291,7 +290,7 @@ impl<'a> LookPermit<'a> {
         Ok(())
     }
 
-    /// Stores a look. Answers whether a payment is to be looked at again at once.
+    /// Stores a look; answers whether a payment is due again at once.
     async fn store(
         &mut self,
         findings: Findings,
@@ -306,7 +305,7 @@ impl<'a> LookPermit<'a> {
         let stored = storing::store(self.gateway, context, findings, watched, due).await?;
         let Stored { is_due_at_once, has_found_coins } = stored;
         self.progress.stored_looked_at = Some(watched_at);
-        // The coins that were found matter now.
+        // The coins that the scan found are hot now.
         if has_found_coins {
             self.progress.hot_read = HotRead::default();
         }

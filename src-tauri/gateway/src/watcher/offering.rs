@@ -1,4 +1,5 @@
-//! Offering transactions of ours to the network: where parents of them are missing, behind what is kept of others', too.
+//! Offers transactions of ours to the network. If parents are missing, kept ancestors that others made are offered
+//! first.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +12,16 @@ use crate::store::{Reader, StoreError};
 /// Why a broadcast has no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BroadcastError {
-    /// The backend gave none.
+    /// The backend gave no answer.
     #[error(transparent)]
     Chain(#[from] ChainDown),
-    /// The database could not be asked for what belongs to it.
+    /// The kept ancestors could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Offers a package to the network, its last transaction behind the others; where parents of it are missing, behind what is
-/// kept of others', too. The answer is about the last, or about the first that was not taken. Blocks.
-///
-/// # Errors
-/// When nobody answers, or the database cannot be read.
+/// Offers a package to the network, its last transaction behind the others. If parents are missing, kept ancestors are
+/// offered first. The answer is about the last transaction, or about the first refused one. Blocks.
 pub(crate) fn offer(gateway: &Gateway, package: &[Transaction]) -> Result<Broadcast, BroadcastError> {
     let answer = gateway.chain.broadcast(package)?;
     if answer != Broadcast::InputsMissing {
@@ -33,13 +31,13 @@ pub(crate) fn offer(gateway: &Gateway, package: &[Transaction]) -> Result<Broadc
     if kept.is_empty() {
         return Ok(answer);
     }
-    // One by one: what a block holds by now may be refused, and the next be missing all the same.
+    // One by one: a node may refuse a mined ancestor while it still misses the next one.
     let (mut is_refused, mut is_ruled_out) = (false, None);
     for tx in &kept {
         let txid = tx.compute_txid();
         let answer = match gateway.chain.broadcast(std::slice::from_ref(tx)) {
             Ok(answer) => answer,
-            // The last word is that on the package itself.
+            // The answer about the package itself decides.
             Err(error) => {
                 tracing::info!(%txid, %error, "what a transaction of ours rests on could not be offered");
                 is_refused = true;
@@ -56,17 +54,17 @@ pub(crate) fn offer(gateway: &Gateway, package: &[Transaction]) -> Result<Broadc
             ruled_out @ (Broadcast::Conflict(_) | Broadcast::InputsSpent) => is_ruled_out = Some(ruled_out),
         }
     }
-    // Those that pay too little alone are taken together, by servers that can do that.
+    // Ancestors with too low a fee of their own are accepted in a package, by servers that support packages.
     let again = if is_refused { [&kept, package].concat() } else { package.to_vec() };
     Ok(match gateway.chain.broadcast(&again)? {
-        // Whatever rules out what it rests on, rules it out.
+        // A conflict of an ancestor also rules out the package.
         Broadcast::InputsMissing => is_ruled_out.unwrap_or(Broadcast::InputsMissing),
         answer => answer,
     })
 }
 
-/// What is kept of the ancestors of a package, parents first. Twins, and what we made ourselves, are
-/// broadcast by the sender alone, which may hold them back.
+/// Kept ancestors of a package, parents first. Twins and our own transactions are left out: only the sender broadcasts
+/// them, and it may hold them back.
 fn kept_of(reader: &Reader<'_>, package: &[Transaction]) -> Result<Vec<Transaction>, StoreError> {
     let mut kept = BTreeMap::new();
     for tx in package {

@@ -1,5 +1,5 @@
-//! What of the chain is ours: finds in each transaction what it pays to payments and to our change, and which of our
-//! coins it spends. Reads; writes nothing.
+//! Finds the parts of a transaction that are ours: outputs to payments and to the wallet, and spends of our coins.
+//! Reads; writes nothing.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -13,46 +13,42 @@ use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
 use crate::store::{Reader, StoreError};
 
-/// How long what is gone is followed: well beyond the 14 days after which it is gone for good. Where it comes back later,
-/// it is seen as any other transaction is.
+/// Time for which a gone transaction is followed: well beyond the 14 days after which it is gone for good. If it
+/// returns later, it is treated as a new transaction.
 pub(super) const FOLLOWED_FOR_MS: i64 = 30 * 24 * 3_600_000;
 
-/// What of one transaction is ours.
+/// The parts of one transaction that are ours.
 #[derive(Default)]
 pub(super) struct Found {
-    /// What it pays to payments, by their numbers: the derivation index, and output numbers with satoshis.
+    /// Outputs to payments, by payment number: the derivation index, and output numbers with satoshis.
     pub payments: BTreeMap<i64, (u32, Vec<(u32, u64)>)>,
-    /// What else it pays to this wallet: our change, and addresses that were given to no payment here.
+    /// Other outputs to this wallet: our change, and addresses not given to any payment here.
     pub change: Vec<Coin>,
-    /// Our coins that it spends.
+    /// Coins of ours that it spends.
     pub spends: Vec<OutPoint>,
-    /// It was told before as a twin, and is followed.
+    /// The transaction is a known twin, which is followed.
     pub is_twin: bool,
 }
 
-/// What of the chain is ours, as the database and the wallet have it.
+/// Recognises our transactions by the database and the wallet.
 pub(super) struct Ours<'a> {
     gateway: &'a Gateway,
     txids: Vec<Txid>,
-    /// What was found in transactions that the backend asked about.
+    /// Results for transactions that the backend asked about.
     found: RefCell<HashMap<Txid, Found>>,
-    /// Coins made in this very look, which the database does not hold yet.
+    /// Coins created in this look, which the database does not hold yet.
     made: RefCell<HashSet<OutPoint>>,
-    /// Another chain is there: what was remembered of scripts was of the one before.
+    /// The chain is another one, so the stored script states are outdated.
     is_anew: Cell<bool>,
-    /// The height up to which the blocks are those that the database speaks of; `None`: all.
+    /// Blocks up to this height are those of the database; `None`: all blocks.
     known_up_to: Cell<Option<u32>>,
-    /// Why the database could not be asked about a transaction.
+    /// A database error during the look.
     error: Cell<Option<StoreError>>,
-    /// What lies ahead could not be derived: the program is stopping.
+    /// The scripts ahead could not be derived, because the program is stopping.
     is_broken_off: Cell<bool>,
 }
 
 impl<'a> Ours<'a> {
-    /// What of the chain is ours, addresses that another copy of the wallet gave included.
-    ///
-    /// # Errors
-    /// When those cannot be derived: the program is stopping.
     pub(super) fn new(gateway: &'a Gateway) -> Result<Self, WatchError> {
         wait_until_known_ahead(gateway)?;
         let (found, made) = (RefCell::default(), RefCell::default());
@@ -61,28 +57,28 @@ impl<'a> Ours<'a> {
         Ok(Self { gateway, txids: Vec::new(), found, made, is_anew, known_up_to, error, is_broken_off })
     }
 
-    /// Wants to be told of every transaction that we know, too.
+    /// Also asks for reports on all known transactions.
     pub(super) fn expect_all_known(&mut self) -> Result<(), StoreError> {
         self.txids = self.gateway.store.read(|reader| reader.known_transactions())?;
         Ok(())
     }
 
-    /// Whether it wants to be told of transactions that we know.
+    /// Whether reports on known transactions are asked for.
     pub(super) const fn expects_known(&self) -> bool {
         !self.txids.is_empty()
     }
 
-    /// Has forgotten from now on what was remembered of scripts.
+    /// Ignores stored script states from now on.
     pub(super) fn begin_anew(&self) {
         self.is_anew.set(true);
     }
 
-    /// Reckons from now on with blocks above a height that are not those of which the database speaks.
+    /// Treats stored heights above `height` as outdated from now on.
     pub(super) fn know_up_to(&self, height: Option<u32>) {
         self.known_up_to.set(height);
     }
 
-    /// What of a transaction in a view is ours. The backend has asked about most of them already.
+    /// The parts of a transaction that are ours, mostly found already when the backend asked.
     pub(super) fn of(&self, facts: &TxFacts, txid: &Txid) -> Result<Found, StoreError> {
         let found = self.found.borrow_mut().remove(txid);
         let mut found = found.map_or_else(|| self.find(&facts.tx, txid), Ok)?;
@@ -90,8 +86,8 @@ impl<'a> Ours<'a> {
         Ok(found)
     }
 
-    /// What a block holds that was there before a payment's address was given is not paid for it: another copy of the wallet gave
-    /// the address to somebody else, before this one was restored. Once seen so, or as paid for it, it stays so.
+    /// Takes outputs from a payment if their block is older than the payment's address. Another copy of the wallet gave
+    /// such an address to somebody else, before this copy was restored. A stored coin keeps its payee.
     fn take_out_older(&self, found: &mut Found, facts: &TxFacts, txid: &Txid) -> Result<(), StoreError> {
         let Found { payments, change, .. } = found;
         self.gateway.store.read(|reader| {
@@ -118,7 +114,7 @@ impl<'a> Ours<'a> {
         })
     }
 
-    /// Fails if it could not be told of a transaction whether it is ours: the view is not whole then.
+    /// Fails if a transaction could not be classified: the view is incomplete then.
     pub(super) fn check(&self) -> Result<(), WatchError> {
         if self.is_broken_off.get() {
             return Err(WatchError::BrokenOff);
@@ -130,7 +126,7 @@ impl<'a> Ours<'a> {
         self.gateway.store.read(|reader| {
             let mut found = Found::default();
             for (vout, output) in (0u32..).zip(&tx.output) {
-                // An output of nothing pays nothing.
+                // An output of zero satoshis pays nothing.
                 if output.value == Amount::ZERO {
                     continue;
                 }
@@ -152,13 +148,13 @@ impl<'a> Ours<'a> {
         })
     }
 
-    /// The lower of a height that the database tells, and of that up to which it speaks of these blocks.
+    /// A stored height, limited to blocks that are still in the chain.
     fn known(&self, height: u32) -> u32 {
         self.known_up_to.get().map_or(height, |known| known.min(height))
     }
 
-    /// Where a script of this wallet stands that is no payment's. Another copy of the wallet may use change and addresses far
-    /// beyond what was given here: as far as it did, and some more, is known before the next transaction is looked at.
+    /// Keychain and index of a wallet script that no payment has. Another copy of the wallet may use scripts far beyond
+    /// this copy's. So the scripts beyond a found one are derived before the next transaction is checked.
     fn of_wallet(&self, script: &Script) -> Option<(Keychain, u32)> {
         let wallet = self.gateway.wallet.get()?;
         if let Some(index) = wallet.change.index_of(script) {
@@ -175,14 +171,14 @@ impl<'a> Ours<'a> {
         Some((Keychain::External, index))
     }
 
-    /// The same without any consequence, addresses that were skipped included.
+    /// The same without side effects; includes skipped addresses.
     fn place_in_wallet(&self, script: &Script) -> Option<(Keychain, u32)> {
         let wallet = self.gateway.wallet.get()?;
         let of_change = wallet.change.index_of(script).map(|index| (Keychain::Internal, index));
         of_change.or_else(|| wallet.addresses.index_ahead(script).map(|index| (Keychain::External, index)))
     }
 
-    /// What the database answered; nothing where it could not, for which the look fails.
+    /// The database's answer, or a default after an error, which fails the look.
     fn or_note<T: Default>(&self, answer: Result<T, StoreError>) -> T {
         answer.unwrap_or_else(|error| {
             self.error.set(Some(error));
@@ -213,7 +209,7 @@ impl KnownScripts for Ours<'_> {
         let known = self.gateway.store.read(|reader| {
             if let Some((seq, index)) = reader.payment_of_script(script)? {
                 let mut known = reader.transactions_of_payment(seq)?;
-                // What came before the address was given for it.
+                // Transactions from before the address was given to this payment.
                 known.append(&mut reader.transactions_of_index(Keychain::External, index)?);
                 return Ok(known);
             }
@@ -264,15 +260,15 @@ impl WatchList for Ours<'_> {
 
     fn is_followed(&self, txid: &Txid) -> bool {
         let since = self.gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
-        // A look that could not ask fails in any case.
+        // A look with a failed read fails in any case.
         self.or_note(self.gateway.store.read(|reader| reader.is_followed(txid, since)))
     }
 }
 
-/// Waits until all addresses ahead are known that another copy of the wallet may have given.
+/// Waits until all addresses are derived that another copy of the wallet may have given.
 ///
 /// # Errors
-/// When they cannot be derived: the program is stopping.
+/// Fails when they cannot be derived, because the program is stopping.
 pub(super) fn wait_until_known_ahead(gateway: &Gateway) -> Result<(), WatchError> {
     match gateway.wallet.get().is_none_or(|wallet| wallet.addresses.wait_until_known_ahead()) {
         true => Ok(()),

@@ -1,5 +1,5 @@
-//! A restored copy of the wallet: it looks from the wallet's birth, whatever was looked at before, and becomes a wallet like
-//! any other once such a look has come to the best block.
+//! The scan of a restored copy of the wallet. It starts at the wallet's birth, wherever earlier looks ended. Once the
+//! scan reaches the best block, the copy works like any other wallet.
 
 mod hold;
 
@@ -16,23 +16,19 @@ use crate::store::keychains::Keychain;
 use crate::store::restore::{AskedIndices, Restore};
 use crate::store::{StoreError, Tx};
 
-/// Scripts that one look asks about: as many as a backend takes at once.
+/// Scripts that one look asks about, as many as a backend takes at once.
 const ASKED_MAX: u32 = 1_000;
 
-/// What a look has come to, for a restored copy.
+/// Progress of a look, for a restored copy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scanned {
-    /// The view begins with the first block that is looked at.
     pub from_start: bool,
-    /// The look is not at its end.
     pub more: bool,
-    /// The copy as it stood when the look began.
+    /// The copy as it was when the look began.
     pub restore: Option<Restore>,
-    /// What was asked, where the backend asks about single scripts; `None` where it sees every block up to the best one.
+    /// Progress over the scripts asked about; `None` for a backend that sees every block up to the best one.
     pub asked: Option<Asking>,
-    /// The backend has told of everything up to the best block.
     pub covers_all: bool,
-    /// The block up to which was looked.
     pub height: u32,
     /// When the look began.
     pub at: Timestamp,
@@ -40,26 +36,26 @@ pub(super) struct Scanned {
     pub skip: u32,
 }
 
-/// The next scripts of a restored wallet that are asked about.
+/// The next scripts of a restored wallet to ask about.
 pub(super) struct Scan {
     pub scripts: Vec<ScriptBuf>,
-    /// How many of the scripts are addresses; the others are of change.
+    /// Count of the addresses, which come first; the other scripts are change.
     addresses: usize,
-    /// Their first indices.
+    /// First index of each keychain in `scripts`.
     first: AskedIndices,
-    /// The first indices behind them.
+    /// First index of each keychain after `scripts`.
     next: AskedIndices,
 }
 
-/// What came of asking.
+/// Progress after the backend's answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asking {
-    /// The first indices that were not asked about, or not answered.
+    /// First index of each keychain that was not asked about, or not answered.
     next: AskedIndices,
 }
 
 impl Scan {
-    /// The next scripts of both keychains, as far as they are known ahead; `None` where the backend sees every block.
+    /// The next scripts of both keychains; `None` if the backend sees every block.
     pub(super) fn of(gateway: &Gateway, restore: &Restore) -> Result<Option<Self>, WatchError> {
         let (Sees::Scripts, Some(wallet)) = (gateway.chain.sees(), gateway.wallet.get()) else { return Ok(None) };
         let end = gateway.store.read(|reader| reader.indices_to_ask(restore))?;
@@ -72,7 +68,7 @@ impl Scan {
             change: asked.change.saturating_add(change),
         };
         let derive = |keychain, index| wallet.keychains.script(keychain, index).ok();
-        // A keychain that has no more is asked about to its end.
+        // A keychain that ends earlier is asked about to its end.
         let mut scripts: Vec<_> =
             (asked.addresses..next.addresses).map_while(|index| derive(Keychain::External, index)).collect();
         let addresses = scripts.len();
@@ -80,8 +76,8 @@ impl Scan {
         Ok(Some(Self { scripts, addresses, first: asked, next }))
     }
 
-    /// What came of it, under what the look covered. A server that may be asked a few questions in a look answers about the first
-    /// ones: the next look goes on behind them. What the server refuses to tell is gone by.
+    /// The progress, given the scripts that the look covered. A server with a request limit answers only the first
+    /// scripts, and the next look continues after them. Scripts that the server refuses to report are skipped.
     pub(super) fn asking(&self, covered: &Covered, refused: &HashSet<ScriptBuf>) -> Asking {
         let (addresses, change) = self.scripts.split_at(self.addresses);
         let behind = |scripts: &[ScriptBuf], first: u32, next: u32| {
@@ -96,7 +92,7 @@ impl Scan {
         Asking { next }
     }
 
-    /// The indices that are gone by although the server does not tell all of their scripts.
+    /// Skipped indices: the server refuses to report their scripts in full.
     pub(super) fn passed_by(&self, refused: &HashSet<ScriptBuf>) -> Vec<(Keychain, u32)> {
         let (addresses, change) = self.scripts.split_at(self.addresses);
         let of = |keychain, scripts: &[ScriptBuf], first: u32| {
@@ -109,7 +105,7 @@ impl Scan {
     }
 }
 
-/// Whether the next look begins at the wallet's birth, wherever the last one ended.
+/// Whether the next look starts at the wallet's birth.
 pub(super) const fn begins_at_birth(restore: Option<&Restore>) -> bool {
     match restore {
         Some(Restore { state: RestoreState::Awaited, .. }) => true,
@@ -117,7 +113,7 @@ pub(super) const fn begins_at_birth(restore: Option<&Restore>) -> bool {
     }
 }
 
-/// Breaks off a look under way where staff stopped it.
+/// Fails if staff stopped the scan.
 pub(super) fn goes_on(gateway: &Gateway) -> Result<(), WatchError> {
     match gateway.store.read(|reader| reader.dangerous_restore())? {
         Some(Restore { state: RestoreState::Stopped, .. }) => Err(WatchError::Stopped),
@@ -125,30 +121,30 @@ pub(super) fn goes_on(gateway: &Gateway) -> Result<(), WatchError> {
     }
 }
 
-/// Takes over how far a look has come, in the transaction that stores it. Once it has come from the birth to the best block
-/// the danger is over: what was found that this database did not know is left to people, and so are the payouts that wait in it.
+/// Stores the progress of a scan in the transaction of its look. The scan ends at the best block. Unknown findings, and
+/// payouts that wait in this database, are then left to people.
 pub(super) fn note(tx: &Tx<'_>, scanned: &Scanned) -> Result<(), StoreError> {
     let (Some(restore), Some(known)) = (tx.dangerous_restore()?, scanned.restore) else { return Ok(()) };
-    // A look that was under way when it was restored, or restored once more, was another's.
+    // The look began before this restore.
     if !restore.is_same_as(&known) {
         return Ok(());
     }
     match restore.state {
         RestoreState::Awaited if !scanned.from_start => return Ok(()),
         RestoreState::Awaited | RestoreState::Scanning => {}
-        // It was stopped while the look was under way: it goes on from here.
+        // Staff stopped the scan during this look. A resumed scan continues from the stored progress.
         RestoreState::Stopped | RestoreState::Looked => return Ok(()),
     }
     tx.scan_restore()?;
     if scanned.more {
-        // A crash goes on from here. What was asked about counts with the last answer of the look.
+        // After a crash the scan continues from this height. Progress over scripts is stored with a look's last answer.
         return if scanned.asked.is_none() { tx.note_scanned_blocks(scanned.height) } else { Ok(()) };
     }
     match scanned.asked {
-        // Whatever else it was that answered: it has not told of all.
+        // Another kind of backend answered, and its report is incomplete.
         None if !scanned.covers_all => return Ok(()),
         None => tx.note_scanned_blocks(scanned.height)?,
-        // Another chain: what was asked of the one before counts for nothing.
+        // Answers about another chain's scripts no longer count.
         Some(_) if scanned.from_start && restore.state == RestoreState::Scanning => {
             return tx.note_asked_indices(AskedIndices::default());
         }
@@ -168,8 +164,7 @@ pub(super) fn note(tx: &Tx<'_>, scanned: &Scanned) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Gives addresses again once the look is stored that ended the danger, and answers whether it did. To be called after its
-/// commit.
+/// Resumes giving addresses after the scan has ended; answers whether it did. Call this after the commit of the look.
 pub(super) fn follow(gateway: &Gateway) -> Result<bool, StoreError> {
     let Some(wallet) = gateway.wallet.get().filter(|wallet| wallet.addresses.is_withheld()) else { return Ok(false) };
     let (restore, external, internal) = gateway.store.read(|reader| {

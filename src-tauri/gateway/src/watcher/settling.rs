@@ -1,5 +1,5 @@
-//! Whether all is known on which pending batches rest under the best block. A server that may be asked a few questions in a look
-//! tells of their scripts in several.
+//! Tracks which scripts of pending batches are known under the best block. A server with a request limit reports them
+//! over several looks.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -8,62 +8,61 @@ use bitcoin::{BlockHash, ScriptBuf};
 use crate::chain::{Covered, Tip};
 use crate::settlement::Due;
 
-/// Scripts of pending batches that are looked at; those of later ones wait until these are settled for good.
+/// Scripts of pending batches to consider; later batches wait until these are settled for good.
 pub(super) const SCRIPTS_MAX: usize = 10_000;
 
-/// Those that were not told under the best block which one look must ask about.
+/// Open scripts, not reported yet under the best block, that one look must ask about.
 const ASKED_MAX: usize = 500;
 
-/// Those that were told which are asked about again, for the next block may be there already.
+/// Reported scripts to ask about again, since the next block may be there already.
 const AGAIN: usize = 20;
 
-/// So many further on begins the next look.
+/// Distance between the starts of consecutive looks.
 const STRIDE: usize = 37;
 
-/// The scripts on which pending batches rest, each with its batch.
+/// Scripts of pending batches, each with its batch.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rests {
     pub scripts: Vec<(i64, ScriptBuf)>,
-    /// There are more.
+    /// More scripts exist.
     pub is_cut: bool,
 }
 
-/// What a look told that is stored.
+/// The stored facts of a look.
 pub(super) struct Told<'a> {
-    /// The best block.
     pub tip: Tip,
-    /// Blocks that were there before are not.
+    /// Blocks of the last look are no longer in the chain.
     pub is_other_chain: bool,
-    /// What pending batches rest on; `None` where other scripts were asked about.
+    /// Scripts of pending batches; `None` if the look asked about other scripts.
     pub rests: Option<&'a Rests>,
     pub covered: &'a Covered,
     pub refused: &'a HashSet<ScriptBuf>,
 }
 
-/// What was told since the best block came.
+/// State of the pending batches since the best block came.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settling {
-    /// That block; `None` where nobody knows under which it was told.
+    /// That best block; `None` if unknown.
     tip: Option<BlockHash>,
-    /// Scripts that were told, as far as the server tells them.
+    /// Scripts that the server has reported, or refuses to report.
     told: HashSet<ScriptBuf>,
-    /// Batches that were settled.
+    /// Numbers of the settled batches.
     settled: BTreeSet<i64>,
-    /// All were.
+    /// All batches are settled.
     is_done: bool,
-    /// The best block's height when all last were.
+    /// Height of the best block when all batches were last settled.
     done_height: Option<u32>,
-    /// Where the next look begins.
+    /// Start of the next look within the scripts.
     turn: usize,
 }
 
 impl Settling {
-    /// So many scripts are to be read: where all is settled, as few as are asked about again.
+    /// Count of scripts to read: few once all batches are settled.
     pub(super) const fn reads(&self) -> usize {
         if self.is_done { AGAIN } else { SCRIPTS_MAX }
     }
 
-    /// What the next look must ask about: what was not told, beginning elsewhere in each look, and a little of the rest.
+    /// Scripts that the next look must ask about: open ones from a rotating start, and a few reported ones.
     pub(super) fn to_ask(&self, rests: &Rests) -> Vec<ScriptBuf> {
         let mut seen = HashSet::new();
         let scripts = rests.scripts.iter().map(|(_, script)| script).filter(|script| seen.insert(*script));
@@ -76,12 +75,12 @@ impl Settling {
         open.into_iter().take(ASKED_MAX).chain(again.into_iter().take(AGAIN)).cloned().collect()
     }
 
-    /// How it stands once the last answer of a look is stored, and what is settled with that.
+    /// The state after a look's last answer is stored, and the batches that it settles.
     pub(super) fn after(&self, look: &Told<'_>) -> (Self, Due) {
         let is_same = self.tip == Some(look.tip.hash) && !look.is_other_chain;
         let mut next = if is_same { self.clone() } else { self.anew() };
         next.turn = self.turn.wrapping_add(STRIDE);
-        // A restored copy's look asks about other scripts.
+        // The scan of a restored copy asks about other scripts.
         let Some(rests) = look.rests else { return (self.anew(), Due::Nothing) };
         next.tip = Some(look.tip.hash);
         let told = |script: &&ScriptBuf| look.covered.holds(script) || look.refused.contains(*script);
@@ -95,7 +94,7 @@ impl Settling {
         (next, due)
     }
 
-    /// What was told says nothing any more: another block is the best, or nobody knows which.
+    /// Forgets the reported scripts: the best block changed, or is unknown.
     pub(super) fn anew(&self) -> Self {
         Self { turn: self.turn, done_height: self.done_height, ..Self::default() }
     }
@@ -106,7 +105,7 @@ impl Settling {
             *is_told.entry(*batch).or_insert(true) &= self.told.contains(script);
         }
         if rests.is_cut {
-            // Of the last there may be more.
+            // The last batch may have more scripts.
             is_told.pop_last();
         } else if is_told.values().all(|is_told| *is_told) {
             return Due::All { before: self.done_height };
@@ -134,11 +133,11 @@ mod tests {
     }
 
     #[test]
-    fn each_batch_is_due_once_when_all_its_scripts_were_told_in_however_many_looks() {
+    fn each_batch_is_due_once_when_all_its_scripts_were_told() {
         let rests = rests(&[(1, 0..150), (2, 150..152)], false);
         let mut settling = Settling::default();
         let mut was_due = Vec::new();
-        // A server that answers the first fifty questions of each look.
+        // The server answers the first fifty questions of each look.
         for _ in 0..4 {
             let asked = settling.to_ask(&rests);
             settling.told.extend(asked.into_iter().take(50));
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_is_asked_about_a_little_and_no_look_begins_as_the_one_before() {
+    fn looks_rotate_and_ask_again_about_a_few_told_scripts() {
         let rests = rests(&[(1, 0..100)], false);
         let mut settling = Settling::default();
         let first = settling.to_ask(&rests);

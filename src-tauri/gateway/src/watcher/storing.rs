@@ -1,4 +1,4 @@
-//! Storing what a look found, in commits of bounded size.
+//! Stores the findings of a look in commits of bounded size.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,31 +16,30 @@ use crate::settlement::payment::{self, AffectedPayment, Context};
 use crate::settlement::{Due, Touched};
 use crate::store::chain::WatchedChain;
 
-/// Payments, or transactions that move our coins, in one commit: the writer is never held for long.
+/// Pieces in one commit, so that the writer is never held for long.
 pub(super) const PIECES_PER_COMMIT: usize = 200;
 
-/// What a look stores at one stroke.
+/// A part of a look that one commit stores whole.
 enum Piece {
     /// A payment, by its number.
     Payment(i64, AffectedPayment),
-    /// The change that a transaction makes.
+    /// Change that a transaction creates.
     Change(Txid, Arc<Move>),
-    /// What a transaction does to our coins otherwise.
+    /// Other effects of a transaction on our coins.
     Move(Txid, Arc<Move>),
-    /// A transaction of ours of which this chain knows nothing, or nothing yet.
     Unknown(Txid),
 }
 
 impl Piece {
-    /// In an order in which each rests on what stands before it.
+    /// Orders the pieces so that each depends only on earlier ones.
     fn in_order(
         unknown: Vec<Txid>,
         payments: BTreeMap<i64, AffectedPayment>,
         moves: BTreeMap<Txid, Move>,
     ) -> Vec<Self> {
-        // Nothing is settled by a place in the chain that is not known any more.
+        // Outdated positions are removed first, so that they settle nothing.
         let unknown = unknown.into_iter().map(Self::Unknown);
-        // Coins are stored with the payments, and as change, before they are spent.
+        // Coins are stored, with payments or as change, before they are spent.
         let payments = payments.into_iter().map(|(seq, affected)| Self::Payment(seq, affected));
         let moves: Vec<_> = moves.into_iter().map(|(txid, moved)| (txid, Arc::new(moved))).collect();
         let changes = moves.clone().into_iter().map(|(txid, moved)| Self::Change(txid, moved));
@@ -48,7 +47,7 @@ impl Piece {
         unknown.chain(payments).chain(changes).chain(moves).collect()
     }
 
-    /// Stores it; answers what staff are to be warned of, and when a payment is due next by it.
+    /// Stores the piece; answers warnings for staff, and when its payment is next due.
     fn store(
         &self,
         outbox: &Outbox<'_>,
@@ -73,14 +72,12 @@ impl Piece {
 /// The outcome of a stored look.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stored {
-    /// A payment is to be looked at again at once.
     pub is_due_at_once: bool,
-    /// A restored copy has found its coins.
     pub has_found_coins: bool,
 }
 
-/// Stores a look in commits of bounded size, and settles with the last what is `due`. How far the chain was watched comes with
-/// the last: after a crash in between the same look is made again, and finds done what was done.
+/// Stores a look in commits of bounded size. The last commit settles `due` and saves the watched chain. After a crash
+/// in between, the look is repeated, and its stored parts change nothing.
 pub(super) async fn store(
     gateway: &Arc<Gateway>,
     context: Context,
@@ -108,11 +105,11 @@ pub(super) async fn store(
         let rest = pieces.split_off(pieces.len().min(PIECES_PER_COMMIT));
         let is_last = rest.is_empty();
         let (context, watched) = (context.clone(), watched.clone());
-        // After all that they rest on.
+        // The states depend on the facts stored before.
         let states = if is_last { std::mem::take(&mut states) } else { Vec::new() };
         let due = if is_last { due.clone() } else { Due::Nothing };
         let change = move |outbox: &Outbox<'_>| {
-            // Before what blocks hold is matched by it; done again it changes nothing.
+            // Lowered before mined transactions are matched by these heights; a repeat changes nothing.
             if let Some(height) = known_up_to {
                 outbox.tx.lower_asked_above(height)?;
             }

@@ -37,7 +37,7 @@ fn watched(world: &World) -> WatchedChain {
 }
 
 #[tokio::test]
-async fn an_exact_payment_is_unconfirmed_then_confirmed_and_each_is_notified_once() {
+async fn an_exact_payment_notifies_unconfirmed_then_confirmed_once() {
     let world = World::new().await;
     let payment = world.payment().await;
     let txid = world.pay(&payment, payment.payment.amount_sats).await;
@@ -94,7 +94,7 @@ async fn more_payments_than_one_commit_holds_expire_in_one_look() {
 }
 
 #[tokio::test]
-async fn a_replacement_to_the_same_address_counts_in_place_of_the_first() {
+async fn a_replacement_to_the_same_address_counts_instead() {
     let world = World::new().await;
     let payment = world.payment().await;
     let first = world.pay(&payment, payment.payment.amount_sats).await;
@@ -125,7 +125,7 @@ async fn a_replacement_back_to_the_customer_takes_the_coins_away() {
 }
 
 #[tokio::test]
-async fn an_evicted_transaction_goes_on_counting_and_is_broadcast_again_after_the_next_block() {
+async fn an_evicted_transaction_counts_and_is_rebroadcast_next_block() {
     let world = World::new().await;
     let payment = world.payment().await;
     let txid = world.pay(&payment, payment.payment.amount_sats).await;
@@ -160,7 +160,7 @@ async fn a_restart_broadcasts_what_is_missing() {
 }
 
 #[tokio::test]
-async fn a_reorganisation_that_keeps_the_coins_changes_nothing_and_one_that_does_not_reverses_the_payment() {
+async fn a_reorganisation_reverses_a_payment_only_if_it_loses_coins() {
     let world = World::new().await;
     let payment = world.payment().await;
     world.pay(&payment, payment.payment.amount_sats).await;
@@ -224,7 +224,7 @@ async fn the_rate_that_an_anomaly_tells_of_stays_with_its_sources() {
 }
 
 #[tokio::test]
-async fn a_look_repeated_after_a_crash_changes_and_notifies_nothing_twice() {
+async fn a_look_repeated_after_a_crash_stores_and_notifies_once() {
     let world = World::new().await;
     let [paid, late, replaced] = [world.payment().await, world.payment().await, world.payment().await];
     let before = watched(&world);
@@ -244,7 +244,7 @@ async fn a_look_repeated_after_a_crash_changes_and_notifies_nothing_twice() {
     let told_before = told(&world);
     assert_eq!(told_before.len(), 4);
 
-    // As a crash leaves it that came before the last commit of a look.
+    // The state after a crash before the last commit of a look.
     let left = before.clone();
     world.gateway.store.write(move |tx| tx.save_watched_chain(&left)).await.unwrap();
     let world = world.reopen().await;
@@ -254,7 +254,7 @@ async fn a_look_repeated_after_a_crash_changes_and_notifies_nothing_twice() {
 }
 
 #[tokio::test]
-async fn while_the_chain_is_down_nothing_is_decided_and_the_first_look_after_it_sees_all() {
+async fn a_chain_that_is_down_decides_nothing_until_the_next_look() {
     let world = World::new().await;
     let payment = world.payment().await;
     let down = |chain_down| FaultsPatch { chain_down: Some(chain_down), ..FaultsPatch::default() };
@@ -309,7 +309,7 @@ async fn days_in_which_nobody_looked_take_no_coins_away() {
 }
 
 #[tokio::test]
-async fn an_open_anomaly_follows_a_replacement_of_the_same_sum_silently() {
+async fn an_open_anomaly_follows_an_equal_replacement_silently() {
     let world = World::new().await;
     let payment = world.payment().await;
     let first = world.pay(&payment, payment.payment.amount_sats + 5_000).await;
@@ -329,7 +329,7 @@ async fn an_open_anomaly_follows_a_replacement_of_the_same_sum_silently() {
 }
 
 #[tokio::test]
-async fn after_a_fall_what_was_gone_by_the_mempools_word_is_looked_at_afresh_at_once() {
+async fn a_reversal_reviews_at_once_coins_gone_from_the_mempool() {
     let world = World::new().await;
     let policy = PolicySettings { zero_conf_up_to: 100.into(), ..PolicySettings::default() };
     let payment = world.payment_under(policy).await;

@@ -2,7 +2,7 @@ use super::*;
 use crate::store::Store;
 use crate::store::payment_lists::tests::{insert, store};
 
-/// Twelve payments, every second made by key 7, each with an anomaly; four have a reference in common. So many of the
+/// Twelve payments, each with an anomaly; key 7 made every second one, and four share a reference. The first `indexed`
 /// payments are indexed.
 async fn twelve(store: &Store, indexed: i64) {
     store
@@ -32,7 +32,7 @@ async fn twelve(store: &Store, indexed: i64) {
         .unwrap();
 }
 
-/// The payments' numbers of the anomalies that match, newest first.
+/// Payment numbers of the matching anomalies, newest first.
 fn listed(store: &Store, filter: &AnomalyFilter) -> Vec<i64> {
     let rows = store.read(|reader| reader.anomalies(filter, 50, 0)).unwrap();
     let count = store.read(|reader| reader.anomalies_count(filter)).unwrap();

@@ -1,4 +1,4 @@
-//! Files of older schemas, of newer ones, and of others.
+//! Files of older and newer schemas, and of other programs.
 
 mod every_schema;
 
@@ -25,7 +25,7 @@ fn a_new_file_is_made_and_opens_again() {
 }
 
 #[tokio::test]
-async fn payments_of_an_older_schema_are_stored_and_indexed_and_a_copy_is_made() {
+async fn payments_of_an_older_schema_are_indexed_after_a_copy() {
     use crate::store::payment_lists::{PaymentFilter, tests::insert};
     use crate::store::payments::PaymentRow;
 
@@ -36,7 +36,7 @@ async fn payments_of_an_older_schema_are_stored_and_indexed_and_a_copy_is_made()
     let older = format!("{} PRAGMA application_id = {application}; PRAGMA user_version = 1;", MIGRATIONS[0]);
     connection.execute_batch(&older).unwrap();
     drop(connection);
-    // Written under the newer schema, and taken back to the older.
+    // The rows are written under the newer schema and copied into the older one.
     let newer = folder.path().join("newer.db");
     let store = Store::open(&newer).unwrap();
     store.write(|tx| (0..5).try_for_each(|number| insert(tx, number))).await.unwrap();
@@ -65,7 +65,7 @@ async fn payments_of_an_older_schema_are_stored_and_indexed_and_a_copy_is_made()
 }
 
 #[tokio::test]
-async fn coins_of_an_older_schema_are_kept_with_their_places_and_booked_and_the_chain_is_watched_from_its_start() {
+async fn coins_of_an_older_schema_are_kept_and_booked() {
     use bitcoin::hashes::Hash as _;
     use bitcoin::{OutPoint, Txid};
 
@@ -122,7 +122,7 @@ async fn coins_of_an_older_schema_are_kept_with_their_places_and_booked_and_the_
     );
     let watched = store.read(|reader| reader.watched_chain()).unwrap().unwrap();
     assert_eq!((watched.tip.height, watched.looked_at.ms(), watched.cursor), (250, 6000, None));
-    // The ledger begins with what blocks hold: what counts, and what does not.
+    // The ledger begins with mined coins, counted and uncounted.
     let booked = store.read(|reader| reader.ledger_page(&LedgerPart { limit: 10, ..LedgerPart::default() })).unwrap();
     let booked: Vec<_> = booked.iter().map(|entry| (entry.kind, entry.sats)).collect();
     assert_eq!(booked, [(LedgerKind::Payment, 600), (LedgerKind::Anomaly, 100)]);
@@ -132,7 +132,7 @@ async fn coins_of_an_older_schema_are_kept_with_their_places_and_booked_and_the_
 }
 
 #[test]
-fn what_an_older_schema_calls_absent_is_missed_from_the_last_look_on() {
+fn older_absent_receipts_are_missing_since_the_last_look() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.db");
     let connection = crate::store::open::for_writing(&file).unwrap();
@@ -170,7 +170,7 @@ fn what_an_older_schema_calls_absent_is_missed_from_the_last_look_on() {
 }
 
 #[test]
-fn an_anomaly_of_an_older_schema_has_the_key_that_its_payment_was_made_with() {
+fn an_anomaly_of_an_older_schema_gets_its_payments_key() {
     use crate::store::anomalies::AnomalyFilter;
 
     let folder = tempfile::tempdir().unwrap();
@@ -200,7 +200,7 @@ fn an_anomaly_of_an_older_schema_has_the_key_that_its_payment_was_made_with() {
 }
 
 #[test]
-fn a_payout_of_an_older_schema_failed_when_that_is_known_to_have_been_and_names_who_acted() {
+fn an_older_failed_payout_gets_its_time_and_its_actor() {
     use tillgate_domain::id::Id;
 
     let folder = tempfile::tempdir().unwrap();
@@ -209,7 +209,7 @@ fn a_payout_of_an_older_schema_failed_when_that_is_known_to_have_been_and_names_
     migrate_by(&MIGRATIONS[..9], &connection, &file, 0).unwrap();
     let id = |number: u8| Id::from_bytes([0xa0 + number; 20]);
     let (one, two) = ("01".repeat(32), "02".repeat(32));
-    // Resent at 9,000 each: that is where `current_at` stands.
+    // Each was resent at 9,000, the time in `current_at`.
     let payout = |number: u8, batch: &str| {
         let id = id(number);
         format!(
@@ -229,11 +229,11 @@ fn a_payout_of_an_older_schema_failed_when_that_is_known_to_have_been_and_names_
     let rows = [
         "INSERT INTO rates VALUES (1, 'USD', '65000.0000', 0, '{}', 1); INSERT INTO batches (seq, created_at) VALUES (1, 10);"
             .to_owned(),
-        // SENT at first, and given up then.
+        // SENT at first, then given up.
         payout(1, "1"),
         "INSERT INTO ledger (at, kind, sats, payout_seq) VALUES (20, 'PAYOUT', -5, 1), (300, 'PAYOUT', 5, 1);".to_owned(),
         notified(1, 20, 0) + &notified(1, 300, 0) + &notified(1, 9_000, 1),
-        // Given up before anything was signed, waited too long, and the same with nobody to be notified.
+        // Given up before signing; failed after waiting too long; and the same without a notification.
         payout(2, "NULL") + &payout(3, "NULL") + &payout(4, "NULL"),
         format!("INSERT INTO audit (at, actor, act, subject) VALUES (400, 'cli:bea', 'payouts abandon', '{}');", id(2)),
         notified(2, 400, 0) + &notified(2, 9_000, 1) + &notified(3, 500, 0) + &notified(3, 9_000, 1),
@@ -302,7 +302,7 @@ fn no_rows_constraints_make_a_table_on_the_side() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.db");
     drop(Store::open(&file).unwrap());
-    // One that may write: to others, constraints mean nothing.
+    // A writing connection: constraints mean nothing to others.
     let connection = Connection::open(&file).unwrap();
     let mut tables = connection
         .prepare(

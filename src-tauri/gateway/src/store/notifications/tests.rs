@@ -124,7 +124,7 @@ async fn one_that_waits_for_a_repeat_is_superseded_at_once() {
 }
 
 #[tokio::test]
-async fn an_attempt_under_way_when_it_was_superseded_is_still_recorded() {
+async fn an_attempt_superseded_under_way_is_still_recorded() {
     let (_folder, store) = store();
     queue(&store, 1, 7, URL, NOW).await;
     record(&store, &firsts(&store, URL)[0], Outcome::RetryAt(NOW), NOW).await;
@@ -149,7 +149,7 @@ async fn what_is_given_up_is_counted_until_a_resend_starts_anew() {
 }
 
 #[tokio::test]
-async fn attempts_are_listed_newest_first_and_a_records_with_what_waits() {
+async fn attempts_are_listed_newest_first_and_waiting_ones_on_top() {
     let (_folder, store) = store();
     queue(&store, 1, 7, URL, NOW).await;
     queue(&store, 2, 8, URL, NOW).await;
@@ -179,7 +179,7 @@ async fn attempts_are_listed_newest_first_and_a_records_with_what_waits() {
 }
 
 #[tokio::test]
-async fn bodies_go_when_their_last_attempt_is_old_and_never_while_they_wait() {
+async fn bodies_are_deleted_when_old_but_never_while_waiting() {
     let (_folder, store) = store();
     queue(&store, 1, 7, URL, NOW).await;
     queue(&store, 2, 8, URL, NOW).await;
@@ -209,8 +209,7 @@ async fn servers_with_work_are_found_one_after_the_other() {
     assert_eq!(firsts(&store, "http://a.example/").len(), 2);
 }
 
-/// What keeps ten thousand waiting notifications from costing anything: each query of a pass walks
-/// an index and sorts nothing.
+/// Each query of a pass walks an index and sorts nothing, so that ten thousand waiting notifications cost nothing.
 #[test]
 fn due_notifications_are_found_by_index_alone() {
     let (_folder, store) = store();
@@ -242,7 +241,7 @@ fn due_notifications_are_found_by_index_alone() {
 }
 
 #[tokio::test]
-async fn a_repeat_that_waits_for_a_time_of_a_clock_that_was_ahead_is_due_at_once_and_no_other_is() {
+async fn only_repeats_scheduled_by_a_clock_ahead_are_due_at_once() {
     let (_folder, store) = store();
     queue(&store, 1, 1, URL, NOW).await;
     queue(&store, 2, 2, URL, NOW).await;

@@ -19,8 +19,7 @@ pub(in crate::store) fn store() -> (tempfile::TempDir, Store) {
     (folder, store)
 }
 
-/// Inserts the payment of this number. The clock was set back once, in the midst of the numbers, and many payments are of
-/// one second.
+/// Inserts the payment with this number. Many payments share a second, and the clock was set back once, at number 20.
 pub(in crate::store) fn insert(tx: &Tx<'_>, number: u32) -> Result<(), StoreError> {
     let seconds = i64::from(number / 3) - if number < 20 { 0 } else { 9 };
     let created_at = Timestamp::from_ms(1_700_000_000_000).plus_ms(seconds * 1_000);
@@ -49,7 +48,7 @@ pub(in crate::store) fn insert(tx: &Tx<'_>, number: u32) -> Result<(), StoreErro
         payment,
         address: format!("address {number}"),
         script: ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array(bytes)),
-        // Requests that come at the same time are not always stored in the order of their addresses.
+        // Concurrent requests are not always stored in the order of their addresses.
         derivation_index: number ^ 1,
         key_id: None,
         label: ["web", "till"][usize::from(number.is_multiple_of(5))].to_owned(),
@@ -64,7 +63,7 @@ pub(in crate::store) fn insert(tx: &Tx<'_>, number: u32) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Forty of them, in three states; the closed ones are due no more.
+/// Inserts forty payments in three states; closed ones are never due.
 async fn forty(store: &Store) {
     store
         .write(|tx| {
@@ -99,7 +98,7 @@ fn filters() -> Vec<PaymentFilter> {
     ]
 }
 
-/// All that can be asked, as answered while so many payments are indexed as are.
+/// The answers to all filters, at the current state of indexing.
 fn answers(store: &Store) -> Vec<(u64, Vec<i64>)> {
     let read = |reader: &Reader<'_>| {
         let mut answers = Vec::new();
@@ -123,7 +122,7 @@ async fn lists_say_the_same_however_many_payments_are_indexed() {
     let (_folder, store) = store();
     forty(&store).await;
     let expected = answers(&store);
-    // Newest first: by the clock, then by number.
+    // Newest first: by time, then by number.
     let (count, newest) = &expected[1];
     assert_eq!((*count, newest.len()), (40, 40));
     assert_eq!(newest[..9], [20, 19, 18, 17, 16, 40, 15, 14, 13]);
@@ -148,7 +147,7 @@ async fn no_index_is_given_twice_however_many_payments_are_indexed() {
     let next_index = || store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1;
     store.write(|tx| tx.insert_keychain(Keychain::External, "wpkh")).await.unwrap();
     assert_eq!(next_index(), 0);
-    // The second has index 0, the first index 1.
+    // The second payment has index 0, the first has index 1.
     store.write(|tx| (0..2).try_for_each(|number| insert(tx, number))).await.unwrap();
     for indexed in 0..2 {
         assert_eq!(next_index(), 2, "{indexed} indexed");
@@ -184,7 +183,7 @@ async fn indexed_payments_are_looked_for_by_index() {
         (PaymentFilter::default(), "COVERING INDEX payments_by_key"),
         (PaymentFilter { from: Some(Timestamp::from_ms(1)), ..PaymentFilter::default() }, "payments_by_key"),
         (PaymentFilter { label: Some("till".to_owned()), ..PaymentFilter::default() }, "payments_by_key"),
-        // Few are open, and many closed.
+        // Few payments are open, and many are closed.
         (PaymentFilter::open(), "payments_by_state"),
         (PaymentFilter { states: vec![PaymentState::Expired], ..PaymentFilter::default() }, "payments_by_key"),
         (filters().swap_remove(4), "payments_by_merchant_transaction"),
@@ -204,7 +203,7 @@ async fn indexed_payments_are_looked_for_by_index() {
             assert!(count.contains(index), "{filter:?}: {count}");
         }
     }
-    // Those that are not indexed are found by their numbers, and sorted alone.
+    // Unindexed payments are found by number, and only they are sorted.
     let due = plan(&due_by_time(), vec![Value::Integer(1), Value::Integer(1)]);
     let (indexed, unindexed) = due.split_once("RIGHT").unwrap();
     assert!(indexed.contains("COVERING INDEX payments_due_at") && !indexed.contains("TEMP"), "{due}");

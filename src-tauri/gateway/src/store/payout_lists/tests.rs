@@ -16,7 +16,7 @@ fn script(number: u8) -> ScriptBuf {
     ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array([number; 20]))
 }
 
-/// Inserts the payout of this number, three of each second.
+/// Inserts the payout with this number, three per second.
 fn insert(tx: &Tx<'_>, number: u32, state: PayoutState) -> Result<i64, StoreError> {
     let created_at = Timestamp::from_ms(1_700_000_000_000).plus_ms(i64::from(number / 3) * 1_000);
     let currency = if number.is_multiple_of(4) { Currency::from_code("JPY").unwrap() } else { Currency::USD };
@@ -35,7 +35,7 @@ fn insert(tx: &Tx<'_>, number: u32, state: PayoutState) -> Result<i64, StoreErro
         currency,
         rate,
         fiat_minor: 1,
-        // 15 units of every currency for each third.
+        // 15 units of the currency for each third payout.
         fiat_total_minor: if number.is_multiple_of(3) { currency.parse_minor("15").unwrap() } else { 1 },
         network_fee_sats: 100,
         balance_short: false,
@@ -66,13 +66,13 @@ fn insert(tx: &Tx<'_>, number: u32, state: PayoutState) -> Result<i64, StoreErro
     Ok(seq)
 }
 
-/// The state of the payout of a number.
+/// The state of the payout with this number.
 fn state(number: u32) -> PayoutState {
     use PayoutState::{Expired, Failed, New, Queued};
     [New, Expired, Queued, Failed, Queued][usize::try_from(number % 5).unwrap()]
 }
 
-/// Sixty of them; one is paid by a version, one by a twin.
+/// Inserts sixty payouts; a version pays one, a twin pays another.
 async fn sixty(store: &Store) {
     store
         .write(|tx| {
@@ -101,7 +101,7 @@ async fn sixty(store: &Store) {
         .unwrap();
 }
 
-/// Whether the payout of a number is to be found.
+/// Whether the payout with this number matches.
 type Matches = fn(u32) -> bool;
 
 fn filters() -> Vec<(PayoutFilter, Matches)> {
@@ -154,7 +154,7 @@ async fn payouts_are_listed_by_every_filter_newest_first() {
 }
 
 #[tokio::test]
-async fn what_failed_and_what_was_approved_on_a_day_before_uses_nothing_of_the_limit() {
+async fn failed_and_earlier_payouts_use_nothing_of_the_limit() {
     let (_folder, store) = store();
     sixty(&store).await;
     let queued = (0..60_u32).filter(|number| state(*number) == PayoutState::Queued);
@@ -213,7 +213,7 @@ fn every_filter_goes_by_an_index_and_sorts_nothing() {
         let ((page, values), (count, its)) = (filter.page(50, 0), filter.count());
         let (page, count) = (plan(&store, &page, values), plan(&store, &count, its));
         assert!(page.contains(index) && count.contains("INDEX"), "{filter:?}: {page} / {count}");
-        // Those of one transaction are few.
+        // One transaction has few payouts.
         assert!(filter.txid.is_some() || !page.contains("TEMP B-TREE"), "{filter:?}: {page}");
         assert!(!page.contains("SCAN payouts") || index == "payouts_by_creation", "{filter:?}: {page}");
     }

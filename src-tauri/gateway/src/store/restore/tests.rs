@@ -17,7 +17,7 @@ fn scanned(tx: &Tx<'_>, height: u32) -> Result<(), StoreError> {
     tx.note_scanned_blocks(height)
 }
 
-/// A database with a wallet that was watched up to block 700.
+/// A database whose wallet was watched up to block 700.
 async fn store() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("tillgate.db")).unwrap();
@@ -51,7 +51,7 @@ async fn a_restored_copy_begins_at_its_birth_and_stays_on_its_network() {
 }
 
 #[tokio::test]
-async fn a_backup_that_never_gave_an_address_is_looked_through_from_where_it_had_looked() {
+async fn a_backup_without_addresses_is_scanned_from_its_last_look() {
     let (_folder, store) = store().await;
     assert_eq!(store.write(|tx| tx.begin_restore(&new(None))).await.unwrap().birth_height, 700);
     store.write(|tx| tx.begin_restore(&new(Some(20)))).await.unwrap();
@@ -78,14 +78,14 @@ async fn it_is_dangerous_until_a_look_from_the_birth_ended() {
 }
 
 #[tokio::test]
-async fn the_past_of_a_backup_is_skipped_once_however_often_its_look_begins_anew() {
+async fn the_past_of_a_backup_is_skipped_once() {
     let (_folder, store) = store().await;
     store.write(|tx| tx.skip_addresses_to(49)).await.unwrap();
     let next = |store: &Store| store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1;
     let from = |source| NewRestore { source, ..new(None) };
     store.write(move |tx| tx.begin_restore(&from(RestoreSource::Backup))).await.unwrap();
     assert_eq!(next(&store), 60, "what the other copy gave is unknown");
-    // Restored from its words before it had looked, and after.
+    // Restored from its words, before and after the end of its scan.
     for _ in 0..2 {
         store.write(move |tx| tx.begin_restore(&from(RestoreSource::Words))).await.unwrap();
         store.write(|tx| scanned(tx, 1)).await.unwrap();
@@ -99,7 +99,7 @@ async fn the_past_of_a_backup_is_skipped_once_however_often_its_look_begins_anew
 }
 
 #[tokio::test]
-async fn a_reason_to_hold_that_was_stored_is_told_again_once_it_has_looked() {
+async fn a_stored_reason_to_hold_returns_after_the_scan() {
     let (_folder, store) = store().await;
     store.write(|tx| tx.hold_sender(AT, "a twin")).await.unwrap();
     store.write(|tx| tx.begin_restore(&new(Some(0)))).await.unwrap();
@@ -142,7 +142,7 @@ async fn an_index_is_skipped_where_a_range_holds_it_and_nowhere_else() {
     let skipped = |index| store.read(|reader| reader.is_skipped_address(index)).unwrap();
     assert!(!skipped(0));
     store.write(|tx| tx.skip_addresses_to(2)).await.unwrap();
-    // Three are given to payments in between.
+    // Three indices in between are given to payments.
     let give = "UPDATE keychains SET next_index = 6 WHERE keychain = 0";
     store.write(move |tx| Ok::<_, StoreError>(tx.connection.execute(give, [])?)).await.unwrap();
     store.write(|tx| tx.skip_addresses_to(9)).await.unwrap();
@@ -152,7 +152,7 @@ async fn an_index_is_skipped_where_a_range_holds_it_and_nowhere_else() {
 }
 
 #[test]
-fn a_source_that_this_program_does_not_know_is_an_error_and_no_backup() {
+fn an_unknown_source_is_an_error_and_no_backup() {
     for source in [RestoreSource::Words, RestoreSource::Backup] {
         assert_eq!(RestoreSource::of_column(source.as_str()).unwrap(), source);
     }

@@ -54,12 +54,12 @@ async fn a_write_that_fails_alone_leaves_nothing_and_says_why() {
     assert_eq!(settings(&store).len(), 1);
 }
 
-/// What a short write plans: nothing.
+/// The empty check of a short write.
 fn unchecked(_: &Reader<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Runs `others` while the first write holds the writer in a commit of its own, so that they share the next.
+/// Runs `others` while a first write holds the writer in its own commit, so that they share the next.
 async fn together<T>(store: &Store, others: impl Future<Output = T>) -> T {
     let (holding, held) = tokio::sync::oneshot::channel();
     let (release, released) = std::sync::mpsc::channel();
@@ -77,7 +77,7 @@ async fn together<T>(store: &Store, others: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test]
-async fn a_short_write_that_refuses_harms_no_other_and_one_that_the_database_fails_leaves_nothing_behind() {
+async fn a_refused_short_write_harms_none_a_failed_one_stores_none() {
     let (_folder, store) = store();
     for fails in [false, true] {
         let before = settings(&store).len();
@@ -97,7 +97,7 @@ async fn a_short_write_that_refuses_harms_no_other_and_one_that_the_database_fai
     }
 }
 
-/// Lets the commit of this number fail, from now on counted.
+/// Makes the commit with this number fail, counted from now on.
 fn fail_commit(store: &Store, number: u32) {
     let mut commits = 0;
     let refuse = move || {
@@ -111,7 +111,7 @@ fn fail_commit(store: &Store, number: u32) {
 async fn a_refusal_that_rests_on_a_failed_commits_rows_fails_with_it() {
     let (_folder, store) = store();
     store.write(|tx| set(tx, "taken")).await.unwrap();
-    // The first is that of the write which holds the others up.
+    // Commit 1 is that of the write that holds up the others.
     fail_commit(&store, 2);
     let refuse = |reader: &Reader<'_>, name: &str| {
         let known = "SELECT EXISTS (SELECT 1 FROM settings WHERE name = ?1)";
@@ -130,7 +130,7 @@ async fn a_refusal_that_rests_on_a_failed_commits_rows_fails_with_it() {
     }
 }
 
-/// The files of a database and its log, copied as a crash leaves them.
+/// Copies a database and its log as a crash leaves them.
 fn crashed(folder: &tempfile::TempDir) -> (tempfile::TempDir, std::path::PathBuf) {
     let copy = tempfile::tempdir().unwrap();
     for file in ["gateway.db", "gateway.db-wal"] {
@@ -146,7 +146,7 @@ fn names(file: &Path) -> Vec<String> {
     query.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
 }
 
-/// What a commit adds to the log that stores `name`: made on a copy, on which nothing else happens.
+/// Offset and bytes of the log pages that a commit of `name` adds, made on an idle copy.
 fn pages_that_store(name: &str, folder: &tempfile::TempDir) -> (u64, Vec<u8>) {
     let (copy, file) = crashed(folder);
     let log = copy.path().join("gateway.db-wal");
@@ -157,8 +157,8 @@ fn pages_that_store(name: &str, folder: &tempfile::TempDir) -> (u64, Vec<u8>) {
     (before, added)
 }
 
-/// Lets the next commit fail as a disk does that takes the log and then says that it could not be synced: all of it is
-/// there, and so is what stores `name`.
+/// Makes the next `times` commits fail, like a disk that writes the log and then reports a sync error. The log then
+/// holds the pages that store `name`.
 fn fail_sync_after_storing(name: &str, store: &Store, folder: &tempfile::TempDir, times: u32) {
     use std::os::unix::fs::FileExt as _;
     let (at, pages) = pages_that_store(name, folder);
@@ -175,20 +175,20 @@ fn fail_sync_after_storing(name: &str, store: &Store, folder: &tempfile::TempDir
 }
 
 #[tokio::test]
-async fn what_a_commit_that_failed_left_in_the_log_does_not_come_back_after_a_crash() {
+async fn a_failed_commit_does_not_reappear_after_a_crash() {
     let (folder, store) = store();
     store.write(|tx| set(tx, "before")).await.unwrap();
     fail_sync_after_storing("lost", &store, &folder, 1);
     let refused = store.write(|tx| set(tx, "lost")).await;
     assert!(matches!(refused, Err(StoreError::CommitFailed(_))), "{refused:?}");
-    // The program crashes in this moment, in which the caller has been told that nothing was changed.
+    // The program crashes here, after the caller was told that nothing was changed.
     assert_eq!(names(&crashed(&folder).1), ["before"]);
     store.write(|tx| set(tx, "after")).await.unwrap();
     assert_eq!(names(&crashed(&folder).1), ["after", "before"]);
 }
 
 #[tokio::test]
-async fn where_a_failed_commit_may_come_back_its_caller_hears_nothing_and_the_program_is_told_to_end() {
+async fn a_failed_commit_that_may_survive_ends_the_program() {
     for quick in [false, true] {
         let (folder, store) = store();
         store.write(|tx| set(tx, "before")).await.unwrap();
@@ -203,14 +203,14 @@ async fn where_a_failed_commit_may_come_back_its_caller_hears_nothing_and_the_pr
     }
 }
 
-/// The thread on which a short write is done.
+/// The thread that runs a short write.
 async fn thread_of_short_write(store: &Store, quick: bool) -> ThreadId {
     store.writer.shared.quick.store(quick, Ordering::Relaxed);
     store.write_short(unchecked, |_, ()| Ok(thread::current().id())).await.unwrap()
 }
 
 #[tokio::test]
-async fn a_short_write_that_comes_alone_is_done_on_its_callers_thread_where_the_disk_is_quick() {
+async fn a_lone_short_write_uses_the_callers_thread_on_a_quick_disk() {
     let here = thread::current().id();
     assert_eq!(thread_of_short_write(&store().1, true).await, here);
     assert_ne!(thread_of_short_write(&store().1, false).await, here);
@@ -222,7 +222,7 @@ async fn another_process_that_has_the_lock_keeps_no_caller_waiting() {
     let other = rusqlite::Connection::open(folder.path().join("gateway.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     store.writer.shared.quick.store(true, Ordering::Relaxed);
-    // Were the caller's thread kept waiting, nothing could end the other's transaction.
+    // If the caller's thread were blocked, nothing could end the other transaction.
     let (stored, ()) = tokio::join!(store.write_short(unchecked, |tx, ()| set(tx, "patient")), async {
         other.execute_batch("ROLLBACK").unwrap();
     });
@@ -231,7 +231,7 @@ async fn another_process_that_has_the_lock_keeps_no_caller_waiting() {
 }
 
 #[tokio::test]
-async fn another_process_that_keeps_the_lock_is_waited_for_two_seconds_also_after_a_write_that_waited_for_nobody() {
+async fn another_process_with_the_lock_is_waited_for_two_seconds() {
     let (_folder, store) = store();
     for quick in [false, true] {
         thread_of_short_write(&store, quick).await;
@@ -279,9 +279,9 @@ async fn what_a_write_answered_is_seen_by_the_next_read() {
 }
 
 #[tokio::test]
-async fn a_failed_commit_answers_every_write_of_its_group_and_stores_none() {
+async fn a_failed_commit_answers_its_whole_group_and_stores_none() {
     let (_folder, store) = store();
-    // A deferred foreign key lets the write itself pass and the commit fail.
+    // A deferred foreign key lets the write pass and the commit fail.
     let deferred = store.write(|tx| {
         tx.connection.execute_batch(
             "PRAGMA defer_foreign_keys = ON; INSERT INTO payment_history VALUES (99, 1, 'NEW', 'NEW', 0, 'x');",
@@ -291,7 +291,7 @@ async fn a_failed_commit_answers_every_write_of_its_group_and_stores_none() {
     let innocent = store.write(|tx| set(tx, "innocent"));
     let (deferred, innocent) = tokio::join!(deferred, innocent);
     assert!(matches!(deferred, Err(StoreError::CommitFailed(_))), "{deferred:?}");
-    // Both shared the commit, or the second had one of its own: never a lie about which.
+    // Both shared the commit, or the second had its own: its answer must match the stored rows.
     assert_eq!(innocent.is_ok(), settings(&store).len() == 1);
     store.write(|tx| set(tx, "afterwards")).await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! Which ancestors are found, whatever a server answers.
+//! Ancestors found under all kinds of answers.
 
 use std::cell::Cell;
 
@@ -7,7 +7,7 @@ use bitcoin::{Amount, OutPoint, ScriptBuf, Sequence, TxIn, TxOut, Witness, trans
 
 use super::*;
 
-/// Spends these transactions, and is larger by so many bytes.
+/// A transaction that spends these, with a witness of `bytes` bytes.
 fn spends(parents: &[Txid], bytes: usize) -> Transaction {
     let input = |txid: &Txid| TxIn {
         previous_output: OutPoint { txid: *txid, vout: 0 },
@@ -28,7 +28,7 @@ fn deep(number: u8) -> Txid {
     Txid::from_byte_array([number; 32])
 }
 
-/// A line of so many transactions, the oldest first.
+/// A chain of `count` transactions, the oldest first.
 fn line_of(count: usize, bytes: usize) -> Vec<Transaction> {
     let mut line: Vec<Transaction> = Vec::new();
     for _ in 0..count {
@@ -38,7 +38,7 @@ fn line_of(count: usize, bytes: usize) -> Vec<Transaction> {
     line
 }
 
-/// Answers what a server has, and nothing of all else but that it lies deep.
+/// A server that has these transactions and calls all others deeply confirmed.
 fn told(has: &[Transaction]) -> impl Fn(&[Txid]) -> Result<Recent, ChainDown> {
     let has: BTreeMap<Txid, Transaction> = has.iter().map(|tx| (tx.compute_txid(), tx.clone())).collect();
     move |asked| {
@@ -53,7 +53,7 @@ fn found(tx: &Transaction, ask: &dyn Fn(&[Txid]) -> Result<Recent, ChainDown>) -
 }
 
 #[test]
-fn all_that_a_transaction_rests_on_is_found_up_to_the_blocks_that_stay() {
+fn all_ancestors_above_the_deep_blocks_are_found() {
     let line = line_of(4, 0);
     let beside = spends(&[deep(2)], 0);
     let tx = spends(&[line[3].compute_txid(), beside.compute_txid(), deep(3)], 0);
@@ -64,7 +64,7 @@ fn all_that_a_transaction_rests_on_is_found_up_to_the_blocks_that_stay() {
 }
 
 #[test]
-fn what_is_told_under_anothers_id_is_not_kept_and_what_is_not_told_is_not_taken_for_nothing() {
+fn forged_or_missing_ancestors_leave_the_line_incomplete() {
     let parent = spends(&[deep(1)], 0);
     let tx = spends(&[parent.compute_txid()], 0);
     let forged = |asked: &[Txid]| {
@@ -92,7 +92,7 @@ fn no_more_is_kept_of_a_transaction_than_nodes_relay_with_it() {
 }
 
 #[test]
-fn a_server_is_asked_for_no_more_than_the_bounds_however_much_it_tells() {
+fn requests_to_a_server_stay_within_their_bounds() {
     let asked = Cell::new((0usize, 0usize));
     let silent = |txids: &[Txid]| {
         let (calls, most) = asked.get();

@@ -1,5 +1,5 @@
-//! The reason that people read before a restored copy sends anything: what another copy did, and what it may have done without a
-//! trace in the chain. A payout that was given up and paid in cash leaves none.
+//! The reason for people to read before a restored copy sends anything. It says what another copy did, and what it may
+//! have done without a trace in the chain. A payout given up and paid in cash leaves no trace.
 
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 
@@ -8,14 +8,14 @@ use crate::store::payouts::PayoutRow;
 use crate::store::restore::{Restore, RestoreSource};
 use crate::store::{Reader, StoreError};
 
-/// Payouts that are named one by one: more would not be read, and lists tell of all.
+/// Payouts named one by one: more would not be read, and lists show all.
 const NAMED_MAX: usize = 5;
 
-/// Payouts that are counted: a batch has no more.
+/// Payouts counted at most: a batch has no more.
 const COUNTED_MAX: u32 = 5_000;
 
-/// Why the sender of a copy that has looked holds. A copy from a backup always does: the old machine may still run. A copy from
-/// words goes on by itself (`None`) if nothing was found and nothing waits.
+/// Why the sender of a scanned copy holds. A copy from a backup always holds, since the old machine may still run. A
+/// copy from words continues (`None`) if nothing was found and nothing waits.
 pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<String>, StoreError> {
     let unsent = reader.unsent_payouts(COUNTED_MAX)?;
     let missing = reader.missing_payouts(COUNTED_MAX)?;
@@ -36,7 +36,7 @@ pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<St
             .push_str(&format!(". {open} open here that the other copy may have refunded: compare before you refund"));
     }
     if !unsent.is_empty() {
-        // Not how many: that changes while it is read.
+        // Without a count, which changes while people read.
         reasons.push_str(
             ". Approved payouts wait here. Give up each that was given up or paid in another way since: this copy does not know of it",
         );
@@ -51,7 +51,7 @@ pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<St
     Ok(Some(reasons))
 }
 
-/// The transactions that another copy made, and what to do first.
+/// The transactions that another copy made, and the first step for staff.
 fn found(restore: &Restore, count: u64) -> String {
     match restore.source {
         RestoreSource::Backup if count == 0 => {
@@ -72,7 +72,7 @@ fn found(restore: &Restore, count: u64) -> String {
     }
 }
 
-/// Anomalies that staff may refund.
+/// Count of open anomalies that staff may refund.
 fn refundable(reader: &Reader<'_>) -> Result<u64, StoreError> {
     let open = |kind| AnomalyFilter { kind, resolution: Some(Resolution::Open), ..AnomalyFilter::default() };
     let reversed = reader.anomalies_count(&open(Some(AnomalyKind::ReversedPayment)))?;

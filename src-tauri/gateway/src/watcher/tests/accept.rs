@@ -1,4 +1,4 @@
-//! Staff accepts the coins that came.
+//! Acceptance of received coins by staff.
 
 use super::*;
 use crate::watcher::AcceptError;
@@ -38,7 +38,7 @@ async fn staff_accepts_late_coins_in_one_stroke() {
 }
 
 #[tokio::test]
-async fn an_acceptance_while_the_chain_is_silent_is_no_look_and_closes_nothing() {
+async fn an_acceptance_while_the_chain_is_silent_closes_nothing() {
     let world = World::new().await;
     let payment = world.payment().await;
     let half = payment.payment.amount_sats / 2;

@@ -1,4 +1,4 @@
-//! What a backend cannot tell, and one that shows another chain.
+//! Backends with limited knowledge, and one that shows another chain.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -23,7 +23,7 @@ use crate::testing::{HALF_AN_HOUR_MS, World};
 /// The sandbox's chain as a lesser backend shows it.
 struct Other {
     chain: Arc<dyn Chain>,
-    /// It cannot tell who spends an input, nor what an unconfirmed transaction rests on.
+    /// The backend knows neither conflicts nor the unconfirmed ancestors of a transaction.
     is_blind: bool,
     genesis: Network,
 }
@@ -60,7 +60,7 @@ async fn world(is_blind: bool, genesis: Network) -> World {
 }
 
 #[tokio::test]
-async fn what_a_backend_cannot_tell_is_not_accepted_without_confirmation() {
+async fn a_fact_that_a_backend_cannot_tell_prevents_zero_conf() {
     for (is_blind, after_the_quiet_time) in [(false, Confirmed), (true, Unconfirmed)] {
         let world = world(is_blind, Network::Regtest).await;
         let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
@@ -75,7 +75,7 @@ async fn what_a_backend_cannot_tell_is_not_accepted_without_confirmation() {
 }
 
 #[tokio::test]
-async fn what_a_backend_cannot_tell_takes_no_coins_away_until_a_broadcast_is_refused_for_it() {
+async fn an_unknown_conflict_takes_coins_away_after_a_refusal() {
     let world = world(true, Network::Regtest).await;
     let payment = world.payment().await;
     let paid = world.pay(&payment, payment.payment.amount_sats).await;
@@ -102,7 +102,7 @@ async fn another_network_is_refused_and_nothing_is_judged_by_it() {
 }
 
 #[tokio::test]
-async fn coins_of_a_chain_that_is_gone_are_missing_and_what_is_paid_on_the_new_one_is_seen() {
+async fn coins_of_a_lost_chain_are_missing_and_new_ones_are_seen() {
     let world = World::new().await;
     let before = world.payment().await;
     world.pay(&before, before.payment.amount_sats).await;
@@ -129,7 +129,7 @@ async fn coins_of_a_chain_that_is_gone_are_missing_and_what_is_paid_on_the_new_o
 }
 
 #[tokio::test]
-async fn a_clock_that_no_block_confirms_closes_a_payment_by_the_blocks_or_a_day_late() {
+async fn an_unconfirmed_clock_closes_by_blocks_or_a_day_late() {
     for blocks_come in [true, false] {
         let world = World::opened(tempfile::tempdir().unwrap()).await;
         let world = world.with_chain(|chain| Arc::new(Other { chain, is_blind: false, genesis: Network::Signet }));
@@ -137,7 +137,7 @@ async fn a_clock_that_no_block_confirms_closes_a_payment_by_the_blocks_or_a_day_
         world.look().await;
         assert_eq!(world.gateway.last_look.status().clock_warning(), None);
         let (payment, paid) = (world.payment().await, world.payment().await);
-        // The machine wakes, and its clock says that more than an hour has passed.
+        // The machine resumes, and its clock says that more than an hour has passed.
         world.advance_clock_ms(70 * 60_000);
         world.look().await;
         assert_eq!(world.state(&payment), New);
@@ -157,7 +157,7 @@ async fn a_clock_that_no_block_confirms_closes_a_payment_by_the_blocks_or_a_day_
     }
 }
 
-/// A source of exchange rates whose clock is behind ours by so much.
+/// A source of exchange rates whose clock is behind ours by this many milliseconds.
 struct Server(&'static str, Arc<AtomicI64>);
 
 impl RateSource for Server {
@@ -173,7 +173,7 @@ impl RateSource for Server {
 }
 
 #[tokio::test]
-async fn a_clock_days_ahead_of_the_servers_closes_by_their_time_and_says_so() {
+async fn a_clock_days_ahead_of_the_servers_closes_by_their_time() {
     const DAYS_MS: i64 = 3 * 24 * 3_600_000;
     let behind_ms = Arc::new(AtomicI64::new(0));
     let sources: [Box<dyn RateSource>; 2] =

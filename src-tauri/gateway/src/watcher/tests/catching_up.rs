@@ -1,4 +1,4 @@
-//! More than one answer holds: parts are stored as they come.
+//! Looks that need several answers: parts are stored as they come.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::payments::CreateError;
 use crate::testing::cut_off::{Answers, CutOff};
 use crate::testing::{HALF_AN_HOUR_MS, World, ask_for_payment};
 
-/// The same gateway, whose backend is cut off after so many answers.
+/// The same gateway; its backend can be cut off after a number of answers.
 fn in_parts(world: World) -> (World, Arc<Answers>) {
     let answers = Answers::left(u32::MAX);
     let left = Arc::clone(&answers);
@@ -27,13 +27,13 @@ async fn create_payment(world: &World) -> Result<(), CreateError> {
 }
 
 #[tokio::test]
-async fn a_long_look_is_stored_part_by_part_and_goes_on_after_a_crash_where_it_was() {
+async fn a_long_look_is_stored_in_parts_and_continues_after_a_crash() {
     let (world, answers) = in_parts(World::new().await);
     world.make_wallet().await;
     let (paid, unpaid) = (world.payment().await, world.payment().await);
     let before = watched(&world);
     world.customer_pays(&paid, paid.payment.amount_sats);
-    // Each block is a change at least, and an answer holds 500.
+    // Each block is at least one change, and an answer holds 500 changes.
     world.sandbox().mine(1_000, true, world.now_ms()).unwrap();
     world.sandbox().mine(1_000, true, world.now_ms()).unwrap();
     world.advance_clock_ms(HALF_AN_HOUR_MS + 20 * 60_000);
@@ -59,7 +59,7 @@ async fn a_long_look_is_stored_part_by_part_and_goes_on_after_a_crash_where_it_w
 }
 
 #[tokio::test]
-async fn a_restored_copy_tells_how_far_it_has_looked_before_anything_of_it_is_stored() {
+async fn a_scan_reports_its_progress_before_anything_is_stored() {
     let world = World::new().await;
     world.make_wallet().await;
     let payment = world.payment_to_wallet().await;

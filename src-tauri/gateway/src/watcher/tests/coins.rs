@@ -1,4 +1,4 @@
-//! Coins, as looks store them: where they stand, and what spends them.
+//! Coins as looks store them: their positions and spends.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::hashes::Hash as _;
@@ -15,7 +15,7 @@ use crate::store::keychains::Keychain;
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
-/// A script that anybody can spend from, so that the tests need no key.
+/// A script that anyone can spend, so that the tests need no key.
 fn anybodys() -> ScriptBuf {
     ScriptBuf::from_bytes(vec![0x51])
 }
@@ -40,7 +40,7 @@ fn outpoint(world: &World, payment: &PaymentRow, paid: Txid) -> OutPoint {
     OutPoint { txid: paid, vout }
 }
 
-/// Somebody spends a coin of [`anybodys`] script; transactions with other `pays` are others.
+/// Spends a coin of the [`anybodys`] script; another `pays` makes another transaction.
 fn spend(world: &World, coin: OutPoint, pays: u64) -> Txid {
     let witness = Witness::from_slice(&[anybodys().as_bytes()]);
     let tx = Transaction {
@@ -62,7 +62,7 @@ fn spend(world: &World, coin: OutPoint, pays: u64) -> Txid {
 }
 
 #[tokio::test]
-async fn a_coin_is_where_its_transaction_is_and_spent_by_whatever_spends_it_now() {
+async fn a_coin_follows_its_transaction_and_its_current_spend() {
     let world = World::new().await;
     let payment = world.payment_to(anybodys().to_p2wsh()).await;
     let paid = world.pay(&payment, payment.payment.amount_sats).await;
@@ -88,7 +88,7 @@ async fn a_coin_is_where_its_transaction_is_and_spent_by_whatever_spends_it_now(
     world.mine(1).await;
     assert_eq!(the_coin(&world).spent_by, Some(third));
 
-    // As after a start from an older database: all of it in one look.
+    // A start from an older database sees everything in one look.
     let before = the_coin(&world);
     let watched = world.gateway.store.read(|reader| reader.watched_chain()).unwrap().unwrap();
     let from_start = WatchedChain { cursor: None, ..watched };
@@ -99,7 +99,7 @@ async fn a_coin_is_where_its_transaction_is_and_spent_by_whatever_spends_it_now(
 }
 
 #[tokio::test]
-async fn a_coin_that_was_made_and_spent_before_the_first_look_at_it_is_spent() {
+async fn a_coin_created_and_spent_before_its_first_look_is_spent() {
     let world = World::new().await;
     let payment = world.payment_to(anybodys().to_p2wsh()).await;
     let paid = world.customer_pays(&payment, payment.payment.amount_sats);

@@ -1,4 +1,4 @@
-//! Coins at a payment's address that were there before it was given: another copy of the wallet gave it to somebody else.
+//! Coins at a payment's address from before it was given: another copy of the wallet gave the address to somebody else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,10 +9,10 @@ use crate::chain::{Chain, ChainDown, LookRequest, TxPosition, View};
 use crate::store::keychains::Keychain;
 use crate::testing::bent::Bent;
 
-/// A chain that was reorganised: blocks above a height were left, and what was mined since stands just above it.
+/// A chain after a reorganisation: blocks above `left_above` were removed, and new ones stand just above it.
 struct Reorganised {
     chain: Arc<dyn Chain>,
-    /// 0: it was not.
+    /// 0 before the reorganisation.
     left_above: Arc<AtomicU32>,
 }
 
@@ -46,13 +46,13 @@ fn holds(world: &World) -> bool {
 }
 
 #[tokio::test]
-async fn what_a_block_held_before_an_address_was_given_pays_no_payment_and_what_comes_after_does() {
+async fn coins_from_before_an_address_was_given_pay_no_payment() {
     let world = World::new().await;
     world.make_wallet().await;
     let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
     let world = world.with_chain(|chain| Arc::new(ByScript::new(chain, sandbox)));
     world.look().await;
-    // To an address that this copy does not look at yet.
+    // To an address that this copy does not watch yet.
     let index = 5_000;
     let script = world.gateway.wallet.get().unwrap().addresses.script(index).unwrap();
     world.sandbox().send(script.clone(), 70_000, world.now_ms()).unwrap();
@@ -64,7 +64,7 @@ async fn what_a_block_held_before_an_address_was_given_pays_no_payment_and_what_
     assert!(holds(&world) && world.chain_balance() == 70_000, "the coin is the wallet's all the same");
     let coin = world.gateway.store.read(|reader| reader.coins()).unwrap()[0].coin;
     assert_eq!((coin.payment_seq, coin.keychain, coin.index), (None, Keychain::External, index));
-    // The same once it is spent and told again, and when a reorganisation has it unconfirmed.
+    // The same after it is spent and reported again, and after a reorganisation unconfirms it.
     world.sandbox().reorg(2, true, world.now_ms()).unwrap();
     world.look().await;
     assert_eq!(world.state(&payment), New);
@@ -78,7 +78,7 @@ async fn what_a_block_held_before_an_address_was_given_pays_no_payment_and_what_
 }
 
 #[tokio::test]
-async fn a_payment_that_a_reorganisation_brought_into_a_lower_block_than_was_there_when_it_was_made_is_paid() {
+async fn a_payment_moved_to_a_lower_block_by_a_reorganisation_counts() {
     let left_above = Arc::new(AtomicU32::new(0));
     let world = World::new().await;
     let of_chain = Arc::clone(&left_above);

@@ -1,4 +1,4 @@
-//! When a restored copy has looked.
+//! The end of a restored copy's scan.
 
 use tillgate_domain::restore::RestoreState::{Looked, Scanning};
 
@@ -6,7 +6,7 @@ use crate::testing::World;
 use crate::watcher::restored::{self, Scanned};
 
 #[tokio::test]
-async fn a_look_that_asked_about_no_address_ends_a_restore_only_where_it_was_told_of_everything() {
+async fn a_look_without_scripts_ends_a_restore_if_it_covers_all() {
     let world = World::new().await;
     world.make_wallet().await;
     let (store, at) = (&world.gateway.store, world.gateway.clock.now());

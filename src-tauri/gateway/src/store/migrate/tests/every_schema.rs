@@ -1,5 +1,5 @@
-//! A database of each schema that was released, as its program left it, opened by this one: nothing of it is lost, and the
-//! money adds up.
+//! Databases of each released schema, as their programs left them, opened by this program. All rows survive, and the
+//! sums agree.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,10 +28,10 @@ use crate::store::scripts::{RoundPart, RoundPlace};
 use crate::store::{Store, StoreError};
 use crate::testing::World;
 
-/// The last schema of which databases are out there: the rows below are a shop's under it and all before it.
+/// The last released schema: the rows below are a shop's under this schema and all before it.
 const RELEASED: i64 = 27;
 
-/// Under which schemas a program wrote which rows, in the order of the files that they stand in.
+/// The first and last schema under which programs wrote the rows of each file, in the order of the files.
 const ROWS: &[(i64, i64, &str)] = &[
     (1, RELEASED, include_str!("../fixtures/from-01.sql")),
     (1, 2, include_str!("../fixtures/in-01-to-02.sql")),
@@ -64,38 +64,38 @@ const ROWS: &[(i64, i64, &str)] = &[
     (27, RELEASED, include_str!("../fixtures/from-27.sql")),
 ];
 
-/// The first schema that knows payouts.
+/// The first schema with payouts.
 const PAYOUTS: i64 = 9;
 
-/// The first schemas that know what a backend remembers of scripts, restored copies, and backups.
+/// The first schemas with script states, restored copies, and backups.
 const SCRIPTS: i64 = 15;
 const RESTORES: i64 = 16;
 const BACKUPS: i64 = 17;
 
-/// The first schemas that know ancestors of customers' transactions, what other copies sent in blocks, the mark of a folder, and receipts that are set aside.
+/// The first schemas with ancestors, heights of given addresses, mined twins, folder marks, and receipts set aside.
 const ANCESTORS: i64 = 18;
 const GIVEN_ABOVE: i64 = 19;
 const WAS_IN_BLOCK: i64 = 21;
 const FOLDER: i64 = 23;
 const SET_ASIDE: i64 = 24;
 
-/// The first schemas that know by how much the clock was set forward, and the mark that was missing of a folder.
+/// The first schemas with forward steps of the clock, and with the missing mark of a folder.
 const SET_FORWARD: i64 = 25;
 const MISSING_MARK: i64 = 27;
 
-/// When the payout of the rows was approved that waits.
+/// Approval of the payout that waits.
 const APPROVED_AT: Timestamp = Timestamp::from_ms(1_795_362_472_378);
 
-/// What blocks hold of customers' coins.
+/// Customers' mined coins.
 const CUSTOMERS_SATS: i64 = 938_155;
 
-/// The same less what was paid out, and what that cost.
+/// Customers' mined coins minus the payouts and their cost.
 const BALANCE_SATS: i64 = 857_280;
 
-/// A moment before everything that the rows tell of.
+/// A time before all rows.
 const BEFORE_ALL: Timestamp = Timestamp::from_ms(1_795_000_000_000);
 
-/// Makes the database of a schema, with rows in each of its tables.
+/// Creates the database of a schema, with rows in each of its tables.
 fn make(schema: i64, file: &Path) {
     let connection = crate::store::open::for_writing(file).unwrap();
     let migrations = &MIGRATIONS[..usize::try_from(schema).unwrap()];
@@ -112,7 +112,7 @@ fn make(schema: i64, file: &Path) {
     }
 }
 
-/// A database in a folder of its own.
+/// A database in its own folder.
 struct Old {
     _folder: tempfile::TempDir,
     file: PathBuf,
@@ -125,7 +125,7 @@ fn old(schema: i64) -> Old {
     Old { _folder: folder, file }
 }
 
-/// What every schema holds, as the program's own readers tell it.
+/// Content that every schema holds, read by the program's own readers.
 #[derive(Debug, PartialEq)]
 struct Told {
     payments: Vec<PaymentRow>,
@@ -193,7 +193,7 @@ fn told(store: &Store) -> Told {
         .unwrap()
 }
 
-/// The states of payouts, the newest first; what was sent is there with its transactions.
+/// The states of the payouts, newest first. Checks that SENT payouts have their transactions.
 fn payouts(store: &Store) -> Vec<PayoutState> {
     store
         .read(|reader| {
@@ -254,7 +254,7 @@ fn money_adds_up_in_a_database_of_every_schema() {
 }
 
 #[test]
-fn what_the_backend_remembers_a_restore_and_backups_are_there_in_a_database_of_each_schema_that_knows_them() {
+fn scripts_restores_and_backups_survive_from_each_schema() {
     for schema in SCRIPTS..=RELEASED {
         let old = old(schema);
         let store = Store::open(&old.file).unwrap();
@@ -286,7 +286,7 @@ fn what_the_backend_remembers_a_restore_and_backups_are_there_in_a_database_of_e
 }
 
 #[test]
-fn what_is_known_of_customers_and_other_copies_is_there_in_a_database_of_each_schema_that_knows_it() {
+fn customers_and_twins_survive_from_each_schema() {
     let txid = |hex: &str| Txid::from_byte_array(hex::decode(hex).unwrap().try_into().unwrap());
     let paid = txid("62ad930187903a95eaa2f67a956c31edcea69677977a4999dc192ff574990960");
     let twin = txid("1d101dc4bb455f5fe94a660f4de7240c4e558765f42a22805af7b4d4b8e01458");
@@ -312,7 +312,8 @@ fn what_is_known_of_customers_and_other_copies_is_there_in_a_database_of_each_sc
             })
             .unwrap();
         assert_eq!(alarms, 0, "schema {schema}: nobody but a copy of the wallet sends its payouts");
-        // A payout of before is given up a day after its approval, and a minute later where that did not pass.
+        // A payout is given up a day after its approval, and a minute later if the clock was set forward by that
+        // minute.
         let overdue = |ms| store.read(|reader| reader.overdue_payouts(Timestamp::from_ms(ms), 10)).unwrap().len();
         let approved = APPROVED_AT.ms();
         let is_late = usize::from(schema < SET_FORWARD);
@@ -327,7 +328,7 @@ fn what_is_known_of_customers_and_other_copies_is_there_in_a_database_of_each_sc
 }
 
 #[test]
-fn before_a_database_of_any_schema_is_changed_it_is_copied_as_it_was() {
+fn a_database_of_any_schema_is_copied_before_a_change() {
     for schema in 1..=RELEASED {
         let old = old(schema);
         let rows = |file: &Path| -> BTreeMap<String, i64> {
@@ -352,14 +353,14 @@ fn before_a_database_of_any_schema_is_changed_it_is_copied_as_it_was() {
             use std::os::unix::fs::PermissionsExt as _;
             assert_eq!(std::fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
         }
-        // Where the new program is not wanted after all, the copy is what the old one goes on with.
+        // If the old program is needed again, it continues with the copy.
         let connection = Connection::open(&copy).unwrap();
         let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!((pragma("user_version"), pragma("application_id")), (schema, super::super::APPLICATION_ID));
     }
 }
 
-/// The gateway of a fresh folder whose database is this one.
+/// A gateway in a fresh folder with the database of a schema.
 async fn gateway_with(schema: i64) -> World {
     let (gateway, folder) = World::opened(tempfile::tempdir().unwrap()).await.into_gateway();
     let file = gateway.data_dir.database();
@@ -380,7 +381,7 @@ async fn a_gateway_goes_on_with_a_database_of_every_schema() {
         assert_eq!(confirmed.len(), 4, "schema {schema}: what was paid stays paid");
         world.check_ledger();
 
-        // Addresses that were given are given no more, and are watched.
+        // Given addresses are watched, and not given again.
         let next = world.payment_to_wallet().await;
         assert!(next.derivation_index >= 10, "schema {schema}");
         world.pay(&next, next.payment.amount_sats).await;

@@ -96,15 +96,13 @@ fn keep_private() {
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     #[cfg(target_os = "linux")]
-    let kept = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
-    #[cfg(all(unix, not(target_os = "linux")))]
-    let kept = rustix::process::setrlimit(
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    // The web process of the window inherits it.
+    #[cfg(unix)]
+    let _ = rustix::process::setrlimit(
         rustix::process::Resource::Core,
         rustix::process::Rlimit { current: Some(0), maximum: Some(0) },
     );
-    // The log has not begun yet, and a gateway that cannot be closed to debuggers serves all the same.
-    #[cfg(unix)]
-    let _ = kept;
 }
 
 fn run(arguments: Tillgate) -> Result<ExitCode, Failure> {

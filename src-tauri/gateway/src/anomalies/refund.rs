@@ -205,7 +205,7 @@ fn check_not_paid(reader: &Reader<'_>, anomaly: &AnomalyRow, refund: &PayoutRow)
     }
 }
 
-/// The newest live or sent payout of this sum to this script that belongs to no anomaly and was requested after the
+/// The newest approved or sent payout of this sum to this script that belongs to no anomaly and was requested after the
 /// anomaly's payment was made.
 fn payout_alike(
     reader: &Reader<'_>,
@@ -215,7 +215,7 @@ fn payout_alike(
 ) -> Result<Option<PayoutRow>, StoreError> {
     let payment = reader.payment(&anomaly.payment_id)?.ok_or(StoreError::BadValue("anomalies.payment_seq"))?;
     let filter = PayoutFilter {
-        states: vec![PayoutState::New, PayoutState::Queued, PayoutState::Sent],
+        states: vec![PayoutState::Queued, PayoutState::Sent],
         from: Some(payment.payment.created_at),
         script: Some(script.to_owned()),
         amount_sats: Some(amount_sats),

@@ -89,7 +89,9 @@ fn remedy(error: &CommandError) -> Option<&'static str> {
     Some(match error.error_type.as_str() {
         "PAYOUT_SHARES_TRANSACTION" => "say --all if you want that",
         "FEE_ABOVE_PAYOUT" => "say --force if you want that",
-        "FEE_ABOVE_CAP" => "give it as --fee-rate if you want that",
+        "FEE_ABOVE_CAP" => {
+            "to bump at this rate, give it as --fee-rate; to give the payout up at it, raise the setting `feeCapSatVb` first"
+        },
         "REFUND_PAID_BEFORE" | "PAYOUT_PAID_BEFORE" => "say --again if you want that",
         "SENDER_HOLDS" => "`tillgate payouts release` lets it go on",
         "OTHER_COPY_UNSEEN" => "let the gateway run (`tillgate serve`), and try again",

@@ -230,6 +230,10 @@ impl From<OfferError> for Failure {
     }
 }
 
+/// Another payout pays the address of a refund.
+const PAID_BY_PAYOUT: &str = "Another payout pays exactly this amount to this address. If that is this refund, dismiss the \
+     anomaly; if it is for something else, ask again with again=true";
+
 impl From<RefundError> for Failure {
     fn from(error: RefundError) -> Self {
         match error {
@@ -239,9 +243,9 @@ impl From<RefundError> for Failure {
             | RefundError::ReturnedBefore { .. }
             | RefundError::Changed => Self::new(ErrorType::AnomalyNotOpen, error.to_string()),
             RefundError::CoinsNotReady { .. } => Self::new(ErrorType::RefundCoinsGone, error.to_string()),
-            RefundError::PaidBefore { .. } | RefundError::PaidByPayout { .. } => {
-                Self::new(ErrorType::PayoutPaidBefore, error.to_string())
-            }
+            RefundError::PaidBefore { .. } => Self::new(ErrorType::PayoutPaidBefore, error.to_string()),
+            // The payout may be another key's.
+            RefundError::PaidByPayout { .. } => Self::new(ErrorType::PayoutPaidBefore, PAID_BY_PAYOUT),
             RefundError::Offer(error) => error.into(),
             RefundError::Outbox(error) => error.into(),
         }

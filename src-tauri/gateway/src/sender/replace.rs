@@ -233,7 +233,7 @@ impl Sender {
         let rate = fee::rate(&self.gateway, by).await?;
         let target = self.gateway.store.read(find)?;
         let (replacement, target) = fee::choose(&self.gateway, target, by, rate).await?;
-        fee::check_cap(&replacement, &rate, by)?;
+        fee::check_cap(&replacement, &rate, (by, agreed))?;
         agreed.check(&replacement.fee, by)?;
         let signed = self.sign_seen(replacement.chosen, watcher).await?;
         let actor = actor.to_owned();

@@ -37,9 +37,16 @@ pub(crate) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Opt
         return Ok(None);
     }
     tx.store_transaction(&facts.tx, txid, outbox.now)?;
-    let (mut highest_new, mut came_sats) = (None, 0u64);
+    let (mut highest_new, mut came_sats, mut strange) = (None, 0u64, None);
     for coin in &moved.change {
         let is_new = !tx.has_coin(&coin.outpoint)?;
+        if is_new
+            && coin.keychain == Keychain::Internal
+            && moved.spends.is_empty()
+            && !tx.is_change_known(coin.index)?
+        {
+            strange = Some(coin);
+        }
         tx.store_coin(coin, &facts.position)?;
         match coin.keychain {
             Keychain::External => {
@@ -52,9 +59,11 @@ pub(crate) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Opt
             Keychain::Internal => tx.use_change_index(coin.index)?,
         }
     }
-    match highest_new {
-        Some(index) => twins::notice_address(outbox, (txid, came_sats, seen_at(facts, outbox.now)), index),
-        None => Ok(None),
+    let at = seen_at(facts, outbox.now);
+    match (highest_new, strange) {
+        (Some(index), _) => twins::notice_address(outbox, (txid, came_sats, at), index),
+        (None, Some(coin)) => twins::notice_change(outbox, (txid, at), coin),
+        (None, None) => Ok(None),
     }
 }
 
@@ -121,7 +130,7 @@ pub(crate) fn take(
         touched.batches.insert(batch_seq);
         return Ok(None);
     }
-    if tx.is_twin(txid)? || spends_ours(tx, moved)? || twins::makes_its_own_change(tx, &moved.change)? {
+    if tx.is_twin(txid)? || spends_ours(tx, moved)? {
         // It was booked as a stranger's before its inputs were known.
         book_change(outbox, txid, false)?;
         let pays_an_address = moved.change.iter().any(|coin| coin.keychain == Keychain::External);

@@ -14,7 +14,6 @@ use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::store::coins::Coin;
-use crate::store::keychains::Keychain;
 use crate::store::payouts::PayoutRow;
 use crate::store::twins::TwinRow;
 use crate::store::{Reader, StoreError, Tx};
@@ -108,19 +107,6 @@ fn named(outbox: &Outbox<'_>, txid: &Txid, facts: &TxFacts) -> Result<String, St
     Ok(format!("transaction {txid} of {}, which pays {paid}{more}", at.iso_seconds()))
 }
 
-/// Whether an unknown transaction creates change of this wallet that nobody else can know. No transaction of ours ever
-/// used the script, and no other mined transaction pays it. The inputs may be coins that only the other copy knows.
-pub(super) fn makes_its_own_change(reader: &Reader<'_>, coins: &[Coin]) -> Result<bool, StoreError> {
-    for coin in coins.iter().filter(|coin| coin.keychain == Keychain::Internal) {
-        if !reader.is_change_index_of_ours(coin.index)?
-            && !reader.is_change_paid_by_another(coin.index, &coin.outpoint.txid)?
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 /// Makes the sender hold after a payment to addresses not given to any payment here; `index` is the highest. Another
 /// copy of this wallet gave these addresses. A restored copy ignores indices below its first given one: customers from
 /// before the restore may still pay. Call this at the first sight of the transaction.
@@ -143,6 +129,26 @@ pub(super) fn notice_address(
         format_btc(amount_sats)
     );
     tx.hold_sender(outbox.now, &reason)?;
+    Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
+}
+
+/// Makes the sender hold after a payment to change that no transaction of ours used. Another copy of this wallet made that
+/// change of coins unknown here, or somebody pays the address. A restored copy holds anyway.
+pub(super) fn notice_change(
+    outbox: &Outbox<'_>,
+    (txid, at): (&Txid, Timestamp),
+    coin: &Coin,
+) -> Result<Option<StaffWarning>, StoreError> {
+    if outbox.tx.dangerous_restore()?.is_some() {
+        return Ok(None);
+    }
+    let reason = format!(
+        "another copy of this wallet may work: transaction {txid} of {} pays {} BTC to the change address of index {}, which this copy has not used",
+        at.iso_seconds(),
+        format_btc(coin.amount_sats),
+        coin.index
+    );
+    outbox.tx.hold_sender(outbox.now, &reason)?;
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
 

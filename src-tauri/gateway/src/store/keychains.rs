@@ -1,7 +1,5 @@
 //! The wallet's public descriptors, and the given derivation indices.
 
-use bitcoin::Txid;
-use bitcoin::hashes::Hash as _;
 use rusqlite::{OptionalExtension, params};
 
 use super::payment_lists::UNINDEXED_PAYMENTS;
@@ -67,22 +65,12 @@ impl Reader<'_> {
         Ok(query.query_row([index], |row| row.get(0)).optional()?.unwrap_or(false))
     }
 
-    /// Whether a stored transaction of ours pays change to this index.
-    pub fn is_change_index_of_ours(&self, index: u32) -> Result<bool, StoreError> {
+    /// Whether a coin at this change index was ever seen.
+    pub fn is_change_known(&self, index: u32) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT 1 FROM coins AS c JOIN versions AS v ON v.txid = c.txid WHERE c.payment_seq IS NULL AND c.keychain = 1 \
-             AND c.derivation_index = ?1",
+            "SELECT 1 FROM coins WHERE keychain = 1 AND derivation_index = ?1 AND payment_seq IS NULL",
         )?;
         Ok(query.exists([index])?)
-    }
-
-    /// Whether a mined transaction other than `txid` pays to this change index.
-    pub fn is_change_paid_by_another(&self, index: u32, txid: &Txid) -> Result<bool, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT 1 FROM coins WHERE keychain = 1 AND derivation_index = ?1 AND payment_seq IS NULL AND txid <> ?2 \
-             AND position = 'block'",
-        )?;
-        Ok(query.exists(params![index, txid.as_byte_array()])?)
     }
 
     /// The highest index with a coin that nothing stored here ever used. Another copy of the wallet used it, or this

@@ -47,6 +47,16 @@ pub enum WatchError {
         /// Height of the best block.
         tip_height: u32,
     },
+    /// The backend shows less of the chain than a restored database knows.
+    #[error(
+        "the wallet was restored from a database that knows block {known_height}, and the best block of the backend is {tip_height}: it is looked for once the backend has caught up"
+    )]
+    BehindBackup {
+        /// Height of the best block in the database.
+        known_height: u32,
+        /// Height of the best block of the backend.
+        tip_height: u32,
+    },
     /// The chain has more to read than the caller waits for. The part read so far is stored.
     #[error("{0}")]
     Behind(CatchingUp),

@@ -115,6 +115,14 @@ pub(super) fn take(
     {
         return Err(WatchError::NotBorn { birth_height, tip_height });
     }
+    // The database that was restored knows more of this chain than the backend shows.
+    if begins_at_birth
+        && let Some(watched) = watched
+        && watched.cursor.as_ref().is_some_and(|cursor| cursor.chain == chain)
+        && watched.tip.height > tip_height
+    {
+        return Err(WatchError::BehindBackup { known_height: watched.tip.height, tip_height });
+    }
     let (from_start, left_above) = (view.from_start, view.left_above);
     let known_up_to = match (from_start, &restore, watched) {
         (false, ..) | (true, Some(_), None) => left_above,

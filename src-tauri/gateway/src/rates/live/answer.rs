@@ -40,7 +40,7 @@ pub(super) enum Unreadable {
         why: String,
     },
     /// The source itself reports an error.
-    #[error("the source reports: {0}")]
+    #[error("the source reports: \"{0}\"")]
     Reported(String),
     /// The answer is about another asset than Bitcoin.
     #[error("the answer is not about Bitcoin")]
@@ -92,7 +92,8 @@ pub(super) fn seconds_in_string(json: &str, what: &'static str) -> Result<Timest
 
 /// The beginning of a server's words, fit to be shown: they hold no command of ours.
 pub(super) fn words(text: &str) -> String {
-    let plain = text.chars().filter(|one| !one.is_control()).map(|one| if one == '`' { '\'' } else { one });
+    let plain =
+        text.chars().filter(|one| !one.is_control()).map(|one| if matches!(one, '`' | '"') { '\'' } else { one });
     plain.take(WORDS_MAX).collect()
 }
 

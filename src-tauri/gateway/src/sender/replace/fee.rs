@@ -8,7 +8,7 @@ use tillgate_domain::id::Id;
 use tokio::time::timeout;
 
 use super::target::{self, Target};
-use super::{By, NO_FEE_RATE, ReplaceError};
+use super::{Agreed, By, NO_FEE_RATE, ReplaceError};
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
 use crate::sender::SendError;
@@ -159,19 +159,25 @@ fn draft(gateway: &Gateway, target: &Target, by: By, means: &Means<'_>) -> Resul
     Ok((draft.map_err(|error| ReplaceError::Cannot(error.to_string()))?, payouts))
 }
 
-/// Checks that a bump without a rate of staff pays no more than the setting `feeCapSatVb`.
+/// Checks that a replacement pays no more than the setting `feeCapSatVb`, the rate that staff gave, or the fee that they
+/// agreed to. The payee may hang any fee on the transaction, which the replacement must exceed.
 ///
 /// # Errors
 /// The rate that is needed, where it is higher.
-pub(super) fn check_cap(replacement: &Replacement, rate: &PayoutFeeRate, by: By) -> Result<(), ReplaceError> {
+pub(super) fn check_cap(
+    replacement: &Replacement,
+    rate: &PayoutFeeRate,
+    (by, agreed): (By, Agreed),
+) -> Result<(), ReplaceError> {
     let Chosen { draft, fee, .. } = &replacement.chosen;
     // The part for its ancestors brings the package to the rate, and not itself above it.
     let needed = draft.fee_sats.saturating_sub(fee.for_ancestors_sats).div_ceil(draft.vsize.max(1));
-    let cap = rate.cap.to_sat_per_vb_ceil();
-    match by {
-        By::HigherFee { fee_rate: None } if needed > cap => Err(ReplaceError::AboveCap { needed, cap }),
-        By::HigherFee { .. } | By::GivingUp { .. } => Ok(()),
-    }
+    let (given, is_agreed) = match by {
+        By::HigherFee { fee_rate } => (fee_rate, fee_rate.is_some() && agreed.fee_sats.is_some()),
+        By::GivingUp { .. } => (None, agreed.fee_sats.is_some()),
+    };
+    let cap = rate.cap.max(given.unwrap_or(FeeRate::ZERO)).to_sat_per_vb_ceil();
+    if needed > cap && !is_agreed { Err(ReplaceError::AboveCap { needed, cap }) } else { Ok(()) }
 }
 
 /// The fee of a replacement: the wanted rate and the part that its ancestors lack, but more than all fees that it replaces

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 
-use bitcoin::FeeRate;
+use bitcoin::{FeeRate, Txid};
 use parking_lot::Mutex;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
@@ -13,7 +13,7 @@ use tillgate_sandbox::FaultsPatch;
 use super::support::{add_coins, world_with_coins};
 use crate::chain::{Chain, ChainDown};
 use crate::funds;
-use crate::sender::ReplaceError;
+use crate::sender::{Agreed, ReplaceError};
 use crate::store::batches::VersionRow;
 use crate::testing::World;
 use crate::testing::bent::Bent;
@@ -129,6 +129,37 @@ async fn a_bump_at_an_estimate_above_the_cap_is_refused_with_the_rate_that_is_ne
     world.sandbox().set_faults(faults).unwrap();
     let refused = world.app.sender.bump(payout, None, "cli:ann", &world.app.watcher).await;
     assert!(matches!(refused, Err(ReplaceError::AboveCap { needed: 600.., .. })), "{refused:?}");
+}
+
+/// The sandbox's chain, on which somebody hung this fee on each of our transactions.
+struct Dear(Arc<dyn Chain>);
+
+impl Bent for Dear {
+    fn chain(&self) -> &dyn Chain {
+        self.0.as_ref()
+    }
+
+    fn fees_with_descendants(&self, _: &[Txid]) -> Result<Option<u64>, ChainDown> {
+        Ok(Some(200_000))
+    }
+}
+
+#[tokio::test]
+async fn a_fee_that_the_payee_hung_on_is_paid_only_if_agreed() {
+    let world = world_with_coins(2).await.with_chain(|chain| Arc::new(Dear(chain)));
+    let payout = world.approved_payout(300_000).await;
+    world.send().await;
+    world.look().await;
+    let (sender, by) = (&world.app.sender, ("cli:ann", &*world.app.watcher));
+    for refused in [
+        sender.bump_agreed(payout, Some(10), Agreed::default(), by).await.map(Some),
+        sender.abandon_agreed(payout, false, Agreed::default(), by).await,
+    ] {
+        assert!(matches!(refused, Err(ReplaceError::AboveCap { needed: 1_000.., .. })), "{refused:?}");
+    }
+    let agreed = Agreed { is_forced: false, fee_sats: Some(250_000) };
+    sender.bump_agreed(payout, Some(10), agreed, by).await.unwrap();
+    sender.abandon_agreed(payout, false, agreed, by).await.unwrap();
 }
 
 fn first_version(world: &World, payout: &Id) -> VersionRow {

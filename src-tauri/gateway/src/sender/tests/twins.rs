@@ -6,8 +6,8 @@ use tillgate_domain::payout::PayoutState;
 
 use super::support::{add_coins, world_with_coins};
 use crate::funds;
-use crate::gateway::Cause;
 use crate::machine::secrets::Purpose;
+use crate::payouts::limit_now;
 use crate::sender::ReleaseError;
 use crate::store::alarms::AlarmKind;
 use crate::testing::World;
@@ -152,20 +152,30 @@ async fn after_the_release_what_an_unmined_twin_would_have_paid_spends_a_coin_of
 }
 
 #[tokio::test]
-async fn a_payout_waits_for_a_twin_whose_coins_are_unknown() {
-    let world = world_with_coins(1).await;
-    let paid = world.approved_payout(300_000).await;
-    let change = world.gateway.wallet.get().unwrap().change.script(0).unwrap();
-    let outputs = [(world.payout(&paid).script, 300_000), (change, 500_000)];
-    let twin = world.sandbox().pay_many(&outputs, world.now_ms()).unwrap();
+async fn a_payment_to_unused_change_only_holds_the_sender() {
+    let world = world_with_coins(2).await;
+    let used = |world: &World| {
+        let (settings, now) = (world.gateway.settings.snapshot(), world.gateway.clock.now());
+        world.gateway.store.read(|reader| limit_now(reader, &settings, now)).unwrap().used_sats
+    };
+    let (approved, offered) = (world.approved_payout(300_000).await, world.offered_payout(200_000).await);
+    let (before, change) = (used(&world), world.gateway.wallet.get().unwrap().change.script(0).unwrap());
+    let script = |id| world.payout(id).script;
+    let outputs = [(change, 600), (script(&approved), 300_000), (script(&offered), 200_000)];
+    let txid = world.sandbox().pay_many(&outputs, world.now_ms()).unwrap();
     world.look().await;
-    world.sandbox().evict(twin, world.now_ms()).unwrap();
-    world.look().await;
+    let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
+    assert!(hold.reason.contains(&txid.to_string()) && hold.reason.contains("change address"), "{}", hold.reason);
+    assert_eq!(used(&world), before, "the limit counts what this wallet pays");
     assert!(world.app.sender.release("cli:ann", None, false).await.unwrap());
+    world.mine_and_pass(1).await;
+    assert_eq!(world.payout_state(&offered), PayoutState::New, "nobody approved it");
     world.send().await;
-    assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Queued, 0), "both could be mined");
-    let waits_for = world.gateway.sending.waits_for().unwrap();
-    assert!(waits_for.cause == Cause::CopyPays && waits_for.details.contains(&twin.to_string()), "{waits_for:?}");
+    world.mine_and_pass(1).await;
+    assert_eq!(world.payout_state(&approved), PayoutState::Sent);
+    assert_ne!(world.txid_of(&approved), txid, "this wallet pays it");
+    world.check_ledger();
+    world.check_balance();
 }
 
 #[tokio::test]

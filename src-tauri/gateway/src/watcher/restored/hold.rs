@@ -26,7 +26,7 @@ pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<St
     let mut reasons = found(restore, made);
     let customers = u64::from(restore.unknown).saturating_sub(made);
     if customers > 0 {
-        let came = number(customers, "payment of a customer came", "payments of customers came");
+        let came = number(customers, "payment came", "payments came");
         reasons.push_str(&format!(". {came} to addresses that this copy does not know"));
     }
     let open = if restore.unknown > 0 { refundable(reader)? } else { 0 };

@@ -96,6 +96,29 @@ async fn a_refund_needs_an_open_anomaly_that_the_key_sees() {
 }
 
 #[tokio::test]
+async fn an_approved_payout_of_the_sum_is_told_without_its_id() {
+    let desk = Desk::open().await;
+    let anomaly = desk.late_coins().await;
+    let alike = json!({ "btcAmount": "0.0005", "currency": "USD", "address": ADDRESS });
+    let offered = desk.ask(&alike).await.ok();
+    let approved = desk.post(&format!("{PAYOUTS}?autoApprove=true"), &alike).await.ok();
+    let refused = desk.ask(&refund_of(&anomaly)).await;
+    assert_eq!(refused.codes(409), ["PAYOUT_PAID_BEFORE"]);
+    for payout in [&offered, &approved] {
+        assert!(!refused.text().contains(&id(payout)), "it may be another key's: {}", refused.text());
+    }
+    assert_eq!(desk.post(&format!("{PAYOUTS}?again=true"), &refund_of(&anomaly)).await.ok()["status"], "NEW");
+}
+
+#[tokio::test]
+async fn an_offer_of_the_sum_bars_no_refund() {
+    let desk = Desk::open().await;
+    let anomaly = desk.late_coins().await;
+    desk.ask(&json!({ "btcAmount": "0.0005", "currency": "USD", "address": ADDRESS })).await.ok();
+    assert_eq!(desk.ask(&refund_of(&anomaly)).await.ok()["status"], "NEW", "nobody approved the other");
+}
+
+#[tokio::test]
 async fn a_repeated_request_for_a_refund_is_answered_by_the_same_payout() {
     let desk = Desk::open().await;
     let refund = refund_of(&desk.late_coins().await);

@@ -19,10 +19,10 @@ pub enum DismissError {
     /// No anomaly has this id.
     #[error("there is no anomaly {0}")]
     NoSuchAnomaly(Id),
-    /// The anomaly waits for no decision.
+    /// The anomaly does not wait for a decision.
     #[error("this anomaly is {} and waits for no decision", .0.as_str())]
     NotOpen(Resolution),
-    /// A decision needs its reason.
+    /// The decision lacks its reason.
     #[error("a dismissal needs a reason of 1 to {REASON_MAX} characters")]
     Reason,
     /// Storing it, or its notification, failed.

@@ -30,8 +30,8 @@ pub(crate) struct RefundRequest<'a> {
     pub(crate) anomaly_id: Id,
     /// The anomalies that the requester may refund.
     pub(crate) sees: Sees,
-    /// The payout that is asked for. Its amount may be left out, and its currency, for the payment's.
-    /// With `again` also if a payout of ours paid exactly this to this address.
+    /// The requested payout. It may lack the amount, and the currency, which is then the payment's. `again` also allows
+    /// a sum that a payout of ours paid to this address.
     pub(crate) offer: OfferRequest<'a>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) enum RefundError {
     /// No anomaly has this id.
     #[error("there is no anomaly {0}")]
     NoSuchAnomaly(Id),
-    /// The anomaly waits for no decision.
+    /// The anomaly does not wait for a decision.
     #[error("this anomaly is {} and waits for no decision", .0.as_str())]
     NotOpen(Resolution),
     /// The coins of a reversed payment are gone.
@@ -61,7 +61,7 @@ pub(crate) enum RefundError {
     /// Its coins are gone, or have too few confirmations.
     #[error("the coins of this anomaly are gone, or have less than {confirmations} confirmations: wait for them")]
     CoinsNotReady {
-        /// The confirmations that are needed.
+        /// The needed confirmations.
         confirmations: u32,
     },
     /// Earlier refunds took all of its coins.
@@ -144,7 +144,7 @@ pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest<'_>) -
     payouts::offer_along(gateway, offer, Refund { anomaly_id, confirmations, although_paid }).await
 }
 
-/// The present sum of an anomaly's refund.
+/// The present sum of an anomaly's refund, in satoshis.
 ///
 /// # Errors The anomaly cannot be refunded now.
 pub(crate) fn refund_sats(gateway: &Gateway, anomaly_id: Id) -> Result<u64, RefundError> {
@@ -243,8 +243,8 @@ fn judge(reader: &Reader<'_>, row: &AnomalyRow, confirmations: u32) -> Result<u6
     }
 }
 
-/// The sum of a payment that can still be refunded, and the sum of its other refunds. The first is all coins that are
-/// there, minus the price while the payment is paid, minus those refunds.
+/// The refundable sum of a payment, and the sum of its other refunds. The refundable sum is all coins that are there,
+/// minus the price while the payment is paid, minus those refunds.
 fn free_sats(reader: &Reader<'_>, row: &AnomalyRow) -> Result<(u64, u64), StoreError> {
     let payment = reader.payment(&row.payment_id)?.ok_or(StoreError::BadValue("anomalies.payment_seq"))?.payment;
     let kept_sats = match payment.state {

@@ -109,7 +109,7 @@ async fn a_gateway_that_runs_says_where_and_its_pages_follow() {
 }
 
 #[tokio::test]
-async fn a_backend_that_takes_its_time_keeps_no_gateway_from_stopping_while_it_starts() {
+async fn a_starting_gateway_can_be_stopped_despite_a_slow_backend() {
     let folder = tempfile::tempdir().unwrap();
     let app = open(folder.path()).await;
     let slow = tillgate_sandbox::FaultsPatch { latency_ms: Some(60_000), ..Default::default() };

@@ -81,7 +81,7 @@ async fn a_node_that_the_settings_name_is_asked_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_whose_notices_are_not_heard_is_named_and_asked_all_the_same() {
+async fn a_node_whose_notices_are_not_heard_is_named_and_polled() {
     let folder = tempfile::tempdir().unwrap();
     let (sandbox, node) = start_node(folder.path());
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
@@ -101,7 +101,7 @@ async fn a_node_whose_notices_are_not_heard_is_named_and_asked_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_doctor_names_a_node_that_is_not_synchronised_or_has_pruned_what_is_needed() {
+async fn a_doctor_names_a_node_that_lags_or_pruned_needed_blocks() {
     use tillgate_nodes::CoreFault;
 
     let folder = tempfile::tempdir().unwrap();
@@ -240,7 +240,7 @@ async fn a_doctor_names_what_is_wrong_with_an_electrum_server() {
 }
 
 #[tokio::test]
-async fn a_gateway_whose_stored_backend_is_esplora_starts_and_says_what_to_choose() {
+async fn a_stored_esplora_backend_starts_and_says_what_to_choose() {
     let folder = tempfile::tempdir().unwrap();
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
     app.gateway.store.write(|tx| tx.put_setting("backend", "esplora")).await.unwrap();
@@ -276,7 +276,7 @@ async fn where_one_node_is_silent_the_next_is_asked() {
 }
 
 #[tokio::test]
-async fn a_gateway_is_ready_while_its_first_look_still_waits_for_the_node() {
+async fn a_gateway_is_ready_while_its_first_look_waits_for_the_node() {
     let folder = tempfile::tempdir().unwrap();
     let (_sandbox, node) = start_node(folder.path());
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
@@ -297,7 +297,7 @@ async fn a_gateway_is_ready_while_its_first_look_still_waits_for_the_node() {
 }
 
 #[tokio::test]
-async fn production_starts_without_wallet_and_backend_and_takes_no_payment() {
+async fn production_without_wallet_and_backend_takes_no_payment() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("secrets");
     let secrets = SecretsLocation::File { file, passphrase: Secret::new("a passphrase".to_owned()) };

@@ -248,7 +248,7 @@ async fn rates(gateway: &Gateway) -> Finding {
     if !wrong.is_empty() {
         return Err(wrong.join("; "));
     }
-    // A single silent source is no fault: the others make up for it.
+    // A single silent source is no fault, because the others make up for it.
     let well = "every currency has a fresh rate".to_owned();
     Ok(std::iter::once(well).chain(silent).collect::<Vec<_>>().join("; "))
 }

@@ -35,7 +35,7 @@ fn on_loopback() -> Listen {
     Listen { api: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), pages: None, tls: Tls::None, gateways: 1 }
 }
 
-/// Runs a gateway, and stops it when it is ready.
+/// Runs a gateway and stops it once it is ready.
 async fn run_and_stop(app: Arc<App>, listen: Listen) -> Result<Served, RunError> {
     let shutdown = CancellationToken::new();
     let mut served = None;
@@ -212,7 +212,7 @@ async fn localhost_is_ours_on_both_loopbacks_or_the_start_is_refused() {
     running.await.unwrap().unwrap();
 }
 
-/// A gateway for all addresses takes `localhost` of the other family too, or does not start.
+/// A gateway on all addresses also takes `localhost` of the other family, or does not start.
 #[tokio::test]
 async fn an_address_for_all_has_both_loopbacks_or_does_not_start() {
     let folder = tempfile::tempdir().unwrap();

@@ -39,36 +39,28 @@ use crate::wallet::WalletError;
 /// Reason why a backup was not made, is not good, or was not restored: a sentence with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BackupError {
-    /// The passphrase is too easy to guess.
     #[error("the passphrase of a backup must have at least {0} characters")]
     ShortPassphrase(usize),
-    /// No passphrase was given, and none is stored.
     #[error("backups without a passphrase need the stored one: `tillgate backup --set-passphrase`")]
     NoPassphrase,
     /// The backup was made with another passphrase than the stored one.
     #[error("the backup was made with another passphrase than the one that is stored: give it")]
     OtherKey,
-    /// The stored key is unreadable.
     #[error("the stored key of backups is unreadable: set it anew with `tillgate backup --set-passphrase`")]
     BadStoredKey,
-    /// The memory-hard function failed.
     #[error("no key could be made of the passphrase: {0}")]
     Key(String),
     #[error("the backup does not open: the passphrase is wrong, or the file was changed")]
     WrongPassphrase,
-    /// The file was changed or cut after its first line.
     #[error("the backup is damaged: it was changed or cut, and nothing of it is used; take another one")]
     Damaged,
-    /// The file is not a backup.
     #[error("this is not a backup of Tillgate: name the right file")]
     NotABackup,
-    /// A newer program wrote it.
     #[error("the backup has a form that this program does not know: install the newer Tillgate")]
     NewerForm,
     /// The file asks for so much memory or time that the machine would stall.
     #[error("the backup asks for more memory or time than any of Tillgate's does: it was changed")]
     Greedy,
-    /// The backup is of the other environment.
     #[error(
         "the backup is of the environment {found}, not of {wanted}: use it there (at the command line by --environment {found})"
     )]
@@ -78,42 +70,31 @@ pub(crate) enum BackupError {
         "the wallet's words do not fit its database, and its coins could not be spent: put the right words back, or take another backup"
     )]
     OtherWords,
-    /// The wallet's words are missing.
     #[error("the wallet's words are missing: a backup without them could not spend its coins; restore them first")]
     NoWords,
-    /// The key that signs notifications is missing.
     #[error("the key that signs notifications is missing: make a new one first (`tillgate hmac-key rotate`)")]
     NoHmacKey,
-    /// The backup holds another wallet.
     #[error("the backup is of another wallet than this installation's: it would not restore this one")]
     OtherWallet,
-    /// This installation has no wallet to compare with.
     #[error("this installation has no wallet yet that a backup could restore")]
     NoWallet,
-    /// The backup's database is damaged.
     #[error("the database in the backup is damaged ({0}): take another one")]
     DamagedDatabase(String),
-    /// The database to back up is damaged.
     #[error("the database is damaged ({0}), and no backup is made of it: restore the last good one")]
     DamagedSource(String),
-    /// The file exists, and a backup overwrites nothing.
     #[error("{} exists, and a backup writes over nothing: name another file", .0.display())]
     Exists(PathBuf),
     /// The path is not text, so the database cannot hold it.
     #[error("the path {} is not text in UTF-8: name another one", .0.display())]
     NotText(PathBuf),
-    /// The path is not the absolute path of a file.
     #[error("{} is not the absolute path of a file", .0.display())]
     NotAFile(PathBuf),
-    /// The folder of nightly backups is not set.
     #[error("no folder for backups is set: name a file, or set one with `tillgate settings set backupFolder FOLDER`")]
     NoFolder,
-    /// The folder does not exist.
     #[error(
         "there is no folder {}: make it, or put the disk in that it is on, or name another one; of nightly backups it is the setting backupFolder", .0.display()
     )]
     NoSuchFolder(PathBuf),
-    /// The path is not a folder.
     #[error("{} is no folder: name one", .0.display())]
     NotAFolder(PathBuf),
     /// The mark file is missing; the disk is probably not mounted.
@@ -121,40 +102,30 @@ pub(crate) enum BackupError {
         "{} is not the folder that was named, or its disk is not in: the file {mark} that Tillgate put there is missing. Put the disk in; if it is the right folder all the same, name it again: `tillgate settings set backupFolder \"{}\"`", .folder.display(), .folder.display()
     )]
     OtherFolder { folder: PathBuf, mark: String },
-    /// Nothing can be written there.
     #[error(
         "no file can be written to the folder {} ({source}): let the user who runs Tillgate write there, or name another one", .folder.display()
     )]
     TakesNoFiles { folder: PathBuf, source: io::Error },
-    /// The folder's disk does not answer.
     #[error("the disk of the folder {} did not answer: see that it is there and reachable, or name another folder", .0.display())]
     SilentDisk(PathBuf),
-    /// The disks of folders named before do not answer.
     #[error(
         "the disks of several folders that were named before still do not answer: start Tillgate again, then name another folder"
     )]
     SilentDisks,
-    /// There is too little room.
     #[error("a backup needs {needed_mb} MB on the disk of {folder}, and {free_mb} MB are free: make room")]
     NoRoom { folder: PathBuf, needed_mb: u64, free_mb: u64 },
-    /// The environment exists already.
     #[error(
         "{} holds this environment already, and a restore writes over nothing: name another --data-dir, or move that folder away", .0.display()
     )]
     Occupied(PathBuf),
-    /// The work was stopped.
     #[error("the backup was broken off: the gateway stops")]
     BrokenOff,
-    /// Another backup is being made or checked.
     #[error("another backup is still being made or checked: try again when it is done")]
     Busy,
-    /// The file does not exist.
     #[error("file must be the whole path of a backup, and there is none at {}: see that it is written right, and its disk in", .0.display())]
     NoSuchFile(PathBuf),
-    /// A file operation failed.
     #[error("{action} {} failed: {source}", path.display())]
     File { action: &'static str, path: PathBuf, source: io::Error },
-    /// The sealed stream failed.
     #[error("{action} failed: {source}")]
     Stream { action: &'static str, source: io::Error },
     #[error(transparent)]

@@ -58,9 +58,6 @@ pub(crate) async fn fee_rate_now(gateway: &Gateway, settings: &Settings) -> Opti
 }
 
 /// Coins that a payout could spend now, the oldest first. Of very many coins, only the choice of one transaction.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn spendable(reader: &Reader<'_>, settings: &Settings) -> Result<Vec<SpendableCoin>, StoreError> {
     let coins = reader.unspent_coins(reader.tip_height()?, settings.spend_confirmations)?;
     let mut spendable = Vec::with_capacity(coins.len());
@@ -73,9 +70,6 @@ pub(crate) fn spendable(reader: &Reader<'_>, settings: &Settings) -> Result<Vec<
 }
 
 /// Whether a paying transaction of ours, or an unconfirmed ancestor of it, is being given up.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn is_given_up(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
     for ancestor in unconfirmed(reader, txid)?.keys() {
         if let Some(version) = reader.version(ancestor)?
@@ -111,9 +105,6 @@ fn may_never_be_mined(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreErr
 
 /// Sum of all coins that payouts could spend at a rate, in satoshis. Coins not worth spending at that rate do not
 /// count.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn spendable_sats(
     reader: &Reader<'_>,
     settings: &Settings,
@@ -141,9 +132,6 @@ pub(crate) fn address_type(gateway: &Gateway, settings: &Settings) -> AddressTyp
 }
 
 /// A coin with its unconfirmed ancestors.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn with_ancestors(reader: &Reader<'_>, coin: &UnspentCoin) -> Result<SpendableCoin, StoreError> {
     let UnspentCoin { outpoint, keychain, index, amount_sats, height } = *coin;
     let ancestors = match height {
@@ -166,9 +154,6 @@ pub(crate) struct Unconfirmed {
 }
 
 /// A transaction with an output of ours and its ancestors, by txid. Only those that are unconfirmed and stored here.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn unconfirmed(reader: &Reader<'_>, txid: &Txid) -> Result<BTreeMap<Txid, Unconfirmed>, StoreError> {
     let mut found: BTreeMap<Txid, Unconfirmed> = BTreeMap::new();
     let mut open = vec![*txid];

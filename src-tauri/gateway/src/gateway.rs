@@ -133,18 +133,12 @@ impl Gateway {
     }
 
     /// The wallet, if it may give addresses and knows its coins.
-    ///
-    /// # Errors
-    /// Why the wallet is not ready.
     pub(crate) fn ready_wallet(&self) -> Result<&Arc<Wallet>, NotReady> {
         let wallet = self.wallet.get().ok_or(NotReady::NotMade)?;
         if wallet.addresses.is_withheld() { Err(NotReady::NotLooked) } else { Ok(wallet) }
     }
 
     /// Whether a script is this wallet's: a payment's, our change's, a derived one or a skipped one.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub(crate) fn is_ours(&self, reader: &Reader<'_>, script: &Script) -> Result<bool, StoreError> {
         let of_wallet = self.wallet.get().is_some_and(|wallet| {
             wallet.change.index_of(script).is_some() || wallet.addresses.index_ahead(script).is_some()
@@ -172,9 +166,6 @@ impl Gateway {
     }
 
     /// Renders records on one snapshot of the database. Blocks during the queries.
-    ///
-    /// # Errors
-    /// The error of `render`, or a failed read.
     pub fn render<T>(&self, render: impl FnOnce(&Snapshot<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let pages_base = self.pages_base();
         self.store.read(|reader| render(&Snapshot::new(reader, self.installation, &pages_base)))

@@ -17,9 +17,6 @@ pub(crate) struct About {
 
 /// Adds a row with the change of the balance in satoshis, negative for a decrease, and the present rates. A zero change
 /// adds none.
-///
-/// # Errors
-/// When it cannot be stored.
 pub(crate) fn book(outbox: &Outbox<'_>, kind: LedgerKind, sats: i64, about: About) -> Result<(), StoreError> {
     if sats == 0 {
         return Ok(());
@@ -37,9 +34,6 @@ pub(crate) fn book(outbox: &Outbox<'_>, kind: LedgerKind, sats: i64, about: Abou
 }
 
 /// Updates the rows of a payment's coins: the counted and uncounted part of each transaction in a block.
-///
-/// # Errors
-/// When it cannot be stored.
 pub(crate) fn book_receipts(outbox: &Outbox<'_>, payment_seq: i64) -> Result<(), StoreError> {
     for unbooked in outbox.tx.unbooked_receipts(payment_seq)? {
         let about = About { txid: Some(unbooked.txid), payment_seq: Some(payment_seq), payout_seq: None };

@@ -59,16 +59,12 @@ const NO_FEE_RATE: &str = "the Bitcoin backend did not say what fee the network 
 /// Why a pass was not finished. The next makes up for it.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    /// The database cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A notification could not be queued.
     #[error(transparent)]
     Outbox(#[from] OutboxError),
-    /// No random bytes.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
-    /// The program is stopping.
     #[error("the pass was broken off")]
     BrokenOff,
 }
@@ -87,7 +83,6 @@ pub(crate) enum ReleaseError {
         "transaction {0}, made by another copy of this wallet, is in the mempool: wait until a block holds it, or until it drops out"
     )]
     TwinWaits(Txid),
-    /// It cannot be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -144,9 +139,6 @@ impl Sender {
     }
 
     /// Runs one pass. It looks at the chain before it signs, unless the last look is young enough.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub(crate) async fn pass(&self, watcher: &Watcher) -> Result<(), SendError> {
         let mut again = self.again.lock().await;
         self.expire_offers().await?;
@@ -162,9 +154,6 @@ impl Sender {
     }
 
     /// Lets the sender ask the secret store at once, on behalf of staff.
-    ///
-    /// # Errors
-    /// When the audit entry cannot be stored.
     pub(crate) async fn retry(&self, actor: &str) -> Result<(), StoreError> {
         let (actor, now) = (actor.to_owned(), self.gateway.clock.now());
         self.gateway.store.write(move |tx| tx.audit(now, &actor, "payouts retry", "sender")).await?;

@@ -54,9 +54,6 @@ pub(crate) struct Total {
 
 /// A part of the ledger, valued in one currency. The parts that follow it hold only rows that exist now, and none
 /// written later.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn of(reader: &Reader<'_>, part: LedgerPart, currency: Currency) -> Result<Statement, StoreError> {
     let last_seq = part.last_seq.map_or_else(|| reader.ledger_last_seq(), Ok)?;
     let part = LedgerPart { last_seq: Some(last_seq), ..part };

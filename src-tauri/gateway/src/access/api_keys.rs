@@ -36,19 +36,14 @@ pub struct KeyRequest {
 /// Reason why a key was not made or revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The name is invalid.
     #[error("a key's name is 1 to 64 letters, digits or underscores")]
     BadName,
-    /// A live key has this name.
     #[error("a live key is named {0} already: revoke it first, or choose another name")]
     NameTaken(String),
-    /// No live key has this name.
     #[error("no live key is named {0}")]
     NoSuchKey(String),
-    /// There were no random bytes for its secret.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
-    /// The change could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -63,9 +58,6 @@ pub struct ApiKeys {
 
 impl ApiKeys {
     /// Reads the live keys.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn load(store: Arc<Store>) -> Result<Arc<Self>, StoreError> {
         let keys = store.read(|reader| reader.live_api_keys())?;
         let live = keys.into_iter().map(|key| (key.name.clone(), Arc::new(key))).collect();
@@ -124,9 +116,6 @@ impl ApiKeys {
     }
 
     /// All keys ever made, live ones first, newest first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.store.read(|reader| reader.api_keys())
     }

@@ -43,9 +43,6 @@ impl Once {
     }
 
     /// The earlier use of its key.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn prior(&self, reader: &Reader<'_>, now: Timestamp) -> Result<PriorRequest, StoreError> {
         Ok(match reader.stored_answer(self.key_id, self.path, &self.key, now.plus_ms(-ANSWERED_AGAIN_MS))? {
             None => PriorRequest::None,
@@ -55,9 +52,6 @@ impl Once {
     }
 
     /// Stores the answer, in the transaction of the request's effect.
-    ///
-    /// # Errors
-    /// When the database cannot be written.
     pub fn store(&self, tx: &Tx<'_>, answer: &[u8], now: Timestamp) -> Result<(), StoreError> {
         let stored = StoredAnswer { request_sha256: self.request_sha256, answer: answer.to_vec() };
         let after = now.plus_ms(-ANSWERED_AGAIN_MS);

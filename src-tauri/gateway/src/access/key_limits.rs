@@ -71,10 +71,8 @@ impl KeyLimit {
 /// Reason why a payment may not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReserveError {
-    /// The key has too many open payments.
     #[error(transparent)]
     Limit(#[from] KeyLimit),
-    /// Its open payments could not be counted.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -29,10 +29,8 @@ const LATE_AFTER_MS: i64 = 36 * 3_600_000;
 /// A fault of nightly backups.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Trouble {
-    /// A folder was named, but no passphrase was set.
     #[error("no backup is made by night, because no passphrase is set for it: `tillgate backup --set-passphrase`")]
     NoPassphrase,
-    /// The last attempt failed.
     #[error(
         "the last backup to the folder of the nightly ones failed, and is tried again in an hour: {why} ({last_good})"
     )]
@@ -42,7 +40,6 @@ pub(crate) enum Trouble {
         /// The failure is that the folder is not the named one.
         is_other_folder: bool,
     },
-    /// There was no attempt.
     #[error("no backup was made last night: {last_good}; they are made while Tillgate runs")]
     Late { last_good: String },
 }

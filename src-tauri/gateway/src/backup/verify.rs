@@ -37,9 +37,6 @@ pub(crate) enum Tried {
 
 /// Proves a backup: opens all of it, examines its databases as a restore would, and compares its wallet with this
 /// installation's.
-///
-/// # Errors
-/// Why the backup would not restore this wallet.
 pub(crate) async fn verify(gateway: &Arc<Gateway>, file: PathBuf, tried: Tried) -> Result<Verified, BackupError> {
     let _turn = turn(gateway).await?;
     tidy::settle_cut_short(gateway).await?;

@@ -45,16 +45,12 @@ pub(crate) enum Tls {
 /// Reason why it cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ListenError {
-    /// API keys would travel unencrypted.
     #[error(transparent)]
     Refused(#[from] ListenRefused),
-    /// The certificate cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// Another program has the port.
     #[error("{address} is in use by another program: stop that one, or choose another port with {flag}")]
     InUse {
-        /// The address.
         address: SocketAddr,
         /// The flag that chooses the port.
         flag: &'static str,
@@ -65,15 +61,12 @@ pub(crate) enum ListenError {
          this gateway: stop that one, or choose another port with {flag}", port = address.port()
     )]
     OtherLoopbackInUse {
-        /// The address.
         address: SocketAddr,
         /// The flag that chooses the port.
         flag: &'static str,
     },
-    /// The system refuses.
     #[error("cannot listen on {address}: {source}; choose another address with {flag}")]
     Io {
-        /// The address.
         address: SocketAddr,
         /// The flag that chooses the address.
         flag: &'static str,

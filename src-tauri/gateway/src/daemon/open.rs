@@ -49,13 +49,10 @@ pub struct Options {
 /// Reason why a gateway cannot be opened: a sentence with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The data directory cannot be used.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// The database cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The folder holds another environment's database.
     #[error(
         "{file} belongs to the environment {found}, not to {wanted}: environments share nothing; name another --data-dir"
     )]
@@ -85,25 +82,18 @@ pub enum OpenError {
         /// The fault in its value.
         error: SettingError,
     },
-    /// The stored settings cannot be read.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// Neither keyring nor secrets file can be used.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The Bitcoin backend cannot be opened.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// The wallet cannot be read.
     #[error(transparent)]
     Wallet(#[from] WalletError),
-    /// The wallet cannot be made.
     #[error(transparent)]
     Setup(#[from] SetupError),
-    /// The system gives no random numbers.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
-    /// The client that sends notifications cannot be made.
     #[error(transparent)]
     Notifier(#[from] NoClient),
     #[error("opening the gateway failed unexpectedly: see the log")]

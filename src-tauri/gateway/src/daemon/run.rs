@@ -35,20 +35,16 @@ const LOOK_FOR_WALLET_EVERY: Duration = Duration::from_secs(5);
 /// Reason why a gateway does not run, or stopped running.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RunError {
-    /// The first start failed to make its parts.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// It cannot listen.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The control socket of the command line cannot be opened.
     #[error("the control socket {file} cannot be made: {source}; a shorter --data-dir may help")]
     ControlSocket {
         /// The socket's file.
         file: std::path::PathBuf,
         source: io::Error,
     },
-    /// A part of it ended unasked.
     #[error("{0} ended unexpectedly: the log says more; start Tillgate again")]
     Ended(&'static str),
 }

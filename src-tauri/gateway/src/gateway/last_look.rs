@@ -112,7 +112,6 @@ impl WatchStatus {
     }
 }
 
-/// A failed look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FailedLook {
     /// The reason, for people.
@@ -124,13 +123,10 @@ pub(crate) struct FailedLook {
 /// Reason why the chain's state is unknown, so that new payments are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotWatched {
-    /// New coins would not be seen.
     #[error("the Bitcoin chain was never synchronised, or has not been watched for 10 minutes")]
     Silent,
-    /// New coins would be seen late.
     #[error("{0}")]
     Behind(CatchingUp),
-    /// New coins would be seen, but not stored.
     #[error("what the Bitcoin chain shows cannot be stored: {0}")]
     NotStored(String),
 }
@@ -227,9 +223,6 @@ impl LastLook {
     }
 
     /// The watched position, if the last look still tells of new payments and none since is behind.
-    ///
-    /// # Errors
-    /// Why the chain's state is unknown.
     pub(crate) fn watched_lately(&self, now: Timestamp) -> Result<WatchedChain, NotWatched> {
         let inner = self.lock();
         if let Some(catching_up) = *self.catching_up.borrow() {

@@ -40,9 +40,6 @@ impl Gateway {
 
     /// Takes back time that was given before the start by a clock that was ahead. Repeats at once notifications that
     /// wait for its times.
-    ///
-    /// # Errors
-    /// When the changes cannot be stored.
     pub(crate) async fn leave_times_of_another_clock(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let leave = move |tx: &Tx<'_>| {

@@ -37,10 +37,8 @@ pub(crate) struct MadeFolders {
 /// Reason why the data directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
-    /// The platform names no folder for this user.
     #[error("this user has no home folder to keep data in: name a folder with --data-dir")]
     NoHome,
-    /// Another process uses it.
     #[error(
         "the data directory {path} is in use already, by another Tillgate{process}: stop that one first, or name another --data-dir"
     )]
@@ -50,7 +48,6 @@ pub enum DataDirError {
         /// ` (process 123)`, if known.
         process: String,
     },
-    /// There is none, and this caller must not make one.
     #[error(
         "there is no data directory {path}: see whether --data-dir and --environment are right; `tillgate serve` makes a new one"
     )]
@@ -58,10 +55,8 @@ pub enum DataDirError {
         /// The environment's folder.
         path: PathBuf,
     },
-    /// Another user of the machine may have prepared it.
     #[error(transparent)]
     Untrusted(#[from] Untrusted),
-    /// A file operation failed.
     #[error("{action} {path} failed: {source}")]
     Io {
         /// The attempted action.

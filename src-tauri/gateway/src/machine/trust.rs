@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 /// A file or folder that another user may have prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum Untrusted {
-    /// It is a symbolic link, which may lead anywhere.
     #[error(
         "{path} is a symbolic link, and Tillgate follows none to its data: see who made it and remove it, or name another --data-dir"
     )]
@@ -18,7 +17,6 @@ pub enum Untrusted {
         "{path} is one file under several names (hard links), and what Tillgate writes would change the others: copy it, remove this name, and put the copy in its place"
     )]
     SeveralNames { path: PathBuf },
-    /// Its owner can put anything in it.
     #[error(
         "{path} belongs to another user (uid {uid}), who could forge what stands there: run Tillgate as that user, or name a --data-dir of your own"
     )]
@@ -30,7 +28,6 @@ pub enum Untrusted {
     /// Any user who may write in it can replace our folder by another.
     #[error("everybody may write in {path}: close it with chmod o-w {path}, or name another --data-dir")]
     OpenToAll { path: PathBuf },
-    /// Its owner cannot be read.
     #[error("looking at {path} failed: {source}")]
     Unreadable { path: PathBuf, source: io::Error },
 }

@@ -20,10 +20,8 @@ use crate::store::{StoreError, Tx};
 /// Reason why a notification could not be queued.
 #[derive(Debug, thiserror::Error)]
 pub enum OutboxError {
-    /// It could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// There were no random bytes for its identifier.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
 }
@@ -110,9 +108,6 @@ impl Outbox<'_> {
 
     /// Queues a payment's record, and answers whether it had a URL. `row` and `receipts` must be as the transaction now
     /// holds them.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub(crate) fn queue_payment(&self, row: &PaymentRow, receipts: &[Receipt]) -> Result<bool, OutboxError> {
         let Some(url) = &row.notification_url else { return Ok(false) };
         let body = payment_record(row, receipts, &self.record_context());
@@ -120,9 +115,6 @@ impl Outbox<'_> {
     }
 
     /// The same for an anomaly.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub(crate) fn queue_anomaly(&self, row: &AnomalyRow) -> Result<bool, OutboxError> {
         let Some(url) = &row.notification_url else { return Ok(false) };
         let receipts = self.tx.receipts_of(row.payment_seq, &row.anomaly.txids)?;
@@ -131,9 +123,6 @@ impl Outbox<'_> {
     }
 
     /// The same for a payout.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub(crate) fn queue_payout(&self, row: &PayoutRow) -> Result<bool, OutboxError> {
         let Some(url) = &row.notification_url else { return Ok(false) };
         self.queue(SubjectKind::Payout, row.id, row.key_id, url, self.payout_record(row))

@@ -6,9 +6,6 @@ use crate::gateway::Gateway;
 use crate::store::StoreError;
 
 /// Dismisses the alarms of a payout on behalf of staff. Answers whether there were any. `actor` is for the audit.
-///
-/// # Errors
-/// When the dismissal cannot be stored.
 pub(crate) async fn dismiss_alarms(gateway: &Gateway, id: Id, actor: &str) -> Result<bool, StoreError> {
     let (now, actor) = (gateway.clock.now(), actor.to_owned());
     let dismiss = move |tx: &crate::store::Tx<'_>| {

@@ -33,16 +33,13 @@ pub(crate) struct Approver {
 /// Reason why a payout was not approved. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApproveError {
-    /// The caller sees no payout of this id.
     #[error("there is no payout {0}")]
     NoSuchPayout(Id),
-    /// It was valid for a while.
     #[error(
         "the offer has expired: ask for a new payout, at the rate of that moment, with a new Idempotency-Key if the request \
          had one"
     )]
     OfferExpired,
-    /// It does not wait for approval.
     #[error("this payout is {} and waits for no approval{}", .0, after(*.0))]
     NotPending(PayoutState),
     /// It would send back coins that are gone or too shallow.
@@ -54,10 +51,8 @@ pub(crate) enum ApproveError {
     /// Another copy of the wallet may have made this payout, or used up today's limit.
     #[error(transparent)]
     WalletNotReady(NotReady),
-    /// It is above the day's limit or below the minimum.
     #[error("the payout is beyond the limits of payouts")]
     Limit(Vec<LimitRefusal>),
-    /// The approval could not be stored.
     #[error(transparent)]
     Outbox(#[from] OutboxError),
 }
@@ -161,9 +156,6 @@ pub(super) fn queue(row: &mut PayoutRow, by: String, now: Timestamp) {
 }
 
 /// Whether all coins of an anomaly are there, and deep enough in blocks to be sent back.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn has_refund_coins(reader: &Reader<'_>, anomaly: &Id, confirmations: u32) -> Result<bool, StoreError> {
     let Some(row) = reader.anomaly(anomaly)? else { return Ok(false) };
     let receipts = reader.receipts_of(row.payment_seq, &row.anomaly.txids)?;

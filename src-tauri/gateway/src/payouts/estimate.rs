@@ -19,9 +19,7 @@ use crate::store::StoreError;
 /// The amount of an estimate, as received.
 #[derive(Debug, Clone)]
 pub(crate) enum EstimateAmount<'a> {
-    /// `btcAmount`.
     Btc(Option<Cow<'a, str>>),
-    /// `fiatAmount`.
     Fiat(Option<Cow<'a, str>>),
 }
 
@@ -40,13 +38,10 @@ pub(crate) struct EstimateRequest<'a> {
 /// Reason why there is no estimate.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EstimateError {
-    /// Every field error of the request.
     #[error("the request is not valid")]
     Invalid(Vec<FieldError>),
-    /// No fresh rate.
     #[error(transparent)]
     Rate(#[from] RateUnavailable),
-    /// Nothing could be read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

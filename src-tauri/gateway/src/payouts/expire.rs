@@ -13,18 +13,12 @@ const EXPIRED_AT_ONCE: u32 = 200;
 
 /// Makes up to 200 offers EXPIRED whose time is over at `now`, and reopens their anomalies. Answers their number; after
 /// the most, call it again. Only the anomalies are notified.
-///
-/// # Errors
-/// When the changes cannot be stored.
 pub(crate) fn expire_due(outbox: &Outbox<'_>, now: Timestamp) -> Result<u32, OutboxError> {
     expire(outbox, outbox.tx.payouts_due_to_expire(now, EXPIRED_AT_ONCE)?)
 }
 
 /// The same for offers of a future time, made before the start by a clock that was ahead. In a restored copy they wait
 /// for the end of its look.
-///
-/// # Errors
-/// When the changes cannot be stored.
 pub(crate) fn expire_of_clock_ahead(outbox: &Outbox<'_>) -> Result<u32, OutboxError> {
     if outbox.tx.dangerous_restore()?.is_some() {
         return Ok(0);

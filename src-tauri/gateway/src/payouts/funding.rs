@@ -97,9 +97,6 @@ impl Purse {
 }
 
 /// The funding of a payout of `amount_sats` to `script` at this fee rate. Blocks while the coins are read.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(super) fn funding(
     reader: &Reader<'_>,
     gateway: &Gateway,
@@ -140,9 +137,6 @@ pub(super) async fn funding_off_thread(
 }
 
 /// The most that one payout to `script` could have now, after the waiting ones; 0 if that would be dust.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(super) fn most_sats(
     reader: &Reader<'_>,
     gateway: &Gateway,

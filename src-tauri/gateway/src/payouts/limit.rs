@@ -24,22 +24,16 @@ const BTC: &str = "BTC";
 /// Reason why the limit cannot be answered.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LimitError {
-    /// The request is invalid.
     #[error("the request is not valid")]
     Invalid(Vec<FieldError>),
-    /// No fresh rate to convert with.
     #[error(transparent)]
     Rate(#[from] RateUnavailable),
-    /// Nothing could be read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 /// The limit at `now`. In the transaction of an approval it is final. It includes payments of other copies of this
 /// wallet on this day. A future approval, by a clock that was ahead, counts until its day is over.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn limit_now(reader: &Reader<'_>, settings: &Settings, now: Timestamp) -> Result<PayoutLimit, StoreError> {
     let (used_sats, last_at) = reader.paid_out_since(UtcDay::of(now).begin)?;
     let used_sats = used_sats.saturating_add(reader.paid_by_twins_since(UtcDay::of(now).begin)?);

@@ -45,7 +45,6 @@ pub(crate) struct Requester {
 
 /// A request for a payout.
 pub(crate) struct OfferRequest<'a> {
-    /// The requester.
     pub(crate) requester: Requester,
     /// The wanted payout.
     pub(crate) draft: Draft<'a>,
@@ -90,7 +89,6 @@ pub(crate) enum OfferError {
     /// Every field error of the request, including refusals of the limit.
     #[error("the request is not valid")]
     Invalid(Vec<FieldError>),
-    /// The idempotency key was used with another request.
     #[error("this Idempotency-Key was used with another request")]
     KeyReused,
     /// Another copy of the wallet paid the same amount to the same address.
@@ -107,19 +105,15 @@ pub(crate) enum OfferError {
         /// The address of both.
         address: String,
     },
-    /// The rest of the disk is reserved for existing payments.
     #[error(transparent)]
     DiskNearlyFull(#[from] DiskNearlyFull),
-    /// No fresh rate.
     #[error(transparent)]
     Rate(#[from] RateUnavailable),
     /// The wallet is missing, or its coins are not known yet.
     #[error(transparent)]
     WalletNotReady(#[from] NotReady),
-    /// There were no random bytes for its id.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
-    /// The database cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -135,9 +129,6 @@ pub(crate) trait Along: Send + 'static {
     }
 
     /// Checks the offer in its transaction before it is inserted, and may still change it.
-    ///
-    /// # Errors
-    /// Why the offer is refused.
     fn before(&self, outbox: &Outbox<'_>, row: &mut PayoutRow) -> Result<(), Self::Error>;
 
     /// Runs in the transaction after the offer is inserted.

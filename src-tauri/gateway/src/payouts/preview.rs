@@ -46,7 +46,6 @@ pub(crate) struct Preview {
     pub(crate) fiat_minor: Option<i64>,
     /// The fee of a transaction for this payout alone.
     pub(crate) network_fee_sats: Option<u64>,
-    /// The rate of that fee.
     pub(crate) fee_rate: FeeRate,
     /// The worth of amount and fee, in minor units.
     pub(crate) fiat_total_minor: Option<i64>,
@@ -216,9 +215,6 @@ fn paid_before(
 }
 
 /// The newest OPEN anomaly of exactly this sum.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn open_anomaly_of(reader: &Reader<'_>, amount_sats: u64) -> Result<Option<AnomalyRow>, StoreError> {
     let (resolution, paid_sats) = (Some(Resolution::Open), Some(amount_sats));
     let filter = AnomalyFilter { resolution, paid_sats, ..AnomalyFilter::default() };

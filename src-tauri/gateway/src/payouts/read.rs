@@ -9,9 +9,6 @@ use crate::store::StoreError;
 use crate::store::payout_lists::PayoutFilter;
 
 /// The record of the payout with this id, if the caller `sees` one. Reads one row by its key.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn record(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Option<String>, StoreError> {
     gateway.render(|snapshot| {
         let row = snapshot.reader.payout(id)?.filter(|row| sees.may_see(row.key_id));
@@ -20,9 +17,6 @@ pub(crate) fn record(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Option<St
 }
 
 /// A page of payouts, newest first, to be rendered in parts. Blocks during the query.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn list(
     snapshot: &Snapshot<'_>,
     filter: &PayoutFilter,

@@ -25,9 +25,6 @@ pub(crate) enum Payable {
 }
 
 /// Whether a payout can be paid beside the twins that would pay it.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn payable(reader: &Reader<'_>, twins: &UnminedTwins, payout: &PayoutRow) -> Result<Payable, StoreError> {
     let mut coins: Vec<SpendableCoin> = Vec::new();
     for twin in twins.paying(payout) {
@@ -71,9 +68,6 @@ fn waits_for(twin: &TwinRow, payout: &PayoutRow) -> Cannot {
 
 /// Whether another transaction already pays a payout of this transaction or of an unconfirmed ancestor. Such a
 /// transaction must not be broadcast.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn is_held_back(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
     rests_on_one(reader, &funds::unconfirmed(reader, txid)?)
 }

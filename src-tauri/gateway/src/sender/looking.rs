@@ -47,9 +47,6 @@ impl Sender {
     }
 
     /// Makes sure that the last look covers the coins and the change of a draft.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub(super) async fn look_for(
         &self,
         watcher: &Watcher,

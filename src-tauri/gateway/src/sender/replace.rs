@@ -26,16 +26,12 @@ pub(crate) use target::{may_abandon, may_bump};
 /// Reason why nothing was replaced. Each shell adds the remedy in its own words.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReplaceError {
-    /// There is no such payout.
     #[error("there is no payout {0}")]
     NoSuchPayout(Id),
-    /// The payout's state does not allow it.
     #[error("the payout is {0}: {1}")]
     State(PayoutState, &'static str),
-    /// Giving it up concerns several payouts.
     #[error("{} payouts share the transaction or rest on it, and all would be given up: {}", .0.len(), list(.0))]
     Shared(Vec<Id>),
-    /// The fee that is needed is above the cap.
     #[error(
         "the replacement must pay {needed} sat/vB, above the highest rate that is paid unasked, {cap} (feeCapSatVb)"
     )]
@@ -48,35 +44,27 @@ pub(crate) enum ReplaceError {
     /// The fee is higher than the sum that the transaction pays out.
     #[error("the fee would be {} BTC, more than the {} BTC that the transaction pays out", format_btc(*.fee_sats), format_btc(*.pays_sats))]
     AbovePayout {
-        /// The fee.
         fee_sats: u64,
         /// The sum of the payouts.
         pays_sats: u64,
     },
-    /// The fee is higher than staff agreed to.
     #[error("the fee is {} BTC by now, more than the {} BTC before: look at it again", format_btc(*.fee_sats), format_btc(*.agreed_sats))]
     AboveAgreed {
-        /// The fee.
         fee_sats: u64,
         /// The fee that they agreed to.
         agreed_sats: u64,
     },
-    /// The sender holds.
     #[error("the sender holds: {0}")]
     Held(String),
     /// The sender holds until a restored copy of the wallet has looked.
     #[error("the sender holds: {0}")]
     NotLooked(String),
-    /// Another copy of the wallet may have acted meanwhile, unseen.
     #[error("nothing is signed before it is known what another copy of the wallet paid meanwhile: {0}")]
     Unseen(String),
-    /// It cannot be built or signed.
     #[error("it cannot be replaced now: {0}")]
     Cannot(String),
-    /// The payout or its coins changed meanwhile.
     #[error("the payout changed meanwhile: look at it again")]
     Stale,
-    /// It could not be read or stored.
     #[error(transparent)]
     Send(#[from] SendError),
 }

@@ -42,9 +42,6 @@ pub(crate) struct Stuck {
 }
 
 /// All payouts that do not arrive, those of the oldest transaction first.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn stuck(reader: &Reader<'_>, settings: &Settings, now: Timestamp) -> Result<Vec<Stuck>, StoreError> {
     let (mut stuck, looked_at) = (Vec::new(), looked_at(reader)?);
     for batch_seq in reader.pending_batches()? {
@@ -57,9 +54,6 @@ pub(crate) fn stuck(reader: &Reader<'_>, settings: &Settings, now: Timestamp) ->
 }
 
 /// Reason why this payout does not arrive; `None` if it should still arrive.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn stuck_of(
     reader: &Reader<'_>,
     payout: &PayoutRow,
@@ -75,9 +69,6 @@ pub(crate) fn stuck_of(
 }
 
 /// Height of the block that rules out all these versions by another transaction. No replacement can be mined either.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(super) fn ruled_out_at(reader: &Reader<'_>, versions: &[VersionRow]) -> Result<Option<u32>, StoreError> {
     if versions.iter().any(|version| version.position.is_in_block()) {
         return Ok(None);

@@ -50,7 +50,6 @@ impl ChangeScripts {
         Ok(self.keychain.derive(index)?.script)
     }
 
-    /// The known scripts of a range of indices.
     #[must_use]
     pub fn known_within(&self, indices: &Range<u32>) -> Vec<ScriptBuf> {
         let known = self.known.read();

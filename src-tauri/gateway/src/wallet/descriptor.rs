@@ -16,28 +16,20 @@ use crate::store::keychains::Keychain;
 /// Reason why there is no wallet.
 #[derive(Debug, thiserror::Error)]
 pub enum WalletError {
-    /// The secret store refuses.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The database refuses.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// No random bytes.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
-    /// The secret store holds no valid mnemonic.
     #[error("the wallet's words in the secret store are not a BIP39 mnemonic: restore them from your backup")]
     BadMnemonic,
-    /// The database holds no valid descriptor of ours.
     #[error("the wallet's descriptor in the database is unreadable: restore the last backup")]
     BadDescriptor,
-    /// All addresses of the keychain were given, or derivation failed.
     #[error("no address can be derived at index {0}")]
     NoAddress(u32),
-    /// No address is given now.
     #[error(transparent)]
     NotReady(#[from] NotReady),
-    /// The deriving thread could not be started.
     #[error("the thread that derives addresses could not be started: {0}")]
     Thread(std::io::Error),
 }
@@ -45,10 +37,8 @@ pub enum WalletError {
 /// Reason why a wallet gives no address, or offers no payout, now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotReady {
-    /// There is no wallet.
     #[error("the wallet is not set up")]
     NotMade,
-    /// Another copy of the wallet may have gone on.
     #[error(
         "the wallet was restored, and has not looked through the whole chain yet for what another copy of it did meanwhile"
     )]

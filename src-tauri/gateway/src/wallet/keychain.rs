@@ -12,7 +12,6 @@ use crate::settings::AddressType;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     pub index: u32,
-    /// The address as text.
     pub text: String,
     pub script: ScriptBuf,
 }

@@ -73,7 +73,6 @@ pub(crate) struct FreshChange {
     pub index: u32,
 }
 
-/// Our own change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Change {
     pub script: ScriptBuf,
@@ -146,7 +145,6 @@ pub(crate) struct Draft {
 /// Reason why there is no transaction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DraftError {
-    /// The coins are worth too little.
     #[error(
         "the coins that can be spent now come to {} BTC, and {} BTC are needed with the fee",
         format_btc(*.available_sats),
@@ -162,16 +160,12 @@ pub(crate) enum DraftError {
     /// them costs too much.
     #[error("earlier payouts wait for a block; this one follows them")]
     WaitsForBlock,
-    /// The coins suffice, but one transaction cannot spend so many.
     #[error("one transaction cannot spend so many small coins: the payout is too large for it")]
     TooHeavy,
-    /// A payee that cannot be paid.
     #[error(transparent)]
     Payee(#[from] BadPayee),
-    /// A coin is required twice.
     #[error("the coin {0} is to be spent twice by one transaction")]
     Twice(OutPoint),
-    /// An absurdly high fee rate.
     #[error("a fee rate of {0} sat/vB is far above any real rate: check it")]
     FeeRate(u64),
 }

@@ -24,10 +24,8 @@ pub(crate) enum WordCount {
 /// Reason why a text is not a wallet's words. It never contains a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadWords {
-    /// There are too few or too many words.
     #[error("a wallet has 12, 15, 18, 21 or 24 words, and {0} were given")]
     Count(usize),
-    /// The word at this position is not in the list.
     #[error("word {0} is not in the list of BIP39's English words: look at its spelling")]
     NotInList(usize),
     /// All words are in the list, but not in this combination or order.
@@ -56,9 +54,6 @@ impl WordCount {
 }
 
 /// Makes the words of a new wallet.
-///
-/// # Errors
-/// When there are no random bytes.
 pub(crate) fn new(entropy: &dyn Entropy, count: WordCount) -> Result<Secret, WalletError> {
     let mut bytes = Zeroizing::new([0u8; 32]);
     let bytes = bytes.get_mut(..count.entropy_bytes()).ok_or(WalletError::BadMnemonic)?;

@@ -36,7 +36,6 @@ pub struct NotAProxy;
 /// Reason why a proxy makes no connection.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProxyError {
-    /// It cannot be reached.
     #[error("the proxy {proxy} cannot be reached: {why}")]
     Unreachable {
         /// Its address.
@@ -44,19 +43,14 @@ pub(crate) enum ProxyError {
         /// The system's reason.
         why: String,
     },
-    /// It broke the connection off.
     #[error("the proxy closed the connection: {0}")]
     Broken(#[from] io::Error),
-    /// It does not speak SOCKS5.
     #[error("the proxy does not speak SOCKS5")]
     NotSocks,
-    /// It wants a password.
     #[error("the proxy wants a user and a password, which cannot be given")]
     WantsPassword,
-    /// It made no connection.
     #[error("the proxy made no connection: {0}")]
     Refused(&'static str),
-    /// The server's name cannot be sent in a request.
     #[error("the proxy cannot be given this name")]
     Name,
 }

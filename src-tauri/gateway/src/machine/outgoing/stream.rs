@@ -10,10 +10,8 @@ use super::proxy::{Proxy, ProxyError};
 /// Reason why there is no connection, for people.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreached {
-    /// The proxy failed.
     #[error(transparent)]
     Proxy(#[from] ProxyError),
-    /// The server failed.
     #[error("{0}")]
     Server(#[from] io::Error),
 }

@@ -42,9 +42,6 @@ pub(super) struct Replacement {
 }
 
 /// The fee of a bump made now, in satoshis, at a rate in sat/vB or at the estimate.
-///
-/// # Errors
-/// Why the payout may not be bumped.
 pub(crate) async fn bump_fee(
     gateway: &Arc<Gateway>,
     id: Id,
@@ -55,9 +52,6 @@ pub(crate) async fn bump_fee(
 }
 
 /// The fee of giving a payout up now, with all payouts that it affects; `None` if none was signed for it.
-///
-/// # Errors
-/// Why the payout may not be given up.
 pub(crate) async fn abandon_fee(gateway: &Arc<Gateway>, id: Id) -> Result<Option<ReplacementFee>, ReplaceError> {
     estimate(gateway, id, By::GivingUp { all: true }).await
 }

@@ -48,18 +48,12 @@ const RESTS_GIVEN_UP: &str = "a payout whose transaction rests on its change is 
 const GIVEN_UP_WITH: &str = "a transaction on which its own rests is being given up, and the payout with it";
 
 /// Checks that a bump of the payout is allowed.
-///
-/// # Errors
-/// Why not.
 pub(crate) fn may_bump(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), ReplaceError> {
     bump_target(reader, payout)?;
     may_sign(reader)
 }
 
 /// Checks that the payout may be given up, with all payouts that share its transaction.
-///
-/// # Errors
-/// Why not.
 pub(crate) fn may_abandon(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), ReplaceError> {
     match abandon_target(reader, payout, true)? {
         Some(_) => may_sign(reader),

@@ -22,34 +22,26 @@ const MORE_COUNT_VB: u64 = 2;
 /// Reason why a signed transaction must not be stored or sent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CheckError {
-    /// A script of ours cannot be derived.
     #[error(transparent)]
     Wallet(#[from] WalletError),
-    /// A wrong version, lock time or sequence.
     #[error("the signed transaction's version, lock time or sequences are not what was drafted")]
     Frame,
     /// An input that was not chosen, is missing, or occurs twice.
     #[error("the signed transaction does not spend exactly the chosen coins, each once")]
     Inputs,
-    /// An output that was not asked for, or is missing.
     #[error("the signed transaction does not pay exactly the payouts and our change")]
     Outputs,
-    /// A change that would not be ours.
     #[error("the change would go to {script}, which is not number {index} of our change")]
     Change { script: ScriptBuf, index: u32 },
-    /// An output that nodes do not relay.
     #[error(transparent)]
     Payee(#[from] BadPayee),
-    /// A fee out of bounds.
     #[error("the signed transaction pays a fee of {fee_sats} satoshis, not between {least_sats} and {most_sats}")]
     Fee { fee_sats: u64, least_sats: u64, most_sats: u64 },
-    /// The amounts are impossible, or differ from the draft's.
     #[error("the amounts of the signed transaction and its coins do not add up to its fee")]
     Amounts,
     /// The transaction is too large, or larger than its fee was computed for.
     #[error("the signed transaction has {vsize} vB, more than the {drafted} that it was drafted with or nodes relay")]
     Size { vsize: u64, drafted: u64 },
-    /// A script that the interpreter refuses.
     #[error("the script interpreter refuses input {0} of the signed transaction")]
     Script(usize),
 }

@@ -8,7 +8,6 @@ pub(super) const RELAY_RATE: FeeRate = FeeRate::BROADCAST_MIN;
 /// Far above any rate ever seen. Up to it no sum of fees overflows.
 pub(super) const MAX_RATE: FeeRate = FeeRate::from_sat_per_vb_u32(100_000);
 
-/// The wanted fee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FeeWanted {
     /// For the transaction's own size. Below 1 sat/vB it counts as 1 sat/vB.

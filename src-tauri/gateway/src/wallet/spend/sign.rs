@@ -21,13 +21,11 @@ pub(crate) enum SignError {
     /// The words are not a mnemonic, or a key cannot be derived.
     #[error(transparent)]
     Wallet(#[from] WalletError),
-    /// The words belong to another wallet.
     #[error(
         "the words in the secret store are not those of this wallet: its descriptors in the database come from other \
          words. Put the words of this wallet back, from your backup"
     )]
     WrongWords,
-    /// This input is malformed.
     #[error("input {0} cannot be signed: the transaction does not fit its coins")]
     Input(usize),
 }

@@ -126,7 +126,6 @@ pub(crate) fn spendable_sats(
     Ok(worth_sats.saturating_add(left_out_sats))
 }
 
-/// The type of all our addresses.
 pub(crate) fn address_type(gateway: &Gateway, settings: &Settings) -> AddressType {
     gateway.wallet.get().map_or(settings.address_type, |wallet| wallet.keychains.address_type())
 }

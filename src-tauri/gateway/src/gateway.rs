@@ -92,7 +92,7 @@ pub struct Gateway {
     pub sandbox: Option<Arc<Sandbox>>,
     /// Its exchange rates.
     pub rates: Rates,
-    /// State of the watching of the chain.
+    /// The last look at the chain.
     pub last_look: LastLook,
     /// Its secrets.
     pub secrets: Arc<dyn SecretStore>,
@@ -105,9 +105,9 @@ pub struct Gateway {
     pub sender_wake: Notify,
     /// The fee rate that the backend named last.
     pub(crate) fee_rates: FeeRates,
-    /// State of the sending of payouts.
+    /// State of payout sending.
     pub sending: Sending,
-    /// The making of backups.
+    /// State for making backups.
     pub(crate) backups: Backups,
     /// Its addresses, once it is served.
     pub served: OnceLock<Served>,

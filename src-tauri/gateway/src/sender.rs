@@ -94,9 +94,7 @@ pub struct Sender {
     again: Mutex<Again>,
 }
 
-/// The outcome of an attempt to build.
 enum Attempt {
-    /// Nothing is due.
     NotDue,
     /// A transaction was stored; others may be due.
     Stored,

@@ -7,7 +7,6 @@ use tokio::sync::{Mutex, Notify, Semaphore};
 /// Most threads that wait for the disks of named folders.
 const FOLDER_LOOKS_MAX: usize = 4;
 
-/// The making of backups.
 pub(crate) struct Backups {
     /// Held while a backup is made or checked.
     pub turn: Mutex<()>,

@@ -26,7 +26,6 @@ const SERVES_OFFERS: Duration = Duration::from_secs(5);
 /// Greatest age of an estimate for a signed transaction (interface, section 4, "Queue").
 const SERVES_SIGNING: Duration = Duration::from_secs(60);
 
-/// The answers of the backend.
 #[derive(Default)]
 pub(crate) struct FeeRates {
     last: Arc<Lock<Option<Answer>>>,
@@ -36,7 +35,6 @@ pub(crate) struct FeeRates {
     asking: Arc<Mutex<()>>,
 }
 
-/// An answer of the backend.
 #[derive(Clone, Copy)]
 struct Answer {
     rate: FeeRate,
@@ -124,7 +122,7 @@ impl FeeRates {
         asked.await.inspect_err(failed).ok().flatten()
     }
 
-    /// Whether the backend was silent within this time before `now`, or keeps a caller waiting since.
+    /// Whether the backend was silent within this time before `now`, or has been asked without an answer since.
     fn is_known_silent(&self, within: Duration, now: Instant) -> bool {
         let silent_since = *self.silent_since.lock();
         silent_since.is_some_and(|at| now.duration_since(at) < within || self.asking.try_lock().is_err())

@@ -1,4 +1,4 @@
-//! State of the watching of the chain, for use cases and people. It is in memory: a restart looks anew.
+//! The last look at the chain and its outcome, for use cases and people. It is in memory: a restart looks anew.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ const CAUGHT_UP_WITHIN_MS: i64 = 10 * 60 * 1_000;
 /// Time for which people are told that the chain is another, so that a daily look at the panel shows it.
 const BEGUN_ANEW_TOLD_FOR_MS: i64 = 24 * 3_600_000;
 
-/// State of the watching, for people.
+/// The outcome of the looks at the chain, for people.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WatchStatus {
     /// The best block of the last look.
@@ -48,14 +48,13 @@ pub struct WatchStatus {
     pub stored_until: Option<Timestamp>,
 }
 
-/// Progress of a look that has more to read than one answer holds.
+/// Progress of a look that needs several answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CatchingUp {
     /// The height at which it began.
     pub from_height: u32,
     /// The height up to which blocks were read.
     pub seen_height: u32,
-    /// The height of the best block.
     pub tip_height: u32,
     /// Time of the restore after which all blocks since the wallet's birth are read.
     pub restored_at: Option<Timestamp>,
@@ -114,7 +113,6 @@ impl WatchStatus {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FailedLook {
-    /// The reason, for people.
     pub reason: String,
     /// The chain answered, but its view could not be stored now: the disk is full, or the database locked.
     pub is_for_storage: bool,
@@ -134,9 +132,7 @@ pub enum NotWatched {
 /// The last look at the chain, for all parts of the gateway.
 pub struct LastLook {
     inner: Mutex<Inner>,
-    /// Whether a look has ended since the start.
     has_looked: watch::Sender<bool>,
-    /// Progress of a look that needs several answers.
     catching_up: watch::Sender<Option<CatchingUp>>,
 }
 
@@ -198,7 +194,6 @@ impl LastLook {
             && inner.watched.as_ref().is_some_and(is_recent)
     }
 
-    /// The state of the watching.
     #[must_use]
     pub fn status(&self) -> WatchStatus {
         let inner = self.lock();

@@ -1,4 +1,4 @@
-//! State of the sending of payouts, for use cases and people. It is in memory: a restart finds out anew.
+//! State of payout sending, for use cases and people. It is in memory: a restart finds out anew.
 
 use parking_lot::Mutex;
 use tillgate_domain::time::Timestamp;
@@ -14,7 +14,6 @@ pub struct Sending {
 /// Reason why nothing could be built for approved payouts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cannot {
-    /// The kind of obstacle.
     pub cause: Cause,
     /// The full reason, for people, without the remedy, which each shell words itself. It may name balances, paths and
     /// the backend's answer.
@@ -71,7 +70,6 @@ impl Cause {
 #[derive(Debug, Clone)]
 pub(crate) struct KeysRefused {
     pub at: Timestamp,
-    /// The reason, for people.
     pub reason: String,
 }
 
@@ -99,12 +97,11 @@ impl Sending {
         is_new
     }
 
-    /// The last refusal of the wallet's words, unless they were read since.
+    /// The last refusal of the wallet's words; `None` once they were read.
     pub(crate) fn keys_refused(&self) -> Option<KeysRefused> {
         self.inner.lock().keys_refused.clone()
     }
 
-    /// Stores or clears the refusal of the words.
     pub(crate) fn note_keys_refused(&self, refused: Option<KeysRefused>) {
         self.inner.lock().keys_refused = refused;
     }

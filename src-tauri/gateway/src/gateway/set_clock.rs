@@ -38,8 +38,8 @@ impl Gateway {
         Ok(())
     }
 
-    /// Takes back time that was given before the start by a clock that was ahead. Repeats at once notifications that
-    /// wait for its times.
+    /// Takes back time that was given before the start by a clock that was ahead. Notifications that wait for its times
+    /// are attempted at once.
     pub(crate) async fn leave_times_of_another_clock(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let leave = move |tx: &Tx<'_>| {

@@ -19,7 +19,6 @@ struct Inner {
     last: Option<Told>,
 }
 
-/// The stored result of the last look.
 struct Told {
     covered: Covered,
     /// Scripts with more history than the server ever tells.
@@ -36,7 +35,6 @@ impl ToSign {
         self.inner.lock().scripts.clone()
     }
 
-    /// Stores the coverage of a look.
     pub(crate) fn note(&self, covered: Covered, refused: HashSet<ScriptBuf>) {
         self.inner.lock().last = Some(Told { covered, refused });
     }

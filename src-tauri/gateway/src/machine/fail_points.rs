@@ -2,7 +2,8 @@
 //! set clock of the machine.
 //!
 //! All of it exists only with the feature `fail-points`. The project's own tests switch it on; no shipped program does
-//! (docs/decisions/fail-points.md). Without it each function here is empty and reads no environment variable.
+//! (docs/decisions/fail-points.md). Without it each function here is empty, reads no environment variable and leaves no
+//! trace in the program.
 
 #![allow(unreachable_pub, reason = "tests compile this file alone, too, and look for what it then holds")]
 
@@ -58,7 +59,7 @@ pub use told::{checkpoint_pages, clock_steps_ms, commit_fails, ends, index_after
 #[cfg(not(feature = "fail-points"))]
 pub use quiet::{checkpoint_pages, clock_steps_ms, commit_fails, ends, index_after, pass, synchronous};
 
-/// The functions of test programs.
+/// The functions built into tests.
 #[cfg(feature = "fail-points")]
 mod told {
     use std::path::PathBuf;
@@ -176,7 +177,7 @@ mod told {
     }
 }
 
-/// The functions of all other programs.
+/// The functions built into all other programs.
 #[cfg(not(feature = "fail-points"))]
 mod quiet {
     use super::Point;

@@ -81,7 +81,6 @@ impl Threads {
         self.ended.send_if_modified(|ended| ended.is_none() && ended.replace(name).is_none());
     }
 
-    /// Whether a thread has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.borrow().is_some()
     }

@@ -21,7 +21,6 @@ pub(super) struct Again {
     tried: BTreeMap<Txid, Tried>,
 }
 
-/// One broadcast of a transaction.
 #[derive(Debug, Clone, Copy)]
 struct Tried {
     /// Start of the last look before it.

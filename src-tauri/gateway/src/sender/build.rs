@@ -45,9 +45,7 @@ pub(super) struct Chosen {
     pub cap: FeeRate,
 }
 
-/// Outcome of the choice of coins.
 pub(super) enum Prepared {
-    /// A transaction to sign.
     Ready(Box<Chosen>),
     /// Nothing can be built, for this reason.
     Cannot(Cannot),
@@ -55,7 +53,6 @@ pub(super) enum Prepared {
     NotNow(Cannot),
 }
 
-/// The outcome of an attempt.
 pub(super) enum Built {
     Stored(Txid),
     /// Its coins or payouts changed during signing; nothing was stored.

@@ -90,7 +90,6 @@ impl From<OutboxError> for ReplaceError {
     }
 }
 
-/// Kind of replacement.
 #[derive(Clone, Copy)]
 enum By {
     HigherFee { fee_rate: Option<FeeRate> },
@@ -121,7 +120,6 @@ impl By {
         matches!(self, Self::HigherFee { .. })
     }
 
-    /// The act's name in the audit.
     const fn act(self) -> &'static str {
         match self {
             Self::HigherFee { .. } => "payouts bump",

@@ -112,7 +112,6 @@ const fn is_on_its_way(payout: &PayoutRow) -> bool {
     }
 }
 
-/// Whether another copy's transaction pays the payout.
 fn is_by_another(payout: &PayoutRow, versions: &[VersionRow]) -> bool {
     payout.txid.is_some_and(|txid| !versions.iter().any(|version| version.txid == txid))
 }
@@ -129,7 +128,6 @@ fn unseen_since(version: &VersionRow, looked_at: Option<Timestamp>) -> Option<Ti
     looked_at.filter(|looked_at| *looked_at >= taken_at.plus_ms(SEEN_WITHIN_MS)).map(|_| taken_at)
 }
 
-/// Start of the last stored look.
 fn looked_at(reader: &Reader<'_>) -> Result<Option<Timestamp>, StoreError> {
     Ok(reader.watched_chain()?.map(|watched| watched.looked_at))
 }

@@ -17,7 +17,7 @@ use super::keychain::{Address, KeychainAddresses};
 use super::{NotReady, WalletError};
 use crate::machine::threads::{Thread, Threads};
 
-/// Addresses derived ahead: a burst of five thousand payments and some reserve.
+/// Addresses derived ahead: a burst of five thousand payments, and half as many again.
 const AHEAD: usize = 8_192;
 
 /// Addresses known before a look, beyond the given ones and those that a restored copy skips. Another copy of the

@@ -13,7 +13,6 @@ use super::keychain::KeychainAddresses;
 /// Scripts known beyond the given ones and those that a restored copy skips. A restored wallet may know more.
 const AHEAD: u32 = 200;
 
-/// The internal keychain's scripts, with their derivation indices.
 pub struct ChangeScripts {
     keychain: KeychainAddresses,
     /// Scripts of all indices from 0 to `ahead` beyond the given ones.
@@ -23,8 +22,8 @@ pub struct ChangeScripts {
 }
 
 impl ChangeScripts {
-    /// Derives all scripts before `next_index`, the first index never given, and some beyond. These include the `skip`
-    /// indices that a copy restored from a backup of this one skips.
+    /// Derives all scripts before `next_index`, the first index never given, and more beyond: the `skip` indices that a
+    /// copy restored from a backup of this one skips, and some.
     ///
     /// # Errors
     /// When the descriptor is not a ranged public one.

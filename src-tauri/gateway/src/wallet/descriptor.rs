@@ -66,7 +66,6 @@ pub(crate) struct Descriptors {
 pub(super) struct PrivateKeychains {
     external: PrivateKeychain,
     internal: PrivateKeychain,
-    /// Fingerprint of the master key.
     fingerprint: Fingerprint,
     address_type: AddressType,
     secp: Secp256k1<All>,
@@ -113,7 +112,6 @@ impl PrivateKeychains {
         Ok(Descriptors { external: self.descriptor(&self.external)?, internal: self.descriptor(&self.internal)? })
     }
 
-    /// The private key of a coin.
     pub(super) fn key(&self, keychain: Keychain, index: u32) -> Result<WipedKey, WalletError> {
         let keychain = match keychain {
             Keychain::External => &self.external,

@@ -42,7 +42,6 @@ impl Drafts {
         kept.as_ref().filter(|(draft, _)| draft.id == id).map(|(draft, _)| draft.clone())
     }
 
-    /// Wipes the draft of this id.
     pub(crate) fn forget(&self, id: &str) {
         let mut kept = self.kept.lock();
         if kept.as_ref().is_some_and(|(draft, _)| draft.id == id) {

@@ -37,7 +37,6 @@ impl PublicKeychains {
         self.network
     }
 
-    /// The type of all addresses of this wallet.
     pub(crate) const fn address_type(&self) -> AddressType {
         self.external.address_type()
     }

@@ -45,7 +45,6 @@ pub(crate) const MAX_VSIZE_WITH_ANCESTORS: u64 = 90_000;
 pub(crate) struct SpendableCoin {
     pub outpoint: OutPoint,
     pub amount_sats: u64,
-    /// The keychain of its script.
     pub keychain: Keychain,
     /// The derivation index of its script.
     pub index: u32,
@@ -92,9 +91,7 @@ pub(crate) struct Means<'a> {
     /// ancestors lack.
     pub fee: FeeWanted,
     pub change: &'a FreshChange,
-    /// The type of all our addresses.
     pub address_type: AddressType,
-    /// The height of the chain's last block.
     pub tip_height: u32,
 }
 

@@ -66,7 +66,6 @@ impl ProxyError {
 }
 
 impl Proxy {
-    /// Its host and port.
     pub(super) fn address(&self) -> (&str, u16) {
         (&self.host, self.port)
     }

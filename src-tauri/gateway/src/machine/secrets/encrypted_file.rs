@@ -21,7 +21,6 @@ use super::{Purpose, Secret, SecretError, SecretStore};
 use crate::machine::environment::Environment;
 use crate::machine::private_file;
 
-/// Format version of the file.
 const VERSION: u32 = 1;
 
 /// RFC 9106, section 4, second recommendation: 64 MiB, 3 passes, 4 lanes.
@@ -37,7 +36,6 @@ const SALT_BYTES: usize = 16;
 const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 24;
 
-/// Secrets in an encrypted file.
 pub(super) struct EncryptedFile {
     file: PathBuf,
     header: Header,
@@ -142,7 +140,6 @@ impl EncryptedFile {
         Ok(opened)
     }
 
-    /// The secrets in the file now.
     fn secrets(&self) -> Result<Secrets, SecretError> {
         let sealed = read(&self.file)?.ok_or_else(|| wrong(&self.file, "is missing: restore it"))?;
         if sealed.header != self.header {

@@ -19,7 +19,7 @@ use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 use crate::wallet::spend::{self, Draft, FeeWanted, Means, Paid, Payee};
 
-/// Longest wait for the backend's fees. Should they be higher, the refusal of the broadcast tells it.
+/// Longest wait for the backend's fees. Without them, a refused broadcast names the needed fee.
 const ASKED_FOR: Duration = Duration::from_secs(2);
 
 /// A replacement as it would be made now.

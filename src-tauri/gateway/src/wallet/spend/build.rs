@@ -80,7 +80,6 @@ pub(crate) fn to_ourselves(means: &Means<'_>, seed: Seed) -> Result<Draft, Draft
     draft(Vec::new(), &coins, means, Rest::All, seed)
 }
 
-/// The payees taken so far.
 struct Taken<'a> {
     payees: &'a [Payee],
     coins: &'a Coins<'a>,

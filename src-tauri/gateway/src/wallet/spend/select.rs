@@ -34,7 +34,6 @@ pub(crate) fn is_worth_spending(coin: &SpendableCoin, fee_rate: FeeRate, address
     coin.amount_sats >= WORTH_TIMES.saturating_mul(cost_sats)
 }
 
-/// The fee of one input in satoshis.
 fn input_sats(fee: &FeeWanted, address_type: AddressType) -> u64 {
     fee.by_rate(input_wu(address_type).div_ceil(4))
 }
@@ -277,7 +276,6 @@ fn orders<'a>(oldest: Vec<&'a SpendableCoin>) -> Orders<'a> {
     [oldest, largest_confirmed, largest]
 }
 
-/// The load of the required coins.
 struct MeansLoad {
     inputs: usize,
     ancestors: u32,

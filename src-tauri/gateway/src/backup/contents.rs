@@ -37,7 +37,6 @@ pub(super) struct Manifest {
     pub files: Vec<Part>,
 }
 
-/// A file in the backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Part {

@@ -31,7 +31,6 @@ const INSTALLATION: &str = "installation";
 
 /// The backup to restore, and its place.
 pub(crate) struct Restore {
-    /// The backup.
     pub file: PathBuf,
     pub passphrase: Secret,
     /// The folder of all environments.
@@ -46,7 +45,6 @@ pub(crate) struct Restore {
 /// The outcome of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Restored {
-    /// The environment's folder.
     pub env_dir: PathBuf,
     /// Time of the backup, by the clock of the machine that made it.
     pub made_at: Timestamp,

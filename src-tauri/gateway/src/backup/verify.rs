@@ -21,7 +21,6 @@ use crate::machine::secrets::Secret;
 pub(crate) struct Verified {
     /// Time of the backup, by the clock of the machine that made it.
     pub made_at: Timestamp,
-    /// The program that made it.
     pub program: String,
 }
 

@@ -62,13 +62,11 @@ pub(crate) enum ListenError {
     )]
     OtherLoopbackInUse {
         address: SocketAddr,
-        /// The flag that chooses the port.
         flag: &'static str,
     },
     #[error("cannot listen on {address}: {source}; choose another address with {flag}")]
     Io {
         address: SocketAddr,
-        /// The flag that chooses the address.
         flag: &'static str,
         source: io::Error,
     },
@@ -82,7 +80,6 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// Opens the listeners.
     pub(super) async fn open(gateway: &Gateway, listen: Listen) -> Result<Self, ListenError> {
         let tls = acceptor(gateway, &listen)?;
         let settings = gateway.settings.snapshot();

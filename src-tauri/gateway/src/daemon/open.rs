@@ -57,11 +57,9 @@ pub enum OpenError {
         "{file} belongs to the environment {found}, not to {wanted}: environments share nothing; name another --data-dir"
     )]
     OtherEnvironment {
-        /// The database's file.
         file: PathBuf,
         /// The database's environment.
         found: Environment,
-        /// The wanted environment.
         wanted: Environment,
     },
     /// The database was made on another chain than the settings name.
@@ -77,9 +75,7 @@ pub enum OpenError {
     /// A flag or an environment variable gives a setting an invalid value.
     #[error("{by}: {error}")]
     Override {
-        /// The flag or variable.
         by: String,
-        /// The fault in its value.
         error: SettingError,
     },
     #[error(transparent)]
@@ -100,7 +96,6 @@ pub enum OpenError {
     Panicked,
 }
 
-/// The environment's clock.
 struct Running {
     runs: Arc<dyn Clock>,
     /// Its lead over the machine's clock, which the sandbox may have moved.

@@ -43,7 +43,6 @@ pub enum DataDirError {
         "the data directory {path} is in use already, by another Tillgate{process}: stop that one first, or name another --data-dir"
     )]
     InUse {
-        /// The environment's folder.
         path: PathBuf,
         /// ` (process 123)`, if known.
         process: String,
@@ -52,16 +51,13 @@ pub enum DataDirError {
         "there is no data directory {path}: see whether --data-dir and --environment are right; `tillgate serve` makes a new one"
     )]
     Missing {
-        /// The environment's folder.
         path: PathBuf,
     },
     #[error(transparent)]
     Untrusted(#[from] Untrusted),
     #[error("{action} {path} failed: {source}")]
     Io {
-        /// The attempted action.
         action: &'static str,
-        /// The file or folder.
         path: PathBuf,
         source: io::Error,
     },

@@ -1,4 +1,4 @@
-//! Dismissing the alarms of a payout.
+//! Dismisses the alarms of a payout.
 
 use tillgate_domain::id::Id;
 

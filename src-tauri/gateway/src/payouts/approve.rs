@@ -70,7 +70,7 @@ impl ApproveError {
     }
 }
 
-/// The remedy for a payout that was not sent; it continues the sentence that none waits for approval.
+/// The remedy for a payout that expired or failed; it continues the sentence that it waits for no approval.
 const fn after(state: PayoutState) -> &'static str {
     match state {
         PayoutState::Expired | PayoutState::Failed => {

@@ -32,7 +32,6 @@ use crate::wallet::NotReady;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// The requester of a payout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Requester {
     /// The API key; `None` for people.
@@ -43,7 +42,6 @@ pub(crate) struct Requester {
     pub notify_hosts: NotifyHosts,
 }
 
-/// A request for a payout.
 pub(crate) struct OfferRequest<'a> {
     pub(crate) requester: Requester,
     /// The wanted payout.
@@ -61,7 +59,6 @@ pub(crate) struct OfferRequest<'a> {
 /// The outcome of a request for a payout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Offered {
-    /// A new payout.
     New {
         /// Its id, for the panel.
         payout_id: Id,
@@ -74,7 +71,6 @@ pub(crate) enum Offered {
 
 #[cfg(test)]
 impl Offered {
-    /// The id of a new payout.
     pub(crate) fn payout_id(self) -> Id {
         match self {
             Self::New { payout_id, .. } => payout_id,
@@ -98,11 +94,8 @@ pub(crate) enum OfferError {
         format_btc(*.amount_sats)
     )]
     PaidBefore {
-        /// The copy's transaction.
         txid: Txid,
-        /// The amount of both.
         amount_sats: u64,
-        /// The address of both.
         address: String,
     },
     #[error(transparent)]

@@ -35,7 +35,7 @@ cap: number,
  */
 aboveCap: boolean, 
 /**
- * In whole satoshis per virtual byte, rounded up. A rate above the cap must be given as this.
+ * In whole satoshis per virtual byte, rounded up: the rate to give if it is above the cap.
  */
 needed: number, 
 /**

@@ -11,7 +11,7 @@ export type PaidBefore = {
  */
 payoutId: string, 
 /**
- * Where it stands.
+ * The payout's state.
  */
 state: PayoutState, 
 /**

@@ -81,7 +81,7 @@ pub struct BumpEstimateView {
     pub cap: u32,
     /// Whether the rate is above the cap.
     pub above_cap: bool,
-    /// In whole satoshis per virtual byte, rounded up. A rate above the cap must be given as this.
+    /// In whole satoshis per virtual byte, rounded up: the rate to give if it is above the cap.
     pub needed: u32,
     /// The sum that the transaction pays out.
     pub pays: BtcView,

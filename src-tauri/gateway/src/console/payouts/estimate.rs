@@ -82,7 +82,7 @@ pub struct EstimateView {
 pub struct PaidBefore {
     /// The payout's id.
     pub payout_id: String,
-    /// Where it stands.
+    /// The payout's state.
     pub state: PayoutState,
     /// The recipient's amount.
     pub amount: BtcView,

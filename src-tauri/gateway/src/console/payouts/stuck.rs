@@ -47,10 +47,9 @@ pub struct StuckItem {
     pub message: String,
 }
 
-/// The payouts that do not arrive.
 #[derive(Debug, Default)]
 pub(in crate::console) struct StuckPayouts {
-    /// The first of them.
+    /// The first ones.
     pub named: Vec<StuckItem>,
     /// The number of all.
     pub count: u64,

@@ -40,7 +40,7 @@ pub struct TwinOutput {
 /// The transactions of a hold, the oldest first.
 #[derive(Debug, Default)]
 pub(in crate::console) struct HeldFor {
-    /// The first of them.
+    /// The first ones.
     pub listed: Vec<TwinItem>,
     /// The number of all.
     pub count: u64,

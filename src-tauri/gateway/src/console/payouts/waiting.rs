@@ -19,7 +19,7 @@ use crate::store::{Reader, StoreError};
 /// The reason why one payout waits, or all do.
 pub(in crate::console) struct Why {
     pub cause: WaitCause,
-    /// A sentence for people, without the remedy.
+    /// A sentence without the remedy.
     pub reason: String,
 }
 

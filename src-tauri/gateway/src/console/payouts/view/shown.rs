@@ -40,7 +40,6 @@ impl<'a> Shown<'a> {
         })
     }
 
-    /// The payout as a list shows it.
     pub(in crate::console) fn item(&self, row: &PayoutRow) -> Result<PayoutItem, StoreError> {
         let currency = row.currency;
         let being_given_up = self.being_given_up(row)?;

@@ -322,7 +322,7 @@ fn none_made(environment: Environment, has_wallet: bool) -> Finding {
     }
 }
 
-/// Checks that approved payouts are sent, and that the ledger equals the coins that are there.
+/// Checks that approved payouts are sent, and that the ledger equals the coins.
 fn payouts(gateway: &Gateway) -> Finding {
     let read = |reader: &Reader<'_>| {
         let sums = (reader.added_up_ledger_sats()?, reader.ledger_sats()?, reader.reckoned_balance_sats()?);

@@ -62,11 +62,13 @@ pub(crate) enum ListenError {
     )]
     OtherLoopbackInUse {
         address: SocketAddr,
+        /// The flag that chooses the port.
         flag: &'static str,
     },
     #[error("cannot listen on {address}: {source}; choose another address with {flag}")]
     Io {
         address: SocketAddr,
+        /// The flag that chooses the address.
         flag: &'static str,
         source: io::Error,
     },

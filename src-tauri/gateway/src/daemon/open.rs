@@ -75,6 +75,7 @@ pub enum OpenError {
     /// A flag or an environment variable gives a setting an invalid value.
     #[error("{by}: {error}")]
     Override {
+        /// The flag or variable.
         by: String,
         error: SettingError,
     },

@@ -41,6 +41,7 @@ pub(crate) enum RunError {
     Listen(#[from] ListenError),
     #[error("the control socket {file} cannot be made: {source}; a shorter --data-dir may help")]
     ControlSocket {
+        /// The socket's file.
         file: std::path::PathBuf,
         source: io::Error,
     },

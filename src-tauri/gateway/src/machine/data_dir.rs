@@ -51,12 +51,14 @@ pub enum DataDirError {
         "there is no data directory {path}: see whether --data-dir and --environment are right; `tillgate serve` makes a new one"
     )]
     Missing {
+        /// The environment's folder.
         path: PathBuf,
     },
     #[error(transparent)]
     Untrusted(#[from] Untrusted),
     #[error("{action} {path} failed: {source}")]
     Io {
+        /// The attempted action.
         action: &'static str,
         path: PathBuf,
         source: io::Error,

@@ -94,6 +94,7 @@ pub(crate) enum OfferError {
         format_btc(*.amount_sats)
     )]
     PaidBefore {
+        /// The other copy's transaction.
         txid: Txid,
         amount_sats: u64,
         address: String,

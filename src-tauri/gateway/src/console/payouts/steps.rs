@@ -55,8 +55,8 @@ pub(super) fn history(row: &PayoutRow, versions: &[VersionRow]) -> Vec<StepItem>
     steps.into_iter().map(|(at, step)| StepItem { time: at.iso_millis(), ..step }).collect()
 }
 
-/// The transaction that made a payout SENT at that time: the newest that paid it by then. Without one of ours, another
-/// copy of this wallet sent it.
+/// The newest transaction that paid a payout when it became SENT. Without one of ours, another copy of this wallet sent
+/// it.
 fn sent_by(row: &PayoutRow, versions: &[VersionRow], at: Timestamp) -> Option<Txid> {
     if versions.is_empty() {
         return row.txid;

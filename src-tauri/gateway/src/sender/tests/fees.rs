@@ -21,8 +21,8 @@ use crate::wallet::spend::{self, Payee};
 
 const CASES: u64 = 25;
 
-/// Excess of a shared fee over the sum of the single fees. Payouts that share a transaction pay about half, unless
-/// together they need small coins that no single payout needs.
+/// Excess of a shared fee over the sum of the single fees, in thousandths. Payouts that share a transaction usually pay
+/// about half. They pay more if only together they need small coins.
 const SHARED_ABOVE_PER_MILLE: i64 = 200;
 
 /// Reproducible numbers from a seed (SplitMix64).

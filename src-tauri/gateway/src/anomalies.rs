@@ -1,5 +1,5 @@
-//! Acts of staff on anomalies, and their records. Only the watcher raises them, follows the chain for them and takes
-//! them back.
+//! Acts of staff on anomalies, and their records. Only the watcher raises anomalies, follows the chain for them and
+//! takes them back.
 
 mod dismiss;
 mod read;

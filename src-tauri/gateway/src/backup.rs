@@ -1,6 +1,6 @@
-//! Backups: one file, sealed with a passphrase, with all that makes this environment's gateway again on a bare machine: the
-//! database, the secrets, on the sandbox its chain. Makes them, while the gateway runs and each night; checks them; restores
-//! them. Copies in the clear never leave the environment's own folder.
+//! Backups: one file, sealed with a passphrase, that makes this environment's gateway again on a bare machine. It holds
+//! the database, the secrets, and in the sandbox the chain. Backups are made while the gateway runs and each night,
+//! checked, and restored. Copies in the clear never leave the environment's own folder.
 
 mod contents;
 mod examine;
@@ -36,85 +36,65 @@ use crate::machine::secrets::SecretError;
 use crate::store::StoreError;
 use crate::wallet::WalletError;
 
-/// Why a backup was not made, is not good, or was not restored; each is a sentence with the remedy.
+/// Reason why a backup was not made, is not good, or was not restored: a sentence with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BackupError {
-    /// Guessing must cost more than it brings.
     #[error("the passphrase of a backup must have at least {0} characters")]
     ShortPassphrase(usize),
-    /// Nobody gave one, and none is stored.
     #[error("backups without a passphrase need the stored one: `tillgate backup --set-passphrase`")]
     NoPassphrase,
-    /// It was made with another passphrase than the stored one.
+    /// The backup was made with another passphrase than the stored one.
     #[error("the backup was made with another passphrase than the one that is stored: give it")]
     OtherKey,
-    /// The stored key is unreadable.
     #[error("the stored key of backups is unreadable: set it anew with `tillgate backup --set-passphrase`")]
     BadStoredKey,
-    /// The memory-hard function failed.
     #[error("no key could be made of the passphrase: {0}")]
     Key(String),
-    /// It opens nothing.
     #[error("the backup does not open: the passphrase is wrong, or the file was changed")]
     WrongPassphrase,
-    /// It was changed or cut after the beginning.
     #[error("the backup is damaged: it was changed or cut, and nothing of it is used; take another one")]
     Damaged,
-    /// Something else.
     #[error("this is not a backup of Tillgate: name the right file")]
     NotABackup,
-    /// A newer program wrote it.
     #[error("the backup has a form that this program does not know: install the newer Tillgate")]
     NewerForm,
-    /// It would stop the machine.
+    /// The file asks for so much memory or time that the machine would stall.
     #[error("the backup asks for more memory or time than any of Tillgate's does: it was changed")]
     Greedy,
-    /// It is of the other environment.
     #[error(
         "the backup is of the environment {found}, not of {wanted}: use it there (at the command line by --environment {found})"
     )]
     OtherEnvironment { found: Environment, wanted: Environment },
-    /// The words open another wallet than the database has, in a backup or before one is made.
+    /// The words open another wallet than the database's, in a backup or before one is made.
     #[error(
         "the wallet's words do not fit its database, and its coins could not be spent: put the right words back, or take another backup"
     )]
     OtherWords,
-    /// The wallet's words are not there.
     #[error("the wallet's words are missing: a backup without them could not spend its coins; restore them first")]
     NoWords,
-    /// The key that signs notifications is not there.
     #[error("the key that signs notifications is missing: make a new one first (`tillgate hmac-key rotate`)")]
     NoHmacKey,
-    /// It would restore another wallet.
     #[error("the backup is of another wallet than this installation's: it would not restore this one")]
     OtherWallet,
-    /// There is nothing to compare with.
     #[error("this installation has no wallet yet that a backup could restore")]
     NoWallet,
-    /// Its database is damaged.
     #[error("the database in the backup is damaged ({0}): take another one")]
     DamagedDatabase(String),
-    /// The database that is to be saved is damaged.
     #[error("the database is damaged ({0}), and no backup is made of it: restore the last good one")]
     DamagedSource(String),
-    /// Nothing is written over.
     #[error("{} exists, and a backup writes over nothing: name another file", .0.display())]
     Exists(PathBuf),
-    /// It must be readable as text, or the database could not name it.
+    /// The path is not text, so the database cannot hold it.
     #[error("the path {} is not text in UTF-8: name another one", .0.display())]
     NotText(PathBuf),
-    /// It is no absolute path of a file.
     #[error("{} is not the absolute path of a file", .0.display())]
     NotAFile(PathBuf),
-    /// The folder of nightly backups is not set.
     #[error("no folder for backups is set: name a file, or set one with `tillgate settings set backupFolder FOLDER`")]
     NoFolder,
-    /// The folder is not there.
     #[error(
         "there is no folder {}: make it, or put the disk in that it is on, or name another one; of nightly backups it is the setting backupFolder", .0.display()
     )]
     NoSuchFolder(PathBuf),
-    /// Something else is there.
     #[error("{} is no folder: name one", .0.display())]
     NotAFolder(PathBuf),
     /// The mark file is missing; the disk is probably not mounted.
@@ -122,40 +102,30 @@ pub(crate) enum BackupError {
         "{} is not the folder that was named, or its disk is not in: the file {mark} that Tillgate put there is missing. Put the disk in; if it is the right folder all the same, name it again: `tillgate settings set backupFolder \"{}\"`", .folder.display(), .folder.display()
     )]
     OtherFolder { folder: PathBuf, mark: String },
-    /// Nothing can be written there.
     #[error(
         "no file can be written to the folder {} ({source}): let the user who runs Tillgate write there, or name another one", .folder.display()
     )]
     TakesNoFiles { folder: PathBuf, source: io::Error },
-    /// Its disk is silent.
     #[error("the disk of the folder {} did not answer: see that it is there and reachable, or name another folder", .0.display())]
     SilentDisk(PathBuf),
-    /// Disks of folders that were named before are silent.
     #[error(
         "the disks of several folders that were named before still do not answer: start Tillgate again, then name another folder"
     )]
     SilentDisks,
-    /// Too little room for it.
     #[error("a backup needs {needed_mb} MB on the disk of {folder}, and {free_mb} MB are free: make room")]
     NoRoom { folder: PathBuf, needed_mb: u64, free_mb: u64 },
-    /// The environment is there already.
     #[error(
         "{} holds this environment already, and a restore writes over nothing: name another --data-dir, or move that folder away", .0.display()
     )]
     Occupied(PathBuf),
-    /// It was broken off.
     #[error("the backup was broken off: the gateway stops")]
     BrokenOff,
-    /// Another backup is made or checked at this moment.
     #[error("another backup is still being made or checked: try again when it is done")]
     Busy,
-    /// There is nothing to read.
     #[error("file must be the whole path of a backup, and there is none at {}: see that it is written right, and its disk in", .0.display())]
     NoSuchFile(PathBuf),
-    /// A file operation failed.
     #[error("{action} {} failed: {source}", path.display())]
     File { action: &'static str, path: PathBuf, source: io::Error },
-    /// The sealed stream failed.
     #[error("{action} failed: {source}")]
     Stream { action: &'static str, source: io::Error },
     #[error(transparent)]
@@ -170,13 +140,12 @@ pub(crate) enum BackupError {
     Backend(#[from] BackendError),
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
-    /// A blocking step ended unexpectedly.
     #[error("the backup failed unexpectedly: see the log")]
     Panicked,
 }
 
 impl BackupError {
-    /// The refusal of a sealed stream, as it is, or the failure to read.
+    /// The refusal that a sealed stream gave, or a failed read.
     fn reading(error: io::Error) -> Self {
         match error.downcast::<Self>() {
             Ok(refused) => refused,
@@ -192,7 +161,7 @@ impl BackupError {
         }
     }
 
-    /// The name of the mark that a folder lacks.
+    /// The name of the mark that the folder lacks.
     fn missing_mark(&self) -> Option<String> {
         if let Self::OtherFolder { mark, .. } = self { Some(mark.clone()) } else { None }
     }

@@ -1,4 +1,4 @@
-//! A gateway's life: opening its files, listening, running its loops, and the stop.
+//! The life of a gateway: it opens its files, listens, runs its loops, and stops.
 
 mod listen;
 mod open;

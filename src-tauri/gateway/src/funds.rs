@@ -11,8 +11,8 @@ use crate::store::coins::{CHOICE_MAX, CoinFacts, UnspentCoin};
 use crate::store::{Reader, StoreError};
 use crate::wallet::spend::{self, Paid, SpendableCoin};
 
-/// A transaction that is not ours (a customer's that a reorganisation returned, another copy's of this wallet): its fee
-/// is not known, and reckoned as enough.
+/// Assumed fee of a transaction that is not ours, such as a customer's after a reorganisation or another copy's. Its
+/// real fee is not known; this one is always enough.
 const FEE_OF_OTHERS: u64 = 1 << 40;
 
 /// The rate that payouts pay now.
@@ -25,44 +25,39 @@ pub(crate) struct PayoutFeeRate {
 }
 
 impl PayoutFeeRate {
-    /// Of an estimate, under the settings.
+    /// The rate of an estimate under the settings.
     pub(crate) fn of(estimate: FeeRate, settings: &Settings) -> Self {
         let rate = |sat_vb: u32| FeeRate::from_sat_per_vb_u32(sat_vb);
         Self { estimate: estimate.max(rate(settings.fee_floor_sat_vb)), cap: rate(settings.fee_cap_sat_vb) }
     }
 
-    /// Whether payouts wait for a lower one.
+    /// Whether payouts wait for a lower estimate.
     pub(crate) fn is_above_cap(&self) -> bool {
         self.estimate > self.cap
     }
 
-    /// The estimate, at most the cap: what offers reckon with, and what giving up pays.
+    /// The estimate, at most the cap. Offers and abandonments use it.
     pub(crate) fn capped(&self) -> FeeRate {
         self.estimate.min(self.cap)
     }
 }
 
-/// The rate of offers and estimates: the backend's estimate; while it is silent its last one, and before any the floor.
+/// The rate of offers and estimates. While the backend is silent it is the last estimate, or else the floor.
 pub(crate) async fn fee_rate(gateway: &Gateway, settings: &Settings) -> PayoutFeeRate {
     PayoutFeeRate::of(gateway.fee_rate_estimate().await.unwrap_or(FeeRate::ZERO), settings)
 }
 
-/// The rate that is known without asking, for what tells why payouts wait.
+/// The last known rate, to explain why payouts wait. Asks no backend.
 pub(crate) fn fee_rate_known(gateway: &Gateway, settings: &Settings) -> PayoutFeeRate {
     PayoutFeeRate::of(gateway.fee_rate_known().unwrap_or(FeeRate::ZERO), settings)
 }
 
-/// The rate of a transaction that is signed now, by an estimate that is a minute old at most; `None` while the backend
-/// is silent.
+/// The rate of a transaction signed now, from an estimate at most a minute old; `None` while the backend is silent.
 pub(crate) async fn fee_rate_now(gateway: &Gateway, settings: &Settings) -> Option<PayoutFeeRate> {
     Some(PayoutFeeRate::of(gateway.fee_rate_now().await?, settings))
 }
 
-/// The coins that a payout could be made of now, the oldest first. Of very many, those that a transaction may choose
-/// among.
-///
-/// # Errors
-/// When the database cannot be read.
+/// Coins that a payout could spend now, the oldest first. Of very many coins, only the choice of one transaction.
 pub(crate) fn spendable(reader: &Reader<'_>, settings: &Settings) -> Result<Vec<SpendableCoin>, StoreError> {
     let coins = reader.unspent_coins(reader.tip_height()?, settings.spend_confirmations)?;
     let mut spendable = Vec::with_capacity(coins.len());
@@ -74,10 +69,7 @@ pub(crate) fn spendable(reader: &Reader<'_>, settings: &Settings) -> Result<Vec<
     Ok(spendable)
 }
 
-/// Whether a transaction of ours that pays, or an unconfirmed ancestor of it, is being given up.
-///
-/// # Errors
-/// When the database cannot be read.
+/// Whether a paying transaction of ours, or an unconfirmed ancestor of it, is being given up.
 pub(crate) fn is_given_up(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
     for ancestor in unconfirmed(reader, txid)?.keys() {
         if let Some(version) = reader.version(ancestor)?
@@ -90,8 +82,8 @@ pub(crate) fn is_given_up(reader: &Reader<'_>, txid: &Txid) -> Result<bool, Stor
     Ok(false)
 }
 
-/// Whether a transaction of ours, or an unconfirmed ancestor of it, may never be mined, and with it whatever rests on it: it is being
-/// given up, another copy of this wallet pays one of its payouts, or another transaction spends one of its inputs.
+/// Whether a transaction of ours may never be mined, because of itself or an unconfirmed ancestor. Either it is being
+/// given up, another copy pays one of its payouts, or another transaction spends one of its inputs.
 fn may_never_be_mined(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
     for ancestor in unconfirmed(reader, txid)?.keys() {
         let Some(batch_seq) = reader.batch_of_version(ancestor)? else { continue };
@@ -111,11 +103,8 @@ fn may_never_be_mined(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreErr
     Ok(false)
 }
 
-/// The worth of all coins that payouts could be made of at a rate, in satoshis. Coins that are not worth spending at
-/// that rate do not count.
-///
-/// # Errors
-/// When the database cannot be read.
+/// Sum of all coins that payouts could spend at a rate, in satoshis. Coins not worth spending at that rate do not
+/// count.
 pub(crate) fn spendable_sats(
     reader: &Reader<'_>,
     settings: &Settings,
@@ -127,7 +116,7 @@ pub(crate) fn spendable_sats(
     let worth = coins.iter().filter(|coin| spend::is_worth_spending(coin, fee_rate.capped(), address_type));
     let (count, worth_sats) =
         worth.fold((0usize, 0u64), |(count, sum), coin| (count + 1, sum.saturating_add(coin.amount_sats)));
-    // The choice holds the largest of all: where not all of these are worth spending, none that is left out is.
+    // The choice holds the largest coins: if one of these is not worth spending, no smaller coin is.
     if count < CHOICE_MAX as usize {
         return Ok(worth_sats);
     }
@@ -137,15 +126,11 @@ pub(crate) fn spendable_sats(
     Ok(worth_sats.saturating_add(left_out_sats))
 }
 
-/// The kind of all our addresses.
 pub(crate) fn address_type(gateway: &Gateway, settings: &Settings) -> AddressType {
     gateway.wallet.get().map_or(settings.address_type, |wallet| wallet.keychains.address_type())
 }
 
-/// A coin with what would have to be mined before it.
-///
-/// # Errors
-/// When the database cannot be read.
+/// A coin with its unconfirmed ancestors.
 pub(crate) fn with_ancestors(reader: &Reader<'_>, coin: &UnspentCoin) -> Result<SpendableCoin, StoreError> {
     let UnspentCoin { outpoint, keychain, index, amount_sats, height } = *coin;
     let ancestors = match height {
@@ -161,17 +146,13 @@ pub(crate) fn with_ancestors(reader: &Reader<'_>, coin: &UnspentCoin) -> Result<
     Ok(SpendableCoin { outpoint, amount_sats, keychain, index, height, ancestors, ancestors_vsize, ancestors_fee_sats })
 }
 
-/// A transaction that is in no block yet.
 pub(crate) struct Unconfirmed {
     pub tx: Transaction,
-    /// What it pays; of a customer's transaction the fee is not known, and reckoned as enough.
+    /// Its fee and size. The fee of a customer's transaction is not known and assumed to be enough.
     pub paid: Paid,
 }
 
-/// A transaction of which an output is ours and its ancestors, as far as they are in no block and stored here, by id.
-///
-/// # Errors
-/// When the database cannot be read.
+/// A transaction with an output of ours and its ancestors, by txid. Only those that are unconfirmed and stored here.
 pub(crate) fn unconfirmed(reader: &Reader<'_>, txid: &Txid) -> Result<BTreeMap<Txid, Unconfirmed>, StoreError> {
     let mut found: BTreeMap<Txid, Unconfirmed> = BTreeMap::new();
     let mut open = vec![*txid];

@@ -1,4 +1,4 @@
-//! What one environment's use cases and loops share: resources, and nothing that runs by itself.
+//! The resources that one environment's use cases and loops share. Nothing here runs by itself.
 
 mod announcement;
 mod backend;
@@ -43,81 +43,81 @@ pub(crate) use sending::{Cannot, Cause, KeysRefused, Sending};
 pub(crate) use staff_warning::StaffWarning;
 pub(crate) use to_sign::ToSign;
 
-/// How long those wait for exchange rates who can go on without them.
+/// Longest wait for exchange rates by callers that can go on without them.
 const RATES_WITHIN: Duration = Duration::from_secs(1);
 
-/// Everything the use cases and loops of one environment share. There are no globals: a desktop
-/// runs one of these for each environment.
+/// Everything that the use cases and loops of one environment share. There are no globals: a desktop runs one gateway
+/// for each environment.
 pub struct Gateway {
-    /// Which environment.
+    /// The environment.
     pub environment: Environment,
     /// Its clock.
     pub clock: Arc<dyn Clock>,
-    /// How far the sandbox moved the clock forward, in milliseconds; whoever moves it stores it here.
+    /// Time by which the sandbox moved the clock forward, in milliseconds. The sandbox stores its moves here.
     pub clock_offset_ms: Arc<AtomicI64>,
-    /// Held for writing while the sandbox's clock jumps and the chain is looked at under the new time; whoever
-    /// decides by the clock and the last look together holds it for reading.
+    /// Held for writing while the sandbox's clock jumps and the chain is looked at under the new time. Held for reading
+    /// by a decision that needs both the clock and the last look.
     pub clock_jumps: RwLock<()>,
-    /// How many of the clock's steps forward were followed.
+    /// Number of the clock's forward steps that were followed.
     pub(crate) steps_followed: tokio::sync::Mutex<usize>,
     /// Its random numbers.
     pub entropy: Arc<dyn Entropy>,
     /// Its database.
     pub store: Arc<Store>,
-    /// Whose database it is.
+    /// The installation that owns the database.
     pub installation: Installation,
-    /// Its settings; take a snapshot where one is needed.
+    /// Its settings, live. Take a snapshot for consistent values.
     pub settings: LiveSettings,
     /// Its live API keys.
     pub keys: Arc<ApiKeys>,
-    /// What they used up.
+    /// Use of its API keys' limits.
     pub key_limits: Arc<KeyLimits>,
     /// Its wallet, once there is one.
     pub wallet: OnceLock<Arc<Wallet>>,
-    /// Held while the wallet is made or restored: one at a time.
+    /// Held while a wallet is made or restored, one at a time.
     pub(crate) wallet_setup: tokio::sync::Mutex<()>,
-    /// New words that were shown, and are in no wallet yet.
+    /// New words that were shown but belong to no wallet yet.
     pub(crate) wallet_drafts: Drafts,
     /// The network of its addresses.
     pub network: Network,
     /// Its Bitcoin backend.
     pub chain: Arc<dyn Chain>,
-    /// The same where the settings choose which servers are asked.
+    /// The same backend, if the settings choose its servers.
     pub(crate) chosen: Option<Arc<Chosen>>,
-    /// The scripts that matter now, for a backend that asks about scripts.
+    /// The scripts that matter now, for a backend that is asked by script.
     pub(crate) hot: HotScripts,
-    /// What such a backend is asked about before something is signed.
+    /// The scripts that such a backend must cover before something is signed.
     pub(crate) to_sign: ToSign,
-    /// The sandbox behind the backend, where it is one.
+    /// The sandbox behind the backend, if there is one.
     pub sandbox: Option<Arc<Sandbox>>,
     /// Its exchange rates.
     pub rates: Rates,
-    /// How far the chain was watched, and how that goes.
+    /// The last look at the chain.
     pub last_look: LastLook,
     /// Its secrets.
     pub secrets: Arc<dyn SecretStore>,
-    /// Counts committed changes: the panel and the payment pages read again when it moves.
+    /// Count of committed changes. The panel and the payment pages read again when it moves.
     pub changes: watch::Sender<u64>,
-    /// Told (`notify_one`) after each commit that queued a notification, and when the
-    /// environment's clock was moved.
+    /// Notified (`notify_one`) after each commit that queued a notification, and when the environment's clock was
+    /// moved.
     pub notifier_wake: Notify,
-    /// Told (`notify_one`) after each commit that leaves the sender something to do: an approval, a release, a bump.
+    /// Notified (`notify_one`) after each commit that gives the sender work: an approval, a release, a bump.
     pub sender_wake: Notify,
     /// The fee rate that the backend named last.
     pub(crate) fee_rates: FeeRates,
-    /// How the sending of payouts goes.
+    /// State of payout sending.
     pub sending: Sending,
-    /// The making of backups.
+    /// State for making backups.
     pub(crate) backups: Backups,
-    /// Where it is served, once it is.
+    /// Its addresses, once it is served.
     pub served: OnceLock<Served>,
     /// Room on the disk that holds its files.
     pub disk: Disk,
-    /// Its files, locked as long as the gateway lives: the last field, to be dropped after all that uses them.
+    /// Its files, locked as long as the gateway lives. The last field, because it must be dropped last.
     pub data_dir: DataDir,
 }
 
-/// Where a gateway is served.
+/// The addresses at which a gateway is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
     /// The API: `http://127.0.0.1:7421/v2`.
@@ -127,24 +127,18 @@ pub struct Served {
 }
 
 impl Gateway {
-    /// Says that something was committed that people look at.
+    /// Announces a committed change that people look at.
     pub fn note_change(&self) {
         self.changes.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// The wallet, where it may give addresses and knows what it holds.
-    ///
-    /// # Errors
-    /// Why it does not.
+    /// The wallet, if it may give addresses and knows its coins.
     pub(crate) fn ready_wallet(&self) -> Result<&Arc<Wallet>, NotReady> {
         let wallet = self.wallet.get().ok_or(NotReady::NotMade)?;
         if wallet.addresses.is_withheld() { Err(NotReady::NotLooked) } else { Ok(wallet) }
     }
 
-    /// Whether a script is one of this wallet's: a payment's, our change's, one that is derived ahead or was skipped.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
+    /// Whether a script is this wallet's: a payment's, our change's, a derived one or a skipped one.
     pub(crate) fn is_ours(&self, reader: &Reader<'_>, script: &Script) -> Result<bool, StoreError> {
         let of_wallet = self.wallet.get().is_some_and(|wallet| {
             wallet.change.index_of(script).is_some() || wallet.addresses.index_ahead(script).is_some()
@@ -152,17 +146,17 @@ impl Gateway {
         Ok(of_wallet || reader.payment_of_script(script)?.is_some())
     }
 
-    /// Asks every source of exchange rates that is due once, under the settings of this moment.
+    /// Asks each source of exchange rates that is due, once, under the present settings.
     ///
     /// # Errors
-    /// When the last known rates cannot be stored; the new ones are in use all the same.
+    /// When the last known rates cannot be stored. The new rates are in use all the same.
     pub async fn refresh_rates(&self) -> Result<(), StoreError> {
         self.rates.follow(self.settings.snapshot().rate_rules());
         self.rates.refresh_once(&self.store, self.clock.now()).await
     }
 
-    /// The same, but waits for no source that takes longer than a second: the loop asks it again. Payments are refused
-    /// without a rate, and all else goes on.
+    /// The same, but waits at most a second for each source; the loop asks a slow one again. Without a rate only
+    /// payments are refused.
     pub async fn refresh_rates_soon(&self) {
         match tokio::time::timeout(RATES_WITHIN, self.refresh_rates()).await {
             Ok(Ok(())) => {}
@@ -171,18 +165,14 @@ impl Gateway {
         }
     }
 
-    /// Renders records on one snapshot of the database. Blocks for as long as the queries take.
-    ///
-    /// # Errors
-    /// What `render` answered, or why nothing could be read.
+    /// Renders records on one snapshot of the database. Blocks during the queries.
     pub fn render<T>(&self, render: impl FnOnce(&Snapshot<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let pages_base = self.pages_base();
         self.store.read(|reader| render(&Snapshot::new(reader, self.installation, &pages_base)))
     }
 
-    /// Where the payment pages are as customers reach them, without a slash at the end:
-    /// `http://127.0.0.1:7421/pay`. The setting `publicUrl` rules; a gateway that is not served names
-    /// the address where it would be.
+    /// Base address of the payment pages for customers, without a slash at the end, as in `http://127.0.0.1:7421/pay`.
+    /// The setting `publicUrl` rules. A gateway that is not served names the address that it would have.
     #[must_use]
     pub fn pages_base(&self) -> String {
         if let Some(public_url) = &self.settings.snapshot().public_url {

@@ -1,6 +1,5 @@
-//! Writing down movements of the balance, in the transaction of the change that causes them (interface, section 4,
-//! "Ledger"). The balance: customers' coins in blocks, with our own transactions reckoned from SENT on as if they were
-//! confirmed.
+//! Books movements of the balance, in the transaction of the change that causes them (interface, section 4, "Ledger").
+//! The balance is the customers' coins in blocks. Our own transactions count from SENT on as if they were confirmed.
 
 use bitcoin::Txid;
 
@@ -8,7 +7,7 @@ use crate::notifications::outbox::Outbox;
 use crate::store::StoreError;
 use crate::store::ledger::{LedgerKind, NewEntry};
 
-/// What a movement is about.
+/// The subject of a movement.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct About {
     pub txid: Option<Txid>,
@@ -16,10 +15,8 @@ pub(crate) struct About {
     pub payout_seq: Option<i64>,
 }
 
-/// Adds a row of what a movement adds to the balance (negative: takes), with the rates of this moment; none for nothing.
-///
-/// # Errors
-/// When it cannot be stored.
+/// Adds a row with the change of the balance in satoshis, negative for a decrease, and the present rates. A zero change
+/// adds none.
 pub(crate) fn book(outbox: &Outbox<'_>, kind: LedgerKind, sats: i64, about: About) -> Result<(), StoreError> {
     if sats == 0 {
         return Ok(());
@@ -36,10 +33,7 @@ pub(crate) fn book(outbox: &Outbox<'_>, kind: LedgerKind, sats: i64, about: Abou
     outbox.tx.add_entry(&NewEntry { at: outbox.now, kind, sats, txid, payment_seq, payout_seq, rates_seq })
 }
 
-/// Brings the rows of a payment's coins up to date: of each transaction in a block, what counts and what does not.
-///
-/// # Errors
-/// When it cannot be stored.
+/// Updates the rows of a payment's coins: the counted and uncounted part of each transaction in a block.
 pub(crate) fn book_receipts(outbox: &Outbox<'_>, payment_seq: i64) -> Result<(), StoreError> {
     for unbooked in outbox.tx.unbooked_receipts(payment_seq)? {
         let about = About { txid: Some(unbooked.txid), payment_seq: Some(payment_seq), payout_seq: None };

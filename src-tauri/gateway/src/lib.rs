@@ -1,10 +1,10 @@
-//! The payment gateway: everything that does IO, and no window.
+//! The payment gateway: all IO, and no window.
 //!
-//! The shells (`http`, `console`, `cli`, and the desktop) parse, call a use case and render; the
-//! use cases (`payments`, `anomalies`, `access`, …) load, ask the domain, and write once; `daemon` starts what goes
-//! on by itself: looks at the chain, deliveries, the refresh of rates.
+//! The shells (`http`, `console`, `cli`, and the desktop) parse, call a use case and render. The use cases (`payments`,
+//! `anomalies`, `access`, …) load, ask the domain, and write once. `daemon` starts the loops: looks at the chain,
+//! deliveries, the refresh of rates.
 
-// Nothing is public but what is named here: so the compiler finds what nobody calls.
+// Only the items named here are public, so that the compiler finds unused ones.
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
 use std::alloc::System;
@@ -44,7 +44,7 @@ mod wallet;
 mod watcher;
 mod witness;
 
-/// Memory is wiped when it is freed, so that no library leaves a copy of a secret behind.
+/// Wipes memory when it is freed, so that no library leaves a copy of a secret behind.
 #[global_allocator]
 static WIPES_FREED_MEMORY: ZeroAlloc<System> = ZeroAlloc(System);
 
@@ -56,7 +56,7 @@ pub use console::{
 pub use gateway::Gateway;
 pub use machine::environment::Environment;
 
-/// What the load driver makes histories with: use cases and rows that no shell needs.
+/// Use cases and rows for the load driver, which makes histories. No shell needs them.
 pub mod bench {
     pub use crate::chain::Broadcast;
     pub use crate::daemon::{Options, ensure_wallet, open};

@@ -1,4 +1,4 @@
-//! What the gateway takes from the machine that it runs on: time, random numbers, files, secrets, the way out to others.
+//! Access to the machine: time, random numbers, files, secrets, and connections to other machines.
 
 pub(crate) mod clock;
 pub(crate) mod data_dir;

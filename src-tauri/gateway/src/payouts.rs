@@ -1,5 +1,4 @@
-//! Payouts up to their approval: offers, the day's limit, estimates, and answering their records. Sending what was approved
-//! is the sender's.
+//! Payouts up to their approval: offers, the day's limit, estimates and records. The sender sends approved payouts.
 
 mod alarms;
 mod approve;

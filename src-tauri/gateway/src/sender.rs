@@ -1,7 +1,7 @@
-//! Sending approved payouts, each exactly once (interface, section 4). Passes run one after another: lapsed offers
-//! expire; stored transactions that are missing are broadcast again; due payouts are built, signed, checked, stored and
-//! only then broadcast; overdue payouts are given up. No network and no secret store is asked inside a transaction.
-//! After a crash the stored transaction goes out again, never a new one.
+//! Sends approved payouts, each exactly once (interface, section 4). A pass does four things: it expires lapsed offers;
+//! broadcasts missing transactions again; builds, signs, checks, stores and then broadcasts due payouts; and fails
+//! overdue ones. No network and no secret store is asked inside a transaction. After a crash the stored transaction
+//! goes out again, never a new one.
 
 mod again;
 mod broadcast;
@@ -45,32 +45,27 @@ use cannot::told;
 /// Time between passes: how late a deadline is noticed. An idle pass reads three indexes.
 const PASS_EVERY: Duration = Duration::from_secs(1);
 
-/// After the secret store refused the wallet's words it is asked again after so long, or when staff say so.
+/// Pause before a secret store that refused the wallet's words is asked again. Staff can skip it.
 const ASK_KEYS_EVERY_MS: i64 = 60_000;
 
-/// Payouts that are looked at for one transaction; more could not share it.
+/// Largest number of payouts considered for one transaction; more do not fit into one.
 const QUEUE_MAX: u32 = 5_000;
 
-/// The oldest view of the chain that is used. Any look finds too late what another copy of the wallet sends within that
-/// time.
+/// Oldest view of the chain that is used. A payment that another copy of the wallet sends within this time is noticed
+/// too late.
 const LOOKED_WITHIN_MS: i64 = 10_000;
 
-/// The backend was asked for a fee rate and did not answer.
 const NO_FEE_RATE: &str = "the Bitcoin backend did not say what fee the network asks for";
 
 /// Why a pass was not finished. The next makes up for it.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    /// The database cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A notification could not be queued.
     #[error(transparent)]
     Outbox(#[from] OutboxError),
-    /// No random bytes.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
-    /// The pass was broken off: the program is stopping.
     #[error("the pass was broken off")]
     BrokenOff,
 }
@@ -78,10 +73,10 @@ pub enum SendError {
 /// Why the sender was not released.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReleaseError {
-    /// It holds until a restored copy of the wallet has looked.
+    /// The sender holds until a restored copy of the wallet has looked.
     #[error("the sender cannot be released: {0}")]
     NotLooked(String),
-    /// It holds for another reason than staff have read.
+    /// The sender now holds for a reason that staff have not read.
     #[error("the sender now holds for another reason: {0}; read it, then release the sender again")]
     Another(String),
     /// The mempool shows a transaction of another copy of the wallet.
@@ -89,7 +84,6 @@ pub(crate) enum ReleaseError {
         "transaction {0}, made by another copy of this wallet, is in the mempool: wait until a block holds it, or until it drops out"
     )]
     TwinWaits(Txid),
-    /// It cannot be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -97,24 +91,22 @@ pub(crate) enum ReleaseError {
 /// Sends the payouts of one environment.
 pub struct Sender {
     gateway: Arc<Gateway>,
-    /// Held during a pass, a bump and an abandonment: they run one at a time.
+    /// Held during a pass, a bump and an abandonment, so that they run one at a time.
     again: Mutex<Again>,
 }
 
-/// The outcome of an attempt to build.
 enum Attempt {
-    /// Nothing is due.
     NotDue,
     /// A transaction was stored; others may be due.
     Stored,
-    /// Nothing could be built, for this reason. Overdue payouts are given up.
+    /// Nothing could be built, for this reason. Overdue payouts fail.
     Cannot(Cannot),
-    /// There was no attempt, for this reason: no payout is given up.
+    /// There was no attempt, for this reason. No payout fails.
     Waits(Cannot),
 }
 
-/// The time at which an approval is due, with those that come meanwhile. An approval of a time that has not come was
-/// given before the start, by a clock that was ahead: it is due at once.
+/// Time at which the batch of an approval is due. An approval time in the future comes from before the start, when the
+/// clock was ahead: it is due at once.
 pub(crate) fn due_at(approved_at: Timestamp, settings: &Settings, now: Timestamp) -> Timestamp {
     if approved_at > now {
         return Timestamp::from_ms(0);
@@ -129,7 +121,7 @@ impl Sender {
         Self { gateway, again: Mutex::default() }
     }
 
-    /// Passes until `shutdown`, at intervals and whenever a payout was approved.
+    /// Runs a pass at intervals and after each approval, until `shutdown`.
     pub async fn run(&self, watcher: &Watcher, shutdown: CancellationToken) {
         let mut tick = interval(PASS_EVERY);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -145,10 +137,7 @@ impl Sender {
         }
     }
 
-    /// One pass. It looks at the chain before it signs, unless the last look is young enough.
-    ///
-    /// # Errors
-    /// When the database fails.
+    /// Runs one pass. It looks at the chain before it signs, unless the last look is young enough.
     pub(crate) async fn pass(&self, watcher: &Watcher) -> Result<(), SendError> {
         let mut again = self.again.lock().await;
         self.expire_offers().await?;
@@ -163,10 +152,7 @@ impl Sender {
         Ok(())
     }
 
-    /// Lets the secret store be asked at once, on behalf of staff.
-    ///
-    /// # Errors
-    /// When the act cannot be stored.
+    /// Lets the sender ask the secret store at once, on behalf of staff.
     pub(crate) async fn retry(&self, actor: &str) -> Result<(), StoreError> {
         let (actor, now) = (actor.to_owned(), self.gateway.clock.now());
         self.gateway.store.write(move |tx| tx.audit(now, &actor, "payouts retry", "sender")).await?;
@@ -174,11 +160,11 @@ impl Sender {
         Ok(())
     }
 
-    /// Lets a sender that holds go on, on behalf of staff who have read this reason; without a reason, in any case.
-    /// Answers whether it held. While the mempool shows a twin it is refused, unless they `force` it.
+    /// Releases a sender that holds, on behalf of staff who have read this reason; without a reason, in any case.
+    /// Answers whether it held. While the mempool shows a twin, a release needs `force`.
     ///
     /// # Errors
-    /// When it holds for another reason, and when it cannot be stored.
+    /// When the sender holds for another reason, and when the release cannot be stored.
     pub(crate) async fn release(&self, actor: &str, read: Option<String>, force: bool) -> Result<bool, ReleaseError> {
         let (actor, now) = (actor.to_owned(), self.gateway.clock.now());
         let release = move |tx: &Tx<'_>| {
@@ -212,7 +198,7 @@ impl Sender {
         loop {
             let now = self.gateway.follow_clock().await?;
             let next_at = self.gateway.store.read(|reader| match reader.dangerous_restore()? {
-                // Another copy may have sent them: its look decides first.
+                // Another copy may have sent them: the look of this copy decides first.
                 Some(_) => Ok(None),
                 None => reader.next_payout_expires_at(),
             })?;
@@ -227,10 +213,10 @@ impl Sender {
         self.gateway.store.read(|reader| reader.sender_hold())
     }
 
-    /// Builds transactions until nothing more is due, and answers why what is left waits.
+    /// Builds transactions until nothing more is due. Answers why the rest waits.
     async fn send_due(&self, watcher: &Watcher, again: &mut Again) -> Result<Option<Cannot>, SendError> {
         loop {
-            // A payout that becomes overdue during an attempt has the next one.
+            // The next attempt fails a payout that becomes overdue during this one.
             let began_at = self.gateway.follow_clock().await?;
             let cannot = match self.attempt(watcher, again).await? {
                 Attempt::NotDue => return Ok(None),
@@ -265,7 +251,7 @@ impl Sender {
                 again.broadcast_new(gateway, txid).await?;
                 Ok(Attempt::Stored)
             }
-            // The next pass finds out what changed meanwhile.
+            // The next pass finds out the change.
             build::Built::Stale => {
                 Ok(Attempt::Waits(Cause::Other.because("its coins changed while it was signed; it is made again")))
             }
@@ -274,10 +260,11 @@ impl Sender {
         }
     }
 
-    /// When the batch of what waits is due; `None` where nothing does. Payouts that were passed over are due at once.
+    /// Time at which the next batch is due; `None` without a waiting payout. Payouts that an earlier batch left out are
+    /// due at once.
     fn due_at(&self, settings: &Settings) -> Result<Option<Timestamp>, StoreError> {
         let oldest = self.gateway.store.read(|reader| reader.oldest_unsent_approval())?;
-        // Read after it: what was approved since the start is not ahead of that.
+        // The clock is read after the approval: an approval since the start is never ahead of it.
         let now = self.gateway.clock.now();
         Ok(oldest.map(|at| due_at(at, settings, now)))
     }
@@ -321,7 +308,7 @@ impl Sender {
         }
     }
 
-    /// Gives up the payouts that had waited too long when a failed attempt began.
+    /// Fails the payouts that were overdue when the failed attempt began.
     async fn give_up_overdue(&self, cannot: &Cannot, began_at: Timestamp) -> Result<(), SendError> {
         let timeout_ms = i64::from(self.gateway.settings.snapshot().queue_timeout_hours) * 3_600_000;
         let until = began_at.plus_ms(-timeout_ms);
@@ -343,7 +330,7 @@ impl Sender {
             }
             Ok(given_up)
         };
-        // Those that another copy may pay wait on, however long.
+        // Payouts that another copy may pay go on waiting.
         let given_up = outbox::commit(&self.gateway, None, give_up).await?;
         if given_up > 0 {
             tracing::warn!(given_up, why = cannot.details, "approved payouts had waited too long and were given up");

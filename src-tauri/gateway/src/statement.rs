@@ -1,4 +1,4 @@
-//! The statement: the ledger's rows of a period, each with its worth, and their sums.
+//! The statement: the ledger's rows of a period, with their worths and sums.
 
 use std::collections::BTreeMap;
 
@@ -7,37 +7,37 @@ use tillgate_domain::money::{Currency, Rate};
 use crate::store::ledger::{Entry, LedgerKind, LedgerPart, Place};
 use crate::store::{Reader, StoreError};
 
-/// Characters of a date in an ISO 8601 time, and of its month.
+/// Length of a date in an ISO 8601 time, and of its month.
 const DATE: usize = "2026-01-12".len();
 const MONTH: usize = "2026-01".len();
 
-/// Some movements of a period, and their sums.
+/// A part of a period's movements, with their sums.
 #[derive(Debug)]
 pub(crate) struct Statement {
     /// The oldest first.
     pub lines: Vec<Line>,
-    /// Of each day in UTC that has a movement among them.
+    /// Sums of the UTC days with movements.
     pub by_day: Vec<Total>,
-    /// Of each month in UTC that has one.
+    /// Sums of the UTC months with movements.
     pub by_month: Vec<Total>,
     /// The sum of all.
     pub sats: i64,
-    /// Where it goes on, where there are more.
+    /// The next part, if there are more movements.
     pub next: Option<LedgerPart>,
 }
 
-/// The rates of moments, by the rows that hold them.
+/// Rates by the rows that hold them.
 type Moments = BTreeMap<i64, Option<Rate>>;
 
 /// One movement.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub entry: Entry,
-    /// `None` where none was known.
+    /// `None` if no rate was known.
     pub rate: Option<Rate>,
-    /// Of the amount at the rate, rounded half-even to the minor unit, with the amount's sign.
+    /// The amount at the rate, rounded half to even in minor units, with the amount's sign.
     pub worth_minor: Option<i64>,
-    /// What of the movement is a fee of the network; positive where it was paid.
+    /// The network fee in the movement, positive if paid.
     pub fee_sats: Option<i64>,
 }
 
@@ -47,16 +47,13 @@ pub(crate) struct Total {
     /// `2026-01-12` or `2026-01`.
     pub period: String,
     pub sats: i64,
-    /// `None` where a movement has no worth.
+    /// `None` if a movement has no worth.
     pub worth_minor: Option<i64>,
     pub fee_sats: i64,
 }
 
-/// A part of the ledger, all of it valued in one currency. The parts that go on from it hold the rows that are there now,
-/// and none that is written meanwhile.
-///
-/// # Errors
-/// When the database cannot be read.
+/// A part of the ledger, valued in one currency. The parts that follow it hold only rows that exist now, and none
+/// written later.
 pub(crate) fn of(reader: &Reader<'_>, part: LedgerPart, currency: Currency) -> Result<Statement, StoreError> {
     let last_seq = part.last_seq.map_or_else(|| reader.ledger_last_seq(), Ok)?;
     let part = LedgerPart { last_seq: Some(last_seq), ..part };
@@ -90,7 +87,7 @@ impl Line {
         });
         let fee_sats = match entry.kind {
             LedgerKind::Fee | LedgerKind::FeeDifference => Some(entry.sats.saturating_neg()),
-            // A transaction that gives payouts up pays ourselves: all that it costs is its fee.
+            // A transaction that gives payouts up pays ourselves, so its whole cost is its fee.
             LedgerKind::Other if entry.gives_up => Some(entry.sats.saturating_neg()),
             LedgerKind::Payment | LedgerKind::Anomaly | LedgerKind::Payout | LedgerKind::Other => None,
         };
@@ -98,13 +95,13 @@ impl Line {
     }
 }
 
-/// The rate of the record that a movement is about, where that is told in the currency.
+/// The rate of the movement's own record, if it is in the currency.
 fn rate_of_record(entry: &Entry, currency: Currency) -> Option<Rate> {
     let of_record = [entry.payout, entry.payment].into_iter().flatten().find(|(_, its, _)| *its == currency);
     of_record.map(|(_, _, rate)| rate)
 }
 
-/// The rate of the moment at which a movement was written down. Many movements share a moment, which is read once.
+/// The rate at the time when a movement was booked. Many movements share a time, which is read once.
 fn rate_of_moment(
     reader: &Reader<'_>,
     moments: &mut Moments,
@@ -125,7 +122,7 @@ fn rate_among(rates: &str, currency: Currency) -> Option<Rate> {
     Rate::parse(rates.get(currency.code())?.as_str()?).ok()
 }
 
-/// The sums of the lines whose times begin alike.
+/// Sums of lines whose times share this many leading characters.
 fn totals(lines: &[Line], characters: usize) -> Vec<Total> {
     let mut totals: Vec<Total> = Vec::new();
     for line in lines {
@@ -186,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_valued_by_its_own_rate_where_that_is_in_the_currency_else_by_that_of_its_moment() {
+    fn a_row_is_valued_by_its_own_rate_or_that_of_its_moment() {
         let payment = || Entry {
             payment: told_in("USD", "60000"),
             ..entry("2026-01-12T12:00:00Z", LedgerKind::Payment, 100_000_000)
@@ -198,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worth_has_the_sign_of_its_amount_and_is_rounded_half_to_even() {
+    fn a_worth_has_its_amounts_sign_and_is_rounded_half_to_even() {
         for (sats, minor) in [(1, 0), (-1, 0), (3, 2), (-3, -2), (5, 2), (-5, -2)] {
             let half_a_cent =
                 Entry { payout: told_in("USD", "500000"), ..entry("2026-01-12T12:00:00Z", LedgerKind::Payout, sats) };
@@ -218,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn days_and_months_are_summed_in_utc_and_a_sum_with_an_unknown_worth_has_none() {
+    fn a_sum_of_a_utc_day_or_month_with_an_unknown_worth_has_none() {
         let mut lines: Vec<Line> = [
             ("2026-01-12T23:59:59.999Z", LedgerKind::Payment, 300),
             ("2026-01-13T00:00:00Z", LedgerKind::Payout, -200),

@@ -41,13 +41,13 @@ use crate::watcher::Watcher;
 /// Half an hour, the lifetime of a payment.
 pub const HALF_AN_HOUR_MS: i64 = 30 * 60_000;
 
-/// The URL for notifications of the tests' payments. It has no server, so that the rows stay in the outbox.
+/// The URL for notifications of the tests' payments. No server answers there, so that the rows stay in the outbox.
 pub const SHOP: &str = "http://shop.test/notify";
 
 /// The URL for notifications of the tests' anomalies.
 pub const SHOP_ANOMALIES: &str = "http://shop.test/anomalies";
 
-/// A gateway and the folder that it lives in.
+/// A gateway and its folder.
 pub struct World {
     /// The gateway with its watcher and notifier.
     pub app: Arc<App>,
@@ -63,14 +63,14 @@ impl World {
         Self::in_folder(tempfile::tempdir().unwrap()).await
     }
 
-    /// The gateway of a folder, opened as the program opens it; it has looked once.
+    /// The gateway of a folder, opened as by the program. It has looked once.
     pub async fn in_folder(folder: TempDir) -> Self {
         let world = Self::opened(folder).await;
         world.look().await;
         world
     }
 
-    /// Stops the gateway as a crash does, and opens what it left.
+    /// Stops the gateway as a crash would, and opens it again.
     pub async fn reopen(self) -> Self {
         let Self { app, gateway, folder } = self;
         let left = Arc::downgrade(&gateway);
@@ -99,7 +99,7 @@ impl World {
         self.with(|gateway| gateway.entropy = entropy)
     }
 
-    /// The same gateway with its secrets elsewhere.
+    /// The same gateway with another store of secrets.
     pub fn with_secrets(self, change: impl FnOnce(Arc<dyn SecretStore>) -> Arc<dyn SecretStore>) -> Self {
         self.with(|gateway| gateway.secrets = change(Arc::clone(&gateway.secrets)))
     }
@@ -114,14 +114,14 @@ impl World {
         Self { app: Arc::new(app), gateway, folder }
     }
 
-    /// The gateway without anything that works on it.
+    /// The gateway without its watcher and notifier.
     pub fn into_gateway(self) -> (Gateway, TempDir) {
         let Self { app, gateway, folder } = self;
         drop(app);
         (Arc::into_inner(gateway).expect("somebody still holds the gateway"), folder)
     }
 
-    /// The gateway of a folder, opened as the program opens it, that has not looked.
+    /// The gateway of a folder, opened as by the program. It has not looked.
     pub async fn opened(folder: TempDir) -> Self {
         let options = Options {
             environment: Environment::Test,
@@ -140,7 +140,7 @@ impl World {
         self.gateway.sandbox.as_ref().unwrap()
     }
 
-    /// Makes the wallet, as the first start does; payments by [`Self::payment`] need none.
+    /// Makes the wallet, as the first start does. Payments by [`Self::payment`] need none.
     pub async fn make_wallet(&self) {
         daemon::ensure_wallet(&self.gateway).await.unwrap();
     }
@@ -160,7 +160,7 @@ impl World {
         self.app.sender.pass(&self.app.watcher).await.unwrap();
     }
 
-    /// Takes the database for one that was restored from a backup, of a wallet as old as its chain.
+    /// Marks the database as restored from a backup, with a wallet as old as the chain.
     pub async fn begins_restore(&self, looks_ahead: u32, skip: u32) -> Restore {
         let (source, at) = (RestoreSource::Backup, self.gateway.clock.now());
         let new = NewRestore { source, at, birth_height: Some(0), looks_ahead, skip, beside_another: false };
@@ -185,14 +185,14 @@ impl World {
         self.look().await;
     }
 
-    /// The customer pays a payment; no look follows.
+    /// The customer pays a payment. No look follows.
     pub fn customer_pays(&self, payment: &PaymentRow, amount_sats: u64) -> Txid {
         let pay =
             Pay { script: payment.script.clone(), amount_sats, parts: 1, fee_rate_sat_vb: None, confirmations: 0 };
         self.sandbox().pay(pay, self.now_ms()).unwrap()[0]
     }
 
-    /// The same, and a look.
+    /// The customer pays a payment, and a look follows.
     pub async fn pay(&self, payment: &PaymentRow, amount_sats: u64) -> Txid {
         let txid = self.customer_pays(payment, amount_sats);
         self.look().await;
@@ -214,7 +214,7 @@ impl World {
         self.insert_payment(PolicySettings::default(), |_| script).await
     }
 
-    /// A payment of 10 USD to the next address of the wallet, which was made before.
+    /// A payment of 10 USD to the next address of the wallet, which exists already.
     pub async fn payment_to_wallet(&self) -> PaymentRow {
         let address = self.gateway.wallet.get().unwrap().addresses.give().unwrap();
         self.insert_payment_at(PolicySettings::default(), |_| address.script, Some(address.index)).await
@@ -323,17 +323,17 @@ impl World {
         id
     }
 
-    /// The payout as it stands.
+    /// The payout's present row.
     pub fn payout(&self, id: &Id) -> PayoutRow {
         self.gateway.store.read(|reader| reader.payout(id)).unwrap().unwrap()
     }
 
-    /// The payment as it stands.
+    /// The payment's present row.
     pub fn now_of(&self, id: &Id) -> PaymentRow {
         self.gateway.store.read(|reader| reader.payment(id)).unwrap().unwrap()
     }
 
-    /// Its state.
+    /// The payment's present state.
     pub fn state(&self, payment: &PaymentRow) -> PaymentState {
         self.now_of(&payment.payment.id).payment.state
     }
@@ -350,12 +350,12 @@ impl World {
     }
 }
 
-/// A script for this id alone.
+/// A script used for this id only.
 fn script_of(id: &Id) -> ScriptBuf {
     ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array(*id.as_bytes()))
 }
 
-/// A shop asks for a payment of ten dollars, and hears whether it was made.
+/// A shop asks for a payment of ten dollars. Answers the outcome.
 pub async fn ask_for_payment(gateway: &Arc<Gateway>) -> Result<(), CreateError> {
     let author = Author {
         key_id: None,

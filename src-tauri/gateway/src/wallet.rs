@@ -1,5 +1,5 @@
-//! The wallet: made from a mnemonic that lies in the secret store, held by the running gateway as
-//! public descriptors only. No private key outlives the function that makes the descriptors, or one signature.
+//! The wallet, made from a mnemonic in the secret store. The running gateway holds only its public descriptors. A
+//! private key lives only while the descriptors are made or a transaction is signed.
 
 mod addresses;
 mod change;
@@ -24,21 +24,21 @@ use crate::store::keychains::Keychain;
 use crate::store::restore::Restore;
 use crate::store::{Store, StoreError};
 
-/// What a running gateway holds of its wallet.
+/// The wallet of a running gateway.
 pub struct Wallet {
     /// Addresses for customers, derived ahead.
     pub addresses: AddressPool,
     /// The scripts of our own change.
     pub change: ChangeScripts,
-    /// The public side of both keychains: what a signature must fit.
+    /// The public side of both keychains, against which each signature is checked.
     pub(crate) keychains: PublicKeychains,
 }
 
 impl Wallet {
-    /// The wallet whose descriptors the database holds; `None` before one was made. `skip` is the setting `restoreSkip`.
+    /// The wallet of the stored descriptors; `None` before a wallet was made. `skip` is the setting `restoreSkip`.
     ///
     /// # Errors
-    /// When the database cannot be read, or holds something that is no descriptor.
+    /// When the database cannot be read, or a stored descriptor is malformed.
     pub fn load(store: &Store, network: Network, skip: u32) -> Result<Option<Self>, WalletError> {
         let keychains = store.read(|reader| {
             Ok::<_, WalletError>((reader.keychain(Keychain::External)?, reader.keychain(Keychain::Internal)?))
@@ -54,16 +54,16 @@ impl Wallet {
         Ok(Some(wallet))
     }
 
-    /// Gives no address from now on, or gives them again.
+    /// Pauses or resumes giving addresses.
     pub(crate) fn withhold(&self, withheld: bool) {
         self.addresses.withhold(withheld);
     }
 
-    /// Gives no address while a restored copy has not looked at the whole chain, and knows as many indices ahead as it is to
-    /// look for. `next_address` and `next_change` are the first that may be given.
+    /// Pauses giving addresses until a restored copy has looked at the whole chain. Derives as many indices ahead as
+    /// its look needs. `next_address` and `next_change` are the first free indices.
     ///
     /// # Errors
-    /// When a keychain has no more.
+    /// When a keychain has no more indices.
     pub(crate) fn follow(&self, restore: &Restore, next_address: u32, next_change: u32) -> Result<(), WalletError> {
         self.addresses.know_ahead(restore.looks_ahead);
         self.change.know_ahead(restore.looks_ahead, next_change)?;

@@ -1,7 +1,7 @@
 //! Judges blocks of regtest by Bitcoin Core's own consensus rules.
 //!
-//! Its one argument is an empty folder. It reads a block a line, in hexadecimal digits, and answers with a line each: the
-//! height and the hash of the best block then, and the verdict where the block was refused.
+//! Its one argument is an empty folder. It reads one block per line, in hexadecimal digits. It answers with one line
+//! each: the height and hash of the best block then, and the verdict if the block was refused.
 
 use std::error::Error;
 use std::io::{BufRead as _, Write as _};

@@ -1,5 +1,5 @@
-//! API keys: made, listed, revoked, and held in memory for authentication. A secret is told once;
-//! what is stored of it is a SHA-256 (it has 256 random bits, so a slow hash would protect nothing).
+//! API keys: made, listed, revoked, and held in memory for authentication. A secret is told once. Only its SHA-256 is
+//! stored: with 256 random bits, a slow hash would add nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,64 +15,56 @@ use crate::store::api_keys::ApiKey;
 use crate::store::notify_hosts::NotifyHosts;
 use crate::store::{Store, StoreError};
 
-/// Characters of a name at most.
+/// Longest name in characters.
 const NAME_MAX: usize = 64;
 
-/// What a new key is to be.
+/// A request for a new key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRequest {
     /// 1 to 64 letters, digits or underscores; no other live key has it.
     pub name: String,
-    /// The calls that it may make.
+    /// The calls that it allows.
     pub permissions: Permissions,
-    /// Its payments need no `notificationUrl`.
+    /// Whether its payments need no `notificationUrl`.
     pub notification_url_optional: bool,
-    /// It sees, resends and approves what it made, and nothing else.
+    /// Whether it sees, resends and approves only its own records.
     pub own_only: bool,
     /// The hosts that its payments may have notified.
     pub notify_hosts: NotifyHosts,
 }
 
-/// Why a key was not made or revoked.
+/// Reason why a key was not made or revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The name is none.
     #[error("a key's name is 1 to 64 letters, digits or underscores")]
     BadName,
-    /// A live key has this name.
     #[error("a live key is named {0} already: revoke it first, or choose another name")]
     NameTaken(String),
-    /// No live key has this name.
     #[error("no live key is named {0}")]
     NoSuchKey(String),
-    /// There were no random bytes for its secret.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
-    /// Nothing could be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// The live keys of one environment, in memory, always as last committed.
+/// The live keys of one environment, in memory, equal to the last commit.
 pub struct ApiKeys {
     store: Arc<Store>,
     live: RwLock<HashMap<String, Arc<ApiKey>>>,
-    /// Held over a commit and the change in memory after it, so that both happen in one order.
+    /// Held from a commit until memory has changed too, so that both happen in the same order.
     changing: tokio::sync::Mutex<()>,
 }
 
 impl ApiKeys {
     /// Reads the live keys.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn load(store: Arc<Store>) -> Result<Arc<Self>, StoreError> {
         let keys = store.read(|reader| reader.live_api_keys())?;
         let live = keys.into_iter().map(|key| (key.name.clone(), Arc::new(key))).collect();
         Ok(Arc::new(Self { store, live: RwLock::new(live), changing: tokio::sync::Mutex::new(()) }))
     }
 
-    /// The live key of this name and secret. Takes as long for a wrong name as for a wrong secret.
+    /// The live key of this name and secret. A wrong name takes as long as a wrong secret.
     #[must_use]
     pub fn authenticate(&self, name: &str, secret: &str) -> Option<Arc<ApiKey>> {
         let given: [u8; 32] = Sha256::digest(secret.as_bytes()).into();
@@ -81,10 +73,10 @@ impl ApiKeys {
         if bool::from(given.ct_eq(&stored)) { key } else { None }
     }
 
-    /// Makes a key, good from the moment this answers, and tells its secret, this once. `actor` is who, for the audit.
+    /// Makes a key, valid at once, and answers its secret for the only time. `actor` is for the audit.
     ///
     /// # Errors
-    /// When the name is not one, is taken, or nothing could be stored.
+    /// When the name is invalid or taken, or the key could not be stored.
     pub async fn create(
         self: &Arc<Self>,
         request: KeyRequest,
@@ -114,19 +106,16 @@ impl ApiKeys {
         Ok((key, secret))
     }
 
-    /// Revokes the live key of this name: it is refused from the moment this answers. `actor` is who, for the audit.
+    /// Revokes the live key of this name at once. `actor` is for the audit.
     ///
     /// # Errors
-    /// When there is none, or nothing could be stored.
+    /// When there is no such key, or the change could not be stored.
     pub async fn revoke(self: &Arc<Self>, name: &str, now: Timestamp, actor: &str) -> Result<ApiKey, KeyError> {
         let (name, actor) = (name.to_owned(), actor.to_owned());
         self.to_the_end(move |keys| async move { keys.remove(name, now, actor).await }).await
     }
 
     /// All keys ever made, live ones first, newest first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.store.read(|reader| reader.api_keys())
     }
@@ -164,7 +153,7 @@ impl ApiKeys {
         Ok(key)
     }
 
-    /// Runs a change to its end even where the caller goes away between the commit and the change in memory.
+    /// Runs a change to its end, even if the caller goes away between commit and memory.
     async fn to_the_end<T, F>(self: &Arc<Self>, change: impl FnOnce(Arc<Self>) -> F) -> Result<T, KeyError>
     where
         T: Send + 'static,

@@ -1,5 +1,5 @@
-//! Doing a thing once however often it is asked for (interface, section 1, "Idempotency"). The
-//! database's one writer makes a concurrent twin wait: it finds the first's answer in its own turn.
+//! Takes effect once, however often a request is repeated (interface, section 1, "Idempotency"). The database's one
+//! writer makes a simultaneous repetition wait: in its turn it finds the first answer.
 
 use sha2::{Digest, Sha256};
 use tillgate_domain::time::Timestamp;
@@ -7,10 +7,10 @@ use tillgate_domain::time::Timestamp;
 use crate::store::idempotency::StoredAnswer;
 use crate::store::{Reader, StoreError, Tx};
 
-/// How long an answer is given again, on the environment's clock.
+/// Time for which an answer is repeated, on the environment's clock.
 const ANSWERED_AGAIN_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// A request that is to take effect once.
+/// A request that must take effect once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Once {
     key_id: i64,
@@ -19,14 +19,14 @@ pub struct Once {
     request_sha256: [u8; 32],
 }
 
-/// What an idempotency key was used for before, within 24 hours.
+/// The earlier use of an idempotency key within 24 hours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PriorRequest {
-    /// For nothing: this request is the first.
+    /// None: this request is the first.
     None,
-    /// For the same request. Its answer, byte for byte.
+    /// The same request, with its answer, byte for byte.
     Same(Vec<u8>),
-    /// For a request with another body or query.
+    /// A request with another body or query.
     Other,
 }
 
@@ -35,17 +35,14 @@ impl Once {
     #[must_use]
     pub fn new(key_id: i64, path: &'static str, key: String, query: &str, body: &[u8]) -> Self {
         let mut hash = Sha256::new();
-        // A query holds no byte 0, so that no other pair of query and body gives the same bytes.
+        // A query holds no zero byte, so no other pair of query and body gives the same bytes.
         hash.update(query.as_bytes());
         hash.update([0]);
         hash.update(body);
         Self { key_id, path, key, request_sha256: hash.finalize().into() }
     }
 
-    /// What its key was used for before.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
+    /// The earlier use of its key.
     pub fn prior(&self, reader: &Reader<'_>, now: Timestamp) -> Result<PriorRequest, StoreError> {
         Ok(match reader.stored_answer(self.key_id, self.path, &self.key, now.plus_ms(-ANSWERED_AGAIN_MS))? {
             None => PriorRequest::None,
@@ -54,10 +51,7 @@ impl Once {
         })
     }
 
-    /// Stores its answer, in the transaction of its effect.
-    ///
-    /// # Errors
-    /// When the database cannot be written.
+    /// Stores the answer, in the transaction of the request's effect.
     pub fn store(&self, tx: &Tx<'_>, answer: &[u8], now: Timestamp) -> Result<(), StoreError> {
         let stored = StoredAnswer { request_sha256: self.request_sha256, answer: answer.to_vec() };
         let after = now.plus_ms(-ANSWERED_AGAIN_MS);
@@ -77,7 +71,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_is_given_again_for_a_day_and_for_its_own_request_alone() {
+    async fn an_answer_is_repeated_for_a_day_to_its_own_request_only() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("t.db")).unwrap();
         let first = once("k", "a=1", b"body");

@@ -1,5 +1,5 @@
-//! What one API key may use up: requests in a second, payments that are open, and long lists that it leaves unread. In
-//! memory; the database is asked how many payments are open when a key comes to its bound, never for each payment.
+//! Limits of an API key: requests per second, open payments, and long lists left unread. They are in memory. Only a key
+//! at its limit has its open payments counted in the database, never each payment.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,27 +11,26 @@ use tokio::time::Instant;
 use crate::store::payment_lists::PaymentFilter;
 use crate::store::{Store, StoreError};
 
-/// A key that was quiet may ask for so many seconds' worth at once.
+/// Requests that a quiet key may make at once, in seconds of its rate.
 const BURST_SECONDS: u64 = 25;
 
-/// Between two counts of a key's open payments there is so many times what the last one took: counting takes a twentieth
-/// of the time at most, however many are open.
+/// Pause between two counts of a key's open payments, as a multiple of the last count's time. Counting thus takes at
+/// most a twentieth of the time, however many are open.
 const COUNT_PAUSE_FACTOR: u32 = 20;
 
-/// A key at its bound is told to come again after this: while nobody pays them, its payments are open for half an hour.
+/// Wait for a key with too many open payments. An unpaid payment is open for half an hour.
 const OPEN_RETRY_SECONDS: u32 = 30;
 
-/// Long lists of one key that are not read to their end, at once: each holds memory until its client took it.
+/// Most unfinished long lists of one key. Each holds memory until its client has read it.
 const LISTS_OF_KEY_MAX: usize = 16;
 
-/// Long lists of all keys together that are not read to their end.
+/// Most unfinished long lists of all keys.
 const LISTS_MAX: usize = 128;
 
-/// A key that leaves too many lists unread is told to come again after this: a list is read, or its client cut off, in
-/// some seconds.
+/// Wait for a key with too many unfinished lists. A list is read, or its client cut off, within some seconds.
 const LISTS_RETRY_SECONDS: u32 = 5;
 
-/// A key is at its bound.
+/// A limit that a key has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyLimit {
     /// Too many requests in a second.
@@ -39,15 +38,15 @@ pub enum KeyLimit {
         "this API key asks for payments, payouts and resends faster than it may ({per_second} in a second): slow down"
     )]
     Requests {
-        /// The bound.
+        /// The limit.
         per_second: u32,
-        /// When the next one may come.
+        /// Seconds until the next request may come.
         retry_after_seconds: u32,
     },
     /// Too many payments that wait for coins or confirmations.
     #[error("this API key has as many open payments as it may have ({most}): wait until one is paid or expires")]
     OpenPayments {
-        /// The bound.
+        /// The limit.
         most: u32,
     },
     /// Too many long lists that their clients do not read to the end.
@@ -58,7 +57,7 @@ pub enum KeyLimit {
 }
 
 impl KeyLimit {
-    /// After how many seconds it is worth asking again.
+    /// Seconds after which a repetition may succeed.
     #[must_use]
     pub const fn retry_after_seconds(&self) -> u32 {
         match self {
@@ -69,45 +68,43 @@ impl KeyLimit {
     }
 }
 
-/// Why a payment may not be made.
+/// Reason why a payment may not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReserveError {
-    /// The key has as many open payments as it may.
     #[error(transparent)]
     Limit(#[from] KeyLimit),
-    /// Its open payments could not be counted.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What the keys of one environment use up.
+/// Use of the limits by the keys of one environment.
 #[derive(Debug, Default)]
 pub struct KeyLimits {
     keys: Mutex<HashMap<i64, Used>>,
-    /// Held by whoever counts: those who wait for it find the result.
+    /// Held during a count. Callers that wait for it find the result.
     counting: tokio::sync::Mutex<()>,
 }
 
-/// What one key uses up.
+/// Use of the limits by one key.
 #[derive(Debug, Default)]
 struct Used {
-    /// When it would have made all its requests so far, had it made them one by one at the rate that it may.
+    /// Time at which the requests so far would end at the allowed rate.
     idle_at: Option<Instant>,
     open: OpenPayments,
-    /// Long lists that it has not read to their end.
+    /// Its unfinished long lists.
     lists: usize,
 }
 
-/// How many payments of a key are open at most: those that were paid or expired since the last count are among them.
+/// Upper bound of a key's open payments. It includes those paid or expired since the last count.
 #[derive(Debug, Default)]
 struct OpenPayments {
-    /// The last count and what was committed since; `None` before the first count.
+    /// The last count plus later commits; `None` before the first count.
     at_most: Option<u64>,
-    /// Permits that are held at this moment.
+    /// Permits held now.
     being_made: u64,
-    /// Payments that were made since the program started.
+    /// Payments made since the program started.
     made: u64,
-    /// They are not counted again before this.
+    /// Earliest time of the next count.
     count_again_at: Option<Instant>,
 }
 
@@ -119,7 +116,7 @@ pub struct OpenPaymentPermit {
     made: bool,
 }
 
-/// The right to leave one long list unread; given back when dropped.
+/// The right to leave one long list unread, given back on drop.
 #[derive(Debug)]
 pub struct ListPermit {
     limits: Arc<KeyLimits>,
@@ -127,7 +124,7 @@ pub struct ListPermit {
 }
 
 impl KeyLimits {
-    /// The right of a key to one more long list.
+    /// Takes the right to one more long list.
     ///
     /// # Errors
     /// [`KeyLimit::Lists`].
@@ -142,8 +139,7 @@ impl KeyLimits {
         Ok(ListPermit { limits: Arc::clone(self), key_id })
     }
 
-    /// Counts a request of a key that makes something, at most `per_second` in a second (0 is no bound) and
-    /// 25 seconds' worth at once.
+    /// Counts a creating request of a key: at most `per_second` (0 for no limit), and 25 seconds' worth at once.
     ///
     /// # Errors
     /// [`KeyLimit::Requests`].
@@ -161,10 +157,10 @@ impl KeyLimits {
         Ok(())
     }
 
-    /// The right of a key to make one more payment, of which at most `most` may be open (0 is no bound).
+    /// Takes the right to make one more payment, with at most `most` open (0 for no limit).
     ///
     /// # Errors
-    /// [`KeyLimit::OpenPayments`], or why they could not be counted.
+    /// [`KeyLimit::OpenPayments`], or a failed count.
     pub async fn reserve(
         self: &Arc<Self>,
         key_id: i64,
@@ -172,7 +168,7 @@ impl KeyLimits {
         store: &Arc<Store>,
     ) -> Result<Option<OpenPaymentPermit>, ReserveError> {
         if most == 0 {
-            // Counted afresh once there is a bound again.
+            // A limit set later starts with a new count.
             if let Some(used) = self.keys().get_mut(&key_id) {
                 used.open.at_most = None;
             }
@@ -202,7 +198,7 @@ impl KeyLimits {
         {
             let mut keys = self.keys();
             let open = &mut keys.entry(key_id).or_default().open;
-            // What was made during the count may be in it or not.
+            // A payment made during the count may be in it or not.
             open.at_most = Some(counted + (open.made - made_before));
             open.count_again_at = Some(Instant::now() + now.elapsed().saturating_mul(COUNT_PAUSE_FACTOR));
         }
@@ -225,8 +221,8 @@ impl KeyLimits {
 }
 
 impl OpenPaymentPermit {
-    /// The payment is in a transaction now: once this is dropped, which must be after the commit, it counts as made. So does
-    /// one that could not be committed, until the payments are counted again.
+    /// The payment is in a transaction. After the drop, which must follow the commit, it counts as made. A payment that
+    /// failed to commit counts too, until the next count.
     #[must_use]
     pub fn will_be_made(mut self) -> Self {
         self.made = true;
@@ -257,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quiet_key_asks_for_25_seconds_worth_at_once_and_then_at_its_rate() {
+    fn a_quiet_key_gets_a_burst_of_25_seconds_and_then_its_rate() {
         let (limits, start) = (KeyLimits::default(), Instant::now());
         for _ in 0..50 {
             limits.ask(1, 2, start).unwrap();

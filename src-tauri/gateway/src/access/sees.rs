@@ -1,31 +1,33 @@
-//! Which of the merchant's records an API key may see (interface, section 1, "Authentication"). The one place that
-//! decides it, for single records and for lists.
+//! Records that an API key may see (interface, section 1, "Authentication"). Only this file decides it, for single
+//! records and for lists.
 
 use crate::store::api_keys::ApiKey;
 
-/// Whose records somebody may see, have told of again, or decide on.
+/// The records that a caller may see, resend or decide on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sees {
-    /// All of the merchant's.
+    /// All records of the merchant.
     Everything,
-    /// What this API key made, and nothing else; any other record is as if it did not exist.
+    /// Only records made by this API key. All others do not exist for it.
     MadeBy(i64),
 }
 
 impl Sees {
-    /// What this key may see.
+    /// The records of a key.
     #[must_use]
     pub(crate) const fn of(key: &ApiKey) -> Self {
         if key.own_only { Self::MadeBy(key.key_id) } else { Self::Everything }
     }
 
-    /// Whether it may see a payment, an anomaly of a payment, or a payout, that `made_by` made; `None` is the panel.
+    /// Whether the record of a payment, anomaly or payout may be seen. `made_by` is the key that made it; `None` is the
+    /// panel.
     #[must_use]
     pub(crate) fn may_see(self, made_by: Option<i64>) -> bool {
         self.only_key().is_none_or(|key_id| made_by == Some(key_id))
     }
 
-    /// The same as a list's filter (`PaymentFilter::key_id`, `AnomalyFilter::key_id`, `PayoutFilter::key_id`): the one key whose records match.
+    /// The key of a list's filter (`PaymentFilter::key_id`, `AnomalyFilter::key_id`, `PayoutFilter::key_id`); `None`
+    /// for no filter.
     #[must_use]
     pub(crate) const fn only_key(self) -> Option<i64> {
         match self {

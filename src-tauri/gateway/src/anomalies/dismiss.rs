@@ -16,16 +16,12 @@ const REASON_MAX: usize = 512;
 /// Why an anomaly was not dismissed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum DismissError {
-    /// No anomaly has this id.
     #[error("there is no anomaly {0}")]
     NoSuchAnomaly(Id),
-    /// The anomaly waits for no decision.
     #[error("this anomaly is {} and waits for no decision", .0.as_str())]
     NotOpen(Resolution),
-    /// A decision needs its reason.
     #[error("a dismissal needs a reason of 1 to {REASON_MAX} characters")]
     Reason,
-    /// Storing it, or its notification, failed.
     #[error(transparent)]
     Outbox(#[from] OutboxError),
 }

@@ -24,14 +24,12 @@ use crate::store::{Reader, StoreError};
 /// The most payouts of one sum to one address that are checked for an earlier refund.
 const ALIKE_MAX: u32 = 100;
 
-/// A request for a refund.
 pub(crate) struct RefundRequest<'a> {
-    /// The anomaly.
     pub(crate) anomaly_id: Id,
     /// The anomalies that the requester may refund.
     pub(crate) sees: Sees,
-    /// The payout that is asked for. Its amount may be left out, and its currency, for the payment's.
-    /// With `again` also if a payout of ours paid exactly this to this address.
+    /// The requested payout. It may lack the amount, and the currency, which is then the payment's. `again` also allows
+    /// a sum that a payout of ours paid to this address.
     pub(crate) offer: OfferRequest<'a>,
 }
 
@@ -49,22 +47,17 @@ impl<'a> RefundRequest<'a> {
 /// Why an anomaly is not refunded. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RefundError {
-    /// No anomaly has this id.
     #[error("there is no anomaly {0}")]
     NoSuchAnomaly(Id),
-    /// The anomaly waits for no decision.
     #[error("this anomaly is {} and waits for no decision", .0.as_str())]
     NotOpen(Resolution),
-    /// The coins of a reversed payment are gone.
     #[error("the network took these coins back from us: there is nothing to refund, dismiss the anomaly instead")]
     Reversed,
-    /// Its coins are gone, or have too few confirmations.
     #[error("the coins of this anomaly are gone, or have less than {confirmations} confirmations: wait for them")]
     CoinsNotReady {
-        /// The confirmations that are needed.
+        /// The needed confirmations.
         confirmations: u32,
     },
-    /// Earlier refunds took all of its coins.
     #[error(
         "nothing is left to send back: {} BTC of this payment were sent back before, and of what is there the rest pays for \
          it; dismiss the anomaly",
@@ -74,7 +67,6 @@ pub(crate) enum RefundError {
         /// The sum of earlier refunds of the same payment.
         returned_sats: u64,
     },
-    /// Another copy of the wallet may have made this refund.
     #[error(
         "another copy of this wallet paid exactly {} BTC to this address, in transaction {txid}: if that was this refund, dismiss \
          the anomaly; if it was for something else, confirm that the sum is to be sent again",
@@ -93,9 +85,7 @@ pub(crate) enum RefundError {
         format_btc(*.amount_sats)
     )]
     PaidByPayout {
-        /// The payout.
         payout_id: Id,
-        /// The state of the payout.
         state: PayoutState,
         /// The sum of that payout.
         amount_sats: u64,
@@ -103,10 +93,8 @@ pub(crate) enum RefundError {
     /// A look changed the anomaly between the request and its storing.
     #[error("the coins of this anomaly have just changed: look at it again, then refund it")]
     Changed,
-    /// The payout was refused.
     #[error(transparent)]
     Offer(#[from] OfferError),
-    /// Storing it, or its notification, failed.
     #[error(transparent)]
     Outbox(#[from] OutboxError),
 }
@@ -144,7 +132,7 @@ pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest<'_>) -
     payouts::offer_along(gateway, offer, Refund { anomaly_id, confirmations, although_paid }).await
 }
 
-/// The present sum of an anomaly's refund.
+/// The present sum of an anomaly's refund, in satoshis.
 ///
 /// # Errors The anomaly cannot be refunded now.
 pub(crate) fn refund_sats(gateway: &Gateway, anomaly_id: Id) -> Result<u64, RefundError> {
@@ -243,8 +231,8 @@ fn judge(reader: &Reader<'_>, row: &AnomalyRow, confirmations: u32) -> Result<u6
     }
 }
 
-/// The sum of a payment that can still be refunded, and the sum of its other refunds. The first is all coins that are
-/// there, minus the price while the payment is paid, minus those refunds.
+/// The refundable sum of a payment, and the sum of its other refunds. The refundable sum is all coins that are there,
+/// minus the price while the payment is paid, minus those refunds.
 fn free_sats(reader: &Reader<'_>, row: &AnomalyRow) -> Result<(u64, u64), StoreError> {
     let payment = reader.payment(&row.payment_id)?.ok_or(StoreError::BadValue("anomalies.payment_seq"))?.payment;
     let kept_sats = match payment.state {

@@ -1,4 +1,4 @@
-//! The content of a sealed file: a list of it, the secrets, then the databases, one behind the other.
+//! The content of a sealed file: a list, the secrets, then the databases one after another.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -12,13 +12,13 @@ use super::BackupError;
 use crate::machine::data_dir::{DATABASE, SANDBOX};
 use crate::machine::secrets::{Purpose, Secret};
 
-/// A longer list is none of ours.
+/// Longest list in bytes; ours are shorter.
 const LIST_MAX: u32 = 64 * 1_024;
 
-/// More secrets than any gateway has.
+/// Largest size of the secrets in bytes; no gateway has more.
 const SECRETS_MAX: u32 = 1_024 * 1_024;
 
-/// Bytes that are copied at once.
+/// Size of a copy buffer in bytes.
 const COPY_BYTES: usize = 64 * 1_024;
 
 /// The list of the content.
@@ -27,9 +27,9 @@ const COPY_BYTES: usize = 64 * 1_024;
 pub(super) struct Manifest {
     /// `test` or `production`.
     pub environment: String,
-    /// Whose secrets these were.
+    /// Id of the installation that owned the secrets.
     pub installation: String,
-    /// When the database was copied, in milliseconds of the machine's clock.
+    /// Time of the database's copy, in milliseconds of the machine's clock.
     pub made_at_ms: i64,
     /// The program that made it.
     pub program: String,
@@ -37,7 +37,6 @@ pub(super) struct Manifest {
     pub files: Vec<Part>,
 }
 
-/// A file in the backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Part {
@@ -73,7 +72,7 @@ pub(super) fn write_head(to: &mut impl Write, manifest: &Manifest, secrets: &Sec
     write_short(to, &Zeroizing::new(serde_json::to_vec(secrets)?))
 }
 
-/// Reads the list and the secrets, and refuses what this program would lose.
+/// Reads the list and the secrets. Refuses contents unknown to this program.
 pub(super) fn read_head(from: &mut impl Read) -> Result<(Manifest, Secrets), BackupError> {
     let manifest: Manifest =
         serde_json::from_slice(&read_short(from, LIST_MAX)?).map_err(|_| BackupError::NewerForm)?;
@@ -87,7 +86,7 @@ pub(super) fn read_head(from: &mut impl Read) -> Result<(Manifest, Secrets), Bac
     Ok((manifest, secrets))
 }
 
-/// Writes a file of so many bytes, and asks `goes_on` between two pieces.
+/// Writes a file of this many bytes, and asks `goes_on` between two pieces.
 pub(super) fn write_file(
     to: &mut impl Write,
     file: &Path,
@@ -111,12 +110,12 @@ pub(super) fn unpack(
     file.sync_all().map_err(BackupError::at("writing", &path))
 }
 
-/// Reads the next file and keeps nothing of it.
+/// Reads the next file and discards it.
 pub(super) fn skip(from: &mut impl Read, part: &Part, goes_on: &dyn Fn() -> bool) -> Result<(), BackupError> {
     copy(from, &mut io::sink(), part.bytes, goes_on, BackupError::reading, BackupError::writing)
 }
 
-/// Refuses what follows the last file.
+/// Refuses bytes after the last file.
 pub(super) fn ends(from: &mut impl Read) -> Result<(), BackupError> {
     match from.read(&mut [0]).map_err(BackupError::reading)? {
         0 => Ok(()),
@@ -124,7 +123,7 @@ pub(super) fn ends(from: &mut impl Read) -> Result<(), BackupError> {
     }
 }
 
-/// A new file of its owner's alone; refuses where there is one.
+/// Creates a file for its owner alone. Refuses an existing one.
 pub(super) fn create_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -1,4 +1,4 @@
-//! Opens a sealed file with its key, reads it through, unpacks it, and judges it before anything rests on it.
+//! Opens a sealed file with its key, reads it through, unpacks it, and examines it before it is used.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -22,10 +22,10 @@ use crate::store::keychains::Keychain;
 use crate::store::{Reader, StoreError};
 use crate::wallet::{Descriptors, PublicKeychains};
 
-/// Asked between two pieces of work; no breaks it off.
+/// Asked between two pieces of work; `false` stops the work.
 pub(super) type GoesOn<'a> = &'a dyn Fn() -> bool;
 
-/// A sealed file, with the key that opens it.
+/// A sealed file with its key.
 pub(super) struct SealedFile<'a> {
     path: &'a Path,
     key: BackupKey,
@@ -33,7 +33,7 @@ pub(super) struct SealedFile<'a> {
 }
 
 impl<'a> SealedFile<'a> {
-    /// Finds the key of a file; that it is the right one shows when it is opened.
+    /// Finds the key of a file. A wrong key shows only when the file is opened.
     pub(super) fn with_key(
         path: &'a Path,
         key: impl FnOnce(&KeyRecipe) -> Result<BackupKey, BackupError>,
@@ -42,7 +42,7 @@ impl<'a> SealedFile<'a> {
         Ok(Self { path, key: key(&closed.recipe)?, file_id: closed.file_id })
     }
 
-    /// Reads all of it and keeps nothing but what there is.
+    /// Reads the whole file and keeps only its list.
     pub(super) fn read_through(&self, goes_on: GoesOn<'_>) -> Result<Manifest, BackupError> {
         let mut content = closed(self.path)?.open(&self.key);
         let (manifest, _secrets) = contents::read_head(&mut content)?;
@@ -61,13 +61,13 @@ impl<'a> SealedFile<'a> {
     }
 }
 
-/// The id of the backup in `path`; nothing secret is needed for it.
+/// The id of the backup in `path`. It needs no secret.
 pub(super) fn file_id(path: &Path) -> Result<FileId, BackupError> {
     Ok(closed(path)?.file_id)
 }
 
 fn closed(path: &Path) -> Result<Closed<BufReader<File>>, BackupError> {
-    // Asked before it is opened: opening a pipe waits until somebody writes into it.
+    // The kind is checked first: opening a pipe would wait for a writer.
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => BackupError::NoSuchFile(path.to_owned()),
         _ => BackupError::at("opening", path)(error),
@@ -78,14 +78,14 @@ fn closed(path: &Path) -> Result<Closed<BufReader<File>>, BackupError> {
     Closed::read(BufReader::new(File::open(path).map_err(BackupError::at("opening", path))?))
 }
 
-/// The environment that the list names, if it is `wanted`.
+/// Checks that the list names the environment `wanted`.
 pub(super) fn check_environment(manifest: &Manifest, wanted: Environment) -> Result<(), BackupError> {
     let found: Environment = manifest.environment.parse().map_err(|_| BackupError::NewerForm)?;
     if found == wanted { Ok(()) } else { Err(BackupError::OtherEnvironment { found, wanted }) }
 }
 
-/// Looks at what was unpacked into `folder` as if somebody else had made it: sound databases of this environment, of no newer
-/// schema, with the secrets that belong to them. An older schema is brought up to this program's. Answers the wallet.
+/// Examines the files unpacked into `folder`, without trust. The databases must be sound, of this environment and of no
+/// newer schema, and the secrets must fit. An older schema is migrated. Answers the wallet.
 pub(super) fn examine(
     folder: &Path,
     manifest: &Manifest,
@@ -113,7 +113,7 @@ pub(super) fn examine(
     fitting_wallet(&database, secrets, wanted)
 }
 
-/// The wallet of a copied database, if these secrets are its own.
+/// The wallet of a copied database, if these secrets belong to it.
 pub(super) fn fitting_wallet(
     database: &Path,
     secrets: &Secrets,
@@ -138,7 +138,7 @@ fn descriptors(reader: &Reader<'_>) -> Result<Option<Descriptors>, StoreError> {
 }
 
 fn are_words_of(words: &Secret, wallet: &Descriptors, environment: Environment) -> Result<bool, BackupError> {
-    // The descriptors of all test networks are the same.
+    // All test networks have the same descriptors.
     let network = match environment {
         Environment::Test => Network::Regtest,
         Environment::Production => Network::Bitcoin,

@@ -1,5 +1,5 @@
-//! The folder of nightly backups at the moment at which it is named: it must be there and take files, and is marked. One that is
-//! away later, as a disk in another room may be, is found away by the nights.
+//! The check of a folder for nightly backups when staff name it: it must exist and take files, and is marked. The
+//! nightly backups find out if it is missing later, as a disk in another room may be.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ use super::{BackupError, contents};
 use crate::gateway::Gateway;
 use crate::store::backups::FolderRow;
 
-/// A disk that takes longer is taken for one that does not answer.
+/// Longest wait for a disk's answer.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Puts a mark into a folder, or finds its mark; refuses a folder to which no backup could be written now. The caller stores the
-/// mark together with the setting that names the folder, or the next night would write into any folder of that name.
+/// Marks a folder or finds its mark. Refuses a folder to which no backup could be written now. The caller must store
+/// the mark with the setting, or the next night would write into any folder of that name.
 ///
 /// # Errors
-/// Why not, with the remedy.
+/// Why the folder is refused, with the remedy.
 pub(crate) async fn mark_folder(gateway: &Gateway, folder: PathBuf) -> Result<FolderRow, BackupError> {
     let mut trial = [0; FILE_ID_BYTES];
     gateway.entropy.fill(&mut trial)?;
@@ -38,7 +38,7 @@ pub(crate) async fn mark_folder(gateway: &Gateway, folder: PathBuf) -> Result<Fo
     looked_at(&gateway.backups.folder_looks, folder, ANSWERED_WITHIN, look).await?.row()
 }
 
-/// The mark by which the folder was known so far.
+/// The mark of a folder that was named before.
 pub(super) fn known_mark(gateway: &Gateway, folder: &Path) -> Result<Option<Mark>, BackupError> {
     Ok(gateway.store.read(|reader| Mark::known(reader, folder))?)
 }
@@ -50,7 +50,7 @@ async fn looked_at<T: Send + 'static>(
     within: Duration,
     look: impl FnOnce(&Path) -> Result<T, BackupError> + Send + 'static,
 ) -> Result<T, BackupError> {
-    // Held until the disk answers: so few threads may wait for disks that never do.
+    // The permit is held until the disk answers, so that few threads wait for silent disks.
     let permit = Arc::clone(looks).try_acquire_owned().map_err(|_| BackupError::SilentDisks)?;
     let named = folder.clone();
     let looked = on_disk(move || {
@@ -64,7 +64,7 @@ fn takes_files(folder: &Path, trial: &FileId) -> Result<(), BackupError> {
     if !found(folder)?.is_dir() {
         return Err(BackupError::NotAFolder(folder.to_owned()));
     }
-    // Rights and bits of the mode do not tell it of every disk.
+    // Permissions alone do not tell this for every disk.
     let file = part_of(&folder.join("trial"), trial);
     let written = contents::create_private(&file).map(drop).and_then(|()| fs::remove_file(&file));
     written.map_err(|source| BackupError::TakesNoFiles { folder: folder.to_owned(), source })
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_must_be_there_be_one_and_take_files_and_is_left_as_it_was() {
+    fn a_folder_must_exist_and_take_files_and_is_left_unchanged() {
         let base = tempfile::tempdir().unwrap();
         assert!(takes_files(base.path(), &[7; FILE_ID_BYTES]).is_ok());
         assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
@@ -90,7 +90,7 @@ mod tests {
         fs::write(&file, "").unwrap();
         assert!(refusal(&file).contains("is no folder"));
         assert!(refusal(&file.join("below")).contains("below"));
-        // Nobody writes there, not even root.
+        // Even root cannot write there.
         #[cfg(target_os = "linux")]
         assert!(refusal(Path::new("/proc")).contains("let the user who runs Tillgate write there"));
     }

@@ -1,4 +1,4 @@
-//! From a passphrase to the key of backups: what a passphrase must be, and the memory-hard function.
+//! The key of backups: rules of a passphrase, and the memory-hard function.
 
 use std::fmt;
 
@@ -15,20 +15,20 @@ pub(super) const KEY_BYTES: usize = 32;
 
 const SALT_BYTES: usize = 16;
 
-/// A backup may lie where others can read it and guess for years: twice the memory of the secrets file.
-/// Unit tests make many keys.
+/// Twice the memory of the secrets file, because others may read a backup and guess for years. Unit tests make many
+/// keys and use less.
 const MEMORY_KIB: u32 = if cfg!(test) { 1_024 } else { 128 * 1_024 };
 const PASSES: u32 = 3;
 const LANES: u32 = 4;
 
-/// More than this no file of ours asks for; it would only stop the machine.
+/// Highest memory that a file may ask for; more would only stall the machine.
 const MEMORY_KIB_MAX: u32 = 1_024 * 1_024;
 const PASSES_MAX: u32 = 20;
 const LANES_MAX: u32 = 16;
 
 const KDF: &str = "argon2id";
 
-/// Characters that a passphrase must have at least: of a sandbox's coins nobody can live.
+/// Least number of characters of a passphrase. The sandbox's coins are worthless, so its passphrase may be shorter.
 pub(crate) const fn shortest_passphrase(environment: Environment) -> usize {
     match environment {
         Environment::Test => 8,
@@ -36,7 +36,7 @@ pub(crate) const fn shortest_passphrase(environment: Environment) -> usize {
     }
 }
 
-/// How the key is made of a passphrase: nothing of it is secret.
+/// The public parameters that make a key of a passphrase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct KeyRecipe {
@@ -48,13 +48,13 @@ pub(super) struct KeyRecipe {
     salt: String,
 }
 
-/// The key made of a passphrase, wiped when it is dropped and never printed.
+/// The key of a passphrase, wiped when dropped and never printed.
 pub(crate) struct BackupKey {
     recipe: KeyRecipe,
     key: Zeroizing<[u8; KEY_BYTES]>,
 }
 
-/// The key as it lies with the secrets, for backups that are made while nobody is there to give the passphrase.
+/// The key in the secret store, for backups without a typed passphrase.
 #[derive(Serialize, Deserialize)]
 struct StoredKey {
     #[serde(flatten)]
@@ -76,12 +76,12 @@ impl fmt::Debug for BackupKey {
 }
 
 impl KeyRecipe {
-    /// Whether this program knows how to follow it.
+    /// Whether this program can follow the recipe.
     pub(super) fn is_known(&self) -> bool {
         self.kdf == KDF
     }
 
-    /// The key of a passphrase. Takes about a second, and the memory that the recipe names.
+    /// Derives the key of a passphrase. It takes about a second, and the memory that the recipe names.
     pub(super) fn key(&self, passphrase: &Secret) -> Result<BackupKey, BackupError> {
         if self.memory_kib > MEMORY_KIB_MAX || self.passes > PASSES_MAX || self.lanes > LANES_MAX {
             return Err(BackupError::Greedy);
@@ -99,7 +99,7 @@ impl KeyRecipe {
 }
 
 impl BackupKey {
-    /// The key of a passphrase for new backups, with a salt of its own.
+    /// The key of a passphrase for new backups, with a new salt.
     ///
     /// # Errors
     /// When the passphrase is too short, or there are no random bytes.
@@ -124,7 +124,7 @@ impl BackupKey {
         recipe.key(passphrase)
     }
 
-    /// The key as it was stored with the secrets.
+    /// Parses a key from the secret store.
     pub(super) fn from_stored(text: &Secret) -> Result<Self, BackupError> {
         let stored: StoredKey = serde_json::from_str(text.reveal()).map_err(|_| BackupError::BadStoredKey)?;
         let mut key = Zeroizing::new([0; KEY_BYTES]);
@@ -132,7 +132,7 @@ impl BackupKey {
         Ok(Self { recipe: stored.recipe.clone(), key })
     }
 
-    /// The key as it is stored with the secrets.
+    /// The key in its form for the secret store.
     pub(super) fn to_stored(&self) -> Result<Secret, BackupError> {
         let stored = StoredKey { recipe: self.recipe.clone(), key: hex::encode(self.bytes()) };
         serde_json::to_string(&stored).map(Secret::new).map_err(|_| BackupError::BadStoredKey)
@@ -146,7 +146,7 @@ impl BackupKey {
         self.key.as_ref()
     }
 
-    /// A key that takes no time to make.
+    /// A key that takes no time to derive.
     #[cfg(test)]
     pub(crate) fn cheap(passphrase: &str) -> Self {
         let recipe =
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_the_same_after_it_lay_with_the_secrets_and_is_never_printed() {
+    fn a_stored_key_reads_back_the_same_and_is_never_printed() {
         let key = of("correct horse battery", Environment::Production).unwrap();
         let again = BackupKey::from_stored(&key.to_stored().unwrap()).unwrap();
         assert_eq!((again.recipe(), again.bytes()), (key.recipe(), key.bytes()));

@@ -1,6 +1,6 @@
-//! Making a backup. The databases are copied into the environment's own folder, judged there, sealed into a new file beside the
-//! wanted one, and read back; only then the file has its name. A backup that is cut short leaves no file of that name, and the
-//! next one removes its remains.
+//! Makes a backup. The databases are copied into the environment's own folder, examined, sealed into a new file beside
+//! the wanted one, and read back. Only then the file gets its name. An interrupted backup leaves no file of that name,
+//! and the next one removes its remains.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -30,39 +30,39 @@ use crate::store::StoreError;
 use crate::store::backups::Failure;
 use crate::store::copy::{copy_database, damage_of_copy};
 
-/// Room that is left on the disk of the backup: headers, tags, the folder itself.
+/// Room to leave on the backup's disk, for headers, tags and the folder itself.
 const MARGIN_BYTES: u64 = 10_000_000;
 
-/// The longest wait for another backup: a gigabyte takes some ten seconds.
+/// Longest wait for another backup. A gigabyte takes some ten seconds.
 const TURN_WITHIN: Duration = Duration::from_secs(60);
 
 /// The place of a new backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// To this file, which is not there yet.
+    /// A file that does not exist yet.
     File(PathBuf),
-    /// To the folder of the setting `backupFolder`, under a name of its own, and kept by the rule of `backupKeep`.
+    /// A new name in the folder of the setting `backupFolder`. The setting `backupKeep` rules its removal.
     Folder,
 }
 
 /// The source of a backup's key.
 pub(crate) enum KeySource {
-    /// A passphrase that somebody gave.
+    /// A typed passphrase.
     Passphrase(Secret),
-    /// The key that lies with the secrets.
+    /// The key in the secret store.
     Stored,
 }
 
-/// A backup that was made and read back.
+/// A finished backup that was read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Made {
     pub path: PathBuf,
     pub size_bytes: u64,
-    /// When the database was copied, by the machine's clock.
+    /// Time of the database's copy, by the machine's clock.
     pub made_at: Timestamp,
 }
 
-/// All that one backup is made with.
+/// The inputs of one backup.
 pub(super) struct Job {
     pub(super) gateway: Arc<Gateway>,
     pub(super) path: PathBuf,
@@ -75,7 +75,7 @@ pub(super) struct Job {
 /// Makes a backup on behalf of `actor`. Payments go on meanwhile.
 ///
 /// # Errors
-/// Why there is none; the file is not there then.
+/// Why there is no backup. Then there is no file either.
 pub(crate) async fn make(
     gateway: &Arc<Gateway>,
     place: Place,
@@ -109,7 +109,7 @@ pub(crate) async fn make(
     gateway.note_change();
     if let (true, Ok(made)) = (is_nightly, &made) {
         if is_unmarked && let Err(error) = mark_folder_of(gateway, &made.path).await {
-            // The backup is good all the same, and the next one marks it.
+            // The backup is good even without the mark, and the next one marks the folder.
             tracing::warn!(%error, "the folder of backups could not be marked");
         }
         tidy::remove_old(gateway).await?;
@@ -117,7 +117,7 @@ pub(crate) async fn make(
     made
 }
 
-/// Marks a folder that nobody named since folders are marked, or that a variable of the environment names.
+/// Marks a folder that was named before marks existed, or that an environment variable names.
 async fn mark_folder_of(gateway: &Gateway, file: &Path) -> Result<(), BackupError> {
     let Some(folder) = file.parent() else { return Ok(()) };
     let mark = Mark::new(folder.to_owned(), gateway.entropy.as_ref())?;
@@ -126,7 +126,7 @@ async fn mark_folder_of(gateway: &Gateway, file: &Path) -> Result<(), BackupErro
     Ok(gateway.store.write(move |tx| tx.put_backup_folder(&row)).await?)
 }
 
-/// Stores the key of this passphrase with the secrets: backups without a passphrase are sealed with it from now on.
+/// Stores the key of this passphrase as a secret. Backups without a typed passphrase are sealed with it from now on.
 ///
 /// # Errors
 /// When the passphrase is too short, or the key cannot be stored.
@@ -149,7 +149,7 @@ pub(crate) async fn set_passphrase(gateway: &Arc<Gateway>, passphrase: Secret, a
     Ok(())
 }
 
-/// Waits for the end of the backup that is being made or checked, which the gateway may have begun by itself.
+/// Waits for the end of another backup or check, which the gateway may have started by itself.
 pub(super) async fn turn(gateway: &Gateway) -> Result<MutexGuard<'_, ()>, BackupError> {
     let turn = tokio::time::timeout(TURN_WITHIN, gateway.backups.turn.lock()).await;
     turn.map_err(|_| BackupError::Busy)
@@ -166,7 +166,7 @@ fn check_key(gateway: &Gateway, key: &KeySource) -> Result<(), BackupError> {
     }
 }
 
-/// The key that lies with the secrets.
+/// The key in the secret store.
 pub(super) fn stored_key(gateway: &Gateway) -> Result<BackupKey, BackupError> {
     let stored = gateway.secrets.get(Purpose::BackupKey)?.ok_or(BackupError::NoPassphrase)?;
     BackupKey::from_stored(&stored)
@@ -201,7 +201,7 @@ async fn note_ended(
     };
     let note = gateway.store.write(move |tx| match failure {
         None => tx.finish_backup(&file_id, size, at),
-        // Who asked for a file of their own hears why there is none.
+        // A person who named a file is told the failure at once.
         Some(_) if !is_nightly => tx.forget_backup(&file_id),
         Some(failure) => tx.fail_backup(&file_id, &failure, at),
     });
@@ -249,14 +249,14 @@ impl Job {
         match named {
             Ok(size_bytes) => Ok(Made { path: self.path, size_bytes, made_at }),
             Err(error) => {
-                // Of a disk that is full nothing more can be asked than this.
+                // On a full disk this is all that can be done.
                 let _ = std::fs::remove_file(&part);
                 Err(error)
             }
         }
     }
 
-    /// Refuses where the copies, or the file, would leave too little room. Answers what is needed.
+    /// Refuses to start if the copies or the file would leave too little room. Answers the needed bytes.
     fn check_room(&self, folder: &Path) -> Result<u64, BackupError> {
         let gateway = &self.gateway;
         let size_of = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
@@ -271,14 +271,14 @@ impl Job {
             }),
             Some(_) | None => Ok(()),
         };
-        // The room that is kept free for payments stays free.
+        // The room reserved for payments stays free.
         refuse(gateway.data_dir.path(), needed.saturating_add(FREE_BYTES_MIN), gateway.disk.free_bytes())?;
         refuse(folder, needed.saturating_add(MARGIN_BYTES), Disk::of(folder).free_bytes())?;
         Ok(needed)
     }
 
-    /// The database first, then the chain, so that no look in the database knows more than the chain; the secrets last, so that
-    /// a key that the database names is among them.
+    /// Copies the database before the chain, so that no look in the database is ahead of the chain. The secrets come
+    /// last, so that they include each key that the database names.
     fn copy(&self, scratch: &Path, goes_on: GoesOn<'_>) -> Result<(Manifest, Secrets), BackupError> {
         let gateway = &self.gateway;
         let made_at_ms = machine_now().ms();

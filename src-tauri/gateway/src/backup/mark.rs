@@ -1,6 +1,6 @@
-//! The mark of the folder of nightly backups: a small file that is put there when the folder is named. While the folder's disk is
-//! not mounted, an empty folder of the same name is often there, on the very disk that the backups are to outlive. It has no
-//! mark, and takes no backup.
+//! The mark of the folder of nightly backups: a small file written when the folder is named. If the folder's disk is
+//! not mounted, an empty folder of the same name is often on the disk that the backups should outlive. Without the mark
+//! it takes no backup.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -11,8 +11,8 @@ use crate::machine::entropy::{Entropy, NoEntropy};
 use crate::store::backups::FolderRow;
 use crate::store::{Reader, StoreError};
 
-/// Random bytes in a mark's name. Two installations may share a folder, and a folder that was named once by mistake must not be
-/// taken for the present one.
+/// Random bytes in a mark's name. Two installations may share a folder, and a folder named earlier by mistake must not
+/// pass for the present one.
 const ID_BYTES: usize = 8;
 
 /// The explanation for people who find the file.
@@ -33,13 +33,13 @@ impl Mark {
         Ok(Self { folder, name: format!(".tillgate-{}", hex::encode(id)) })
     }
 
-    /// The mark of a folder that was named before; `None` of any other.
+    /// The mark of a folder that was named before, or `None`.
     pub(super) fn known(reader: &Reader<'_>, folder: &Path) -> Result<Option<Self>, StoreError> {
         let row = reader.backup_folder()?;
         Ok(row.filter(|row| Path::new(&row.path) == folder).map(|row| Self { folder: row.path.into(), name: row.mark }))
     }
 
-    /// Refuses a folder that has not its mark.
+    /// Refuses a folder without its mark.
     pub(super) fn check(&self) -> Result<(), BackupError> {
         let file = self.file();
         match fs::symlink_metadata(&file) {
@@ -51,12 +51,12 @@ impl Mark {
         }
     }
 
-    /// Whether it bears this name.
+    /// Whether the mark has this name.
     pub(super) fn is_called(&self, name: &str) -> bool {
         self.name == name
     }
 
-    /// Puts it into its folder, durably.
+    /// Writes the mark into its folder, durably.
     pub(super) fn put(&self) -> Result<(), BackupError> {
         let file = self.file();
         let refused = |source| BackupError::TakesNoFiles { folder: self.folder.clone(), source };
@@ -68,7 +68,7 @@ impl Mark {
         })
     }
 
-    /// As the database keeps it.
+    /// The mark as a database row.
     pub(super) fn row(&self) -> Result<FolderRow, BackupError> {
         let path = self.folder.to_str().ok_or_else(|| BackupError::NotText(self.folder.clone()))?;
         Ok(FolderRow { path: path.to_owned(), mark: self.name.clone() })

@@ -1,4 +1,4 @@
-//! Backups by night: when one is made, and what is wrong with them.
+//! Nightly backups: their start and their faults.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,32 +17,29 @@ use crate::machine::clock::{local_offset_ms, machine_now};
 use crate::store::backups::{BackupRow, BackupState};
 use crate::store::{Reader, StoreError};
 
-/// Interval at which the machine's clock and the settings are looked at.
+/// Interval between checks of the machine's clock and the settings.
 const ASK_EVERY: Duration = Duration::from_secs(60);
 
-/// Who acts, for the audit.
+/// The actor in the audit.
 const ACTOR: &str = "nightly";
 
-/// A night that passed without a backup is worth a word after this.
+/// Age of the last good backup after which staff are told.
 const LATE_AFTER_MS: i64 = 36 * 3_600_000;
 
 /// A fault of nightly backups.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Trouble {
-    /// A folder was named, and nothing to seal them with.
     #[error("no backup is made by night, because no passphrase is set for it: `tillgate backup --set-passphrase`")]
     NoPassphrase,
-    /// The last one that was begun is not good.
     #[error(
         "the last backup to the folder of the nightly ones failed, and is tried again in an hour: {why} ({last_good})"
     )]
     Failed {
         why: String,
         last_good: String,
-        /// The folder is not the one that was named.
+        /// The failure is that the folder is not the named one.
         is_other_folder: bool,
     },
-    /// Nobody tried.
     #[error("no backup was made last night: {last_good}; they are made while Tillgate runs")]
     Late { last_good: String },
 }
@@ -67,7 +64,7 @@ pub(crate) async fn run(gateway: Arc<Gateway>, shutdown: CancellationToken) {
     }
 }
 
-/// Makes a backup if one is due at this moment of the machine's clock. A failure is stored, and told by [`trouble`].
+/// Makes a backup if one is due by the machine's clock. A failure is stored, and told by [`trouble`].
 pub(super) async fn once(gateway: &Arc<Gateway>, now: Timestamp) {
     if gateway.settings.snapshot().backup_folder.is_none() {
         return;
@@ -83,13 +80,13 @@ pub(super) async fn once(gateway: &Arc<Gateway>, now: Timestamp) {
     }
     match make(gateway, Place::Folder, KeySource::Stored, ACTOR).await {
         Ok(made) => tracing::info!(file = %made.path.display(), bytes = made.size_bytes, "the nightly backup is made"),
-        // Somebody makes one just now.
+        // Another backup is being made.
         Err(BackupError::Busy) => {}
         Err(error) => tracing::error!(%error, "the nightly backup failed; it is tried again in an hour"),
     }
 }
 
-/// When the next nightly backup is due; `None` where none is made.
+/// Time of the next nightly backup; `None` if none is made.
 pub(crate) fn due_at(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
     if gateway.settings.snapshot().backup_folder.is_none() || reader.backup_passphrase_set_at()?.is_none() {
         return Ok(None);
@@ -97,7 +94,7 @@ pub(crate) fn due_at(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) -> 
     Ok(Some(next_at(before(reader)?, now, local_offset_ms(now)).max(now)))
 }
 
-/// The fault of nightly backups that staff should know; `None` while all is well.
+/// The fault of nightly backups, for staff; `None` if there is none.
 pub(crate) fn trouble(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) -> Result<Option<Trouble>, StoreError> {
     let Some(folder) = gateway.settings.snapshot().backup_folder.clone() else { return Ok(None) };
     if reader.backup_passphrase_set_at()?.is_none() {
@@ -128,7 +125,7 @@ pub(crate) fn trouble(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) ->
 fn before(reader: &Reader<'_>) -> Result<Before, StoreError> {
     let good = reader.last_nightly_backup(BackupState::Good)?;
     let failed = reader.last_nightly_backup(BackupState::Failed)?;
-    // Which came later the numbers tell, whatever the clock showed.
+    // The sequence numbers give the order, whatever the clock showed.
     let failed = failed.filter(|failed| good.as_ref().is_none_or(|good| good.seq < failed.seq));
     Ok(Before { good_at: good.map(|row| row.begun_at), failed_at: failed.and_then(|row| row.done_at) })
 }

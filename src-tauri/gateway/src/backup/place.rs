@@ -1,4 +1,4 @@
-//! Files and folders of backups: their places, their names, and the folder that holds copies in the clear meanwhile.
+//! Files and folders of backups: their places and names, and the temporary folder for copies in the clear.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -12,13 +12,13 @@ use crate::gateway::Gateway;
 use crate::machine::clock::{local_offset_ms, machine_now};
 use crate::machine::environment::Environment;
 
-/// Backups of one day in the folder, one every nine seconds; more would be a mistake.
+/// Most backups of one day in the folder, one every nine seconds; more would be a mistake.
 const OF_ONE_DAY_MAX: u32 = 9_999;
 
 /// Prefix of the folders for copies in the clear.
 const SCRATCH: &str = "backing-up-";
 
-/// A private folder that is gone with this value.
+/// A private folder that is removed on drop.
 pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -41,7 +41,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes the folders that a crash left, with what lies in them in the clear. Nobody makes a backup meanwhile.
+/// Removes folders with copies in the clear that a crash left. No backup may be in progress.
 pub(super) fn remove_scratches(env_dir: &Path) -> Result<(), BackupError> {
     for entry in fs::read_dir(env_dir).map_err(BackupError::at("reading the folder", env_dir))? {
         let path = entry.map_err(BackupError::at("reading the folder", env_dir))?.path();
@@ -53,7 +53,7 @@ pub(super) fn remove_scratches(env_dir: &Path) -> Result<(), BackupError> {
     Ok(())
 }
 
-/// A folder of its owner's alone; refuses where there is one.
+/// Creates a folder for its owner alone. Refuses an existing one.
 pub(super) fn create_private(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -61,7 +61,7 @@ pub(super) fn create_private(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// The path that somebody named, if a new file can have it.
+/// Checks that a new file can have the path that a person named.
 pub(super) fn checked(path: PathBuf) -> Result<PathBuf, BackupError> {
     if path.to_str().is_none() {
         return Err(BackupError::NotText(path));
@@ -73,7 +73,7 @@ pub(super) fn checked(path: PathBuf) -> Result<PathBuf, BackupError> {
     Ok(path)
 }
 
-/// A name in the folder of the setting that no backup has or had.
+/// An unused name in the folder of the setting. No backup had it before.
 pub(super) fn in_folder(gateway: &Gateway) -> Result<PathBuf, BackupError> {
     let folder = gateway.settings.snapshot().backup_folder.as_ref().map(PathBuf::from).ok_or(BackupError::NoFolder)?;
     let now = machine_now();
@@ -82,21 +82,22 @@ pub(super) fn in_folder(gateway: &Gateway) -> Result<PathBuf, BackupError> {
     Ok(free_name(&folder, gateway.environment, date, &given))
 }
 
-/// Does something to files of backups, whose disk may be far away and silent, beside all else.
+/// Works on files of backups on a blocking thread, because their disk may be far away and silent.
 pub(super) async fn on_disk<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, BackupError> + Send + 'static,
 ) -> Result<T, BackupError> {
     tokio::task::spawn_blocking(work).await.unwrap_or(Err(BackupError::Panicked))
 }
 
-/// `tillgate-test-2026-11-22.backup`, with `-2` and so on for further ones of that day. A name is never given twice, even after
-/// its file was removed: a name that a person wrote down leads to that backup or to none.
+/// `tillgate-test-2026-11-22.backup`, and with `-2` and so on for further ones of that day. A name is never given
+/// twice, even after its file was removed, so that a noted name leads to that backup or to none.
 fn free_name(folder: &Path, environment: Environment, date: Timestamp, given: &[String]) -> PathBuf {
     let iso = date.iso_seconds();
     let day = iso.split('T').next().unwrap_or_default();
     let first = format!("tillgate-{environment}-{day}");
     let numbers = |path: &Path| number_of(path, &first);
-    // The newest file stays until a newer one is good. So the folder knows its number even if the database was restored since.
+    // The newest file stays until a newer one is good, so the folder knows its number even after the database was
+    // restored.
     let there = fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| numbers(&entry.path())).max();
     let known = given.iter().filter_map(|path| numbers(Path::new(path))).max();
     let next = there.max(known).map_or(1, |highest| highest.saturating_add(1)).min(OF_ONE_DAY_MAX);
@@ -109,7 +110,7 @@ fn free_name(folder: &Path, environment: Environment, date: Timestamp, given: &[
     (next..=OF_ONE_DAY_MAX).map(name).find(is_free).unwrap_or_else(|| name(OF_ONE_DAY_MAX))
 }
 
-/// Which one of its day a backup is by its name, which begins with `first`; `None` of any other file.
+/// A backup's number within its day, from a name that begins with `first`; `None` for other files.
 fn number_of(path: &Path, first: &str) -> Option<u32> {
     let rest = path.file_name()?.to_str()?.strip_prefix(first)?.strip_suffix(".backup")?;
     if rest.is_empty() {
@@ -119,7 +120,7 @@ fn number_of(path: &Path, first: &str) -> Option<u32> {
     }
 }
 
-/// Whether a file has the name of one that [`in_folder`] would make.
+/// Whether a file has a name such as [`in_folder`] makes.
 pub(super) fn is_name_of_ours(path: &Path, environment: Environment) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let prefix = format!("tillgate-{environment}-");
@@ -127,7 +128,7 @@ pub(super) fn is_name_of_ours(path: &Path, environment: Environment) -> bool {
     middle.len() >= 10 && middle.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
 }
 
-/// The folder that a file is to lie in, which must be there.
+/// The folder of a file, which must exist.
 pub(super) fn folder_of(path: &Path) -> Result<&Path, BackupError> {
     let folder = path.parent().ok_or_else(|| BackupError::NotAFile(path.to_owned()))?;
     if found(folder)?.is_dir() { Ok(folder) } else { Err(BackupError::NotAFile(path.to_owned())) }
@@ -141,20 +142,20 @@ pub(super) fn found(folder: &Path) -> Result<fs::Metadata, BackupError> {
     })
 }
 
-/// The name under which a file is written.
+/// The name of the file while it is written.
 pub(super) fn part_of(path: &Path, file_id: &FileId) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}.part", short(file_id)))
 }
 
-/// Gives a written file its name, which no other file has, durably.
+/// Gives a written file its name, durably. Refuses a name that is taken.
 pub(super) fn give_name(part: &Path, path: &Path) -> Result<(), BackupError> {
     match rename_to_new(part, path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(BackupError::Exists(path.to_owned())),
         renamed => renamed.map_err(BackupError::at("naming", path))?,
     }
     sync_folder(path).map_err(|error| {
-        // Nobody is told of a file that may be gone after a power cut.
+        // Without durability the file could be gone after a power cut, so it does not count.
         let _ = fs::remove_file(path);
         BackupError::at("writing the folder of", path)(error)
     })
@@ -165,7 +166,7 @@ fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // Some file systems do not know how.
+        // Some file systems lack this operation.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => rename_if_free(from, to),
         renamed => Ok(renamed?),
     }
@@ -183,12 +184,12 @@ fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// A name is durable once its folder is.
+/// A name is durable once its folder is synced.
 pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
         match fs::File::open(folder)?.sync_all() {
-            // Some file systems, of the network above all, sync no folders.
+            // Some file systems, mostly network ones, do not sync folders.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
             synced => return synced,
         }
@@ -221,12 +222,12 @@ mod tests {
             std::os::unix::fs::symlink("/nowhere", next()).unwrap();
             assert_eq!(next(), folder.path().join("tillgate-test-2026-01-12-4.backup"), "a link takes a name, too");
         }
-        // The oldest one goes, as old ones do, and another one was moved to a safe by hand.
+        // The oldest one is tidied away, and another one was moved to a safe by hand.
         fs::remove_file(folder.path().join("tillgate-test-2026-01-12.backup")).unwrap();
         let in_the_safe = ["/elsewhere/tillgate-test-2026-01-12-9.backup".to_owned()];
         let next = free_name(folder.path(), Environment::Test, day, &in_the_safe);
         assert_eq!(next, folder.path().join("tillgate-test-2026-01-12-10.backup"));
-        // Nor does what somebody else calls his files use up the names of a day.
+        // A foreign file with a similar name uses up no name of a day.
         fs::write(folder.path().join("tillgate-test-2026-01-12-4294967295.backup"), "").unwrap();
         assert_eq!(free_name(folder.path(), Environment::Test, day, &in_the_safe), next);
         for other in

@@ -1,9 +1,9 @@
-//! Restoring a backup where there is none of this environment. The file is read through before anything is made; then all is
-//! laid out and judged in a folder beside its later place, and moved there at once. A restore that is killed leaves nothing of the
-//! environment, and the same command makes up for it.
+//! Restores a backup where its environment does not exist. The file is read through before anything is made. Then all
+//! is laid out and examined in a folder beside the later place, and moved there at once. A killed restore leaves no
+//! environment; repeating the command finishes the work.
 //!
-//! The restored environment has an installation id of its own, so that it shares no entry of a keyring with the saved one. It
-//! gives no address and signs nothing before it has looked through the chain (`store/restore.rs`).
+//! The restored environment gets a new installation id, so that it shares no keyring entry with the saved one. It gives
+//! no address and signs nothing before it has looked through the chain (`store/restore.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,39 +26,37 @@ use crate::store::copy::change_copy;
 use crate::store::restore::{NewRestore, RestoreSource};
 use crate::store::{StoreError, Tx};
 
-/// Keeps the new installation's id from one attempt to the next, so that no entry is left in a keyring that nobody looks for.
+/// File with the new installation's id, kept between attempts so that no keyring entry is orphaned.
 const INSTALLATION: &str = "installation";
 
 /// The backup to restore, and its place.
 pub(crate) struct Restore {
-    /// The backup.
     pub file: PathBuf,
     pub passphrase: Secret,
-    /// The folder that holds the environments' folders.
+    /// The folder of all environments.
     pub base: PathBuf,
     pub environment: Environment,
     /// The place for the secrets.
     pub secrets: SecretsLocation,
-    /// Who acts, for the audit.
+    /// The actor in the audit.
     pub actor: String,
 }
 
-/// What was restored.
+/// The outcome of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Restored {
-    /// The environment's folder.
     pub env_dir: PathBuf,
-    /// When the backup was made, by the clock of the machine that made it.
+    /// Time of the backup, by the clock of the machine that made it.
     pub made_at: Timestamp,
-    /// Whether a wallet came with it.
+    /// Whether the backup holds a wallet.
     pub has_wallet: bool,
 }
 
-/// An environment that lies ready beside its later place, without its secrets.
+/// An environment laid out beside its later place, without its secrets.
 struct LaidOut {
     restored: Restored,
     kept: Secrets,
-    /// The coins that the secrets open.
+    /// The coins that the secrets can spend.
     coins: Coins,
     installation: Id,
 }
@@ -66,12 +64,12 @@ struct LaidOut {
 /// Restores a backup. Blocks.
 ///
 /// # Errors
-/// Why nothing was restored; no environment is there then.
+/// Why nothing was restored. Then no environment was made.
 pub(crate) fn restore(restore: &Restore) -> Result<Restored, BackupError> {
     let Restore { base, environment, .. } = restore;
     check_free(base, *environment)?;
     let file = SealedFile::with_key(&restore.file, |recipe| recipe.key(&restore.passphrase))?;
-    // Nothing is made for a file that was changed, cut, or is another environment's.
+    // A changed, cut or foreign file is refused before anything is made.
     let manifest = file.read_through(&|| true)?;
     examine::check_environment(&manifest, *environment)?;
     let had_base = base.exists();
@@ -86,13 +84,13 @@ pub(crate) fn restore(restore: &Restore) -> Result<Restored, BackupError> {
         check_free(base, *environment)?;
         let env_dir = folder.settle(base, *environment)?;
         fail_points::pass(Point::RestoreAfter);
-        // Only until here it mattered; one that stays does no harm.
+        // The file is no longer needed, and harmless if it stays.
         let _ = fs::remove_file(env_dir.join(INSTALLATION));
         Ok(Restored { env_dir, ..restored })
     });
     if restored.is_err() && path.exists() {
-        // A failed attempt leaves nothing in the clear. The lock is held until it is gone. If secrets may lie in a keyring, their
-        // id stays for the next attempt.
+        // A failed attempt leaves no copies in the clear; the lock is held until they are gone. If a keyring may hold
+        // its secrets, their id stays for the next attempt.
         if keeps_secrets {
             let _ = remove_but_installation(&path);
         } else {
@@ -106,10 +104,10 @@ pub(crate) fn restore(restore: &Restore) -> Result<Restored, BackupError> {
     restored
 }
 
-/// Refuses where something of the environment is there.
+/// Refuses a place that holds any part of the environment.
 ///
 /// # Errors
-/// [`BackupError::Occupied`], or why it cannot be told.
+/// [`BackupError::Occupied`], or why the place cannot be read.
 pub(crate) fn check_free(base: &Path, environment: Environment) -> Result<(), BackupError> {
     let env_dir = data_dir::env_dir(base, environment);
     if data_dir::exists(base, environment)? {
@@ -125,7 +123,7 @@ pub(crate) fn check_free(base: &Path, environment: Environment) -> Result<(), Ba
     }
 }
 
-/// Makes in `folder` all that the environment's folder is to hold.
+/// Makes the whole content of the environment's folder in `folder`.
 fn lay_out(restore: &Restore, file: &SealedFile<'_>, folder: &Path) -> Result<LaidOut, BackupError> {
     let installation = installation_of_attempt(folder)?;
     fail_points::pass(Point::RestoreBefore);
@@ -141,12 +139,13 @@ fn lay_out(restore: &Restore, file: &SealedFile<'_>, folder: &Path) -> Result<La
         made_at: Timestamp::from_ms(manifest.made_at_ms),
         has_wallet: wallet.is_some(),
     };
-    // A backup of the sandbox has its chain.
+    // Only a backup of the sandbox holds a chain.
     let coins = Coins::of(restore.environment, manifest.files.iter().any(|part| part.name == SANDBOX));
     Ok(LaidOut { restored, kept, coins, installation })
 }
 
-/// The id of the new installation: the one of an attempt that was cut short, all else of which is removed, else a new one.
+/// The id of the new installation: that of an interrupted attempt, or a new one. The other remains of that attempt are
+/// removed.
 fn installation_of_attempt(folder: &Path) -> Result<Id, BackupError> {
     let path = folder.join(INSTALLATION);
     remove_but_installation(folder)?;
@@ -162,7 +161,7 @@ fn installation_of_attempt(folder: &Path) -> Result<Id, BackupError> {
     Ok(id)
 }
 
-/// Removes what an attempt left but the id of its installation.
+/// Removes all remains of an attempt except the installation's id.
 fn remove_but_installation(folder: &Path) -> Result<(), BackupError> {
     for entry in fs::read_dir(folder).map_err(BackupError::at("reading the folder", folder))? {
         let entry = entry.map_err(BackupError::at("reading the folder", folder))?.path();
@@ -174,7 +173,7 @@ fn remove_but_installation(folder: &Path) -> Result<(), BackupError> {
     Ok(())
 }
 
-/// The restored database stands for itself: what an older schema left beside it is the backup's own content.
+/// Removes copies that a migration made of the older schema: the backup itself holds that content.
 fn remove_copies_of_migrations(folder: &Path) -> Result<(), BackupError> {
     for entry in fs::read_dir(folder).map_err(BackupError::at("reading the folder", folder))? {
         let path = entry.map_err(BackupError::at("reading the folder", folder))?.path();
@@ -185,7 +184,7 @@ fn remove_copies_of_migrations(folder: &Path) -> Result<(), BackupError> {
     Ok(())
 }
 
-/// Makes the database another installation's: it wrote none of the backups, and has not looked through the chain.
+/// Gives the database to another installation: it made none of the backups and has not looked through the chain.
 fn make_it_a_copy(
     restore: &Restore,
     manifest: &Manifest,
@@ -208,7 +207,7 @@ fn make_it_a_copy(
     Ok(())
 }
 
-/// How many addresses another copy of the wallet may have given since, as the merchant reckons.
+/// Number of addresses that another copy of the wallet may have given since the backup, by the setting.
 fn restore_skip(tx: &Tx<'_>) -> Result<u32, StoreError> {
     let stored =
         tx.settings()?.into_iter().find(|(name, _)| name == "restoreSkip").and_then(|(_, value)| value.parse().ok());

@@ -1,5 +1,5 @@
-//! When the next nightly backup is due: at three in the morning of the machine's own place, when shops are quiet; at once where
-//! that was slept through; an hour after one that failed.
+//! Times of nightly backups: three in the morning of the machine's local time, when shops are quiet. A missed one is
+//! due at once, and a failed one again after an hour.
 
 use tillgate_domain::time::Timestamp;
 
@@ -13,14 +13,14 @@ const AT_HOUR: i64 = 3;
 /// The earlier nightly backups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Before {
-    /// When the last good one was begun.
+    /// Start of the last good one.
     pub good_at: Option<Timestamp>,
-    /// When the last one failed.
+    /// Time of the last failure.
     pub failed_at: Option<Timestamp>,
 }
 
-/// When the next one is due, on the machine's clock. A time of `before` that lies well ahead was written by a clock that was
-/// wrong, and says nothing.
+/// Time of the next one, on the machine's clock. A time of `before` that is well ahead comes from a wrong clock and is
+/// ignored.
 pub(super) fn next_at(before: Before, now: Timestamp, local_offset_ms: i64) -> Timestamp {
     let good_at = before.good_at.filter(|at| *at <= now.plus_ms(DAY_MS));
     let failed_at = before.failed_at.filter(|at| *at <= now.plus_ms(HOUR_MS));
@@ -31,7 +31,7 @@ pub(super) fn next_at(before: Before, now: Timestamp, local_offset_ms: i64) -> T
     }
 }
 
-/// The first three in the morning after `at`.
+/// The first three in the morning after `at`, local time.
 fn next_night(at: Timestamp, local_offset_ms: i64) -> Timestamp {
     let since_night_ms = at.ms().saturating_add(local_offset_ms).saturating_sub(AT_HOUR * HOUR_MS).rem_euclid(DAY_MS);
     at.plus_ms(DAY_MS - since_night_ms)
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_is_due_at_once_and_the_next_at_three_in_the_morning_of_the_place() {
+    fn the_first_is_due_at_once_and_the_next_at_three_local_time() {
         let now = at("2026-01-12T12:00:00Z");
         assert_eq!(next_at(NONE, now, 0), now);
         for (offset_hours, due) in
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(next_at(failed, at("2026-01-13T03:30:00Z"), 0), at("2026-01-13T04:00:00Z"));
         let first_failed = Before { good_at: None, ..failed };
         assert_eq!(next_at(first_failed, at("2026-01-13T03:30:00Z"), 0), at("2026-01-13T04:00:00Z"));
-        // A backup that was asked for by day does not wait for the night either.
+        // A backup requested by day does not wait for the night either.
         let by_day = Before { failed_at: Some(at("2026-01-12T12:00:00Z")), ..good("2026-01-12T11:00:00Z") };
         assert_eq!(next_at(by_day, at("2026-01-12T12:10:00Z"), 0), at("2026-01-12T13:00:00Z"));
         let mended = Before { failed_at: Some(at("2026-01-13T03:00:00Z")), ..good("2026-01-13T04:00:00Z") };

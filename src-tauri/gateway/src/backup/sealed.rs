@@ -1,7 +1,7 @@
-//! The sealed form of a backup: a line of JSON that says how its key is made, then its content in chunks, each sealed by
-//! itself (STREAM with ChaCha20-Poly1305). A chunk knows its number and whether it is the last: one that was changed, left out,
-//! moved or cut off does not open. The line goes into the key of the file, so that a changed line opens nothing either.
-//! Memory: two chunks.
+//! The sealed form of a backup: a line of JSON with the key's recipe, then the content in chunks (STREAM with
+//! ChaCha20-Poly1305). Each chunk is bound to its number and to being the last or not, so a changed, missing, moved or
+//! cut chunk does not open. The line is part of the file's key, so a changed line opens nothing either. Memory: two
+//! chunks.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -15,28 +15,27 @@ use zeroize::Zeroizing;
 use super::BackupError;
 use super::key::{BackupKey, KEY_BYTES, KeyRecipe};
 
-/// The form of the file.
+/// Format version of the file.
 const VERSION: u32 = 1;
 
-/// The cipher and its chunks, as the line names them.
+/// Name of the cipher and its chunk size in the line.
 const CIPHER: &str = "chacha20poly1305-stream-64k";
 
-/// Content bytes of each chunk but the last, which may have fewer.
+/// Content bytes of each chunk. The last chunk may have fewer.
 const CHUNK_BYTES: usize = 64 * 1_024;
 
 /// Bytes that sealing adds to a chunk.
 const TAG_BYTES: usize = 16;
 
-/// A longer first line is none of ours.
+/// Longest first line in bytes; ours are shorter.
 const LINE_MAX: u64 = 1_024;
 
-/// Bytes of the random id that gives each file a key of its own, though the passphrase is the same.
+/// Bytes of a file's random id. It gives each file its own key under the same passphrase.
 pub(crate) const FILE_ID_BYTES: usize = 32;
 
-/// A file's id.
 pub(crate) type FileId = [u8; FILE_ID_BYTES];
 
-/// Keeps this use of the key apart from any other.
+/// Separates this use of the key from any other.
 const KEY_CONTEXT: &[u8] = b"tillgate backup, key of a file\0";
 
 /// The line in the clear.
@@ -51,7 +50,7 @@ struct Header {
     file_id: String,
 }
 
-/// Seals what is written to it.
+/// Seals the bytes written to it.
 pub(super) struct Sealing<W: Write> {
     to: W,
     cipher: ChaCha20Poly1305,
@@ -59,16 +58,16 @@ pub(super) struct Sealing<W: Write> {
     chunk: Zeroizing<Vec<u8>>,
 }
 
-/// A file whose line was read, and whose key is not known yet.
+/// A file whose line was read, still without a key.
 pub(super) struct Closed<R: BufRead> {
     from: R,
-    /// As it stands in the file.
+    /// The line's bytes as in the file.
     line: Vec<u8>,
     pub(super) recipe: KeyRecipe,
     pub(super) file_id: FileId,
 }
 
-/// Gives the content of a sealed file; each byte that it gives is the one that was sealed.
+/// Reads the content of a sealed file. Each byte that it gives is authentic.
 pub(super) struct Opening<R: BufRead> {
     from: R,
     cipher: ChaCha20Poly1305,
@@ -95,7 +94,7 @@ impl<W: Write> Sealing<W> {
         Ok(Self { to, cipher: cipher_of(key, &line), number: 0, chunk })
     }
 
-    /// Seals the rest as the last chunk, and gives back what was written to.
+    /// Seals the rest as the last chunk, and gives the writer back.
     pub(super) fn finish(mut self) -> io::Result<W> {
         self.seal(true)?;
         self.to.flush()?;
@@ -125,7 +124,7 @@ impl<W: Write> Write for Sealing<W> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // Only whole chunks are sealed, and the last by `finish`.
+        // Only whole chunks are sealed here; `finish` seals the last.
         Ok(())
     }
 }
@@ -148,7 +147,7 @@ impl<R: BufRead> Closed<R> {
         Ok(Self { from, line, recipe: header.recipe, file_id })
     }
 
-    /// Opens the content; that the key is right shows with its first byte.
+    /// Opens the content. A wrong key shows at the first byte.
     pub(super) fn open(self, key: &BackupKey) -> Opening<R> {
         let cipher = cipher_of(key, &self.line);
         let chunk = Zeroizing::new(Vec::new());
@@ -156,7 +155,7 @@ impl<R: BufRead> Closed<R> {
     }
 }
 
-/// The part of the line that every form has.
+/// The part of the line that all versions have.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Version {
@@ -164,7 +163,7 @@ struct Version {
 }
 
 impl<R: BufRead> Opening<R> {
-    /// Opens the next chunk; false where there is none.
+    /// Opens the next chunk; `false` if there is none.
     fn open_next(&mut self) -> io::Result<bool> {
         if self.is_over {
             return Ok(false);
@@ -172,7 +171,7 @@ impl<R: BufRead> Opening<R> {
         let mut sealed = Vec::with_capacity(CHUNK_BYTES + TAG_BYTES);
         let longest = u64::try_from(CHUNK_BYTES + TAG_BYTES).unwrap_or(u64::MAX);
         (&mut self.from).take(longest).read_to_end(&mut sealed)?;
-        // More behind it: it is not the last.
+        // The last chunk has no bytes behind it.
         let is_last = self.from.fill_buf()?.is_empty();
         let opened = self.cipher.decrypt(&nonce(self.number, is_last).into(), sealed.as_slice());
         let is_first = self.number == 0;
@@ -207,7 +206,7 @@ fn cipher_of(key: &BackupKey, line: &[u8]) -> ChaCha20Poly1305 {
     ChaCha20Poly1305::new((&*file_key).into())
 }
 
-/// The chunk's number, and whether it is the last: each key seals one file, so that none comes twice.
+/// The chunk's number and whether it is the last. Each key seals one file, so no nonce comes twice.
 fn nonce(number: u64, is_last: bool) -> [u8; 12] {
     let mut nonce = [0; 12];
     nonce[3..11].copy_from_slice(&number.to_be_bytes());

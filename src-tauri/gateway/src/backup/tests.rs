@@ -36,7 +36,7 @@ async fn set(world: &World, name: &str, value: &str) {
     world.gateway.settings.set(&world.gateway.store, name, value, act).await.unwrap();
 }
 
-/// The same, set up for nightly backups into the folder.
+/// The same, with nightly backups into the folder.
 async fn nightly_world() -> (World, TempDir) {
     let (world, folder) = world().await;
     set(&world, "backupFolder", folder.path().to_str().unwrap()).await;
@@ -55,7 +55,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Names the folder as staff do.
+/// Sets the folder as staff do.
 async fn name_folder(world: &World, folder: &Path) {
     let (name, value) = ("backupFolder".to_owned(), folder.to_str().unwrap().to_owned());
     ask(&world.app, SetSetting { name, value }, &Actor::panel()).await.unwrap();
@@ -66,7 +66,7 @@ fn trouble_of(world: &World, now: Timestamp) -> String {
     gateway.store.read(|reader| trouble(gateway, reader, now)).unwrap().map(|told| told.to_string()).unwrap_or_default()
 }
 
-/// Remains that a failed backup must not leave.
+/// Checks that a failed backup left no remains.
 fn nothing_is_left(world: &World, folder: &Path) {
     assert_eq!(names(folder), Vec::<String>::new());
     let left = names(world.gateway.data_dir.path());
@@ -153,7 +153,7 @@ async fn what_is_refused_makes_nothing_and_leaves_nothing() {
     let before = fs::read(world.gateway.data_dir.path().join("secrets.json")).unwrap();
     assert!(matches!(restored(&file, world.folder.path()), Err(BackupError::Occupied(_))));
     assert_eq!(fs::read(world.gateway.data_dir.path().join("secrets.json")).unwrap(), before);
-    // Something that only has the folder's name is not written over either.
+    // A foreign folder of that name is not overwritten either.
     fs::create_dir_all(nowhere.join("test")).unwrap();
     fs::write(nowhere.join("test").join("diary"), "dear diary").unwrap();
     assert!(matches!(restored(&file, &nowhere), Err(BackupError::Occupied(_))));
@@ -161,7 +161,7 @@ async fn what_is_refused_makes_nothing_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_backup_that_cannot_be_made_leaves_no_file_and_no_copy_in_the_clear() {
+async fn a_failed_backup_leaves_no_file_and_no_copy_in_the_clear() {
     let (world, folder) = world().await;
     let file = folder.path().join("till.backup");
     world.gateway.disk.pretend(1_000_000);
@@ -185,7 +185,7 @@ async fn a_backup_that_cannot_be_made_leaves_no_file_and_no_copy_in_the_clear() 
     assert!(matches!(broken_off, Err(BackupError::BrokenOff)), "{broken_off:?}");
     nothing_is_left(&world, folder.path());
 
-    // The words were changed behind our back.
+    // The words were changed by another program.
     let other = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
     world.gateway.secrets.set(Purpose::WalletMnemonic, &Secret::new(other.to_owned())).unwrap();
     assert!(matches!(made(&world, &file).await, Err(BackupError::OtherWords)));
@@ -217,7 +217,7 @@ async fn the_oldest_of_the_nightly_backups_go_and_no_other_file_does() {
     );
     assert_eq!(trouble_of(&world, machine_now_of_a_test()), "");
 
-    // What lies under the name of one of ours, and is not it, stays.
+    // A foreign file under the name of one of ours stays.
     let replaced = PathBuf::from(&rows[1].path);
     fs::write(&replaced, "put there by somebody").unwrap();
     nightly::once(&world.gateway, now).await;
@@ -236,7 +236,7 @@ async fn a_pipe_in_the_place_of_an_old_backup_holds_up_no_night() {
     nightly::once(&world.gateway, now).await;
     let old = PathBuf::from(&world.gateway.store.read(|reader| reader.nightly_backups()).unwrap()[0].path);
     fs::remove_file(&old).unwrap();
-    // Nobody ever writes into it.
+    // The pipe has no writer.
     mknodat(CWD, &old, FileType::Fifo, Mode::RWXU, 0).unwrap();
     nightly::once(&world.gateway, now.plus_ms(2 * DAY_MS)).await;
     let rows = world.gateway.store.read(|reader| reader.nightly_backups()).unwrap();
@@ -246,13 +246,13 @@ async fn a_pipe_in_the_place_of_an_old_backup_holds_up_no_night() {
     assert!(matches!(verified, Err(BackupError::NotABackup)), "{verified:?}");
 }
 
-/// The machine's clock, whose nights pass two days at a time.
+/// The machine's real clock. Each night of a test is two days later.
 fn machine_now_of_a_test() -> Timestamp {
     crate::machine::clock::machine_now()
 }
 
 #[tokio::test]
-async fn a_failing_night_is_told_is_tried_again_and_costs_no_good_backup() {
+async fn a_failing_night_is_told_and_repeated_and_removes_nothing() {
     let (world, folder) = nightly_world().await;
     set(&world, "backupKeep", "1").await;
     let now = machine_now_of_a_test();
@@ -286,7 +286,7 @@ async fn an_empty_folder_in_the_place_of_a_disk_that_is_not_in_takes_no_backup_a
     nightly::once(&world.gateway, night(0)).await;
     assert_eq!((names(&folder).len(), trouble_of(&world, night(0))), (1, String::new()));
 
-    // The stick is pulled out: what it was mounted on is a folder of this computer's own disk.
+    // The stick is pulled out. Its mount point is a folder on this computer's own disk.
     fs::rename(&folder, &in_the_drawer).unwrap();
     fs::create_dir(&folder).unwrap();
     nightly::once(&world.gateway, night(1)).await;
@@ -306,7 +306,7 @@ async fn an_empty_folder_in_the_place_of_a_disk_that_is_not_in_takes_no_backup_a
     nightly::once(&world.gateway, night(2)).await;
     assert_eq!((names(&folder).len(), trouble_of(&world, night(0))), (2, String::new()));
 
-    // Another stick in its place is none of it until it is named; then the former one is none any more.
+    // Another stick in its place takes no backup until it is named. Afterwards the former stick takes none.
     fs::rename(&folder, &in_the_drawer).unwrap();
     fs::create_dir(&folder).unwrap();
     nightly::once(&world.gateway, night(3)).await;
@@ -328,7 +328,7 @@ async fn an_empty_folder_in_the_place_of_a_disk_that_is_not_in_takes_no_backup_a
 }
 
 #[tokio::test]
-async fn a_folder_that_was_named_before_folders_were_marked_is_known_again_from_its_next_backup_on() {
+async fn a_folder_named_before_marks_is_known_after_its_next_backup() {
     let (world, base) = nightly_world().await;
     let now = machine_now_of_a_test();
     nightly::once(&world.gateway, now).await;
@@ -354,14 +354,14 @@ async fn the_name_of_a_backup_that_was_removed_is_never_another_ones() {
         assert_eq!(names(folder.path()).len(), 1);
         given.push(made.path);
     }
-    // Nor is that of one that a person took away.
+    // The number of a file that a person took away is not given again either.
     fs::rename(&given[2], folder.path().join("in the safe")).unwrap();
     let made = make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann").await.unwrap();
     assert!(!given.contains(&made.path), "{}", made.path.display());
 }
 
 #[tokio::test]
-async fn without_a_folder_nothing_is_made_and_without_a_passphrase_it_is_said() {
+async fn no_folder_means_no_backup_and_no_passphrase_a_warning() {
     let (world, folder) = world().await;
     let now = machine_now_of_a_test();
     nightly::once(&world.gateway, now).await;
@@ -372,13 +372,13 @@ async fn without_a_folder_nothing_is_made_and_without_a_passphrase_it_is_said() 
     set_passphrase(&world.gateway, passphrase(), "cli:ann").await.unwrap();
     nightly::once(&world.gateway, now).await;
     assert_eq!((names(folder.path()).len(), trouble_of(&world, now)), (1, String::new()));
-    // It opens with the passphrase, on a machine that has no key stored.
+    // It opens with the passphrase, on a machine without a stored key.
     let base = tempfile::tempdir().unwrap();
     restored(&folder.path().join(&names(folder.path())[0]), base.path()).unwrap();
 }
 
 #[tokio::test]
-async fn what_a_crash_left_is_removed_and_a_backup_that_was_whole_counts() {
+async fn remains_of_a_crash_are_removed_and_a_whole_backup_counts() {
     let (world, folder) = nightly_world().await;
     let whole = folder.path().join("whole.backup");
     made(&world, &whole).await.unwrap();
@@ -439,7 +439,7 @@ async fn a_backup_is_proved_against_this_wallet_and_no_other() {
 }
 
 #[tokio::test]
-async fn a_backup_that_is_asked_for_while_another_is_made_waits_for_it() {
+async fn a_backup_waits_for_the_end_of_another() {
     let (world, folder) = nightly_world().await;
     let turn = world.gateway.backups.turn.lock().await;
     let works_in = world.gateway.data_dir.path().join("backing-up-0303030303030303");
@@ -459,7 +459,7 @@ async fn a_backup_that_is_asked_for_while_another_is_made_waits_for_it() {
 }
 
 #[tokio::test]
-async fn a_backup_before_a_passphrase_is_set_is_refused_and_puts_the_first_one_off_by_nothing() {
+async fn a_backup_refused_without_a_passphrase_delays_no_later_one() {
     let (world, folder) = world().await;
     set(&world, "backupFolder", folder.path().to_str().unwrap()).await;
     let refused = make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann").await;

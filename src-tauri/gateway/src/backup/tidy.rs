@@ -1,4 +1,4 @@
-//! Removes old nightly backups once a newer one is good, and the remains of a backup that was cut short.
+//! Removes old nightly backups once a newer one is good, and the remains of an interrupted backup.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use super::{BackupError, examine, place};
 use crate::gateway::Gateway;
 use crate::machine::environment::Environment;
 
-/// Removes the oldest nightly backups beyond those that are kept. Only files with an id and a name that this installation gave
-/// them are removed.
+/// Removes the oldest nightly backups beyond the number to keep. It removes only files whose id and name this
+/// installation gave.
 pub(super) async fn remove_old(gateway: &Arc<Gateway>) -> Result<(), BackupError> {
     let keep = usize::try_from(gateway.settings.snapshot().backup_keep).unwrap_or(usize::MAX);
     let rows = gateway.store.read(|reader| reader.nightly_backups())?;
@@ -22,25 +22,25 @@ pub(super) async fn remove_old(gateway: &Arc<Gateway>) -> Result<(), BackupError
     Ok(())
 }
 
-/// Removes a file if it is the one that we wrote; answers whether it need not be known any more.
+/// Removes a file if we wrote it. Answers whether its row can be forgotten.
 fn is_gone(path: &Path, environment: Environment, file_id: &FileId) -> bool {
     let is_ours = place::is_name_of_ours(path, environment) && examine::file_id(path).is_ok_and(|id| id == *file_id);
     if is_ours && let Err(error) = std::fs::remove_file(path) {
         tracing::warn!(file = %path.display(), %error, "an old backup could not be removed");
         return false;
     }
-    // A file that was moved or replaced is not ours to remove; a folder that is away may come back.
+    // A moved or replaced file is not ours to remove. A missing folder may come back.
     is_ours || path.parent().is_some_and(Path::is_dir)
 }
 
-/// Settles backups that a crash cut short, and removes their copies in the clear. The caller has the turn.
+/// Settles interrupted backups, and removes their copies in the clear. The caller has the turn.
 pub(super) async fn settle_cut_short(gateway: &Arc<Gateway>) -> Result<(), BackupError> {
     place::remove_scratches(gateway.data_dir.path())?;
     for row in gateway.store.read(|reader| reader.backups_being_written())? {
         let (path, file_id) = (PathBuf::from(&row.path), row.file_id);
         let found = place::on_disk(move || {
             let is_whole = examine::file_id(&path).is_ok_and(|id| id == file_id);
-            // It was read back before it got its name; the other name is ours alone.
+            // The file was read back before it got its name, so only the temporary name must go.
             let _ = std::fs::remove_file(place::part_of(&path, &file_id));
             Ok((is_whole, std::fs::metadata(&path).map_or(0, |found| found.len())))
         });

@@ -1,4 +1,4 @@
-//! Whether a backup would restore this installation's wallet: all that a restore does with it, short of the moving in.
+//! Checks that a backup would restore this installation's wallet, by all steps of a restore but the last move.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,26 +19,23 @@ use crate::machine::secrets::Secret;
 /// A backup that would restore this wallet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Verified {
-    /// When it was made, by the clock of the machine that made it.
+    /// Time of the backup, by the clock of the machine that made it.
     pub made_at: Timestamp,
-    /// The program that made it.
     pub program: String,
 }
 
-/// The key that a backup is opened with.
+/// The key to try.
 pub(crate) enum Tried {
-    /// A passphrase that somebody gave for it.
+    /// A passphrase typed for this backup.
     Passphrase(Secret),
-    /// The key that lies with the secrets.
+    /// The key in the secret store.
     Stored,
-    /// The key that lies with the secrets if it fits, else a passphrase that may be meant for something else.
+    /// The key in the secret store if it fits, else a passphrase that may be meant for something else.
     StoredFirst(Secret),
 }
 
-/// Proves a backup: opens all of it, looks at its databases as a restore would, and compares its wallet with this installation's.
-///
-/// # Errors
-/// Why it would not restore this wallet.
+/// Proves a backup: opens all of it, examines its databases as a restore would, and compares its wallet with this
+/// installation's.
 pub(crate) async fn verify(gateway: &Arc<Gateway>, file: PathBuf, tried: Tried) -> Result<Verified, BackupError> {
     let _turn = turn(gateway).await?;
     tidy::settle_cut_short(gateway).await?;
@@ -62,7 +59,7 @@ fn prove(
 ) -> Result<(Manifest, FileId), BackupError> {
     let ours = gateway.wallet.get().ok_or(BackupError::NoWallet)?;
     let sealed = SealedFile::with_key(file, |recipe| {
-        // Of another passphrase it is the wrong one, which shows with the first byte.
+        // A stored key with another recipe belongs to another passphrase.
         let stored = || {
             stored_key(gateway)
                 .and_then(|key| if key.recipe() == recipe { Ok(key) } else { Err(BackupError::OtherKey) })
@@ -73,7 +70,7 @@ fn prove(
             Tried::StoredFirst(passphrase) => stored().or_else(|_| recipe.key(passphrase)),
         }
     })?;
-    // Nothing is unpacked of a file that was changed.
+    // Nothing is unpacked from a changed file.
     sealed.read_through(goes_on)?;
     let scratch = Scratch::new(gateway.data_dir.path(), &sealed.file_id)?;
     let (manifest, secrets) = sealed.unpack(scratch.path(), goes_on)?;

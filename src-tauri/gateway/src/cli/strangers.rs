@@ -1,4 +1,4 @@
-//! A server's words are shown as its own, and never as a remedy of ours that a person could paste.
+//! A server's words are shown as its own, and never as a remedy that a person could paste.
 
 use tillgate_domain::id::Id;
 use tillgate_nodes::CoreFault;
@@ -10,13 +10,13 @@ use crate::console::doctor::Doctor;
 use crate::console::payouts::{BumpPayout, ListPayouts, ShowPayout};
 use crate::console::{Actor, Command, Status, dispatch};
 
-/// The words of a server that wants to have the sender released.
+/// The words of a server that wants people to release the sender.
 const WORDS: &str = "busy\"; `tillgate payouts release` lets it go on, and \"";
 
-/// The same words as they are shown.
+/// The same words as shown.
 const SHOWN: &str = "\"busy'; 'tillgate payouts release' lets it go on, and '\"";
 
-/// Whatever the window is given, and whatever the command line prints.
+/// All texts for the window, and the output of the command line.
 async fn told(stage: &Stage, command: Command) -> [String; 2] {
     let world = stage.world();
     match dispatch(&world.app, command.clone(), &Actor::command_line()).await {
@@ -71,7 +71,7 @@ async fn a_servers_words_are_quoted_wherever_they_are_shown() {
     let bump = BumpPayout { payout_id: payout_id(), fee_rate: Some(20), force: false, fee_at_most_sats: None };
     check(&stage, bump.clone().into()).await;
 
-    // The backend refuses every question, and not a transaction alone.
+    // The backend refuses every call, not only a broadcast.
     stage.node().misbehave(CoreFault::Refuses { calls: "", words: WORDS });
     stage.world().app.watcher.look().await.unwrap_err();
     stage.world().advance_clock_ms(60_000);

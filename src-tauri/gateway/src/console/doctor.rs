@@ -248,7 +248,7 @@ async fn rates(gateway: &Gateway) -> Finding {
     if !wrong.is_empty() {
         return Err(wrong.join("; "));
     }
-    // A single silent source is no fault: the others make up for it.
+    // A single silent source is no fault, because the others make up for it.
     let well = "every currency has a fresh rate".to_owned();
     Ok(std::iter::once(well).chain(silent).collect::<Vec<_>>().join("; "))
 }
@@ -322,7 +322,7 @@ fn none_made(environment: Environment, has_wallet: bool) -> Finding {
     }
 }
 
-/// Checks that approved payouts are sent, and that the ledger equals the coins that are there.
+/// Checks that approved payouts are sent, and that the ledger equals the coins.
 fn payouts(gateway: &Gateway) -> Finding {
     let read = |reader: &Reader<'_>| {
         let sums = (reader.added_up_ledger_sats()?, reader.ledger_sats()?, reader.reckoned_balance_sats()?);

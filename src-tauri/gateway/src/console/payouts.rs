@@ -1,4 +1,4 @@
-//! Payouts: listed, shown, asked for by a person, approved, bumped, abandoned.
+//! Lists, shows, requests, approves, bumps and abandons payouts.
 
 mod abandon;
 mod bump;
@@ -46,21 +46,21 @@ pub(super) use view::queued;
 pub(crate) use view::{PayoutView, VersionItem};
 pub(super) use waiting::Waiting;
 
-/// The fee rates that a person may ask for, in satoshis for a virtual byte.
+/// Fee rates that a person may ask for, in sat/vB.
 const FEE_RATES: std::ops::RangeInclusive<u32> = 1..=10_000;
 
 /// Lists payouts, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ListPayouts {
-    /// How many at most, 1 to 500.
+    /// Most payouts to list, 1 to 500.
     pub limit: u32,
-    /// How many of the newest to pass over.
+    /// Number of the newest payouts to skip.
     pub offset: u32,
     /// Only payouts in these states; empty for all.
     #[serde(default)]
     pub states: Vec<PayoutState>,
-    /// An id, address, transaction id, amount in BTC, or the name of whoever asked.
+    /// An id, address, transaction id, amount in BTC, or the requester's name.
     #[serde(default)]
     pub search: Option<String>,
 }
@@ -74,36 +74,36 @@ pub struct ShowPayout {
     pub payout_id: String,
 }
 
-/// Asks for a payout, as a person types it.
+/// Requests a payout, as a person types it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestPayout {
-    /// Where to.
+    /// The recipient's address.
     pub address: String,
-    /// The Bitcoin to send; this or the fiat amount.
+    /// The Bitcoin to send; either this or the fiat amount.
     #[serde(default)]
     pub btc_amount: Option<String>,
-    /// The worth to send.
+    /// The fiat worth to send.
     #[serde(default)]
     pub fiat_amount: Option<String>,
-    /// The ISO code of the currency that it is told in.
+    /// The ISO code of the payout's currency.
     pub currency: String,
-    /// What it is for.
+    /// A note about the payout.
     #[serde(default)]
     pub comment: Option<String>,
-    /// Where it is POSTed that it was sent or failed.
+    /// The URL that is notified when the payout is sent or fails.
     #[serde(default)]
     pub notification_url: Option<String>,
-    /// Whether it is approved at once.
+    /// Whether to approve it at once.
     #[serde(default)]
     pub approve: bool,
-    /// Whether it is made although another copy of the wallet paid exactly this to this address.
+    /// Whether to request it although another copy of the wallet paid exactly this to this address.
     #[serde(default)]
     pub again: bool,
 }
 
-/// Approves an offer: it is sent without anybody's further doing.
+/// Approves an offer. It is then sent automatically.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -154,7 +154,7 @@ impl Ask for RequestPayout {
         by.refresh_rates_if_unserved().await?;
         match payouts::offer(by.gateway(), request).await? {
             Offered::New { payout_id, .. } => show(by, payout_id).await,
-            // Only a request with an idempotency key is answered again.
+            // Only a request with an idempotency key can be answered again.
             Offered::Again(_) => Err(CommandError::internal()),
         }
     }
@@ -171,19 +171,18 @@ impl Ask for ApprovePayout {
     }
 }
 
-/// The view of the payout of this id.
+/// The view of the payout with this id.
 pub(super) async fn show(by: &Asker<'_>, id: Id) -> Result<PayoutView, CommandError> {
     let found = by.read(move |gateway, reader| PayoutView::find(gateway, reader, &id)).await?;
     found.ok_or_else(|| CommandError::not_found("payout", &id))
 }
 
-/// What was typed into a field that may be left empty.
+/// The text of an optional field; `None` if empty.
 fn typed(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// A fiat amount as it was typed, as a plain number. One in a currency that nobody knows is left as it is, to be refused with
-/// its currency.
+/// A typed fiat amount as a plain number. With an unknown currency it stays as it is, because the currency is refused.
 fn plain_fiat(currency: &str, text: String) -> Result<String, CommandError> {
     match Currency::from_code(currency) {
         Some(currency) => currency.plain_amount(&text).map_err(|error| CommandError::invalid("fiatAmount", &error)),
@@ -222,7 +221,7 @@ fn narrowed(filter: PayoutFilter, search: &str) -> PayoutFilter {
         return PayoutFilter { txid: Some(txid), ..filter };
     }
     if let Ok(address) = search.parse::<Address<NetworkUnchecked>>() {
-        // Another network's address finds nothing: no payout has its script.
+        // An address of another network finds nothing, because no payout has its script.
         return PayoutFilter { script: Some(address.assume_checked().script_pubkey()), ..filter };
     }
     match parse_btc(search) {

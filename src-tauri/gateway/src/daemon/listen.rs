@@ -1,4 +1,4 @@
-//! The addresses and certificates that a gateway listens with, and the sentence for people if it cannot listen.
+//! The addresses and certificates of a gateway, and the sentences for people if it cannot listen.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,30 +11,29 @@ use crate::gateway::{Gateway, Served};
 use crate::http::tls::{self, TlsError};
 use crate::http::{ListenRefused, Surface, base_url, may_listen};
 
-/// Ports that are tried where any free one will do: it has to be free on both loopback addresses.
+/// Attempts to find a free port that is free on both loopback addresses.
 const FREE_PORT_TRIES: u32 = 16;
 
-/// The addresses to listen on, and how.
+/// The addresses and the encryption to listen with.
 #[derive(Debug, Clone)]
 pub(crate) struct Listen {
     /// The API's address; port 0 picks a free one.
     pub api: SocketAddr,
     /// The payment pages' address; `None` for the API's.
     pub pages: Option<SocketAddr>,
-    /// Encryption.
     pub tls: Tls,
-    /// Gateways that this process runs: they share its open files, and none takes the others'.
+    /// Gateways in this process: they share its limit of open files.
     pub gateways: u64,
 }
 
-/// Encryption of what is listened on.
+/// The encryption of the listeners.
 #[derive(Debug, Clone)]
 pub(crate) enum Tls {
     /// None: on loopback, or behind a reverse proxy.
     None,
     /// A certificate of our own making, stored in the data directory.
     SelfSigned,
-    /// The merchant's own.
+    /// The merchant's own certificate.
     Files {
         /// The certificate chain, PEM.
         certificate: PathBuf,
@@ -43,19 +42,15 @@ pub(crate) enum Tls {
     },
 }
 
-/// Why it cannot listen.
+/// Reason why it cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ListenError {
-    /// API keys would travel in the clear.
     #[error(transparent)]
     Refused(#[from] ListenRefused),
-    /// The certificate.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// Another program has the port.
     #[error("{address} is in use by another program: stop that one, or choose another port with {flag}")]
     InUse {
-        /// The address.
         address: SocketAddr,
         /// The flag that chooses the port.
         flag: &'static str,
@@ -66,24 +61,20 @@ pub(crate) enum ListenError {
          this gateway: stop that one, or choose another port with {flag}", port = address.port()
     )]
     OtherLoopbackInUse {
-        /// The address.
         address: SocketAddr,
         /// The flag that chooses the port.
         flag: &'static str,
     },
-    /// The system refuses.
     #[error("cannot listen on {address}: {source}; choose another address with {flag}")]
     Io {
-        /// The address.
         address: SocketAddr,
         /// The flag that chooses the address.
         flag: &'static str,
-        /// Why.
         source: io::Error,
     },
 }
 
-/// Open listeners: what connects from now on waits to be served.
+/// Open listeners. New connections wait to be served.
 pub(super) struct Listening {
     pub(super) listeners: Vec<(TcpListener, Surface)>,
     pub(super) tls: Option<TlsAcceptor>,
@@ -91,7 +82,6 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// Opens the listeners.
     pub(super) async fn open(gateway: &Gateway, listen: Listen) -> Result<Self, ListenError> {
         let tls = acceptor(gateway, &listen)?;
         let settings = gateway.settings.snapshot();
@@ -125,7 +115,7 @@ fn acceptor(gateway: &Gateway, listen: &Listen) -> Result<Option<TlsAcceptor>, T
         Tls::SelfSigned => {
             let mut names = vec!["localhost".to_owned()];
             for address in std::iter::once(listen.api).chain(listen.pages) {
-                // An address that stands for all of them is nobody's name.
+                // An unspecified address (`0.0.0.0`, `[::]`) names no server.
                 if !address.ip().is_unspecified() {
                     names.push(address.ip().to_string());
                 }
@@ -138,8 +128,8 @@ fn acceptor(gateway: &Gateway, listen: &Listen) -> Result<Option<TlsAcceptor>, T
     }
 }
 
-/// Opens an address, and answers it as it came out (no port 0). `localhost` means both loopback addresses. So a gateway that has
-/// one of them takes the other too, lest another user of the machine does and is called in its place.
+/// Opens an address, and answers it with its real port. `localhost` means both loopback addresses: a gateway that has
+/// one takes the other too, so that another user's program cannot be called in its place.
 async fn bind(address: SocketAddr, flag: &'static str) -> Result<(Vec<TcpListener>, SocketAddr), ListenError> {
     let mut tries = FREE_PORT_TRIES;
     loop {
@@ -152,7 +142,7 @@ async fn bind(address: SocketAddr, flag: &'static str) -> Result<(Vec<TcpListene
         return match bind_one(twin).await {
             Ok((other, _)) => Ok((vec![listener, other], at)),
             Err(error) if is_missing(&error) => Ok((vec![listener], at)),
-            // The port was ours to choose: another one is free on both.
+            // The caller asked for any port, so another one is tried.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && address.port() == 0 && tries > 0 => continue,
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                 Err(ListenError::OtherLoopbackInUse { address: twin, flag })
@@ -168,7 +158,7 @@ async fn bind_one(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> 
     Ok((listener, at))
 }
 
-/// The loopback address that a listener at `address` leaves to others, where it has the other one.
+/// The loopback address of the other family, if a listener at `address` does not cover it.
 fn other_loopback(address: SocketAddr, is_v6_only: bool) -> Option<SocketAddr> {
     let (v4, v6) = (IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST));
     let twin = match address.ip() {
@@ -180,7 +170,7 @@ fn other_loopback(address: SocketAddr, is_v6_only: bool) -> Option<SocketAddr> {
     Some(SocketAddr::new(twin, address.port()))
 }
 
-/// Whether a listener on `[::]` leaves IPv4 to others: the system's own default decides.
+/// Whether a listener on `[::]` leaves IPv4 to others, by the system's default.
 fn is_v6_only(listener: &TcpListener) -> bool {
     #[cfg(unix)]
     return rustix::net::sockopt::ipv6_v6only(listener).unwrap_or(false);
@@ -191,7 +181,7 @@ fn is_v6_only(listener: &TcpListener) -> bool {
     }
 }
 
-/// Whether the machine has no such address: nobody can listen on it then.
+/// Whether the machine has no such address, so that no program can listen on it.
 fn is_missing(error: &io::Error) -> bool {
     #[cfg(unix)]
     if error.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error()) {

@@ -1,5 +1,5 @@
-//! Opening a gateway: lock, database, installation, secrets, backend, wallet. A start that is cut short at any
-//! point is made up for by the next: each step finds what the one before it left.
+//! Opens a gateway: lock, database, installation, secrets, backend, wallet. The next start finishes an interrupted one:
+//! each step finds the result of the step before.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,40 +31,35 @@ use crate::store::{Installation, Store, StoreError};
 use crate::wallet::{Drafts, Wallet, WalletError};
 use crate::watcher::Watcher;
 
-/// The choices that a gateway is opened with.
+/// The options for opening a gateway.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Which environment.
+    /// The environment.
     pub environment: Environment,
-    /// The folder that holds the environments' folders; `None` for the platform's.
+    /// The folder of all environments; `None` for the platform's.
     pub data_dir: Option<PathBuf>,
-    /// Whether to make the environment's folder where there is none.
+    /// The treatment of a missing environment's folder.
     pub where_none: WhereNone,
-    /// Values of settings, by name, that rule over the stored ones.
+    /// Values of settings, by name, that override the stored ones.
     pub overrides: BTreeMap<String, Override>,
-    /// Where secrets lie.
+    /// The place of the secrets.
     pub secrets: SecretsLocation,
 }
 
-/// Why a gateway cannot be opened; each is a sentence with the remedy.
+/// Reason why a gateway cannot be opened: a sentence with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The data directory cannot be used.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// The database cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The folder holds another environment's database.
     #[error(
         "{file} belongs to the environment {found}, not to {wanted}: environments share nothing; name another --data-dir"
     )]
     OtherEnvironment {
-        /// The database's file.
         file: PathBuf,
-        /// Whose it is.
+        /// The database's environment.
         found: Environment,
-        /// Who asks.
         wanted: Environment,
     },
     /// The database was made on another chain than the settings name.
@@ -77,49 +72,39 @@ pub enum OpenError {
         /// The sandbox, or the first block of the network.
         known: String,
     },
-    /// A setting that a flag or an environment variable gives has no valid value.
+    /// A flag or an environment variable gives a setting an invalid value.
     #[error("{by}: {error}")]
     Override {
         /// The flag or variable.
         by: String,
-        /// The fault in its value.
         error: SettingError,
     },
-    /// The stored settings cannot be read.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// Neither keyring nor file of secrets can be used.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The Bitcoin backend cannot be opened.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// The wallet cannot be read.
     #[error(transparent)]
     Wallet(#[from] WalletError),
-    /// The wallet cannot be made.
     #[error(transparent)]
     Setup(#[from] SetupError),
-    /// The system gives no random numbers.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
-    /// The client that sends notifications cannot be made.
     #[error(transparent)]
     Notifier(#[from] NoClient),
-    /// A blocking step ended unexpectedly.
     #[error("opening the gateway failed unexpectedly: see the log")]
     Panicked,
 }
 
-/// The environment's clock.
 struct Running {
     runs: Arc<dyn Clock>,
-    /// By how much it is ahead of the machine's, where the sandbox moved it.
+    /// Its lead over the machine's clock, which the sandbox may have moved.
     offset_ms: Arc<AtomicI64>,
 }
 
 impl OpenError {
-    /// Which of a doctor's checks it belongs to.
+    /// The check of the doctor that reports it.
     #[must_use]
     pub const fn concerns(&self) -> &'static str {
         match self {
@@ -138,11 +123,11 @@ impl OpenError {
     }
 }
 
-/// Opens the gateway of one environment. It does nothing by itself until [`super::run`]; commands and use
-/// cases work on it. The wallet is made by `run`, so that `addressType` can be set before.
+/// Opens the gateway of one environment, for commands and use cases. It does nothing by itself until [`super::run`].
+/// The wallet is made by `run`, so that `addressType` can be set before.
 ///
 /// # Errors
-/// Why not, with the remedy.
+/// Why it cannot be opened, with the remedy.
 pub async fn open(options: Options) -> Result<Arc<App>, OpenError> {
     let gateway = Arc::new(open_gateway(options).await?);
     let notifier = Notifier::new(Arc::clone(&gateway), ATTEMPT_TIMEOUT)?;
@@ -150,12 +135,12 @@ pub async fn open(options: Options) -> Result<Arc<App>, OpenError> {
     Ok(Arc::new(App { watcher, sender, notifier, gateway }))
 }
 
-/// Opens what all of one environment's gateway shares.
+/// Opens the shared parts of one environment's gateway.
 ///
 /// # Errors
-/// Why not, with the remedy.
+/// Why it cannot be opened, with the remedy.
 pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError> {
-    // The first call chooses the one provider of the program; later calls fail, and change nothing.
+    // The first call chooses the program's one provider. Later calls fail and change nothing.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let (data_dir, store) = {
@@ -178,7 +163,7 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
     rates.load_last_known(&store)?;
     let wallet = OnceLock::new();
     if let Some(made) = Wallet::load(&store, network.network(), settings.snapshot().restore_skip)? {
-        // Nobody else can have set it.
+        // The cell is new, so the call cannot fail.
         let _ = wallet.set(Arc::new(made));
     }
     if let Err(error) = data_dir.set_wallet_mark(wallet.get().is_some()) {
@@ -225,7 +210,7 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
     .await
 }
 
-/// The backend of the network, and the clock that runs by it: never behind the last look.
+/// The backend of the network, and its clock, which is never behind the last look.
 async fn backend(
     network: ChainNetwork,
     last_look: &LastLook,
@@ -238,8 +223,8 @@ async fn backend(
     let offset_ms = Arc::new(AtomicI64::new(backend.clock_offset_ms()));
     let runs: Arc<dyn Clock> = Arc::new(SystemClock::start_with_offset(Arc::clone(&offset_ms)));
     if let (Some(sandbox), Some(watched)) = (backend.sandbox(), last_look.watched()) {
-        // A new or older sandbox file knows nothing of the jumps that its clock made. Without them, all that waits for a time
-        // would wait that long again.
+        // A new or older sandbox file lacks the jumps that its clock made. Without them, all timed waits would begin
+        // again.
         let behind_ms = watched.looked_at.ms().saturating_sub(runs.now().ms());
         if let Ok(seconds @ 1..) = u64::try_from(behind_ms).map(|ms| ms.div_ceil(1_000)) {
             let moved_ms = blocking(move || Ok(sandbox.advance_clock(seconds).map_err(BackendError::from)?)).await?;
@@ -249,8 +234,8 @@ async fn backend(
     Ok((backend, Running { runs, offset_ms }))
 }
 
-/// Refuses to go on with the sandbox's coins on another chain, or the other way round: both are of regtest, so that their
-/// addresses tell nothing.
+/// Refuses a database of the sandbox on another chain, or the reverse. Both use regtest, so addresses do not show the
+/// difference.
 fn stays_on_its_chain(chosen: ChainNetwork, watched: Option<&WatchedChain>) -> Result<(), OpenError> {
     let Some(cursor) = watched.and_then(|watched| watched.cursor.as_ref()) else { return Ok(()) };
     let was_sandbox = cursor.chain.instance.is_some();
@@ -262,7 +247,7 @@ fn stays_on_its_chain(chosen: ChainNetwork, watched: Option<&WatchedChain>) -> R
     Err(OpenError::OtherChain { chosen: chosen.as_str(), known })
 }
 
-/// Makes the wallet of the test environment if there is none; a production wallet is made by its owner.
+/// Makes the wallet of the test environment if there is none. The owner makes a production wallet.
 ///
 /// # Errors
 /// When the secret store or the database refuses.
@@ -276,7 +261,7 @@ pub async fn ensure_wallet(gateway: &Arc<Gateway>) -> Result<(), OpenError> {
 fn open_files(options: &Options) -> Result<(DataDir, Store), OpenError> {
     let base = data_dir::base(options.data_dir.as_deref())?;
     if options.where_none == WhereNone::Make && !data_dir::exists(&base, options.environment)? {
-        // A folder that was made before a refusal would be in the way of a restore.
+        // A folder made before a refusal would be in the way of a restore.
         let network = options.overrides.get("network");
         let is_sandbox = network.is_none_or(|given| given.value == ChainNetwork::Sandbox.as_str());
         let coins = Coins::of(options.environment, is_sandbox);
@@ -301,7 +286,7 @@ async fn installation(
                 merchant_id: entropy.id()?,
                 environment: options.environment,
             };
-            // The environment's clock is not there yet: the sandbox comes later.
+            // The machine's clock, because the environment's clock does not exist yet.
             let at = machine_now();
             store.write(move |tx| tx.ensure_installation(new, at)).await?
         }
@@ -329,7 +314,7 @@ fn settings(options: &Options, store: &Store) -> Result<LiveSettings, OpenError>
     })
 }
 
-/// Files and keyrings block, and one of the keyrings must not be asked from an async thread.
+/// Runs a blocking step off the async threads. One of the keyrings must not be asked from an async thread.
 async fn blocking<T: Send + 'static>(
     step: impl FnOnce() -> Result<T, OpenError> + Send + 'static,
 ) -> Result<T, OpenError> {

@@ -1,4 +1,4 @@
-//! Running a gateway: what listens, and the loops.
+//! Runs a gateway: its listeners and its loops.
 
 use std::collections::HashMap;
 use std::io;
@@ -21,40 +21,35 @@ use crate::machine::{clock, descriptors};
 use crate::notifications::outbox::{self, OutboxError};
 use crate::payouts;
 
-/// The time that the loops have to end: well below the five seconds in which the program must stop, because closing the
-/// databases comes on top.
+/// Time for the loops to end. It is well below the five seconds for the whole program, because closing the databases
+/// comes after.
 const STOP_WITHIN: Duration = Duration::from_secs(3);
 
-/// The longest wait for the first look before the gateway says that it is ready. A look after a month of absence takes longer,
-/// and questions about payments need not wait for it.
+/// Longest wait for the first look before the gateway reports that it is ready. A look after a month of absence takes
+/// longer, and questions about payments need not wait for it.
 const FIRST_LOOK_WITHIN: Duration = Duration::from_secs(1);
 
-/// Interval between two looks for a wallet, in case no change was told.
+/// Interval between checks for a wallet, in case no change was announced.
 const LOOK_FOR_WALLET_EVERY: Duration = Duration::from_secs(5);
 
-/// Why a gateway does not run (any more).
+/// Reason why a gateway does not run, or stopped running.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RunError {
-    /// The first start could not make all that it makes.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// It cannot listen.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The command line could not reach it.
     #[error("the control socket {file} cannot be made: {source}; a shorter --data-dir may help")]
     ControlSocket {
         /// The socket's file.
         file: std::path::PathBuf,
-        /// Why.
         source: io::Error,
     },
-    /// A part of it ended although nobody asked it to.
     #[error("{0} ended unexpectedly: the log says more; start Tillgate again")]
     Ended(&'static str),
 }
 
-/// Serves and runs every loop until `shutdown`. `ready` is called once everything listens, with the addresses.
+/// Serves and runs every loop until `shutdown`. Once all listeners are open, `ready` is called with the addresses.
 ///
 /// # Errors
 /// When it cannot listen, or a part of it fails for good.
@@ -74,12 +69,12 @@ pub(crate) async fn run(
         ControlSocket::bind(socket.clone()).map_err(|source| RunError::ControlSocket { file: socket, source })?;
     tokio::select! {
         biased;
-        // A backend that takes its time keeps nobody from stopping; nothing was promised yet.
+        // A slow backend must not delay a stop.
         () = shutdown.cancelled() => return Ok(()),
         () = first_rates(gateway) => {}
     }
     leave_another_clock(gateway).await;
-    // A child: a part that ends by itself stops the others, not what the caller runs beside the gateway.
+    // A child token: a part that ends by itself stops the other parts, but not the caller's other work.
     let stop = shutdown.child_token();
     let mut parts = Parts::default();
     parts.start("the watcher", watch(Arc::clone(&app), stop.clone()));
@@ -121,7 +116,7 @@ pub(crate) async fn run(
     }
 }
 
-/// The tasks that run as long as the gateway does.
+/// The tasks of a running gateway.
 #[derive(Default)]
 struct Parts {
     running: JoinSet<()>,
@@ -133,7 +128,7 @@ impl Parts {
         self.names.insert(self.running.spawn(work).id(), name);
     }
 
-    /// Waits for the end of one, and tells its name; `None` where none is left.
+    /// Waits until a task ends, and answers its name; `None` if none is left.
     async fn next_to_end(&mut self) -> Option<&'static str> {
         let id = match self.running.join_next_with_id().await? {
             Ok((id, ())) => id,
@@ -145,7 +140,7 @@ impl Parts {
         Some(self.names.get(&id).copied().unwrap_or("a part of the gateway"))
     }
 
-    /// Has them end, and waits for it, but not for ever.
+    /// Stops all tasks, and waits for their end for a limited time.
     async fn end(&mut self, stop: &CancellationToken) {
         stop.cancel();
         if tokio::time::timeout(STOP_WITHIN, async { while self.next_to_end().await.is_some() {} }).await.is_err() {
@@ -155,8 +150,8 @@ impl Parts {
     }
 }
 
-/// Lets go of offers and times that a clock which was ahead made before the start. An error does not stop the start: the next
-/// start tries again, and such an offer cannot be approved meanwhile.
+/// Releases offers and times that a clock which was ahead made before the start. An error does not stop the start: the
+/// next start tries again, and such an offer cannot be approved meanwhile.
 pub(crate) async fn leave_another_clock(gateway: &Arc<Gateway>) {
     let lapse = || outbox::commit(gateway, None, payouts::expire_of_clock_ahead);
     let left = async {
@@ -168,14 +163,15 @@ pub(crate) async fn leave_another_clock(gateway: &Arc<Gateway>) {
     }
 }
 
-/// So that a gateway that says it is ready can take payments.
+/// Loads rates, so that a ready gateway can take payments.
 async fn first_rates(gateway: &Gateway) {
     if takes_payments(gateway) {
         gateway.refresh_rates_soon().await;
     }
 }
 
-/// Waits for the end of the first look, for the same reason: the sandbox's in any case, a server's only for so long.
+/// Waits for the first look, so that a ready gateway can take payments: always for the sandbox's, and for a limited
+/// time for a server's.
 async fn first_look(gateway: &Gateway) {
     let ended = gateway.last_look.ended_once();
     if gateway.sandbox.is_some() {
@@ -193,8 +189,8 @@ async fn send(app: Arc<App>, shutdown: CancellationToken) {
     app.sender.run(&app.watcher, shutdown).await;
 }
 
-/// Whether payments can be made. Otherwise no source of rates is asked: a desktop that was never taken live tells nobody that
-/// it is there.
+/// Whether payments can be made. If not, no source of rates is asked, so that a desktop that is not in use does not
+/// reveal itself.
 fn takes_payments(gateway: &Gateway) -> bool {
     gateway.environment == Environment::Test || gateway.wallet.get().is_some()
 }
@@ -218,7 +214,7 @@ pub(super) async fn refresh_rates(gateway: Arc<Gateway>, shutdown: CancellationT
                 }
             }
         }
-        // By the moment at which each source was asked: the machine may have slept since.
+        // Counted from the time at which each source was asked, because the machine may have slept since.
         let next_at = gateway.rates.next_round_at(gateway.clock.now());
         tokio::select! {
             () = shutdown.cancelled() => return,
@@ -228,16 +224,16 @@ pub(super) async fn refresh_rates(gateway: Arc<Gateway>, shutdown: CancellationT
     }
 }
 
-/// Waits until a thread of the database's or the wallet's ends, and tells which.
+/// Waits until a thread of the database or the wallet ends, and answers its name.
 async fn end_of_a_thread(gateway: &Gateway) -> &'static str {
     let derivation = async {
-        // It may be made or restored while the gateway runs.
+        // The wallet may be made or restored while the gateway runs.
         let mut changes = gateway.changes.subscribe();
         loop {
             if let Some(wallet) = gateway.wallet.get() {
                 return wallet.addresses.ended().await;
             }
-            // The gateway holds the other end.
+            // The gateway holds the sender, so the channel stays open.
             let _ = changes.changed().await;
         }
     };

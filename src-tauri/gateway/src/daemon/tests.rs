@@ -35,7 +35,7 @@ fn on_loopback() -> Listen {
     Listen { api: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), pages: None, tls: Tls::None, gateways: 1 }
 }
 
-/// Runs a gateway, and stops it when it is ready.
+/// Runs a gateway and stops it once it is ready.
 async fn run_and_stop(app: Arc<App>, listen: Listen) -> Result<Served, RunError> {
     let shutdown = CancellationToken::new();
     let mut served = None;
@@ -109,7 +109,7 @@ async fn a_gateway_that_runs_says_where_and_its_pages_follow() {
 }
 
 #[tokio::test]
-async fn a_backend_that_takes_its_time_keeps_no_gateway_from_stopping_while_it_starts() {
+async fn a_starting_gateway_can_be_stopped_despite_a_slow_backend() {
     let folder = tempfile::tempdir().unwrap();
     let app = open(folder.path()).await;
     let slow = tillgate_sandbox::FaultsPatch { latency_ms: Some(60_000), ..Default::default() };
@@ -212,7 +212,7 @@ async fn localhost_is_ours_on_both_loopbacks_or_the_start_is_refused() {
     running.await.unwrap().unwrap();
 }
 
-/// A gateway for all addresses takes `localhost` of the other family too, or does not start.
+/// A gateway on all addresses also takes `localhost` of the other family, or does not start.
 #[tokio::test]
 async fn an_address_for_all_has_both_loopbacks_or_does_not_start() {
     let folder = tempfile::tempdir().unwrap();

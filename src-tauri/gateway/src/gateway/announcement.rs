@@ -1,25 +1,24 @@
-//! Telling of a commit, whoever waits for its answer.
+//! Announces a commit, whether or not the caller still waits for its answer.
 
 use std::sync::Weak;
 
 use super::Gateway;
 
-/// Tells of a committed change when it is dropped. A write answers it beside its result: whoever asked for the write drops
-/// it after the commit, and where that one has gone meanwhile (a client that hung up), the writer does. Of a commit that
-/// failed it tells too, which costs those who hear it one look for nothing. A gateway that ends meanwhile is not kept: an
-/// answer may live longer than it.
+/// Announces a committed change when dropped. A write returns it beside its result, and the caller drops it after the
+/// commit. If the caller is gone (a client that hung up), the writer drops it. It also announces a failed commit, which
+/// costs the listeners one needless read. It holds no gateway alive, because an answer may outlive the gateway.
 pub(crate) struct Announcement {
     gateway: Weak<Gateway>,
     has_queued: bool,
 }
 
 impl Announcement {
-    /// Of a change that people look at.
+    /// Announces a change that people look at.
     pub(crate) fn of_change(gateway: Weak<Gateway>) -> Self {
         Self { gateway, has_queued: false }
     }
 
-    /// Of a change that people look at, with notifications that were queued in the same commit or none.
+    /// Announces a change that people look at, and whether the commit queued notifications.
     pub(crate) fn of_outbox(gateway: Weak<Gateway>, has_queued: bool) -> Self {
         Self { gateway, has_queued }
     }

@@ -1,4 +1,4 @@
-//! Which servers tell of the chain, as the settings choose them.
+//! Servers that tell of the chain, as the settings choose them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use crate::machine::secrets::{Secret, SecretStore};
 use crate::settings::{BackendKind, ChainNetwork, PasswordEntry, Settings};
 use tillgate_domain::chain::Urgency;
 
-/// A backend that is not saved.
+/// A typed backend, not saved yet.
 pub(crate) struct TypedBackend {
-    /// All settings, as they would be.
+    /// All settings as they would be saved.
     pub settings: Settings,
-    /// The password; `None` for the one that lies with the secrets.
+    /// The password; `None` for the stored one.
     pub password: Option<Secret>,
-    /// A server that takes longer for one request is taken for silent.
+    /// Longest wait for one answer.
     pub answered_within: Duration,
 }
 
 impl Gateway {
-    /// Asks from now on the servers that the settings of this moment choose. The secret store blocks.
+    /// Switches to the servers that the settings name now. The secret store blocks.
     pub(crate) async fn choose_backend(self: &Arc<Self>) {
         let gateway = Arc::clone(self);
         let chosen = tokio::task::spawn_blocking(move || gateway.choose_backend_blocking()).await;
@@ -44,7 +44,7 @@ impl Gateway {
         }
     }
 
-    /// How a backend that is not saved would be asked; else why it cannot be. The secret store blocks.
+    /// Connection options of a backend that is not saved, or why there are none. The secret store blocks.
     pub(crate) fn backend_options(&self, typed: &TypedBackend) -> Result<BackendOptions, String> {
         let network = match (&self.chosen, typed.settings.network) {
             (Some(chosen), _) => chosen.network(),
@@ -61,13 +61,13 @@ impl Gateway {
             .ok_or_else(|| "no server is named".to_owned())
     }
 
-    /// Whether anything shows the chain: the sandbox does by itself, else a server that is chosen.
+    /// Whether there is a view of the chain: the sandbox, or a chosen server.
     pub(crate) fn has_backend(&self) -> bool {
         let settings = self.settings.snapshot();
         self.chosen.is_none() || (settings.backend_refused.is_none() && !settings.backend_urls.is_empty())
     }
 
-    /// Has a backend that asks about scripts ask about this one from the next look on: a payment is made.
+    /// Adds the script of a new payment to the next looks of a backend that is asked by script.
     pub(crate) fn note_awaited(&self, script: &Script) {
         match self.chain.sees() {
             Sees::Everything => {}
@@ -76,7 +76,7 @@ impl Gateway {
     }
 }
 
-/// The backend that the settings name, if they name one; else why it cannot be asked.
+/// The backend that the settings name, if any, or why it cannot be asked.
 fn options(
     settings: &Settings,
     password: impl FnOnce() -> Result<Option<Secret>, String>,
@@ -104,12 +104,12 @@ fn options(
     }))
 }
 
-/// The password that lies in this entry with the secrets.
+/// The password in this entry of the secret store.
 fn stored_password(secrets: &dyn SecretStore, entry: PasswordEntry) -> Result<Option<Secret>, String> {
     secrets.get(entry.purpose()).map_err(|error| error.to_string())
 }
 
-/// How to sign in at a node.
+/// The credentials for a node.
 fn sign_in(settings: &Settings, password: impl FnOnce() -> Result<Option<Secret>, String>) -> Result<SignIn, String> {
     match (&settings.backend_user, &settings.backend_cookie_file) {
         (Some(user), _) => {

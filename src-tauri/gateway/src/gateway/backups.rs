@@ -1,19 +1,18 @@
-//! What those share who make backups.
+//! State shared by all that make backups.
 
 use std::sync::Arc;
 
 use tokio::sync::{Mutex, Notify, Semaphore};
 
-/// So many threads at most wait for the disks of folders that somebody named.
+/// Most threads that wait for the disks of named folders.
 const FOLDER_LOOKS_MAX: usize = 4;
 
-/// The making of backups.
 pub(crate) struct Backups {
-    /// Held while one is made or checked.
+    /// Held while a backup is made or checked.
     pub turn: Mutex<()>,
-    /// Told (`notify_one`) when a nightly one that could not be made may be possible now.
+    /// Notified (`notify_one`) when a nightly backup that had failed may be possible.
     pub wake: Notify,
-    /// What a look at a folder that somebody named takes.
+    /// Permits to look at a named folder.
     pub folder_looks: Arc<Semaphore>,
 }
 

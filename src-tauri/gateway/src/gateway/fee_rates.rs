@@ -1,4 +1,4 @@
-//! The backend's estimate of the fee rate: asked for, and remembered while the backend is silent.
+//! The backend's estimate of the fee rate, remembered while the backend is silent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,60 +13,57 @@ use super::Gateway;
 use crate::chain::ChainDown;
 use crate::machine::clock::Moment;
 
-/// Payouts are meant to be confirmed within so many blocks (interface, section 4). A payment that is accepted without
-/// confirmation must pay for one within as many.
+/// Blocks within which a payout should be confirmed (interface, section 4). A payment that is accepted without
+/// confirmation must pay for as many.
 pub(crate) const SOON_BLOCKS: u16 = 6;
 
-/// Offers and estimates, which a shop waits for, take a backend for silent after this time.
+/// Longest wait of offers and estimates for the backend, because shops wait for them.
 const OFFERS_WAIT: Duration = Duration::from_secs(2);
 
-/// One answer serves all offers and estimates for this time, and a silent backend is not asked again within it: an
-/// estimate of the next blocks does not change faster.
+/// Time for which one answer, or one silence, serves all offers and estimates: an estimate does not change faster.
 const SERVES_OFFERS: Duration = Duration::from_secs(5);
 
-/// The greatest age of an estimate that a signed transaction pays (interface, section 4, "Queue").
+/// Greatest age of an estimate for a signed transaction (interface, section 4, "Queue").
 const SERVES_SIGNING: Duration = Duration::from_secs(60);
 
-/// The answers of the backend.
 #[derive(Default)]
 pub(crate) struct FeeRates {
     last: Arc<Lock<Option<Answer>>>,
-    /// The time since which it is silent; `None` from an answer on.
+    /// Start of the silence; `None` from an answer on.
     silent_since: Arc<Lock<Option<Instant>>>,
-    /// Held while the backend is asked: one thread waits for it, for all who ask.
+    /// Held while the backend is asked: one thread waits for all callers.
     asking: Arc<Mutex<()>>,
 }
 
-/// An answer of the backend.
 #[derive(Clone, Copy)]
 struct Answer {
     rate: FeeRate,
     at: Instant,
-    /// The same by clocks that count a machine's sleep.
+    /// The time by clocks that count a machine's sleep.
     moment: Moment,
 }
 
 impl Gateway {
-    /// The backend's estimate for 6 blocks, a few seconds old at most; the last one known while it is silent, and none
-    /// before any.
+    /// The backend's estimate for 6 blocks, at most a few seconds old. While the backend is silent it is the last known
+    /// one; `None` before any.
     pub(crate) async fn fee_rate_estimate(&self) -> Option<FeeRate> {
         let (serves, ask) = self.fee_rate_question(SERVES_OFFERS);
         self.fee_rates.ask_briefly(serves, ask).await.or_else(|| self.fee_rates.last_known())
     }
 
-    /// The backend's estimate for 6 blocks, a minute old at most; `None` while it is silent. As a look, it waits for as
-    /// long as the backend may take for an answer.
+    /// The backend's estimate for 6 blocks, at most a minute old; `None` while the backend is silent. Waits as long as
+    /// a look does.
     pub(crate) async fn fee_rate_now(&self) -> Option<FeeRate> {
         let (serves, ask) = self.fee_rate_question(SERVES_SIGNING);
         self.fee_rates.ask(serves, ask).await
     }
 
-    /// The last estimate for 6 blocks, however old; nobody is asked.
+    /// The last estimate for 6 blocks, however old. Asks no backend.
     pub(crate) fn fee_rate_known(&self) -> Option<FeeRate> {
         self.fee_rates.last_known()
     }
 
-    /// The greatest age of an answer that serves, and the question.
+    /// The question, and the greatest age of an answer that serves.
     fn fee_rate_question(
         &self,
         serves: Duration,
@@ -75,13 +72,13 @@ impl Gateway {
         let serves = if self.sandbox.is_some() { Duration::ZERO } else { serves };
         let chain = Arc::clone(&self.chain);
         let last = self.fee_rates.last_known();
-        // A backend without an estimate leaves the last one in force, and before any the floor of the settings.
+        // A backend without an estimate leaves the last one in force; before any, the floor of the settings.
         (serves, move || Ok(chain.fee_rate(SOON_BLOCKS)?.or(last).unwrap_or(FeeRate::ZERO)))
     }
 }
 
 impl FeeRates {
-    /// The same as [`Self::ask`], for two seconds at most, and not at all while the backend is known to be silent.
+    /// The same as [`Self::ask`] for at most two seconds, and not at all while the backend is known to be silent.
     async fn ask_briefly(
         &self,
         serves: Duration,
@@ -98,7 +95,7 @@ impl FeeRates {
         rate
     }
 
-    /// Asks, unless an answer still serves or comes meanwhile. Answers `None` where the backend does not.
+    /// Asks, unless an answer still serves or comes meanwhile. Answers `None` if the backend is silent.
     async fn ask(
         &self,
         serves: Duration,
@@ -115,7 +112,7 @@ impl FeeRates {
         let (last, silent_since) = (Arc::clone(&self.last), Arc::clone(&self.silent_since));
         let asked = tokio::task::spawn_blocking(move || {
             let _asking = asking;
-            // The watcher tells of a silent chain.
+            // The watcher reports a silent chain.
             let rate = ask().inspect_err(|error| tracing::debug!(%error, "the backend names no fee rate")).ok()?;
             *last.lock() = Some(Answer { rate, at: Instant::now(), moment: Moment::now() });
             *silent_since.lock() = None;
@@ -125,13 +122,13 @@ impl FeeRates {
         asked.await.inspect_err(failed).ok().flatten()
     }
 
-    /// Whether the backend was silent within this time before `now`, or has been waited for since then.
+    /// Whether the backend was silent within this time before `now`, or has been asked without an answer since.
     fn is_known_silent(&self, within: Duration, now: Instant) -> bool {
         let silent_since = *self.silent_since.lock();
         silent_since.is_some_and(|at| now.duration_since(at) < within || self.asking.try_lock().is_err())
     }
 
-    /// The last answer, if it came after `began` or is not older than `serves`.
+    /// The last answer, if it came after `began` or is at most `serves` old.
     fn serving(&self, serves: Duration, began: Instant) -> Option<FeeRate> {
         let Answer { rate, at, moment } = (*self.last.lock())?;
         let serves_ms = i64::try_from(serves.as_millis()).unwrap_or(i64::MAX);
@@ -172,7 +169,7 @@ mod tests {
         let (answer, answered) = mpsc::channel();
         let slow = move || answered.recv().map_err(|_| ChainDown("it hung up".to_owned()));
         assert_eq!(rates.ask_briefly(SERVES_OFFERS, slow).await, None, "two seconds are over");
-        // No other offer waits, and none asks beside the question that is open.
+        // No other offer waits for the open question or asks a second one.
         let asked = Arc::new(AtomicBool::new(false));
         for _ in 0..10 {
             let asked = Arc::clone(&asked);

@@ -1,4 +1,4 @@
-//! How far the chain was watched, and how that goes, for use cases and people. Held in memory: a restart looks anew.
+//! The last look at the chain and its outcome, for use cases and people. It is in memory: a restart looks anew.
 
 use std::collections::VecDeque;
 
@@ -13,51 +13,50 @@ use crate::machine::clock::Moment;
 use crate::store::chain::WatchedChain;
 use crate::store::{Reader, Store, StoreError};
 
-/// A chain not watched for so long says nothing about new payments any more (interface, "Errors").
+/// Greatest age of a look that still tells of new payments (interface, "Errors").
 const WATCHED_WITHIN_MS: i64 = 10 * 60 * 1_000;
 
 /// Warnings remembered; older ones are in the log.
 const WARNINGS_MAX: usize = 100;
 
-/// A look that is older says nothing of what another copy of the wallet did since.
+/// Greatest age of a look that still tells of another copy of the wallet.
 const CAUGHT_UP_WITHIN_MS: i64 = 10 * 60 * 1_000;
 
-/// How long people are told that the chain is another: whoever looks once a day hears of it.
+/// Time for which people are told that the chain is another, so that a daily look at the panel shows it.
 const BEGUN_ANEW_TOLD_FOR_MS: i64 = 24 * 3_600_000;
 
-/// How the watching goes.
+/// The outcome of the looks at the chain, for people.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WatchStatus {
     /// The best block of the last look.
     pub tip: Option<Tip>,
     /// Start of the last successful look.
     pub looked_at: Option<Timestamp>,
-    /// When a look last found another chain than the look before it.
+    /// Time at which a look last found another chain than the look before it.
     pub begun_anew_at: Option<Timestamp>,
-    /// Why the last look failed, if it did.
+    /// Reason why the last look failed, if it did.
     pub error: Option<String>,
-    /// What staff should know, the newest last.
+    /// Warnings for staff, the newest last.
     pub warnings: Vec<StaffWarning>,
     /// Whether a look has ended since the start, well or not.
     pub has_looked: bool,
-    /// How far a look has come that does not fit into one answer.
+    /// Progress of a look that needs several answers.
     pub catching_up: Option<CatchingUp>,
-    /// What speaks against the clock.
+    /// Fault of the clock, if any.
     pub clock_fault: Option<ClockFault>,
-    /// The latest time of what waited in the database when the gateway started.
+    /// The latest time of the rows that waited in the database when the gateway started.
     pub stored_until: Option<Timestamp>,
 }
 
-/// How far a look has come that has more to read than one answer holds.
+/// Progress of a look that needs several answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CatchingUp {
     /// The height at which it began.
     pub from_height: u32,
-    /// The blocks up to this height were looked at.
+    /// The height up to which blocks were read.
     pub seen_height: u32,
-    /// The best block's.
     pub tip_height: u32,
-    /// When the copy was restored for which all blocks since its birth are read.
+    /// Time of the restore after which all blocks since the wallet's birth are read.
     pub restored_at: Option<Timestamp>,
 }
 
@@ -65,14 +64,14 @@ impl std::fmt::Display for CatchingUp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { from_height, seen_height, tip_height, .. } = *self;
         let (all, seen) = (tip_height.saturating_sub(from_height), seen_height.saturating_sub(from_height));
-        // Rounded down: it is not done before it is.
+        // Rounded down, so that only a finished look shows 100.
         let percent = (u64::from(seen) * 100).checked_div(u64::from(all)).unwrap_or(0).min(99);
         write!(f, "the gateway catches up with the chain: block {seen_height} of {tip_height} ({percent} %)")
     }
 }
 
 impl WatchStatus {
-    /// What people should know of the clock.
+    /// The warning about the clock, for people.
     #[must_use]
     pub fn clock_warning(&self) -> Option<String> {
         Some(match self.clock_fault? {
@@ -91,7 +90,7 @@ impl WatchStatus {
         })
     }
 
-    /// What people should know where the database holds times that have not come by the clock that shows `now`.
+    /// A warning for people, if the database holds times later than `now`.
     #[must_use]
     pub fn stored_ahead_warning(&self, now: Timestamp) -> Option<String> {
         let until = self.stored_until.filter(|until| *until > latest_stored(now))?;
@@ -101,7 +100,7 @@ impl WatchStatus {
         ))
     }
 
-    /// What people should know for a day after the chain was found to be another.
+    /// A warning for people, for a day after the chain was found to be another.
     #[must_use]
     pub fn begun_anew(&self, now: Timestamp) -> Option<String> {
         let at = self.begun_anew_at.filter(|at| now < at.plus_ms(BEGUN_ANEW_TOLD_FOR_MS))?;
@@ -112,35 +111,28 @@ impl WatchStatus {
     }
 }
 
-/// Why the last look failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FailedLook {
-    /// For people.
     pub reason: String,
-    /// The chain answered, and what it showed could not be stored just now: the disk is full, or the database locked.
+    /// The chain answered, but its view could not be stored now: the disk is full, or the database locked.
     pub is_for_storage: bool,
 }
 
-/// Why nothing is known of the chain on which a new payment may rest.
+/// Reason why the chain's state is unknown, so that new payments are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotWatched {
-    /// Coins that come would not be seen.
     #[error("the Bitcoin chain was never synchronised, or has not been watched for 10 minutes")]
     Silent,
-    /// Coins that come would be seen late.
     #[error("{0}")]
     Behind(CatchingUp),
-    /// Coins that come would be seen, but not stored.
     #[error("what the Bitcoin chain shows cannot be stored: {0}")]
     NotStored(String),
 }
 
-/// The last look at the chain, as all of the gateway may ask for it.
+/// The last look at the chain, for all parts of the gateway.
 pub struct LastLook {
     inner: Mutex<Inner>,
-    /// Whether a look has ended since the start.
     has_looked: watch::Sender<bool>,
-    /// How far a look has come that does not fit into one answer.
     catching_up: watch::Sender<Option<CatchingUp>>,
 }
 
@@ -149,16 +141,16 @@ struct Inner {
     watched: Option<WatchedChain>,
     failed: Option<FailedLook>,
     warnings: VecDeque<StaffWarning>,
-    /// When the last whole look began that ended well, by the machine's clocks; `None` where none has since the start, or since
-    /// another backend was set: the database tells of looks from before.
+    /// Start of the last whole and successful look, by the machine's clocks. `None` until such a look since the start
+    /// or since another backend was set; the database holds earlier looks.
     looked: Option<Moment>,
     clock_fault: Option<ClockFault>,
-    /// The latest time of what waited in the database at the start.
+    /// The latest time of the rows that waited in the database at the start.
     stored_until: Option<Timestamp>,
 }
 
 impl LastLook {
-    /// Goes on where the database says that the chain was watched to.
+    /// Starts from the watched position in the database.
     pub fn load(store: &Store) -> Result<Self, StoreError> {
         let read = |reader: &Reader<'_>| Ok((reader.watched_chain()?, reader.latest_of_what_waits()?));
         let (watched, stored_until) = store.read::<_, StoreError>(read)?;
@@ -172,25 +164,25 @@ impl LastLook {
 
     /// Waits until a look has ended since the start, well or not.
     pub(crate) async fn ended_once(&self) {
-        // Whoever waits has what holds the other end.
+        // `self` holds the sender, so the channel stays open.
         let _ = self.has_looked.subscribe().wait_for(|has_looked| *has_looked).await;
     }
 
-    /// Waits until a look has more to read than one answer holds, and tells how far it has come.
+    /// Waits until a look has more to read than one answer holds. Answers its progress.
     pub(crate) async fn falls_behind(&self) -> CatchingUp {
         let mut catching_up = self.catching_up.subscribe();
         loop {
             if let Some(catching_up) = *catching_up.borrow_and_update() {
                 return catching_up;
             }
-            // Whoever waits has what holds the other end.
+            // `self` holds the sender, so the channel stays open.
             let _ = catching_up.changed().await;
         }
     }
 
-    /// Whether the chain is known as it was no longer ago than `within_ms` and not before `since`: by a look to the best block that
-    /// ended since the start, after which none has failed. The environment's
-    /// clock and both of the machine's must say so, for after a sleep nothing is known of what happened meanwhile.
+    /// Whether a whole look since the start began after `since`, at most `within_ms` ago, and none has failed after it.
+    /// The environment's clock and both of the machine's must say so: after a sleep nothing is known of the time
+    /// asleep.
     pub(crate) fn is_fresh(&self, since: Timestamp, now: Timestamp, within_ms: i64) -> bool {
         let inner = self.lock();
         let is_recent = |watched: &WatchedChain| {
@@ -202,13 +194,12 @@ impl LastLook {
             && inner.watched.as_ref().is_some_and(is_recent)
     }
 
-    /// How the watching goes.
     #[must_use]
     pub fn status(&self) -> WatchStatus {
         let inner = self.lock();
         WatchStatus {
             tip: inner.watched.as_ref().map(|watched| watched.tip),
-            // Before the first look came to its end there is no time of one.
+            // Zero means that no look has ended yet.
             looked_at: inner.watched.as_ref().map(|watched| watched.looked_at).filter(|at| at.ms() > 0),
             begun_anew_at: inner.watched.as_ref().and_then(|watched| watched.begun_anew_at),
             error: inner.failed.as_ref().map(|failed| failed.reason.clone()),
@@ -220,23 +211,19 @@ impl LastLook {
         }
     }
 
-    /// How far the chain was watched, at the last successful look. The database may be a minute behind.
+    /// The watched position of the last successful look. The database may be a minute behind.
     #[must_use]
     pub fn watched(&self) -> Option<WatchedChain> {
         self.lock().watched.clone()
     }
 
-    /// How far the chain was watched, where the last look is not so old that it says nothing about new payments any more, and none
-    /// since has more to read than one answer holds.
-    ///
-    /// # Errors
-    /// Why there is none.
+    /// The watched position, if the last look still tells of new payments and none since is behind.
     pub(crate) fn watched_lately(&self, now: Timestamp) -> Result<WatchedChain, NotWatched> {
         let inner = self.lock();
         if let Some(catching_up) = *self.catching_up.borrow() {
             return Err(NotWatched::Behind(catching_up));
         }
-        // A look of a time that has not come was made before the start, by a clock that was ahead: it may be as old.
+        // A look in the future comes from before the start, when the clock was ahead: its real age may be as large.
         let lately =
             |watched: &&WatchedChain| now.ms().abs_diff(watched.looked_at.ms()) <= WATCHED_WITHIN_MS.unsigned_abs();
         match (inner.watched.as_ref().filter(lately), &inner.failed) {
@@ -246,8 +233,8 @@ impl LastLook {
         }
     }
 
-    /// How far the chain was watched, where the last look was made since the start and not long ago, and none since has more
-    /// to read than one answer holds. `None` otherwise, whatever the database says.
+    /// The watched position of a recent look since the start, if none since is behind; otherwise `None`, whatever the
+    /// database says.
     #[must_use]
     pub(crate) fn caught_up(&self) -> Option<WatchedChain> {
         let inner = self.lock();
@@ -256,12 +243,12 @@ impl LastLook {
         inner.watched.clone().filter(|_| is_caught_up)
     }
 
-    /// Notes that another backend was set: what was told before is not its word.
+    /// Forgets the last look, because another backend was set.
     pub(crate) fn forget_looked(&self) {
         self.lock().looked = None;
     }
 
-    /// Notes how a look ended that began at a moment, and logs each outage once.
+    /// Stores the outcome of a look that began at `began`, and logs each outage once.
     pub(crate) fn note(&self, failed: Option<FailedLook>, watched: Option<WatchedChain>, began: Moment) {
         let mut inner = self.lock();
         inner.watched = watched;
@@ -281,7 +268,7 @@ impl LastLook {
         self.has_looked.send_replace(true);
     }
 
-    /// Notes how far a look has come that is not at its end; the height at which it began stays.
+    /// Stores the progress of an unfinished look. The height at which it began stays.
     pub(crate) fn note_catching_up(&self, now: CatchingUp) {
         self.catching_up.send_modify(|catching_up| {
             let before = catching_up.filter(|before| before.restored_at == now.restored_at);
@@ -294,7 +281,7 @@ impl LastLook {
         });
     }
 
-    /// Notes what speaks against the clock, and logs it once.
+    /// Stores a fault of the clock, and logs it once.
     pub(crate) fn note_clock(&self, fault: Option<ClockFault>) {
         let mut inner = self.lock();
         let is_new = inner.clock_fault.is_none() && fault.is_some();
@@ -305,7 +292,7 @@ impl LastLook {
         }
     }
 
-    /// Tells people once, however many looks see it.
+    /// Keeps and logs a warning once, however many looks repeat it.
     pub fn warn(&self, warning: StaffWarning) {
         let mut inner = self.lock();
         if inner.warnings.contains(&warning) {
@@ -343,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn people_hear_of_stored_times_that_have_not_come_until_they_have() {
+    fn stored_future_times_are_told_until_they_have_come() {
         let until = Timestamp::from_ms(1_800_000_000_000);
         let status = LastLook::of(Inner { stored_until: Some(until), ..Inner::default() }).status();
         let told = status.stored_ahead_warning(until.plus_ms(-7_200_000)).unwrap();
@@ -353,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_a_payment_hears_whether_the_chain_is_silent_or_the_disk_is_full() {
+    fn a_payment_request_tells_a_silent_chain_from_a_full_disk() {
         let look = LastLook::of(Inner::default());
         let (now, began) = (Timestamp::from_ms(0), Moment::now());
         assert_eq!(look.watched_lately(now), Err(NotWatched::Silent));

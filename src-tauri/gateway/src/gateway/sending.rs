@@ -1,52 +1,50 @@
-//! How the sending of payouts goes, for use cases and people. Held in memory: a restart finds out anew.
+//! State of payout sending, for use cases and people. It is in memory: a restart finds out anew.
 
 use parking_lot::Mutex;
 use tillgate_domain::time::Timestamp;
 
 use crate::store::sender_hold::HoldCause;
 
-/// The sender's memory between two passes.
+/// The sender's memory between passes.
 #[derive(Default)]
 pub struct Sending {
     inner: Mutex<Inner>,
 }
 
-/// Why nothing could be built for approved payouts.
+/// Reason why nothing could be built for approved payouts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cannot {
-    /// The kind of obstacle.
     pub cause: Cause,
-    /// In full, for people, without the remedy, which each shell names in its own words; it may name balances, paths and what a
-    /// backend said.
+    /// The full reason, for people, without the remedy, which each shell words itself. It may name balances, paths and
+    /// the backend's answer.
     pub details: String,
 }
 
 /// An obstacle that keeps approved payouts from being sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// The coins are too few: it concerns those that wait for them, and no other.
+    /// There are too few coins. Only payouts that wait for them are affected.
     Coins,
-    /// The coins rest on earlier payouts that no block holds yet: it concerns those that wait for them, and no other.
+    /// The coins rest on unconfirmed earlier payouts. Only payouts that wait for them are affected.
     Block,
-    /// One transaction cannot spend the coins that are needed: it concerns payouts that are too large, and no other.
+    /// One transaction cannot spend the needed coins. Only payouts that are too large are affected.
     SmallCoins,
-    /// The secret store refused the wallet's words, or has another wallet's: staff may have it asked again.
+    /// The secret store refused the wallet's words, or has another wallet's. Staff can have it asked again.
     Keyring,
-    /// The network asks for more than the cap.
+    /// The network's fee rate is above the cap.
     Fees,
-    /// The chain is not watched, or its backend is silent: no payout fails for it.
+    /// The chain is not watched, or its backend is silent. No payout fails for it.
     Chain,
-    /// The sender holds, until staff release it.
+    /// The sender holds until staff release it.
     Hold,
-    /// The same, of a restored copy: it would send what was given up or paid otherwise since.
+    /// A restored copy holds until staff release it: it would send payouts that were given up or paid otherwise since.
     Compared,
-    /// A restored copy of the wallet has not looked yet; it goes on by itself.
+    /// A restored copy of the wallet has not looked yet. It goes on by itself.
     Restored,
-    /// The same, and its look was stopped: it goes on once staff let it.
+    /// A restored copy's look was stopped. It goes on once staff let it.
     Stopped,
-    /// Another copy of the wallet may pay it still: it concerns that payout, and no other.
+    /// Another copy of the wallet may still pay the payout. No other payout is affected.
     CopyPays,
-    /// Anything else.
     Other,
 }
 
@@ -62,17 +60,16 @@ impl From<HoldCause> for Cause {
 }
 
 impl Cause {
-    /// That it keeps payouts from being sent, and how.
+    /// The obstacle with these details.
     pub(crate) fn because(self, details: impl Into<String>) -> Cannot {
         Cannot { cause: self, details: details.into() }
     }
 }
 
-/// The wallet's words could not be had, or were another wallet's.
+/// The secret store refused the wallet's words, or they were another wallet's.
 #[derive(Debug, Clone)]
 pub(crate) struct KeysRefused {
     pub at: Timestamp,
-    /// For people.
     pub reason: String,
 }
 
@@ -83,13 +80,13 @@ struct Inner {
 }
 
 impl Sending {
-    /// Why approved payouts wait; `None` where none does, or only for its turn.
+    /// Why approved payouts wait; `None` if none waits for more than its turn.
     #[must_use]
     pub fn waits_for(&self) -> Option<Cannot> {
         self.inner.lock().waits_for.clone()
     }
 
-    /// Notes why they wait, and answers whether that is new.
+    /// Stores why they wait. Answers whether that is new.
     pub(crate) fn set_waits_for(&self, cannot: Option<Cannot>) -> bool {
         let mut inner = self.inner.lock();
         let is_new = inner.waits_for != cannot;
@@ -100,12 +97,11 @@ impl Sending {
         is_new
     }
 
-    /// The last refusal of the wallet's words, where they were not had since.
+    /// The last refusal of the wallet's words; `None` once they were read.
     pub(crate) fn keys_refused(&self) -> Option<KeysRefused> {
         self.inner.lock().keys_refused.clone()
     }
 
-    /// Remembers that the words were refused, or forgets it.
     pub(crate) fn note_keys_refused(&self, refused: Option<KeysRefused>) {
         self.inner.lock().keys_refused = refused;
     }

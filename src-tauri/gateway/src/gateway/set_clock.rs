@@ -1,4 +1,4 @@
-//! What follows where the machine's clock was set: nothing ends early for it, and nothing waits for times that were never right.
+//! Follows a set clock of the machine. Nothing ends early for it, and nothing waits for times that were never right.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use super::Gateway;
 use crate::store::{StoreError, Tx};
 
 impl Gateway {
-    /// Now on the environment's clock, once what was open when that stepped forward has the rest of its time. Whoever lets something
-    /// end by the clock goes by this moment.
+    /// Now on the environment's clock, after each step forward was followed: open rows get the rest of their time.
+    /// Decisions that something has ended use this time.
     ///
     /// # Errors
-    /// When it cannot be stored: nothing may end then.
+    /// When the steps cannot be stored. Nothing may end then.
     pub(crate) async fn follow_clock(self: &Arc<Self>) -> Result<Timestamp, StoreError> {
-        // Read first: a step that comes later is not in it.
+        // The time is read first, so that it includes no later step.
         let now = self.clock.now();
         let followed = *self.steps_followed.lock().await;
         if self.clock.step_forward(followed).is_some() {
-            // Whoever asked may leave at any moment, and what was stored is to be counted all the same.
+            // A separate task, because the caller may leave while a stored step must still be counted.
             let gateway = Arc::clone(self);
             tokio::spawn(async move { gateway.follow_steps().await }).await.map_err(|_| StoreError::Closed)??;
         }
         Ok(now)
     }
 
-    /// Gives the rest of their time for each step that was not followed yet, once.
+    /// Follows each new step once: open rows get the rest of their time.
     async fn follow_steps(&self) -> Result<(), StoreError> {
         let mut followed = self.steps_followed.lock().await;
         while let Some(step) = self.clock.step_forward(*followed) {
@@ -38,11 +38,8 @@ impl Gateway {
         Ok(())
     }
 
-    /// Takes back what was given by a clock that was ahead before the gateway started, and has notifications attempted at once that
-    /// wait for its times.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
+    /// Takes back time that was given before the start by a clock that was ahead. Notifications that wait for its times
+    /// are attempted at once.
     pub(crate) async fn leave_times_of_another_clock(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let leave = move |tx: &Tx<'_>| {

@@ -1,42 +1,42 @@
-//! What staff should know at once, whatever found it.
+//! Warnings that staff should see at once.
 
 use bitcoin::Txid;
 use tillgate_domain::advance::Warning;
 use tillgate_domain::id::Id;
 
-/// Something that staff should know at once.
+/// A warning that staff should see at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StaffWarning {
-    /// The mempool holds a conflict with a transaction that a CONFIRMED payment rests on.
+    /// The mempool holds a conflict with a transaction on which a CONFIRMED payment rests.
     DoubleSpendAttempt {
         payment_id: Id,
-        /// The transaction under attack.
+        /// The attacked transaction.
         txid: Txid,
     },
-    /// The basis of an anomaly that people decided on has changed.
+    /// The facts behind an anomaly that people decided have changed.
     DecidedAnomalyChanged { payment_id: Id, anomaly_id: Id },
-    /// A payout that had FAILED was sent all the same.
+    /// A FAILED payout was sent after all.
     FailedPayoutWasSent { payout_id: Id },
-    /// A payout was paid by two transactions, at least one of which was not made here.
+    /// Two transactions paid a payout, and at least one was not made here.
     PayoutPaidTwice { payout_id: Id },
-    /// A payout is SENT by a transaction of another copy of this wallet.
+    /// A transaction of another copy of this wallet sent a payout.
     PayoutSentByCopy { payout_id: Id },
     /// Another copy of this wallet works.
     TwinWallet {
         /// Its transaction.
         txid: Txid,
     },
-    /// The backend does not tell all of a script of a restored wallet: it holds too much.
+    /// The backend does not tell all of a restored wallet's script, because it has too much history.
     TooLong {
-        /// It is one of our change, and none for customers.
+        /// A script of our change, not a customer's.
         is_change: bool,
-        /// Its index.
+        /// Derivation index of the script.
         index: u32,
     },
 }
 
 impl StaffWarning {
-    /// Whether the database holds it, until its cause ends or staff dismiss it: people are told of it from there.
+    /// Whether the database holds the warning until its cause ends or staff dismiss it. People then read it from there.
     pub(crate) const fn is_stored(&self) -> bool {
         match self {
             Self::FailedPayoutWasSent { .. }
@@ -49,7 +49,7 @@ impl StaffWarning {
         }
     }
 
-    /// A warning that the rules give of a payment; `None` where it tells that one is over.
+    /// The warning of the rules about a payment; `None` if it says that an earlier one is over.
     pub(crate) const fn of_payment(payment_id: Id, warning: &Warning) -> Option<Self> {
         match *warning {
             Warning::DoubleSpendAttempt { txid } => Some(Self::DoubleSpendAttempt { payment_id, txid }),

@@ -1,4 +1,4 @@
-//! Scripts that a look must cover before something is signed: those of the coins that are spent, and of the next change.
+//! Scripts that a look must cover before something is signed: those of the spent coins and of the next change.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::chain::Covered;
 
-/// What is to be signed, and what the last look covered.
+/// The scripts to cover, and the coverage of the last look.
 #[derive(Default)]
 pub(crate) struct ToSign {
     inner: Mutex<Inner>,
@@ -19,30 +19,27 @@ struct Inner {
     last: Option<Told>,
 }
 
-/// What the last look told that is stored.
 struct Told {
     covered: Covered,
-    /// Scripts that hold more than the server tells, however often it is asked.
+    /// Scripts with more history than the server ever tells.
     refused: HashSet<ScriptBuf>,
 }
 
 impl ToSign {
-    /// Has the next looks ask about these scripts; about none once something was signed.
+    /// Sets the scripts for the next looks; empty once something was signed.
     pub(crate) fn ask(&self, scripts: Vec<ScriptBuf>) {
         self.inner.lock().scripts = scripts;
     }
 
-    /// What a look is to ask about.
     pub(crate) fn scripts(&self) -> Vec<ScriptBuf> {
         self.inner.lock().scripts.clone()
     }
 
-    /// Takes over what a look told that is stored.
     pub(crate) fn note(&self, covered: Covered, refused: HashSet<ScriptBuf>) {
         self.inner.lock().last = Some(Told { covered, refused });
     }
 
-    /// Whether the last look covered all of these, as far as the server tells them.
+    /// Whether the last look covered all of these scripts, as far as the server tells them.
     pub(crate) fn is_covered(&self, scripts: &[ScriptBuf]) -> bool {
         let inner = self.inner.lock();
         let is_told =

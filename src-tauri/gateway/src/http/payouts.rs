@@ -115,7 +115,7 @@ pub(super) async fn get(
 ) -> Result<Response, Failure> {
     caller.may(Permission::PayoutsRead)?;
     let RecordId(id) = id?;
-    // One row by its key is read on the connection's own thread, which takes less time than to have another do it.
+    // Read on the connection's own thread: one row by its key takes less time than a change of threads.
     let record = payouts::record(&http.app.gateway, &id, caller.sees())?;
     Ok(json_answer(record.ok_or_else(|| Failure::not_found("payout"))?))
 }
@@ -144,7 +144,7 @@ async fn list_new(http: Arc<Http>, caller: Caller, uri: &Uri) -> Result<Response
         fiat_total_milli: query.read("fiatTotalAmount", Currency::parse_thousandths),
         key_id: caller.sees().only_key(),
         requested_by: None,
-        // One installation is one merchant.
+        // An installation has one merchant.
         nothing: query.text("merchantId").is_some_and(|id| id != merchant_id),
     };
     query.finish()?;
@@ -208,18 +208,18 @@ pub(super) async fn notify(
     Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("payout"))?))
 }
 
-/// What lets a key's payout be reckoned, once it comes to that.
+/// The permit for computing a key's payout, taken when needed.
 fn reckoning(http: &Arc<Http>, key_id: i64) -> Permit {
     let http = Arc::clone(http);
     Permit::by(async move { http.read_permits.take(Long::Reckoning, key_id).await })
 }
 
-/// Whether the query asks for an approval at once: the name alone does.
+/// Whether the query asks for an immediate approval. The name alone means yes.
 fn auto_approve(query: &mut Query<'_>) -> bool {
     query.read("autoApprove", yes).unwrap_or(false)
 }
 
-/// A yes or no of the query; the name alone is a yes.
+/// A boolean of the query. The name alone means yes.
 fn yes(text: &str) -> Result<bool, &'static str> {
     match text {
         "true" | "1" | "" => Ok(true),
@@ -228,7 +228,7 @@ fn yes(text: &str) -> Result<bool, &'static str> {
     }
 }
 
-/// The transaction that a list is asked for, by its present name or its older one.
+/// The transaction of a list's filter, by its present or older name.
 fn txid(query: &mut Query<'_>) -> Option<Txid> {
     let form = "must be 64 hexadecimal characters";
     let (txid, old) = (query.parsed("btcTxId", form), query.parsed(OLD_TXID, form));
@@ -238,7 +238,7 @@ fn txid(query: &mut Query<'_>) -> Option<Txid> {
     txid.or(old)
 }
 
-/// What makes the request take effect once, where it has an Idempotency-Key.
+/// The request's idempotency, if it has an Idempotency-Key.
 fn once(caller: &Caller, headers: &HeaderMap, uri: &Uri, body: &[u8]) -> Result<Option<Once>, FieldError> {
     let key = idempotency_key(headers)?;
     Ok(key.map(|key| Once::new(caller.0.key_id, PAYOUTS, key, uri.query().unwrap_or_default(), body)))

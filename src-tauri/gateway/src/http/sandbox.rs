@@ -1,4 +1,4 @@
-//! The sandbox's calls over HTTP, for the test suites of shops: any key of the environment may make them.
+//! The sandbox's calls over HTTP, for the test suites of shops. Any key of the environment may make them.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::watcher::WatchError;
 
 const V2: &str = "/v2";
 
-/// Every call. They stand beside `/v2`, and below it too for clients that put all paths there.
+/// All calls. They are beside `/v2`, and also below it for clients that put all paths there.
 pub(super) fn routes() -> Router<Arc<Http>> {
     let with_both = |router: Router<Arc<Http>>, route: &'static Route| {
         router.route(route.path, method_of(route)).route(&format!("{V2}{}", route.path), method_of(route))
@@ -31,7 +31,7 @@ pub(super) fn routes() -> Router<Arc<Http>> {
     ROUTES.iter().fold(Router::new(), with_both)
 }
 
-/// What a path names, where it can be read.
+/// The parameters of a path, if readable.
 type Named = Result<RawPathParams, RawPathParamsRejection>;
 
 fn method_of(route: &'static Route) -> MethodRouter<Arc<Http>> {
@@ -52,7 +52,7 @@ async fn call(
     named: Named,
     request: Request,
 ) -> Result<Response, Failure> {
-    // A POST makes the chain longer or has payments change. The PUTs replace a value, as the end of a fault does.
+    // A POST extends the chain or changes payments. A PUT replaces a value, such as the end of a fault.
     if route.method == "POST" {
         caller.asks(&http)?;
         http.app.gateway.disk.check_room()?;

@@ -1,10 +1,9 @@
-//! The environment's clock. The only file that reads the machine's.
+//! The environment's clock. Only this file reads the machine's clocks.
 //!
-//! It starts from the wall clock and runs by the boot-time clock, which counts sleep and never
-//! steps. A step of the wall clock against it by more than a minute is reported, and taken over
-//! only when it has lasted five minutes. It never goes backwards:
-//! after a step back it runs at half speed until it is level with the wall clock, so that nothing
-//! that was decided is undone and nothing that is due waits for ever.
+//! The clock starts from the wall clock and runs by the boot-time clock, which counts sleep and never steps. A step of
+//! the wall clock by more than a minute is reported, and followed once it has lasted five minutes. The clock never goes
+//! backwards: after a step back it runs at half speed until it is level with the wall clock. So no decision is undone
+//! and no wait lasts for ever.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -15,41 +14,40 @@ use tillgate_domain::time::Timestamp;
 
 use crate::machine::fail_points;
 
-/// A step of the wall clock up to this is an adjustment, not worth a word.
+/// Largest step of the wall clock that counts as an adjustment and is not reported.
 const STEP_TOLERATED_MS: i64 = 60_000;
 
-/// How long a step must last before it is believed: a clock set by mistake is usually set back soon.
+/// Time that a step must last before it is followed, because a clock set by mistake is usually set back soon.
 const STEP_BELIEVED_AFTER_MS: i64 = 300_000;
 
-/// Running at half speed is accounted for in portions of at least this, lest halves be lost.
+/// Smallest portion in which half speed is accounted for, so that no halves are lost.
 const SLEW_PORTION_MS: i64 = 1_000;
 
-/// How long a timer may run without a look at the clock.
+/// Longest timer before the clock is read again.
 const ASK_CLOCK_EVERY: Duration = Duration::from_secs(1);
 
 /// The environment's clock.
 pub trait Clock: Send + Sync {
-    /// Now, on the environment's clock.
     fn now(&self) -> Timestamp;
 
-    /// One of the steps forward that it took over since it began to run, by its number from 0. A step is there before any moment
-    /// that it led to is told.
+    /// The forward step with this number, from 0, if it was followed. A step is there before `now` tells a time that it
+    /// led to.
     fn step_forward(&self, number: usize) -> Option<StepForward> {
         let _ = number;
         None
     }
 }
 
-/// A step of the machine's clock that the environment's followed: so much time did not pass.
+/// A forward step of the machine's clock that the environment's clock followed: no such time passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepForward {
-    /// The last moment that was told before it.
+    /// The last time told before the step.
     pub from: Timestamp,
-    /// How far it went.
+    /// Size of the step.
     pub by_ms: i64,
 }
 
-/// Now on the machine's own wall clock: for `webhook-timestamp` and the like.
+/// Now on the machine's own wall clock, for `webhook-timestamp` and the like.
 pub fn machine_now() -> Timestamp {
     let (step_ms, _) = fail_points::clock_steps_ms();
     Timestamp::from_ms(wall_ms().saturating_add(step_ms))
@@ -62,15 +60,15 @@ fn wall_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// How far the time of day at the machine's place is ahead of UTC at this moment, in milliseconds.
+/// Offset of the machine's local time from UTC at this time, in milliseconds.
 pub(crate) fn local_offset_ms(at: Timestamp) -> i64 {
     use chrono::{DateTime, Local, Offset as _, TimeZone as _};
     let utc = DateTime::from_timestamp_millis(at.ms()).unwrap_or(DateTime::UNIX_EPOCH).naive_utc();
     i64::from(Local.offset_from_utc_datetime(&utc).fix().local_minus_utc()) * 1_000
 }
 
-/// Waits until `clock` shows `at`. The system's timers stand still while the machine sleeps, and `clock` may be moved: it is
-/// asked often enough that a wait ends within a second after its time has come.
+/// Waits until `clock` shows `at`, and ends within a second after it. It reads the clock again and again, because
+/// timers stand still while the machine sleeps and `clock` may be moved.
 pub(crate) async fn sleep_until(clock: &dyn Clock, at: Timestamp) {
     loop {
         let left_ms = at.ms().saturating_sub(clock.now().ms());
@@ -81,7 +79,7 @@ pub(crate) async fn sleep_until(clock: &dyn Clock, at: Timestamp) {
     }
 }
 
-/// A moment by both of the machine's clocks.
+/// A moment on both of the machine's clocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment(Reading);
 
@@ -90,8 +88,8 @@ impl Moment {
         Self(read_machine())
     }
 
-    /// Whether no more than this has passed since, by the boot-time clock and by the wall clock, which goes on where a
-    /// machine's pause is hidden from the other. Where one was set back meanwhile, nobody knows.
+    /// Whether at most this time has passed since, by both clocks. The wall clock also counts a pause of the machine
+    /// that the boot-time clock misses. If either was set back, the answer is no.
     pub(crate) fn is_within(self, ms: i64) -> bool {
         self.is_within_at(ms, read_machine())
     }
@@ -111,7 +109,7 @@ pub(crate) struct SystemClock {
 }
 
 impl SystemClock {
-    /// Starts from the wall clock of this moment, ahead by `offset_ms`, which only ever grows: the sandbox's own time.
+    /// Starts from the present wall clock. `offset_ms` is the sandbox's lead, and only grows.
     #[must_use]
     pub(crate) fn start_with_offset(offset_ms: Arc<AtomicI64>) -> Self {
         Self { running: Mutex::new(RunningClock::start(read_machine())), offset_ms }
@@ -121,7 +119,7 @@ impl SystemClock {
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let mut running = self.running.lock();
-        // Read under the lock, or a slower thread could bring an older reading after a newer one.
+        // Read under the lock, so that an older reading never follows a newer one.
         let (now_ms, event) = running.read(read_machine());
         drop(running);
         match event {
@@ -143,14 +141,14 @@ impl Clock for SystemClock {
     }
 }
 
-/// What the machine's two clocks show at one moment, in milliseconds.
+/// The machine's two clocks at one moment, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Reading {
     wall_ms: i64,
     boot_ms: i64,
 }
 
-/// Something about the wall clock that people should know.
+/// An event of the wall clock for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StepEvent {
     Noticed { by_ms: i64 },
@@ -158,7 +156,7 @@ enum StepEvent {
     Taken { by_ms: i64 },
 }
 
-/// A step of the wall clock that is not believed yet.
+/// A step of the wall clock that is not followed yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Step {
     by_ms: i64,
@@ -171,11 +169,11 @@ struct RunningClock {
     /// This clock minus the boot-time clock.
     ahead_of_boot_ms: i64,
     step: Option<Step>,
-    /// How much is still to be lost after a step back, and since which boot time it is being lost.
+    /// Time still to be lost after a step back, in milliseconds.
     excess_ms: i64,
     slewed_boot_ms: i64,
     latest_ms: i64,
-    /// The steps forward that were taken over, without the sandbox's offset.
+    /// The forward steps that were followed, without the sandbox's offset.
     forward: Vec<StepForward>,
 }
 
@@ -199,7 +197,7 @@ impl RunningClock {
     }
 
     fn compare(&mut self, reading: Reading) -> Option<StepEvent> {
-        // What is being lost already is no new step.
+        // A step back that is being lost is no new step.
         let expected_ms = reading.boot_ms.saturating_add(self.ahead_of_boot_ms).saturating_sub(self.excess_ms);
         let by_ms = reading.wall_ms.saturating_sub(expected_ms);
         if by_ms.saturating_abs() <= STEP_TOLERATED_MS {
@@ -252,7 +250,7 @@ fn read_machine() -> Reading {
 fn boot_ms() -> i64 {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     const BOOT_TIME: rustix::time::ClockId = rustix::time::ClockId::Boottime;
-    // On macOS the monotonic clock is the one that counts sleep.
+    // On macOS the monotonic clock counts sleep.
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     const BOOT_TIME: rustix::time::ClockId = rustix::time::ClockId::Monotonic;
     let time = rustix::time::clock_gettime(BOOT_TIME);
@@ -277,7 +275,7 @@ mod tests {
     const MINUTE: i64 = 60_000;
     const START: i64 = 1_800_000_000_000;
 
-    /// The clock after `boot_ms`, the wall clock being off by `off_ms`.
+    /// Reads the clock `boot_ms` after the start, with the wall clock off by `off_ms`.
     fn read(clock: &mut RunningClock, boot_ms: i64, off_ms: i64) -> (i64, Option<StepEvent>) {
         let (now, event) = clock.read(Reading { wall_ms: START + boot_ms + off_ms, boot_ms });
         (now - START, event)
@@ -305,7 +303,7 @@ mod tests {
             (1_000 + 5 * MINUTE + hour, Some(StepEvent::Taken { by_ms: hour }))
         );
         assert_eq!(read(&mut clock, 6 * MINUTE, hour), (6 * MINUTE + hour, None));
-        // What was made up to the last moment before it has lost an hour.
+        // The step begins at the last time told before it.
         let from = Timestamp::from_ms(START + 1_000 + 5 * MINUTE - 1);
         assert_eq!(clock.forward, [StepForward { from, by_ms: hour }]);
     }
@@ -344,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_ahead_is_followed_and_a_day_behind_is_made_up_for_in_two() {
+    fn a_day_ahead_is_followed_and_a_day_behind_takes_two_days() {
         let (day, believed) = (24 * 60 * MINUTE, 5 * MINUTE);
         let mut clock = started();
         for off in [day, 0, -day, 0] {
@@ -354,7 +352,7 @@ mod tests {
         read(&mut clock, 2 * MINUTE, day);
         let ahead = 2 * MINUTE + believed;
         assert_eq!(read(&mut clock, ahead, day), (ahead + day, Some(StepEvent::Taken { by_ms: day })));
-        // Set right again: nothing that was decided meanwhile is undone.
+        // Set right again, the clock undoes no decision.
         read(&mut clock, ahead + MINUTE, 0);
         let back = ahead + MINUTE + believed;
         assert_eq!(read(&mut clock, back, 0), (back + day, Some(StepEvent::Taken { by_ms: -day })));
@@ -396,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_past_once_either_clock_of_the_machine_says_so_or_one_was_set_back() {
+    fn a_moment_is_past_by_either_clock_or_if_one_was_set_back() {
         let then = Moment(Reading { wall_ms: START, boot_ms: 500 });
         for (wall_ms, boot_ms, is_within) in [
             (0, 0, true),

@@ -1,4 +1,4 @@
-//! The folder of an environment's files, closed to other users, and the lock that gives it to one process at a time.
+//! The folder of an environment's files, closed to other users, and the lock that gives it to one process.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -7,50 +7,46 @@ use std::path::{Path, PathBuf};
 use crate::machine::environment::Environment;
 use crate::machine::trust::{self, Untrusted};
 
-/// The gateway's database, by its name in an environment's folder and in a backup.
+/// File name of the gateway's database, in an environment's folder and in a backup.
 pub(crate) const DATABASE: &str = "tillgate.db";
 
-/// The sandbox's chain, by its name in both.
+/// File name of the sandbox's chain, in both.
 pub(crate) const SANDBOX: &str = "sandbox.db";
 
-/// The file that a process locks as long as it uses the folder.
+/// The file that a process locks while it uses the folder.
 pub(crate) const LOCK: &str = "lock";
 
 /// The folder of one environment, locked as long as this value lives.
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    /// Unlocked when it is closed, also by a crash. Absent only while the folder moves, where files must be closed for that.
+    /// The lock, released when closed, also by a crash. `None` only while Windows moves the folder.
     held: Option<File>,
     made: MadeFolders,
 }
 
-/// Which folders were not there before a data directory was opened.
+/// Folders that were made when a data directory was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct MadeFolders {
-    /// The environment's, in which nobody else began to keep anything before it was locked.
+    /// The environment's folder was made, and no other process used it before it was locked.
     pub(crate) environment: bool,
-    /// The one that holds the environments.
+    /// The folder of all environments was made.
     pub(crate) base: bool,
 }
 
-/// Why the data directory cannot be used.
+/// Reason why the data directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
-    /// The platform gives this user none.
     #[error("this user has no home folder to keep data in: name a folder with --data-dir")]
     NoHome,
-    /// Another process has it.
     #[error(
         "the data directory {path} is in use already, by another Tillgate{process}: stop that one first, or name another --data-dir"
     )]
     InUse {
-        /// The environment's folder.
         path: PathBuf,
-        /// ` (process 123)`, where it is known.
+        /// ` (process 123)`, if known.
         process: String,
     },
-    /// There is none, and who asks must not make one.
     #[error(
         "there is no data directory {path}: see whether --data-dir and --environment are right; `tillgate serve` makes a new one"
     )]
@@ -58,27 +54,23 @@ pub enum DataDirError {
         /// The environment's folder.
         path: PathBuf,
     },
-    /// Another user of the machine may have prepared it.
     #[error(transparent)]
     Untrusted(#[from] Untrusted),
-    /// A file operation failed.
     #[error("{action} {path} failed: {source}")]
     Io {
-        /// What was tried.
+        /// The attempted action.
         action: &'static str,
-        /// With what.
         path: PathBuf,
-        /// Why it failed.
         source: io::Error,
     },
 }
 
-/// The choice for a data directory that is not there.
+/// The treatment of a missing data directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhereNone {
-    /// Make it: for what begins with an empty one.
+    /// Make it, for commands that begin with an empty one.
     Make,
-    /// Refuse: a mistyped folder must not become a store of its own.
+    /// Refuse, because a mistyped folder must not become a new store.
     Refuse,
 }
 
@@ -86,8 +78,8 @@ impl DataDir {
     /// Takes the environment's folder below `base`.
     ///
     /// # Errors
-    /// When there is none and none is to be made, another process uses it, another user may have prepared it, or it
-    /// cannot be created.
+    /// When the folder is missing and must not be made, another process uses it, another user may have prepared it, or
+    /// it cannot be created.
     pub fn open(base: &Path, environment: Environment, where_none: WhereNone) -> Result<Self, DataDirError> {
         let path = env_dir(base, environment);
         if !exists(base, environment)? && where_none == WhereNone::Refuse {
@@ -95,20 +87,20 @@ impl DataDir {
         }
         let base_is_new = make_private(base)?;
         let is_new = create_private(&path)?;
-        // From now on no other user can put anything there; the files that are there already are checked.
+        // From now on no other user can put files there; existing files are checked.
         trust::is_ours(&path)?;
         trust::holds_ours_alone(&path)?;
         let lock = Some(lock(&path)?);
-        // Another process may have locked and used it before us.
+        // Another process may have locked and used it before.
         let is_unused = database(&path).symlink_metadata().is_err();
         Ok(Self { path, held: lock, made: MadeFolders { environment: is_new && is_unused, base: base_is_new } })
     }
 
-    /// Takes the folder in which an environment is restored, beside its later place. It may be new, or left by a restore that
-    /// was cut short.
+    /// Takes the folder for restoring an environment, beside its later place. It may be new, or left by an interrupted
+    /// restore.
     ///
     /// # Errors
-    /// When another process restores just now, another user may have prepared the folder, or it cannot be created.
+    /// When another process is restoring, another user may have prepared the folder, or it cannot be created.
     pub(crate) fn restoring(base: &Path, environment: Environment) -> Result<Self, DataDirError> {
         trust::may_hold_ours(base)?;
         let path = restoring_dir(base, environment);
@@ -119,14 +111,14 @@ impl DataDir {
         Ok(Self { path, held: lock, made: MadeFolders::default() })
     }
 
-    /// Puts a restored environment in its place, whole, at once and durably, and answers where that is. Nobody else opens it
-    /// as long as this value lives.
+    /// Moves a restored environment to its place, atomically and durably, and answers the place. No other process can
+    /// open it while this value lives.
     ///
-    /// Windows moves no folder in which a file is open, and over no folder at all. So the lock is let go for that moment there:
-    /// another restore that takes it hinders the move, and neither makes an environment then.
+    /// Windows does not move a folder with an open file, nor onto an existing folder. So the lock is released there
+    /// during the move. Another restore that takes it makes the move fail, and neither makes an environment.
     ///
     /// # Errors
-    /// When something is there already, or the folder cannot be moved.
+    /// When the place is taken, or the folder cannot be moved.
     pub(crate) fn settle(&mut self, base: &Path, environment: Environment) -> Result<PathBuf, DataDirError> {
         let settled = env_dir(base, environment);
         let failed = |action, path: &Path| {
@@ -136,13 +128,13 @@ impl DataDir {
         sync_folder(&self.path).map_err(failed("writing the folder", &self.path))?;
         if cfg!(windows) {
             self.held = None;
-            // One that is not empty stays.
+            // Only an empty folder is removed.
             let _ = std::fs::remove_dir(&settled);
         }
-        // An empty folder makes room, any other does not.
+        // The move replaces an empty folder and no other.
         std::fs::rename(&self.path, &settled).map_err(failed("moving what was restored to", &settled))?;
         if cfg!(windows) {
-            // Another process that has the lock already opens a whole environment.
+            // If another process has the lock already, it opens a whole environment.
             self.held = lock(&settled).ok();
         }
         sync_folder(base).map_err(failed("writing the folder", base))?;
@@ -155,7 +147,7 @@ impl DataDir {
         &self.path
     }
 
-    /// The folders that were made for it.
+    /// The folders that were made when it was opened.
     pub(crate) const fn made(&self) -> MadeFolders {
         self.made
     }
@@ -172,14 +164,14 @@ impl DataDir {
         self.path.join(SANDBOX)
     }
 
-    /// The socket by which the command line reaches a running gateway.
+    /// The socket through which the command line reaches a running gateway.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         socket(&self.path)
     }
 }
 
-/// The folder that holds the environments' folders: the one that was named, else the platform's.
+/// The folder of all environments: the named one, else the platform's.
 ///
 /// # Errors
 /// [`DataDirError::NoHome`].
@@ -196,7 +188,7 @@ pub(crate) fn base(named: Option<&Path>) -> Result<PathBuf, DataDirError> {
     }
 }
 
-/// The files that the unit of systemd reads at each start, and that may hold a passphrase.
+/// The files that the systemd unit reads at each start. They may hold a passphrase.
 pub(crate) fn unit_files() -> Vec<PathBuf> {
     let dirs = directories::ProjectDirs::from("", "", "tillgate");
     dirs.map(|dirs| ["serve.env", "passphrase"].map(|name| dirs.config_dir().join(name)).to_vec()).unwrap_or_default()
@@ -205,7 +197,7 @@ pub(crate) fn unit_files() -> Vec<PathBuf> {
 /// Whether there is a data directory of the environment below `base`.
 ///
 /// # Errors
-/// When another user may have prepared what is there.
+/// When another user may have prepared it.
 pub(crate) fn exists(base: &Path, environment: Environment) -> Result<bool, DataDirError> {
     let path = env_dir(base, environment);
     trust::may_hold_ours(base)?;
@@ -224,7 +216,7 @@ pub(crate) fn env_dir(base: &Path, environment: Environment) -> PathBuf {
     base.join(environment.as_str())
 }
 
-/// The folder of an environment until all of it is restored.
+/// The folder of an environment while it is being restored.
 fn restoring_dir(base: &Path, environment: Environment) -> PathBuf {
     base.join(format!("{environment}.restoring"))
 }
@@ -244,7 +236,7 @@ pub(crate) fn socket(env_dir: &Path) -> PathBuf {
     env_dir.join("control.sock")
 }
 
-/// The environment's own folder, which is ours alone to use; answers whether it was made.
+/// Makes the environment's own folder, for this user alone. Answers whether it was missing.
 fn create_private(path: &Path) -> Result<bool, DataDirError> {
     let is_new = make_private(path)?;
     #[cfg(unix)]
@@ -257,7 +249,8 @@ fn create_private(path: &Path) -> Result<bool, DataDirError> {
     Ok(is_new)
 }
 
-/// Makes a folder for its owner alone, and those above it; answers whether it was made. One that exists keeps its mode.
+/// Makes a folder for its owner alone, and those above it. Answers whether it was missing. An existing folder keeps its
+/// mode.
 fn make_private(path: &Path) -> Result<bool, DataDirError> {
     let failed = |source| DataDirError::Io { action: "creating the folder", path: path.to_owned(), source };
     let mut builder = DirBuilder::new();
@@ -291,14 +284,14 @@ fn lock(env_dir: &Path) -> Result<File, DataDirError> {
         }
         Err(TryLockError::Error(source)) => return Err(failed("locking")(source)),
     }
-    // For people only: the lock itself is the kernel's.
+    // Only for people: the lock itself is the kernel's.
     let noted = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
     noted.map_err(failed("writing the lock"))?;
     Ok(file)
 }
 
 fn holder(file: &mut File) -> String {
-    /// A process id has no more digits.
+    /// Most digits of a process id.
     const DIGITS_MAX: u64 = 20;
     let mut text = String::new();
     match file.take(DIGITS_MAX).read_to_string(&mut text) {
@@ -362,7 +355,7 @@ mod tests {
         let refuse = || DataDir::open(&typo, Environment::Test, WhereNone::Refuse).unwrap_err().to_string();
         assert!(refuse().contains(&typo.join("test").display().to_string()), "{}", refuse());
         assert!(!typo.exists(), "nothing was made");
-        // A folder of another purpose that happens to have the name is none either, and is left as it is.
+        // A folder that has the name by chance is no data directory, and is left as it is.
         std::fs::create_dir_all(typo.join("test")).unwrap();
         refuse();
         assert_eq!(std::fs::read_dir(typo.join("test")).unwrap().count(), 0);
@@ -411,7 +404,7 @@ mod tests {
         open(0o755).unwrap();
     }
 
-    /// Only root can give files away: as another user this proves nothing, and says so.
+    /// Only root can give files away. As another user the test proves nothing, and says so.
     #[cfg(unix)]
     #[test]
     fn what_another_user_owns_is_refused() {

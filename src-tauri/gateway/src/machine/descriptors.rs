@@ -1,17 +1,17 @@
-//! File descriptors: how many this program may have open. Connections, databases and sockets share them.
+//! The limit of open file descriptors, which connections, databases and sockets share.
 
-/// More than the gateway ever uses; some systems refuse to give all that they promise.
+/// More than the gateway ever uses. Some systems refuse to give all that they promise.
 #[cfg(unix)]
 const WANTED: u64 = 8_192;
 
-/// Raises this process's limit of open file descriptors as far as it may and needs to, and answers what it is then.
+/// Raises this process's limit of open file descriptors as far as possible and needed, and answers the new limit.
 /// Called once, at the start.
 #[cfg(unix)]
 pub(crate) fn raise_limit() -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
     let limit = getrlimit(Resource::Nofile);
-    // None: as many as one wants.
+    // No limit.
     let current = limit.current.unwrap_or(u64::MAX);
     let wanted = WANTED.min(limit.maximum.unwrap_or(u64::MAX));
     if current >= wanted {
@@ -26,7 +26,7 @@ pub(crate) fn raise_limit() -> u64 {
     }
 }
 
-/// Windows has no such limit that matters here.
+/// Windows has no relevant limit.
 #[cfg(not(unix))]
 pub fn raise_limit() -> u64 {
     u64::MAX

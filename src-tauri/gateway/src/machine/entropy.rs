@@ -21,7 +21,8 @@ pub trait Entropy: Send + Sync {
     }
 }
 
-/// From -100 to 100, by which waits are spread. Without random bytes 0: a schedule matters more than its spread.
+/// A number from -100 to 100 that spreads waits. Without random bytes it is 0: the schedule matters more than its
+/// spread.
 pub(crate) fn jitter_per_mille(entropy: &dyn Entropy) -> i64 {
     let mut bytes = [0u8; 4];
     match entropy.fill(&mut bytes) {
@@ -30,12 +31,10 @@ pub(crate) fn jitter_per_mille(entropy: &dyn Entropy) -> i64 {
     }
 }
 
-/// The operating system gave no random bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the operating system gave no random bytes")]
 pub struct NoEntropy;
 
-/// The operating system's random numbers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SystemEntropy;
 

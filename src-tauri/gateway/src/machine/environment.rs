@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Where coins are real, and where they are not.
+/// Environments with and without real coins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Environment {
     /// The built-in sandbox, or a test network.
@@ -13,7 +13,7 @@ pub enum Environment {
 }
 
 impl Environment {
-    /// Both, in the order in which they are listed.
+    /// Both, in the order of lists.
     pub const ALL: [Self; 2] = [Self::Test, Self::Production];
 
     /// Its name on the command line, in the database and in records.
@@ -25,7 +25,7 @@ impl Environment {
         }
     }
 
-    /// The port it listens on where none is named.
+    /// The port on which it listens by default.
     #[must_use]
     pub const fn default_port(self) -> u16 {
         match self {

@@ -1,13 +1,14 @@
-//! Where a test ends the program as a power cut would, and the faults that a test injects: a commit that fails,
-//! a machine's clock that was set.
+//! Points at which a test ends the program as a power cut would, and faults that a test injects: a failing commit, or a
+//! set clock of the machine.
 //!
-//! All of it exists only with the feature `fail-points`, which the project's own tests switch on and nothing that
-//! is shipped does (docs/decisions/fail-points.md). Without it each function here is empty, reads no environment
-//! variable, and leaves nothing in the program.
+//! All of it exists only with the feature `fail-points`. The project's own tests switch it on; no shipped program does
+//! (docs/decisions/fail-points.md). Without it each function here is empty, reads no environment variable and leaves no
+//! trace in the program.
 
 #![allow(unreachable_pub, reason = "tests compile this file alone, too, and look for what it then holds")]
 
-/// A point of the program that a test can name. `Before` is before the act, `After` is when it is done and nobody was told of it.
+/// A point of the program that a test can name. `Before` is before the act; `After` is after it, before anyone was
+/// told.
 #[derive(Clone, Copy)]
 pub enum Point {
     /// The database's commit.
@@ -34,7 +35,7 @@ pub enum Point {
     SignBefore,
     /// See [`Point::SignBefore`].
     SignAfter,
-    /// Making or restoring the wallet in the database, once its words are with the secrets.
+    /// Making or restoring the wallet in the database, once its words are in the secret store.
     WalletBefore,
     /// See [`Point::WalletBefore`].
     WalletAfter,
@@ -46,7 +47,7 @@ pub enum Point {
     BackupBefore,
     /// See [`Point::BackupBefore`].
     BackupAfter,
-    /// Each step by which a restore leaves something on the disk.
+    /// Each write of a restore to the disk.
     RestoreBefore,
     /// See [`Point::RestoreBefore`].
     RestoreAfter,
@@ -58,7 +59,7 @@ pub use told::{checkpoint_pages, clock_steps_ms, commit_fails, ends, index_after
 #[cfg(not(feature = "fail-points"))]
 pub use quiet::{checkpoint_pages, clock_steps_ms, commit_fails, ends, index_after, pass, synchronous};
 
-/// What is built into tests.
+/// The functions built into tests.
 #[cfg(feature = "fail-points")]
 mod told {
     use std::path::PathBuf;
@@ -67,22 +68,22 @@ mod told {
 
     use super::Point;
 
-    /// `commit.before:3` ends the program when it is about to commit for the third time.
+    /// `commit.before:3` ends the program right before its third commit.
     const POINT_VARIABLE: &str = "TILLGATE_FAIL_POINT";
 
-    /// A folder whose files inject faults, for as long as they are there.
+    /// A folder whose files inject faults while they exist.
     const INJECTED_FAULTS_VARIABLE: &str = "TILLGATE_INJECTED_FAULTS";
 
-    /// `NORMAL` instead of `FULL`, for the test that shows that the difference is seen.
+    /// `NORMAL` in place of `FULL`, for the test that shows that the difference is seen.
     const SYNCHRONOUS_VARIABLE: &str = "TILLGATE_SYNCHRONOUS";
 
-    /// How many pages the WAL holds when it is checkpointed, so that little load does it often.
+    /// WAL pages at which a checkpoint is made; small values make them frequent under little load.
     const CHECKPOINT_VARIABLE: &str = "TILLGATE_CHECKPOINT_PAGES";
 
-    /// After how many payments they are indexed, so that little load does it.
+    /// Payments after which an index run starts; small values make it run under little load.
     const INDEXING_VARIABLE: &str = "TILLGATE_INDEX_AFTER";
 
-    /// The name of a thread that ends as soon as it starts.
+    /// Name of a thread that ends as soon as it starts.
     const THREAD_VARIABLE: &str = "TILLGATE_END_THREAD";
 
     impl Point {
@@ -112,7 +113,7 @@ mod told {
         }
     }
 
-    /// Ends the program here, if a test named this point and this passage of it.
+    /// Ends the program here, if a test named this point and this pass through it.
     pub fn pass(point: Point) {
         static WANTED: OnceLock<Option<(String, u64)>> = OnceLock::new();
         static PASSED: AtomicU64 = AtomicU64::new(0);
@@ -135,18 +136,16 @@ mod told {
         Some(folder.as_ref()?.join(name))
     }
 
-    /// Whether commits fail for now.
     pub fn commit_fails() -> bool {
         injected("commit-fails").is_some_and(|file| file.exists())
     }
 
-    /// Whether the thread of this name ends at once.
     pub fn ends(thread: Option<&str>) -> bool {
         thread.is_some() && std::env::var(THREAD_VARIABLE).ok().as_deref() == thread
     }
 
-    /// By how much the machine's wall clock is said to have been set, and by how much the boot-time clock is said to be
-    /// ahead: time that passed for every clock of the machine. Both at once, as both clocks are read at once.
+    /// Simulated step of the machine's wall clock and lead of its boot-time clock: time that passed for every clock of
+    /// the machine. Both are read at once, as both clocks are.
     pub fn clock_steps_ms() -> (i64, i64) {
         let text = injected("clock-steps-ms").and_then(|file| std::fs::read_to_string(file).ok());
         let steps = text.and_then(|text| {
@@ -156,7 +155,6 @@ mod told {
         steps.unwrap_or((0, 0))
     }
 
-    /// The value for SQLite's `synchronous`.
     pub fn synchronous(usual: &'static str) -> &'static str {
         match std::env::var(SYNCHRONOUS_VARIABLE).as_deref() {
             Ok("NORMAL") => "NORMAL",
@@ -164,12 +162,12 @@ mod told {
         }
     }
 
-    /// Pages of the WAL after which it is checkpointed.
+    /// Pages of the WAL after which a checkpoint is made.
     pub fn checkpoint_pages(usual: u32) -> u32 {
         told_number(CHECKPOINT_VARIABLE, usual)
     }
 
-    /// Payments after which they are indexed.
+    /// Payments after which an index run starts.
     pub fn index_after(usual: i64) -> i64 {
         told_number(INDEXING_VARIABLE, usual)
     }
@@ -179,7 +177,7 @@ mod told {
     }
 }
 
-/// What is built into everything else.
+/// The functions built into all other programs.
 #[cfg(not(feature = "fail-points"))]
 mod quiet {
     use super::Point;
@@ -188,37 +186,35 @@ mod quiet {
     #[inline(always)]
     pub const fn pass(_: Point) {}
 
-    /// No.
     #[inline(always)]
     pub const fn commit_fails() -> bool {
         false
     }
 
-    /// No.
     #[inline(always)]
     pub const fn ends(_: Option<&str>) -> bool {
         false
     }
 
-    /// The machine's clocks are believed.
+    /// No step.
     #[inline(always)]
     pub const fn clock_steps_ms() -> (i64, i64) {
         (0, 0)
     }
 
-    /// What is usual.
+    /// The usual value.
     #[inline(always)]
     pub const fn synchronous(usual: &'static str) -> &'static str {
         usual
     }
 
-    /// What is usual.
+    /// The usual value.
     #[inline(always)]
     pub const fn checkpoint_pages(usual: u32) -> u32 {
         usual
     }
 
-    /// What is usual.
+    /// The usual value.
     #[inline(always)]
     pub const fn index_after(usual: i64) -> i64 {
         usual

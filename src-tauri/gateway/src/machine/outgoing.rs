@@ -1,6 +1,5 @@
-//! The way out to other machines: connections over which only so many bytes are read, TLS by the system's certificates,
-//! a proxy where one is set, and a sentence about what went wrong. It follows no redirect, takes no proxy from the
-//! environment, and decompresses nothing.
+//! Connections to other machines: limited reads, TLS by the system's certificates, an optional proxy, and errors in
+//! sentences. They follow no redirect, take no proxy from the environment, and decompress nothing.
 
 mod counted;
 mod failure;
@@ -23,10 +22,10 @@ pub(crate) use stream::connect;
 
 use counted::{BYTES_MAX, Connector};
 
-/// What makes connections for `http` and `https`.
+/// Makes connections for `http` and `https`.
 pub(crate) type Outgoing = HttpsConnector<Connector>;
 
-/// TLS that trusts whom the system trusts.
+/// A TLS configuration that trusts the system's certificates.
 ///
 /// # Errors
 /// When the system's certificates cannot be read.
@@ -36,12 +35,12 @@ pub(crate) fn tls() -> Result<ClientConfig, rustls::Error> {
     Ok(config.with_platform_verifier()?.with_no_client_auth())
 }
 
-/// Makes connections, all of them through `proxy` where there is one.
+/// Makes connections, all of them through `proxy` if there is one.
 pub(crate) fn connector(tls: ClientConfig, proxy: Option<Proxy>) -> Outgoing {
     over(tls, Connector::new(proxy, BYTES_MAX))
 }
 
-/// The same for answers that are large: so many bytes are read of each. A server that cannot be reached within that time is given up.
+/// The same for large answers, with this limit of bytes and this longest wait for a connection.
 pub(crate) fn connector_for_large(
     tls: ClientConfig,
     proxy: Option<Proxy>,

@@ -1,4 +1,4 @@
-//! Files of their owner's alone, replaced whole: a crash leaves the old one or the new one.
+//! Files for their owner alone, replaced whole: a crash leaves the old file or the new one.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -6,8 +6,8 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
-/// The file's text; `None` if there is no file. A pipe or device is refused: a pipe without a writer would be waited for without
-/// end.
+/// The file's text; `None` if there is no file. A pipe or device is refused, because a read from a pipe without a
+/// writer never ends.
 pub(crate) fn read(file: &Path) -> io::Result<Option<Zeroizing<String>>> {
     match check_regular(file).and_then(|()| fs::read_to_string(file)) {
         Ok(text) => Ok(Some(Zeroizing::new(text))),
@@ -25,12 +25,12 @@ pub(crate) fn check_regular(file: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes beside the old file, syncs, and puts the new one in its place.
+/// Writes a new file beside the old one, syncs it, and moves it into place.
 pub(crate) fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = file.as_os_str().to_owned();
     name.push(".new");
     let beside = Path::new(&name);
-    // A file that a crash left may have another mode: a mode is given at creation only.
+    // A file left by a crash may have another mode, and only a new file gets ours.
     match fs::remove_file(beside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -46,7 +46,7 @@ pub(crate) fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_folder(file)
 }
 
-/// A rename is durable once its folder is.
+/// A rename is durable once its folder is synced.
 fn sync_folder(file: &Path) -> io::Result<()> {
     #[cfg(unix)]
     if let Some(folder) = file.parent() {
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pipe_into_which_nobody_writes_is_refused_and_not_waited_for() {
+    fn a_pipe_without_a_writer_is_refused_without_a_wait() {
         let folder = tempfile::tempdir().unwrap();
         let (pipe, file) = (folder.path().join("pipe"), folder.path().join("file"));
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();

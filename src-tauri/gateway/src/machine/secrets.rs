@@ -1,4 +1,4 @@
-//! Stores of secrets: the OS keyring, or a file that stands in for it. A secret is never in the database and never in a log.
+//! Stores of secrets: the OS keyring, or a file in its place. A secret is never in the database or a log.
 
 mod encrypted_file;
 mod keyring;
@@ -12,24 +12,24 @@ use zeroize::Zeroizing;
 pub use location::SecretsLocation;
 pub(crate) use location::{Coins, check_for_new, open};
 
-/// The purpose of a secret; part of its entry's name.
+/// The purpose of a secret, which is part of its entry's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// The BIP39 mnemonic.
     WalletMnemonic,
-    /// The HMAC key that signs notifications, and those it replaced, as JSON.
+    /// The HMAC key that signs notifications, with its predecessors, as JSON.
     HmacKeys,
-    /// The password with which the gateway signs in at the Bitcoin backend.
+    /// The gateway's password for the Bitcoin backend.
     BackendPassword,
-    /// A second entry for that password. The two take turns, and the settings name the one in effect. So a new password is
-    /// never used before the settings that belong to it are stored.
+    /// A second entry for that password. The two take turns, and the settings name the one in effect, so that a new
+    /// password is never used before its settings are stored.
     SecondBackendPassword,
-    /// The key of nightly backups, which are made without a person to type a passphrase.
+    /// The key of nightly backups, which are made without a typed passphrase.
     BackupKey,
 }
 
 impl Purpose {
-    /// All purposes: a backup holds the secret of each.
+    /// All purposes. A backup holds the secret of each.
     pub(crate) const ALL: [Self; 5] =
         [Self::WalletMnemonic, Self::HmacKeys, Self::BackendPassword, Self::SecondBackendPassword, Self::BackupKey];
 
@@ -51,7 +51,6 @@ impl Purpose {
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Takes over a text.
     #[must_use]
     pub fn new(text: String) -> Self {
         Self(Zeroizing::new(text))
@@ -70,7 +69,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why a secret cannot be had, a sentence with the remedy.
+/// Reason why a secret cannot be read or stored: a sentence with the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SecretError(pub String);

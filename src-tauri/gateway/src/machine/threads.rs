@@ -1,4 +1,4 @@
-//! Threads that must not end: whoever runs the program hears when one does, and which.
+//! Threads that must not end. The program is told if one does, and its name.
 
 use std::cell::Cell;
 use std::io;
@@ -10,26 +10,26 @@ use crate::machine::environment::Environment;
 use crate::machine::fail_points;
 
 thread_local! {
-    /// Whose gateway this thread works for, where a process runs several.
+    /// The environment whose gateway this thread works for, if a process runs several.
     static WORKS_FOR: Cell<Option<Environment>> = const { Cell::new(None) };
 }
 
-/// Some threads that work for one owner.
+/// Threads that work for one owner.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Threads {
-    /// The first that ended.
+    /// Name of the first thread that ended.
     ended: watch::Sender<Option<&'static str>>,
 }
 
-/// One thread, to be waited for.
+/// A thread that can be joined.
 #[derive(Debug)]
 pub(crate) struct Thread {
     name: &'static str,
-    /// There until it was waited for.
+    /// `None` once it was joined.
     handle: Option<JoinHandle<()>>,
 }
 
-/// Tells of the end of a thread, however it ends.
+/// Reports the end of a thread when dropped, however the thread ends.
 struct TellsOfEnd {
     threads: Threads,
     name: &'static str,
@@ -41,23 +41,23 @@ impl Drop for TellsOfEnd {
     }
 }
 
-/// Says whose gateway this thread works for, and the threads that it starts from now on: the log names it. Where a process
-/// runs one gateway alone, nobody need say so.
+/// Sets the environment that the log names for this thread, and for the threads that it starts from now on. A process
+/// with one gateway need not call it.
 pub(crate) fn works_for(environment: Option<Environment>) {
     WORKS_FOR.set(environment);
 }
 
-/// Whose gateway this thread works for, where that was said.
+/// The environment that this thread works for, if it was set.
 pub(crate) fn whose() -> Option<Environment> {
-    // A thread that ends has forgotten it.
+    // An error means that the thread is ending and its value is gone.
     WORKS_FOR.try_with(Cell::get).unwrap_or_default()
 }
 
 impl Threads {
-    /// Starts a thread. `name` is for people, as in "… ended unexpectedly"; `short_name` is what the system shows.
+    /// Starts a thread. `name` is for people, as in "… ended unexpectedly"; `short_name` is shown by the system.
     ///
     /// # Errors
-    /// When the system gives none.
+    /// When the system starts no thread.
     pub(crate) fn start(
         &self,
         name: &'static str,
@@ -76,20 +76,20 @@ impl Threads {
         Ok(Thread { name, handle: Some(started?) })
     }
 
-    /// Says that the thread of this name does its work no more.
+    /// Reports that the thread of this name has stopped working.
     pub(crate) fn end(&self, name: &'static str) {
         self.ended.send_if_modified(|ended| ended.is_none() && ended.replace(name).is_none());
     }
 
-    /// Whether one of them has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.borrow().is_some()
     }
 
-    /// Waits until one of them ends, and tells which. Each does in the end, when its owner stops it: ask while none should.
+    /// Waits until a thread ends, and answers its name. Threads also end when their owner stops them, so ask only
+    /// before that.
     pub(crate) async fn ended(&self) -> &'static str {
         let mut ended = self.ended.subscribe();
-        // The sender is here: it is never closed.
+        // The sender lives in `self`, so the channel stays open.
         match ended.wait_for(Option::is_some).await.map(|name| *name) {
             Ok(Some(name)) => name,
             Ok(None) | Err(_) => std::future::pending().await,
@@ -98,13 +98,13 @@ impl Threads {
 }
 
 impl Thread {
-    /// Whether this is the thread that asks.
+    /// Whether it is the calling thread.
     #[must_use]
     pub(crate) fn is_current(&self) -> bool {
         self.handle.as_ref().is_some_and(|handle| handle.thread().id() == thread::current().id())
     }
 
-    /// Waits for its end, of which it was told before.
+    /// Waits for the end of the thread, which was told to stop before.
     pub(crate) fn join(&mut self) {
         if self.handle.take().is_some_and(|handle| handle.join().is_err()) {
             tracing::error!(thread = self.name, "a thread had failed");

@@ -1,47 +1,44 @@
-//! Whose files, folders and processes are: what another user of this machine has prepared is never trusted. Looks only
-//! at owners, modes and links, never at what a file holds.
+//! Ownership of files, folders and processes: nothing that another user of this machine prepared is trusted. Only
+//! owners, modes and links are looked at, never contents.
 
 use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A thing that another user may have prepared.
+/// A file or folder that another user may have prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum Untrusted {
-    /// It may lead anywhere.
     #[error(
         "{path} is a symbolic link, and Tillgate follows none to its data: see who made it and remove it, or name another --data-dir"
     )]
     Link { path: PathBuf },
-    /// Who made the other name may have chosen what is written over.
+    /// It has a second name, whose maker may have chosen the file that is overwritten.
     #[error(
         "{path} is one file under several names (hard links), and what Tillgate writes would change the others: copy it, remove this name, and put the copy in its place"
     )]
     SeveralNames { path: PathBuf },
-    /// Its owner can put anything in it.
     #[error(
         "{path} belongs to another user (uid {uid}), who could forge what stands there: run Tillgate as that user, or name a --data-dir of your own"
     )]
     OfAnother {
         path: PathBuf,
-        /// Whose it is.
+        /// The owner's uid.
         uid: u32,
     },
-    /// Any user who may write in it can put another folder in the place of ours.
+    /// Any user who may write in it can replace our folder by another.
     #[error("everybody may write in {path}: close it with chmod o-w {path}, or name another --data-dir")]
     OpenToAll { path: PathBuf },
-    /// Its owner cannot be told.
     #[error("looking at {path} failed: {source}")]
     Unreadable { path: PathBuf, source: io::Error },
 }
 
-/// The user as whom this program acts, as the system counts users.
+/// The uid under which this program runs.
 #[cfg(unix)]
 pub(crate) fn own_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// The name of the user as whom this program acts; the number where the system knows no name.
+/// The name of the user under whom this program runs; the uid if the system knows no name.
 pub(crate) fn own_name() -> String {
     whoami::username().unwrap_or_else(|error| {
         tracing::debug!(%error, "the system does not tell this user's name");
@@ -52,7 +49,7 @@ pub(crate) fn own_name() -> String {
     })
 }
 
-/// Whether `path` is there, and then a file or folder of ours, no link, and under this name alone.
+/// Whether `path` exists. An existing one must be a file or folder of ours, no link, and without a second name.
 pub(crate) fn is_ours(path: &Path) -> Result<bool, Untrusted> {
     let Some(found) = existing(std::fs::symlink_metadata(path), path)? else { return Ok(false) };
     if found.is_symlink() {
@@ -66,8 +63,7 @@ pub(crate) fn is_ours(path: &Path) -> Result<bool, Untrusted> {
     Ok(true)
 }
 
-/// Refuses a folder in which another user could put another one in the place of ours. A link to it may be ours or the
-/// system's.
+/// Refuses a folder in which another user could replace ours. A link to it may be ours or the system's.
 pub(crate) fn may_hold_ours(folder: &Path) -> Result<(), Untrusted> {
     let Some(link) = existing(std::fs::symlink_metadata(folder), folder)? else { return Ok(()) };
     check_owner(folder, &link, &[Owner::We, Owner::Root])?;
@@ -75,7 +71,7 @@ pub(crate) fn may_hold_ours(folder: &Path) -> Result<(), Untrusted> {
     check_owner(folder, &found, &[Owner::We, Owner::Root])?;
     #[cfg(unix)]
     {
-        /// Others may write, and each may remove only what is theirs.
+        /// Mode bit of a folder in which others may write but each may remove only own files.
         const STICKY: u32 = 0o1000;
         let mode = std::os::unix::fs::PermissionsExt::mode(&found.permissions());
         if mode & 0o002 != 0 && mode & STICKY == 0 {
@@ -85,20 +81,21 @@ pub(crate) fn may_hold_ours(folder: &Path) -> Result<(), Untrusted> {
     Ok(())
 }
 
-/// Refuses a folder of ours that holds a link of either kind or another user's file, left there when others could write in it.
+/// Refuses a folder of ours that holds a link of either kind or another user's file, left from when others could write
+/// in it.
 pub(crate) fn holds_ours_alone(folder: &Path) -> Result<(), Untrusted> {
     let failed = |source| Untrusted::Unreadable { path: folder.to_owned(), source };
     for entry in std::fs::read_dir(folder).map_err(failed)? {
-        // One that went away since the folder was listed is none.
+        // An entry that vanished since the listing does not count.
         is_ours(&entry.map_err(failed)?.path())?;
     }
     Ok(())
 }
 
-/// Who may own something.
+/// An allowed owner.
 enum Owner {
     We,
-    /// Who can do everything anyway.
+    /// Root, who can do everything anyway.
     Root,
 }
 
@@ -112,7 +109,7 @@ fn check_owner(path: &Path, found: &Metadata, owners: &[Owner]) -> Result<(), Un
     if owners.iter().any(is) { Ok(()) } else { Err(Untrusted::OfAnother { path: path.to_owned(), uid }) }
 }
 
-/// Elsewhere folders in a user's profile are closed to others by the system.
+/// On other systems, folders in a user's profile are closed to others by the system.
 #[cfg(not(unix))]
 fn check_owner(_path: &Path, _found: &Metadata, _owners: &[Owner]) -> Result<(), Untrusted> {
     Ok(())

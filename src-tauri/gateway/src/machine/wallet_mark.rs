@@ -1,8 +1,8 @@
-//! A file in an environment's folder that says that the environment has a wallet, so that a command can choose its
-//! environment without opening a database that another process may have.
+//! A mark file in an environment's folder which says that the environment has a wallet. With it a command chooses its
+//! environment without opening a database that another process may use.
 //!
-//! It is put before the wallet is committed, and made to agree with the database by each opening: a crash between the two
-//! leaves at most a mark without a wallet, by which a command is told that there is none.
+//! The mark is written before the wallet is committed, and each opening makes it agree with the database. A crash
+//! between the two leaves at most a mark without a wallet; a command then reports that there is no wallet.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -14,11 +14,11 @@ use crate::machine::trust;
 
 const NAME: &str = "wallet.made";
 
-/// For people who look into the folder.
+/// Content of the file, for people.
 const ABOUT: &[u8] = b"This environment has a wallet. The file says no more than that: Tillgate makes it anew.\n";
 
 impl DataDir {
-    /// Says that this environment has a wallet, durably. Called before the wallet is committed.
+    /// Writes the mark durably. Call it before the wallet is committed.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -28,7 +28,7 @@ impl DataDir {
         put(&file).map_err(failed)
     }
 
-    /// Makes the mark agree with what the database holds.
+    /// Makes the mark agree with the database.
     ///
     /// # Errors
     /// When the file can be neither written nor removed.
@@ -49,7 +49,7 @@ impl DataDir {
 /// Whether the environment below `base` has a wallet, by its mark.
 ///
 /// # Errors
-/// When another user may have prepared what is there.
+/// When another user may have prepared the folder or the file.
 pub(crate) fn is_there(base: &Path, environment: Environment) -> Result<bool, DataDirError> {
     let folder: PathBuf = data_dir::env_dir(base, environment);
     trust::may_hold_ours(base)?;
@@ -64,7 +64,7 @@ fn put(file: &Path) -> io::Result<()> {
     let mut open = options.open(file)?;
     open.write_all(ABOUT)?;
     open.sync_all()?;
-    // Its name is durable once its folder is.
+    // The name is durable once its folder is.
     #[cfg(unix)]
     if let Some(folder) = file.parent() {
         File::open(folder)?.sync_all()?;

@@ -1,4 +1,4 @@
-//! Queueing the notification of a record, in the transaction of the change that it tells of.
+//! Queues the notification of a record, in the transaction of the change that it reports.
 
 use std::cell::Cell;
 use std::sync::{Arc, Weak};
@@ -17,40 +17,38 @@ use crate::store::payments::PaymentRow;
 use crate::store::payouts::PayoutRow;
 use crate::store::{StoreError, Tx};
 
-/// Why a notification could not be queued.
+/// Reason why a notification could not be queued.
 #[derive(Debug, thiserror::Error)]
 pub enum OutboxError {
-    /// It could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// There were no random bytes for its identifier.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
 }
 
-/// A transaction in which notifications are queued.
+/// A transaction in which notifications can be queued.
 pub(crate) struct Outbox<'a> {
-    /// For reading and writing in it.
+    /// The transaction.
     pub tx: &'a Tx<'a>,
-    /// Whose database it is in.
+    /// The gateway that owns the database.
     pub gateway: &'a Arc<Gateway>,
-    /// When the transaction began.
+    /// Start of the transaction.
     pub now: Timestamp,
     pages_base: String,
-    /// Height of the best block, by which confirmations count.
+    /// Height of the best block, from which confirmations are counted.
     tip_height: u32,
-    /// Of the record nothing changed: what is queued was asked for again.
+    /// Whether this is a resend of an unchanged record.
     is_resend: bool,
     /// Whether a notification was queued so far.
     has_queued: Cell<bool>,
 }
 
-/// The one way by which a change is committed that is notified: runs `change` in one transaction, and once that is on the
-/// disk wakes the notifier, where something was queued, and the panel and payment pages, even where the caller has gone
-/// meanwhile. `tip_height` is that of the view of the chain that the change rests on; `None` for the last one stored.
+/// The only way to commit a change with notifications: runs `change` in one transaction. After the commit it wakes the
+/// notifier, if one was queued, and the panel and payment pages, even if the caller has gone. `tip_height` belongs to
+/// the view behind the change; `None` means the last stored view.
 ///
 /// # Errors
-/// What `change` answered, or why nothing could be stored.
+/// The error of `change`, or a failed commit.
 pub(crate) async fn commit<T, E>(
     gateway: &Arc<Gateway>,
     tip_height: Option<u32>,
@@ -63,10 +61,10 @@ where
     commit_as(gateway, tip_height, false, change).await
 }
 
-/// The same for a record of which nothing changed but that its merchant asked to be told of it again.
+/// The same for a resend of an unchanged record, requested by its merchant.
 ///
 /// # Errors
-/// As of [`commit`].
+/// As in [`commit`].
 pub(super) async fn commit_resend<T, E>(
     gateway: &Arc<Gateway>,
     resend: impl FnOnce(&Outbox<'_>) -> Result<T, E> + Send + 'static,
@@ -103,16 +101,13 @@ where
 }
 
 impl Outbox<'_> {
-    /// The gateway, for what is to happen to it once the transaction is over.
+    /// The gateway, for work after the transaction.
     pub(crate) fn gateway_weak(&self) -> Weak<Gateway> {
         Arc::downgrade(self.gateway)
     }
 
-    /// Queues a payment's record, and answers whether there was a URL to queue it for. `row` and
-    /// `receipts` are as the transaction now holds them.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
+    /// Queues a payment's record, and answers whether it had a URL. `row` and `receipts` must be as the transaction now
+    /// holds them.
     pub(crate) fn queue_payment(&self, row: &PaymentRow, receipts: &[Receipt]) -> Result<bool, OutboxError> {
         let Some(url) = &row.notification_url else { return Ok(false) };
         let body = payment_record(row, receipts, &self.record_context());
@@ -120,9 +115,6 @@ impl Outbox<'_> {
     }
 
     /// The same for an anomaly.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub(crate) fn queue_anomaly(&self, row: &AnomalyRow) -> Result<bool, OutboxError> {
         let Some(url) = &row.notification_url else { return Ok(false) };
         let receipts = self.tx.receipts_of(row.payment_seq, &row.anomaly.txids)?;
@@ -131,9 +123,6 @@ impl Outbox<'_> {
     }
 
     /// The same for a payout.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub(crate) fn queue_payout(&self, row: &PayoutRow) -> Result<bool, OutboxError> {
         let Some(url) = &row.notification_url else { return Ok(false) };
         self.queue(SubjectKind::Payout, row.id, row.key_id, url, self.payout_record(row))
@@ -156,7 +145,7 @@ impl Outbox<'_> {
             id: self.gateway.entropy.id()?,
             subject_kind,
             subject_id,
-            // The panel, where no API key made the payment.
+            // The panel, if no API key made the payment.
             key_id: key_id.unwrap_or(0),
             url: url.to_owned(),
             body: body.into_bytes(),

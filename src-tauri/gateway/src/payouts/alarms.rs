@@ -1,14 +1,11 @@
-//! Dismissing the alarms of a payout.
+//! Dismisses the alarms of a payout.
 
 use tillgate_domain::id::Id;
 
 use crate::gateway::Gateway;
 use crate::store::StoreError;
 
-/// Dismisses the alarms of a payout on behalf of staff, and answers whether there were some; `actor` is who, for the audit.
-///
-/// # Errors
-/// When it cannot be stored.
+/// Dismisses the alarms of a payout on behalf of staff. Answers whether there were any. `actor` is for the audit.
 pub(crate) async fn dismiss_alarms(gateway: &Gateway, id: Id, actor: &str) -> Result<bool, StoreError> {
     let (now, actor) = (gateway.clock.now(), actor.to_owned());
     let dismiss = move |tx: &crate::store::Tx<'_>| {

@@ -1,5 +1,4 @@
-//! Approving an offer. From then on it is sent without anybody's further doing, so all that speaks against it is judged in
-//! the one transaction that approves it.
+//! Approves an offer. It is then sent automatically, so all checks run in the transaction that approves it.
 
 use std::sync::{Arc, Weak};
 
@@ -20,45 +19,40 @@ use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 use crate::wallet::NotReady;
 
-/// Who approves a payout.
+/// The person or program that approves a payout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Approver {
     /// The API key's name, or `cli:…` or `panel:…`.
     pub(crate) name: String,
     /// The payouts that they may approve.
     pub(crate) sees: Sees,
-    /// People's acts are audited; a key's stand in the payout.
+    /// Whether it is a person, whose acts are audited. The payout itself names an API key.
     pub(crate) is_person: bool,
 }
 
-/// Why a payout was not approved. Nothing was changed.
+/// Reason why a payout was not approved. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApproveError {
-    /// There is none that the caller sees.
     #[error("there is no payout {0}")]
     NoSuchPayout(Id),
-    /// It was valid for a while.
     #[error(
         "the offer has expired: ask for a new payout, at the rate of that moment, with a new Idempotency-Key if the request \
          had one"
     )]
     OfferExpired,
-    /// It was approved before.
     #[error("this payout is {} and waits for no approval{}", .0, after(*.0))]
     NotPending(PayoutState),
-    /// It sends back coins that are not there.
+    /// It would send back coins that are gone or too shallow.
     #[error(
         "the coins that this payout would send back are gone, or have too few confirmations again: approve it later; once \
          the offer has lapsed the anomaly is open again"
     )]
     RefundCoinsGone,
-    /// Another copy of the wallet may have made this payout, or reached today's limit.
+    /// Another copy of the wallet may have made this payout, or used up today's limit.
     #[error(transparent)]
     WalletNotReady(NotReady),
-    /// It is beyond the day's limit or the minimum.
     #[error("the payout is beyond the limits of payouts")]
     Limit(Vec<LimitRefusal>),
-    /// Neither it nor what comes with it could be stored.
     #[error(transparent)]
     Outbox(#[from] OutboxError),
 }
@@ -70,13 +64,13 @@ impl From<StoreError> for ApproveError {
 }
 
 impl ApproveError {
-    /// What is wrong with the amount, as field errors; the request named none, so no field is at fault.
+    /// The refusals as field errors. They name no field, because the request held no amount.
     pub(crate) fn limit_errors(refusals: &[LimitRefusal]) -> Vec<FieldError> {
         limit::field_errors(refusals, None)
     }
 }
 
-/// What can be done where a payout came to nothing; goes on from that it waits for no approval.
+/// The remedy for a payout that expired or failed; it continues the sentence that it waits for no approval.
 const fn after(state: PayoutState) -> &'static str {
     match state {
         PayoutState::Expired | PayoutState::Failed => {
@@ -86,7 +80,7 @@ const fn after(state: PayoutState) -> &'static str {
     }
 }
 
-/// Wakes the sender when it is dropped: after the commit that left it something to do, even where the caller has gone.
+/// Wakes the sender when dropped, after the commit that gave it work, even if the caller has gone.
 pub(super) struct Wake(Weak<Gateway>);
 
 impl Wake {
@@ -103,16 +97,16 @@ impl Drop for Wake {
     }
 }
 
-/// Approves an offer, and answers its record. Approvals at once are judged one after the other, so that together they never
-/// pass the limit.
+/// Approves an offer, and answers its record. Simultaneous approvals are checked one after another, so that together
+/// they never exceed the limit.
 ///
 /// # Errors
-/// Why not: in this order that there is none, that its state does not allow it, that the limit does not.
+/// The first reason in this order: no such payout, its state, the limit.
 pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) -> Result<String, ApproveError> {
     let _no_jump = gateway.clock_jumps.read().await;
     gateway.follow_clock().await?;
     let commit = outbox::commit(gateway, None, move |outbox| -> Result<_, ApproveError> {
-        // The limit in force when it is approved, not when that was asked for.
+        // The limit at the approval counts, not the one at the request.
         let (tx, now, settings) = (outbox.tx, outbox.now, outbox.gateway.settings.snapshot());
         let row = tx.payout(&id)?.filter(|row| approver.sees.may_see(row.key_id));
         let mut row = row.ok_or(ApproveError::NoSuchPayout(id))?;
@@ -128,11 +122,11 @@ pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) 
     Ok(record)
 }
 
-/// Whether a payout may be approved at `now`.
+/// Checks that a payout may be approved at `now`.
 ///
 /// # Errors
-/// Why not: in this order that its state does not allow it, that a restored copy has not looked, that coins to send back are
-/// gone, that the limit does not.
+/// The first reason in this order: its state, a restored copy that has not looked, coins to send back that are gone,
+/// the limit.
 pub(crate) fn may_approve(
     reader: &Reader<'_>,
     row: &PayoutRow,
@@ -153,7 +147,7 @@ pub(crate) fn may_approve(
     if refusals.is_empty() { Ok(()) } else { Err(ApproveError::Limit(refusals)) }
 }
 
-/// Makes an offer an approved payout.
+/// Turns an offer into an approved payout.
 pub(super) fn queue(row: &mut PayoutRow, by: String, now: Timestamp) {
     row.state = PayoutState::Queued;
     row.approved_at = Some(now);
@@ -161,10 +155,7 @@ pub(super) fn queue(row: &mut PayoutRow, by: String, now: Timestamp) {
     row.current_at = row.current_at.moved_on(now);
 }
 
-/// Whether all coins of an anomaly are in blocks, so deep that they may be sent back, and none of them is gone.
-///
-/// # Errors
-/// When the database cannot be read.
+/// Whether all coins of an anomaly are there, and deep enough in blocks to be sent back.
 pub(crate) fn has_refund_coins(reader: &Reader<'_>, anomaly: &Id, confirmations: u32) -> Result<bool, StoreError> {
     let Some(row) = reader.anomaly(anomaly)? else { return Ok(false) };
     let receipts = reader.receipts_of(row.payment_seq, &row.anomaly.txids)?;
@@ -173,7 +164,7 @@ pub(crate) fn has_refund_coins(reader: &Reader<'_>, anomaly: &Id, confirmations:
     Ok(are_all_there && receipts.iter().all(|it| !it.gone && it.confirmations(tip_height) >= confirmations))
 }
 
-/// Refuses what waits for no approval.
+/// Refuses a payout that does not wait for approval.
 pub(super) fn judge_state(row: &PayoutRow, now: Timestamp) -> Result<(), ApproveError> {
     match row.state {
         PayoutState::New if is_valid_at(row.expires_at, now) && row.created_at <= latest_stored(now) => Ok(()),

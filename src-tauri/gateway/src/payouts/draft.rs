@@ -1,4 +1,4 @@
-//! What a payout request may hold. Finds every field error of a request, not just the first.
+//! Validates a payout request. Finds every field error, not just the first.
 
 use std::borrow::Cow;
 
@@ -17,34 +17,34 @@ pub(super) const BTC: &str = "btcAmount";
 /// The field of an amount in fiat.
 pub(super) const FIAT: &str = "fiatAmount";
 
-/// A payout request as it came: texts, not yet validated. `None` is missing.
+/// A payout request as received: texts that are not validated. `None` means missing.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Draft<'a> {
-    /// The Bitcoin to send, a decimal number; this or the fiat amount.
+    /// The Bitcoin to send, a decimal number; either this or the fiat amount.
     pub btc_amount: Option<Cow<'a, str>>,
-    /// The worth to send, a decimal number.
+    /// The fiat worth to send, a decimal number.
     pub fiat_amount: Option<Cow<'a, str>>,
     /// ISO 4217 code.
     pub currency: Option<Cow<'a, str>>,
-    /// Where to.
+    /// The recipient's address.
     pub address: Option<Cow<'a, str>>,
-    /// What it is for.
+    /// A note about the payout.
     pub comment: Option<Cow<'a, str>>,
-    /// The URL to which it is POSTed that it was sent or failed.
+    /// The URL that is notified when the payout is sent or fails.
     pub notification_url: Option<Cow<'a, str>>,
-    /// The sum of a refund: the amounts may be left out then, or must say the same.
+    /// The sum of a refund. The amounts may then be left out, or must agree.
     pub refund_sats: Option<u64>,
-    /// What the shell found wrong while reading; a field that is named in here is not missing.
+    /// Errors that the shell found while reading. A field named here does not count as missing.
     pub field_errors: Vec<FieldError>,
 }
 
-/// A validated request; the limit and what is ours are judged beyond it.
+/// A validated request. The limit, and addresses of our own, are checked later.
 #[derive(Debug)]
 pub(super) struct Validated {
     pub amount: Option<OfferAmount>,
-    /// The sum of a refund, which `amount` must come to.
+    /// The sum of a refund, which `amount` must equal.
     pub refund_sats: Option<u64>,
-    /// `None` where there is a field error of it, as of each of these.
+    /// `None` after a field error, like each of the following.
     pub currency: Option<Currency>,
     pub address: Option<PayoutAddress>,
     pub comment: Option<String>,
@@ -52,7 +52,7 @@ pub(super) struct Validated {
     pub field_errors: Vec<FieldError>,
 }
 
-/// Finds every field error of a request. `currencies` are those that the merchant takes, `hosts` those that may be notified.
+/// Finds every field error of a request. `currencies` are those that the merchant takes; `hosts` may be notified.
 pub(super) fn validate(draft: Draft<'_>, currencies: &[Currency], network: Network, hosts: &NotifyHosts) -> Validated {
     let mut field_errors = FieldErrors(draft.field_errors);
     let currency = field_errors.currency("currency", draft.currency, currencies);
@@ -70,7 +70,7 @@ pub(super) fn validate(draft: Draft<'_>, currencies: &[Currency], network: Netwo
     }
 }
 
-/// An address that may be paid.
+/// A payable address.
 pub(super) fn payout_address(field_errors: &mut FieldErrors, text: &str, network: Network) -> Option<PayoutAddress> {
     address::parse(text, network).map_or_else(|refusal| field_errors.invalid("address", refusal), Some)
 }
@@ -89,7 +89,7 @@ pub(super) fn fiat_amount(
     field_errors.fiat(FIAT, text, currency).map(OfferAmount::Fiat)
 }
 
-/// The one amount of a request, or the sum of a refund. A fault of each amount is told even where there are two.
+/// The amount of a request, or the sum of a refund. If there are two amounts, the faults of each are reported.
 fn amount(
     field_errors: &mut FieldErrors,
     btc: Option<Cow<'_, str>>,

@@ -1,4 +1,4 @@
-//! What a payout would come to. Nothing is stored, and no limit is asked.
+//! Estimates a payout. Nothing is stored, and no limit is checked.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,45 +16,40 @@ use crate::rates::RateUnavailable;
 use crate::records::{Estimate, estimate_record};
 use crate::store::StoreError;
 
-/// The amount of an estimate, as it came.
+/// The amount of an estimate, as received.
 #[derive(Debug, Clone)]
 pub(crate) enum EstimateAmount<'a> {
-    /// `btcAmount`.
     Btc(Option<Cow<'a, str>>),
-    /// `fiatAmount`.
     Fiat(Option<Cow<'a, str>>),
 }
 
-/// What is to be estimated, as it came.
+/// A request for an estimate, as received.
 #[derive(Debug, Clone)]
 pub(crate) struct EstimateRequest<'a> {
     pub(crate) amount: EstimateAmount<'a>,
     /// ISO 4217 code.
     pub(crate) currency: Option<Cow<'a, str>>,
-    /// Where to; a SegWit address is assumed where there is none.
+    /// The recipient's address. Without one, a SegWit address is assumed.
     pub(crate) address: Option<Cow<'a, str>>,
-    /// What the shell found wrong while reading.
+    /// Errors that the shell found while reading.
     pub(crate) field_errors: Vec<FieldError>,
 }
 
-/// Why nothing was estimated.
+/// Reason why there is no estimate.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EstimateError {
-    /// Every field error of the request.
     #[error("the request is not valid")]
     Invalid(Vec<FieldError>),
-    /// No fresh rate.
     #[error(transparent)]
     Rate(#[from] RateUnavailable),
-    /// Nothing could be read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What a payout would come to at this moment, as a record.
+/// The estimate of a payout made now, as a record.
 ///
 /// # Errors
-/// Every field error of the request, or the one thing for which nothing can be estimated now.
+/// Every field error of the request, or the one obstacle to an estimate.
 pub(crate) async fn estimate(
     gateway: &Arc<Gateway>,
     request: EstimateRequest<'_>,
@@ -101,7 +96,7 @@ pub(crate) async fn estimate(
     }))
 }
 
-/// The script of an address like most.
+/// The script of a typical address.
 pub(super) fn usual_script() -> ScriptBuf {
     ScriptBuf::new_p2wpkh(&bitcoin::WPubkeyHash::all_zeros())
 }

@@ -1,4 +1,4 @@
-//! Offers that nobody approved in time.
+//! Expires offers that were not approved in time.
 
 use tillgate_domain::checked_clock::latest_stored;
 use tillgate_domain::payout::PayoutState;
@@ -8,23 +8,17 @@ use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::notifications::refunds;
 use crate::store::payouts::PayoutRow;
 
-/// Offers that expire in one commit, so that the writer is not held long.
+/// Most offers that expire in one commit, so that the writer is not held long.
 const EXPIRED_AT_ONCE: u32 = 200;
 
-/// Makes offers EXPIRED that are valid no more at `now`, 200 at most, and has their anomalies wait for a decision again. Answers how
-/// many there were: ask again where it was the most. An expiry is notified of anomalies alone.
-///
-/// # Errors
-/// When it cannot be stored.
+/// Makes up to 200 offers EXPIRED whose time is over at `now`, and reopens their anomalies. Answers their number; after
+/// the most, call it again. Only the anomalies are notified.
 pub(crate) fn expire_due(outbox: &Outbox<'_>, now: Timestamp) -> Result<u32, OutboxError> {
     expire(outbox, outbox.tx.payouts_due_to_expire(now, EXPIRED_AT_ONCE)?)
 }
 
-/// The same for offers of a future time: a clock that was ahead before the start made them. In a restored copy they wait for
-/// the end of its look.
-///
-/// # Errors
-/// When it cannot be stored.
+/// The same for offers of a future time, made before the start by a clock that was ahead. In a restored copy they wait
+/// for the end of its look.
 pub(crate) fn expire_of_clock_ahead(outbox: &Outbox<'_>) -> Result<u32, OutboxError> {
     if outbox.tx.dangerous_restore()?.is_some() {
         return Ok(0);

@@ -1,4 +1,4 @@
-//! What there is to pay with, and what sending costs: the one place where offers and estimates ask of coins and fees.
+//! Coins and fees for offers and estimates, which read them only here.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,43 +15,43 @@ use crate::store::{Reader, StoreError};
 use crate::wallet::NotReady;
 use crate::wallet::spend::{self, Payee, SpendableCoin};
 
-/// What is wrong with an address of our own; goes on from the name of the field.
+/// The fault of an address of our own; it continues the name of the field.
 pub(super) const OWN_ADDRESS: &str =
     "is one of this wallet's own: coins sent there would never leave it, give the recipient's address";
 
-/// An offer waits no longer until the wallet knows its own addresses: a hundred thousand that were skipped are derived in about
-/// three seconds.
+/// Longest wait of an offer until the wallet knows its own addresses. A hundred thousand skipped ones are derived in
+/// about three seconds.
 const KNOWN_WITHIN: Duration = Duration::from_secs(10);
 
-/// How often it asks meanwhile.
+/// Interval of the checks during that wait.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 
-/// What one payout takes, with the coins that would be chosen now.
+/// The fee and coverage of one payout, with the coins that would be chosen now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Funding {
     /// The fee of a transaction for it alone.
     pub(super) network_fee_sats: u64,
-    /// The coins do not suffice for it and what waits before it.
+    /// The coins are too few for this payout and those that wait before it.
     pub(super) balance_short: bool,
 }
 
-/// The right to have a payout reckoned: taken at the last moment, when no network is waited for any more, and given back
-/// when that is done, also where nobody waits for it any more. People need none.
+/// The right to run a computation of coins. It is taken at the last moment, after all waits for the network. It is
+/// given back when the computation ends, even if the caller has gone. People need none.
 pub(crate) struct Permit {
     take: Option<Taking>,
 }
 
-/// What a permit is given back by dropping, once there is one.
+/// Takes the permit. Dropping its result gives the permit back.
 type Taking = Pin<Box<dyn Future<Output = Result<Box<dyn Send>, StoreError>> + Send>>;
 
 impl Permit {
-    /// What `take` answers is the permit.
+    /// A permit that `take` acquires.
     pub(crate) fn by<P: Send + 'static>(take: impl Future<Output = Result<P, StoreError>> + Send + 'static) -> Self {
         let take = async move { take.await.map(|held| Box::new(held) as Box<dyn Send>) };
         Self { take: Some(Box::pin(take)) }
     }
 
-    /// Of people.
+    /// No permit is needed, for people.
     pub(crate) const fn none() -> Self {
         Self { take: None }
     }
@@ -64,11 +64,11 @@ impl Permit {
     }
 }
 
-/// What there is to pay with at one moment.
+/// The available coins at one moment.
 struct Purse {
-    /// Those that a transaction may choose among.
+    /// The coins among which a transaction may choose.
     coins: Vec<SpendableCoin>,
-    /// What waits before whatever is offered now.
+    /// The sum of payouts that wait before a new offer.
     waiting_sats: u64,
 }
 
@@ -77,8 +77,8 @@ impl Purse {
         Ok(Self { coins: funds::spendable(reader, settings)?, waiting_sats: reader.waiting_payouts_sats()? })
     }
 
-    /// What a payee takes; `spendable_sats` is asked where it is payable by itself, and the coins to choose among come to
-    /// less than it and what waits.
+    /// Computes the funding of a payee. `spendable_sats` is called only if it is payable alone and `coins` are worth
+    /// less than it and the waiting payouts.
     fn funding(
         &self,
         payee: &Payee,
@@ -96,10 +96,7 @@ impl Purse {
     }
 }
 
-/// What a payout of `amount_sats` to `script` takes at this fee rate. Blocks for as long as it takes to read the coins.
-///
-/// # Errors
-/// When the database cannot be read.
+/// The funding of a payout of `amount_sats` to `script` at this fee rate. Blocks while the coins are read.
 pub(super) fn funding(
     reader: &Reader<'_>,
     gateway: &Gateway,
@@ -113,11 +110,11 @@ pub(super) fn funding(
     Purse::read(reader, settings)?.funding(&payee, fee_rate, address_type, spendable_sats)
 }
 
-/// The same on a thread that may wait. No coin is chosen while the database is read: choosing takes long where there are
-/// many.
+/// The same on a thread that may block. Coins are chosen after the database was read, because choosing among many takes
+/// long.
 ///
 /// # Errors
-/// When the database cannot be read, and when there is no permit for it in time.
+/// When the database cannot be read, and when no permit comes in time.
 pub(super) async fn funding_off_thread(
     gateway: &Arc<Gateway>,
     settings: &Arc<Settings>,
@@ -139,10 +136,7 @@ pub(super) async fn funding_off_thread(
     tokio::task::spawn_blocking(reckon).await.map_err(|_| StoreError::Closed)?
 }
 
-/// The most that one payout to `script` could come to now, after what waits before it; 0 where that would be dust.
-///
-/// # Errors
-/// When the database cannot be read.
+/// The most that one payout to `script` could have now, after the waiting ones; 0 if that would be dust.
 pub(super) fn most_sats(
     reader: &Reader<'_>,
     gateway: &Gateway,
@@ -156,15 +150,15 @@ pub(super) fn most_sats(
     Ok(if free_sats < script.minimal_non_dust().to_sat() { 0 } else { free_sats })
 }
 
-/// Waits until [`Gateway::is_ours`] knows every address of this wallet: those that were skipped are derived in the first seconds after a
-/// start. A wallet that is not ready is not waited for.
+/// Waits until [`Gateway::is_ours`] knows every address of this wallet: skipped ones are derived in the first seconds
+/// after a start. It does not wait for a wallet that is not ready.
 ///
 /// # Errors
-/// When that takes too long.
+/// When the derivation takes too long.
 pub(super) async fn ours_is_known(gateway: &Gateway) -> Result<(), NotReady> {
     let Ok(wallet) = gateway.ready_wallet() else { return Ok(()) };
     let known = async {
-        // Without a thread for each that waits: they may be many.
+        // A timer in place of blocked threads, because many callers may wait.
         while !wallet.addresses.is_known_ahead() {
             tokio::time::sleep(ASK_EVERY).await;
         }

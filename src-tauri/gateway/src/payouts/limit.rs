@@ -1,4 +1,4 @@
-//! The day's limit, as it stands and as it is told.
+//! The day's limit, its refusals and its record.
 
 use bitcoin::Script;
 use tillgate_domain::money::{Currency, format_btc};
@@ -12,34 +12,28 @@ use crate::records::limit_record as render;
 use crate::settings::Settings;
 use crate::store::{Reader, StoreError};
 
-/// The code of an amount above what is left of the day's limit.
+/// The code of an amount above the rest of the day's limit.
 pub(crate) const ABOVE_DAILY_LIMIT: &str = "PAYOUT_ABOVE_DAILY_LIMIT";
 
-/// The code of an amount below the least payout.
+/// The code of an amount below the minimum payout.
 pub(crate) const BELOW_MINIMUM: &str = "PAYOUT_BELOW_MINIMUM";
 
-/// The name that stands for Bitcoin where a currency is asked for.
+/// The name for Bitcoin in the place of a currency.
 const BTC: &str = "BTC";
 
-/// Why the limit cannot be told.
+/// Reason why the limit cannot be answered.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LimitError {
-    /// What is wrong with the request.
     #[error("the request is not valid")]
     Invalid(Vec<FieldError>),
-    /// No fresh rate to convert with.
     #[error(transparent)]
     Rate(#[from] RateUnavailable),
-    /// Nothing could be read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// The limit at `now`. Read in the transaction of an approval it is the last word. It counts what other copies of this wallet
-/// paid on this day, too. An approval of a future day, by a clock that was ahead, counts until that day is over.
-///
-/// # Errors
-/// When the database cannot be read.
+/// The limit at `now`. In the transaction of an approval it is final. It includes payments of other copies of this
+/// wallet on this day. A future approval, by a clock that was ahead, counts until its day is over.
 pub(crate) fn limit_now(reader: &Reader<'_>, settings: &Settings, now: Timestamp) -> Result<PayoutLimit, StoreError> {
     let (used_sats, last_at) = reader.paid_out_since(UtcDay::of(now).begin)?;
     let used_sats = used_sats.saturating_add(reader.paid_by_twins_since(UtcDay::of(now).begin)?);
@@ -47,7 +41,7 @@ pub(crate) fn limit_now(reader: &Reader<'_>, settings: &Settings, now: Timestamp
     Ok(PayoutLimit::after(used_sats, settings.daily_limit_sats, settings.min_payout_sats, until))
 }
 
-/// What speaks against paying `amount_sats` to `script`; a refund knows no minimum but dust.
+/// The refusals of paying `amount_sats` to `script`. The only minimum of a refund is dust.
 pub(super) fn refusals(limit: &PayoutLimit, amount_sats: u64, script: &Script, is_refund: bool) -> Vec<LimitRefusal> {
     if is_refund {
         limit.refusals_of_refund(amount_sats, script.minimal_non_dust().to_sat())
@@ -56,7 +50,7 @@ pub(super) fn refusals(limit: &PayoutLimit, amount_sats: u64, script: &Script, i
     }
 }
 
-/// What speaks against an amount, as field errors; `field` is where the amount was given, if it was.
+/// The refusals as field errors. `field` held the amount, if a field did.
 pub(super) fn field_errors(refusals: &[LimitRefusal], field: Option<&'static str>) -> Vec<FieldError> {
     let field_error = |refusal: &LimitRefusal| {
         let code = match refusal {
@@ -68,10 +62,10 @@ pub(super) fn field_errors(refusals: &[LimitRefusal], field: Option<&'static str
     refusals.iter().map(field_error).collect()
 }
 
-/// The limit record in a currency of the merchant's, or in Bitcoin.
+/// The limit record in a currency of the merchant, or in Bitcoin.
 ///
 /// # Errors
-/// When there is no such currency or no rate, or nothing could be read.
+/// When the currency is unknown, has no rate, or the database cannot be read.
 pub(crate) fn limit_record(gateway: &Gateway, currency: Option<&str>) -> Result<String, LimitError> {
     let now = gateway.clock.now();
     let settings = gateway.settings.snapshot();
@@ -79,7 +73,7 @@ pub(crate) fn limit_record(gateway: &Gateway, currency: Option<&str>) -> Result<
         None | Some(BTC) => None,
         Some(code) => Some(taken(&settings.currencies, code).map_err(LimitError::Invalid)?),
     };
-    // The rate first: what is then read is of one moment.
+    // The rate comes first, so that all reads after it are of one moment.
     let rate = currency.map(|currency| gateway.rates.rate_for(currency, now)).transpose()?;
     let limit = gateway.store.read(|reader| limit_now(reader, &settings, now))?;
     Ok(match currency.zip(rate) {

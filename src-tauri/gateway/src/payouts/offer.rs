@@ -1,5 +1,5 @@
-//! Offering a payout: all that can be refused is refused before anything is stored; the offer, the answer to its request and,
-//! with an approval at once, that approval are one commit.
+//! Offers a payout. Every possible refusal comes before anything is stored. The offer, the answer to its request and an
+//! immediate approval are one commit.
 
 use std::mem;
 use std::sync::Arc;
@@ -30,53 +30,47 @@ use crate::store::rates::StoredRate;
 use crate::store::{Reader, StoreError};
 use crate::wallet::NotReady;
 
-/// Milliseconds of a minute.
 const MINUTE_MS: i64 = 60_000;
 
-/// Who asks for a payout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Requester {
     /// The API key; `None` for people.
     pub key_id: Option<i64>,
     /// The key's name, or `cli:…` or `panel:…`.
     pub name: String,
-    /// The hosts that may be notified.
+    /// Hosts that may be notified.
     pub notify_hosts: NotifyHosts,
 }
 
-/// A request for a payout.
 pub(crate) struct OfferRequest<'a> {
-    /// Who asks.
     pub(crate) requester: Requester,
-    /// What for.
+    /// The wanted payout.
     pub(crate) draft: Draft<'a>,
-    /// Whether it is approved at once, by whoever asks.
+    /// Whether the requester approves it at once.
     pub(crate) is_approved: bool,
     /// Its Idempotency-Key, if it has one.
     pub(crate) once: Option<Once>,
-    /// What it is reckoned under; an answer that is given again takes none.
+    /// The permit for computing its funding. A repeated answer takes none.
     pub(crate) permit: Permit,
-    /// Whether it is made although another copy of the wallet paid exactly this to this address.
+    /// Whether to make it although another copy of the wallet paid exactly this to this address.
     pub(crate) again: bool,
 }
 
-/// What a request for a payout came to.
+/// The outcome of a request for a payout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Offered {
-    /// A new payout.
     New {
-        /// What the panel asks for it by.
+        /// Its id, for the panel.
         payout_id: Id,
         /// The Payout record, JSON.
         record: String,
     },
-    /// Nothing new: the record that the first request with this idempotency key was answered.
+    /// No new payout: the stored answer of the first request with this idempotency key.
     Again(Vec<u8>),
 }
 
 #[cfg(test)]
 impl Offered {
-    /// The id of a new payout.
     pub(crate) fn payout_id(self) -> Id {
         match self {
             Self::New { payout_id, .. } => payout_id,
@@ -85,49 +79,42 @@ impl Offered {
     }
 }
 
-/// Why no payout was offered. Nothing was stored.
+/// Reason why no payout was offered. Nothing was stored.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OfferError {
-    /// Every field error of the request, and what the limit has against it.
+    /// Every field error of the request, including refusals of the limit.
     #[error("the request is not valid")]
     Invalid(Vec<FieldError>),
-    /// The idempotency key was used with another request.
     #[error("this Idempotency-Key was used with another request")]
     KeyReused,
-    /// Another copy of the wallet paid the same.
+    /// Another copy of the wallet paid the same amount to the same address.
     #[error(
         "another copy of this wallet paid exactly {} BTC to {address}, in transaction {txid}: ask again only if that was for \
          something else",
         format_btc(*.amount_sats)
     )]
     PaidBefore {
-        /// The copy's transaction.
+        /// The other copy's transaction.
         txid: Txid,
-        /// The amount of both.
         amount_sats: u64,
-        /// The address of both.
         address: String,
     },
-    /// The room that is left on the disk is for what exists.
     #[error(transparent)]
     DiskNearlyFull(#[from] DiskNearlyFull),
-    /// No fresh rate.
     #[error(transparent)]
     Rate(#[from] RateUnavailable),
-    /// There is nothing to pay from, or it is not known what.
+    /// The wallet is missing, or its coins are not known yet.
     #[error(transparent)]
     WalletNotReady(#[from] NotReady),
-    /// There were no random bytes for its id.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
-    /// Nothing could be stored or read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What goes into the transaction that stores an offer, beside the offer itself.
+/// Further work in the transaction that stores an offer.
 pub(crate) trait Along: Send + 'static {
-    /// Why the offer is refused there.
+    /// Reason why this work refuses the offer.
     type Error: From<OfferError> + From<StoreError> + Send + 'static;
 
     /// Whether the offer sends an anomaly's coins back.
@@ -135,20 +122,17 @@ pub(crate) trait Along: Send + 'static {
         false
     }
 
-    /// Judges the offer in its transaction, before it is inserted, and may change what is not fixed yet.
-    ///
-    /// # Errors
-    /// Why it is refused.
+    /// Checks the offer in its transaction before it is inserted, and may still change it.
     fn before(&self, outbox: &Outbox<'_>, row: &mut PayoutRow) -> Result<(), Self::Error>;
 
-    /// What else the transaction does once it is inserted.
+    /// Runs in the transaction after the offer is inserted.
     ///
     /// # Errors
-    /// Why all of it is undone.
+    /// Why the whole transaction is undone.
     fn after(&self, outbox: &Outbox<'_>, row: &PayoutRow) -> Result<(), Self::Error>;
 }
 
-/// Nothing goes along.
+/// No further work.
 struct Alone;
 
 impl Along for Alone {
@@ -163,24 +147,24 @@ impl Along for Alone {
     }
 }
 
-/// Offers a payout, or answers again what the same request was answered before.
+/// Offers a payout, or repeats the answer to the same earlier request.
 ///
 /// # Errors
-/// Every field error of the request, or the one thing for which no payout can be offered now.
+/// Every field error of the request, or the one obstacle to an offer.
 pub(crate) async fn offer(gateway: &Arc<Gateway>, request: OfferRequest<'_>) -> Result<Offered, OfferError> {
     offer_along(gateway, request, Alone).await
 }
 
-/// The same, with something else in the transaction that stores it.
+/// The same, with further work in the transaction that stores it.
 ///
 /// # Errors
-/// As of [`offer`], and what `along` has against it.
+/// Errors of [`offer`], and refusals of `along`.
 pub(crate) async fn offer_along<A: Along>(
     gateway: &Arc<Gateway>,
     request: OfferRequest<'_>,
     along: A,
 ) -> Result<Offered, A::Error> {
-    // A step of the sandbox's clock and the look after it are one for whoever comes meanwhile.
+    // A jump of the sandbox's clock and the look after it must appear as one step.
     let _no_jump = gateway.clock_jumps.read().await;
     let now = gateway.follow_clock().await?;
     if let Some(once) = &request.once
@@ -208,10 +192,10 @@ pub(crate) async fn offer_along<A: Along>(
     Ok(offered)
 }
 
-/// A request of which all is as it must be.
+/// A valid request.
 struct Judged {
     worth: OfferWorth,
-    /// The field that the amount was given in.
+    /// The field that held the amount.
     field: &'static str,
     currency: Currency,
     address: tillgate_domain::payout::address::PayoutAddress,
@@ -219,8 +203,8 @@ struct Judged {
     notification_url: Option<String>,
 }
 
-/// The amount, its worth and the rate of both. Every field error of the request is known after this, and what the client can
-/// mend is refused before what it can only wait for.
+/// Computes the amount, its worth and the rate of both. It finds every field error, and refuses faults that the client
+/// can mend before those that pass with time.
 fn judge(
     gateway: &Gateway,
     mut validated: Validated,
@@ -244,7 +228,7 @@ fn judge(
         field_errors.extend(other_than_the_refund(amount, refund_sats, market));
         validated.amount = Some(OfferAmount::Btc(refund_sats));
     }
-    // An amount in Bitcoin is what it is, at whatever rate.
+    // An amount in Bitcoin does not depend on the rate.
     let worth = match (validated.amount, validated.currency, &rate) {
         (Some(amount), Some(currency), Some(Ok(market))) => Some(OfferWorth::of(amount, market.rate, currency)),
         (Some(OfferAmount::Btc(amount_sats)), _, _) => Some(Ok(OfferWorth { amount_sats, fiat_minor: 0 })),
@@ -253,7 +237,7 @@ fn judge(
     match &worth {
         Some(Ok(worth)) => {
             let limit = gateway.store.read(|reader| limit::limit_now(reader, settings, now))?;
-            // The dust limit is that of the address; a wrong one is refused anyway.
+            // The dust limit depends on the address. A wrong address is refused anyway.
             let script = validated.address.as_ref().map_or_else(usual_script, |address| address.script.clone());
             let refusals = limit::refusals(&limit, worth.amount_sats, &script, is_refund);
             field_errors.extend(limit::field_errors(&refusals, Some(field)));
@@ -270,12 +254,12 @@ fn judge(
             Ok((Judged { worth, field, currency, address, comment, notification_url }, market))
         }
         (_, _, _, Some(Err(unavailable))) => Err(unavailable.into()),
-        // What is missing was told above.
+        // Each missing part was reported above.
         _ => Err(OfferError::Invalid(field_errors)),
     }
 }
 
-/// Refuses an amount that is not the sum of the refund, or not the worth of that sum at this rate.
+/// Refuses an amount that differs from the refund's sum, or from its worth at this rate.
 fn other_than_the_refund(
     amount: OfferAmount,
     refund_sats: u64,
@@ -291,12 +275,12 @@ fn other_than_the_refund(
             let worth = OfferWorth::of(OfferAmount::Btc(refund_sats), market.rate, currency).ok()?;
             if worth.fiat_minor == minor { None } else { must_be(FIAT, &currency.format_minor(worth.fiat_minor)) }
         }
-        // That there is no rate is told instead.
+        // The missing rate is reported instead.
         (OfferAmount::Fiat(_), None) => None,
     }
 }
 
-/// The offer as it is inserted; its number comes with that.
+/// The offer as it is inserted, which gives it its number.
 fn row(
     id: Id,
     judged: Judged,
@@ -345,7 +329,7 @@ fn row(
     })
 }
 
-/// The answer that a request with this Idempotency-Key was given before.
+/// The answer to an earlier request with this Idempotency-Key.
 ///
 /// # Errors
 /// When the key was used with another request.
@@ -357,8 +341,8 @@ pub(crate) fn answered_before(prior: PriorRequest) -> Result<Option<Offered>, Of
     }
 }
 
-/// Refuses a payout that another copy of the wallet may have made: a twin pays its address exactly its amount (interface,
-/// section 4, "Restored from a backup").
+/// Refuses a payout that another copy of the wallet may have made: a twin pays its address exactly its amount
+/// (interface, section 4, "Restored from a backup").
 fn check_not_paid(reader: &Reader<'_>, row: &PayoutRow) -> Result<(), OfferError> {
     match reader.twin_that_paid(&row.script, row.amount_sats)? {
         Some(txid) => Err(OfferError::PaidBefore { txid, amount_sats: row.amount_sats, address: row.address.clone() }),
@@ -369,7 +353,7 @@ fn check_not_paid(reader: &Reader<'_>, row: &PayoutRow) -> Result<(), OfferError
 /// An offer about to be stored.
 struct Insertion<A> {
     new: NewPayout,
-    /// The field that the amount was given in.
+    /// The field that held the amount.
     field: &'static str,
     is_approved: bool,
     once: Option<Once>,
@@ -378,8 +362,8 @@ struct Insertion<A> {
 }
 
 impl<A: Along> Insertion<A> {
-    /// Stores the offer, unless a twin of its request that came at the same time was committed first: its answer is given
-    /// then.
+    /// Stores the offer, unless a simultaneous repetition of its request was committed first. Then it repeats that
+    /// answer.
     fn insert(mut self, outbox: &Outbox<'_>) -> Result<(Offered, Option<Wake>), A::Error> {
         let (tx, now) = (outbox.tx, outbox.now);
         let reader: &Reader<'_> = tx;
@@ -394,7 +378,7 @@ impl<A: Along> Insertion<A> {
             check_not_paid(tx, row)?;
         }
         if self.is_approved {
-            // Others may have been approved since the request was judged, and the limit changed.
+            // Other approvals since the first check may have used up the limit.
             let limit = limit::limit_now(reader, &outbox.gateway.settings.snapshot(), now)?;
             let refusals = limit::refusals(&limit, row.amount_sats, &row.script, row.anomaly.is_some());
             if !refusals.is_empty() {

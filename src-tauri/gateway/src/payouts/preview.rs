@@ -1,5 +1,4 @@
-//! What a payout would come to, for people who are still typing: what is known is told, and what is wrong beside it.
-//! Nothing is stored.
+//! Estimates a payout for people who are still typing: all known values, beside the faults. Nothing is stored.
 
 use std::borrow::Cow;
 
@@ -22,55 +21,54 @@ use crate::store::payout_lists::PayoutFilter;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
-/// What people have typed so far.
+/// The fields as typed so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PreviewRequest<'a> {
     pub(crate) btc_amount: Option<Cow<'a, str>>,
-    /// This or the amount in Bitcoin.
+    /// Either this or the amount in Bitcoin.
     pub(crate) fiat_amount: Option<Cow<'a, str>>,
     pub(crate) currency: Cow<'a, str>,
-    /// A SegWit address is assumed where there is none.
+    /// Without an address, a SegWit address is assumed.
     pub(crate) address: Option<Cow<'a, str>>,
     /// Whether it sends an anomaly's coins back.
     pub(crate) is_refund: bool,
 }
 
-/// What it would come to.
+/// The estimate.
 #[derive(Debug)]
 pub(crate) struct Preview {
     pub(crate) currency: Currency,
-    /// `None` where there is no fresh one.
+    /// `None` if there is no fresh one.
     pub(crate) rate: Option<Rate>,
-    /// `None` where there is no amount yet, or a wrong one.
+    /// `None` if the amount is missing or wrong.
     pub(crate) amount_sats: Option<u64>,
-    /// The amount's worth, in minor units; `None` besides where there is no rate.
+    /// The amount's worth, in minor units; also `None` if there is no rate.
     pub(crate) fiat_minor: Option<i64>,
-    /// The fee of a transaction for it alone.
+    /// The fee of a transaction for this payout alone.
     pub(crate) network_fee_sats: Option<u64>,
-    /// What that fee is reckoned with.
     pub(crate) fee_rate: FeeRate,
     /// The worth of amount and fee, in minor units.
     pub(crate) fiat_total_minor: Option<i64>,
-    /// What is wrong with the address, with the remedy.
+    /// The fault of the address, with the remedy.
     pub(crate) address_problem: Option<String>,
-    /// What is wrong with the amount, with the remedy.
+    /// The fault of the amount, with the remedy.
     pub(crate) amount_problem: Option<String>,
-    /// Why there is no rate.
+    /// The reason why there is no rate.
     pub(crate) rate_problem: Option<String>,
-    /// The newest payout to the same address that is offered, approved or sent; one of the same sum before others.
+    /// The newest offered, approved or sent payout to the same address. One of the same sum comes before others.
     pub(crate) paid_before: Option<PayoutRow>,
-    /// The newest OPEN anomaly of exactly this sum: the payout may be meant as its refund.
+    /// The newest OPEN anomaly of exactly this sum, because the payout may be meant as its refund.
     pub(crate) anomaly_alike: Option<AnomalyRow>,
-    /// The coins do not suffice for it and what waits before it.
+    /// The coins are too few for this payout and those that wait before it.
     pub(crate) balance_short: bool,
-    /// The most that coins and the day's limit allow now; 0 where that is below the minimum.
+    /// The most that coins and the day's limit allow now; 0 if that is below the minimum.
     pub(crate) most_sats: u64,
 }
 
-/// What a payout would come to at this moment.
+/// The estimate of a payout made now.
 ///
 /// # Errors
-/// What is wrong with the currency; that nothing can be read.
+/// When the currency is wrong, or the database cannot be read.
 pub(crate) async fn preview(
     gateway: &Gateway,
     request: PreviewRequest<'_>,
@@ -124,14 +122,14 @@ pub(crate) async fn preview(
     })
 }
 
-/// An amount, and its worth where there is a rate.
+/// An amount, with its worth if there is a rate.
 #[derive(Clone, Copy)]
 struct Worth {
     amount_sats: u64,
     fiat_minor: Option<i64>,
 }
 
-/// What the moment offers.
+/// The settings, the fee rate and the database at one moment.
 struct Now<'a> {
     gateway: &'a Gateway,
     reader: &'a Reader<'a>,
@@ -151,14 +149,14 @@ impl Now<'_> {
         preview.balance_short = funding.balance_short;
         if let (Some(rate), Some(fiat_minor)) = (preview.rate, preview.fiat_minor) {
             let worth = OfferWorth { amount_sats, fiat_minor };
-            // A total beyond what fits is not told; offering it is refused with the reason.
+            // A total too large for its type is left out; an offer would be refused with the reason.
             preview.fiat_total_minor = worth.total_minor(funding.network_fee_sats, rate, preview.currency).ok();
         }
         Ok(())
     }
 }
 
-/// The script of the address, and what is wrong with it.
+/// The script of the address, and the address's fault.
 fn address(
     gateway: &Gateway,
     reader: &Reader<'_>,
@@ -175,7 +173,7 @@ fn address(
     Ok((Some(address.script), None))
 }
 
-/// The amount that was typed, and what is wrong with it.
+/// The typed amount, and its fault.
 fn amount(request: &PreviewRequest<'_>, currency: Currency, rate: Option<Rate>) -> (Option<Worth>, Option<String>) {
     let mut wrong = FieldErrors(Vec::new());
     let (field, amount) = match (&request.btc_amount, &request.fiat_amount) {
@@ -185,7 +183,7 @@ fn amount(request: &PreviewRequest<'_>, currency: Currency, rate: Option<Rate>) 
     };
     let Some(amount) = amount else { return (None, first(wrong)) };
     let Some(rate) = rate else {
-        // An amount in Bitcoin is what it is, at whatever rate.
+        // An amount in Bitcoin does not depend on the rate.
         return match amount {
             OfferAmount::Btc(amount_sats) => (Some(Worth { amount_sats, fiat_minor: None }), None),
             OfferAmount::Fiat(_) => (None, None),
@@ -217,9 +215,6 @@ fn paid_before(
 }
 
 /// The newest OPEN anomaly of exactly this sum.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn open_anomaly_of(reader: &Reader<'_>, amount_sats: u64) -> Result<Option<AnomalyRow>, StoreError> {
     let (resolution, paid_sats) = (Some(Resolution::Open), Some(amount_sats));
     let filter = AnomalyFilter { resolution, paid_sats, ..AnomalyFilter::default() };
@@ -261,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_that_can_be_paid_out_is_offered_and_a_satoshi_more_is_short() {
+    async fn the_most_is_payable_and_one_satoshi_more_is_short() {
         let world = with_coin(1_000_000).await;
         let empty = previewed(&world, None, None, "").await;
         assert_eq!((empty.amount_sats, empty.amount_problem, empty.address_problem), (None, None, None));

@@ -1,4 +1,4 @@
-//! Payouts as GET answers them.
+//! Records of payouts for GET requests.
 
 use tillgate_domain::id::Id;
 
@@ -8,10 +8,7 @@ use crate::records::{RecordList, Snapshot};
 use crate::store::StoreError;
 use crate::store::payout_lists::PayoutFilter;
 
-/// The record of one payout, if there is one of this id that the caller `sees`. Reads one row by its key.
-///
-/// # Errors
-/// When the database cannot be read.
+/// The record of the payout with this id, if the caller `sees` one. Reads one row by its key.
 pub(crate) fn record(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Option<String>, StoreError> {
     gateway.render(|snapshot| {
         let row = snapshot.reader.payout(id)?.filter(|row| sees.may_see(row.key_id));
@@ -19,10 +16,7 @@ pub(crate) fn record(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Option<St
     })
 }
 
-/// A page of payouts, newest first, to be rendered in parts. Blocks for as long as the query takes.
-///
-/// # Errors
-/// When the database cannot be read.
+/// A page of payouts, newest first, to be rendered in parts. Blocks during the query.
 pub(crate) fn list(
     snapshot: &Snapshot<'_>,
     filter: &PayoutFilter,

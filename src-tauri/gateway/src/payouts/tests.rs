@@ -1,4 +1,4 @@
-//! Refunds, an anomaly and the payout that sends its coins back, linked both ways; and the moment at which an offer ends.
+//! Refunds: an anomaly and the payout that sends its coins back, linked both ways. Also the exact end of an offer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,7 @@ use crate::testing::{HALF_AN_HOUR_MS, World};
 
 const ADDRESS: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 
-/// A gateway with an anomaly of late coins that are two blocks deep.
+/// A gateway with an anomaly of late coins, two blocks deep.
 async fn with_late_coins(amount_sats: u64) -> (World, Id) {
     let world = World::new().await;
     world.make_wallet().await;
@@ -52,7 +52,7 @@ impl World {
         self.gateway.store.read(|reader| reader.anomaly(id)).unwrap().unwrap()
     }
 
-    /// Has a payout be in a state, as the sender would.
+    /// Brings a payout into a state, as the sender would.
     async fn settle(&self, id: Id, state: PayoutState) {
         let settle = move |outbox: &outbox::Outbox<'_>| {
             let mut row = outbox.tx.payout(&id)?.unwrap();
@@ -96,7 +96,7 @@ async fn a_refund_is_an_offer_of_the_anomalys_coins_linked_both_ways() {
 }
 
 #[tokio::test]
-async fn a_refund_that_expires_or_fails_leaves_the_anomaly_open_and_may_be_made_again() {
+async fn a_refund_that_expires_or_fails_can_be_made_again() {
     let (world, id) = with_late_coins(50_000).await;
     let first = refund(&world.gateway, request(id, false)).await.unwrap().payout_id();
     world.pass_ms(11 * 60_000).await;
@@ -113,7 +113,7 @@ async fn a_refund_that_expires_or_fails_leaves_the_anomaly_open_and_may_be_made_
     world.settle(third, PayoutState::Failed).await;
     let told = ["OPEN", "REFUNDING", "OPEN", "REFUNDING", "OPEN", "REFUNDING", "REFUNDED", "OPEN"];
     assert_eq!(world.notified_field(&id, "resolution"), told);
-    // It is in a block all the same.
+    // A block holds its transaction after all.
     world.settle(third, PayoutState::Sent).await;
     assert_eq!(world.anomaly(&id).anomaly.resolution, Resolution::Refunded);
     assert_eq!(world.anomaly(&id).payout_id, Some(third));
@@ -144,7 +144,7 @@ async fn coins_that_are_not_there_are_not_sent_back() {
     assert!(matches!(early, Err(RefundError::CoinsNotReady { confirmations: 3 })), "{early:?}");
     world.mine(1).await;
     let payout_id = refund(&world.gateway, request(id, false)).await.unwrap().payout_id();
-    // Judged again at the approval.
+    // The approval checks the coins again.
     world.set("spendConfirmations", "4").await;
     let early = approve(&world.gateway, payout_id, staff()).await;
     assert!(matches!(early, Err(ApproveError::RefundCoinsGone)), "{early:?}");
@@ -179,7 +179,7 @@ async fn a_refund_is_under_the_ordinary_rules() {
 }
 
 #[tokio::test]
-async fn at_the_very_millisecond_of_its_end_an_offer_has_expired_for_all() {
+async fn an_offer_has_expired_at_the_very_millisecond_of_its_end() {
     let (world, id) = with_late_coins(50_000).await;
     let payout_id = refund(&world.gateway, request(id, false)).await.unwrap().payout_id();
     let offer = world.payout(&payout_id);
@@ -191,7 +191,7 @@ async fn at_the_very_millisecond_of_its_end_an_offer_has_expired_for_all() {
 }
 
 #[tokio::test]
-async fn an_approval_whose_client_hung_up_wakes_the_sender_all_the_same() {
+async fn an_approval_whose_client_hung_up_still_wakes_the_sender() {
     use std::pin::pin;
     use std::task::{Context, Waker};
     let (world, id) = with_late_coins(50_000).await;
@@ -200,7 +200,7 @@ async fn an_approval_whose_client_hung_up_wakes_the_sender_all_the_same() {
         let approval = pin!(approve(&world.gateway, payout_id, staff()));
         let _ = approval.poll(&mut Context::from_waker(Waker::noop()));
     }
-    // Behind it in the writer's queue.
+    // The write comes behind it in the writer's queue.
     world.gateway.store.write(|_| Ok::<_, crate::store::StoreError>(())).await.unwrap();
     assert_eq!(world.payout(&payout_id).state, PayoutState::Queued);
     let woken = pin!(world.gateway.sender_wake.notified()).poll(&mut Context::from_waker(Waker::noop()));
@@ -208,7 +208,7 @@ async fn an_approval_whose_client_hung_up_wakes_the_sender_all_the_same() {
 }
 
 #[tokio::test]
-async fn what_an_earlier_refund_of_the_payment_sent_back_is_not_sent_back_again() {
+async fn a_refund_excludes_coins_that_an_earlier_refund_sent_back() {
     let world = World::new().await;
     world.make_wallet().await;
     world.set("minPayoutBtc", "0.00000600").await;
@@ -256,7 +256,7 @@ async fn two_late_payments_of_one_payment_are_both_sent_back_in_full() {
 }
 
 #[tokio::test]
-async fn what_was_sent_back_of_coins_that_are_gone_is_deducted_down_to_nothing() {
+async fn refunded_coins_that_are_gone_are_deducted_down_to_zero() {
     let (world, id) = with_late_coins(50_000).await;
     let first = refund(&world.gateway, request(id, true)).await.unwrap().payout_id();
     world.settle(first, PayoutState::Sent).await;
@@ -272,7 +272,7 @@ async fn what_was_sent_back_of_coins_that_are_gone_is_deducted_down_to_nothing()
 }
 
 #[tokio::test]
-async fn a_payout_of_the_same_sum_to_the_same_address_is_pointed_out_before_a_refund() {
+async fn a_payout_of_the_same_sum_is_pointed_out_before_a_refund() {
     let (world, id) = with_late_coins(50_000).await;
     let mut asked = offer_of(None, Permit::none());
     asked.draft.btc_amount = Some("0.0005".into());
@@ -299,7 +299,7 @@ fn offer_of(once: Option<Once>, permit: Permit) -> OfferRequest<'static> {
 }
 
 #[tokio::test]
-async fn no_permit_to_reckon_is_held_while_the_backend_is_asked_for_its_fee_rate() {
+async fn no_permit_is_held_while_the_backend_is_asked_for_a_fee_rate() {
     let (world, _) = with_late_coins(50_000).await;
     assert_eq!(world.gateway.fee_rate_known(), None);
     let gateway = Arc::clone(&world.gateway);
@@ -329,7 +329,7 @@ async fn an_answer_that_is_given_again_needs_no_permit() {
 }
 
 #[tokio::test]
-async fn an_address_of_our_own_that_was_skipped_is_refused_at_once_after_a_start() {
+async fn a_skipped_address_of_our_own_is_refused_right_after_a_start() {
     let world = World::new().await;
     world.make_wallet().await;
     let many = 4_000;
@@ -337,7 +337,7 @@ async fn an_address_of_our_own_that_was_skipped_is_refused_at_once_after_a_start
     let pool = &world.gateway.wallet.get().unwrap().addresses;
     let scripts = [0, many / 2, many].map(|index| pool.script(index).unwrap());
     let world = world.reopen().await;
-    // The last ones first: they are derived last.
+    // Starts with the last ones, which are derived last.
     for script in scripts.iter().rev() {
         let address = bitcoin::Address::from_script(script, bitcoin::Network::Regtest).unwrap().to_string();
         let mut request = offer_of(None, Permit::none());

@@ -1,4 +1,5 @@
-//! Broadcasts stored transactions again until they are in a block: at the start, when a look misses one, and after each block.
+//! Broadcasts stored transactions again until they are in a block: at the start, when a look misses one, and after each
+//! block.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,32 +14,31 @@ use crate::gateway::Gateway;
 use crate::store::batches::VersionRow;
 use crate::store::{Reader, StoreError};
 
-/// The broadcasts since the last block. A restart forgets them, so that everything missing is broadcast.
+/// Broadcasts since the last block. A restart forgets them, so that everything missing is broadcast.
 #[derive(Debug, Default)]
 pub(super) struct Again {
     tip: Option<BlockHash>,
     tried: BTreeMap<Txid, Tried>,
 }
 
-/// How a transaction was broadcast.
 #[derive(Debug, Clone, Copy)]
 struct Tried {
     /// Start of the last look before it.
     looked_at: Timestamp,
-    /// Whether a look missed it after that, and it was broadcast again.
+    /// Whether a later look missed it and it was broadcast again.
     twice: bool,
 }
 
 impl Again {
-    /// Broadcasts every stored transaction that the last look missed and that is due again. Before a look has come to the best
-    /// block, another copy of the wallet may have replaced it unseen.
+    /// Broadcasts every stored transaction that the last look missed and that is due again. It waits for a look that
+    /// reached the best block: before that, another copy of the wallet may have replaced the transaction unseen.
     pub(super) async fn broadcast_missing(&mut self, gateway: &Arc<Gateway>) -> Result<(), SendError> {
         let Some(watched) = gateway.last_look.caught_up() else { return Ok(()) };
         let is_new_tip = self.tip != Some(watched.tip.hash);
         let reading = Arc::clone(gateway);
         let missing = tokio::task::spawn_blocking(move || reading.store.read(missing));
         let missing: BTreeMap<Txid, Vec<Transaction>> = missing.await.map_err(|_| SendError::BrokenOff)??;
-        // A transaction that was seen counts as missed anew should it drop out.
+        // Should a seen transaction drop out, it counts as newly missed.
         self.tried.retain(|txid, _| missing.contains_key(txid));
         for (txid, package) in missing {
             let before = self.tried.get(&txid);
@@ -68,12 +68,12 @@ impl Again {
     }
 }
 
-/// The transactions of our batches that should be in the mempool or a block and are in neither, each behind its unconfirmed
-/// ancestors. While the sender holds, those that no node took yet are left out.
+/// Transactions of our batches that are in neither mempool nor block but should be, each behind its unconfirmed
+/// ancestors. While the sender holds, transactions that no node accepted yet are left out.
 fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, StoreError> {
     let mut missing = BTreeMap::new();
     if reader.dangerous_restore()?.is_some() {
-        // A restored copy sends nothing before it has looked: another may have replaced what is stored here.
+        // A restored copy sends nothing before it has looked: another copy may have replaced these transactions.
         return Ok(missing);
     }
     let is_held = reader.sender_hold()?.is_some();
@@ -94,7 +94,7 @@ fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, Stor
     Ok(missing)
 }
 
-/// The version of a batch that the network should take: one that gives it up first, then one on which another batch rests, then
+/// Version of a batch to broadcast: the version that gives it up, else the version on which another batch rests, else
 /// the newest.
 pub(super) fn to_broadcast<'a>(
     reader: &Reader<'_>,

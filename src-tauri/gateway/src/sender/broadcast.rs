@@ -1,4 +1,4 @@
-//! Broadcasting a stored transaction, and taking over the answer.
+//! Broadcasts a stored transaction and stores the answer.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::store::Tx;
 use crate::store::batches::Refusal;
 use crate::watcher::offering;
 
-/// Broadcasts the last of `package` behind its unconfirmed ancestors. Its payouts are SENT once a node has it. Any other
-/// answer, or none, changes no state: it is broadcast again.
+/// Broadcasts the last transaction of `package` behind its unconfirmed ancestors. Its payouts are SENT once a node has
+/// it. After any other answer, or none, it is broadcast again later.
 pub(super) async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<Transaction>) -> Result<(), SendError> {
     let asking = Arc::clone(gateway);
     let answer = tokio::task::spawn_blocking(move || offering::offer(&asking, &package));
@@ -37,7 +37,7 @@ pub(super) async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<T
     Ok(())
 }
 
-/// Stores a refusal with the backend's words, which people are told of until a backend takes the transaction.
+/// Stores a refusal with the backend's words. People are told of it until a backend accepts the transaction.
 async fn refuse(gateway: &Arc<Gateway>, txid: Txid, words: Option<String>) -> Result<(), SendError> {
     let refusal = Refusal { at: gateway.clock.now(), words };
     gateway.store.write(move |tx: &Tx<'_>| tx.refuse_version(&txid, &refusal)).await?;

@@ -1,5 +1,5 @@
-//! From waiting payouts to a stored transaction: coins are chosen, the words read, the transaction signed and checked.
-//! One commit then checks again that nothing changed meanwhile.
+//! Makes a stored transaction of waiting payouts: chooses coins, reads the words, signs and checks. One commit then
+//! checks again that coins and payouts have not changed.
 
 use std::sync::Arc;
 
@@ -27,47 +27,43 @@ use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Means, Payee, Se
 
 const NO_WALLET: &str = "the wallet is not set up";
 
-/// A transaction that was signed and checked, and is not stored yet.
+/// A signed and checked transaction, not stored yet.
 #[derive(Debug)]
 pub(super) struct Signed {
     pub draft: Draft,
     pub tx: Transaction,
-    /// The numbers of the payouts that it pays, in the order of the draft's payees.
+    /// Sequence numbers of its payouts, in the order of the draft's payees.
     pub payouts: Vec<i64>,
 }
 
-/// A transaction that was chosen, and is not signed yet.
+/// A chosen transaction, not signed yet.
 pub(super) struct Chosen {
     pub draft: Draft,
-    /// The numbers of the payouts that it pays, in the order of the draft's payees.
+    /// Sequence numbers of its payouts, in the order of the draft's payees.
     pub payouts: Vec<i64>,
     pub fee: FeeWanted,
     pub cap: FeeRate,
 }
 
-/// Whether there is a transaction to sign.
 pub(super) enum Prepared {
-    /// There is.
     Ready(Box<Chosen>),
-    /// Why not.
+    /// Nothing can be built, for this reason.
     Cannot(Cannot),
-    /// Why not now: no payout is given up for it.
+    /// Nothing is built now, for this reason. No payout fails.
     NotNow(Cannot),
 }
 
-/// The outcome of an attempt.
 pub(super) enum Built {
-    /// This transaction was stored.
     Stored(Txid),
-    /// Its coins or payouts changed meanwhile; nothing was stored.
+    /// Its coins or payouts changed during signing; nothing was stored.
     Stale,
-    /// Why nothing could be built.
+    /// Nothing could be built, for this reason.
     Cannot(Cannot),
-    /// Why it waits: no payout is given up for it.
+    /// The payouts wait, for this reason. No payout fails.
     Waits(Cannot),
 }
 
-/// Chooses coins for as many of the waiting payouts as they allow. Blocks.
+/// Chooses coins for as many of the waiting payouts as the coins allow. Blocks.
 pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRate) -> Result<Prepared, SendError> {
     let Some(wallet) = gateway.wallet.get() else { return Ok(cannot(NO_WALLET)) };
     if rate.is_above_cap() {
@@ -128,7 +124,7 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
     Ok(Prepared::Ready(Box::new(Chosen { draft, payouts, fee, cap: rate.cap })))
 }
 
-/// Signs and checks a transaction that was chosen. Blocks.
+/// Signs and checks a chosen transaction. Blocks.
 pub(super) fn sign_chosen(gateway: &Gateway, chosen: Chosen) -> Result<Signed, Cannot> {
     let Chosen { draft, payouts, fee, cap } = chosen;
     let wallet = gateway.wallet.get().ok_or_else(|| Cause::Other.because(NO_WALLET))?;
@@ -136,7 +132,7 @@ pub(super) fn sign_chosen(gateway: &Gateway, chosen: Chosen) -> Result<Signed, C
     Ok(Signed { draft, tx, payouts })
 }
 
-/// Reads the words, signs, wipes, and checks what was signed. Blocks.
+/// Reads the words, signs, wipes the words, and checks the signed transaction. Blocks.
 pub(super) fn sign(
     gateway: &Gateway,
     wallet: &Wallet,
@@ -155,7 +151,7 @@ pub(super) fn sign(
     let signed = spend::sign(draft, &words, &wallet.keychains);
     drop(words);
     let tx = signed.map_err(|error| {
-        // Words of another wallet do not become the right ones within a second.
+        // The words of another wallet stay wrong: the sender does not ask again every second.
         let reason = error.to_string();
         refuse_keys(gateway, &reason);
         Cause::Keyring.because(reason)
@@ -193,7 +189,7 @@ fn words(gateway: &Gateway) -> Result<Secret, String> {
 /// The next script of our change.
 pub(super) fn fresh_change(wallet: &Wallet, index: u32) -> Result<FreshChange, String> {
     let script = wallet.change.script(index).map_err(|error| error.to_string())?;
-    // The watcher finds it by this, also where it meets the transaction before the answer to its broadcast.
+    // The watcher knows the script from now on: it may see the transaction before the broadcast is answered.
     wallet.change.given(index.saturating_add(1)).map_err(|error| error.to_string())?;
     Ok(FreshChange { script, index })
 }
@@ -204,7 +200,7 @@ pub(super) fn seed(gateway: &Gateway) -> Result<Seed, SendError> {
     Ok(seed)
 }
 
-/// Commits a new batch, if all of it still waits and all of its coins are still free.
+/// Commits a new batch, if all its payouts still wait and all its coins are still free.
 pub(super) async fn store(gateway: &Arc<Gateway>, signed: Signed) -> Result<Built, SendError> {
     let commit = move |outbox: &Outbox<'_>| -> Result<Built, SendError> {
         let tx = outbox.tx;
@@ -229,9 +225,8 @@ fn all_wait(tx: &Tx<'_>, payouts: &[i64]) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Whether a draft can be stored: its change index is the next, and each coin is free. A coin is free where it stands
-/// in its block still, no other batch has it, and at most a twin that no block holds spends it. The batch's own coins
-/// are always free.
+/// Whether a draft can be stored: its change index is the next one, and each coin is free. A free coin is still in its
+/// block and in no other batch; only an unmined twin may spend it. The batch's own coins are always free.
 pub(super) fn are_free(tx: &Tx<'_>, draft: &Draft, own_batch: Option<i64>) -> Result<bool, StoreError> {
     for coin in &draft.inputs {
         let Some(facts) = tx.coin_facts(&coin.outpoint)? else { return Ok(false) };
@@ -253,7 +248,8 @@ pub(super) fn are_free(tx: &Tx<'_>, draft: &Draft, own_batch: Option<i64>) -> Re
     Ok(tx.keychain(Keychain::Internal)?.is_some_and(|(_, next_index)| next_index == change.index))
 }
 
-/// Whether a coin is still in the block in which it was chosen. Our own change that was in none may be in one by now.
+/// Whether a coin is still in the block in which it was chosen. Our own unconfirmed change may have been mined
+/// meanwhile.
 fn is_where_seen(coin: &SpendableCoin, facts: &CoinFacts) -> bool {
     match (coin.height, facts.position) {
         (Some(seen), Position::Block { height }) => seen == height,
@@ -262,8 +258,8 @@ fn is_where_seen(coin: &SpendableCoin, facts: &CoinFacts) -> bool {
     }
 }
 
-/// Stores a signed transaction as the next version of a batch, with its change, and settles the batch. `by` is who has
-/// it made in place of another.
+/// Stores a signed transaction as the next version of a batch, with its change, and settles the batch. `by` names who
+/// ordered a replacement.
 pub(super) fn store_version(
     outbox: &Outbox<'_>,
     batch_seq: i64,
@@ -296,7 +292,7 @@ pub(super) fn store_version(
         };
         tx.store_coin(&coin, &TxPosition::Absent)?;
     }
-    // Nothing can be wrong with a batch that is a moment old.
+    // A batch this new gives no warnings.
     batches::settle(outbox, batch_seq, tx.tip_height()?)?;
     Ok(txid)
 }
@@ -305,7 +301,7 @@ fn cannot(reason: &str) -> Prepared {
     Prepared::Cannot(Cause::Other.because(reason))
 }
 
-/// The coins that a replacement must spend: all inputs of all versions.
+/// Coins that a replacement must spend: all inputs of all versions.
 pub(super) fn inputs_of(tx: &crate::store::Reader<'_>, batch_seq: i64) -> Result<Vec<SpendableCoin>, StoreError> {
     let mut coins = Vec::new();
     for outpoint in tx.inputs_of_batch(batch_seq)? {

@@ -1,9 +1,9 @@
-//! The reason of a payout that could not be built. A record, which shops read, tells the cause alone.
+//! The reason of a payout that could not be built. Shops read records, so a record tells the cause alone.
 
 use crate::gateway::{Cannot, Cause};
 use crate::wallet::spend::DraftError;
 
-/// The `failureReason` of a payout that waited too long. A chain that is not watched fails none.
+/// The `failureReason` of a payout that waited too long. While the chain is not watched, no payout fails.
 pub(super) const fn told(cause: Cause) -> &'static str {
     match cause {
         Cause::Coins => "it could not be sent in time: there were not enough coins",

@@ -1,5 +1,5 @@
-//! Transactions of ours that must not be broadcast or made (interface, section 4, "Twin"): another copy of this wallet pays the
-//! same payout with other coins. A block may hold such a transaction all the same.
+//! Transactions of ours that must not be made or broadcast (interface, section 4, "Twin"): another copy of this wallet
+//! pays the same payout with other coins. A block may still hold such a transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,18 +16,15 @@ use crate::store::twins::TwinRow;
 use crate::store::{Reader, StoreError};
 use crate::wallet::spend::SpendableCoin;
 
-/// Twins that would pay a payout, as they bear on its transaction.
+/// Effect of unmined twins on a payout.
 pub(crate) enum Payable {
-    /// By a transaction that spends these coins, one of each twin, so that only one of both can be mined.
+    /// Payable with these coins, one of each twin, so that the payout is mined only once.
     Spending(Vec<SpendableCoin>),
-    /// Not before a block decides about the twin.
+    /// Waits until a block decides about the twin.
     Waits(Cannot),
 }
 
-/// Whether a payout can be paid although twins would pay it.
-///
-/// # Errors
-/// When the database cannot be read.
+/// Whether a payout can be paid beside the twins that would pay it.
 pub(crate) fn payable(reader: &Reader<'_>, twins: &UnminedTwins, payout: &PayoutRow) -> Result<Payable, StoreError> {
     let mut coins: Vec<SpendableCoin> = Vec::new();
     for twin in twins.paying(payout) {
@@ -40,7 +37,7 @@ pub(crate) fn payable(reader: &Reader<'_>, twins: &UnminedTwins, payout: &Payout
     Ok(Payable::Spending(coins))
 }
 
-/// The largest coin of a twin that a transaction of ours can spend in its place.
+/// The largest coin of a twin that our transaction can spend in its place.
 fn coin_of(reader: &Reader<'_>, twin: &TwinRow) -> Result<Option<SpendableCoin>, StoreError> {
     let mut largest: Option<SpendableCoin> = None;
     for outpoint in twin.tx.input.iter().map(|input| input.previous_output) {
@@ -69,16 +66,13 @@ fn waits_for(twin: &TwinRow, payout: &PayoutRow) -> Cannot {
     ))
 }
 
-/// Whether a stored transaction, or an unconfirmed ancestor of it, pays a payout that is paid otherwise. It must not be
-/// broadcast then.
-///
-/// # Errors
-/// When the database cannot be read.
+/// Whether another transaction already pays a payout of this transaction or of an unconfirmed ancestor. Such a
+/// transaction must not be broadcast.
 pub(crate) fn is_held_back(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
     rests_on_one(reader, &funds::unconfirmed(reader, txid)?)
 }
 
-/// A stored transaction behind its unconfirmed ancestors, parents first; `None` where it must not be broadcast.
+/// A stored transaction behind its unconfirmed ancestors, parents first; `None` if it must not be broadcast.
 pub(super) fn package(reader: &Reader<'_>, txid: &Txid) -> Result<Option<Vec<Transaction>>, StoreError> {
     let unconfirmed = funds::unconfirmed(reader, txid)?;
     if rests_on_one(reader, &unconfirmed)? || funds::is_given_up(reader, txid)? {
@@ -99,8 +93,8 @@ fn rests_on_one(reader: &Reader<'_>, unconfirmed: &BTreeMap<Txid, Unconfirmed>) 
     Ok(false)
 }
 
-/// Whether another copy of the wallet pays a payout of a batch, so that ours must not be broadcast: in a block; or in a
-/// transaction that may be mined beside ours, where no node took ours yet.
+/// Whether another copy of the wallet pays a payout of this batch. Its transaction is in a block; or it may be mined
+/// beside ours, and no node accepted ours yet.
 pub(super) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<bool, StoreError> {
     let versions = reader.versions(batch_seq)?;
     let was_taken =

@@ -1,4 +1,4 @@
-//! Looking at the chain before something is signed: at a view that covers each coin that is spent and the next change.
+//! Looks at the chain before signing: the view must cover each coin that is spent and the next change.
 
 use tillgate_domain::time::Timestamp;
 
@@ -10,16 +10,15 @@ use crate::store::keychains::Keychain;
 use crate::wallet::spend::Draft;
 use crate::watcher::{WatchError, Watcher};
 
-/// A transaction of an older view is not stored: the machine may have slept. Slow backends and keyrings take less.
+/// Oldest view by which a transaction is stored, for a machine that slept. Slow backends and keyrings need less.
 const STORED_WITHIN_MS: i64 = 60_000;
 
-/// Nothing is stored that was made by an old view.
 const LOOKED_TOO_LONG_AGO: &str = "signing took so long that the chain may have changed; the transaction is made again";
 
-/// A server that a look does not finish with is asked again by the next pass.
+/// The next pass asks again about scripts that a look did not cover.
 const NOT_COVERED: &str = "the Bitcoin backend has not told of all coins yet; it is asked again";
 
-/// Why nothing may be signed.
+/// Reason why nothing may be signed.
 #[derive(Debug)]
 pub(super) enum Unseen {
     /// The next looks will tell.
@@ -38,7 +37,7 @@ impl Unseen {
 }
 
 impl Sender {
-    /// Looks where no look since `since` is young enough. Answers why nothing may be signed all the same.
+    /// Looks unless a look since `since` is young enough. Answers why nothing may be signed yet.
     pub(super) async fn look_first(&self, watcher: &Watcher, since: Timestamp) -> Option<Unseen> {
         let gateway = &self.gateway;
         if gateway.last_look.is_fresh(since, gateway.clock.now(), LOOKED_WITHIN_MS) {
@@ -47,10 +46,7 @@ impl Sender {
         look(watcher).await
     }
 
-    /// The same for a draft: the last look covered the coins that it spends and its change.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
+    /// Makes sure that the last look covers the coins and the change of a draft.
     pub(super) async fn look_for(
         &self,
         watcher: &Watcher,
@@ -78,17 +74,17 @@ impl Sender {
         gateway.to_sign.ask(scripts.clone());
         let unseen = look(watcher).await;
         let unseen = unseen.or_else(|| (!is_covered()).then(|| Unseen::NotYet(Cause::Chain.because(NOT_COVERED))));
-        // Scripts that were not told yet are asked about until they are.
+        // A script without an answer is asked about until there is one.
         if !matches!(unseen, Some(Unseen::NotYet(_))) {
             gateway.to_sign.ask(Vec::new());
         }
         Ok(unseen)
     }
 
-    /// Whether the view that a transaction was made by, of a look since `since`, is young enough for it to be stored.
+    /// Checks that a transaction may be stored: the look behind it began after `since` and is young enough.
     ///
     /// # Errors
-    /// Why it is not.
+    /// When the look is too old.
     pub(super) fn check_view(&self, since: Timestamp) -> Result<(), Cannot> {
         let (last_look, now) = (&self.gateway.last_look, self.gateway.clock.now());
         if last_look.is_fresh(since, now, STORED_WITHIN_MS) {
@@ -101,7 +97,7 @@ impl Sender {
 async fn look(watcher: &Watcher) -> Option<Unseen> {
     match watcher.look_soon().await {
         Ok(()) => None,
-        // The blocks that are left may hold a payment of another copy.
+        // The blocks still unread may hold a payment of another copy.
         Err(WatchError::Behind(catching_up)) => Some(Unseen::NotYet(Cause::Chain.because(catching_up.to_string()))),
         Err(error) => {
             let why = format!("the chain is not watched: {error}");

@@ -1,5 +1,5 @@
-//! Replacing a stored transaction, on behalf of staff: by one with a higher fee, or by one that gives its payouts up and
-//! pays ourselves. The new version spends all inputs of every version before it, so that any two conflict.
+//! Replaces a stored transaction on behalf of staff: by one with a higher fee, or by one that gives its payouts up and
+//! pays ourselves. The new version spends all inputs of every earlier version, so that any two conflict.
 
 mod fee;
 mod target;
@@ -24,19 +24,15 @@ pub(crate) use fee::{ReplacementFee, abandon_fee, bump_fee};
 use target::{Target, abandon_target, bump_target, may_sign};
 pub(crate) use target::{may_abandon, may_bump};
 
-/// Why nothing was replaced, without the remedy, which each shell names in its own words.
+/// Reason why nothing was replaced. Each shell adds the remedy in its own words.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReplaceError {
-    /// There is no such payout.
     #[error("there is no payout {0}")]
     NoSuchPayout(Id),
-    /// The payout's state does not allow it.
     #[error("the payout is {0}: {1}")]
     State(PayoutState, &'static str),
-    /// Giving it up concerns several payouts.
     #[error("{} payouts share the transaction or rest on it, and all would be given up: {}", .0.len(), list(.0))]
     Shared(Vec<Id>),
-    /// The fee that is needed is above the cap.
     #[error(
         "the replacement must pay {needed} sat/vB, above the highest rate that is paid unasked, {cap} (feeCapSatVb)"
     )]
@@ -49,35 +45,27 @@ pub(crate) enum ReplaceError {
     /// The fee is higher than the sum that the transaction pays out.
     #[error("the fee would be {} BTC, more than the {} BTC that the transaction pays out", format_btc(*.fee_sats), format_btc(*.pays_sats))]
     AbovePayout {
-        /// The fee.
         fee_sats: u64,
         /// The sum of the payouts.
         pays_sats: u64,
     },
-    /// The fee is higher than staff agreed to.
     #[error("the fee is {} BTC by now, more than the {} BTC before: look at it again", format_btc(*.fee_sats), format_btc(*.agreed_sats))]
     AboveAgreed {
-        /// The fee.
         fee_sats: u64,
         /// The fee that they agreed to.
         agreed_sats: u64,
     },
-    /// The sender holds.
     #[error("the sender holds: {0}")]
     Held(String),
     /// The sender holds until a restored copy of the wallet has looked.
     #[error("the sender holds: {0}")]
     NotLooked(String),
-    /// It is not known what another copy of the wallet did meanwhile.
     #[error("nothing is signed before it is known what another copy of the wallet paid meanwhile: {0}")]
     Unseen(String),
-    /// It cannot be built or signed.
     #[error("it cannot be replaced now: {0}")]
     Cannot(String),
-    /// Something changed meanwhile.
     #[error("the payout changed meanwhile: look at it again")]
     Stale,
-    /// It could not be read or stored.
     #[error(transparent)]
     Send(#[from] SendError),
 }
@@ -103,24 +91,23 @@ impl From<OutboxError> for ReplaceError {
     }
 }
 
-/// How it is to be replaced.
 #[derive(Clone, Copy)]
 enum By {
     HigherFee { fee_rate: Option<FeeRate> },
     GivingUp { all: bool },
 }
 
-/// How far staff agreed to pay.
+/// The fee to which staff agreed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Agreed {
-    /// Also a fee above the sum that the transaction pays out.
+    /// A fee above the sum that the transaction pays out is allowed too.
     pub is_forced: bool,
-    /// The highest fee, where they were shown one.
+    /// The highest fee, if they were shown one.
     pub fee_sats: Option<u64>,
 }
 
 impl By {
-    /// The transaction that is to be replaced; `None` where nothing is stored yet.
+    /// The transaction to replace; `None` if none is stored yet.
     fn target(self, reader: &Reader<'_>, id: Id) -> Result<Option<Target>, ReplaceError> {
         let payout = reader.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
         match self {
@@ -134,7 +121,6 @@ impl By {
         matches!(self, Self::HigherFee { .. })
     }
 
-    /// The act's name in the audit.
     const fn act(self) -> &'static str {
         match self {
             Self::HigherFee { .. } => "payouts bump",
@@ -159,12 +145,12 @@ impl Agreed {
 }
 
 impl Sender {
-    /// Replaces the transaction of a payout, or the last one along its change, by one with a higher fee: at
-    /// `fee_rate_sat_vb`, or at the estimate; at least what BIP125 asks. It has succeeded once it is stored. Answers what was
-    /// stored in its place.
+    /// Replaces the transaction of a payout, or the last one along its change, by one with a higher fee. The rate is
+    /// `fee_rate_sat_vb` or the estimate, and at least the minimum of BIP125. Answers the replacement, once it is
+    /// stored.
     ///
     /// # Errors
-    /// Why not; nothing was changed then.
+    /// Why nothing was replaced and nothing changed.
     pub(crate) async fn bump_agreed(
         &self,
         id: Id,
@@ -176,12 +162,12 @@ impl Sender {
         self.replace(id, By::HigherFee { fee_rate }, agreed, (actor, watcher)).await
     }
 
-    /// Gives a payout up. One without a stored transaction is FAILED at once; else a transaction is stored that pays
-    /// ourselves in place of it, which is answered. Its payouts are FAILED once that has six confirmations, and those that rest
-    /// on it with them.
+    /// Gives a payout up. Without a stored transaction it is FAILED at once. Otherwise a transaction that pays
+    /// ourselves is stored in its place and answered. Its payouts, and those that rest on it, are FAILED once it has
+    /// six confirmations.
     ///
     /// # Errors
-    /// Why not; nothing was changed then.
+    /// Why the payout was not given up and nothing changed.
     pub(crate) async fn abandon_agreed(
         &self,
         id: Id,
@@ -198,7 +184,7 @@ impl Sender {
     }
 
     async fn give_up_unsent(&self, id: Id, actor: &str) -> Result<(), ReplaceError> {
-        // No pass builds a transaction for it meanwhile.
+        // The lock keeps passes from building a transaction for it.
         let _one_at_a_time = self.again.lock().await;
         let actor = actor.to_owned();
         let give_up = move |outbox: &Outbox<'_>| {
@@ -206,7 +192,7 @@ impl Sender {
             if payout.state != PayoutState::Queued || payout.batch_seq.is_some() {
                 return Err(ReplaceError::Stale);
             }
-            // Shops read the reason, and not who it was.
+            // Shops read the reason, so it does not name the staff.
             batches::fail(outbox, payout, "it was given up by staff", Some(actor.clone()))?;
             outbox.tx.audit(outbox.now, &actor, "payouts abandon", &id.to_string())?;
             Ok(())
@@ -225,7 +211,7 @@ impl Sender {
         let find = |reader: &Reader<'_>| by.target(reader, id)?.ok_or(ReplaceError::Stale);
         self.gateway.store.read(find)?;
         self.gateway.store.read(may_sign)?;
-        // A payout that another copy paid meanwhile would be paid twice by our new version.
+        // Our new version would pay twice a payout that another copy paid meanwhile.
         match self.look_first(watcher, Timestamp::from_ms(0)).await {
             None => {}
             Some(Unseen::NotYet(why) | Unseen::Silent(why)) => return Err(ReplaceError::Unseen(why.details)),
@@ -251,14 +237,14 @@ impl Sender {
             Ok(txid)
         };
         let txid = outbox::commit(&self.gateway, None, store).await?;
-        // It is stored: whatever the network answers, it is broadcast again.
+        // The transaction is stored, so it is broadcast again whatever the network answers.
         if let Err(error) = again.broadcast_new(&self.gateway, txid).await {
             tracing::error!(%error, "a replacement could not be broadcast yet");
         }
         Ok(txid)
     }
 
-    /// Signs what was chosen, once a look covered the coins that it spends.
+    /// Signs a chosen transaction, once a look covered the coins that it spends.
     async fn sign_seen(&self, chosen: Chosen, watcher: &Watcher) -> Result<Signed, ReplaceError> {
         let since = Timestamp::from_ms(0);
         match self.look_for(watcher, &chosen.draft, since).await? {

@@ -1,4 +1,5 @@
-//! Payouts that do not arrive. They are computed from stored facts: each ends with its cause, and a restart loses none.
+//! Payouts that do not arrive. They are computed from stored facts, so that a restart loses none and each ends with its
+//! cause.
 
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
@@ -11,21 +12,21 @@ use crate::store::batches::VersionRow;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
-/// Milliseconds of an hour.
 const HOUR_MS: i64 = 3_600_000;
 
-/// A transaction that a backend took is in its mempool after so long. A node with `-privatebroadcast` shows it once another node sends it
-/// back.
+/// Time within which an accepted transaction shows in the backend's mempool. A node with `-privatebroadcast` shows it
+/// once another node sends it back.
 const SEEN_WITHIN_MS: i64 = 10 * 60_000;
 
 /// Why a payout does not arrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StuckCause {
-    /// It was sent so many hours ago, and no block holds its transaction.
+    /// It was sent this many hours ago, and no block holds its transaction.
     Unconfirmed { hours: u64 },
-    /// The backend refused its transaction with these words; without words, because a block holds another that spends its coins.
+    /// The backend refused its transaction with these words. It has no words if a block holds another spend of its
+    /// coins.
     Refused { words: Option<String> },
-    /// The backend took its transaction at this time, and the last look does not find it in the mempool.
+    /// The backend accepted its transaction at this time, but the last look did not find it in the mempool.
     Unseen { taken_at: Timestamp },
     /// The block of this height holds another transaction that spends its coins.
     RuledOut { height: u32 },
@@ -36,14 +37,11 @@ pub(crate) enum StuckCause {
 pub(crate) struct Stuck {
     pub payout: PayoutRow,
     pub cause: StuckCause,
-    /// The transaction that is offered to the network.
+    /// The transaction to broadcast.
     pub offered: VersionRow,
 }
 
 /// All payouts that do not arrive, those of the oldest transaction first.
-///
-/// # Errors
-/// When the database cannot be read.
 pub(crate) fn stuck(reader: &Reader<'_>, settings: &Settings, now: Timestamp) -> Result<Vec<Stuck>, StoreError> {
     let (mut stuck, looked_at) = (Vec::new(), looked_at(reader)?);
     for batch_seq in reader.pending_batches()? {
@@ -55,10 +53,7 @@ pub(crate) fn stuck(reader: &Reader<'_>, settings: &Settings, now: Timestamp) ->
     Ok(stuck)
 }
 
-/// Why this payout does not arrive; `None` where nothing speaks against it.
-///
-/// # Errors
-/// When the database cannot be read.
+/// Reason why this payout does not arrive; `None` if it should still arrive.
 pub(crate) fn stuck_of(
     reader: &Reader<'_>,
     payout: &PayoutRow,
@@ -73,11 +68,7 @@ pub(crate) fn stuck_of(
     }
 }
 
-/// The height of the block that holds another transaction in place of all these versions: no replacement can be mined
-/// either.
-///
-/// # Errors
-/// When the database cannot be read.
+/// Height of the block that rules out all these versions by another transaction. No replacement can be mined either.
 pub(super) fn ruled_out_at(reader: &Reader<'_>, versions: &[VersionRow]) -> Result<Option<u32>, StoreError> {
     if versions.iter().any(|version| version.position.is_in_block()) {
         return Ok(None);
@@ -121,24 +112,22 @@ const fn is_on_its_way(payout: &PayoutRow) -> bool {
     }
 }
 
-/// Whether another copy's transaction pays the payout.
 fn is_by_another(payout: &PayoutRow, versions: &[VersionRow]) -> bool {
     payout.txid.is_some_and(|txid| !versions.iter().any(|version| version.txid == txid))
 }
 
-/// Whole hours since a backend took a transaction of the payout for the first time.
+/// Whole hours since a backend first accepted a transaction of the payout.
 fn hours_since_sent(payout: &PayoutRow, now: Timestamp) -> Option<u64> {
     let sent_at = payout.sent_at.filter(|_| payout.state == PayoutState::Sent)?;
     u64::try_from(now.ms().saturating_sub(sent_at.ms()) / HOUR_MS).ok()
 }
 
-/// When a backend took a transaction first that the last look did not find though it began long after that.
+/// First acceptance of a transaction that a much later look did not find.
 fn unseen_since(version: &VersionRow, looked_at: Option<Timestamp>) -> Option<Timestamp> {
     let taken_at = version.accepted_at.filter(|_| version.position == Position::Absent)?;
     looked_at.filter(|looked_at| *looked_at >= taken_at.plus_ms(SEEN_WITHIN_MS)).map(|_| taken_at)
 }
 
-/// When the last look that is stored began.
 fn looked_at(reader: &Reader<'_>) -> Result<Option<Timestamp>, StoreError> {
     Ok(reader.watched_chain()?.map(|watched| watched.looked_at))
 }

@@ -1,4 +1,4 @@
-//! Payouts sent on the sandbox, under all that a backend, a crash or another copy of the wallet may do.
+//! Payouts sent on the sandbox, whatever a backend, a crash or another copy of the wallet may do.
 
 mod alarms;
 mod behind;

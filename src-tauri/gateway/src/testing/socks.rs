@@ -1,4 +1,4 @@
-//! A SOCKS5 proxy, as Tor is one.
+//! A SOCKS5 proxy, such as Tor.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,8 +7,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::machine::outgoing::Proxy;
 
-/// A proxy that leads every connection to `server` (an address with a port), whatever name was asked for. Also returns
-/// the names that were asked for.
+/// A proxy that leads every connection to `server` (an address with a port), whatever the requested name. Also returns
+/// the requested names.
 pub async fn leading_to(server: &str) -> (Proxy, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let proxy = format!("socks5h://{}", listener.local_addr().unwrap()).parse().unwrap();

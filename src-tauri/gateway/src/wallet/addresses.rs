@@ -1,8 +1,8 @@
-//! Addresses for customers, each given once, derived ahead of their need on a thread of their own.
+//! Addresses for customers, each given once. A thread of its own derives them ahead of need.
 //!
-//! Which is the next is known here, in memory, from where the database was when the gateway opened it; the row of the
-//! payment that an address is given to says its index. So one that was given to a payment which was never stored may be
-//! given again after a restart: nobody has seen it.
+//! The next index is known here, in memory. It starts from the database's state when the gateway opened it; a payment's
+//! row stores the index of its address. An address given to a payment that was never stored may be given again after a
+//! restart, because nobody saw it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -20,20 +20,21 @@ use crate::machine::threads::{Thread, Threads};
 /// Addresses derived ahead: a burst of five thousand payments, and half as many again.
 const AHEAD: usize = 8_192;
 
-/// Addresses that are known before a look, beyond those that were given and those that a restored copy skips. Another copy of the wallet
-/// gives the same ones in the same order, and among so many one at least is paid. A restored wallet may know more.
+/// Addresses known before a look, beyond the given ones and those that a restored copy skips. Another copy of the
+/// wallet gives the same addresses in the same order; among this many, at least one is paid. A restored wallet may know
+/// more.
 const KNOWN_AHEAD: u32 = 200;
 
-/// While so many are left, the pool is filled up only when nobody asks: the processor is for the payments then.
+/// With this many left, the pool is filled only in quiet moments, so that payments get the processor.
 const ENOUGH: usize = AHEAD / 4;
 
-/// Nobody asks when nobody has asked for so long.
+/// Time without a request that counts as a quiet moment.
 const QUIET: Duration = Duration::from_millis(10);
 
-/// Whoever waits for the thread that derives looks so often whether it has ended.
+/// Interval at which a waiting caller checks that the deriving thread still runs.
 const LOOKS_AFTER: Duration = Duration::from_millis(100);
 
-/// Addresses derived between two looks at what is asked: whoever finds none ready waits for one such batch.
+/// Addresses derived without a look at new requests: the longest wait of a caller that finds none ready.
 const BATCH: usize = 16;
 
 /// The external keychain's addresses.
@@ -47,19 +48,19 @@ pub struct AddressPool {
 struct Shared {
     keychain: KeychainAddresses,
     ahead: Mutex<Ahead>,
-    /// Wakes the thread that derives.
+    /// Wakes the deriving thread.
     wanted: Condvar,
-    /// Wakes those who found none ready.
+    /// Wakes callers that found no address ready.
     derived: Condvar,
-    /// The wallet was restored and has not looked at the whole chain: another copy may have given these.
+    /// The wallet was restored and has not looked at the whole chain: another copy may have given these addresses.
     withheld: AtomicBool,
 }
 
-/// Which addresses are to be derived next.
+/// Kind of addresses to derive next.
 enum Wanted {
-    /// Those that customers are given next.
+    /// Addresses for the next customers.
     Ahead,
-    /// Those that another copy gave.
+    /// Addresses that another copy gave.
     Skipped,
 }
 
@@ -67,30 +68,30 @@ enum Wanted {
 struct Ahead {
     /// In the order of their indices, without a gap.
     ready: VecDeque<Address>,
-    /// The index of each that is ready, and of those that were skipped, by its script.
+    /// Index of each ready or skipped address, by its script.
     scripts: HashMap<ScriptBuf, u32>,
-    /// The highest index that is given to nobody, though it may not be derived yet.
+    /// The highest index that is never given. It may not be derived yet.
     skipped_to: Option<u32>,
-    /// Of the indices that another copy gave before this gateway was opened, some are not derived yet.
+    /// Some of the indices that another copy gave before the start are not derived yet.
     is_skipped_left: bool,
-    /// So many are to be ready before a look asks about any.
+    /// Number of addresses to derive before a look may ask.
     known_ahead: usize,
-    /// Counts what was given.
+    /// Count of given addresses.
     given: u64,
-    /// Some were given since `ready` held [`AHEAD`].
+    /// Addresses were given since `ready` held [`AHEAD`].
     filling: bool,
-    /// The index for which the keychain has no address any more.
+    /// First index for which the keychain has no address.
     exhausted_at: Option<u32>,
     stopping: bool,
 }
 
 impl AddressPool {
-    /// Reads a public descriptor and starts to derive from `next_index`, the first that was never given. `skipped` are ranges
-    /// of indices before it, both ends included, that another copy of the wallet gave: they may be very many, and are known
-    /// only when [`Self::wait_until_known_ahead`] has returned. A copy that is restored from a backup of this one passes over `skip`.
+    /// Reads a public descriptor and starts to derive from `next_index`, the first index never given. `skipped` are
+    /// earlier ranges that another copy of the wallet gave, both ends included. They may be long; they are known once
+    /// [`Self::wait_until_known_ahead`] has returned. A copy restored from a backup of this one skips `skip` indices.
     ///
     /// # Errors
-    /// When it is no ranged public descriptor, or the thread cannot be started.
+    /// When the descriptor is not a ranged public one, or the thread cannot be started.
     pub fn start(
         descriptor: &str,
         network: Network,
@@ -115,15 +116,15 @@ impl AddressPool {
         Ok(Self { shared, dust_limit_sats, thread, threads })
     }
 
-    /// An address that nobody was given, in the order of the indices: a wallet that is restored elsewhere looks only a
-    /// few indices beyond the last one used. Waits for the derivation where none is ready (under a millisecond).
+    /// An address never given before, in the order of the indices: a wallet restored elsewhere looks only a few indices
+    /// beyond the last used one. Waits under a millisecond for the derivation if none is ready.
     ///
     /// # Errors
     /// When the keychain has no more, and while addresses are withheld.
     pub fn give(&self) -> Result<Address, WalletError> {
         let mut ahead = self.shared.lock();
         loop {
-            // Under the lock: whoever withholds them is sure that none is given any more.
+            // The check is under the lock, so that no address is given once withholding began.
             if self.is_withheld() {
                 return Err(NotReady::NotLooked.into());
             }
@@ -142,25 +143,24 @@ impl AddressPool {
         }
     }
 
-    /// The index of a script that was given to nobody here: derived ahead, or skipped.
+    /// The index of a script that this copy never gave: derived ahead, or skipped.
     #[must_use]
     pub fn index_ahead(&self, script: &Script) -> Option<u32> {
         self.shared.lock().scripts.get(script).copied()
     }
 
-    /// Gives nobody an address any more, or everybody who asks again.
+    /// Pauses or resumes giving addresses.
     pub(super) fn withhold(&self, withheld: bool) {
         let _ahead = self.shared.lock();
         self.shared.withheld.store(withheld, Ordering::SeqCst);
     }
 
-    /// Whether nobody is given an address.
     #[must_use]
     pub fn is_withheld(&self) -> bool {
         self.shared.withheld.load(Ordering::SeqCst)
     }
 
-    /// Lets looks know so many beyond the highest that was given or seen in use.
+    /// Derives at least this many addresses beyond the highest that was given or seen in use.
     pub(super) fn know_ahead(&self, count: u32) {
         let mut ahead = self.shared.lock();
         ahead.known_ahead = ahead.known_ahead.max(usize::try_from(count).unwrap_or(usize::MAX));
@@ -168,14 +168,14 @@ impl AddressPool {
         self.shared.wanted.notify_one();
     }
 
-    /// The scripts that are given next, `KNOWN_AHEAD` of them however many more are known.
+    /// The scripts to be given next: `KNOWN_AHEAD` of them, even if more are derived.
     #[must_use]
     pub fn scripts_ahead(&self) -> Vec<ScriptBuf> {
         let ahead = self.shared.lock();
         ahead.ready.iter().take(KNOWN_AHEAD as usize).map(|address| address.script.clone()).collect()
     }
 
-    /// The script of any index, whether it was given or not.
+    /// The script of any index, given or not.
     ///
     /// # Errors
     /// When the keychain has no such index.
@@ -183,14 +183,14 @@ impl AddressPool {
         Ok(self.shared.keychain.derive(index)?.script)
     }
 
-    /// Whether all is known for which [`Self::wait_until_known_ahead`] waits.
+    /// Whether [`Self::wait_until_known_ahead`] would return at once.
     #[must_use]
     pub fn is_known_ahead(&self) -> bool {
         self.shared.lock().is_known()
     }
 
-    /// Waits until so many are derived ahead that what another copy of the wallet gave is known, and all that was skipped (a few
-    /// milliseconds, once; seconds for a hundred thousand that were skipped). Answers whether it is: not where the thread that derives has ended.
+    /// Waits until all skipped addresses are derived, and enough others to notice another copy of the wallet. That
+    /// takes milliseconds; with a hundred thousand skipped, seconds. Answers false if the deriving thread has ended.
     #[must_use]
     pub fn wait_until_known_ahead(&self) -> bool {
         let mut ahead = self.shared.lock();
@@ -203,12 +203,12 @@ impl AddressPool {
         true
     }
 
-    /// Gives nobody an address up to this index any more: another copy of the wallet gave it.
+    /// Never gives an address up to this index again: another copy of the wallet gave it.
     pub fn skip_to_beyond(&self, index: u32) {
         let mut ahead = self.shared.lock();
         ahead.skipped_to = ahead.skipped_to.max(Some(index));
         while ahead.ready.front().is_some_and(|address| address.index <= index) {
-            // What comes to one of these later is found by its script all the same.
+            // A later payment to this address is still found by its script.
             ahead.ready.pop_front();
             ahead.given += 1;
         }
@@ -216,12 +216,12 @@ impl AddressPool {
         self.shared.wanted.notify_one();
     }
 
-    /// Waits until the thread that derives ends, and tells its name. It does not while all is well.
+    /// Waits until the deriving thread ends, which is always a failure. Answers its name.
     pub async fn ended(&self) -> &'static str {
         self.threads.ended().await
     }
 
-    /// The least that an output to one of these addresses may hold and still be relayed.
+    /// The smallest amount to one of these addresses that nodes relay, in satoshis.
     #[must_use]
     pub const fn dust_limit_sats(&self) -> u64 {
         self.dust_limit_sats
@@ -272,20 +272,20 @@ impl Shared {
         }
     }
 
-    /// Derives a batch, or fewer where there are no more indices or the keychain has none of them.
+    /// Derives a batch, or less if the indices or the keychain run out.
     fn derive(&self, batch: &mut Vec<Address>, mut next: impl FnMut() -> Option<u32>) {
         while batch.len() < BATCH
             && let Some(Ok(address)) = next().map(|index| self.keychain.derive(index))
         {
             batch.push(address);
-            // A thread that answers requests waits for the processor no longer than one address takes; without
-            // this, for what is left of a time slice: two milliseconds.
+            // A thread that answers requests then waits for one address at most. Otherwise it would wait for the rest
+            // of a time slice, two milliseconds.
             thread::yield_now();
         }
     }
 
-    /// Waits until addresses are wanted, and tells which; `None` when the pool is dropped. Those for customers go first while
-    /// few are ready. `given_before` is how many had been given before the last wait.
+    /// Waits until addresses are wanted, and answers their kind; `None` when the pool is dropped. Customers' addresses
+    /// go first while few are ready. `given_before` is the count of given addresses before the last wait.
     fn wait_until_wanted(&self, given_before: &mut Option<u64>) -> Option<Wanted> {
         let mut ahead = self.lock();
         while !ahead.stopping {
@@ -294,7 +294,7 @@ impl Shared {
                 return Some(Wanted::Skipped);
             }
             if is_exhausted || ahead.ready.len() >= ahead.wanted() {
-                // A thread that ends counts as failed, so it waits though nothing may be left to do.
+                // A thread that ends counts as failed, so it waits even without work.
                 ahead.filling = false;
                 self.wanted.wait(&mut ahead);
             } else if ahead.ready.len() < ENOUGH.max(ahead.known_ahead) || *given_before == Some(ahead.given) {
@@ -316,12 +316,12 @@ impl Ahead {
         }
     }
 
-    /// Whether as many are derived as a look is to know, and all that were skipped.
+    /// Whether all skipped addresses and enough others are derived for a look.
     fn is_known(&self) -> bool {
         !self.is_skipped_left && (self.ready.len() >= self.known_ahead || self.exhausted_at.is_some())
     }
 
-    /// How many are to be ready.
+    /// Number of addresses to have ready.
     fn wanted(&self) -> usize {
         AHEAD.max(self.known_ahead)
     }

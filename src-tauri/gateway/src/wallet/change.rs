@@ -1,4 +1,4 @@
-//! The scripts of our own change. They are few, so they are held in memory.
+//! The scripts of our own change. They are few, so memory holds them all.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,25 +10,23 @@ use parking_lot::RwLock;
 use super::WalletError;
 use super::keychain::KeychainAddresses;
 
-/// Scripts that are known beyond those that were given and those that a restored copy skips. A wallet that was restored here may know
-/// more.
+/// Scripts known beyond the given ones and those that a restored copy skips. A restored wallet may know more.
 const AHEAD: u32 = 200;
 
-/// The internal keychain's scripts, with their derivation indices.
 pub struct ChangeScripts {
     keychain: KeychainAddresses,
-    /// Of all indices from 0 to some beyond those that were given.
+    /// Scripts of all indices from 0 to `ahead` beyond the given ones.
     known: RwLock<HashMap<ScriptBuf, u32>>,
-    /// How many beyond.
+    /// Number of scripts known beyond the given ones.
     ahead: AtomicU32,
 }
 
 impl ChangeScripts {
-    /// Derives from a public descriptor all scripts before `next_index`, the first that was never given, and some more beyond the
-    /// `skip` that a copy passes over which is restored from a backup of this one.
+    /// Derives all scripts before `next_index`, the first index never given, and more beyond: the `skip` indices that a
+    /// copy restored from a backup of this one skips, and some.
     ///
     /// # Errors
-    /// When it is no ranged public descriptor.
+    /// When the descriptor is not a ranged public one.
     pub fn derive(descriptor: &str, network: Network, next_index: u32, skip: u32) -> Result<Self, WalletError> {
         let ahead = AtomicU32::new(skip.saturating_add(AHEAD));
         let keychain = KeychainAddresses::of(descriptor, network)?;
@@ -37,13 +35,13 @@ impl ChangeScripts {
         Ok(change)
     }
 
-    /// The derivation index of a script, if it is one of these.
+    /// The derivation index of a known script.
     #[must_use]
     pub fn index_of(&self, script: &Script) -> Option<u32> {
         self.known.read().get(script).copied()
     }
 
-    /// The script of any index, whether it was given or not.
+    /// The script of any index, given or not.
     ///
     /// # Errors
     /// When the keychain has no such index.
@@ -51,20 +49,19 @@ impl ChangeScripts {
         Ok(self.keychain.derive(index)?.script)
     }
 
-    /// The known scripts of a range of indices.
     #[must_use]
     pub fn known_within(&self, indices: &Range<u32>) -> Vec<ScriptBuf> {
         let known = self.known.read();
         known.iter().filter(|(_, index)| indices.contains(index)).map(|(script, _)| script.clone()).collect()
     }
 
-    /// Knows from now on all scripts before `next_index`, the first that was never given, and some more. To be called
-    /// before a transaction that uses them leaves the machine: the watcher finds our change by them.
+    /// Derives all scripts before `next_index`, the first index never given, and some beyond. Call it before a
+    /// transaction with such a script leaves the machine: the watcher finds our change by them.
     ///
     /// # Errors
-    /// When the keychain has no more.
+    /// When the keychain has no more indices.
     pub fn given(&self, next_index: u32) -> Result<(), WalletError> {
-        // Nothing is derived under the lock: the watcher asks for each output that it sees.
+        // Derived outside the lock, because the watcher reads the map for each output that it sees.
         let first = self.count();
         let missing = first..next_index.saturating_add(self.ahead.load(Ordering::SeqCst));
         let derived = missing.map(|index| Ok((self.script(index)?, index))).collect::<Result<Vec<_>, WalletError>>()?;
@@ -72,16 +69,16 @@ impl ChangeScripts {
         Ok(())
     }
 
-    /// Knows from now on at least so many beyond those that were given, of which `next_index` would be the next.
+    /// Derives at least `count` scripts beyond the given ones; `next_index` is the first of them.
     ///
     /// # Errors
-    /// When the keychain has no more.
+    /// When the keychain has no more indices.
     pub(super) fn know_ahead(&self, count: u32, next_index: u32) -> Result<(), WalletError> {
         self.ahead.fetch_max(count, Ordering::SeqCst);
         self.given(next_index)
     }
 
-    /// How many are known, which is the first index that is not.
+    /// Number of known scripts, and so the first unknown index.
     fn count(&self) -> u32 {
         u32::try_from(self.known.read().len()).unwrap_or(u32::MAX)
     }
@@ -123,7 +120,7 @@ mod tests {
             assert_eq!(change.index_of(&script(KeychainKind::Internal, index)), Some(index));
         }
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 7 + AHEAD)), None);
-        // An older word takes nothing back.
+        // An older value takes nothing back.
         change.given(3).unwrap();
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 6 + AHEAD)), Some(6 + AHEAD));
         assert_eq!(change.script(1_000).unwrap(), script(KeychainKind::Internal, 1_000));
@@ -134,7 +131,7 @@ mod tests {
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 307)), Some(307));
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 308)), None);
 
-        // Where a copy goes on that passes over a hundred.
+        // First index of a copy that skips a hundred.
         let change = ChangeScripts::derive(&descriptors.internal, Network::Regtest, 5, 100).unwrap();
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 105)), Some(105));
     }

@@ -1,5 +1,5 @@
-//! From a mnemonic to its two keychains (BIP39, BIP32, BIP84, BIP86): their public descriptors, and their private keys for
-//! as long as a signature takes.
+//! The two keychains of a mnemonic (BIP39, BIP32, BIP84, BIP86): their public descriptors, and their private keys while
+//! a transaction is signed.
 
 use bip39::Mnemonic;
 use bitcoin::bip32::{ChildNumber, DerivationPath, Fingerprint, Xpriv, Xpub};
@@ -13,52 +13,42 @@ use crate::settings::AddressType;
 use crate::store::StoreError;
 use crate::store::keychains::Keychain;
 
-/// Why there is no wallet.
+/// Reason why there is no wallet.
 #[derive(Debug, thiserror::Error)]
 pub enum WalletError {
-    /// The secret store refuses.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The database refuses.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// No random bytes.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
-    /// What the secret store holds is no mnemonic.
     #[error("the wallet's words in the secret store are not a BIP39 mnemonic: restore them from your backup")]
     BadMnemonic,
-    /// What the database holds is no descriptor of ours.
     #[error("the wallet's descriptor in the database is unreadable: restore the last backup")]
     BadDescriptor,
-    /// All addresses of the keychain were given, or derivation failed.
     #[error("no address can be derived at index {0}")]
     NoAddress(u32),
-    /// No address is given now.
     #[error(transparent)]
     NotReady(#[from] NotReady),
-    /// The thread that derives addresses could not be started.
     #[error("the thread that derives addresses could not be started: {0}")]
     Thread(std::io::Error),
 }
 
-/// Why a wallet gives no address, or offers no payout, now.
+/// Reason why a wallet gives no address, or offers no payout, now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotReady {
-    /// There is none.
     #[error("the wallet is not set up")]
     NotMade,
-    /// Another copy of it may have gone on.
     #[error(
         "the wallet was restored, and has not looked through the whole chain yet for what another copy of it did meanwhile"
     )]
     NotLooked,
-    /// Another copy of it was seen to give an address that was about to be given here.
+    /// Another copy of the wallet was seen to give the next address.
     #[error(
         "another copy of the wallet may have given the address that was to be given: ask again, and another one is given"
     )]
     Skipped,
-    /// Addresses that another copy of it gave are being derived.
+    /// Addresses that another copy of the wallet gave are being derived.
     #[error("the wallet's addresses are being derived, by which its own are told from others': try again in a minute")]
     NotDerived,
 }
@@ -72,32 +62,31 @@ pub(crate) struct Descriptors {
     pub internal: String,
 }
 
-/// The private keys of both keychains, for one signature: wiped when they are dropped.
+/// The private keys of both keychains, for one signature. They are wiped when dropped.
 pub(super) struct PrivateKeychains {
     external: PrivateKeychain,
     internal: PrivateKeychain,
-    /// Of the master key.
     fingerprint: Fingerprint,
     address_type: AddressType,
     secp: Secp256k1<All>,
 }
 
 struct PrivateKeychain {
-    /// One step above the addresses' keys.
+    /// One level above the addresses' keys.
     key: Xpriv,
-    /// From the master key to this one.
+    /// Path from the master key to `key`.
     path: DerivationPath,
 }
 
-/// The private key of one coin, wiped when it is dropped.
+/// The private key of one coin, wiped when dropped.
 pub(super) struct WipedKey(pub(super) SecretKey);
 
 impl Descriptors {
-    /// The descriptors of account 0, at keychain level (`[fp/84'/1'/0'/0]xpub/*`), so that an address
-    /// costs one derivation step.
+    /// The descriptors of account 0, at keychain level (`[fp/84'/1'/0'/0]xpub/*`), so that an address costs one
+    /// derivation step.
     ///
     /// # Errors
-    /// When the text is no mnemonic.
+    /// When the text is not a mnemonic.
     pub(crate) fn derive(mnemonic: &Secret, network: Network, address_type: AddressType) -> Result<Self, WalletError> {
         let private = PrivateKeychains::derive(mnemonic, network, address_type)?;
         private.descriptors()
@@ -105,7 +94,6 @@ impl Descriptors {
 }
 
 impl PrivateKeychains {
-    /// From the words of a wallet.
     pub(super) fn derive(mnemonic: &Secret, network: Network, address_type: AddressType) -> Result<Self, WalletError> {
         let words = Mnemonic::parse(mnemonic.reveal()).map_err(|_| WalletError::BadMnemonic)?;
         let mut seed = words.to_seed("");
@@ -120,12 +108,10 @@ impl PrivateKeychains {
         Ok(Self { external: external?, internal: internal?, fingerprint, address_type, secp })
     }
 
-    /// The public descriptors of these keys.
     pub(super) fn descriptors(&self) -> Result<Descriptors, WalletError> {
         Ok(Descriptors { external: self.descriptor(&self.external)?, internal: self.descriptor(&self.internal)? })
     }
 
-    /// The private key of a coin.
     pub(super) fn key(&self, keychain: Keychain, index: u32) -> Result<WipedKey, WalletError> {
         let keychain = match keychain {
             Keychain::External => &self.external,
@@ -147,7 +133,7 @@ impl PrivateKeychains {
         let text = format!("{function}([{}/{}]{public}/*)", self.fingerprint, keychain.path);
         let descriptor: bdk_wallet::miniscript::Descriptor<bdk_wallet::miniscript::DescriptorPublicKey> =
             text.parse().map_err(|_| WalletError::BadDescriptor)?;
-        // Its display ends with the checksum.
+        // The formatted descriptor ends with its checksum.
         Ok(descriptor.to_string())
     }
 }

@@ -1,4 +1,4 @@
-//! The words of a wallet that is to be made, while a person writes them down: in memory alone.
+//! The words of a wallet in the making, while a person writes them down. They are in memory only.
 
 use std::time::Duration;
 
@@ -7,33 +7,33 @@ use tokio::time::Instant;
 
 use crate::machine::secrets::Secret;
 
-/// So long the words are kept in memory.
+/// Time for which the words are kept in memory.
 pub(crate) const DRAFT_KEPT_FOR: Duration = Duration::from_secs(15 * 60);
 
-/// A wallet that is to be made.
+/// A wallet in the making.
 #[derive(Debug, Clone)]
 pub(crate) struct Draft {
-    /// Tells this draft from one that was made later.
+    /// Distinguishes this draft from later ones.
     pub id: String,
-    /// To be written down.
+    /// The words to be written down.
     pub words: Secret,
-    /// The places, from 1, of the words that are asked back.
+    /// Positions, from 1, of the words that are asked back.
     pub asked: [usize; 2],
 }
 
-/// The draft of a gateway; there is one at most.
+/// The draft of a gateway, at most one.
 #[derive(Default)]
 pub(crate) struct Drafts {
     kept: Mutex<Option<(Draft, Instant)>>,
 }
 
 impl Drafts {
-    /// Keeps it in the place of any before.
+    /// Keeps a draft in place of any earlier one.
     pub(crate) fn put(&self, draft: Draft, now: Instant) {
         *self.kept.lock() = Some((draft, now));
     }
 
-    /// The draft of this id, if it is kept still.
+    /// The draft of this id, if it is still kept.
     pub(crate) fn get(&self, id: &str, now: Instant) -> Option<Draft> {
         let mut kept = self.kept.lock();
         if kept.as_ref().is_some_and(|(_, at)| now.saturating_duration_since(*at) >= DRAFT_KEPT_FOR) {
@@ -42,7 +42,6 @@ impl Drafts {
         kept.as_ref().filter(|(draft, _)| draft.id == id).map(|(draft, _)| draft.clone())
     }
 
-    /// Wipes it.
     pub(crate) fn forget(&self, id: &str) {
         let mut kept = self.kept.lock();
         if kept.as_ref().is_some_and(|(draft, _)| draft.id == id) {
@@ -60,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_kept_for_15_minutes_or_until_they_are_used_or_others_are_made() {
+    fn words_are_kept_for_15_minutes_or_until_used_or_replaced() {
         let (drafts, now) = (Drafts::default(), Instant::now());
         drafts.put(draft("a"), now);
         assert!(drafts.get("a", now).is_some() && drafts.get("b", now).is_none());

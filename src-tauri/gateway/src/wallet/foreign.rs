@@ -1,4 +1,4 @@
-//! Our addresses are those that other wallets' programs derive from the same words.
+//! Our addresses equal those that foreign wallet programs derive from the same words.
 
 use bitcoin::Network;
 use bitcoin::hashes::{Hash as _, sha256};
@@ -28,7 +28,7 @@ struct Keychain {
 }
 
 #[test]
-fn our_first_thousand_addresses_of_both_kinds_are_those_of_foreign_implementations() {
+fn a_thousand_addresses_match_those_of_foreign_implementations() {
     let wallets: Vec<Wallet> = serde_json::from_str(FOREIGN).unwrap();
     assert!(wallets.len() >= 12);
     for wallet in wallets {

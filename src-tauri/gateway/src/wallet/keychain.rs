@@ -9,20 +9,18 @@ use bitcoin::{CompressedPublicKey, Network, ScriptBuf};
 use super::WalletError;
 use crate::settings::AddressType;
 
-/// An address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     pub index: u32,
-    /// As its text.
     pub text: String,
     pub script: ScriptBuf,
 }
 
-/// The descriptor taken apart once: otherwise it is copied and checked anew for each address.
+/// A descriptor, parsed once: otherwise each address would copy and check it anew.
 pub(super) struct KeychainAddresses {
-    /// One step above the addresses' keys.
+    /// One level above the addresses' keys.
     key: Xpub,
-    /// From the master key to that one; empty where the descriptor does not say.
+    /// Path from the master key to `key`; empty if the descriptor does not say.
     origin: DerivationPath,
     address_type: AddressType,
     network: Network,
@@ -30,7 +28,7 @@ pub(super) struct KeychainAddresses {
 }
 
 impl KeychainAddresses {
-    /// From `wpkh([…]xpub/*)` or `tr([…]xpub/*)`.
+    /// Parses `wpkh([…]xpub/*)` or `tr([…]xpub/*)`.
     pub(super) fn of(descriptor: &str, network: Network) -> Result<Self, WalletError> {
         let descriptor: Descriptor<DescriptorPublicKey> = descriptor.parse().map_err(|_| WalletError::BadDescriptor)?;
         let (key, address_type) = match &descriptor {

@@ -1,4 +1,4 @@
-//! The public side of the wallet's two keychains, as the database holds it: what every signature is held against.
+//! The public side of the wallet's two keychains, as stored in the database. Every signature is checked against it.
 
 use bitcoin::{Network, ScriptBuf};
 
@@ -7,7 +7,7 @@ use super::{Descriptors, WalletError};
 use crate::settings::AddressType;
 use crate::store::keychains::Keychain;
 
-/// Both stored descriptors, and the scripts that they give.
+/// Both stored descriptors and their scripts.
 pub(crate) struct PublicKeychains {
     descriptors: Descriptors,
     network: Network,
@@ -16,10 +16,10 @@ pub(crate) struct PublicKeychains {
 }
 
 impl PublicKeychains {
-    /// Takes the stored descriptors apart.
+    /// Parses the stored descriptors.
     ///
     /// # Errors
-    /// When they are no ranged public descriptors of one kind.
+    /// When they are not two ranged public descriptors of one type.
     pub(crate) fn of(descriptors: Descriptors, network: Network) -> Result<Self, WalletError> {
         let external = KeychainAddresses::of(&descriptors.external, network)?;
         let internal = KeychainAddresses::of(&descriptors.internal, network)?;
@@ -29,7 +29,6 @@ impl PublicKeychains {
         Ok(Self { descriptors, network, external, internal })
     }
 
-    /// The stored descriptors.
     pub(crate) const fn descriptors(&self) -> &Descriptors {
         &self.descriptors
     }
@@ -38,12 +37,11 @@ impl PublicKeychains {
         self.network
     }
 
-    /// The kind of all addresses of this wallet.
     pub(crate) const fn address_type(&self) -> AddressType {
         self.external.address_type()
     }
 
-    /// From the master key to the key of an address: `m/84'/0'/0'/0/17`.
+    /// Path from the master key to the key of an address, as in `m/84'/0'/0'/0/17`.
     pub(crate) fn path(&self, keychain: Keychain, index: u32) -> String {
         let keychain = match keychain {
             Keychain::External => &self.external,
@@ -52,7 +50,7 @@ impl PublicKeychains {
         format!("m/{}/{index}", keychain.origin())
     }
 
-    /// The script of an index, whether it was given or not.
+    /// The script of an index, given or not.
     ///
     /// # Errors
     /// When the keychain has no such index.

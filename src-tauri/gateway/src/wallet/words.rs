@@ -1,5 +1,5 @@
-//! The words of a wallet (BIP39): made, and read as people type them. They are never printed here, and no error repeats
-//! one: which is wrong is told by its place.
+//! The words of a wallet (BIP39): made here, and read as people type them. They are never printed, and an error names a
+//! wrong word by its position only.
 
 use bip39::{Language, Mnemonic};
 use zeroize::Zeroizing;
@@ -8,10 +8,10 @@ use super::WalletError;
 use crate::machine::entropy::Entropy;
 use crate::machine::secrets::Secret;
 
-/// How many words a mnemonic may have.
+/// Allowed lengths of a mnemonic in words.
 const COUNTS: [usize; 5] = [12, 15, 18, 21, 24];
 
-/// How many words a new wallet has.
+/// Length of a new wallet's mnemonic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum WordCount {
     /// 128 bits.
@@ -21,16 +21,14 @@ pub(crate) enum WordCount {
     TwentyFour,
 }
 
-/// Why a text is no wallet's words. A word itself is never told.
+/// Reason why a text is not a wallet's words. It never contains a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadWords {
-    /// There are too few or too many.
     #[error("a wallet has 12, 15, 18, 21 or 24 words, and {0} were given")]
     Count(usize),
-    /// One of them is no word of the list.
     #[error("word {0} is not in the list of BIP39's English words: look at its spelling")]
     NotInList(usize),
-    /// All are words, but not these together, or not in this order.
+    /// All words are in the list, but not in this combination or order.
     #[error(
         "each word is in the list, but together they are no wallet's (the checksum is wrong): one was written down wrong, or two changed places"
     )]
@@ -38,7 +36,7 @@ pub enum BadWords {
 }
 
 impl WordCount {
-    /// Of a number of words.
+    /// The variant of a number of words.
     pub(crate) const fn of(count: u32) -> Option<Self> {
         match count {
             12 => Some(Self::Twelve),
@@ -55,10 +53,7 @@ impl WordCount {
     }
 }
 
-/// The words of a new wallet.
-///
-/// # Errors
-/// When there are no random bytes.
+/// Makes the words of a new wallet.
 pub(crate) fn new(entropy: &dyn Entropy, count: WordCount) -> Result<Secret, WalletError> {
     let mut bytes = Zeroizing::new([0u8; 32]);
     let bytes = bytes.get_mut(..count.entropy_bytes()).ok_or(WalletError::BadMnemonic)?;
@@ -67,10 +62,10 @@ pub(crate) fn new(entropy: &dyn Entropy, count: WordCount) -> Result<Secret, Wal
     Ok(Secret::new(mnemonic.to_string()))
 }
 
-/// Words as people type them: in any case, with any space between. Answers them as they are kept.
+/// Reads words as people type them, in any case and spacing. Answers them in their stored form.
 ///
 /// # Errors
-/// What is wrong, without any of the words.
+/// The kind of mistake, without any of the words.
 pub(crate) fn read(text: &str) -> Result<Secret, BadWords> {
     let text = Zeroizing::new(text.to_lowercase());
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -94,7 +89,7 @@ mod tests {
     const WORDS: &str = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
 
     #[test]
-    fn new_words_are_as_many_as_were_wanted_are_read_back_and_have_no_twin() {
+    fn new_words_have_the_wanted_number_and_can_be_read_back() {
         for (count, many) in [(WordCount::Twelve, 12), (WordCount::TwentyFour, 24)] {
             let one = new(&SystemEntropy, count).unwrap();
             assert_eq!(one.reveal().split(' ').count(), many);

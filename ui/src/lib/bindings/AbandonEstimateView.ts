@@ -8,14 +8,14 @@ import type { SharingItem } from "./SharingItem";
  */
 export type AbandonEstimateView = { 
 /**
- * The fee that would be paid; absent where nothing was signed, and nothing is paid.
+ * The fee; absent if nothing was signed, because then nothing is paid.
  */
 fee: BtcView | null, 
 /**
- * Its worth in the payout's currency, rounded up; absent without a rate.
+ * The fee's worth in the payout's currency, rounded up; absent without a rate.
  */
 worth: FiatView | null, 
 /**
- * All payouts that are given up together, this one included.
+ * All payouts that are given up together, including this one.
  */
 payouts: Array<SharingItem>, };

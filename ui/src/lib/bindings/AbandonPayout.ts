@@ -9,10 +9,10 @@ export type AbandonPayout = {
  */
 payoutId: string, 
 /**
- * Whether those that share its transaction, or rest on it, may be given up with it.
+ * Whether payouts that share its transaction, or rest on it, may be given up with it.
  */
 all: boolean, 
 /**
- * The highest fee that a person agreed to, in satoshis; absent where none was shown.
+ * The highest fee that a person agreed to, in satoshis; absent if no fee was shown.
  */
 feeAtMostSats: number | null, };

@@ -19,7 +19,7 @@ import type { WaitCause } from "./WaitCause";
  */
 export type AbandonedView = { 
 /**
- * The transaction that pays the coins back; absent where nothing was signed for the payout.
+ * The transaction that pays the coins back; absent if none was signed for the payout.
  */
 replacement: VersionItem | null, 
 /**

@@ -3,39 +3,39 @@ import type { BtcView } from "./BtcView";
 import type { FiatView } from "./FiatView";
 
 /**
- * The cost of a higher fee, with the coins as they are.
+ * The cost of a higher fee with the present coins.
  */
 export type BumpEstimateView = { 
 /**
- * The fee that is paid now.
+ * The present fee.
  */
 feeNow: BtcView, 
 /**
- * The fee that would be paid in place of it.
+ * The fee after the bump.
  */
 fee: BtcView, 
 /**
- * Its worth in the payout's currency, rounded up; absent without a rate.
+ * The new fee's worth in the payout's currency, rounded up; absent without a rate.
  */
 worth: FiatView | null, 
 /**
- * In satoshis for a virtual byte, cut to 2 decimals.
+ * In satoshis per virtual byte, cut to 2 decimals.
  */
 feeRate: string, 
 /**
- * Whether that is above the given rate, because nodes take no less.
+ * Whether that is above the given rate, because nodes accept no less.
  */
 isLeast: boolean, 
 /**
- * The highest rate without a person's word for it: `feeCapSatVb`.
+ * The highest rate that a person need not confirm: `feeCapSatVb`.
  */
 cap: number, 
 /**
- * Whether the rate is above that.
+ * Whether the rate is above the cap.
  */
 aboveCap: boolean, 
 /**
- * In whole satoshis for a virtual byte, rounded up: the rate to give where it is above the cap.
+ * In whole satoshis per virtual byte, rounded up: the rate to give if it is above the cap.
  */
 needed: number, 
 /**
@@ -43,6 +43,6 @@ needed: number,
  */
 pays: BtcView, 
 /**
- * Whether the fee is higher than that: it then has to be forced.
+ * Whether the fee is higher than that sum. It then has to be forced.
  */
 abovePays: boolean, };

@@ -9,14 +9,14 @@ export type BumpPayout = {
  */
 payoutId: string, 
 /**
- * In whole satoshis for a virtual byte; absent for the estimate.
+ * In whole satoshis per virtual byte; absent for the estimate.
  */
 feeRate: number | null, 
 /**
- * Whether it may pay a fee above the sum that the transaction pays out.
+ * Whether the fee may exceed the sum that the transaction pays out.
  */
 force: boolean, 
 /**
- * The highest fee that a person agreed to, in satoshis; absent where none was shown.
+ * The highest fee that a person agreed to, in satoshis; absent if no fee was shown.
  */
 feeAtMostSats: number | null, };

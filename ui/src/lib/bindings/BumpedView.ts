@@ -19,11 +19,11 @@ import type { WaitCause } from "./WaitCause";
  */
 export type BumpedView = { 
 /**
- * The transaction that was signed: the payout's own, or the last one along its change, which pulls it along.
+ * The signed transaction: the payout's own, or the last one along its change, whose fee pulls it along.
  */
 replacement: VersionItem, 
 /**
- * Whether it pays more than the rate that was given, because nodes take no less.
+ * Whether it pays more than the given rate, because nodes accept no less.
  */
 isLeast: boolean, 
 /**

@@ -9,6 +9,6 @@ export type EstimateBump = {
  */
 payoutId: string, 
 /**
- * In whole satoshis for a virtual byte; absent for the estimate.
+ * In whole satoshis per virtual byte; absent for the estimate.
  */
 feeRate: number | null, };

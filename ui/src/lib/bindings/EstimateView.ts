@@ -5,23 +5,23 @@ import type { FiatView } from "./FiatView";
 import type { PaidBefore } from "./PaidBefore";
 
 /**
- * What a payout would come to; what is not known yet, or wrong, is absent.
+ * An estimated payout. A value that is unknown or wrong is absent.
  */
 export type EstimateView = { 
 /**
- * What the recipient gets.
+ * The recipient's amount.
  */
 amount: BtcView | null, 
 /**
- * Its worth.
+ * The amount's worth.
  */
 worth: FiatView | null, 
 /**
- * The fee of a transaction for it alone.
+ * The fee of a transaction for this payout alone.
  */
 fee: BtcView | null, 
 /**
- * The rate of a transaction that is signed now, in whole satoshis for a virtual byte, rounded up.
+ * The fee rate of a transaction signed now, in whole satoshis per virtual byte, rounded up.
  */
 feeRate: string, 
 /**
@@ -29,42 +29,42 @@ feeRate: string,
  */
 total: BtcView | null, 
 /**
- * The worth of both.
+ * The worth of amount and fee.
  */
 totalWorth: FiatView | null, 
 /**
- * The rate, with 4 decimals.
+ * The exchange rate, with 4 decimals.
  */
 rate: string | null, 
 /**
- * The rate for people.
+ * The exchange rate for people.
  */
 rateShown: string | null, 
 /**
- * What is wrong with the address, with the remedy.
+ * The fault of the address, with the remedy.
  */
 addressProblem: string | null, 
 /**
- * What is wrong with the amount, with the remedy.
+ * The fault of the amount, with the remedy.
  */
 amountProblem: string | null, 
 /**
- * Why there is no rate.
+ * The reason why there is no rate.
  */
 rateProblem: string | null, 
 /**
- * The newest payout to the same address that is offered, approved or sent; one of the same sum before others.
+ * The newest offered, approved or sent payout to the same address. One of the same sum comes before others.
  */
 paidBefore: PaidBefore | null, 
 /**
- * The newest OPEN anomaly of exactly this sum: the payout may be meant as its refund.
+ * The newest OPEN anomaly of exactly this sum, because the payout may be meant as its refund.
  */
 anomalyAlike: AnomalyAlike | null, 
 /**
- * Whether the coins do not suffice for it and what waits before it.
+ * Whether the coins are too few for this payout and those that wait before it.
  */
 balanceShort: boolean, 
 /**
- * The most that coins and the day's limit allow now; nothing where that is below the minimum.
+ * The most that coins and the day's limit allow now; zero if that is below the minimum.
  */
 most: BtcView, };

@@ -6,11 +6,11 @@ import type { PayoutState } from "./PayoutState";
  */
 export type ListPayouts = { 
 /**
- * How many at most, 1 to 500.
+ * Most payouts to list, 1 to 500.
  */
 limit: number, 
 /**
- * How many of the newest to pass over.
+ * Number of the newest payouts to skip.
  */
 offset: number, 
 /**
@@ -18,6 +18,6 @@ offset: number,
  */
 states: Array<PayoutState>, 
 /**
- * An id, address, transaction id, amount in BTC, or the name of whoever asked.
+ * An id, address, transaction id, amount in BTC, or the requester's name.
  */
 search: string | null, };

@@ -11,14 +11,14 @@ export type PaidBefore = {
  */
 payoutId: string, 
 /**
- * Where it stands.
+ * The payout's state.
  */
 state: PayoutState, 
 /**
- * What the recipient got, or is to get.
+ * The recipient's amount.
  */
 amount: BtcView, 
 /**
- * When it was sent, else when it was asked for; ISO 8601.
+ * Time of sending, or else of the request, ISO 8601.
  */
 time: string, };

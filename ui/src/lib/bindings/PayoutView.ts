@@ -14,19 +14,19 @@ import type { VersionItem } from "./VersionItem";
 import type { WaitCause } from "./WaitCause";
 
 /**
- * One payout, whole.
+ * One payout with all details.
  */
 export type PayoutView = { 
 /**
- * What the rate was made of; absent where it was not stored.
+ * The exchange rate's certificate; absent if it was not stored.
  */
 certificate: CertificateView | null, 
 /**
- * Where its notifications go.
+ * The URL of its notifications.
  */
 notificationUrl: string | null, 
 /**
- * The transactions that were signed for it, the oldest first.
+ * The transactions signed for it, the oldest first.
  */
 versions: Array<VersionItem>, 
 /**
@@ -34,7 +34,7 @@ versions: Array<VersionItem>,
  */
 sharesWith: Array<SharingItem>, 
 /**
- * What happened to it, the oldest first.
+ * Its history, the oldest step first.
  */
 history: Array<StepItem>, 
 /**
@@ -42,21 +42,21 @@ history: Array<StepItem>,
  */
 deliveries: Array<DeliveryItem>, 
 /**
- * Another payout to the same address: the newest that is approved or sent, else the newest offer; absent unless this one
- * is NEW.
+ * Another payout to the same address: the newest approved or sent one, else the newest offer. Present only while
+ * this one is NEW.
  */
 paidBefore: PaidBefore | null, 
 /**
- * The newest OPEN anomaly of exactly this sum: the payout may be meant as its refund. Absent unless this one is NEW and no
- * refund.
+ * The newest OPEN anomaly of exactly this sum, because the payout may be meant as its refund. Present only while
+ * this one is NEW and no refund.
  */
 anomalyAlike: AnomalyAlike | null, 
 /**
- * That the network's fee is high beside the amount, a sentence; absent where it is not, and once it is sent.
+ * A sentence that the network fee is high beside the amount; absent if it is not, and once it is sent.
  */
 feeWarning: string | null, 
 /**
- * What would be left of the day's limit after its approval; absent unless it is NEW and within the limit.
+ * The rest of the day's limit after its approval; present only while it is NEW and within the limit.
  */
 limitLeftAfter: BtcView | null, 
 /**
@@ -64,7 +64,7 @@ limitLeftAfter: BtcView | null,
  */
 canApprove: Possible, 
 /**
- * Whether its transaction may be replaced by one with a higher fee now.
+ * Whether a higher fee is possible now.
  */
 canBump: Possible, 
 /**

@@ -2,14 +2,14 @@
 import type { BtcView } from "./BtcView";
 
 /**
- * A backend's refusal of a transaction that is stored: it is offered again.
+ * A backend's refusal of a stored transaction, which is broadcast again.
  */
 export type RefusalView = { 
 /**
- * The refusal in a sentence, with the backend's own words in quotation marks, without the remedy and the last full stop.
+ * The refusal in a sentence, with the backend's own words in quotation marks. It has no remedy and no full stop.
  */
 message: string, 
 /**
- * The fee that the backend names in these words.
+ * The fee that the backend names in its words.
  */
 feeNamed: BtcView | null, };

@@ -11,14 +11,14 @@ export type SharingItem = {
  */
 payoutId: string, 
 /**
- * Where it stands.
+ * The payout's state.
  */
 state: PayoutState, 
 /**
- * Where its coins go.
+ * The recipient's address.
  */
 address: string, 
 /**
- * What its recipient gets.
+ * The recipient's amount.
  */
 amount: BtcView, };

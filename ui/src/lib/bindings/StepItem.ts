@@ -6,22 +6,22 @@ import type { PayoutStep } from "./PayoutStep";
  */
 export type StepItem = { 
 /**
- * When, ISO 8601 with milliseconds.
+ * The time, ISO 8601 with milliseconds.
  */
 time: string, 
 /**
- * What happened.
+ * The kind of step.
  */
 step: PayoutStep, 
 /**
- * Who did it, where that is known.
+ * The actor, if known.
  */
 by: string | null, 
 /**
- * The transaction that it was about.
+ * The transaction concerned.
  */
 btcTxId: string | null, 
 /**
- * Why, where it FAILED.
+ * The reason, if it FAILED.
  */
 reason: string | null, };

@@ -11,23 +11,23 @@ export type StuckItem = {
  */
 payoutId: string, 
 /**
- * What the payee is to get.
+ * The recipient's amount.
  */
 amount: BtcView, 
 /**
- * The payee's address.
+ * The recipient's address.
  */
 address: string, 
 /**
- * Why it does not arrive.
+ * The reason why it does not arrive.
  */
 reason: StuckReason, 
 /**
- * The fee rate that its transaction pays, in satoshis for a virtual byte, cut to 2 decimals.
+ * The fee rate of its transaction, in satoshis per virtual byte, cut to 2 decimals.
  */
 feeRate: string, 
 /**
- * The rate that a transaction would pay now; absent where the backend has named none since the start.
+ * The fee rate that a transaction would pay now; absent if the backend has named none since the start.
  */
 feeRateWanted: string | null, 
 /**

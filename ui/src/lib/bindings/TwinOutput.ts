@@ -2,7 +2,7 @@
 import type { BtcView } from "./BtcView";
 
 /**
- * An output of it.
+ * An output of such a transaction.
  */
 export type TwinOutput = { 
 /**

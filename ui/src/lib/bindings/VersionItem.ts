@@ -11,11 +11,11 @@ export type VersionItem = {
  */
 btcTxId: string, 
 /**
- * Counts from 1, in the order of signing.
+ * Its number in the order of signing, from 1.
  */
 number: number, 
 /**
- * Whether it pays the payouts; else it gives them up and pays ourselves.
+ * Whether it pays the payouts. If not, it gives them up and pays ourselves.
  */
 pays: boolean, 
 /**
@@ -23,22 +23,23 @@ pays: boolean,
  */
 fee: BtcView, 
 /**
- * In satoshis for a virtual byte, cut to 2 decimals.
+ * In satoshis per virtual byte, cut to 2 decimals.
  */
 feeRate: string, 
 /**
- * Where it stands.
+ * Its position in the chain.
  */
 position: TransactionPosition, 
 /**
- * How many confirmations it has.
+ * Its number of confirmations.
  */
 confirmations: number, 
 /**
- * Whether a backend ever took it.
+ * Whether a backend ever accepted it.
  */
 accepted: boolean, 
 /**
- * When it was signed and stored, ISO 8601 with milliseconds; moved with a clock that was set before any node took it.
+ * Time of its storing, ISO 8601 with milliseconds. If the clock was set before a node accepted it, the time moves
+ * along.
  */
 time: string, };

@@ -1,4 +1,4 @@
-//! What was sealed comes back whole or not at all.
+//! Sealed content comes back whole or not at all.
 
 use std::io::{BufReader, Read as _, Write as _};
 

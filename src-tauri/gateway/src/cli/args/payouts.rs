@@ -161,7 +161,6 @@ pub(in crate::cli) enum StatementFormat {
 }
 
 impl Payouts {
-    /// What the line asks.
     pub(super) fn command(self) -> Command {
         match self {
             Self::List { range, states, search } => {
@@ -193,7 +192,6 @@ impl Payouts {
 }
 
 impl Limits {
-    /// What the line asks.
     pub(super) fn command(self) -> Command {
         match self {
             Self::Show { currency } => ShowLimits { currency }.into(),
@@ -203,7 +201,6 @@ impl Limits {
 }
 
 impl Statement {
-    /// What the line asks.
     pub(super) fn command(self) -> Command {
         let (after, limit) = (None, None);
         statement::Statement { currency: self.currency, from: self.from, to: self.to, after, limit }.into()

@@ -1,4 +1,4 @@
-//! Payouts.
+//! Renders payouts.
 
 use tillgate_domain::words::count;
 
@@ -14,7 +14,7 @@ use crate::console::payouts::{
     PayoutItem, PayoutView, RefusalView, SenderView, VersionItem,
 };
 
-/// By whom a payout was paid that nothing of ours paid, and what to do.
+/// The payer of a payout that no transaction of ours paid, and the remedy.
 const ELSEWHERE: &str = "a transaction that was not made here: another copy of this wallet made it (stop that), or somebody else (if it \
      was for something else, ask for the payout anew)";
 
@@ -108,7 +108,7 @@ pub(super) fn abandoned(view: &AbandonedView) -> String {
     format!("Transaction {btc_tx_id} pays the coins back for a fee of {} BTC{end}\n\n{}", fee.shown, payout(shown))
 }
 
-/// That no node has taken a transaction that is stored, and why.
+/// A sentence that no node has accepted a stored transaction, and the reason.
 fn untaken(refusal: Option<&RefusalView>) -> String {
     let why = refusal.map_or_else(|| "no node has taken it yet".to_owned(), |refusal| refusal.message.clone());
     format!("{why}. It is offered again after each block, and the former one stays until then.")
@@ -178,7 +178,7 @@ fn paid_before(before: &PaidBefore) -> String {
     )
 }
 
-/// The remedy where a payout may be meant as the refund of an anomaly.
+/// The remedy for a payout that may be meant as the refund of an anomaly.
 fn refund_instead(alike: &AnomalyAlike) -> String {
     let id = &alike.anomaly_id;
     as_given(&format!(
@@ -186,8 +186,8 @@ fn refund_instead(alike: &AnomalyAlike) -> String {
     ))
 }
 
-/// Why a payout waits, with what can be done about it, as it is given from here. The rest of an answer is left as it is: others
-/// may have written it.
+/// The reason why a payout waits, with the remedy at the command line. The rest of an answer is left unchanged, because
+/// it may hold words of others.
 fn waits_for(item: &PayoutItem) -> Option<String> {
     super::waits_for(item.waits_for.as_deref(), item.wait_cause).map(|why| as_given(&why))
 }

@@ -1,4 +1,4 @@
-//! Giving a payout up: the fee of that, and doing it.
+//! Gives a payout up, and estimates the fee of that.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -21,16 +21,16 @@ use crate::store::{Reader, StoreError};
 pub struct AbandonPayout {
     /// The payout's id.
     pub payout_id: String,
-    /// Whether those that share its transaction, or rest on it, may be given up with it.
+    /// Whether payouts that share its transaction, or rest on it, may be given up with it.
     #[serde(default)]
     pub all: bool,
-    /// The highest fee that a person agreed to, in satoshis; absent where none was shown.
+    /// The highest fee that a person agreed to, in satoshis; absent if no fee was shown.
     #[serde(default)]
     #[ts(type = "number | null")]
     pub fee_at_most_sats: Option<u64>,
 }
 
-/// Tells the cost of giving a payout up, and all payouts that it concerns. Nothing is signed.
+/// Tells the cost of giving a payout up, and all affected payouts. Nothing is signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -44,10 +44,10 @@ pub struct EstimateAbandon {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AbandonedView {
-    /// The payout as it stands after it.
+    /// The payout afterwards.
     #[serde(flatten)]
     pub payout: PayoutView,
-    /// The transaction that pays the coins back; absent where nothing was signed for the payout.
+    /// The transaction that pays the coins back; absent if none was signed for the payout.
     pub replacement: Option<VersionItem>,
     /// The backend's refusal of that transaction.
     pub refusal: Option<RefusalView>,
@@ -58,11 +58,11 @@ pub struct AbandonedView {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AbandonEstimateView {
-    /// The fee that would be paid; absent where nothing was signed, and nothing is paid.
+    /// The fee; absent if nothing was signed, because then nothing is paid.
     pub fee: Option<BtcView>,
-    /// Its worth in the payout's currency, rounded up; absent without a rate.
+    /// The fee's worth in the payout's currency, rounded up; absent without a rate.
     pub worth: Option<FiatView>,
-    /// All payouts that are given up together, this one included.
+    /// All payouts that are given up together, including this one.
     pub payouts: Vec<SharingItem>,
 }
 

@@ -1,4 +1,4 @@
-//! Raising the fee of a payout's transaction: its cost, and doing it.
+//! Raises the fee of a payout's transaction, and estimates the cost.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Currency;
@@ -22,13 +22,13 @@ use crate::sender::{Agreed, ReplacementFee, bump_fee};
 pub struct BumpPayout {
     /// The payout's id.
     pub payout_id: String,
-    /// In whole satoshis for a virtual byte; absent for the estimate.
+    /// In whole satoshis per virtual byte; absent for the estimate.
     #[serde(default)]
     pub fee_rate: Option<u32>,
-    /// Whether it may pay a fee above the sum that the transaction pays out.
+    /// Whether the fee may exceed the sum that the transaction pays out.
     #[serde(default)]
     pub force: bool,
-    /// The highest fee that a person agreed to, in satoshis; absent where none was shown.
+    /// The highest fee that a person agreed to, in satoshis; absent if no fee was shown.
     #[serde(default)]
     #[ts(type = "number | null")]
     pub fee_at_most_sats: Option<u64>,
@@ -41,7 +41,7 @@ pub struct BumpPayout {
 pub struct EstimateBump {
     /// The payout's id.
     pub payout_id: String,
-    /// In whole satoshis for a virtual byte; absent for the estimate.
+    /// In whole satoshis per virtual byte; absent for the estimate.
     #[serde(default)]
     pub fee_rate: Option<u32>,
 }
@@ -54,38 +54,38 @@ pub struct BumpedView {
     /// The payout.
     #[serde(flatten)]
     pub payout: PayoutView,
-    /// The transaction that was signed: the payout's own, or the last one along its change, which pulls it along.
+    /// The signed transaction: the payout's own, or the last one along its change, whose fee pulls it along.
     pub replacement: VersionItem,
-    /// Whether it pays more than the rate that was given, because nodes take no less.
+    /// Whether it pays more than the given rate, because nodes accept no less.
     pub is_least: bool,
     /// The backend's refusal of that transaction.
     pub refusal: Option<RefusalView>,
 }
 
-/// The cost of a higher fee, with the coins as they are.
+/// The cost of a higher fee with the present coins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct BumpEstimateView {
-    /// The fee that is paid now.
+    /// The present fee.
     pub fee_now: BtcView,
-    /// The fee that would be paid in place of it.
+    /// The fee after the bump.
     pub fee: BtcView,
-    /// Its worth in the payout's currency, rounded up; absent without a rate.
+    /// The new fee's worth in the payout's currency, rounded up; absent without a rate.
     pub worth: Option<FiatView>,
-    /// In satoshis for a virtual byte, cut to 2 decimals.
+    /// In satoshis per virtual byte, cut to 2 decimals.
     pub fee_rate: String,
-    /// Whether that is above the given rate, because nodes take no less.
+    /// Whether that is above the given rate, because nodes accept no less.
     pub is_least: bool,
-    /// The highest rate without a person's word for it: `feeCapSatVb`.
+    /// The highest rate that a person need not confirm: `feeCapSatVb`.
     pub cap: u32,
-    /// Whether the rate is above that.
+    /// Whether the rate is above the cap.
     pub above_cap: bool,
-    /// In whole satoshis for a virtual byte, rounded up: the rate to give where it is above the cap.
+    /// In whole satoshis per virtual byte, rounded up: the rate to give if it is above the cap.
     pub needed: u32,
     /// The sum that the transaction pays out.
     pub pays: BtcView,
-    /// Whether the fee is higher than that: it then has to be forced.
+    /// Whether the fee is higher than that sum. It then has to be forced.
     pub above_pays: bool,
 }
 
@@ -151,7 +151,7 @@ fn check_rate(fee_rate: Option<u32>) -> Result<(), CommandError> {
     }
 }
 
-/// Whether a fee is above the rate that was given, by more than its rounding.
+/// Whether a fee exceeds the given rate by more than rounding.
 fn is_least(given: Option<u32>, fee_sats: u64, vsize: u64) -> bool {
     given.is_some_and(|given| fee_sats > u64::from(given).saturating_mul(vsize))
 }

@@ -1,4 +1,4 @@
-//! What a payout would come to, for a form that is being filled in.
+//! Estimates a payout for a form that is being filled in.
 
 use std::borrow::Cow;
 
@@ -17,61 +17,61 @@ use crate::payouts::{Preview, PreviewRequest, preview};
 use crate::store::anomalies::AnomalyRow;
 use crate::store::payouts::PayoutRow;
 
-/// Tells what a payout would come to. Nothing is stored.
+/// Estimates a payout. Nothing is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimatePayout {
-    /// The Bitcoin to send, as it was typed so far.
+    /// The Bitcoin to send, as typed so far.
     #[serde(default)]
     pub btc_amount: Option<String>,
-    /// The worth to send, as it was typed so far; this or the amount in Bitcoin.
+    /// The fiat worth to send, as typed so far; either this or the amount in Bitcoin.
     #[serde(default)]
     pub fiat_amount: Option<String>,
     /// The ISO code of the currency.
     pub currency: String,
-    /// Where to, as it was typed so far.
+    /// The recipient's address, as typed so far.
     #[serde(default)]
     pub address: Option<String>,
-    /// The anomaly whose coins it sends back; its amount is theirs.
+    /// The anomaly whose coins it sends back. The payout then has their amount.
     #[serde(default)]
     pub anomaly_id: Option<String>,
 }
 
-/// What a payout would come to; what is not known yet, or wrong, is absent.
+/// An estimated payout. A value that is unknown or wrong is absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimateView {
-    /// What the recipient gets.
+    /// The recipient's amount.
     pub amount: Option<BtcView>,
-    /// Its worth.
+    /// The amount's worth.
     pub worth: Option<FiatView>,
-    /// The fee of a transaction for it alone.
+    /// The fee of a transaction for this payout alone.
     pub fee: Option<BtcView>,
-    /// The rate of a transaction that is signed now, in whole satoshis for a virtual byte, rounded up.
+    /// The fee rate of a transaction signed now, in whole satoshis per virtual byte, rounded up.
     pub fee_rate: String,
     /// Amount and fee.
     pub total: Option<BtcView>,
-    /// The worth of both.
+    /// The worth of amount and fee.
     pub total_worth: Option<FiatView>,
-    /// The rate, with 4 decimals.
+    /// The exchange rate, with 4 decimals.
     pub rate: Option<String>,
-    /// The rate for people.
+    /// The exchange rate for people.
     pub rate_shown: Option<String>,
-    /// What is wrong with the address, with the remedy.
+    /// The fault of the address, with the remedy.
     pub address_problem: Option<String>,
-    /// What is wrong with the amount, with the remedy.
+    /// The fault of the amount, with the remedy.
     pub amount_problem: Option<String>,
-    /// Why there is no rate.
+    /// The reason why there is no rate.
     pub rate_problem: Option<String>,
-    /// The newest payout to the same address that is offered, approved or sent; one of the same sum before others.
+    /// The newest offered, approved or sent payout to the same address. One of the same sum comes before others.
     pub paid_before: Option<PaidBefore>,
-    /// The newest OPEN anomaly of exactly this sum: the payout may be meant as its refund.
+    /// The newest OPEN anomaly of exactly this sum, because the payout may be meant as its refund.
     pub anomaly_alike: Option<AnomalyAlike>,
-    /// Whether the coins do not suffice for it and what waits before it.
+    /// Whether the coins are too few for this payout and those that wait before it.
     pub balance_short: bool,
-    /// The most that coins and the day's limit allow now; nothing where that is below the minimum.
+    /// The most that coins and the day's limit allow now; zero if that is below the minimum.
     pub most: BtcView,
 }
 
@@ -82,15 +82,15 @@ pub struct EstimateView {
 pub struct PaidBefore {
     /// The payout's id.
     pub payout_id: String,
-    /// Where it stands.
+    /// The payout's state.
     pub state: PayoutState,
-    /// What the recipient got, or is to get.
+    /// The recipient's amount.
     pub amount: BtcView,
-    /// When it was sent, else when it was asked for; ISO 8601.
+    /// Time of sending, or else of the request, ISO 8601.
     pub time: String,
 }
 
-/// An OPEN anomaly of a payout's sum.
+/// An OPEN anomaly of the same sum as a payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -99,7 +99,7 @@ pub struct AnomalyAlike {
     pub anomaly_id: String,
     /// The id of its payment.
     pub payment_id: String,
-    /// The shop's own reference of its payment.
+    /// The shop's own reference of the payment.
     pub merchant_transaction_id: String,
 }
 
@@ -107,7 +107,7 @@ impl Ask for EstimatePayout {
     type Answer = EstimateView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<EstimateView, CommandError> {
-        // What could be read in two ways is told of as every other amount that is wrong.
+        // An ambiguous amount is reported like any other wrong amount.
         let (fiat_amount, ambiguous) = match typed(self.fiat_amount).map(|text| plain_fiat(&self.currency, text)) {
             Some(Ok(plain)) => (Some(Cow::Owned(plain)), None),
             Some(Err(error)) => (None, Some(error.message)),

@@ -1,6 +1,6 @@
-//! Fee rates as people read them.
+//! Fee rates for people.
 
-/// A fee's rate in satoshis for a virtual byte, cut to 2 decimals.
+/// The rate of a fee in satoshis per virtual byte, cut to 2 decimals.
 pub(super) fn rate_shown(fee_sats: u64, vsize: u64) -> String {
     let hundredths = fee_sats.saturating_mul(100) / vsize.max(1);
     format!("{}.{:02}", hundredths / 100, hundredths % 100)

@@ -1,4 +1,4 @@
-//! A transaction that took another's place, and a backend's refusal of it.
+//! A transaction that replaces another, and a backend's refusal of it.
 
 use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
@@ -12,14 +12,14 @@ use crate::console::error::CommandError;
 use crate::store::Reader;
 use crate::store::batches::{Refusal, VersionRow};
 
-/// A backend's refusal of a transaction that is stored: it is offered again.
+/// A backend's refusal of a stored transaction, which is broadcast again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RefusalView {
-    /// The refusal in a sentence, with the backend's own words in quotation marks, without the remedy and the last full stop.
+    /// The refusal in a sentence, with the backend's own words in quotation marks. It has no remedy and no full stop.
     pub message: String,
-    /// The fee that the backend names in these words.
+    /// The fee that the backend names in its words.
     pub fee_named: Option<BtcView>,
 }
 
@@ -27,7 +27,7 @@ pub struct RefusalView {
 pub(super) struct Replaced {
     pub row: VersionRow,
     pub item: VersionItem,
-    /// Absent once a backend took it, and where none answered.
+    /// Absent once a backend accepted it, and if none answered.
     pub refusal: Option<RefusalView>,
 }
 

@@ -1,4 +1,4 @@
-//! What holds the sender, and letting it go on.
+//! Releases a sender that holds, and has it ask the secret store again.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -6,33 +6,33 @@ use ts_rs::TS;
 use crate::console::ask::{Ask, Asker};
 use crate::console::error::CommandError;
 
-/// Lets a sender that holds go on, and the secret store be asked at once.
+/// Releases a sender that holds, and has it ask the secret store at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ReleaseSender {
-    /// The reason that staff have read; refused where it holds for another one by now. Absent: whatever it holds for.
+    /// The reason that staff have read; refused if the sender now holds for another one. Absent for any reason.
     #[serde(default)]
     pub reason: Option<String>,
-    /// Although the mempool shows a transaction of another copy of the wallet.
+    /// Whether to release although the mempool shows a transaction of another copy of the wallet.
     #[serde(default)]
     pub force: bool,
 }
 
-/// Lets the secret store be asked for the wallet's words at once.
+/// Has the sender ask the secret store for the wallet's words at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct RetrySender {}
 
-/// The sender after it was told something.
+/// The sender after a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct SenderView {
-    /// Whether it held, and goes on now.
+    /// Whether it held, and is released now.
     pub released: bool,
-    /// Whether a gateway runs, and sends.
+    /// Whether a gateway runs and sends.
     pub serving: bool,
-    /// How many approved payouts wait for their transaction or for a node that takes it.
+    /// The number of approved payouts that wait for their transaction or for a node that accepts it.
     #[ts(type = "number")]
     pub payouts_queued: u64,
 }

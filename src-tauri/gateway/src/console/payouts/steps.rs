@@ -1,4 +1,4 @@
-//! What happened to a payout, step by step.
+//! The history of a payout, step by step.
 
 use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
@@ -15,19 +15,19 @@ use crate::store::payouts::PayoutRow;
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct StepItem {
-    /// When, ISO 8601 with milliseconds.
+    /// The time, ISO 8601 with milliseconds.
     pub time: String,
-    /// What happened.
+    /// The kind of step.
     pub step: PayoutStep,
-    /// Who did it, where that is known.
+    /// The actor, if known.
     pub by: Option<String>,
-    /// The transaction that it was about.
+    /// The transaction concerned.
     pub btc_tx_id: Option<String>,
-    /// Why, where it FAILED.
+    /// The reason, if it FAILED.
     pub reason: Option<String>,
 }
 
-/// What happened to a payout with these transactions, the oldest first.
+/// The history of a payout with these transactions, the oldest step first.
 pub(super) fn history(row: &PayoutRow, versions: &[VersionRow]) -> Vec<StepItem> {
     let mut steps = vec![(row.created_at, step(PayoutStep::Offered, Some(&row.requested_by)))];
     steps.extend(row.approved_at.map(|at| (at, step(PayoutStep::Approved, row.approved_by.as_ref()))));
@@ -55,8 +55,8 @@ pub(super) fn history(row: &PayoutRow, versions: &[VersionRow]) -> Vec<StepItem>
     steps.into_iter().map(|(at, step)| StepItem { time: at.iso_millis(), ..step }).collect()
 }
 
-/// The transaction by which a payout became SENT at that time: the newest that paid it by then. Where none of ours ever did,
-/// another copy of this wallet sent it.
+/// The newest transaction that paid a payout when it became SENT. Without one of ours, another copy of this wallet sent
+/// it.
 fn sent_by(row: &PayoutRow, versions: &[VersionRow], at: Timestamp) -> Option<Txid> {
     if versions.is_empty() {
         return row.txid;

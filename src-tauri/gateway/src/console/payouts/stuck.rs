@@ -1,4 +1,4 @@
-//! Payouts that do not arrive, as people are told of them. Each shell names the remedy in its own words.
+//! Payouts that do not arrive, for people. Each shell names the remedy in its own words.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::sender::{self, Stuck, StuckCause, may_bump};
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
-/// Payouts that one answer names; the list of payouts tells of all.
+/// Most payouts named in one answer. The list of payouts shows all.
 const NAMED_MAX: usize = 20;
 
-/// Virtual bytes that a rate is told for, so that its decimals are not lost.
+/// Virtual bytes for which rates are computed, so that decimals are not lost.
 const RATE_VBYTES: u64 = 1_000;
 
 /// A payout that does not arrive.
@@ -31,15 +31,15 @@ const RATE_VBYTES: u64 = 1_000;
 pub struct StuckItem {
     /// The payout's id.
     pub payout_id: String,
-    /// What the payee is to get.
+    /// The recipient's amount.
     pub amount: BtcView,
-    /// The payee's address.
+    /// The recipient's address.
     pub address: String,
-    /// Why it does not arrive.
+    /// The reason why it does not arrive.
     pub reason: StuckReason,
-    /// The fee rate that its transaction pays, in satoshis for a virtual byte, cut to 2 decimals.
+    /// The fee rate of its transaction, in satoshis per virtual byte, cut to 2 decimals.
     pub fee_rate: String,
-    /// The rate that a transaction would pay now; absent where the backend has named none since the start.
+    /// The fee rate that a transaction would pay now; absent if the backend has named none since the start.
     pub fee_rate_wanted: Option<String>,
     /// Whether a higher fee is possible now.
     pub can_bump: bool,
@@ -47,18 +47,17 @@ pub struct StuckItem {
     pub message: String,
 }
 
-/// The payouts that do not arrive.
 #[derive(Debug, Default)]
 pub(in crate::console) struct StuckPayouts {
-    /// The first of them.
+    /// The first ones.
     pub named: Vec<StuckItem>,
-    /// How many there are.
+    /// The number of all.
     pub count: u64,
 }
 
 impl StuckPayouts {
-    /// Asks the backend for its fee rate where a payout is stuck, so that the wanted rate can be told. The reading that
-    /// follows tells of a database that fails.
+    /// Asks the backend for its fee rate if a payout is stuck, so that the wanted rate is known. A database error is
+    /// left to the next read.
     pub(in crate::console) async fn learn_wanted_rate(gateway: &Arc<Gateway>) {
         let reading = Arc::clone(gateway);
         let read = move || reading.store.read(|reader| Self::of(&reading, reader));
@@ -77,7 +76,7 @@ impl StuckPayouts {
 }
 
 impl StuckItem {
-    /// What is told of one payout; `None` where it is not stuck.
+    /// The item of one payout; `None` if it is not stuck.
     pub(super) fn of_payout(
         gateway: &Gateway,
         reader: &Reader<'_>,
@@ -108,7 +107,7 @@ impl StuckItem {
         })
     }
 
-    /// The sentences with the remedy, as the command line gives it.
+    /// The sentence and the remedy at the command line.
     pub(crate) fn at_the_command_line(&self) -> String {
         let Self { payout_id, message, can_bump, .. } = self;
         if *can_bump {
@@ -119,7 +118,7 @@ impl StuckItem {
     }
 }
 
-/// The rate that the backend named last, in satoshis for [`RATE_VBYTES`].
+/// The backend's last fee rate, in satoshis for [`RATE_VBYTES`].
 fn wanted(gateway: &Gateway) -> Option<u64> {
     gateway.fee_rate_known()?;
     let rate: FeeRate = funds::fee_rate_known(gateway, &gateway.settings.snapshot()).estimate;

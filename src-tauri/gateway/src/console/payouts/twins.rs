@@ -1,4 +1,4 @@
-//! The transactions of another copy of the wallet for which the sender holds, as people read them.
+//! Transactions of another copy of the wallet for which the sender holds, for people.
 
 use bitcoin::Address;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::store::sender_hold::{Hold, HoldCause};
 use crate::store::twins::TwinRow;
 use crate::store::{Reader, StoreError};
 
-/// Transactions that one answer lists.
+/// Most transactions listed in one answer.
 const LISTED_MAX: u32 = 100;
 
 /// A transaction that another copy of the wallet made.
@@ -26,7 +26,7 @@ pub struct TwinItem {
     pub paid: Vec<TwinOutput>,
 }
 
-/// An output of it.
+/// An output of such a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -37,12 +37,12 @@ pub struct TwinOutput {
     pub amount: BtcView,
 }
 
-/// The transactions of a hold, the first made first.
+/// The transactions of a hold, the oldest first.
 #[derive(Debug, Default)]
 pub(in crate::console) struct HeldFor {
-    /// The first of them.
+    /// The first ones.
     pub listed: Vec<TwinItem>,
-    /// How many there are.
+    /// The number of all.
     pub count: u64,
 }
 
@@ -80,7 +80,7 @@ impl TwinItem {
         Ok(Self { txid: twin.txid.to_string(), time: twin.made_at.iso_seconds(), paid })
     }
 
-    /// It in one line of the command line.
+    /// The transaction as one line of the command line.
     pub(crate) fn at_the_command_line(&self) -> String {
         let Self { txid, time, paid } = self;
         let paid: Vec<_> = paid

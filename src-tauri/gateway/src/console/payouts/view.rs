@@ -1,5 +1,4 @@
-//! Payouts as the panel and the command line show them. Reads through the store's own queries, formats, and decides
-//! nothing.
+//! Payouts as the panel and the command line show them. It only queries and formats.
 
 mod shown;
 
@@ -28,7 +27,7 @@ use crate::store::payout_lists::PayoutFilter;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
-/// Deliveries shown with one payout; `deliveries list` shows more.
+/// Most deliveries shown with one payout; `deliveries list` shows more.
 const DELIVERIES_OF_PAYOUT: u32 = 100;
 
 /// A payout in the list.
@@ -38,107 +37,107 @@ const DELIVERIES_OF_PAYOUT: u32 = 100;
 pub struct PayoutItem {
     /// The payout's id.
     pub payout_id: String,
-    /// Where the payout stands.
+    /// The payout's state.
     pub state: PayoutState,
-    /// Where the coins go.
+    /// The recipient's address.
     pub address: String,
-    /// What the recipient gets.
+    /// The recipient's amount.
     pub amount: BtcView,
-    /// Its worth.
+    /// The amount's worth.
     pub worth: FiatView,
-    /// The ISO code of the currency that it is told in.
+    /// The ISO code of the payout's currency.
     pub currency: String,
-    /// The network's fee as it was offered.
+    /// The offered network fee.
     pub fee: BtcView,
-    /// Its share of the fee that was paid; absent before it is SENT by a transaction of ours.
+    /// Its share of the paid fee; absent before a transaction of ours made it SENT.
     pub fee_paid: Option<BtcView>,
     /// Amount and offered fee.
     pub total: BtcView,
-    /// The worth of both.
+    /// The worth of amount and fee.
     pub total_worth: FiatView,
-    /// The rate of all its arithmetic, with 4 decimals.
+    /// The exchange rate of all its arithmetic, with 4 decimals.
     pub rate: String,
-    /// The rate for people.
+    /// The exchange rate for people.
     pub rate_shown: String,
-    /// What it is for.
+    /// The note about the payout.
     pub comment: Option<String>,
-    /// Who asked for it: an API key's name, or `cli:…` or `panel:…`.
+    /// The requester: an API key's name, or `cli:…` or `panel:…`.
     pub requested_by: String,
-    /// Whether a shop's program asked for it, not a person.
+    /// Whether a shop's program requested it, not a person.
     pub requested_by_shop: bool,
-    /// Who approved it.
+    /// The approver.
     pub approved_by: Option<String>,
-    /// When it was asked for, ISO 8601.
+    /// Time of the request, ISO 8601.
     pub creation_time: String,
-    /// When the offer ends, ISO 8601.
+    /// End of the offer, ISO 8601.
     pub expiration_time: String,
-    /// When it was approved.
+    /// Time of the approval.
     pub approval_time: Option<String>,
-    /// When it was sent.
+    /// Time of sending.
     pub sent_time: Option<String>,
     /// The transaction that pays it.
     pub btc_tx_id: Option<String>,
-    /// Whether that was not made here: another copy of the wallet made it, or somebody else whose transaction pays the same.
+    /// Whether that transaction was made elsewhere: by another copy of the wallet, or by a stranger who paid the same.
     #[serde(default)]
     pub made_elsewhere: bool,
-    /// The confirmations of that.
+    /// The confirmations of that transaction.
     pub confirmations: u32,
-    /// Why it FAILED.
+    /// The reason why it FAILED.
     pub failure_reason: Option<String>,
-    /// When it FAILED.
+    /// Time of the failure.
     pub failed_time: Option<String>,
-    /// Whether the coins did not suffice when it was asked for.
+    /// Whether the coins were too few at the time of the request.
     pub balance_short: bool,
     /// The anomaly whose coins it sends back.
     pub anomaly_id: Option<String>,
-    /// Whether it is QUEUED or SENT, and its newest transaction gives it up: FAILED once that is deep enough, or sent all the
-    /// same.
+    /// Whether it is QUEUED or SENT and its newest transaction gives it up. It is FAILED once that is deep enough,
+    /// unless it is sent after all.
     pub being_given_up: bool,
-    /// Why it is not sent yet, or not over, a sentence without a remedy; absent unless it is QUEUED or being given up, or an offer whose payee
-    /// somebody else pays.
+    /// The reason why it waits, a sentence without a remedy. Present while it is QUEUED or being given up, and for an
+    /// offer whose payee another transaction pays.
     pub waits_for: Option<String>,
-    /// What kind of thing that is.
+    /// The kind of that reason.
     pub wait_cause: Option<WaitCause>,
-    /// That it does not arrive, and why; absent where nothing speaks against it.
+    /// The reason why it does not arrive; absent if it should still arrive.
     #[serde(default)]
     pub stuck: Option<StuckItem>,
-    /// The Payout record of `/v2`: JSON, its numbers as they are.
+    /// The Payout record of `/v2`, as JSON with its exact numbers.
     pub record: String,
 }
 
-/// One payout, whole.
+/// One payout with all details.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct PayoutView {
-    /// What the list tells of it.
+    /// The item of the list.
     #[serde(flatten)]
     pub item: PayoutItem,
-    /// What the rate was made of; absent where it was not stored.
+    /// The exchange rate's certificate; absent if it was not stored.
     pub certificate: Option<CertificateView>,
-    /// Where its notifications go.
+    /// The URL of its notifications.
     pub notification_url: Option<String>,
-    /// The transactions that were signed for it, the oldest first.
+    /// The transactions signed for it, the oldest first.
     pub versions: Vec<VersionItem>,
     /// The other payouts that share its transaction.
     pub shares_with: Vec<SharingItem>,
-    /// What happened to it, the oldest first.
+    /// Its history, the oldest step first.
     pub history: Vec<StepItem>,
     /// Attempts to notify, newest first.
     pub deliveries: Vec<DeliveryItem>,
-    /// Another payout to the same address: the newest that is approved or sent, else the newest offer; absent unless this one
-    /// is NEW.
+    /// Another payout to the same address: the newest approved or sent one, else the newest offer. Present only while
+    /// this one is NEW.
     pub paid_before: Option<PaidBefore>,
-    /// The newest OPEN anomaly of exactly this sum: the payout may be meant as its refund. Absent unless this one is NEW and no
-    /// refund.
+    /// The newest OPEN anomaly of exactly this sum, because the payout may be meant as its refund. Present only while
+    /// this one is NEW and no refund.
     pub anomaly_alike: Option<AnomalyAlike>,
-    /// That the network's fee is high beside the amount, a sentence; absent where it is not, and once it is sent.
+    /// A sentence that the network fee is high beside the amount; absent if it is not, and once it is sent.
     pub fee_warning: Option<String>,
-    /// What would be left of the day's limit after its approval; absent unless it is NEW and within the limit.
+    /// The rest of the day's limit after its approval; present only while it is NEW and within the limit.
     pub limit_left_after: Option<BtcView>,
     /// Whether it may be approved now.
     pub can_approve: Possible,
-    /// Whether its transaction may be replaced by one with a higher fee now.
+    /// Whether a higher fee is possible now.
     pub can_bump: Possible,
     /// Whether it may be given up now, with those that share its transaction.
     pub can_abandon: Possible,
@@ -151,21 +150,22 @@ pub struct PayoutView {
 pub struct VersionItem {
     /// The transaction's id.
     pub btc_tx_id: String,
-    /// Counts from 1, in the order of signing.
+    /// Its number in the order of signing, from 1.
     pub number: u32,
-    /// Whether it pays the payouts; else it gives them up and pays ourselves.
+    /// Whether it pays the payouts. If not, it gives them up and pays ourselves.
     pub pays: bool,
     /// Its fee.
     pub fee: BtcView,
-    /// In satoshis for a virtual byte, cut to 2 decimals.
+    /// In satoshis per virtual byte, cut to 2 decimals.
     pub fee_rate: String,
-    /// Where it stands.
+    /// Its position in the chain.
     pub position: TransactionPosition,
-    /// How many confirmations it has.
+    /// Its number of confirmations.
     pub confirmations: u32,
-    /// Whether a backend ever took it.
+    /// Whether a backend ever accepted it.
     pub accepted: bool,
-    /// When it was signed and stored, ISO 8601 with milliseconds; moved with a clock that was set before any node took it.
+    /// Time of its storing, ISO 8601 with milliseconds. If the clock was set before a node accepted it, the time moves
+    /// along.
     pub time: String,
 }
 
@@ -176,27 +176,27 @@ pub struct VersionItem {
 pub struct SharingItem {
     /// The payout's id.
     pub payout_id: String,
-    /// Where it stands.
+    /// The payout's state.
     pub state: PayoutState,
-    /// Where its coins go.
+    /// The recipient's address.
     pub address: String,
-    /// What its recipient gets.
+    /// The recipient's amount.
     pub amount: BtcView,
 }
 
-/// Whether something may be done.
+/// Whether an act is possible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct Possible {
-    /// Whether it may.
+    /// Whether it is.
     pub possible: bool,
-    /// Why not, a sentence.
+    /// The reason why not, a sentence.
     pub why_not: Option<String>,
 }
 
 impl PayoutView {
-    /// The payout of this id; `None` where there is none.
+    /// The payout of this id, if there is one.
     pub fn find(gateway: &Gateway, reader: &Reader<'_>, id: &Id) -> Result<Option<Self>, StoreError> {
         let Some(row) = reader.payout(id)? else { return Ok(None) };
         let pages_base = gateway.pages_base();
@@ -290,7 +290,7 @@ impl Possible {
     }
 }
 
-/// What people should know of a fee before they pay it.
+/// A warning about a fee before it is paid.
 fn fee_warning(row: &PayoutRow) -> Option<&'static str> {
     let is_sent = match row.state {
         payout::PayoutState::New | payout::PayoutState::Queued => row.batch_seq.is_some(),
@@ -306,7 +306,7 @@ fn fee_warning(row: &PayoutRow) -> Option<&'static str> {
     })
 }
 
-/// How many payouts are approved and not sent.
+/// Number of approved payouts that are not sent.
 pub(in crate::console) fn queued(reader: &Reader<'_>) -> Result<u64, StoreError> {
     reader.payouts_count(&PayoutFilter { states: vec![payout::PayoutState::Queued], ..PayoutFilter::default() })
 }
@@ -319,14 +319,14 @@ fn anomaly_alike(reader: &Reader<'_>, row: &PayoutRow) -> Result<Option<AnomalyA
     Ok(open_anomaly_of(reader, row.amount_sats)?.as_ref().map(AnomalyAlike::from))
 }
 
-/// Another payout to the address of an offer, which may be the same bill twice.
+/// Another payout to the address of an offer: the offer may be for the same bill.
 fn paid_before(reader: &Reader<'_>, row: &PayoutRow) -> Result<Option<PayoutRow>, StoreError> {
     if row.state != payout::PayoutState::New {
         return Ok(None);
     }
     for states in [vec![payout::PayoutState::Queued, payout::PayoutState::Sent], vec![payout::PayoutState::New]] {
         let filter = PayoutFilter { states, script: Some(row.script.clone()), ..PayoutFilter::default() };
-        // Two, because one of them may be the offer itself.
+        // Two, because one may be the offer itself.
         if let Some(other) = reader.payouts(&filter, 2, 0)?.into_iter().find(|other| other.seq != row.seq) {
             return Ok(Some(other));
         }

@@ -1,4 +1,5 @@
-//! Why approved payouts wait. Each shell tells the remedy in its own words: a window has no command line.
+//! Reasons why approved payouts wait. Each shell names the remedy in its own words, because a window has no command
+//! line.
 
 use std::sync::Arc;
 
@@ -15,42 +16,42 @@ use crate::store::payouts::PayoutRow;
 use crate::store::sender_hold::Hold;
 use crate::store::{Reader, StoreError};
 
-/// Why one payout waits, or all do.
+/// The reason why one payout waits, or all do.
 pub(in crate::console) struct Why {
     pub cause: WaitCause,
-    /// A sentence for people, without a remedy.
+    /// A sentence without the remedy.
     pub reason: String,
 }
 
-/// Why approved payouts wait, apart from their turn.
+/// The obstacle of all approved payouts, apart from their turn.
 pub(in crate::console) struct Waiting {
-    /// Why the sender does not send.
+    /// The reason why the sender does not send.
     pub why: Why,
-    /// The worth of the coins that payouts could be made of now, where that is too little.
+    /// Sum of the spendable coins, in case it is too low.
     spendable_sats: u64,
     settings: Arc<Settings>,
     now: Timestamp,
 }
 
-/// Why approved payouts are not sent yet, of one moment.
+/// The state of the queue at one moment.
 pub(super) struct Queue {
     is_served: bool,
     now: Timestamp,
     hold: Option<Hold>,
     waiting: Option<Waiting>,
-    /// When the next batch is due: so long after the approval that waits longest.
+    /// Time at which the next batch is due, counted from the approval that waits longest.
     due_at: Option<Timestamp>,
     /// Whether the next batch has more than one payout.
     has_several: bool,
 }
 
-/// Facts of one payout that tell why it waits.
+/// The facts of one payout that explain its wait.
 pub(super) struct Standing {
-    /// Its newest transaction gives it up, and neither has won.
+    /// Its newest transaction gives it up, and no transaction has won yet.
     pub is_being_given_up: bool,
     /// Its signed transaction must not be broadcast.
     pub is_held_back: bool,
-    /// Why nothing is signed for it: another copy of the wallet may pay it.
+    /// The reason why none is signed: another copy of the wallet may pay it.
     pub copy_pays: Option<Cannot>,
 }
 
@@ -61,7 +62,7 @@ const NO_NODE: &str = "it is signed, and no node has taken it yet: it is broadca
 const OTHER_COPY: &str = "it is not broadcast, because another copy of this wallet pays it, or a payout that shares or precedes its transaction";
 
 impl WaitCause {
-    /// What can be done about it at the command line; goes on from the reason.
+    /// The remedy at the command line; it continues the reason's sentence.
     pub(crate) const fn remedy_at_the_command_line(self) -> Option<&'static str> {
         match self {
             Self::Gateway => Some("`tillgate serve` starts one"),
@@ -89,7 +90,7 @@ impl WaitCause {
         }
     }
 
-    /// A reason of this cause with what can be done about it at the command line.
+    /// A reason of this cause with the remedy at the command line.
     pub(crate) fn at_the_command_line(self, reason: &str) -> String {
         match self.remedy_at_the_command_line() {
             Some(remedy) => format!("{reason}; {remedy}"),
@@ -99,11 +100,11 @@ impl WaitCause {
 }
 
 impl Waiting {
-    /// Why the sender does not send; `None` where it does.
+    /// The reason why the sender does not send; `None` if it does.
     pub(in crate::console) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
         let Some(cannot) = gateway.sending.waits_for() else { return Ok(None) };
         let cannot = match cannot.cause {
-            // The sender may hold for another reason by now.
+            // The sender may now hold for another reason.
             Cause::Hold | Cause::Compared | Cause::Restored | Cause::Stopped => match reader.sender_hold()? {
                 Some(hold) => Cause::from(hold.cause).because(hold.reason),
                 None => cannot,
@@ -133,10 +134,10 @@ impl Waiting {
         Ok(Some(Self { why, spendable_sats, settings, now }))
     }
 
-    /// Why this approved payout waits; `None` where the sender's reason is another one's.
+    /// The reason why this approved payout waits; `None` if the sender's reason does not concern it.
     fn concerns(&self, row: &PayoutRow) -> Option<Why> {
         let Why { cause, reason } = &self.why;
-        // The sender told the reason of the first payout that was due; one that was not may be another matter.
+        // The sender's reason is that of the first due payout. A payout that was not due then may differ.
         let was_due = || row.approved_at.is_some_and(|at| sender::due_at(at, &self.settings, self.now) <= self.now);
         let reason = match cause {
             WaitCause::CopyPays => None,
@@ -177,7 +178,7 @@ impl Queue {
         })
     }
 
-    /// Why an approved payout is not sent yet, or not over, and why an offer would not be; `None` for any other.
+    /// The reason why a payout is not sent, not over, or could not be sent if approved; `None` for any other.
     pub(super) fn why(&self, row: &PayoutRow, standing: Standing) -> Option<Why> {
         let why = |cause, reason: &str| Some(Why { cause, reason: reason.to_owned() });
         if standing.is_being_given_up {
@@ -210,7 +211,7 @@ impl Queue {
     }
 }
 
-/// A sentence that these coins do not suffice, in BTC; `None` where they do.
+/// A sentence that the coins are too few, in BTC; `None` if they suffice.
 fn too_few(spendable_sats: u64, needed_sats: u64, who_needs: &str) -> Option<String> {
     (spendable_sats < needed_sats).then(|| {
         let (spendable, needed) = (format_btc(spendable_sats), format_btc(needed_sats));
@@ -223,14 +224,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_tells_of_a_fee_above_the_cap_with_what_can_be_done() {
+    fn a_fee_above_the_cap_is_told_with_its_remedy() {
         let told = WaitCause::Fees.at_the_command_line("the network asks for 300 sat/vB now");
         assert!(told.ends_with("; wait, or raise the cap with `tillgate settings set feeCapSatVb`"), "{told}");
         assert_eq!(WaitCause::Coins.at_the_command_line("the coins are too few"), "the coins are too few");
     }
 
     #[test]
-    fn coins_are_told_in_btc_to_the_payout_that_they_do_not_suffice_for_alone() {
+    fn missing_coins_are_told_in_btc_to_the_payout_that_needs_them() {
         assert_eq!(too_few(1_000, 1_000, "this payout needs"), None);
         let told = too_few(1_000, 250_000_000, "this payout needs").unwrap();
         assert!(told.contains("0.00001000 BTC") && told.contains("this payout needs 2.50000000 BTC"), "{told}");

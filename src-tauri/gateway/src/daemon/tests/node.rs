@@ -1,4 +1,4 @@
-//! A gateway whose chain a node of the merchant's own shows, and production before it is set up.
+//! A gateway with a node of the merchant's own, and production before its setup.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn on_regtest(folder: &Path) -> Options {
     Options { overrides: BTreeMap::from([("network".to_owned(), network)]), ..options(folder, Environment::Test) }
 }
 
-/// A node over a chain of its own.
+/// A node with a chain of its own.
 fn start_node(folder: &Path) -> (Arc<Sandbox>, CoreNode) {
     let sandbox = Arc::new(Sandbox::open(&folder.join("chain.db"), machine_now().ms()).unwrap());
     let node = CoreNode::start(Arc::clone(&sandbox), folder, Box::new(|| machine_now().ms())).unwrap();
@@ -32,7 +32,7 @@ async fn set(app: &Arc<App>, name: &str, value: &str) -> Result<serde_json::Valu
     dispatch(app, set.into(), &Actor::command_line()).await.map_err(|error| error.to_string())
 }
 
-/// What the doctor says of the chain.
+/// The doctor's finding about the chain.
 async fn chain_check(app: &Arc<App>) -> (bool, String) {
     let found = dispatch(app, Doctor {}.into(), &Actor::command_line()).await.unwrap();
     let check = found["checks"].as_array().unwrap().iter().find(|check| check["name"] == "chain").unwrap();
@@ -59,7 +59,7 @@ async fn a_node_that_the_settings_name_is_asked_at_once() {
     assert_eq!(app.gateway.last_look.status().tip.unwrap().height, height);
     assert_eq!(chain_check(&app).await, (true, format!("the backend answers, its best block is {height}")));
 
-    // By user and password, which is told to nobody.
+    // By user and password. The password appears in no answer.
     set(&app, "backendUser", node::USER).await.unwrap();
     assert!(chain_check(&app).await.1.contains("backendPassword -"));
     let answer = set(&app, "backendPassword", node::PASSWORD).await.unwrap();
@@ -81,7 +81,7 @@ async fn a_node_that_the_settings_name_is_asked_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_whose_notices_are_not_heard_is_named_and_asked_all_the_same() {
+async fn a_node_whose_notices_are_not_heard_is_named_and_polled() {
     let folder = tempfile::tempdir().unwrap();
     let (sandbox, node) = start_node(folder.path());
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
@@ -90,7 +90,7 @@ async fn a_node_whose_notices_are_not_heard_is_named_and_asked_all_the_same() {
     assert!(set(&app, "backendZmq", "ipc:///tmp/zmq").await.unwrap_err().contains("like tcp://127.0.0.1:28332"));
     set(&app, "backendZmq", &node.zmq_url()).await.unwrap();
     assert!(chain_check(&app).await.0);
-    // Nobody listens at port 1.
+    // No program listens at port 1.
     set(&app, "backendZmq", "tcp://127.0.0.1:1").await.unwrap();
     let (ok, why) = chain_check(&app).await;
     assert!(!ok && why.contains("nothing is heard of the node at tcp://127.0.0.1:1"), "{why}");
@@ -101,7 +101,7 @@ async fn a_node_whose_notices_are_not_heard_is_named_and_asked_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_doctor_names_a_node_that_is_not_synchronised_or_has_pruned_what_is_needed() {
+async fn a_doctor_names_a_node_that_lags_or_pruned_needed_blocks() {
     use tillgate_nodes::CoreFault;
 
     let folder = tempfile::tempdir().unwrap();
@@ -122,7 +122,7 @@ async fn a_doctor_names_a_node_that_is_not_synchronised_or_has_pruned_what_is_ne
         let (ok, why) = chain_check(&app).await;
         assert!(!ok && why.contains(words), "{fault:?}: {why}");
     }
-    // The block of its birth holds nothing of it.
+    // The block of the wallet's birth holds nothing of it.
     node.misbehave(CoreFault::Pruned(31));
     assert!(chain_check(&app).await.0);
     drop(sandbox);
@@ -140,7 +140,7 @@ async fn doctor_and_status_tell_the_same_of_a_failed_look() {
     set(&app, "backendCookieFile", node.cookie_file().to_str().unwrap()).await.unwrap();
     app.watcher.look().await.unwrap();
     node.misbehave(CoreFault::Pruned(sandbox.tip().unwrap().height));
-    // Nothing is remembered of the last look: some blocks are read again.
+    // A new backend forgets the last look, so that some blocks are read again.
     set(&app, "backendUrl", &node.url()).await.unwrap();
     app.watcher.look().await.unwrap_err();
     let status = dispatch(&app, Status {}.into(), &Actor::command_line()).await.unwrap();
@@ -228,7 +228,7 @@ async fn a_doctor_names_what_is_wrong_with_an_electrum_server() {
     let height = sandbox.tip().unwrap().height;
     assert_eq!(chain_check(&app).await, (true, format!("the backend answers, its best block is {height}")));
     electrum.misbehave(ElectrumFault::OlderTip(height - 1));
-    // A new connection is told of the tip that there is now.
+    // A new connection learns the present tip.
     set(&app, "backendUrl", &url).await.unwrap();
     let (ok, why) = chain_check(&app).await;
     let words = format!(
@@ -240,7 +240,7 @@ async fn a_doctor_names_what_is_wrong_with_an_electrum_server() {
 }
 
 #[tokio::test]
-async fn a_gateway_whose_stored_backend_is_esplora_starts_and_says_what_to_choose() {
+async fn a_stored_esplora_backend_starts_and_says_what_to_choose() {
     let folder = tempfile::tempdir().unwrap();
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
     app.gateway.store.write(|tx| tx.put_setting("backend", "esplora")).await.unwrap();
@@ -267,7 +267,7 @@ async fn where_one_node_is_silent_the_next_is_asked() {
     let folder = tempfile::tempdir().unwrap();
     let (sandbox, node) = start_node(folder.path());
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
-    // Nobody listens at port 1.
+    // No program listens at port 1.
     set(&app, "backendUrl", &format!("http://127.0.0.1:1,{}", node.url())).await.unwrap();
     set(&app, "backendCookieFile", node.cookie_file().to_str().unwrap()).await.unwrap();
     app.watcher.look().await.unwrap();
@@ -276,7 +276,7 @@ async fn where_one_node_is_silent_the_next_is_asked() {
 }
 
 #[tokio::test]
-async fn a_gateway_is_ready_while_its_first_look_still_waits_for_the_node() {
+async fn a_gateway_is_ready_while_its_first_look_waits_for_the_node() {
     let folder = tempfile::tempdir().unwrap();
     let (_sandbox, node) = start_node(folder.path());
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
@@ -297,7 +297,7 @@ async fn a_gateway_is_ready_while_its_first_look_still_waits_for_the_node() {
 }
 
 #[tokio::test]
-async fn production_starts_without_wallet_and_backend_and_takes_no_payment() {
+async fn production_without_wallet_and_backend_takes_no_payment() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("secrets");
     let secrets = SecretsLocation::File { file, passphrase: Secret::new("a passphrase".to_owned()) };

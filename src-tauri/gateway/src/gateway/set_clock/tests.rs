@@ -1,4 +1,4 @@
-//! What becomes of payments, offers and payouts where the machine's clock is set.
+//! Payments, offers and payouts while the machine's clock is set.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const HOURS_MS: i64 = 8 * HOUR_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
 const YEAR_MS: i64 = 365 * DAY_MS;
 
-/// A clock that is set forward by the machine's.
+/// A clock that follows the machine's when it is set forward.
 struct SetForward {
     clock: Arc<dyn Clock>,
     ahead_ms: AtomicI64,
@@ -35,7 +35,7 @@ struct SetForward {
 }
 
 impl SetForward {
-    /// It is as if it had never been set.
+    /// Undoes all steps of the clock.
     fn is_right_again(&self) {
         self.ahead_ms.store(0, SeqCst);
     }
@@ -68,20 +68,20 @@ async fn world_with_settable_clock() -> (World, Arc<SetForward>) {
 }
 
 impl World {
-    /// What a start does with the clock as it is then. A sandbox that is opened anew would turn its own clock on.
+    /// Repeats the clock's part of a start. A newly opened sandbox would turn its own clock on.
     async fn starts_again(&self) {
         leave_another_clock(&self.gateway).await;
         self.look().await;
         self.pass_sender().await;
     }
 
-    /// The clock is ahead by so much more, or less, as after a start.
+    /// Sets how far the clock is ahead, as found by a start, in milliseconds.
     fn is_ahead_by_ms(&self, ms: i64) {
         self.gateway.clock_offset_ms.fetch_add(ms, SeqCst);
     }
 }
 
-/// A shop's request, which was answered just now.
+/// A shop's request that was answered just now.
 async fn answered_once(world: &World) -> Once {
     let once = Once::new(1, "/v2/payouts", "order-1".to_owned(), "", b"{}");
     let (first, now) = (once.clone(), world.gateway.clock.now());
@@ -121,7 +121,7 @@ async fn a_clock_that_was_behind_and_is_set_right_leaves_each_customer_the_rest_
 }
 
 #[tokio::test]
-async fn an_offer_may_be_approved_the_moment_after_the_clock_was_set_forward() {
+async fn an_offer_can_be_approved_right_after_the_clock_was_set_ahead() {
     let (world, clock) = world_with_settable_clock().await;
     let offer = world.offered_payout(50_000).await;
     clock.by_ms(HOURS_MS);
@@ -129,7 +129,7 @@ async fn an_offer_may_be_approved_the_moment_after_the_clock_was_set_forward() {
 }
 
 #[tokio::test]
-async fn what_a_shop_asked_for_once_is_known_again_though_the_clock_was_set_forward_by_days() {
+async fn a_request_is_known_again_after_the_clock_was_set_days_ahead() {
     let (world, clock) = world_with_settable_clock().await;
     let once = answered_once(&world).await;
     clock.by_ms(72 * 60 * MINUTE_MS);
@@ -217,7 +217,7 @@ async fn an_offer_of_a_clock_that_was_ahead_lapses_at_the_next_start_and_is_neve
     assert!(matches!(refused, Err(ApproveError::OfferExpired)), "{refused:?}");
     leave_another_clock(&world.gateway).await;
     assert_eq!(world.payout(&offer).state, PayoutState::Expired);
-    // One that was made by the clock as it is now stays.
+    // An offer made by the present clock stays.
     let offer = world.offered_payout(50_000).await;
     leave_another_clock(&world.gateway).await;
     assert_eq!(world.payout(&offer).state, PayoutState::New);
@@ -276,7 +276,7 @@ async fn an_offer_that_was_given_time_and_approved_by_a_right_clock_is_tried_for
 }
 
 #[tokio::test]
-async fn an_offer_that_was_valid_for_longer_than_offers_are_now_stays_so_after_a_start() {
+async fn an_offer_keeps_its_longer_old_validity_after_a_start() {
     let world = World::new().await;
     let offer = world.offered_payout(50_000).await;
     let valid_until = world.payout(&offer).expires_at;

@@ -1,4 +1,4 @@
-//! Payouts on the wire, from the offer to the approval.
+//! Payouts over HTTP, from the offer to the approval.
 
 mod approvals;
 mod offers;
@@ -19,16 +19,16 @@ use crate::testing::SHOP;
 
 const PAYOUTS: &str = "/v2/payouts";
 
-/// Somebody's address on regtest.
+/// A stranger's address on regtest.
 const ADDRESS: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 
-/// A shop with a key that may do all with payouts.
+/// A shop with a key for all payout calls.
 struct Desk {
     shop: Shop,
     key: String,
 }
 
-/// What is asked for: 0.001 BTC.
+/// A request for 0.001 BTC.
 fn wish() -> Value {
     json!({ "btcAmount": "0.001", "currency": "USD", "address": ADDRESS, "notificationUrl": SHOP })
 }
@@ -76,7 +76,7 @@ impl Desk {
         self.post(PAYOUTS, wish).await
     }
 
-    /// Asks for an offer of so much, which must be made; answers its id.
+    /// Asks for an offer of this amount, which must succeed. Answers its id.
     async fn offer(&self, btc: &str) -> String {
         id(&self.ask(&wish_with("btcAmount", btc)).await.ok())
     }
@@ -102,7 +102,7 @@ impl Desk {
         self.shop.send(request.body(Body::empty()).unwrap()).await
     }
 
-    /// How many payouts there are.
+    /// The number of payouts.
     async fn count(&self) -> u64 {
         self.get(PAYOUTS).await.ok()["paginationInfo"]["itemsCount"].as_u64().unwrap()
     }

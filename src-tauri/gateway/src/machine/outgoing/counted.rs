@@ -1,5 +1,5 @@
-//! Connections over which only so many bytes are read in each attempt, counted below TLS and HTTP: a server that goes on
-//! sending without coming to an answer, by whatever means of these, is cut off.
+//! Connections with a limit of bytes read in each attempt, counted below TLS and HTTP. A server that sends without end
+//! is cut off, whatever its means.
 
 use std::future::Future;
 use std::io;
@@ -20,16 +20,16 @@ use tower::{Service, ServiceExt as _};
 
 use super::proxy::{Proxy, ProxyError};
 
-/// Bytes of any kind that are read in one attempt, unless somebody says otherwise.
+/// Usual limit of bytes read in one attempt.
 pub(crate) const BYTES_MAX: usize = 256 * 1_024;
 
-/// A server sent more than the bytes that are read of it.
+/// A server sent more bytes than the limit.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("the server sent more than {} KiB", .0 / 1_024)]
 pub(crate) struct TooMuch(pub(super) usize);
 
 impl TooMuch {
-    /// This, where it is what lies behind an answer that broke off.
+    /// The excess that broke off an answer, if that was the cause.
     pub(crate) fn behind(error: &hyper::Error) -> Option<&Self> {
         let mut cause: Option<&dyn std::error::Error> = Some(error);
         while let Some(error) = cause {
@@ -50,7 +50,7 @@ pub(crate) struct NoSuchName(#[source] io::Error);
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// How many more bytes may be read over a connection in this attempt.
+/// The bytes that may still be read in this attempt.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     left: Arc<AtomicUsize>,
@@ -62,27 +62,27 @@ impl Budget {
         Self { left: Arc::new(AtomicUsize::new(whole)), whole }
     }
 
-    /// An attempt ended with a whole answer: the next over this connection has the whole budget again.
+    /// Restores the whole budget after a whole answer, for the next attempt on this connection.
     pub(crate) fn refill(&self) {
         self.left.store(self.whole, Ordering::Relaxed);
     }
 }
 
-/// The system's resolver, whose failures can be told from others.
+/// The system's resolver, with distinguishable failures.
 type Resolver = MapErr<GaiResolver, fn(io::Error) -> NoSuchName>;
 
-/// Makes connections that count, straight or through a proxy.
+/// Makes counting connections, straight or through a proxy.
 #[derive(Clone)]
 pub(crate) struct Connector {
     http: HttpConnector<Resolver>,
-    /// Where one is given, no other name is resolved and no other address connected to.
+    /// With a proxy, no other name is resolved and no other address connected to.
     proxy: Option<Proxy>,
-    /// Bytes that are read in one attempt.
+    /// Limit of bytes read in one attempt.
     bytes_max: usize,
 }
 
 impl Connector {
-    /// The same, which gives up a server that cannot be reached within that time.
+    /// Sets the longest wait for a connection.
     pub(super) fn reaching_within(mut self, reached_within: Duration) -> Self {
         self.http.set_connect_timeout(Some(reached_within));
         self
@@ -91,7 +91,7 @@ impl Connector {
     pub(super) fn new(proxy: Option<Proxy>, bytes_max: usize) -> Self {
         let resolver = GaiResolver::new().map_err(NoSuchName as fn(io::Error) -> NoSuchName);
         let mut http = HttpConnector::new_with_resolver(resolver);
-        // TLS comes on top.
+        // TLS is added above this connector.
         http.enforce_http(false);
         http.set_nodelay(true);
         Self { http, proxy, bytes_max }
@@ -125,7 +125,7 @@ fn counted(stream: TcpStream, bytes_max: usize) -> TokioIo<Counted> {
     TokioIo::new(Counted { stream, budget: Budget::full(bytes_max) })
 }
 
-/// A connection that counts what is read over it.
+/// A connection that counts the bytes read.
 pub(crate) struct Counted {
     stream: TcpStream,
     budget: Budget,

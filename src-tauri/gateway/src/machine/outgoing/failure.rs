@@ -1,4 +1,4 @@
-//! What went wrong with a request, for people.
+//! Sentences about failed requests, for people.
 
 use std::error::Error;
 use std::io::ErrorKind;
@@ -8,7 +8,7 @@ use hyper_util::client::legacy;
 use super::counted::{NoSuchName, TooMuch};
 use super::proxy::ProxyError;
 
-/// What went wrong, for people. Tells nothing of the URL's path or query: they may hold a secret.
+/// The failure, for people. It tells nothing of the URL's path or query, which may hold a secret.
 pub(crate) fn sentence(error: &legacy::Error, url: &str) -> String {
     let host = url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
     let mut cause = error.source();
@@ -28,7 +28,7 @@ pub(crate) fn sentence(error: &legacy::Error, url: &str) -> String {
             if let Some(sentence) = io_sentence(error.kind()) {
                 return sentence.to_owned();
             }
-            // What an IO error wraps is stepped over by its `source`.
+            // The `source` of an IO error skips the error that it wraps.
             let inner = error.get_ref();
             if let Some(tls) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
                 return format!("no secure connection to {host}: {tls}");

@@ -1,5 +1,5 @@
-//! A SOCKS5 proxy (RFC 1928), as Tor is one: it is given the name of the server, so that nothing about it leaves this
-//! machine by another way, the resolver included.
+//! A SOCKS5 proxy (RFC 1928), such as Tor. It is given the server's name, so that no resolver of this machine learns
+//! it.
 
 use std::fmt;
 use std::io;
@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use url::Url;
 
-/// The scheme by which the proxy resolves names.
+/// The URL scheme for a proxy that resolves names.
 const SCHEME: &str = "socks5h";
 
 const VERSION: u8 = 5;
@@ -21,42 +21,36 @@ const IPV4: u8 = 1;
 const NAME: u8 = 3;
 const IPV6: u8 = 4;
 
-/// Where a proxy listens.
+/// The address of a proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proxy {
     host: String,
     port: u16,
 }
 
-/// A text that names no proxy.
+/// A text that is not a proxy's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a URL like socks5h://127.0.0.1:9050, without user and path")]
 pub struct NotAProxy;
 
-/// What a proxy has against a connection.
+/// Reason why a proxy makes no connection.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProxyError {
-    /// It is not there.
     #[error("the proxy {proxy} cannot be reached: {why}")]
     Unreachable {
-        /// Which.
+        /// Its address.
         proxy: String,
-        /// What the system says.
+        /// The system's reason.
         why: String,
     },
-    /// It broke off.
     #[error("the proxy closed the connection: {0}")]
     Broken(#[from] io::Error),
-    /// It speaks something else.
     #[error("the proxy does not speak SOCKS5")]
     NotSocks,
-    /// It does not serve everybody.
     #[error("the proxy wants a user and a password, which cannot be given")]
     WantsPassword,
-    /// It made no connection.
     #[error("the proxy made no connection: {0}")]
     Refused(&'static str),
-    /// The server's name is none that it can be given.
     #[error("the proxy cannot be given this name")]
     Name,
 }
@@ -72,18 +66,17 @@ impl ProxyError {
 }
 
 impl Proxy {
-    /// Its host and its port.
     pub(super) fn address(&self) -> (&str, u16) {
         (&self.host, self.port)
     }
 
-    /// Where to connect to.
+    /// The URI to connect to.
     pub(super) fn uri(&self) -> Result<Uri, ProxyError> {
         format!("http://{}:{}", self.host, self.port).parse().map_err(|_| ProxyError::Name)
     }
 
-    /// Has the proxy at the other end of `stream` connect to the server of `target`. From then on the stream is that
-    /// server's.
+    /// Has the proxy behind `stream` connect to the server of `target`. Afterwards the stream carries that server's
+    /// bytes.
     pub(super) async fn through(&self, mut stream: TcpStream, target: &Uri) -> Result<TcpStream, ProxyError> {
         let request = request(target)?;
         stream.write_all(&[VERSION, 1, NO_AUTHENTICATION]).await?;
@@ -100,7 +93,7 @@ impl Proxy {
         if reply != 0 {
             return Err(ProxyError::Refused(refusal(reply)));
         }
-        // The address that the proxy uses follows, and its port: nothing that we need.
+        // The address and port of the proxy's own end follow; they are read and ignored.
         let length = match kind {
             IPV4 => 4,
             IPV6 => 16,
@@ -141,7 +134,7 @@ fn is_host(host: &str) -> bool {
     inner.is_some_and(|inner| inner.parse::<IpAddr>().is_ok()) || (is_name && !host.is_empty())
 }
 
-/// The request to connect to the server of `target`, by its name.
+/// The request to connect to the server of `target` by name.
 fn request(target: &Uri) -> Result<Vec<u8>, ProxyError> {
     let host = target.host().ok_or(ProxyError::Name)?;
     let port = target.port_u16().unwrap_or(if target.scheme_str() == Some("https") { 443 } else { 80 });

@@ -1,4 +1,4 @@
-//! Connections of bytes for protocols that are not HTTP, straight or through a proxy.
+//! Byte streams for protocols other than HTTP, straight or through a proxy.
 
 use std::io;
 
@@ -7,18 +7,16 @@ use tokio::net::TcpStream;
 
 use super::proxy::{Proxy, ProxyError};
 
-/// Why there is no connection, for people.
+/// Reason why there is no connection, for people.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreached {
-    /// The proxy's part.
     #[error(transparent)]
     Proxy(#[from] ProxyError),
-    /// The server's.
     #[error("{0}")]
     Server(#[from] io::Error),
 }
 
-/// Connects to a server, through `proxy` where there is one: then no name is resolved here.
+/// Connects to a server, through `proxy` if there is one. The proxy then resolves the name.
 ///
 /// # Errors
 /// When server or proxy cannot be reached.

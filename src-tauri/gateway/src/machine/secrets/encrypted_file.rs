@@ -1,8 +1,8 @@
-//! A file encrypted with a passphrase: where secrets lie on servers without a keyring.
+//! Secrets in a file encrypted with a passphrase, for servers without a keyring.
 //!
-//! Argon2id makes the key of the passphrase, XChaCha20-Poly1305 seals all secrets together. The parameters stand in the file
-//! and are authenticated with it, as the installation and environment are. So the file of another installation does not open,
-//! nor one whose parameters were weakened. Only the key stays in memory: the file is opened for each use of a secret.
+//! Argon2id derives the key from the passphrase, and XChaCha20-Poly1305 seals all secrets together. The parameters,
+//! installation and environment are in the file and authenticated. So the file of another installation does not open,
+//! nor one with weakened parameters. Only the key stays in memory: each use of a secret opens the file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,6 @@ use super::{Purpose, Secret, SecretError, SecretStore};
 use crate::machine::environment::Environment;
 use crate::machine::private_file;
 
-/// The form of the file.
 const VERSION: u32 = 1;
 
 /// RFC 9106, section 4, second recommendation: 64 MiB, 3 passes, 4 lanes.
@@ -29,7 +28,7 @@ const MEMORY_KIB: u32 = 64 * 1_024;
 const PASSES: u32 = 3;
 const LANES: u32 = 4;
 
-/// Bounds of what a file may ask for, far above Tillgate's own: more would only stop the machine.
+/// Upper bounds of the parameters in a file, far above Tillgate's own: larger ones would only stall the machine.
 const MEMORY_KIB_MAX: u32 = 1_024 * 1_024;
 const PASSES_MAX: u32 = 100;
 
@@ -37,16 +36,15 @@ const SALT_BYTES: usize = 16;
 const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 24;
 
-/// Secrets in an encrypted file.
 pub(super) struct EncryptedFile {
     file: PathBuf,
     header: Header,
     key: Zeroizing<[u8; KEY_BYTES]>,
-    /// Held over reading, changing and writing the file.
+    /// Held while the file is read, changed and written.
     changing: Mutex<()>,
 }
 
-/// The part of the file that is in the clear, and authenticated.
+/// The clear and authenticated part of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Header {
@@ -82,7 +80,7 @@ impl Drop for Secrets {
 }
 
 impl EncryptedFile {
-    /// Opens the file, or makes it where there is none.
+    /// Opens the file, or creates a missing one.
     pub(super) fn open(
         file: &Path,
         passphrase: &Secret,
@@ -117,7 +115,7 @@ impl EncryptedFile {
         };
         let key = header.key(file, passphrase)?;
         let made = Self { file: file.to_owned(), header, key, changing: Mutex::default() };
-        // At once, so that a file that cannot be written is found at the start.
+        // Written at once, so that an unwritable file shows at the start.
         made.write(&Secrets::default())?;
         Ok(made)
     }
@@ -142,7 +140,6 @@ impl EncryptedFile {
         Ok(opened)
     }
 
-    /// The secrets as the file holds them now.
     fn secrets(&self) -> Result<Secrets, SecretError> {
         let sealed = read(&self.file)?.ok_or_else(|| wrong(&self.file, "is missing: restore it"))?;
         if sealed.header != self.header {
@@ -199,7 +196,7 @@ impl SecretStore for EncryptedFile {
 }
 
 impl Header {
-    /// The bytes that are authenticated with the secrets, in the order of the struct's fields.
+    /// The authenticated bytes, in the order of the struct's fields.
     fn bytes(&self, file: &Path) -> Result<Vec<u8>, SecretError> {
         serde_json::to_vec(self).map_err(|error| failed(file, "cannot be written", &error))
     }
@@ -219,7 +216,7 @@ impl Header {
     }
 }
 
-/// The file; `None` where there is none.
+/// The file; `None` if there is none.
 fn read(file: &Path) -> Result<Option<Sealed>, SecretError> {
     let text = private_file::read(file).map_err(|error| failed(file, "cannot be read", &error))?;
     let sealed = |text: Zeroizing<String>| serde_json::from_str(&text);

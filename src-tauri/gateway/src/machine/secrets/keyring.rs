@@ -1,8 +1,8 @@
-//! The OS keyring: Secret Service on Linux, Keychain on macOS, Credential Manager on Windows. One
-//! entry for each installation, environment and purpose.
+//! The OS keyring: Secret Service on Linux, Keychain on macOS, Credential Manager on Windows. There is one entry for
+//! each installation, environment and purpose.
 //!
-//! Nothing is remembered between calls: a keyring that was restarted or unlocked meanwhile works with the
-//! next one. A call takes 10 to 15 ms, and as long as people take where the keyring asks them.
+//! Each call connects anew, so that a restarted or unlocked keyring works with the next call. A call takes 10 to 15 ms,
+//! or as long as a person takes to answer the keyring.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -16,13 +16,13 @@ use tillgate_domain::id::Id;
 use super::{Purpose, Secret, SecretError, SecretStore};
 use crate::machine::environment::Environment;
 
-/// The name of the entries for people who look into their keyring.
+/// Name of the entries, for people who look into their keyring.
 const SERVICE: &str = "Tillgate";
 
-/// The entry that shows whether the keyring takes, gives and removes secrets.
+/// Entry that tests whether the keyring stores, returns and removes secrets.
 const TRIAL: &str = "trial";
 
-/// Who waits longer for the keyring hears what for.
+/// Wait after which the caller is told that the keyring waits for a person.
 const TOLD_AFTER: Duration = Duration::from_secs(3);
 
 /// The keyring's entries of one installation and environment.
@@ -35,12 +35,12 @@ impl Keyring {
         Self { prefix: format!("{installation}/{environment}") }
     }
 
-    /// Whether it can be reached and read, as far as that shows without changing anything.
+    /// Checks that the keyring can be reached and read, without changing anything.
     pub(super) fn reach(&self) -> Result<(), SecretError> {
         self.get(Purpose::WalletMnemonic).map(|_| ())
     }
 
-    /// Stores a word, reads and removes it: a keyring may answer and yet be unable to store.
+    /// Stores, reads and removes a word, because a keyring may answer without being able to store.
     pub(super) fn try_out(&self) -> Result<(), SecretError> {
         self.with_entry(TRIAL, |entry| {
             entry.set_password(TRIAL)?;
@@ -56,8 +56,8 @@ impl Keyring {
         work: impl FnOnce(&Entry) -> keyring_core::Result<T> + Send,
     ) -> Result<T, SecretError> {
         let user = format!("{}/{purpose}", self.prefix);
-        // The Secret Service's client panics on a thread of an async runtime; on its own thread it
-        // works whoever calls.
+        // The Secret Service's client panics on a thread of an async runtime. A thread of its own works for every
+        // caller.
         let asked = || work(&store()?.build(SERVICE, &user, None)?);
         let result = on_its_own_thread(asked, TOLD_AFTER, || {
             tracing::warn!("the OS keyring has not answered yet: it may ask on this machine's screen to be unlocked");
@@ -87,7 +87,7 @@ impl SecretStore for Keyring {
     }
 }
 
-/// Works on a thread of its own, and calls `tell` where that takes longer than `after`.
+/// Runs `work` on a thread of its own, and calls `tell` if that takes longer than `after`.
 fn on_its_own_thread<T: Send>(
     work: impl FnOnce() -> T + Send,
     after: Duration,
@@ -128,7 +128,7 @@ const START: &str = if cfg!(target_os = "linux") {
     "sign in to this computer as the user who runs Tillgate"
 };
 
-/// The failure and its remedy. It never shows a secret: of an error that carries one, only the kind is told.
+/// The failure and its remedy, without any secret: of an error that carries one, only the kind is named.
 fn sentence(error: &Error) -> SecretError {
     SecretError(match error {
         Error::PlatformFailure(detail) => format!("the OS keyring cannot be reached ({detail}): {START}"),

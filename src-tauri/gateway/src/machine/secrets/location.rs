@@ -1,7 +1,8 @@
 //! The place of an environment's secrets.
 //!
-//! A marker in the environment's folder records the place of the first secret. Later ones are looked for there alone: a keyring
-//! that is missing for a while must not look like an installation without secrets, or a second wallet would be made.
+//! A marker in the environment's folder records the place of the first secret, and later ones are looked for only
+//! there. A keyring that is missing for a while must not look like an installation without secrets, or a second wallet
+//! would be made.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,29 +22,28 @@ const MARKER: &str = "secrets.place";
 /// The sandbox's file in the environment's folder.
 const PLAIN_FILE: &str = "secrets.json";
 
-/// The place that the gateway is told to keep secrets in.
+/// The place that the gateway is told to use for secrets.
 #[derive(Debug, Clone)]
 pub enum SecretsLocation {
-    /// In the OS keyring; the sandbox falls back to a file in its folder.
+    /// The OS keyring; the sandbox falls back to a file in its folder.
     Keyring,
-    /// In a file, encrypted with a passphrase.
+    /// A file encrypted with a passphrase.
     File {
-        /// Made where there is none.
+        /// The file, created if missing.
         file: PathBuf,
         /// Not empty.
         passphrase: Secret,
     },
-    /// In a plain file in the environment's folder, whether or not there is a keyring: for the
-    /// sandbox alone.
+    /// A plain file in the environment's folder, even if there is a keyring. For the sandbox only.
     SandboxFile,
 }
 
-/// Whose coins the secrets open.
+/// The coins that the secrets can spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coins {
-    /// The sandbox's, worth nothing: where there is no keyring they may lie in the clear.
+    /// The sandbox's worthless coins. Without a keyring their secrets may be in the clear.
     Sandbox,
-    /// Those of a chain that others know, too.
+    /// Coins of a public or shared test chain.
     Test,
     /// Real money.
     Production,
@@ -58,7 +58,7 @@ enum Location {
 }
 
 impl Coins {
-    /// The coins of an environment on the sandbox's chain, or on another.
+    /// The coins of an environment, on the sandbox's chain or another.
     pub(crate) const fn of(environment: Environment, is_sandbox: bool) -> Self {
         match environment {
             Environment::Production => Self::Production,
@@ -85,11 +85,11 @@ impl Location {
     }
 }
 
-/// A store of secrets that leaves its marker before its first secret.
+/// A store of secrets that writes its marker before its first secret.
 struct Marked {
     store: Box<dyn SecretStore>,
     location: Location,
-    /// The words of a new wallet may not go there.
+    /// The words of a new wallet must not be stored there.
     takes_no_words: bool,
     folder: PathBuf,
 }
@@ -107,7 +107,8 @@ impl SecretStore for Marked {
                     .to_owned(),
             ));
         }
-        // Before the secret: a marker without a secret is harmless, a secret that nobody looks for is not.
+        // The marker comes first: a marker without a secret is harmless, but a secret without a marker would be
+        // overlooked.
         if read_marker(&self.folder)?.is_none() {
             let marker = self.folder.join(MARKER);
             private_file::replace(&marker, self.location.as_str().as_bytes())
@@ -121,11 +122,11 @@ impl SecretStore for Marked {
     }
 }
 
-/// Opens the store that holds the secrets of one installation and environment; `folder` is the
-/// environment's. It may block as long as a keyring asks people for its password.
+/// Opens the secret store of one installation and environment; `folder` is the environment's. It may block as long as a
+/// keyring waits for a person's password.
 ///
 /// # Errors
-/// When there is none fit for the environment, or not the one where the secrets lie, with the remedy.
+/// When no store fits the environment, or the wanted store does not hold its secrets; with the remedy.
 pub(crate) fn open(
     wanted: &SecretsLocation,
     coins: Coins,
@@ -160,8 +161,8 @@ pub(crate) fn open(
     Ok(Arc::new(Marked { store, location, takes_no_words, folder: folder.to_owned() }))
 }
 
-/// Checks, before a new installation is made, that it could keep its secrets there: a refusal then leaves nothing behind.
-/// `trial` is an unused installation id. It may block as [`open`] does.
+/// Checks that a new installation could keep its secrets there. A refusal then comes before anything is made. `trial`
+/// is an unused installation id. It may block as [`open`] does.
 ///
 /// # Errors
 /// As [`open`], with the remedy.
@@ -175,7 +176,7 @@ pub(crate) fn check_for_new(wanted: &SecretsLocation, coins: Coins, trial: &Id) 
         (SecretsLocation::Keyring, Coins::Test | Coins::Production) => {
             Keyring::new(trial, environment).try_out().map_err(|error| no_keyring(coins, &error))
         }
-        // One that is there is another installation's, whose secrets are left alone.
+        // An existing file belongs to another installation, whose secrets are left alone.
         (SecretsLocation::File { file, passphrase }, _) if file.exists() => {
             EncryptedFile::open(file, passphrase, trial, environment).map(drop)
         }
@@ -210,8 +211,8 @@ fn encrypted(
     EncryptedFile::open(file, passphrase, installation, environment)
 }
 
-/// The rule for those who named no file: the keyring, and for the sandbox the plain file where no keyring works. `reach` asks the
-/// keyring, `try_out` also stores in it.
+/// The rule for users who named no file: the keyring, and for the sandbox the plain file if no keyring works. `reach`
+/// only contacts the keyring; `try_out` also stores in it.
 fn keyring_or_fallback(
     marker: Option<Location>,
     coins: Coins,
@@ -223,7 +224,7 @@ fn keyring_or_fallback(
         (Some(Location::EncryptedFile), _) => Err(lies_elsewhere(Location::EncryptedFile)),
         (Some(Location::PlainFile), Coins::Sandbox) => Ok(Location::PlainFile),
         (Some(Location::PlainFile), Coins::Test) => {
-            // Its secrets can be read nowhere else.
+            // No other place can give its secrets back.
             tracing::warn!("the secrets of this installation lie in a plain file, which is for the sandbox alone");
             Ok(Location::PlainFile)
         }
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_keyring_the_sandbox_takes_a_file_and_every_other_chain_refuses_with_the_remedy() {
+    fn without_a_keyring_only_the_sandbox_falls_back_to_a_file() {
         assert_eq!(decide(None, Coins::Sandbox, fails), Ok(Location::PlainFile));
         for (coins, who) in [(Coins::Production, "production"), (Coins::Test, "another chain than the sandbox's")] {
             let refusal = decide(None, coins, fails).unwrap_err();
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keyring_that_is_missing_for_a_while_is_never_replaced_by_a_file() {
+    fn a_file_never_replaces_a_keyring_that_is_missing_for_a_while() {
         assert_eq!(decide(Some(Location::Keyring), Coins::Sandbox, fails), Ok(Location::Keyring));
         let refusal = decide(Some(Location::Keyring), Coins::Production, fails).unwrap_err();
         assert!(refusal.contains("lie in the OS keyring") && refusal.contains("sleeps"), "{refusal}");
@@ -372,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_another_chain_than_the_sandboxs_are_never_put_into_a_plain_file_that_is_there() {
+    fn words_of_other_chains_never_go_into_an_existing_plain_file() {
         let folder = tempfile::tempdir().unwrap();
         let opened = |coins| open(&SecretsLocation::Keyring, coins, &OURS, folder.path()).unwrap();
         let words = Secret::new("words".to_owned());
@@ -409,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_another_installation_or_in_no_folder_is_refused_before_anything_is_made() {
+    fn a_misplaced_or_foreign_file_is_refused_with_nothing_made() {
         let folder = tempfile::tempdir().unwrap();
         let named = |file: &str| SecretsLocation::File {
             file: folder.path().join(file),

@@ -1,5 +1,5 @@
-//! A file of its owner's alone, unencrypted: where the secrets of the sandbox lie, whose coins are worth nothing. Never used
-//! in production.
+//! An unencrypted file for its owner alone. It holds the secrets of the sandbox, whose coins are worthless, and never
+//! those of production.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,7 +14,7 @@ use crate::machine::private_file;
 /// Secrets in a file: a JSON object of purpose and secret.
 pub(super) struct PlainFile {
     file: PathBuf,
-    /// Held over reading, changing and writing the file.
+    /// Held while the file is read, changed and written.
     changing: Mutex<()>,
 }
 

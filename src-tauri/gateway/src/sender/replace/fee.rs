@@ -1,4 +1,4 @@
-//! The fee of a replacement, and the transaction that would pay it. Nothing is signed here.
+//! The fee of a replacement, and the unsigned transaction that would pay it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 use crate::wallet::spend::{self, Draft, FeeWanted, Means, Paid, Payee};
 
-/// A backend that takes longer is taken for silent: its refusal tells the fee then.
+/// Longest wait for the backend's fees. Without them, a refused broadcast names the needed fee.
 const ASKED_FOR: Duration = Duration::from_secs(2);
 
 /// A replacement as it would be made now.
@@ -31,20 +31,17 @@ pub(crate) struct ReplacementFee {
     pub vsize: u64,
     /// The sum that the transaction pays out.
     pub pays_sats: u64,
-    /// The payouts that it concerns.
+    /// All payouts affected by the replacement.
     pub payouts: Vec<Id>,
 }
 
-/// A replacement that was chosen, before it is agreed to.
+/// A chosen replacement, before staff agree.
 pub(super) struct Replacement {
     pub chosen: Chosen,
     pub fee: ReplacementFee,
 }
 
-/// The fee that a bump of a payout would pay now, to the satoshi, at a rate in sat/vB or at the estimate.
-///
-/// # Errors
-/// Why it may not be bumped.
+/// The fee of a bump made now, in satoshis, at a rate in sat/vB or at the estimate.
 pub(crate) async fn bump_fee(
     gateway: &Arc<Gateway>,
     id: Id,
@@ -54,10 +51,7 @@ pub(crate) async fn bump_fee(
     estimate(gateway, id, by).await?.ok_or(ReplaceError::Stale)
 }
 
-/// The fee that giving a payout up would pay now, with all payouts that it concerns; `None` where nothing was signed for it.
-///
-/// # Errors
-/// Why it may not be given up.
+/// The fee of giving a payout up now, with all payouts that it affects; `None` if none was signed for it.
 pub(crate) async fn abandon_fee(gateway: &Arc<Gateway>, id: Id) -> Result<Option<ReplacementFee>, ReplaceError> {
     estimate(gateway, id, By::GivingUp { all: true }).await
 }
@@ -69,10 +63,10 @@ async fn estimate(gateway: &Arc<Gateway>, id: Id, by: By) -> Result<Option<Repla
     Ok(Some(choose(gateway, target, by, rate).await?.0.fee))
 }
 
-/// The rate that a replacement is made at.
+/// The fee rate of a replacement.
 ///
 /// # Errors
-/// When the backend names none, and staff neither.
+/// When neither the backend nor staff name a rate.
 pub(super) async fn rate(gateway: &Arc<Gateway>, by: By) -> Result<PayoutFeeRate, ReplaceError> {
     let settings = gateway.settings.snapshot();
     match by {
@@ -84,7 +78,7 @@ pub(super) async fn rate(gateway: &Arc<Gateway>, by: By) -> Result<PayoutFeeRate
     }
 }
 
-/// Chooses coins and fee, and answers the target back.
+/// Chooses coins and fee. Gives the target back.
 pub(super) async fn choose(
     gateway: &Arc<Gateway>,
     target: Target,
@@ -97,7 +91,7 @@ pub(super) async fn choose(
     tokio::task::spawn_blocking(choose).await.map_err(|_| SendError::BrokenOff)?
 }
 
-/// The fees of all that would be replaced, as the backend tells them; `None` where it does not.
+/// The fees of all transactions that would be replaced, as the backend tells them; `None` if it does not.
 async fn fees_known(gateway: &Arc<Gateway>, target: &Target) -> Option<u64> {
     let (chain, txids) = (Arc::clone(&gateway.chain), target.versions.iter().map(|version| version.txid));
     let txids: Vec<Txid> = txids.collect();
@@ -140,7 +134,7 @@ fn choose_now(
         pays_sats: target.pays_sats(),
         payouts: target.concerned.clone(),
     };
-    // Staff gave a rate above the setting, or the replaced transaction pays such a rate already.
+    // Staff gave a rate above the setting, or the replaced transaction already pays such a rate.
     let cap = rate.cap.max(fee.rate);
     Ok(Replacement { chosen: Chosen { draft, payouts, fee, cap }, fee: replacement })
 }
@@ -163,14 +157,14 @@ fn draft(gateway: &Gateway, target: &Target, by: By, means: &Means<'_>) -> Resul
 /// agreed to. The payee may hang any fee on the transaction, which the replacement must exceed.
 ///
 /// # Errors
-/// The rate that is needed, where it is higher.
+/// The rate that the replacement needs, if it is above the cap.
 pub(super) fn check_cap(
     replacement: &Replacement,
     rate: &PayoutFeeRate,
     (by, agreed): (By, Agreed),
 ) -> Result<(), ReplaceError> {
     let Chosen { draft, fee, .. } = &replacement.chosen;
-    // The part for its ancestors brings the package to the rate, and not itself above it.
+    // The part for the ancestors is not counted: it brings the whole package to the rate.
     let needed = draft.fee_sats.saturating_sub(fee.for_ancestors_sats).div_ceil(draft.vsize.max(1));
     let (given, is_agreed) = match by {
         By::HigherFee { fee_rate } => (fee_rate, fee_rate.is_some() && agreed.fee_sats.is_some()),
@@ -180,8 +174,8 @@ pub(super) fn check_cap(
     if needed > cap && !is_agreed { Err(ReplaceError::AboveCap { needed, cap }) } else { Ok(()) }
 }
 
-/// The fee of a replacement: the wanted rate and the part that its ancestors lack, but more than all fees that it replaces
-/// (BIP125, rule 3).
+/// The fee of a replacement: the wanted rate and the part that its ancestors lack, and always more than all fees that
+/// it replaces (BIP125, rule 3).
 fn fee_wanted(
     reader: &Reader<'_>,
     target: &Target,
@@ -200,13 +194,13 @@ fn fee_wanted(
         let highest = reader.versions(*resting)?.iter().map(|version| version.fee_sats).max();
         ours_sats = ours_sats.saturating_add(highest.unwrap_or(0));
     }
-    // Strangers may hang fees on a payout that are higher than the payout itself: nobody pays these to have it back.
+    // Strangers may hang higher fees on a payout than it pays. Giving it up never costs more than the payout.
     let known_sats = known_sats.filter(|sats| by.pays() || *sats <= target.pays_sats()).unwrap_or(0);
     let fee = FeeWanted::at(wanted).lifting(ancestors(reader, target)?).replacing(&replaced);
     Ok(fee.above(ours_sats.max(known_sats)))
 }
 
-/// The sum that the unconfirmed ancestors of a batch pay.
+/// Fees and size of the unconfirmed ancestors of a batch.
 fn ancestors(reader: &Reader<'_>, target: &Target) -> Result<Paid, StoreError> {
     let mut sum = Paid { fee_sats: 0, vsize: 0 };
     let Some(newest) = target.versions.last() else { return Ok(sum) };

@@ -1,4 +1,4 @@
-//! Which stored transaction is replaced on behalf of staff, and whether it may be.
+//! The stored transaction to replace on behalf of staff, and the checks that it may be replaced.
 
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
@@ -11,24 +11,23 @@ use crate::store::batches::VersionRow;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
-/// A batch whose transaction is to be replaced.
+/// A batch whose transaction is replaced.
 pub(super) struct Target {
     pub batch_seq: i64,
     pub payouts: Vec<PayoutRow>,
     pub versions: Vec<VersionRow>,
-    /// The batches that rest on it and fall with it, the nearest first; none of a bump.
+    /// The batches that rest on it and fall with it, the nearest first; none for a bump.
     pub resting: Vec<i64>,
-    /// All payouts that it concerns, those of the batches that rest on it included.
+    /// All affected payouts, also those of the batches that rest on it.
     pub concerned: Vec<Id>,
 }
 
 impl Target {
-    /// The sum that its transaction pays out.
     pub(super) fn pays_sats(&self) -> u64 {
         self.payouts.iter().fold(0, |sum, payout| sum.saturating_add(payout.amount_sats))
     }
 
-    /// Whether it stands as another reading of it found it.
+    /// Whether a later reading found the same target.
     pub(super) fn is_as(&self, before: &Self) -> bool {
         self.batch_seq == before.batch_seq
             && self.versions.len() == before.versions.len()
@@ -48,19 +47,13 @@ const RULED_OUT: &str =
 const RESTS_GIVEN_UP: &str = "a payout whose transaction rests on its change is being given up: wait until a block decides about that one, or give this payout up as well";
 const GIVEN_UP_WITH: &str = "a transaction on which its own rests is being given up, and the payout with it";
 
-/// Whether the transaction of a payout may be replaced by one with a higher fee.
-///
-/// # Errors
-/// Why not.
+/// Checks that a bump of the payout is allowed.
 pub(crate) fn may_bump(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), ReplaceError> {
     bump_target(reader, payout)?;
     may_sign(reader)
 }
 
-/// Whether a payout may be given up, all those that share its transaction included.
-///
-/// # Errors
-/// Why not.
+/// Checks that the payout may be given up, with all payouts that share its transaction.
 pub(crate) fn may_abandon(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), ReplaceError> {
     match abandon_target(reader, payout, true)? {
         Some(_) => may_sign(reader),
@@ -80,14 +73,14 @@ pub(super) fn bump_target(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Tar
         return Err(ReplaceError::State(payout.state, RESTS_GIVEN_UP));
     }
     may_replace(reader, payout, &last)?;
-    // The replacement would pay it once more.
+    // The replacement would pay a payout twice.
     if is_any_held_back(reader, &last.versions)? {
         return Err(ReplaceError::State(payout.state, PAID_OTHERWISE));
     }
     Ok(last)
 }
 
-/// The transaction to be replaced; `None` where nothing is stored yet.
+/// The transaction to replace; `None` if none is stored yet.
 pub(super) fn abandon_target(
     reader: &Reader<'_>,
     payout: &PayoutRow,
@@ -156,7 +149,7 @@ fn is_in_block(version: &VersionRow) -> bool {
     version.position.is_in_block()
 }
 
-/// Whether one of these must not be broadcast, because of what another copy of the wallet pays.
+/// Whether another copy of the wallet pays a payout of one of these, so that it must not be broadcast.
 fn is_any_held_back(reader: &Reader<'_>, versions: &[VersionRow]) -> Result<bool, StoreError> {
     for version in versions {
         if is_held_back(reader, &version.txid)? {
@@ -170,7 +163,7 @@ fn last_along_the_change(reader: &Reader<'_>, batch_seq: i64) -> Result<i64, Sto
     Ok(along_the_change(reader, batch_seq)?.last().copied().unwrap_or(batch_seq))
 }
 
-/// The batches that rest on this one, the nearest first. Change is one output, so there is one line.
+/// The batches that rest on this one, the nearest first. They form one line, because a batch has one change output.
 fn along_the_change(reader: &Reader<'_>, batch_seq: i64) -> Result<Vec<i64>, StoreError> {
     let (mut line, mut last) = (Vec::new(), batch_seq);
     'down: loop {

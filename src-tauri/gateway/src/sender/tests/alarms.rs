@@ -1,4 +1,4 @@
-//! Alarms outlive the program, and are told until staff say that they know.
+//! Alarms survive a restart and are told until staff dismiss them.
 
 use serde_json::{Value, json};
 use tillgate_domain::id::Id;
@@ -15,7 +15,7 @@ async fn answer(world: &World, command: Value) -> Result<Value, crate::console::
     dispatch(&world.app, command, &Actor::panel()).await
 }
 
-/// What status and doctor tell.
+/// Alarms told by status and doctor.
 async fn told(world: &World) -> (Vec<String>, bool) {
     let status = answer(world, json!({"command": "status"})).await.unwrap();
     assert_eq!(status["warnings"], json!([]), "an alarm is told once");
@@ -33,9 +33,9 @@ async fn dismisses(world: &World, id: &Id) {
     assert_eq!(told(world).await, (Vec::new(), true));
 }
 
-/// A payout whose coins a twin took for good, so that it FAILED; and then the chain changed its mind.
+/// A twin took the payout's coins for good, so that it FAILED; then the chain changed its mind.
 #[tokio::test]
-async fn that_a_failed_payout_was_sent_all_the_same_is_told_after_a_restart_until_staff_dismiss_it() {
+async fn a_failed_payout_that_was_sent_stays_an_alarm_until_dismissed() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     let other = world.payment().await;
@@ -65,7 +65,7 @@ async fn that_a_failed_payout_was_sent_all_the_same_is_told_after_a_restart_unti
 }
 
 #[tokio::test]
-async fn an_alarm_is_raised_once_however_often_it_is_seen_and_again_where_it_happens_again() {
+async fn an_alarm_is_raised_once_and_again_after_it_recurs() {
     use crate::store::alarms::AlarmKind::{FailedPayoutWasSent, PayoutPaidTwice, PayoutSentByCopy};
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;

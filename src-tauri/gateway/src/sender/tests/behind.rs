@@ -1,4 +1,5 @@
-//! Nothing leaves on a view of the chain from before a stop or a sleep: another copy of the wallet may have paid meanwhile.
+//! Nothing is sent by a view of the chain from before a stop or a sleep: another copy of the wallet may have paid
+//! meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -15,10 +16,10 @@ use crate::sender::ReplaceError;
 use crate::testing::World;
 use crate::testing::bent::Bent;
 
-/// Answers that the sandbox's chain needs for what [`mined_deep`] mines, and some more.
+/// More answers than the sandbox's chain needs for [`mined_deep`].
 const PARTS: usize = 8;
 
-/// The sandbox's chain, whose machine sleeps while its backend is asked for a fee rate.
+/// The sandbox's chain on a machine that sleeps while the backend is asked for a fee rate.
 struct Asleep {
     chain: Arc<dyn Chain>,
     sleeps_ms: AtomicI64,
@@ -36,20 +37,20 @@ impl Bent for Asleep {
     }
 }
 
-/// A payout that is due, with coins for it and a look since, and that waits for the keyring.
+/// A due payout that waits for the keyring, with coins and a look since its approval.
 async fn waits_for_the_keyring() -> (World, Id) {
     let world = world_with_coins(2).await;
     let payout = world.approved_payout(300_000).await;
     world.lock_keys(true);
     world.pass_ms(31_000).await;
-    // The time of a look is stored with a block.
+    // Each block stores the time of the look.
     world.mine_and_pass(1).await;
     assert_eq!(world.gateway.sending.waits_for().unwrap().cause, Cause::Keyring);
     world.lock_keys(false);
     (world, payout)
 }
 
-/// A transaction in the middle of so many blocks that no answer holds them.
+/// Mines a transaction amid more blocks than one answer holds.
 fn mined_deep(world: &World, tx: &Transaction) {
     let mine = || world.sandbox().mine(1_000, true, world.now_ms()).unwrap();
     mine();
@@ -58,7 +59,7 @@ fn mined_deep(world: &World, tx: &Transaction) {
 }
 
 #[tokio::test]
-async fn a_gateway_that_is_opened_again_with_many_blocks_to_read_pays_nothing_that_another_copy_paid_meanwhile() {
+async fn a_reopened_gateway_pays_nothing_before_it_read_all_blocks() {
     let (world, payout) = waits_for_the_keyring().await;
     let twin = twin_paying(&world, &payout);
     mined_deep(&world, &twin);
@@ -74,7 +75,7 @@ async fn a_gateway_that_is_opened_again_with_many_blocks_to_read_pays_nothing_th
 }
 
 #[tokio::test]
-async fn what_was_stored_before_a_stop_is_not_broadcast_before_it_is_known_that_no_other_copy_paid_it() {
+async fn stored_transactions_wait_at_the_start_for_a_complete_look() {
     let world = world_with_coins(2).await;
     let payout = world.approved_payout(300_000).await;
     world.broadcasts(BroadcastFault::Reject);
@@ -95,7 +96,7 @@ async fn what_was_stored_before_a_stop_is_not_broadcast_before_it_is_known_that_
 }
 
 #[tokio::test]
-async fn a_bump_or_a_giving_up_that_comes_before_the_chain_is_read_to_its_end_is_refused_and_signs_nothing() {
+async fn a_replacement_before_the_chain_is_read_is_refused_unsigned() {
     let world = world_with_coins(2).await;
     let payout = world.approved_payout(300_000).await;
     world.broadcasts(BroadcastFault::Reject);
@@ -103,7 +104,7 @@ async fn a_bump_or_a_giving_up_that_comes_before_the_chain_is_read_to_its_end_is
     world.broadcasts(BroadcastFault::Ok);
     let twin = twin_paying(&world, &payout);
     mined_deep(&world, &twin);
-    // No gateway runs: the command opens the files, and looks itself.
+    // No gateway runs: the command opens the files and looks itself.
     let world = world.reopen().await;
     let (sender, watcher) = (&world.app.sender, &world.app.watcher);
     let refused = sender.bump(payout, Some(20), "cli:ann", watcher).await.unwrap_err();
@@ -126,13 +127,13 @@ async fn after_the_machine_slept_a_bump_looks_at_the_chain_first() {
     world.sandbox().mine(1, false, world.now_ms()).unwrap();
     world.advance_clock_ms(3_600_000);
     let refused = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await;
-    // The look found it where nobody may replace it.
+    // The look found the transaction in a block.
     assert!(matches!(refused, Err(ReplaceError::State(..))), "it was in a block all the while: {refused:?}");
     assert_eq!(world.outputs_of(&payout), 1);
 }
 
 #[tokio::test]
-async fn after_the_machine_slept_the_chain_is_looked_at_before_anything_is_signed() {
+async fn a_look_precedes_every_signature_after_a_sleep() {
     let (world, payout) = waits_for_the_keyring().await;
     let twin = twin_paying(&world, &payout);
     world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
@@ -142,7 +143,7 @@ async fn after_the_machine_slept_the_chain_is_looked_at_before_anything_is_signe
 }
 
 #[tokio::test]
-async fn a_sleep_while_the_fee_is_asked_for_has_the_chain_looked_at_again_before_anything_is_signed() {
+async fn a_sleep_while_the_fee_rate_is_asked_for_needs_a_new_look() {
     let (world, payout) = waits_for_the_keyring().await;
     let clock_offset_ms = Arc::clone(&world.gateway.clock_offset_ms);
     let sleeps_ms = AtomicI64::new(3_600_000);

@@ -1,4 +1,4 @@
-//! Payouts that spend the change of payouts that no block holds yet.
+//! Payouts that spend the change of unconfirmed payouts.
 
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
@@ -10,7 +10,7 @@ use crate::gateway::Cause;
 use crate::testing::World;
 use crate::wallet::spend::MAX_ANCESTORS;
 
-/// So many payouts in a row, each in a transaction of its own.
+/// Sends this many payouts in a row, each in a transaction of its own.
 async fn sent_in_a_row(world: &World, count: u32) -> Vec<Id> {
     let mut payouts = Vec::new();
     for _ in 0..count {

@@ -1,4 +1,4 @@
-//! An older copy of the database is put back beside the chain on which another went on.
+//! An older copy of the database is put back after another copy went on.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::access::sees::Sees;
 use crate::payouts::{Approver, approve};
 use crate::testing::World;
 
-/// The database's files at one moment.
+/// The database files of one moment.
 pub(super) struct Copy(TempDir);
 
 fn database_files(folder: &Path) -> Vec<PathBuf> {
@@ -36,7 +36,7 @@ async fn put_back(world: World, copy: Copy) -> World {
     World::in_folder(put_beside(world, copy)).await
 }
 
-/// Stops the gateway and puts the copy back, beside the chain as it is.
+/// Stops the gateway and puts the copy back. The chain stays as it is.
 pub(super) fn put_beside(world: World, copy: Copy) -> TempDir {
     let (gateway, folder) = world.into_gateway();
     drop(gateway);
@@ -53,7 +53,7 @@ pub(super) async fn customer_pays_coin(world: &World) {
     world.mine(2).await;
 }
 
-/// Whatever is released and paid in later, the payout stays paid once.
+/// The payout stays paid once, whatever is released and paid in later.
 async fn stays_paid_once(world: &World, paid: &Id) {
     assert!(world.gateway.store.read(|reader| reader.sender_hold()).unwrap().is_some(), "the sender does not hold");
     assert_eq!(world.payout_state(paid), PayoutState::Sent);
@@ -66,7 +66,7 @@ async fn stays_paid_once(world: &World, paid: &Id) {
     world.check_balance();
 }
 
-/// Approved before the copy was made; paid after it, with a coin of a payment that the copy does not know.
+/// A payout approved before the copy was made and paid after it. Its coin is of a payment that the copy does not know.
 async fn paid_after_the_copy(amount_sats: u64) -> (World, Id) {
     let world = world_with_coins(0).await;
     let paid = world.approved_payout(amount_sats).await;
@@ -79,7 +79,7 @@ async fn paid_after_the_copy(amount_sats: u64) -> (World, Id) {
 }
 
 #[tokio::test]
-async fn a_payout_that_was_sent_after_the_copy_was_made_is_not_sent_again_by_the_copy() {
+async fn a_copy_never_resends_a_payout_sent_after_the_copy_was_made() {
     let (world, paid) = paid_after_the_copy(300_000).await;
     stays_paid_once(&world, &paid).await;
 }
@@ -91,7 +91,7 @@ async fn nor_one_whose_transaction_had_no_change() {
 }
 
 #[tokio::test]
-async fn an_offer_that_was_approved_and_sent_after_the_copy_was_made_is_sent_in_the_copy_too() {
+async fn an_offer_sent_after_the_copy_was_made_is_sent_in_the_copy() {
     let world = world_with_coins(1).await;
     let paid = world.offered_payout(300_000).await;
     let by_ann = Approver { name: "cli:ann".to_owned(), sees: Sees::Everything, is_person: true };
@@ -105,7 +105,7 @@ async fn an_offer_that_was_approved_and_sent_after_the_copy_was_made_is_sent_in_
 }
 
 #[tokio::test]
-async fn no_address_that_another_copy_gave_is_given_again_and_what_comes_to_it_later_is_ours() {
+async fn no_address_of_another_copy_is_given_again_but_all_are_ours() {
     let world = world_with_coins(1).await;
     let (world, copy) = copied(world).await;
     let (waiting, paid) = (world.payment_to_wallet().await, world.payment_to_wallet().await);

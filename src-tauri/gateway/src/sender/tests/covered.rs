@@ -1,4 +1,4 @@
-//! A look before a signature covers the coins that are spent, and the next change.
+//! A look before a signature covers the spent coins and the next change.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,10 +14,10 @@ use crate::funds;
 use crate::testing::World;
 use crate::wallet::spend::Payee;
 
-/// Scripts that one look is told of.
+/// Number of scripts that one look covers.
 const FEW: usize = 5;
 
-/// The same gateway behind a backend that may be asked about so many scripts in a look.
+/// The same gateway behind a backend that covers this many scripts in a look.
 fn asking(world: World, count: usize) -> (World, Arc<ByScript>) {
     let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
     let mut made = None;
@@ -30,7 +30,7 @@ fn asking(world: World, count: usize) -> (World, Arc<ByScript>) {
     (world, made.unwrap())
 }
 
-/// The other copy pays a payout with the youngest coin, while this one takes the oldest.
+/// The other copy pays a payout with the youngest coin; this copy would take the oldest.
 fn paid_with_another_coin(world: &World, payout: &Id) -> Transaction {
     let settings = world.gateway.settings.snapshot();
     let coins = world.gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
@@ -40,7 +40,7 @@ fn paid_with_another_coin(world: &World, payout: &Id) -> Transaction {
 }
 
 #[tokio::test]
-async fn what_another_copy_paid_just_now_is_told_before_anything_is_signed() {
+async fn a_fresh_payment_of_another_copy_is_seen_before_signing() {
     let (world, backend) = asking(world_with_coins(2).await, usize::MAX);
     let payout = world.approved_payout(300_000).await;
     world.look().await;
@@ -57,7 +57,7 @@ async fn what_another_copy_paid_just_now_is_told_before_anything_is_signed() {
 }
 
 #[tokio::test]
-async fn a_payout_of_more_coins_than_one_look_is_told_of_is_given_up_after_six_blocks_all_the_same() {
+async fn a_payout_of_more_coins_than_a_look_covers_can_be_given_up() {
     let (world, backend) = asking(world_with_coins(30).await, usize::MAX);
     let payout = world.approved_payout(29_500_000).await;
     world.send().await;

@@ -1,4 +1,4 @@
-//! The fee that an offer names, and the fee that is paid. `TILLGATE_FEE_CASES` is the number of transactions.
+//! The fee that an offer names and the fee that is paid. `TILLGATE_FEE_CASES` is the number of transactions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,11 +21,11 @@ use crate::wallet::spend::{self, Payee};
 
 const CASES: u64 = 25;
 
-/// Payouts that share a transaction share its frame and its change, and pay about half. Only where they need small
-/// coins that none of them needs alone they pay more.
+/// Excess of a shared fee over the sum of the single fees, in thousandths. Payouts that share a transaction usually pay
+/// about half. They pay more if only together they need small coins.
 const SHARED_ABOVE_PER_MILLE: i64 = 200;
 
-/// Numbers that a seed makes again (SplitMix64).
+/// Reproducible numbers from a seed (SplitMix64).
 struct Draws(u64);
 
 impl Draws {
@@ -39,7 +39,7 @@ impl Draws {
     }
 }
 
-/// What an offer of this amount would name now.
+/// The fee that an offer of this amount would name now.
 async fn offered_fee(world: &World, payee: &Payee) -> u64 {
     let gateway = &world.gateway;
     let settings = gateway.settings.snapshot();
@@ -50,7 +50,7 @@ async fn offered_fee(world: &World, payee: &Payee) -> u64 {
 }
 
 #[tokio::test]
-async fn a_payout_alone_pays_the_fee_that_its_offer_named_to_the_satoshi_and_those_that_share_pay_about_half() {
+async fn a_single_payout_pays_its_offered_fee_and_sharers_about_half() {
     let cases = super::laws::told("TILLGATE_FEE_CASES").unwrap_or(CASES);
     let mut draws = Draws(42);
     let world = world_with_coins(6).await;
@@ -100,7 +100,7 @@ async fn a_payout_alone_pays_the_fee_that_its_offer_named_to_the_satoshi_and_tho
 }
 
 #[tokio::test]
-async fn nothing_is_signed_while_the_backend_names_no_fee_rate_but_by_a_rate_of_staff() {
+async fn without_an_estimate_nothing_is_signed_but_at_a_rate_of_staff() {
     let world = world_with_coins(2).await;
     let chain_down = |down| FaultsPatch { chain_down: Some(down), ..FaultsPatch::default() };
     let payout = world.approved_payout(300_000).await;
@@ -120,7 +120,7 @@ async fn nothing_is_signed_while_the_backend_names_no_fee_rate_but_by_a_rate_of_
 }
 
 #[tokio::test]
-async fn a_bump_at_an_estimate_above_the_cap_is_refused_with_the_rate_that_is_needed() {
+async fn a_bump_above_the_cap_is_refused_with_the_needed_rate() {
     let world = world_with_coins(2).await;
     let payout = world.approved_payout(300_000).await;
     world.send().await;
@@ -209,7 +209,7 @@ impl Bent for SlowFees {
 
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
         self.is_asked.store(true, Ordering::SeqCst);
-        // The test has ended where nobody lets it.
+        // An error means that the test has ended.
         let _ = self.answers.lock().recv();
         self.chain.fee_rate(blocks)
     }
@@ -229,7 +229,7 @@ async fn a_payout_waits_for_a_fee_rate_longer_than_an_offer_does() {
             tokio::task::yield_now().await;
         }
         assert_eq!(world.gateway.fee_rate_estimate().await, None, "an offer waits for two seconds");
-        // The pass has its turn, and waits on.
+        // The pass gets its turn and waits on.
         tokio::task::yield_now().await;
         answer.send(()).unwrap();
     };

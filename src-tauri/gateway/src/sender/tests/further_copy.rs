@@ -1,4 +1,4 @@
-//! Another copy of the wallet goes on so many addresses further that this one gave none of them.
+//! Another copy of the wallet uses addresses far beyond those that this copy gave.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{FeeRate, OutPoint, ScriptBuf, Transaction, WPubkeyHash};
@@ -10,10 +10,10 @@ use crate::store::keychains::Keychain;
 use crate::testing::World;
 use crate::wallet::spend::{self, FeeWanted, FreshChange, Means, Payee, SpendableCoin};
 
-/// Addresses by which the other copy goes on further: fewer than are known ahead.
+/// Lead of the other copy in addresses: fewer than are derived ahead.
 const FURTHER: u32 = 150;
 
-/// Pays all of a coin to somebody, without change.
+/// Spends a whole coin to a stranger, without change.
 fn pays_without_change(world: &World, (outpoint, index): (OutPoint, u32), amount_sats: u64) -> Transaction {
     let wallet = world.gateway.wallet.get().unwrap();
     let (keychain, height) = (Keychain::External, Some(1));
@@ -48,7 +48,7 @@ fn held_for(world: &World) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_copy_that_goes_on_further_and_pays_from_there_without_change_is_noticed() {
+async fn a_copy_further_ahead_that_pays_without_change_is_noticed() {
     for backend in [Backend::Sandbox, Backend::Core] {
         let stage = stage_with_coins(backend).await;
         let world = stage.world();

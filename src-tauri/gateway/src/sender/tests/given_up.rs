@@ -1,4 +1,4 @@
-//! A transaction whose change is spent is given up with all that rests on it.
+//! Giving up a transaction whose change is spent gives up all that rests on it.
 
 use bitcoin::Txid;
 use tillgate_domain::id::Id;
@@ -9,7 +9,7 @@ use super::support::world_with_coins;
 use crate::sender::ReplaceError;
 use crate::testing::World;
 
-/// Two payouts of two transactions: the second spends the change of the first.
+/// Two payouts in two transactions: the second spends the change of the first.
 async fn world_with_a_line() -> (World, Id, Id) {
     let world = world_with_coins(1).await;
     let mut line = Vec::new();
@@ -101,7 +101,7 @@ async fn a_line_whose_first_is_mined_all_the_same_is_sent() {
 }
 
 #[tokio::test]
-async fn a_payout_below_one_that_is_given_up_is_told_why_it_cannot_be_bumped() {
+async fn a_payout_below_an_abandoned_one_says_why_no_bump_is_possible() {
     let (world, first, second) = world_with_a_line().await;
     give_up(&world, second).await;
     world.look().await;

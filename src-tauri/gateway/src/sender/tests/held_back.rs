@@ -1,4 +1,4 @@
-//! What another copy of the wallet pays already is not paid once more.
+//! A payout that another copy of the wallet pays is not paid once more.
 
 use bitcoin::Transaction;
 use tillgate_domain::id::Id;
@@ -14,7 +14,7 @@ use crate::sender::ReplaceError;
 use crate::testing::World;
 use crate::wallet::spend::Payee;
 
-/// The other copy pays a payout with a coin that no transaction of ours spends.
+/// The other copy pays a payout with a coin that our transactions do not spend.
 pub(super) fn twin_paying(world: &World, paid: &Id) -> Transaction {
     let row = world.payout(paid);
     twin_spending(world, &[Payee { script: row.script, amount_sats: row.amount_sats }], &[], 3).unwrap()
@@ -33,7 +33,7 @@ async fn mine_one_by_one(world: &World, count: u32) {
 }
 
 #[tokio::test]
-async fn no_payout_of_a_transaction_is_bumped_once_another_copy_paid_one_of_them_and_what_is_left_can_be_given_up() {
+async fn a_batch_paid_by_another_copy_can_be_given_up_but_not_bumped() {
     let world = world_with_coins(2).await;
     let (paid, other) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
     world.broadcasts(BroadcastFault::Reject);
@@ -58,7 +58,7 @@ async fn no_payout_of_a_transaction_is_bumped_once_another_copy_paid_one_of_them
 }
 
 #[tokio::test]
-async fn what_no_node_took_waits_for_the_end_of_a_twin_that_would_pay_the_same_with_other_coins() {
+async fn an_unaccepted_transaction_waits_for_a_twin_with_other_coins() {
     let world = world_with_coins(2).await;
     let paid = world.approved_payout(300_000).await;
     world.broadcasts(BroadcastFault::Reject);
@@ -80,7 +80,7 @@ async fn what_no_node_took_waits_for_the_end_of_a_twin_that_would_pay_the_same_w
 }
 
 #[tokio::test]
-async fn while_the_sender_holds_what_no_node_took_is_not_broadcast_and_what_one_took_is() {
+async fn a_hold_keeps_back_only_transactions_that_no_node_accepted() {
     let world = world_with_coins(3).await;
     let taken = world.approved_payout(900_000).await;
     world.broadcasts(BroadcastFault::Forget);

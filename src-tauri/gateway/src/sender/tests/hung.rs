@@ -1,4 +1,4 @@
-//! A payee hangs a transaction of its own on a payout: a replacement pays for that, too.
+//! A payee hangs a transaction of its own on a payout. A replacement pays for that one too.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::opcodes::all::OP_PUSHNUM_1;
@@ -18,15 +18,15 @@ use crate::testing::World;
 
 const AMOUNT_SATS: u64 = 300_000;
 
-/// What the payee's transaction pays.
+/// Fee of the payee's transaction.
 const HUNG_FEE_SATS: u64 = 50_000;
 
-/// Anybody may spend what pays it.
+/// A script that anybody can spend.
 fn anybodys() -> ScriptBuf {
     ScriptBuf::builder().push_opcode(OP_PUSHNUM_1).into_script()
 }
 
-/// A payout that was sent, on which its payee hung a transaction.
+/// A sent payout with a transaction that its payee hung on it.
 async fn hung_on(world: &World) -> (Id, Txid) {
     let address = Address::p2wsh(&anybodys(), Network::Regtest).to_string();
     let asked = RequestPayout {
@@ -102,7 +102,7 @@ async fn a_refused_bump_is_told_at_once_and_renames_nothing() {
     assert!(bumped["refusal"]["feeNamed"]["sats"].as_u64().is_some_and(|sats| sats > HUNG_FEE_SATS), "{bumped}");
     assert_eq!(world.txid_of(&id), before, "no node has the other");
     assert_eq!(world.notified_field(&id, "btcTxId"), [before.to_string()]);
-    // The payee's transaction is gone: the next block has it offered again.
+    // The payee's transaction is gone. The next block has the bump offered again.
     world.sandbox().evict(hung, world.now_ms()).unwrap();
     world.sandbox().mine(1, true, world.now_ms()).unwrap();
     world.look_and_pass().await;

@@ -1,5 +1,5 @@
-//! The laws of sending, over random histories of everything that a chain, its customers, staff, the machine and another
-//! copy of the wallet do. `TILLGATE_LAWS_CASES` says how many histories, `TILLGATE_LAWS_SEED` repeats a run.
+//! The laws of sending, over random histories of chain, customers, staff, machine and another copy of the wallet.
+//! `TILLGATE_LAWS_CASES` is the number of histories; `TILLGATE_LAWS_SEED` repeats a run.
 
 mod chain;
 mod check;
@@ -22,7 +22,7 @@ pub fn told(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn in_every_history_each_approved_payout_is_paid_exactly_once_and_no_other_ever() {
+fn each_approved_payout_is_paid_exactly_once_in_every_history() {
     let cases = told("TILLGATE_LAWS_CASES").map_or(CASES, |cases| u32::try_from(cases).unwrap());
     let seed = told("TILLGATE_LAWS_SEED").unwrap_or_else(rand_seed);
     println!("TILLGATE_LAWS_SEED={seed}");
@@ -52,14 +52,12 @@ fn in_every_history_each_approved_payout_is_paid_exactly_once_and_no_other_ever(
     }
 }
 
-/// A seed of the moment.
 fn rand_seed() -> u64 {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).unwrap();
     u64::from_le_bytes(bytes) >> 16
 }
 
-/// What a history runs on.
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }

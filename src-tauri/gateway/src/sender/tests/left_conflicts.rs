@@ -1,5 +1,4 @@
-//! A block rules out what payouts rest on, and is left: whatever the backend tells of that later, nothing is given up for a block that is
-//! in no chain.
+//! A reorganised block had ruled out a parent of payouts. Nothing is given up for it, whatever the backend tells later.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +12,7 @@ use crate::chain::{Chain, ChainDown, LookRequest, TxPosition, View};
 use crate::testing::World;
 use crate::testing::bent::Bent;
 
-/// A backend that tells nothing of transactions that are nowhere, as one that does not tell of a script.
+/// A backend that omits absent transactions, as an omitted script would.
 struct Silent {
     chain: Arc<dyn Chain>,
     is_silent: Arc<AtomicBool>,
@@ -33,7 +32,7 @@ impl Bent for Silent {
     }
 }
 
-/// The height of the block that rules out the customer's transaction.
+/// Height of the block that rules out the customer's transaction.
 fn ruled_out_at(world: &World, txid: &Txid) -> Option<u32> {
     let outpoint = world.gateway.store.read(|reader| reader.coins()).unwrap();
     let outpoint = outpoint.iter().map(|coin| coin.coin.outpoint).find(|outpoint| outpoint.txid == *txid).unwrap();
@@ -41,7 +40,7 @@ fn ruled_out_at(world: &World, txid: &Txid) -> Option<u32> {
 }
 
 #[tokio::test]
-async fn a_payout_does_not_fail_for_a_customers_double_spend_in_a_block_that_was_left() {
+async fn a_double_spend_in_an_orphaned_block_fails_no_payout() {
     for backend in [Backend::Electrum, Backend::Core] {
         let is_silent = Arc::new(AtomicBool::new(false));
         let silent = Arc::clone(&is_silent);
@@ -57,13 +56,13 @@ async fn a_payout_does_not_fail_for_a_customers_double_spend_in_a_block_that_was
             world.send().await;
         }
         assert_eq!(world.payout_state(&payout), PayoutState::Sent, "{backend:?}");
-        // The customer takes the coin back in a block that has the place of the one that held it.
+        // The customer takes the coin back in a new block at the height of the old one.
         world.sandbox().reorg(2, false, world.now_ms()).unwrap();
         for _ in 0..3 {
             world.look().await;
         }
         assert!(ruled_out_at(world, &coin).is_some(), "{backend:?}");
-        // That block is left as well, and what it held is nowhere.
+        // The new block is reorganised too, and its transactions are nowhere.
         is_silent.store(true, Ordering::SeqCst);
         world.sandbox().reorg(3, true, world.now_ms()).unwrap();
         world.look().await;
@@ -73,7 +72,7 @@ async fn a_payout_does_not_fail_for_a_customers_double_spend_in_a_block_that_was
             world.look_and_pass().await;
         }
         assert_eq!(world.payout_state(&payout), PayoutState::Sent, "{backend:?}: the coin may come back");
-        // Where it is told of again, and ruled out in a block that stays, it fails.
+        // Ruled out again in a block that stays, the payout fails.
         is_silent.store(false, Ordering::SeqCst);
         for _ in 0..8 {
             world.mine_and_pass(1).await;

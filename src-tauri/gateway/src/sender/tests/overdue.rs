@@ -1,4 +1,4 @@
-//! A payout that waited too long fails by an attempt that began too late, and by nothing else.
+//! A payout that waited too long fails only by an attempt that began too late.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -14,10 +14,10 @@ use crate::testing::bent::Bent;
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// The sandbox's chain, whose backend takes long to name a fee rate, and then names one above every cap.
+/// The sandbox's chain, whose backend is slow to name a fee rate and then names one above every cap.
 struct Slow {
     chain: Arc<dyn Chain>,
-    /// The environment's clock meanwhile goes on by so much.
+    /// Advance of the environment's clock during the answer, in milliseconds.
     takes_ms: AtomicI64,
     clock_offset_ms: Arc<AtomicI64>,
 }
@@ -34,7 +34,7 @@ impl Bent for Slow {
 }
 
 #[tokio::test]
-async fn a_refusal_of_the_keyring_that_is_only_remembered_gives_up_no_overdue_payout() {
+async fn a_remembered_keyring_refusal_fails_no_overdue_payout() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     world.lock_keys(true);
@@ -52,7 +52,7 @@ async fn a_refusal_of_the_keyring_that_is_only_remembered_gives_up_no_overdue_pa
 }
 
 #[tokio::test]
-async fn an_attempt_that_began_in_time_gives_up_nothing_that_is_overdue_when_it_ends() {
+async fn an_attempt_begun_in_time_fails_no_payout_overdue_at_its_end() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     let clock_offset_ms = Arc::clone(&world.gateway.clock_offset_ms);

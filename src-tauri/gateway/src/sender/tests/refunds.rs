@@ -1,4 +1,4 @@
-//! Refunds that another copy of the wallet made.
+//! Refunds made by another copy of the wallet.
 
 use tillgate_domain::anomaly::Resolution;
 use tillgate_domain::id::Id;
@@ -43,7 +43,7 @@ async fn a_refund_that_was_made_after_the_backup_is_not_made_again_unless_staff_
     let world = restored(put_beside(world, copy)).await;
     world.look().await;
     let told = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason;
-    // That, and what the first customer paid too much.
+    // The other anomaly is the first customer's overpayment.
     assert!(told.contains("2 anomalies are open here"), "{told}");
     assert!(world.app.sender.release("cli:ann", Some(told), true).await.unwrap());
     world.gateway.refresh_rates().await.unwrap();
@@ -52,7 +52,7 @@ async fn a_refund_that_was_made_after_the_backup_is_not_made_again_unless_staff_
     let is = || world.gateway.store.read(|reader| reader.anomaly(&anomaly)).unwrap().unwrap().anomaly.resolution;
     assert_eq!(is(), Resolution::Open, "nothing was changed");
     world.send().await;
-    // Staff looked it up: that was something else.
+    // Staff found out that the other payout was no refund of this anomaly.
     let again = refund(&world.gateway, to_customer(anomaly, true)).await.unwrap().payout_id();
     world.send().await;
     assert_eq!((world.payout_state(&again), is()), (PayoutState::Sent, Resolution::Refunded));

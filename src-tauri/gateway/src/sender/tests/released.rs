@@ -1,4 +1,4 @@
-//! Staff release the hold that they have read about, and no other.
+//! Staff release only the hold about which they have read.
 
 use super::support::world_with_coins;
 use crate::sender::ReleaseError;
@@ -16,7 +16,7 @@ fn held(world: &World) -> Option<Hold> {
 }
 
 #[tokio::test]
-async fn a_hold_that_came_after_staff_read_of_the_first_is_not_released_with_it() {
+async fn a_release_that_names_the_first_reason_keeps_the_second_hold() {
     let world = world_with_coins(1).await;
     let read = hold(&world, "a first twin").await;
     assert!(world.app.sender.release("cli:bea", None, true).await.unwrap());
@@ -29,7 +29,7 @@ async fn a_hold_that_came_after_staff_read_of_the_first_is_not_released_with_it(
 }
 
 #[tokio::test]
-async fn a_second_reason_is_told_beside_the_first_and_is_not_released_unread() {
+async fn a_second_reason_is_told_too_and_not_released_unread() {
     let world = world_with_coins(1).await;
     let read = hold(&world, "a first twin").await;
     assert_eq!(hold(&world, "a first twin").await, read, "the same once more says nothing new");
@@ -43,7 +43,7 @@ async fn a_second_reason_is_told_beside_the_first_and_is_not_released_unread() {
 }
 
 #[tokio::test]
-async fn reasons_without_number_take_bounded_room_and_each_is_a_new_hold() {
+async fn any_number_of_reasons_takes_bounded_room_each_a_new_hold() {
     let world = world_with_coins(1).await;
     let mut before = hold(&world, "a first twin").await;
     for number in 0..200 {

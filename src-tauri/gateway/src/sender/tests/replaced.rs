@@ -26,7 +26,7 @@ async fn a_bump_replaces_the_transaction_pays_more_and_is_told() {
 }
 
 #[tokio::test]
-async fn an_older_version_that_is_mined_all_the_same_is_what_the_record_names() {
+async fn the_record_names_an_older_version_that_is_mined_after_all() {
     let world = world_with_coins(2).await;
     let payout = world.approved_payout(300_000).await;
     world.send().await;
@@ -45,7 +45,7 @@ async fn an_older_version_that_is_mined_all_the_same_is_what_the_record_names() 
 }
 
 #[tokio::test]
-async fn a_bump_of_one_whose_change_is_spent_bumps_the_last_along_the_change() {
+async fn a_bump_reaches_the_last_transaction_along_the_change() {
     let world = world_with_coins(1).await;
     let first = world.approved_payout(300_000).await;
     world.send().await;
@@ -63,7 +63,7 @@ async fn a_bump_of_one_whose_change_is_spent_bumps_the_last_along_the_change() {
 }
 
 #[tokio::test]
-async fn what_nothing_was_signed_for_is_given_up_at_once_and_what_was_once_the_coins_are_back_for_six_blocks() {
+async fn unsigned_payouts_fail_at_once_and_signed_after_six_blocks() {
     let world = world_with_coins(1).await;
     let unsent = world.approved_payout(300_000).await;
     assert!(world.app.sender.abandon(unsent, false, "cli:ann", &world.app.watcher).await.unwrap().is_none());
@@ -120,7 +120,7 @@ async fn a_bump_that_nobody_takes_is_stored_and_offered_again() {
 }
 
 #[tokio::test]
-async fn a_coin_that_only_a_bump_added_is_free_again_once_an_older_version_is_final() {
+async fn a_coin_that_only_a_bump_added_is_free_once_an_older_is_final() {
     let world = world_with_coins(2).await;
     let payout = world.approved_payout(900_000).await;
     world.send().await;

@@ -1,5 +1,5 @@
-//! An older copy of the database is restored beside the chain on which another went on: until it has looked through the whole
-//! chain it gives no address and sends nothing, and then it goes on without doing again what the other did.
+//! An older copy of the database is restored after another copy went on. Until it has looked through the whole chain it
+//! gives no address and sends nothing. Afterwards it repeats nothing that the other copy did.
 
 use bitcoin::Txid;
 use tempfile::TempDir;
@@ -27,7 +27,7 @@ use crate::watcher::WatchError;
 
 const SKIP: u32 = 1_000;
 
-/// Marks the database of a folder as restored, before a gateway opens it. It has not looked.
+/// Marks the database of a folder as restored, with the look still to come, before a gateway opens it.
 pub(super) async fn restored(folder: TempDir) -> World {
     let store = Store::open(&folder.path().join("test").join("tillgate.db")).unwrap();
     let now = tillgate_domain::time::Timestamp::from_ms(1_768_219_580_000);
@@ -65,7 +65,7 @@ fn held_for(world: &World) -> Option<HoldCause> {
 }
 
 #[tokio::test]
-async fn before_it_has_looked_a_restored_copy_gives_no_address_and_sends_nothing_and_nobody_can_release_it() {
+async fn before_its_look_a_restored_copy_gives_and_sends_nothing() {
     let world = world_with_coins(2).await;
     let stored = world.approved_payout(300_000).await;
     world.broadcasts(tillgate_sandbox::BroadcastFault::Forget);
@@ -98,7 +98,7 @@ async fn before_it_has_looked_a_restored_copy_gives_no_address_and_sends_nothing
 }
 
 #[tokio::test]
-async fn what_another_copy_did_meanwhile_is_found_before_anything_is_given_or_sent_and_left_to_people() {
+async fn work_of_another_copy_is_found_first_and_left_to_people() {
     let world = world_with_coins(1).await;
     let paid = world.approved_payout(300_000).await;
     let waiting = world.approved_payout(200_000).await;
@@ -168,11 +168,11 @@ async fn what_anybody_sends_to_change_that_the_chain_shows_is_no_other_copys_and
 }
 
 #[tokio::test]
-async fn a_restored_copy_holds_until_staff_have_read_even_if_nothing_is_new() {
+async fn a_restored_copy_holds_until_staff_have_read_the_findings() {
     let world = world_with_coins(1).await;
     let payment = world.payment_to_wallet().await;
     let (world, copy) = copied(world).await;
-    // A customer pays an address that the copy knows: no other copy is needed for that.
+    // A customer pays an address that this copy knows; no other copy is involved.
     world.customer_pays(&payment, 700_000);
     world.mine(2).await;
     let world = restored(put_beside(world, copy)).await;
@@ -193,7 +193,7 @@ async fn a_restored_copy_holds_until_staff_have_read_even_if_nothing_is_new() {
     assert_eq!(next.index, given.derivation_index + 1, "the jump is made once");
 }
 
-/// A backup with an offer in it, which the original approves and sends.
+/// A backup that holds an offer, which the original then approves and sends.
 async fn offer_sent_after_the_backup() -> (World, Id, Txid) {
     let world = world_with_coins(2).await;
     let paid = world.offered_payout(300_000).await;
@@ -328,7 +328,7 @@ async fn a_payout_that_was_given_up_after_the_backup_is_not_sent_before_staff_ha
     let (given_up, wanted) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
     let payment = world.payment_to_wallet().await;
     let (world, copy) = copied(world).await;
-    // Nothing was signed, so that nothing of it is in the chain; the coins come to an address that the copy knows.
+    // Nothing was signed, so the chain shows nothing. The coins come to an address that the copy knows.
     world.app.sender.abandon(given_up, false, "cli:ann", &world.app.watcher).await.unwrap();
     world.customer_pays(&payment, 900_000);
     world.mine(2).await;
@@ -352,7 +352,7 @@ async fn a_payout_that_was_given_up_after_the_backup_is_not_sent_before_staff_ha
 }
 
 #[tokio::test]
-async fn what_was_signed_before_the_backup_and_is_nowhere_in_the_chain_is_named_too() {
+async fn a_version_signed_before_the_backup_but_not_found_is_named() {
     let world = world_with_coins(1).await;
     let signed = world.approved_payout(300_000).await;
     world.broadcasts(tillgate_sandbox::BroadcastFault::Forget);
@@ -393,7 +393,7 @@ async fn an_address_beyond_those_that_are_skipped_is_another_copys() {
 }
 
 #[tokio::test]
-async fn a_stopped_look_goes_on_only_when_it_is_let_and_a_restart_changes_nothing() {
+async fn a_stopped_look_resumes_only_on_command_also_after_a_restart() {
     let world = world_with_coins(1).await;
     let (world, copy) = copied(world).await;
     let world = restored(put_beside(world, copy)).await;
@@ -417,7 +417,7 @@ async fn a_stopped_look_goes_on_only_when_it_is_let_and_a_restart_changes_nothin
 }
 
 #[tokio::test]
-async fn a_gateway_that_runs_looks_again_from_the_birth_once_its_wallet_is_restored() {
+async fn a_running_gateway_looks_from_the_birth_after_a_restore() {
     let world = world_with_coins(1).await;
     let before = next_index(&world, Keychain::External);
     world.begins_restore(30, SKIP).await;

@@ -1,4 +1,4 @@
-//! From approval to the block, once.
+//! A payout from its approval to its block.
 
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::BroadcastFault;
@@ -6,7 +6,7 @@ use tillgate_sandbox::BroadcastFault;
 use super::support::{add_coins, world_with_coins};
 
 #[tokio::test]
-async fn an_approved_payout_is_sent_once_its_batch_is_due_and_confirmed_once() {
+async fn an_approved_payout_is_sent_when_due_and_confirmed_once() {
     let world = world_with_coins(2).await;
     let first = world.approved_payout(300_000).await;
     let second = world.approved_payout(200_000).await;
@@ -25,7 +25,7 @@ async fn an_approved_payout_is_sent_once_its_batch_is_due_and_confirmed_once() {
 }
 
 #[tokio::test]
-async fn a_refused_transaction_is_offered_again_after_each_block_and_never_built_anew() {
+async fn a_refused_transaction_is_offered_each_block_never_rebuilt() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     world.broadcasts(BroadcastFault::Reject);
@@ -40,7 +40,7 @@ async fn a_refused_transaction_is_offered_again_after_each_block_and_never_built
 }
 
 #[tokio::test]
-async fn a_transaction_whose_broadcast_nobody_answered_or_everybody_forgot_arrives_all_the_same() {
+async fn a_transaction_that_is_unanswered_or_forgotten_still_arrives() {
     for fault in [BroadcastFault::Timeout, BroadcastFault::Forget] {
         let world = world_with_coins(1).await;
         let payout = world.approved_payout(300_000).await;
@@ -86,7 +86,7 @@ async fn a_transaction_that_drops_out_of_the_mempool_comes_back() {
 }
 
 #[tokio::test]
-async fn a_locked_keyring_keeps_payouts_queued_says_why_and_is_asked_again_after_a_minute() {
+async fn a_locked_keyring_keeps_payouts_queued_and_is_asked_again() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     world.lock_keys(true);
@@ -111,7 +111,7 @@ async fn a_locked_keyring_keeps_payouts_queued_says_why_and_is_asked_again_after
 }
 
 #[tokio::test]
-async fn what_the_coins_do_not_suffice_for_is_passed_over_keeps_its_turn_and_fails_after_a_day() {
+async fn a_payout_beyond_the_coins_keeps_its_turn_and_fails_in_a_day() {
     let world = world_with_coins(1).await;
     let too_much = world.approved_payout(2_000_000).await;
     let fits = world.approved_payout(300_000).await;
@@ -141,7 +141,7 @@ async fn what_the_coins_do_not_suffice_for_is_passed_over_keeps_its_turn_and_fai
 }
 
 #[tokio::test]
-async fn a_later_batch_may_spend_the_change_of_one_that_is_not_mined_yet() {
+async fn a_later_batch_may_spend_unconfirmed_change() {
     let world = world_with_coins(1).await;
     let first = world.approved_payout(300_000).await;
     world.send().await;
@@ -156,7 +156,7 @@ async fn a_later_batch_may_spend_the_change_of_one_that_is_not_mined_yet() {
 }
 
 #[tokio::test]
-async fn a_payout_of_coins_that_the_customer_took_back_fails_once_that_has_six_confirmations() {
+async fn a_payout_of_a_coin_taken_back_fails_after_six_confirmations() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     world.send().await;

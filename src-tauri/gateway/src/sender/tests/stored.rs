@@ -1,4 +1,4 @@
-//! Between the choice of coins and the commit, anything may happen.
+//! Changes between the choice of coins and the commit.
 
 use super::support::world_with_coins;
 use crate::funds;
@@ -19,19 +19,19 @@ async fn a_coin_that_left_its_block_after_it_was_chosen_is_not_spent() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     let signed = prepared(&world).await;
-    // The customer's coins are in the mempool again, and theirs to take back.
+    // The customer's coins are in the mempool again, and the customer can take them back.
     world.sandbox().reorg(2, true, world.now_ms()).unwrap();
     world.look().await;
     assert!(matches!(build::store(&world.gateway, signed).await.unwrap(), Built::Stale));
     assert_eq!(world.payout(&payout).txid, None);
-    // Once it is deep enough again it is spent.
+    // Once deep enough again, the coin is spent.
     world.mine(2).await;
     let signed = prepared(&world).await;
     assert!(matches!(build::store(&world.gateway, signed).await.unwrap(), Built::Stored(_)));
 }
 
 #[tokio::test]
-async fn change_that_is_mined_after_it_was_chosen_is_spent_all_the_same() {
+async fn change_that_is_mined_after_the_choice_can_still_be_spent() {
     let world = world_with_coins(1).await;
     world.approved_payout(300_000).await;
     world.send().await;

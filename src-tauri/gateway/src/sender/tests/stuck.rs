@@ -1,4 +1,4 @@
-//! Payouts that do not arrive are told by name, for as long as that is so.
+//! Payouts that do not arrive are told by name until they do.
 
 use serde_json::Value;
 use tillgate_domain::id::Id;
@@ -16,7 +16,7 @@ use crate::wallet::spend::Payee;
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// The sentence of the status that names the payout.
+/// The status sentence about the payout.
 async fn told(world: &World, id: &Id) -> Option<String> {
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
     let status = serde_json::to_value(status).unwrap();
@@ -35,7 +35,7 @@ async fn shown(world: &World, id: &Id) -> Value {
 }
 
 #[tokio::test]
-async fn a_payout_that_no_block_takes_for_six_hours_is_told_until_one_does() {
+async fn a_payout_unmined_for_six_hours_is_told_until_it_is_mined() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     world.send().await;
@@ -56,7 +56,7 @@ async fn a_payout_that_no_block_takes_for_six_hours_is_told_until_one_does() {
 }
 
 #[tokio::test]
-async fn a_refused_payout_is_told_with_the_backends_words_until_it_is_taken() {
+async fn a_refused_payout_is_told_with_the_backends_words() {
     let world = world_with_coins(1).await;
     world.broadcasts(BroadcastFault::Reject);
     let payout = world.approved_payout(300_000).await;
@@ -93,7 +93,7 @@ async fn a_payout_refused_after_an_eviction_is_told_until_it_is_taken() {
 }
 
 #[tokio::test]
-async fn a_payout_whose_coin_a_block_spent_elsewhere_is_told_at_once_and_offers_no_bump() {
+async fn a_payout_whose_coin_a_block_spent_is_told_and_offers_no_bump() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     let other = world.gateway.wallet.get().unwrap().change.script(5_000).unwrap();
@@ -123,7 +123,7 @@ async fn a_taken_payout_that_no_mempool_shows_is_told_until_one_does() {
     assert_eq!(world.payout_state(&payout), PayoutState::Sent);
     world.pass_ms(9 * 60_000).await;
     assert_eq!(told(&world, &payout).await, None, "not before its time");
-    // Nobody looks: nobody knows what the mempool shows.
+    // Without a look the mempool is not known.
     world.advance_clock_ms(120_000);
     assert_eq!(told(&world, &payout).await, None);
     world.look().await;

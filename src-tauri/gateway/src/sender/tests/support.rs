@@ -1,4 +1,4 @@
-//! A gateway with a wallet and coins in it.
+//! A gateway with a wallet and coins.
 
 use bitcoin::{Transaction, Txid};
 use tillgate_domain::id::Id;
@@ -34,7 +34,7 @@ pub async fn add_coins(world: &World, count: usize) {
     world.mine(2).await;
 }
 
-/// The same with two coins, asked through this backend.
+/// A stage with two coins and this backend.
 pub async fn stage_with_coins(backend: Backend) -> Stage {
     println!("through {backend:?}");
     let stage = Stage::new(backend).await;
@@ -42,7 +42,7 @@ pub async fn stage_with_coins(backend: Backend) -> Stage {
     stage
 }
 
-/// The other copy's transaction alone pays a payout.
+/// The other copy's transaction alone pays the payout.
 pub fn check_paid_by_the_other_alone(world: &World, payout: &Id, twin: &Transaction) {
     assert_eq!((world.payout_state(payout), world.txid_of(payout)), (PayoutState::Sent, twin.compute_txid()));
     assert_eq!(world.outputs_of(payout), 1, "it is paid twice");
@@ -50,7 +50,7 @@ pub fn check_paid_by_the_other_alone(world: &World, payout: &Id, twin: &Transact
 }
 
 impl Sender {
-    /// A bump by staff who were shown no fee.
+    /// A bump by staff who saw no fee.
     pub(crate) async fn bump(
         &self,
         id: Id,
@@ -61,7 +61,7 @@ impl Sender {
         self.bump_agreed(id, fee_rate_sat_vb, Agreed::default(), (actor, watcher)).await
     }
 
-    /// The same for giving up.
+    /// An abandonment by staff who saw no fee.
     pub(crate) async fn abandon(
         &self,
         id: Id,
@@ -74,7 +74,7 @@ impl Sender {
 }
 
 impl World {
-    /// Lets the batch of what waits be due, looks, and passes.
+    /// Advances the clock until the batch is due, looks, and passes.
     pub async fn send(&self) {
         self.pass_ms(31_000).await;
         self.pass_sender().await;
@@ -92,12 +92,12 @@ impl World {
         self.pass_sender().await;
     }
 
-    /// Staff ask for a payout anew, to the same address, and approve it.
+    /// Staff ask for a new payout to the same address and approve it.
     pub async fn asked_anew(&self, row: &PayoutRow) -> Id {
         self.asked_for(row, true).await
     }
 
-    /// The same, which nobody approves.
+    /// A new offer to the same address.
     pub async fn offered_payout_to(&self, row: &PayoutRow) -> Id {
         self.asked_for(row, false).await
     }
@@ -125,7 +125,7 @@ impl World {
         self.payout(id).txid.expect("nothing is stored for it")
     }
 
-    /// How many outputs of exactly its amount pay a payout's address, in blocks and in the mempool.
+    /// Number of outputs in blocks and mempool that pay the payout's address exactly its amount.
     pub fn outputs_of(&self, id: &Id) -> usize {
         let payout = self.payout(id);
         let outputs = self.sandbox().outputs_to(&payout.script).unwrap();
@@ -140,7 +140,7 @@ impl World {
         self.sandbox().set_faults(FaultsPatch { keys_locked: Some(locked), ..FaultsPatch::default() }).unwrap();
     }
 
-    /// The ledger must say what coins and payouts say.
+    /// The ledger agrees with coins and payouts.
     pub fn check_ledger(&self) {
         let (booked, reckoned) = self
             .gateway
@@ -150,13 +150,13 @@ impl World {
         assert_eq!(booked, reckoned, "the ledger's sum and the balance");
     }
 
-    /// The ledger's sum is what the chain holds: nothing is on its way.
+    /// The ledger's sum equals the chain's. No transaction may be on its way.
     pub fn check_balance(&self) {
         let balance = self.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
         assert_eq!(u64::try_from(balance).unwrap(), self.chain_balance());
     }
 
-    /// Every unspent coin of ours in a block, whoever has a claim on it.
+    /// The sum of our unspent coins in blocks, locked ones included.
     pub fn chain_balance(&self) -> u64 {
         let coins = self.gateway.store.read(|reader| reader.coins()).unwrap();
         coins

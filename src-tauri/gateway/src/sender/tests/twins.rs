@@ -1,4 +1,4 @@
-//! Another copy of the wallet works.
+//! Another copy of the wallet works beside this one.
 
 use bitcoin::hashes::Hash as _;
 use tillgate_domain::id::Id;
@@ -18,7 +18,7 @@ pub fn twin_of(world: &World, payees: &[Payee]) -> bitcoin::Transaction {
     twin_spending(world, payees, &[], 3).unwrap()
 }
 
-/// The same, spending these coins among others, at a rate in sat/vB; `None` where the coins do not suffice.
+/// The same, spending these coins among others, at a rate in sat/vB; `None` if the coins do not suffice.
 pub fn twin_spending(
     world: &World,
     payees: &[Payee],
@@ -62,7 +62,7 @@ fn alarms_of(world: &World, payout: &Id) -> Vec<AlarmKind> {
 }
 
 #[tokio::test]
-async fn a_twin_holds_the_sender_from_the_mempool_on_and_a_block_makes_its_payout_sent_with_an_alarm() {
+async fn a_twin_holds_the_sender_and_a_block_sends_its_payout() {
     let world = world_with_coins(3).await;
     let paid = world.approved_payout(300_000).await;
     let waits = world.approved_payout(200_000).await;
@@ -124,13 +124,13 @@ async fn a_twin_in_the_mempool_keeps_the_hold_until_it_drops_out() {
 }
 
 #[tokio::test]
-async fn after_the_release_what_an_unmined_twin_would_have_paid_spends_a_coin_of_that_twin() {
+async fn after_the_release_a_payout_spends_a_coin_of_its_unmined_twin() {
     let world = world_with_coins(3).await;
     let (paid, other) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
     let row = world.payout(&paid);
     let settings = world.gateway.settings.snapshot();
     let coins = world.gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
-    // The youngest coin, and not the oldest, which would be taken first.
+    // The youngest coin; the oldest would be taken first.
     let payee = Payee { script: row.script, amount_sats: row.amount_sats };
     let twin = twin_spending(&world, &[payee], coins.last().map(std::slice::from_ref).unwrap(), 3).unwrap();
     sees_in_mempool(&world, &twin);
@@ -179,7 +179,7 @@ async fn a_payment_to_unused_change_only_holds_the_sender() {
 }
 
 #[tokio::test]
-async fn a_twin_in_a_block_pays_what_is_queued_before_what_failed_and_offers_last() {
+async fn a_mined_twin_pays_queued_before_failed_and_offers_last() {
     let world = world_with_coins(4).await;
     let first = world.approved_payout(300_000).await;
     let row = world.payout(&first);
@@ -204,7 +204,7 @@ async fn a_twin_in_a_block_pays_what_is_queued_before_what_failed_and_offers_las
 }
 
 #[tokio::test]
-async fn a_payout_that_ours_paid_is_matched_by_no_twin_of_the_same_sum() {
+async fn a_payout_paid_by_ours_matches_no_twin_of_the_same_sum() {
     let world = world_with_coins(2).await;
     let early = world.approved_payout(300_000).await;
     world.send().await;
@@ -222,7 +222,7 @@ async fn a_payout_that_ours_paid_is_matched_by_no_twin_of_the_same_sum() {
 }
 
 #[tokio::test]
-async fn a_twin_that_takes_the_coins_of_a_stored_transaction_fails_its_payout_after_six_blocks() {
+async fn a_twin_that_takes_stored_coins_fails_the_payout_after_six() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     let elsewhere = world.payment().await;
@@ -239,7 +239,7 @@ async fn a_twin_that_takes_the_coins_of_a_stored_transaction_fails_its_payout_af
 }
 
 #[tokio::test]
-async fn what_a_twin_pays_beside_a_mined_payout_is_known_when_a_reorganisation_takes_ours_back() {
+async fn a_reorganisation_of_ours_reveals_the_payment_of_a_twin() {
     let world = world_with_coins(1).await;
     let paid = world.approved_payout(300_000).await;
     world.send().await;
@@ -253,7 +253,7 @@ async fn what_a_twin_pays_beside_a_mined_payout_is_known_when_a_reorganisation_t
     world.sandbox().mine_transactions(&[pays], world.now_ms()).unwrap();
     world.look_and_pass().await;
     add_coins(&world, 1).await;
-    // With a coin that has nothing to do with ours.
+    // With a coin unrelated to ours.
     let coins = world.gateway.store.read(|reader| crate::funds::spendable(reader, &world.gateway.settings.snapshot()));
     let fresh: Vec<_> = coins.unwrap().into_iter().filter(|coin| coin.amount_sats == 1_000_000).collect();
     let twin = twin_spending(&world, &[Payee { script, amount_sats: 300_000 }], &fresh, 3).unwrap();
@@ -272,10 +272,10 @@ async fn what_a_twin_pays_beside_a_mined_payout_is_known_when_a_reorganisation_t
 }
 
 #[tokio::test]
-async fn a_line_of_twins_seen_at_once_leaves_only_its_last_change_to_spend_however_long_it_is() {
+async fn of_a_line_of_twins_only_the_last_change_is_spendable() {
     let world = world_with_coins(1).await;
     let wallet = std::sync::Arc::clone(world.gateway.wallet.get().unwrap());
-    // Each spends the change of the one before, beyond all scripts that are known ahead.
+    // Each transaction spends the change of the one before, beyond all derived scripts.
     let mut coins =
         world.gateway.store.read(|reader| funds::spendable(reader, &world.gateway.settings.snapshot())).unwrap();
     let words = world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
@@ -323,7 +323,7 @@ async fn a_line_of_twins_seen_at_once_leaves_only_its_last_change_to_spend_howev
 }
 
 #[tokio::test]
-async fn while_a_parent_is_in_conflict_its_change_keeps_nothing_else_from_being_sent() {
+async fn a_conflicted_parent_blocks_only_its_own_change() {
     let world = world_with_coins(2).await;
     let first = world.approved_payout(900_000).await;
     world.send().await;
@@ -344,7 +344,7 @@ async fn while_a_parent_is_in_conflict_its_change_keeps_nothing_else_from_being_
 }
 
 #[tokio::test]
-async fn a_twin_that_takes_the_coins_of_ours_and_pays_the_same_payout_sends_it_once_ours_is_ruled_out() {
+async fn a_twin_that_takes_our_coins_sends_the_payout_in_the_end() {
     let world = world_with_coins(1).await;
     let (paid, other) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
     let twin = twin_paying(&world, &paid);
@@ -360,7 +360,7 @@ async fn a_twin_that_takes_the_coins_of_ours_and_pays_the_same_payout_sends_it_o
 }
 
 #[tokio::test]
-async fn a_copy_that_replaces_its_own_transaction_pays_one_payout_and_no_other() {
+async fn a_copy_that_replaces_its_own_transaction_pays_one_payout() {
     let world = world_with_coins(1).await;
     let (paid, alike) = (world.approved_payout(300_000).await, world.approved_payout(300_000).await);
     let row = world.payout(&paid);
@@ -378,7 +378,7 @@ async fn a_copy_that_replaces_its_own_transaction_pays_one_payout_and_no_other()
 }
 
 #[tokio::test]
-async fn a_payout_of_a_twin_whose_block_was_left_fails_once_another_transaction_rules_the_twin_out() {
+async fn a_payout_of_an_orphaned_twin_fails_once_the_twin_is_out() {
     let world = world_with_coins(1).await;
     let paid = world.approved_payout(300_000).await;
     let row = world.payout(&paid);

@@ -75,7 +75,7 @@ fn the_pool_is_full_again_when_nobody_asks() {
 }
 
 #[test]
-fn what_is_skipped_beyond_what_is_derived_is_given_to_nobody_and_known_all_the_same() {
+fn an_index_skipped_before_derivation_is_known_but_not_given() {
     let (pool, wallet) = pool(AddressType::Bip84, 0);
     let far = u32::try_from(AHEAD).unwrap() * 2;
     pool.skip_to_beyond(far);
@@ -101,8 +101,8 @@ fn what_was_skipped_before_the_start_is_known_to_a_look() {
 }
 
 #[test]
-fn however_much_was_skipped_before_the_start_customers_are_given_addresses_at_once() {
-    // Nobody lives to see all of these derived.
+fn a_long_skip_before_the_start_delays_no_address() {
+    // No test lives long enough to derive all of these.
     let many = 1 << 30;
     let (pool, _) = skipping(AddressType::Bip84, many, vec![(0, many - 1)]);
     for index in many..many + u32::try_from(ENOUGH).unwrap() + 100 {
@@ -111,7 +111,7 @@ fn however_much_was_skipped_before_the_start_customers_are_given_addresses_at_on
 }
 
 #[test]
-fn a_wallet_that_is_to_know_more_ahead_knows_it_before_a_look_asks() {
+fn a_wallet_that_knows_more_ahead_knows_it_before_a_look() {
     let (pool, wallet) = pool(AddressType::Bip84, 0);
     let many = u32::try_from(AHEAD).unwrap() + 3_000;
     pool.know_ahead(many);

@@ -1,4 +1,4 @@
-//! From coins and payees to a transaction that only lacks its signatures.
+//! Builds an unsigned transaction from coins and payees.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::secp256k1::rand::rngs::StdRng;
@@ -12,28 +12,27 @@ use super::select::{Coins, Rest};
 use super::size::Shape;
 use super::{Change, Draft, DraftError, Means, Payee, Seed, SpendableCoin};
 
-/// One transaction in so many has a lower lock time than the tip's height, by less than [`LOWER_BY`]: as Bitcoin Core
-/// does, so that those which were signed a while before they are sent do not stand out.
+/// One transaction in ten has a lock time below the tip's height, by less than [`LOWER_BY`]. Bitcoin Core does the
+/// same, so that transactions signed some time before their broadcast do not stand out.
 const LOWER_ONE_IN: u32 = 10;
 
 const LOWER_BY: u32 = 100;
 
-/// A transaction that pays each of the payees once, with a change where it is no dust.
+/// A transaction that pays each payee once, with a change unless that is dust.
 ///
 /// # Errors
-/// When the coins do not suffice, and when someone cannot be paid.
+/// When the coins do not suffice, or a payee cannot be paid.
 pub(crate) fn choose(payees: &[Payee], means: &Means<'_>, seed: Seed) -> Result<Draft, DraftError> {
     payee::sum_sats(payees)?;
     let coins = Coins::of(means)?;
     draft(payees.to_vec(), &coins, means, Rest::Change, seed)
 }
 
-/// A transaction that pays as many of the payees as the coins and the limits allow, the earlier before the later: one
-/// that does not fit is passed over. Once a transaction is as heavy as it may be, the others are for the next. With it,
-/// for each of its payees the place in `payees`.
+/// A transaction that pays as many payees as coins and limits allow, earlier ones first. A payee that does not fit is
+/// skipped; once the transaction is full, the rest is for the next one. Also answers the payees' places in `payees`.
 ///
 /// # Errors
-/// When not one of them can be paid, for the reason that the first has; and when one could never be paid.
+/// When no payee can be paid, for the reason of the first; and when a payee could never be paid.
 pub(crate) fn choose_most(payees: &[Payee], means: &Means<'_>, seed: Seed) -> Result<(Draft, Vec<usize>), DraftError> {
     if payees.is_empty() {
         return Err(BadPayee::Nobody.into());
@@ -42,7 +41,7 @@ pub(crate) fn choose_most(payees: &[Payee], means: &Means<'_>, seed: Seed) -> Re
     let coins = Coins::of(means)?;
     let mut taken = Taken { payees, coins: &coins, means, places: Vec::new() };
     let mut left: Vec<usize> = (0..payees.len()).collect();
-    // Mostly there is enough for all.
+    // Usually the coins suffice for all.
     let mut first_trial = left.len();
     let mut first_refusal = None;
     loop {
@@ -55,7 +54,8 @@ pub(crate) fn choose_most(payees: &[Payee], means: &Means<'_>, seed: Seed) -> Re
         if is_full {
             break;
         }
-        // What stopped the run is passed over, and with it whoever would take no less: no search is spent on them.
+        // The payee that stopped the run is skipped, and so are all that would need as much: none of them costs a
+        // search.
         let stopper = &payees[stopped_by];
         let takes_less =
             |payee: &Payee| payee.amount_sats < stopper.amount_sats || payee.script.len() < stopper.script.len();
@@ -71,27 +71,26 @@ pub(crate) fn choose_most(payees: &[Payee], means: &Means<'_>, seed: Seed) -> Re
     }
 }
 
-/// A transaction that spends the required coins and pays ourselves alone, all that the fee leaves.
+/// A transaction that spends the required coins and pays the rest after the fee to ourselves.
 ///
 /// # Errors
-/// When the coins do not suffice for the fee and a change that is no dust.
+/// When the coins do not suffice for the fee and a change above dust.
 pub(crate) fn to_ourselves(means: &Means<'_>, seed: Seed) -> Result<Draft, DraftError> {
     let coins = Coins::of(means)?;
     draft(Vec::new(), &coins, means, Rest::All, seed)
 }
 
-/// The payees that were taken so far.
 struct Taken<'a> {
     payees: &'a [Payee],
     coins: &'a Coins<'a>,
     means: &'a Means<'a>,
-    /// Where they stand in `payees`.
+    /// Their places in `payees`.
     places: Vec<usize>,
 }
 
 impl Taken<'_> {
-    /// How many of those at the head of `left` fit without a gap, and why not one more. Whoever fits with more fits
-    /// with fewer: so half of the range is settled by each try.
+    /// Largest number of payees at the head of `left` that fit together, and why one more does not. Fewer payees always
+    /// fit, so that each try halves the range.
     fn longest_run(&self, left: &[usize], first_trial: usize) -> (usize, Option<DraftError>) {
         let (mut fits, mut too_many, mut refusal) = (0, left.len() + 1, None);
         let mut trial = first_trial.min(left.len());
@@ -103,18 +102,18 @@ impl Taken<'_> {
                     refusal = Some(error);
                 }
             }
-            // Twice as many until that is too many.
+            // The number doubles until it is too large.
             trial = if refusal.is_some() { fits.midpoint(too_many) } else { (fits * 2).min(left.len()) };
         }
         (fits, refusal)
     }
 
-    /// Whether one can be paid where no other is.
+    /// Whether this payee can be paid alone.
     fn fits_alone(&self, place: usize) -> bool {
         Taken { places: Vec::new(), ..*self }.and(&[place]).is_ok()
     }
 
-    /// Whether those taken can be paid together with others.
+    /// Checks that the taken payees can be paid together with others.
     fn and(&self, others: &[usize]) -> Result<(), DraftError> {
         let them = || self.places.iter().chain(others).map(|place| &self.payees[*place]);
         let shape = Shape::paying(self.means.address_type, them().map(|payee| payee.script.as_script()));
@@ -136,16 +135,16 @@ fn draft(
     Ok(arrange(&divide(shape, pay_sats, &inputs, means)?, payees, inputs, means, seed))
 }
 
-/// How what the inputs are worth is divided.
+/// The division of the inputs' sum.
 pub(super) struct Division {
     pub fee_sats: u64,
-    /// `None` where it would be dust.
+    /// `None` if it would be dust.
     pub change_sats: Option<u64>,
-    /// With the change, if there is one.
+    /// Including the change, if there is one.
     pub vsize: u64,
 }
 
-/// Divides what the inputs are worth between payees, fee and change.
+/// Divides the inputs' sum between payees, fee and change.
 pub(super) fn divide(
     shape: Shape,
     pay_sats: u64,
@@ -164,7 +163,7 @@ pub(super) fn divide(
     let vsize = shape.spending(inputs.len()).vsize();
     let needed_sats = pay_sats.saturating_add(fee.sats(vsize));
     match in_sats.checked_sub(pay_sats) {
-        // Without an output there is no transaction.
+        // A transaction needs an output.
         Some(fee_sats) if in_sats >= needed_sats && shape.has_outputs() => {
             Ok(Division { fee_sats, change_sats: None, vsize })
         }
@@ -186,7 +185,7 @@ fn arrange(
         amount_sats,
     });
     let mut outputs: Vec<Option<usize>> = (0..payees.len()).map(Some).chain(change.iter().map(|_| None)).collect();
-    // Their order tells nobody which output is our change.
+    // A random order does not tell which output is our change.
     outputs.shuffle(&mut rng);
     inputs.shuffle(&mut rng);
     let lower_by = if rng.gen_ratio(1, LOWER_ONE_IN) { rng.gen_range(0..LOWER_BY) } else { 0 };
@@ -195,12 +194,12 @@ fn arrange(
 }
 
 impl Draft {
-    /// The transaction without its signatures.
+    /// The transaction without signatures.
     pub(crate) fn unsigned(&self) -> Transaction {
         let input = |coin: &SpendableCoin| TxIn {
             previous_output: coin.outpoint,
             script_sig: ScriptBuf::new(),
-            // BIP125, and the lock time counts.
+            // Enables replacement (BIP125) and the lock time.
             sequence: Sequence::ENABLE_RBF_NO_LOCKTIME,
             witness: Witness::new(),
         };
@@ -218,12 +217,12 @@ impl Draft {
         }
     }
 
-    /// The output that pays a payee, by the place in [`Draft::payees`].
+    /// The output that pays the payee at this place in [`Draft::payees`].
     pub(crate) fn payee_vout(&self, number: usize) -> Option<u32> {
         self.vout(Some(number))
     }
 
-    /// The output that is our change.
+    /// The output of our change.
     pub(crate) fn change_vout(&self) -> Option<u32> {
         self.vout(None)
     }

@@ -1,5 +1,5 @@
-//! A second look at a signed transaction, which trusts nothing of how it was made: scripts are derived anew from the
-//! stored descriptors, and Bitcoin Core's interpreter judges every input.
+//! A second check of a signed transaction, independent of the first: scripts are derived anew from the stored
+//! descriptors, and Bitcoin Core's interpreter judges every input.
 
 use bitcoin::policy::MAX_STANDARD_TX_WEIGHT;
 use bitcoin::transaction::Version;
@@ -13,52 +13,44 @@ use crate::store::keychains::Keychain;
 use crate::wallet::descriptor::WalletError;
 use crate::wallet::public_keychains::PublicKeychains;
 
-/// No transaction of ours pays more, whatever the settings say: one bitcoin.
+/// The highest fee of any transaction of ours, whatever the settings: one bitcoin.
 const MAX_FEE_SATS: u64 = 100_000_000;
 
-/// What one output more may add to the length of their number.
+/// Largest growth of the output count's encoding by one more output.
 const MORE_COUNT_VB: u64 = 2;
 
-/// Why a signed transaction must not be stored or sent.
+/// Reason why a signed transaction must not be stored or sent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CheckError {
-    /// A script of ours cannot be derived.
     #[error(transparent)]
     Wallet(#[from] WalletError),
-    /// Version, lock time or a sequence.
     #[error("the signed transaction's version, lock time or sequences are not what was drafted")]
     Frame,
-    /// An input that was not chosen, one that is missing, or one twice.
+    /// An input that was not chosen, is missing, or occurs twice.
     #[error("the signed transaction does not spend exactly the chosen coins, each once")]
     Inputs,
-    /// An output that was not asked for, or one that is missing.
     #[error("the signed transaction does not pay exactly the payouts and our change")]
     Outputs,
-    /// The change would not be ours.
     #[error("the change would go to {script}, which is not number {index} of our change")]
     Change { script: ScriptBuf, index: u32 },
-    /// An output that nodes do not relay.
     #[error(transparent)]
     Payee(#[from] BadPayee),
-    /// A fee out of bounds.
     #[error("the signed transaction pays a fee of {fee_sats} satoshis, not between {least_sats} and {most_sats}")]
     Fee { fee_sats: u64, least_sats: u64, most_sats: u64 },
-    /// The amounts are impossible, or are not the draft's.
     #[error("the amounts of the signed transaction and its coins do not add up to its fee")]
     Amounts,
-    /// Too large, or larger than its fee was reckoned for.
+    /// The transaction is too large, or larger than its fee was computed for.
     #[error("the signed transaction has {vsize} vB, more than the {drafted} that it was drafted with or nodes relay")]
     Size { vsize: u64, drafted: u64 },
-    /// A script that the interpreter refuses.
     #[error("the script interpreter refuses input {0} of the signed transaction")]
     Script(usize),
 }
 
-/// Checks a signed transaction against its draft, the stored descriptors, and the fee that was wanted. `cap` is the
-/// highest rate that may be paid; a replacement may always pay what BIP125 asks of it.
+/// Checks a signed transaction against its draft, the stored descriptors and the wanted fee. `cap` is the highest
+/// allowed rate, but a replacement may always pay the minimum of BIP125.
 ///
 /// # Errors
-/// At the first thing that is wrong. Then the transaction must not be stored.
+/// The first mistake. The transaction must not be stored then.
 pub(crate) fn check(
     draft: &Draft,
     tx: &Transaction,
@@ -96,14 +88,14 @@ fn frame(draft: &Draft, tx: &Transaction) -> Result<(), CheckError> {
     if spent.len() == tx.input.len() { Ok(()) } else { Err(CheckError::Inputs) }
 }
 
-/// Each output is one payee's or our change, and each of them has one.
+/// Checks that each output belongs to one payee or to our change, and that each of these has one output.
 fn outputs(draft: &Draft, tx: &Transaction, wallet: &PublicKeychains) -> Result<(), CheckError> {
     let is_paid = |vout: Option<u32>, script: &Script, sats: u64| {
         let output = vout.and_then(|vout| tx.output.get(usize::try_from(vout).ok()?));
         output.is_some_and(|output| *output.script_pubkey == *script && output.value.to_sat() == sats)
     };
     let expected = draft.payees.len() + usize::from(draft.change.is_some());
-    // Each of these has an output of its own: so when their number is right, there is no other.
+    // Each has an output of its own, so an equal count rules out any further output.
     let mut vouts: Vec<_> = (0..draft.payees.len()).filter_map(|number| draft.payee_vout(number)).collect();
     vouts.extend(draft.change_vout());
     vouts.sort_unstable();
@@ -136,7 +128,7 @@ fn amounts(draft: &Draft, tx: &Transaction, fee: &FeeWanted, cap: FeeRate, chang
     if fee_sats != draft.fee_sats {
         return Err(CheckError::Amounts);
     }
-    // A change that would have been dust went to the fee, and so did what its output would have cost.
+    // Change below dust went to the fee, together with the cost of its output.
     let (more_vsize, dust_sats) = match &draft.change {
         Some(_) => (0, 0),
         None => (output_wu(change).div_ceil(4) + MORE_COUNT_VB, change.minimal_non_dust().to_sat()),

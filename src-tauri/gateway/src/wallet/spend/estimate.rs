@@ -1,4 +1,4 @@
-//! What a payout would cost, and the most that could be paid, with the coins as they are.
+//! The cost of a payout, and the largest possible payout, with the present coins.
 
 use bitcoin::{FeeRate, Script};
 
@@ -9,16 +9,16 @@ use super::size::{Shape, some_script};
 use super::{DraftError, FreshChange, Means, Payee, SpendableCoin};
 use crate::settings::AddressType;
 
-/// What a transaction for one payee alone takes.
+/// The fee of a transaction for one payee alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FeeForOne {
     pub fee_sats: u64,
-    /// Whether there are coins for it.
+    /// Whether the coins suffice.
     pub is_payable: bool,
 }
 
-/// The fee of a transaction that pays this payee alone with the coins that would be chosen now, to the satoshi. Where
-/// they do not suffice: with one input and a change.
+/// The exact fee of a transaction that pays this payee alone with the coins that would be chosen now. If they do not
+/// suffice, the fee for one input and a change.
 pub(crate) fn fee_for_one(
     payee: &Payee,
     coins: &[SpendableCoin],
@@ -41,8 +41,8 @@ pub(crate) fn fee_for_one(
     }
 }
 
-/// The largest amount that one payout could have now, a satoshi or two below what the coins come to without the fee; 0
-/// where that would be dust.
+/// The largest amount that one payout could have now: the coins' sum less the fee, within two satoshis. 0 if that would
+/// be dust.
 pub(crate) fn most(script: &Script, coins: &[SpendableCoin], fee_rate: FeeRate, address_type: AddressType) -> u64 {
     let change = some_change(address_type);
     let means = means(coins, fee_rate, address_type, &change);

@@ -1,27 +1,24 @@
-//! Who can be paid at all.
+//! Recipients that can be paid.
 
 use bitcoin::{Amount, ScriptBuf};
 
 use super::Payee;
 
-/// Why someone cannot be paid. Requests are checked long before; this is the last door.
+/// Reason why a recipient cannot be paid. Requests are checked long before; this is the last check.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadPayee {
-    /// Nobody is to be paid.
     #[error("a transaction that pays nobody was asked for")]
     Nobody,
-    /// Less than nodes relay.
     #[error("{amount_sats} satoshis to {script} are dust: nodes relay {least_sats} or more")]
     Dust { script: ScriptBuf, amount_sats: u64, least_sats: u64 },
-    /// A script that nodes do not relay, or that nobody can spend.
+    /// A script that nodes do not relay, or that cannot be spent.
     #[error("the script {0} is of no kind that can be paid")]
     Script(ScriptBuf),
-    /// More than there is.
     #[error("the amounts come to more than 21 million bitcoin")]
     TooMuch,
 }
 
-/// The sum of the amounts, where all can be paid.
+/// The sum of the amounts, if all can be paid.
 pub(super) fn sum_sats(payees: &[Payee]) -> Result<u64, BadPayee> {
     if payees.is_empty() {
         return Err(BadPayee::Nobody);
@@ -33,7 +30,7 @@ pub(super) fn sum_sats(payees: &[Payee]) -> Result<u64, BadPayee> {
     sum.filter(|sum| *sum <= Amount::MAX_MONEY.to_sat()).ok_or(BadPayee::TooMuch)
 }
 
-/// Whether one can be paid: a standard script, and no dust.
+/// Checks that a recipient can be paid: its script is standard, and its amount is not dust.
 pub(super) fn payable(payee: &Payee) -> Result<(), BadPayee> {
     let script = &payee.script;
     if !(script.is_p2pkh() || script.is_p2sh() || script.is_p2wpkh() || script.is_p2wsh() || script.is_p2tr()) {

@@ -1,7 +1,7 @@
-//! Which coins a transaction spends.
+//! Chooses the coins that a transaction spends.
 //!
-//! BDK's selection takes coins in an order until they suffice; the order is ours, and total: what an offer was told its
-//! fee to be holds for as long as the coins are the same.
+//! BDK's selection takes coins in a given order until they suffice. Our order is total, so that the fee named in an
+//! offer holds while the coins stay the same.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -19,52 +19,51 @@ use super::size::{Shape, input_wu, output_wu};
 use super::{DraftError, MAX_ANCESTORS, MAX_VSIZE_WITH_ANCESTORS, Means, SpendableCoin};
 use crate::settings::AddressType;
 
-/// A coin worth so many times its cost is spent in its turn, the oldest first: a tenth of it at most goes to the fee.
-/// So the wallet gathers its small coins while fees are low, and no payout pays for that while they are high.
+/// A coin worth at least this many times its cost is spent in its turn, the oldest first: at most a tenth of it goes to
+/// the fee. So the wallet gathers small coins while fees are low, and no payout pays for that while they are high.
 const THRIFTY_TIMES: u64 = 10;
 
-/// A coin worth less than so many times its cost is not spent: the inputs of a transaction cost at most half of their
-/// worth, even where somebody planted small coins. It can be spent once the rate has fallen.
+/// A coin worth less than this many times its cost is not spent: the inputs cost at most half of their sum, even if
+/// somebody planted small coins. It can be spent once the rate has fallen.
 const WORTH_TIMES: u64 = 2;
 
-/// Whether a coin is spent at a rate, its unconfirmed ancestors lifted to that rate.
+/// Whether a coin is worth spending at a rate, with its unconfirmed ancestors lifted to that rate.
 pub(crate) fn is_worth_spending(coin: &SpendableCoin, fee_rate: FeeRate, address_type: AddressType) -> bool {
     let fee = FeeWanted::at(fee_rate);
     let cost_sats = input_sats(&fee, address_type).saturating_add(fee.lacking(coin.ancestors_paid()));
     coin.amount_sats >= WORTH_TIMES.saturating_mul(cost_sats)
 }
 
-/// The fee of one input in satoshis.
 fn input_sats(fee: &FeeWanted, address_type: AddressType) -> u64 {
     fee.by_rate(input_wu(address_type).div_ceil(4))
 }
 
-/// Whether something may be left for us.
+/// The part of the coins that is left for us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rest {
-    /// Wanted: a change of our own lets a child pay for its parent. Where the coins do not suffice for it, none.
+    /// Change is wanted, so that a child can pay for its parent. If the coins do not suffice for it, there is none.
     Change,
-    /// A must: the transaction pays ourselves alone.
+    /// All of it: the transaction pays ourselves alone.
     All,
 }
 
-/// The coins of one environment in the orders in which they are tried.
+/// The coins of one environment in the orders of trial.
 pub(super) struct Coins<'a> {
     means: &'a Means<'a>,
-    /// Those of which the fee takes a tenth at most: the oldest first.
+    /// Coins of which the fee takes at most a tenth, the oldest first.
     thrifty: Orders<'a>,
-    /// All that are worth spending: the largest first, which takes the fewest inputs.
+    /// All coins worth spending, the largest first, which takes the fewest inputs.
     all: Orders<'a>,
     has_small: bool,
-    /// The worth of all of them in satoshis, less the cost of lifting their unconfirmed ancestors.
+    /// Sum of all of them in satoshis, less the cost of lifting their unconfirmed ancestors.
     available_sats: u64,
 }
 
-/// The same coins in each order in which they are tried: the oldest first, our own unconfirmed change last; the largest
-/// first, our own unconfirmed change last; the largest first.
+/// The same coins in three orders: the oldest first with our unconfirmed change last; the largest first with that
+/// change last; the largest first.
 type Orders<'a> = [Vec<&'a SpendableCoin>; 3];
 
-/// How much of the limits is used.
+/// The used part of the limits.
 #[derive(Clone, Copy)]
 struct Load {
     own_wu: u64,
@@ -73,7 +72,7 @@ struct Load {
 }
 
 impl<'a> Coins<'a> {
-    /// Puts them in order.
+    /// Sorts the coins.
     pub(super) fn of(means: &'a Means<'a>) -> Result<Self, DraftError> {
         if means.fee.rate > MAX_RATE {
             return Err(DraftError::FeeRate(means.fee.rate.to_sat_per_vb_ceil()));
@@ -87,7 +86,7 @@ impl<'a> Coins<'a> {
             coin.amount_sats >= times.saturating_mul(input_sats.saturating_add(means.lacking_sats(coin)))
         };
         let worth = |coin: &&SpendableCoin| is_worth(coin, WORTH_TIMES) && !required.contains(&coin.outpoint);
-        // A replacement must not bring ancestors in that the replaced did not have (BIP125).
+        // A replacement must not add ancestors that the replaced transaction did not have (BIP125).
         let replaces = means.fee.replaced_sats.is_some();
         let allowed = |coin: &&SpendableCoin| !replaces || coin.height.is_some();
         let mut oldest: Vec<_> = means.optional.iter().filter(worth).filter(allowed).collect();
@@ -102,15 +101,15 @@ impl<'a> Coins<'a> {
         Ok(Self { means, thrifty: orders(thrifty), all, has_small, available_sats })
     }
 
-    /// The coins for a transaction that pays `pay_sats` to the outputs of `shape`; required ones first. Their worth
-    /// covers that and the fee, and with [`Rest::All`] a change that is no dust.
+    /// Coins for a transaction that pays `pay_sats` to the outputs of `shape`, required coins first. They cover that
+    /// and the fee, and with [`Rest::All`] a change above dust.
     pub(super) fn select(&self, shape: Shape, pay_sats: u64, rest: Rest) -> Result<Vec<SpendableCoin>, DraftError> {
         self.select_now(shape, pay_sats, rest).map_err(|refusal| {
             if self.would_suffice_once_mined(shape, pay_sats, rest) { DraftError::WaitsForBlock } else { refusal }
         })
     }
 
-    /// Whether a block that holds all unconfirmed ancestors would make the payment possible.
+    /// Whether mining all unconfirmed ancestors would make the payment possible.
     fn would_suffice_once_mined(&self, shape: Shape, pay_sats: u64, rest: Rest) -> bool {
         let Means { required, optional, fee, tip_height, .. } = *self.means;
         let has_unconfirmed = optional.iter().any(|coin| coin.height.is_none());
@@ -137,7 +136,7 @@ impl<'a> Coins<'a> {
             Rest::Change => vec![with_change, (shape, pay_sats)],
             Rest::All => vec![with_change],
         };
-        // What it costs at least, with the fewest coins. The last is the least that is wanted.
+        // The lowest cost, with the fewest coins. The last wish is the smallest.
         let (least_shape, least_sats) = wanted[wanted.len() - 1];
         let fewest = self.means.required.len().max(1);
         let needed_sats = least_sats.saturating_add(self.means.fee.sats(least_shape.spending(fewest).vsize()));
@@ -145,14 +144,14 @@ impl<'a> Coins<'a> {
             return Err(DraftError::NotEnough { needed_sats, available_sats: self.available_sats });
         }
         let thrifty = wanted.iter().flat_map(|wanted| self.thrifty.iter().map(move |order| (order, *wanted)));
-        // No change is made of small coins: only what has to be paid is.
+        // Small coins are spent only to cover the payment, never for a change.
         let small = self.all.iter().filter(|_| self.has_small).map(|order| (order, (least_shape, least_sats)));
         let mut tries = thrifty.chain(small);
         if let Some(chosen) = tries.find_map(|(order, (shape, target_sats))| self.try_order(order, shape, target_sats))
         {
             return Ok(chosen);
         }
-        // Would all coins do, if there were no limits?
+        // Checks whether all coins would suffice without limits.
         let all = self.means.required.len() + self.all[0].len();
         let needed_sats = self.needed_sats(least_shape, all, least_sats);
         if needed_sats > self.available_sats {
@@ -161,7 +160,7 @@ impl<'a> Coins<'a> {
         Err(DraftError::TooHeavy)
     }
 
-    /// The most that all coins of one order within the limits could pay to one output of `shape`, fee deducted.
+    /// The most that the coins of one order within the limits could pay to one output of `shape`, after the fee.
     pub(super) fn most_sats(&self, shape: Shape) -> u64 {
         let most = |order| {
             let within = self.within_limits(order, self.load(shape)?);
@@ -184,7 +183,7 @@ impl<'a> Coins<'a> {
                 fee_rate,
                 target,
                 &self.means.change.script,
-                // It is asked for nothing.
+                // This selection never uses the random numbers.
                 &mut StdRng::from_seed([0; 32]),
             )
             .ok()?;
@@ -193,7 +192,7 @@ impl<'a> Coins<'a> {
         chosen.selected.iter().map(|utxo| coins.get(&utxo.outpoint()).map(|coin| **coin)).collect()
     }
 
-    /// The coins as BDK's selection takes them. It sorts by height: each coin's rank stands in for that.
+    /// The coins as BDK's selection takes them. It sorts by height, so each coin's rank stands for its height.
     fn weighted(&self, coins: &[&SpendableCoin]) -> Vec<WeightedUtxo> {
         let bare = TxIn::default().segwit_weight();
         let satisfaction_weight = Weight::from_wu(input_wu(self.means.address_type)) - bare;
@@ -202,7 +201,7 @@ impl<'a> Coins<'a> {
             let anchor = ConfirmationBlockTime { block_id, confirmation_time: 0 };
             let utxo = LocalOutput {
                 outpoint: coin.outpoint,
-                // The script plays no part in a selection.
+                // The selection ignores the script.
                 txout: TxOut {
                     value: Amount::from_sat(brings_sats(self.means, coin)),
                     script_pubkey: ScriptBuf::new(),
@@ -217,25 +216,25 @@ impl<'a> Coins<'a> {
         (0u32..).zip(coins).map(weigh).collect()
     }
 
-    /// The worth in satoshis that so many coins need, as BDK's selection reckons: it rounds up the fee of the inputs
-    /// alone.
+    /// Satoshis that this many coins must be worth for BDK's selection, which rounds up the fee of the inputs
+    /// separately.
     fn needed_sats(&self, shape: Shape, inputs: usize, target_sats: u64) -> u64 {
         let inputs_wu = Weight::from_wu(input_wu(self.means.address_type) * inputs as u64);
         let by_inputs = self.means.fee.own_rate().fee_wu(inputs_wu).map_or(u64::MAX, Amount::to_sat);
         self.fixed_sats(shape, inputs, target_sats).saturating_add(by_inputs)
     }
 
-    /// What coins must be worth besides the fee of their inputs.
+    /// Satoshis that the coins must be worth beyond the fee of their inputs.
     fn fixed_sats(&self, shape: Shape, inputs: usize, target_sats: u64) -> u64 {
         let frame_vsize = shape.spending(inputs).frame_wu().div_ceil(4);
         let smallest = shape.spending(self.means.required.len().max(1)).vsize();
-        // A whole vB more: the size of the whole is rounded up too.
+        // One vB more, because the whole size is rounded up too.
         let frame_sats = self.means.fee.by_rate(frame_vsize + 1);
         target_sats.saturating_add(frame_sats).saturating_add(self.means.fee.fixed(smallest))
     }
 
-    /// The load before any optional coin; `None` where that is beyond the limits already. Room for a change is kept in
-    /// any case, so that whether there is one changes no choice.
+    /// The load before any optional coin; `None` if beyond the limits already. It always includes a change, so that a
+    /// change alters no choice.
     fn load(&self, shape: Shape) -> Option<Load> {
         let MeansLoad { inputs, ancestors, ancestors_vsize } = MeansLoad::of(self.means);
         let most_inputs = inputs + self.all[0].len();
@@ -245,7 +244,7 @@ impl<'a> Coins<'a> {
         load.is_within().then_some(load)
     }
 
-    /// Those coins of an order that stay within the limits together: one that would break them is left out.
+    /// The coins of an order that stay within the limits together. A coin that would break them is left out.
     fn within_limits(&self, order: &[&'a SpendableCoin], mut load: Load) -> Vec<&'a SpendableCoin> {
         let input_wu = input_wu(self.means.address_type);
         let fits = |coin: &&&SpendableCoin| {
@@ -277,7 +276,6 @@ fn orders<'a>(oldest: Vec<&'a SpendableCoin>) -> Orders<'a> {
     [oldest, largest_confirmed, largest]
 }
 
-/// The load of the coins that must be spent.
 struct MeansLoad {
     inputs: usize,
     ancestors: u32,
@@ -285,8 +283,8 @@ struct MeansLoad {
 }
 
 impl MeansLoad {
-    /// Two coins of ours never share an ancestor that is in no block: a transaction of ours has one change at most, so
-    /// that the sums are exact.
+    /// The sums are exact: two coins of ours never share an unconfirmed ancestor, because a transaction of ours has at
+    /// most one change.
     fn of(means: &Means<'_>) -> Self {
         let none = Self { inputs: means.required.len(), ancestors: 0, ancestors_vsize: 0 };
         means.required.iter().fold(none, |sum, coin| Self {

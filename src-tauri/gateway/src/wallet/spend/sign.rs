@@ -1,4 +1,4 @@
-//! Signing: the words become keys for as long as it takes, and fit the wallet or nothing is signed.
+//! Signs transactions. The words become keys only for that time, and must be those of the wallet.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::key::{Keypair, TapTweak as _};
@@ -15,19 +15,17 @@ use crate::settings::AddressType;
 use crate::wallet::descriptor::{PrivateKeychains, WalletError, WipedKey};
 use crate::wallet::public_keychains::PublicKeychains;
 
-/// Why a transaction is not signed.
+/// Reason why a transaction is not signed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SignError {
-    /// The words are no mnemonic, or a key cannot be derived.
+    /// The words are not a mnemonic, or a key cannot be derived.
     #[error(transparent)]
     Wallet(#[from] WalletError),
-    /// The words are another wallet's.
     #[error(
         "the words in the secret store are not those of this wallet: its descriptors in the database come from other \
          words. Put the words of this wallet back, from your backup"
     )]
     WrongWords,
-    /// What is to be signed is malformed.
     #[error("input {0} cannot be signed: the transaction does not fit its coins")]
     Input(usize),
 }
@@ -35,7 +33,7 @@ pub(crate) enum SignError {
 /// Signs every input with the keys of these words, and wipes the keys.
 ///
 /// # Errors
-/// When the words are not those of the stored descriptors: then nothing is signed.
+/// When the words do not give the stored descriptors. Nothing is signed then.
 pub(crate) fn sign(draft: &Draft, words: &Secret, wallet: &PublicKeychains) -> Result<Transaction, SignError> {
     let private = PrivateKeychains::derive(words, wallet.network(), wallet.address_type())?;
     if private.descriptors()? != *wallet.descriptors() {
@@ -55,11 +53,11 @@ pub(crate) fn sign(draft: &Draft, words: &Secret, wallet: &PublicKeychains) -> R
     Ok(tx)
 }
 
-/// Who signs one input.
+/// The key of one input.
 struct Signer {
     key: WipedKey,
     public: PublicKey,
-    /// The output that is spent.
+    /// The output that it spends.
     spent: TxOut,
 }
 
@@ -118,7 +116,7 @@ fn p2tr(
     let message = Message::from_digest(sighash.to_byte_array());
     let mut untweaked = Keypair::from_secret_key(secp, &signer.key.0);
     let mut tweaked = untweaked.tap_tweak(secp, None).to_keypair();
-    // BIP340 allows signing without fresh randomness; nothing can fail then.
+    // BIP340 allows signing without fresh randomness, which cannot fail.
     let signature = taproot::Signature { signature: secp.sign_schnorr_no_aux_rand(&message, &tweaked), sighash_type };
     untweaked.non_secure_erase();
     tweaked.non_secure_erase();

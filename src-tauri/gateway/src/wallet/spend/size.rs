@@ -1,4 +1,4 @@
-//! Sizes of transactions of ours once they are signed.
+//! Sizes of our transactions once signed.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Script, ScriptBuf, VarInt, WPubkeyHash, WitnessProgram, WitnessVersion};
@@ -11,24 +11,24 @@ const FRAME_WU: u64 = 4 * (4 + 4) + 2;
 /// An outpoint, the length of an empty script, and a sequence.
 const BARE_INPUT_WU: u64 = 4 * (36 + 1 + 4);
 
-/// Two items: a signature of 71 bytes and a key of 33, each with its length.
+/// Two items with their lengths: a signature of 71 bytes and a key of 33.
 const P2WPKH_WITNESS_WU: u64 = 1 + (1 + 71) + (1 + 33);
 
-/// One item: a signature of 64 bytes with its length.
+/// One item with its length: a signature of 64 bytes.
 const P2TR_WITNESS_WU: u64 = 1 + (1 + 64);
 
-/// What a transaction is made of, as far as its size goes.
+/// The parts of a transaction that determine its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
     address_type: AddressType,
     inputs: usize,
     outputs: usize,
-    /// All outputs together.
+    /// Weight of all outputs.
     outputs_wu: u64,
 }
 
 impl Shape {
-    /// A transaction without an input and with these outputs.
+    /// A transaction with these outputs and without inputs.
     pub(super) fn paying<'a>(address_type: AddressType, scripts: impl IntoIterator<Item = &'a Script>) -> Self {
         let empty = Self { address_type, inputs: 0, outputs: 0, outputs_wu: 0 };
         scripts.into_iter().fold(empty, Self::and_to)
@@ -39,7 +39,7 @@ impl Shape {
         Self { outputs: self.outputs + 1, outputs_wu: self.outputs_wu + output_wu(script), ..self }
     }
 
-    /// The same with so many inputs.
+    /// The same with this many inputs.
     pub(super) const fn spending(self, inputs: usize) -> Self {
         Self { inputs, ..self }
     }
@@ -48,18 +48,17 @@ impl Shape {
         self.outputs > 0
     }
 
-    /// All but the inputs. Their number has a length of its own, of one byte or three.
+    /// Weight of all but the inputs. The encoded input count takes one byte or three.
     pub(super) fn frame_wu(&self) -> u64 {
         FRAME_WU + 4 * (count_len(self.inputs) + count_len(self.outputs)) + self.outputs_wu
     }
 
-    /// Its size, rounded up.
+    /// The vsize, rounded up.
     pub(super) fn vsize(&self) -> u64 {
         (self.frame_wu() + input_wu(self.address_type) * self.inputs as u64).div_ceil(4)
     }
 }
 
-/// The weight of an input of ours.
 pub(super) const fn input_wu(address_type: AddressType) -> u64 {
     BARE_INPUT_WU
         + match address_type {
@@ -68,7 +67,7 @@ pub(super) const fn input_wu(address_type: AddressType) -> u64 {
         }
 }
 
-/// A script as long as all scripts of ours.
+/// A script as long as each of ours.
 pub(super) fn some_script(address_type: AddressType) -> ScriptBuf {
     match address_type {
         AddressType::Bip84 => ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros()),

@@ -1,4 +1,5 @@
-//! Real signatures, judged by the real interpreter. Wallets of both kinds, their coins at any index to a million.
+//! Real signatures, judged by the real interpreter. The wallets are of both types, with coins at indices up to a
+//! million.
 
 mod choosing;
 mod estimates;
@@ -25,7 +26,7 @@ use crate::wallet::{Descriptors, PublicKeychains};
 const NETWORK: Network = Network::Regtest;
 const TIP: u32 = 5_000;
 
-/// No rate of these tests is above it.
+/// The highest rate of these tests.
 const CAP: FeeRate = FeeRate::from_sat_per_vb_u32(400);
 
 static WALLETS: LazyLock<[PublicKeychains; 2]> = LazyLock::new(|| {
@@ -59,7 +60,7 @@ impl Purse {
         Self { wallet, coins: Vec::new(), change, rng }
     }
 
-    /// A wallet with so many coins of up to `most_sats`; some of them our own unconfirmed change.
+    /// A wallet with this many coins of up to `most_sats`. Some are our own unconfirmed change.
     fn with(seed: u64, address_type: AddressType, count: usize, most_sats: u64) -> Self {
         let mut purse = Self::empty(seed, address_type);
         for _ in 0..count {
@@ -72,7 +73,7 @@ impl Purse {
         purse
     }
 
-    /// The same, whose unconfirmed change rests on transactions that pay up to 20 sat/vB.
+    /// The same, with unconfirmed change behind transactions that pay up to 20 sat/vB.
     fn with_poor_ancestors(mut self) -> Self {
         for coin in &mut self.coins {
             coin.ancestors_fee_sats = coin.ancestors_vsize * self.rng.gen_range(1..20);
@@ -80,7 +81,7 @@ impl Purse {
         self
     }
 
-    /// A coin; the unconfirmed ancestors of our change pay any rate.
+    /// A coin. The unconfirmed ancestors of our change pay any rate.
     fn coin(&mut self, amount_sats: u64, height: Option<u32>) -> SpendableCoin {
         let ancestors = if height.is_some() { 0 } else { self.rng.gen_range(1..=6) };
         let keychain =
@@ -104,7 +105,7 @@ impl Purse {
         coin
     }
 
-    /// A script of any kind that can be paid.
+    /// A payable script of any type.
     fn script(&mut self) -> ScriptBuf {
         let bytes: [u8; 32] = self.rng.r#gen();
         let short: [u8; 20] = self.rng.r#gen();

@@ -1,4 +1,4 @@
-//! Payouts as lists show them, all of one moment.
+//! Payouts as lists show them, all at one moment.
 
 use tillgate_domain::payout;
 use tillgate_domain::time::Timestamp;
@@ -16,7 +16,7 @@ use crate::settlement::twins::UnminedTwins;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
-/// What is needed to show payouts, of one moment.
+/// The facts for showing payouts at one moment.
 pub(in crate::console) struct Shown<'a> {
     gateway: &'a Gateway,
     snapshot: Snapshot<'a>,
@@ -40,7 +40,6 @@ impl<'a> Shown<'a> {
         })
     }
 
-    /// The payout as a list shows it.
     pub(in crate::console) fn item(&self, row: &PayoutRow) -> Result<PayoutItem, StoreError> {
         let currency = row.currency;
         let being_given_up = self.being_given_up(row)?;
@@ -104,7 +103,7 @@ impl<'a> Shown<'a> {
         Ok(position.map_or(0, |position| position.confirmations(self.tip_height)))
     }
 
-    /// Whether the transaction of an approved payout is not broadcast, because of what was paid by one that was not made here.
+    /// Whether the transaction of an approved payout is held back, because a transaction made elsewhere paid a payout.
     fn is_held_back(&self, row: &PayoutRow) -> Result<bool, StoreError> {
         match row.txid.filter(|_| row.state == payout::PayoutState::Queued) {
             Some(txid) => is_held_back(self.snapshot.reader, &txid),
@@ -112,7 +111,7 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Why nothing is signed for a payout that another copy of the wallet may pay.
+    /// The reason why no transaction is signed for a payout that another copy of the wallet may pay.
     fn copy_pays(&self, row: &PayoutRow) -> Result<Option<Cannot>, StoreError> {
         if row.state != payout::PayoutState::Queued || row.batch_seq.is_some() {
             return Ok(None);
@@ -123,7 +122,8 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Whether the newest transaction of a payout, or of one on which it rests, gives it up, and neither has won.
+    /// Whether a payout is being given up: its newest transaction, or one below it, pays ourselves, and none has won
+    /// yet.
     fn being_given_up(&self, row: &PayoutRow) -> Result<bool, StoreError> {
         let is_over = match row.state {
             payout::PayoutState::Queued | payout::PayoutState::Sent => false,
@@ -131,7 +131,7 @@ impl<'a> Shown<'a> {
         };
         let Some(batch_seq) = row.batch_seq.filter(|_| !is_over) else { return Ok(false) };
         let versions = self.snapshot.reader.versions(batch_seq)?;
-        // Sent by another copy of this wallet: nothing of ours is on its way.
+        // If another copy of this wallet sent it, no transaction of ours is on its way.
         let is_ours = row.txid.is_none_or(|txid| versions.iter().any(|version| version.txid == txid));
         let is_paid =
             versions.iter().any(|version| version.pays && version.position.confirmations(self.tip_height) > 0);

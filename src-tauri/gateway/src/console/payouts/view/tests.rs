@@ -1,4 +1,4 @@
-//! What payouts' views say, on a real gateway.
+//! The views of payouts on a real gateway.
 
 use tillgate_domain::id::Id;
 use tillgate_sandbox::FaultsPatch;
@@ -31,7 +31,7 @@ async fn with_coin() -> World {
 }
 
 #[tokio::test]
-async fn a_payout_is_being_given_up_until_one_of_its_transactions_has_won() {
+async fn a_payout_is_being_given_up_until_a_transaction_has_won() {
     let world = with_coin().await;
     let id = world.approved_payout(20_000).await;
     world.pass_ms(31_000).await;
@@ -53,7 +53,7 @@ async fn a_payout_is_being_given_up_until_one_of_its_transactions_has_won() {
 }
 
 #[tokio::test]
-async fn the_history_says_who_raised_the_fee_who_gave_it_up_and_when_it_failed_also_after_a_resend() {
+async fn the_history_names_who_bumped_and_abandoned_and_the_failure() {
     let world = with_coin().await;
     let id = world.approved_payout(20_000).await;
     world.pass_ms(31_000).await;
@@ -102,7 +102,7 @@ async fn requested(world: &World, address: &str) -> PayoutView {
 }
 
 #[tokio::test]
-async fn an_offer_names_another_payout_to_its_address_the_approved_one_first_and_never_itself() {
+async fn an_offer_names_another_payout_to_its_address_approved_first() {
     let world = with_coin().await;
     let first = requested(&world, RECIPIENT).await;
     assert_eq!(first.paid_before, None);
@@ -114,7 +114,7 @@ async fn an_offer_names_another_payout_to_its_address_the_approved_one_first_and
     assert_eq!(third.paid_before.unwrap().payout_id, first.item.payout_id, "before the other offer");
 }
 
-/// A gateway with three coins of 20,000 satoshis at a rate of 190 sat/vB, at which an input costs 12,920.
+/// A gateway with three coins of 20,000 satoshis at 190 sat/vB, where an input costs 12,920 satoshis.
 async fn with_coins_not_worth_their_inputs() -> World {
     let world = World::new().await;
     world.make_wallet().await;
@@ -129,7 +129,7 @@ async fn with_coins_not_worth_their_inputs() -> World {
 }
 
 #[tokio::test]
-async fn a_payout_whose_coins_are_not_worth_their_inputs_is_told_that_it_waits_for_coins() {
+async fn a_payout_of_coins_below_their_fee_waits_for_coins() {
     let world = with_coins_not_worth_their_inputs().await;
     let id = world.approved_payout(30_000).await;
     world.pass_ms(31_000).await;
@@ -141,7 +141,7 @@ async fn a_payout_whose_coins_are_not_worth_their_inputs_is_told_that_it_waits_f
 }
 
 #[tokio::test]
-async fn coins_that_are_not_worth_their_inputs_are_neither_spendable_nor_enough_for_an_offer() {
+async fn coins_below_their_fee_are_neither_spendable_nor_enough() {
     let world = with_coins_not_worth_their_inputs().await;
     let mut request = request(RECIPIENT);
     request.btc_amount = Some("0.00011".to_owned());
@@ -167,7 +167,7 @@ async fn a_due_payout_that_needs_too_many_coins_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_fee_that_is_high_beside_the_amount_is_told_before_it_is_paid() {
+async fn a_high_fee_is_told_before_it_is_paid() {
     let world = with_coin().await;
     let fee_of = async |rate, btc: &str| {
         let faults = FaultsPatch { fee_rate_sat_vb: Some(Some(rate)), ..FaultsPatch::default() };
@@ -175,7 +175,7 @@ async fn a_fee_that_is_high_beside_the_amount_is_told_before_it_is_paid() {
         let request = RequestPayout { btc_amount: Some(btc.to_owned()), ..request(RECIPIENT) };
         ask(&world.app, request, &Actor::command_line()).await.unwrap()
     };
-    // 141 vB: 1,410 satoshis of 14,100 are a tenth, of 14,099 more.
+    // At 141 vB the fee is 1,410 satoshis: a tenth of 14,100, more than a tenth of 14,099.
     assert_eq!(fee_of(10, "0.00014100").await.fee_warning, None);
     assert!(fee_of(10, "0.00014099").await.fee_warning.unwrap().contains("a tenth"));
     assert!(fee_of(100, "0.00014100").await.fee_warning.unwrap().contains("a tenth"), "as much as the amount");

@@ -1,4 +1,4 @@
-//! Who may approve what, until when, and how much on one day.
+//! Approvals: the permitted keys, the end of the offer, and the day's limit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ async fn an_approval_wakes_the_sender() {
         let notified = pin!(desk.shop.world.gateway.sender_wake.notified());
         notified.poll(&mut Context::from_waker(Waker::noop())).is_ready()
     };
-    // The wallet that was just made may have something to send.
+    // The new wallet may have woken the sender.
     is_woken();
     let offer = desk.offer("0.001").await;
     assert!(!is_woken(), "nothing is to be sent yet");
@@ -70,7 +70,7 @@ async fn an_offer_may_be_approved_before_its_end_and_never_after() {
     let left = Timestamp::parse_iso(&ends_at).unwrap().ms() - desk.shop.world.now_ms();
     desk.shop.world.pass_ms((left / 1_000 - 30) * 1_000).await;
     desk.approve(&in_time).await.ok();
-    // The end is told without its part of a second.
+    // The offer's end is told without fractions of a second.
     desk.shop.world.pass_ms(32_000).await;
     let refused = desk.approve(&late).await;
     assert_eq!(refused.codes(409), ["PAYOUT_OFFER_EXPIRED"]);
@@ -141,7 +141,7 @@ async fn fifty_approvals_at_once_succeed_as_often_as_the_limit_has_room() {
 }
 
 #[tokio::test]
-async fn an_approval_beyond_the_limit_names_no_field_and_leaves_the_offer() {
+async fn an_approval_beyond_the_limit_names_no_field() {
     let desk = Desk::open().await;
     let (offer, other) = (desk.offer("0.6").await, desk.offer("0.6").await);
     desk.approve(&other).await.ok();
@@ -189,7 +189,7 @@ async fn an_approval_needs_no_rate() {
 }
 
 #[tokio::test]
-async fn a_refund_is_approved_like_every_payout_while_its_coins_are_there() {
+async fn a_refund_is_approved_like_a_payout_while_its_coins_exist() {
     let desk = Desk::open().await;
     let world = &desk.shop.world;
     let payment = world.payment().await;
@@ -204,7 +204,7 @@ async fn a_refund_is_approved_like_every_payout_while_its_coins_are_there() {
     assert_eq!(desk.get_payout(&payout.to_string()).await["anomalyId"], json!(anomaly));
     let own = desk.key("own", "full", true).await;
     desk.approve_as(&own, &payout.to_string()).await.codes(404);
-    // The block that holds the coins is replaced by two without them.
+    // The block of the coins is replaced by two without them.
     world.sandbox().reorg(2, false, world.now_ms()).unwrap();
     world.look().await;
     desk.set("dailyLimitBtc", "0").await;

@@ -1,4 +1,4 @@
-//! What an offer comes to.
+//! Amounts and fees of offers.
 
 use axum::http::Method;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -73,14 +73,14 @@ async fn coins_that_do_not_suffice_are_told_and_refuse_nothing() {
     world.mine(1).await;
     let rich = desk.ask(&wish()).await.ok();
     assert!(rich.get("balanceShort").is_none(), "{rich}");
-    // What was approved and not built yet is spoken for.
+    // An approved payout that is not built yet reserves its coins.
     desk.approve(&id(&rich)).await.ok();
     assert_eq!(desk.ask(&wish()).await.ok()["balanceShort"], true);
     assert_eq!(desk.get_payout(&id(&poor)).await["balanceShort"], true, "it is of the offer's moment");
 }
 
 #[tokio::test]
-async fn fees_follow_the_estimate_between_floor_and_cap_and_the_last_one_known() {
+async fn fees_follow_the_estimate_between_floor_and_cap() {
     let desk = Desk::open().await;
     let sandbox = desk.shop.world.sandbox();
     let fee = async || desk.ask(&wish()).await.ok()["networkFeeBtc"].to_string();
@@ -116,7 +116,7 @@ async fn the_same_request_is_answered_byte_for_byte_and_makes_one_payout() {
     for (path, body) in [(PAYOUTS, wish()), ("/v2/payouts?autoApprove=1", wish_with("comment", "other"))] {
         assert_eq!(ask_once(&desk, path, "k", &body).await.codes(409), ["IDEMPOTENCY_KEY_REUSED"]);
     }
-    // A failure frees the key, and payments have keys of their own.
+    // A failure frees the key. Payments have keys of their own.
     ask_once(&desk, PAYOUTS, "l", &wish_with("btcAmount", "0")).await.codes(400);
     ask_once(&desk, PAYOUTS, "l", &wish()).await.ok();
     ask_once(&desk, super::super::shop::NEW, "k", &super::super::shop::order()).await.ok();
@@ -124,7 +124,7 @@ async fn the_same_request_is_answered_byte_for_byte_and_makes_one_payout() {
 }
 
 #[tokio::test]
-async fn an_estimate_is_what_an_offer_would_come_to_and_stores_nothing() {
+async fn an_estimate_equals_the_offer_and_stores_nothing() {
     let desk = Desk::open().await;
     let offer = desk.ask(&wish()).await.ok();
     let estimate = desk.get("/v2/estimate-payout/btc-to-fiat?btcAmount=0.001&currency=USD").await.ok();

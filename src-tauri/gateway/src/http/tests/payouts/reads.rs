@@ -7,14 +7,14 @@ use super::{ADDRESS, Desk, PAYOUTS, wish, wish_with};
 use crate::store::StoreError;
 
 impl Desk {
-    /// The ids that a list answers.
+    /// The ids in the answer to a list.
     async fn listed(&self, query: &str) -> Vec<String> {
         let page = self.get(&format!("{PAYOUTS}{query}")).await.ok();
         let items = page["items"].as_array().unwrap();
         items.iter().map(|item| item["payoutId"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Has a payout be FAILED, as the sender would.
+    /// Brings a payout into FAILED, as the sender would.
     async fn fail(&self, id: &str) {
         let id = id.parse().unwrap();
         let store = &self.shop.world.gateway.store;

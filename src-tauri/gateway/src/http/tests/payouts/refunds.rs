@@ -1,4 +1,4 @@
-//! Payouts that a shop asks for as the refund of an anomaly.
+//! Payouts requested by a shop as the refund of an anomaly.
 
 use serde_json::{Value, json};
 
@@ -7,11 +7,11 @@ use super::{ADDRESS, Desk, PAYOUTS, id};
 use crate::anomalies::dismiss;
 use crate::testing::HALF_AN_HOUR_MS;
 
-/// What the late customer paid.
+/// Satoshis of the late payment.
 const LATE_SATS: u64 = 50_000;
 
 impl Desk {
-    /// An anomaly of late coins that are two blocks deep, in a wallet that can pay.
+    /// An anomaly of late coins, two blocks deep, in a wallet that can pay.
     async fn late_coins(&self) -> String {
         let world = &self.shop.world;
         let payment = world.payment_to_wallet().await;
@@ -57,7 +57,7 @@ async fn a_refund_by_the_shop_closes_the_anomaly() {
 }
 
 #[tokio::test]
-async fn the_amounts_of_a_refund_by_the_shop_may_be_left_out_or_say_the_same() {
+async fn the_amounts_of_a_refund_may_be_left_out_or_must_agree() {
     let desk = Desk::open().await;
     let anomaly = desk.late_coins().await;
     let more = desk.ask(&with(refund_of(&anomaly), "btcAmount", "0.0006")).await;
@@ -119,7 +119,7 @@ async fn an_offer_of_the_sum_bars_no_refund() {
 }
 
 #[tokio::test]
-async fn a_repeated_request_for_a_refund_is_answered_by_the_same_payout() {
+async fn a_repeated_refund_request_is_answered_by_the_same_payout() {
     let desk = Desk::open().await;
     let refund = refund_of(&desk.late_coins().await);
     let first = ask_once(&desk, PAYOUTS, "refund-1", &refund).await;

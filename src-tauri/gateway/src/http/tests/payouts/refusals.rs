@@ -1,4 +1,4 @@
-//! What a request for a payout that is not as it must be is answered.
+//! Answers to invalid payout requests.
 
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ async fn amounts_that_are_none_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn addresses_that_are_none_of_the_networks_are_refused_with_what_they_are() {
+async fn foreign_addresses_are_refused_with_their_kind() {
     let desk = Desk::open().await;
     let lightning = "lnbc20u1p3y0x3hpp5743k2g0fsqqxj7n8qzuhns5gmkk4djeejk3wkp64ppevgekvc0js";
     for (address, what) in [
@@ -116,7 +116,7 @@ async fn all_that_is_wrong_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn a_payout_that_is_none_of_ours_is_not_found_and_what_is_no_id_is_refused() {
+async fn a_foreign_payout_is_not_found_and_a_malformed_id_is_refused() {
     let desk = Desk::open().await;
     for unknown in ["0".repeat(40), "x".to_owned(), String::new(), "F".repeat(40)] {
         assert_eq!(desk.approve(&unknown).await.codes(404), ["NOT_FOUND"], "{unknown}");

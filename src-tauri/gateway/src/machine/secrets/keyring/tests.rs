@@ -1,23 +1,23 @@
-//! A real GNOME Keyring on a bus of its own. The tests that need one are run by a test that starts
-//! it, in a process of their own: nobody's own keyring is touched.
+//! Tests with a real GNOME Keyring on a bus of its own. An outer test starts the keyring and then the inner test in a
+//! process of its own, so that no user's keyring is touched.
 
 use std::process::{Command, Output, Stdio};
 
 use super::*;
 use crate::machine::secrets::{Coins, SecretsLocation, open};
 
-/// Set where GNOME Keyring is not installed.
+/// Set on machines without GNOME Keyring.
 const NO_DAEMON: &str = "TILLGATE_TEST_NO_KEYRING";
 
-/// With what the keyring is locked: all that its daemon reads, the end of the line included.
+/// Password of the keyring: all that its daemon reads, including the end of the line.
 const PASSWORD: &str = "test\n";
 
-/// An empty password makes no keyring.
+/// An empty password would make no keyring.
 const WITH_KEYRING: &str = r#"
     printf "test\n" | gnome-keyring-daemon --unlock --components=secrets >/dev/null || exit 97
     exec "$0" --exact --ignored --nocapture "$1""#;
 
-/// A daemon without any collection to store in, and nobody to ask.
+/// A daemon without a collection to store in, and without a person to ask.
 const WITH_LOCKED_KEYRING: &str = r#"
     gnome-keyring-daemon --start --components=secrets >/dev/null || exit 97
     exec "$0" --exact --ignored --nocapture "$1""#;
@@ -56,9 +56,9 @@ fn a_real_keyring_keeps_secrets() {
 }
 
 #[test]
-fn whoever_waits_for_a_person_to_unlock_the_keyring_hears_so_and_nobody_else_does() {
+fn only_a_caller_that_waits_for_the_unlocking_is_told_so() {
     let (unlock, unlocked) = std::sync::mpsc::channel();
-    // The person unlocks it because of what was told.
+    // The person unlocks it on being told.
     let waited = on_its_own_thread(move || unlocked.recv(), Duration::from_millis(1), || unlock.send(()).unwrap());
     assert_eq!(waited.unwrap(), Ok(()));
     let quick = on_its_own_thread(|| 7, Duration::from_secs(3_600), || panic!("nobody waited"));
@@ -91,7 +91,7 @@ fn under_a_keyring() {
         assert!(other.get(Purpose::WalletMnemonic).unwrap().is_none(), "nothing is shared");
     }
 
-    // As the use cases call it: from a thread of the runtime.
+    // As in the use cases, from a thread of the runtime.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { assert!(again.get(Purpose::HmacKeys).unwrap().is_some()) });
 }
@@ -114,7 +114,7 @@ fn what_happens_to_a_keyring_behind_our_back_shows_at_the_next_call() {
     passes(WITH_KEYRING, "under_a_keyring_that_changes");
 }
 
-/// Asks the keyring's daemon something over D-Bus, as any program of the session may.
+/// Calls the keyring's daemon over D-Bus, as any program of the session can.
 fn dbus(method: &str, argument: &str) {
     let sent = Command::new("dbus-send")
         .args(["--session", "--print-reply", "--dest=org.freedesktop.secrets", "/org/freedesktop/secrets"])
@@ -150,7 +150,7 @@ fn under_a_keyring_that_changes() {
     assert!(refusal.contains("lie in the OS keyring"), "production does not start: {refusal}");
 }
 
-/// Unlocks the login keyring as a person's sign-in does, by the daemon's control socket. A prompt needs a screen.
+/// Unlocks the login keyring through the daemon's control socket, as a sign-in does. A prompt would need a screen.
 fn unlock(password: &str) {
     use std::io::{Read as _, Write as _};
 
@@ -158,7 +158,7 @@ fn unlock(password: &str) {
     let socket = std::path::Path::new(&folder).join("keyring/control");
     let mut control = std::os::unix::net::UnixStream::connect(socket).unwrap();
     let text = |text: &str| [&u32::try_from(text.len()).unwrap().to_be_bytes()[..], text.as_bytes()].concat();
-    // By this byte the daemon learns who asks.
+    // The credentials of the caller travel with this byte.
     control.write_all(&[0]).unwrap();
     let (unlock, argument) = (1u32, text(password));
     let length = u32::try_from(8 + argument.len()).unwrap();
@@ -207,7 +207,7 @@ async fn under_a_keyring_that_is_unlocked() {
         if by_a_person {
             ask(&world.app, RetrySender {}, &Actor::panel()).await.unwrap();
         } else {
-            // It asks again by itself after a minute.
+            // The sender asks again by itself after a minute.
             world.pass_ms(61_000).await;
         }
         world.pass_sender().await;

@@ -1,24 +1,24 @@
-//! What really happened, read from the sandbox alone: no table of the gateway is asked.
+//! The chain's real history, read from the sandbox alone and never from a table of the gateway.
 
 use std::collections::HashMap;
 
 use bitcoin::{OutPoint, ScriptBuf, Transaction, Txid};
 use tillgate_sandbox::{Sandbox, TxPosition};
 
-/// Every transaction that the sandbox ever took, and where it stands.
+/// Every transaction that the sandbox ever took, with its position.
 #[derive(Default)]
 pub struct ChainSeen {
     cursor: i64,
-    /// In the order in which they were first seen.
+    /// Order of first sight.
     order: Vec<Txid>,
     txs: HashMap<Txid, (Transaction, TxPosition)>,
-    /// What spends an output in a block: the spender and its height.
+    /// The spender of an output in a block, and its height.
     spends: HashMap<OutPoint, (Txid, u32)>,
     pub tip_height: u32,
 }
 
 impl ChainSeen {
-    /// Takes over what changed, and answers the ids of what was never seen before.
+    /// Reads the sandbox's changes. Answers the txids that are new.
     pub fn follow(&mut self, sandbox: &Sandbox) -> Vec<Txid> {
         let known = self.order.len();
         loop {
@@ -43,7 +43,7 @@ impl ChainSeen {
         self.order[known..].to_vec()
     }
 
-    /// The number of the last change that was seen.
+    /// Number of the last change that was read.
     pub const fn cursor(&self) -> i64 {
         self.cursor
     }
@@ -67,7 +67,7 @@ impl ChainSeen {
         self.txs.get(txid).is_some_and(|(_, position)| matches!(position, TxPosition::Mempool { .. }))
     }
 
-    /// The transactions in blocks that pay a script exactly this.
+    /// The transactions in blocks that pay a script exactly this amount.
     pub fn confirmed_payers(&self, script: &ScriptBuf, amount_sats: u64) -> Vec<Txid> {
         let pays = |tx: &Transaction| {
             tx.output.iter().filter(|out| out.script_pubkey == *script && out.value.to_sat() == amount_sats).count()
@@ -78,7 +78,7 @@ impl ChainSeen {
             .collect()
     }
 
-    /// The sum of what pays these scripts in blocks and is not spent in one.
+    /// Sum of the outputs to these scripts that are in blocks and unspent there.
     pub fn balance(&self, is_ours: impl Fn(&ScriptBuf) -> bool) -> u64 {
         let mut sum = 0;
         for (txid, tx, position) in self.all() {
@@ -95,8 +95,8 @@ impl ChainSeen {
         sum
     }
 
-    /// Whether a transaction is ruled out by another one that has six confirmations: that spends one of its inputs, or of
-    /// its unconfirmed ancestors'.
+    /// Whether another transaction with six confirmations rules this one out. Such a transaction spends an input of it
+    /// or of an unconfirmed ancestor.
     pub fn is_ruled_out(&self, tx: &Transaction, more: &dyn Fn(&Txid) -> Option<Transaction>) -> bool {
         let txid = tx.compute_txid();
         if self.height(&txid).is_some() {

@@ -15,7 +15,7 @@ use crate::store::StoreError;
 use crate::store::batches::VersionRow;
 use crate::store::twins::TwinRow;
 
-/// What must not change where nothing happened.
+/// Tables that stay the same while nothing happens.
 const TABLES: [&str; 10] = [
     "payouts",
     "batches",
@@ -29,14 +29,14 @@ const TABLES: [&str; 10] = [
     "sender_hold",
 ];
 
-/// A block more than this changes nothing that the blocks before it did not.
+/// A further block after this many changes nothing.
 const QUIET_BLOCKS: u32 = 8;
 
-/// Hours after which a payout without a transaction may be FAILED.
+/// Milliseconds after which a payout without a transaction may be FAILED.
 const QUEUE_TIMEOUT_MS: i64 = 24 * 3_600_000;
 
 impl History {
-    /// Every law that holds at each moment; after a look also that settling again changes nothing.
+    /// Checks every law that always holds. After a look, settling again must change nothing.
     pub async fn check(&mut self, has_looked: bool) {
         let mut chain = std::mem::take(&mut self.chain);
         let new = chain.follow(self.world().sandbox());
@@ -63,8 +63,8 @@ impl History {
         }
     }
 
-    /// Each transaction that a pass stored pays the wanted rate together with its unconfirmed ancestors. Answers how many
-    /// of them have such ancestors.
+    /// Each transaction of a pass pays the wanted rate together with its unconfirmed ancestors. Answers the number of
+    /// those with such ancestors.
     pub fn new_packages_pay_the_wanted_rate(&self, before: &BTreeSet<Txid>) -> u64 {
         let gateway = &self.world().gateway;
         let mut on_change = 0;
@@ -168,7 +168,7 @@ impl History {
         };
         outbox::commit::<_, OutboxError>(&self.world().gateway, None, settle).await.unwrap();
         assert_same(&before, &self.snapshot());
-        // A look may bring missing transactions back, which the next one sees.
+        // A look may bring back missing transactions, which only the next look sees.
         if self.last_change() == self.looked_from.get() {
             self.look().await;
             assert_same(&before, &self.snapshot());
@@ -180,8 +180,8 @@ impl History {
         TABLES.iter().flat_map(|table| store.read(|reader| reader.rows_of(table)).unwrap()).collect()
     }
 
-    /// Everything works, there are coins enough, and blocks are mined until nothing changes: then each approved payout
-    /// was paid once or has failed for good, no coin is locked, and the ledger says what the chain says.
+    /// Lets everything work, adds coins, and mines until nothing changes. Then each approved payout was paid once or
+    /// has failed for good. No coin is locked, and the ledger agrees with the chain.
     pub async fn ends_well(&mut self) {
         self.all_works().await;
         self.pay(1_000_000_000, 0).await;
@@ -218,19 +218,19 @@ impl History {
         assert_eq!(booked, i64::try_from(balance).unwrap(), "the ledger and the coins of the chain");
     }
 
-    /// A transaction of ours is held back once another copy of the wallet paid a payout of it with other coins: whether its
-    /// own coins are to be free again is for staff to say.
+    /// Gives up each payout that another copy of the wallet paid with other coins. Our own transaction is held back,
+    /// and only staff can free its coins.
     async fn staff_give_up_what_a_twin_paid(&self) {
         for payout in &self.payouts {
             let row = self.world().payout(&payout.id);
             if row.batch_seq.is_some() && row.txid.is_some_and(|txid| self.twins.contains_key(&txid)) {
-                // It is refused where a block has decided, or it was given up before.
+                // Refused if a block has decided, or if the payout was given up before.
                 drop(self.world().app.sender.abandon(payout.id, true, "cli:ann", &self.world().app.watcher).await);
             }
         }
     }
 
-    /// Customers and the other copy of the wallet offer their own again, as every wallet does.
+    /// Customers and the other copy of the wallet broadcast their transactions again, as wallets do.
     fn others_broadcast_again(&self) {
         let versions: BTreeSet<Txid> = self.versions().iter().map(|version| version.txid).collect();
         let is_absent = |txid: &Txid| self.chain.height(txid).is_none() && !self.chain.is_in_mempool(txid);
@@ -269,7 +269,7 @@ impl History {
     }
 }
 
-/// Whether a state may follow another, with one between them at most.
+/// Whether one state may become another, directly or by one state between them.
 fn may_have_become(before: PayoutState, now: PayoutState) -> bool {
     before == now
         || before.may_become(now)

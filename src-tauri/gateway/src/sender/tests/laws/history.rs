@@ -1,4 +1,4 @@
-//! One history: a world, what was done to it, and doing the next thing.
+//! One history: its world, the steps so far, and the next step.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ use crate::store::payouts::PayoutRow;
 use crate::testing::World;
 use crate::wallet::spend::Payee;
 
-/// Satoshis that a payout of nearly all coins leaves for the next, with the fees of both.
+/// Satoshis that a payout of nearly all coins leaves for the next payout, including both fees.
 const LEFT_SATS: u64 = 300_000;
 
 /// The files of a gateway with a wallet and two coins, to be copied for each history.
@@ -45,7 +45,7 @@ impl Template {
     }
 }
 
-/// Random numbers that a seed makes again.
+/// Reproducible random numbers from a seed.
 struct Seeded {
     seed: u64,
     given: AtomicU64,
@@ -80,16 +80,16 @@ pub struct History {
     entropy: Arc<Seeded>,
     pub chain: ChainSeen,
     pub payouts: Vec<Known>,
-    /// What the other copy of the wallet signed.
+    /// Transactions that the other copy of the wallet signed.
     pub twins: BTreeMap<Txid, Transaction>,
     /// Scripts of payments.
     pub customers_pay: BTreeSet<ScriptBuf>,
     is_chain_down: bool,
-    /// The number of the sandbox's last change before the last look.
+    /// Number of the sandbox's last change before the last look.
     pub looked_from: Cell<i64>,
     /// Bumps that succeeded.
     bumps: Cell<u64>,
-    /// Batches that spend the change of another that was in no block.
+    /// Batches that spend unconfirmed change of another batch.
     on_change: Cell<u64>,
 }
 
@@ -120,7 +120,7 @@ impl History {
         self.world.as_ref().expect("it is only gone while it starts again")
     }
 
-    /// Counts of events, to see that the laws were put to the test.
+    /// Counts of events, to show that the laws were tested.
     pub fn happened(&self) -> [(&'static str, u64); 7] {
         let count = |is: &dyn Fn(&Known) -> bool| self.payouts.iter().filter(|payout| is(payout)).count() as u64;
         let seen = self.twins.keys().filter(|txid| self.chain.tx(txid).is_some()).count() as u64;
@@ -135,7 +135,7 @@ impl History {
         ]
     }
 
-    /// Does one thing, and holds the laws against what is there then.
+    /// Does one step and checks the laws.
     pub async fn run(&mut self, step: &Step) {
         let mut has_looked = false;
         match step {
@@ -154,7 +154,7 @@ impl History {
             Step::MineVersion { which } => self.mine_version(*which),
             Step::Evict { which } => self.evict(*which),
             Step::Reorg { depth, keep } => {
-                // The initial chain stays.
+                // An error means that the reorganisation would reach into the initial chain.
                 drop(self.world().sandbox().reorg(*depth, *keep, self.world().now_ms()));
             }
             Step::Broadcasts(fault) => self.faults(FaultsPatch { broadcast: Some(*fault), ..FaultsPatch::default() }),
@@ -179,7 +179,6 @@ impl History {
         self.check(has_looked).await;
     }
 
-    /// The number of the sandbox's last change.
     pub fn last_change(&self) -> i64 {
         self.world().sandbox().changes_since(self.chain.cursor(), 1_000).unwrap().cursor
     }
@@ -241,7 +240,7 @@ impl History {
             .collect();
         let Some(txid) = paying.get(which % paying.len().max(1)) else { return };
         let to = if back { ReplaceTo::Customer } else { ReplaceTo::SameAddress { amount_sats: None } };
-        // Refused where it is not the customer's, or not to be replaced.
+        // Refused if it is not the customer's, or cannot be replaced.
         drop(self.world().sandbox().replace(*txid, Replace { fee_rate_sat_vb: None, to }, self.world().now_ms()));
     }
 
@@ -282,7 +281,7 @@ impl History {
     fn mine_version(&self, which: usize) {
         let versions = self.versions();
         let Some(version) = versions.get(which % versions.len().max(1)) else { return };
-        // Refused where it is in a block, or its inputs are not.
+        // Refused if it is in a block already, or if its inputs are not in blocks.
         drop(self.world().sandbox().mine_transactions(std::slice::from_ref(&version.tx), self.world().now_ms()));
     }
 
@@ -297,7 +296,6 @@ impl History {
         self.world().sandbox().set_faults(patch).unwrap();
     }
 
-    /// Everything works again.
     pub async fn all_works(&mut self) {
         self.is_chain_down = false;
         self.faults(FaultsPatch {
@@ -364,7 +362,7 @@ impl History {
         }
     }
 
-    /// A payout of those that may be replaced, mostly; else any.
+    /// Mostly a payout that may be replaced; otherwise any.
     fn one_of(&self, which: usize, may: fn(&Reader<'_>, &PayoutRow) -> Result<(), ReplaceError>) -> Option<&Known> {
         let store = &self.world().gateway.store;
         let may =
@@ -390,7 +388,7 @@ impl History {
         };
         let shared = &shared[..shared.len().min(1 + shares.unwrap_or_default() % 3)];
         let Some(twin) = twin_spending(world, &[payee], shared, fee_rate) else { return };
-        // Refused where its coins are gone.
+        // Refused if its coins are gone.
         if mined {
             drop(world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()));
         } else {

@@ -1,9 +1,9 @@
-//! What may happen.
+//! The steps of a history.
 
 use proptest::prelude::*;
 use tillgate_sandbox::BroadcastFault;
 
-/// One thing that happens. Places are taken modulo what there is.
+/// One step. An index is taken modulo the number of existing items.
 #[derive(Debug, Clone)]
 pub enum Step {
     /// A customer pays us.
@@ -11,7 +11,7 @@ pub enum Step {
         sats: u64,
         confirmations: u32,
     },
-    /// The customer takes a payment back, or pays it anew.
+    /// The customer takes a payment back or pays it anew.
     CustomerReplaces {
         which: usize,
         back: bool,
@@ -19,15 +19,15 @@ pub enum Step {
     Approve {
         sats: u64,
     },
-    /// Nobody approves it.
+    /// An offer that stays unapproved.
     Offer {
         sats: u64,
     },
     Look,
     Pass,
-    /// Half a minute later.
+    /// Half a minute passes.
     Send,
-    /// A payout takes nearly all coins; the next one has its change alone, at another fee rate.
+    /// A payout takes nearly all coins. The next payout has only its change, at another fee rate.
     SendOnChange {
         sats: u64,
         fee_rate: u64,
@@ -36,7 +36,7 @@ pub enum Step {
         count: u32,
         what: Mined,
     },
-    /// A stored version, whichever it is.
+    /// Any stored version is mined.
     MineVersion {
         which: usize,
     },

@@ -35,7 +35,7 @@ fn the_oldest_coins_are_spent_first_and_unconfirmed_change_last() {
 }
 
 #[test]
-fn a_coin_of_which_the_fee_would_take_more_than_half_is_not_spent() {
+fn a_coin_whose_fee_takes_more_than_half_of_it_is_not_spent() {
     let mut purse = Purse::empty(2, AddressType::Bip84);
     purse.add(1_359, Some(1));
     let coin = purse.add(1_360, Some(2));
@@ -55,7 +55,7 @@ fn small_coins_burn_no_fees_where_a_large_one_is_there() {
         purse.add(7_692, Some(1));
     }
     let large = purse.add(30_700_000, Some(4_000));
-    // At each of these rates they are worth their input, at the highest only just.
+    // At each of these rates the coins are worth their inputs; at the highest, only just.
     for rate in [20, 50, 110] {
         let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros());
         let payees = [Payee { script, amount_sats: 100_000 }];
@@ -98,7 +98,7 @@ fn whatever_coins_are_planted_the_inputs_cost_no_more_than_they_bring() {
 }
 
 #[test]
-fn where_many_small_coins_are_too_heavy_the_large_ones_are_spent() {
+fn large_coins_are_spent_if_many_small_ones_are_too_heavy() {
     let mut purse = Purse::empty(3, AddressType::Bip84);
     for _ in 0..2_000 {
         purse.add(10_000, Some(1));
@@ -107,7 +107,7 @@ fn where_many_small_coins_are_too_heavy_the_large_ones_are_spent() {
     let payees = one(&mut purse, 50_000_000);
     let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
     assert_eq!(spent(&draft), these(&large));
-    // All coins come to 80,000,000; but those that fit into one transaction do not.
+    // All coins come to 80,000,000, but those that fit into one transaction do not.
     let payees = one(&mut purse, 75_000_000);
     assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(DraftError::TooHeavy));
 }
@@ -221,7 +221,7 @@ fn ancestors_are_lifted_to_the_rate_and_every_version_is_outbid() {
     assert_eq!(FeeWanted::at(sat_vb(10)).lifting(Paid { fee_sats: 3_000, vsize: 200 }).sats(100), 1_000);
     let versions = [Paid { fee_sats: 9_000, vsize: 1_000 }, Paid { fee_sats: 6_000, vsize: 300 }];
     let fee = FeeWanted::at(sat_vb(10)).replacing(&versions);
-    // At the second's rate and a little more, but never below the first's fee and 1 sat/vB.
+    // Slightly above the second's rate, and at least the first's fee and 1 sat/vB.
     assert_eq!((fee.sats(1_000), fee.sats(100)), (20_004, 9_100));
     assert_eq!(FeeWanted::at(sat_vb(10)).replacing(&[]), FeeWanted::at(sat_vb(10)));
 }
@@ -264,7 +264,7 @@ fn a_coin_is_spent_once_even_if_it_is_named_twice() {
 }
 
 #[test]
-fn the_order_of_outputs_tells_nothing_and_the_lock_time_is_the_tip_or_seldom_lower() {
+fn output_order_tells_nothing_and_the_lock_time_is_near_the_tip() {
     let mut purse = Purse::with(9, AddressType::Bip84, 20, 2_000_000);
     let payees = purse.payees(3, 100_000);
     let mut lower = 0;

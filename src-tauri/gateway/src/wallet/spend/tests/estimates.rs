@@ -11,7 +11,7 @@ fn an_offers_fee_is_what_is_paid_to_the_satoshi() {
         let payee = purse.payee(sum_sats(&purse.coins));
         let rate = FeeRate::from_sat_per_kwu(purse.rng.gen_range(250..75_000));
         let estimate_sats = fee_for_one(&payee, &purse.coins, rate, address_type).fee_sats;
-        // The coins stand in another order when they are read again.
+        // A second read returns the coins in another order.
         purse.coins.reverse();
         let seed = purse.seed();
         let payees = [payee];
@@ -27,7 +27,7 @@ fn an_offers_fee_is_what_is_paid_to_the_satoshi() {
 }
 
 #[test]
-fn where_the_coins_do_not_suffice_the_fee_is_that_of_one_input_and_a_change() {
+fn with_too_few_coins_the_fee_is_for_one_input_and_a_change() {
     for (address_type, vsize) in [(AddressType::Bip84, 141), (AddressType::Bip86, 142)] {
         let purse = Purse::empty(1, address_type);
         let payee = Payee { script: ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros()), amount_sats: 50_000 };
@@ -52,17 +52,17 @@ fn everything_can_be_paid_and_not_more() {
         if most_sats > 0 {
             let draft = pay(most_sats).unwrap();
             purse.signed(&draft, &purse.at(rate).fee_spending(&draft.inputs));
-            // A change must not go to the fee here: it would be worth more than the most.
+            // No change may be left: the computed most would then be too small.
             assert_eq!(draft.change, None);
         }
-        // Three satoshis of roundings at most, and those for a whole vbyte.
+        // Roundings cost at most three satoshis, and the fee of a whole vbyte.
         let beyond = most_sats + 3 + rate.to_sat_per_vb_ceil();
         assert!(pay(beyond.max(600)).is_err());
     }
 }
 
 #[test]
-fn of_too_many_coins_everything_is_what_one_transaction_can_spend() {
+fn of_too_many_coins_the_most_is_that_of_one_transaction() {
     let mut purse = Purse::empty(3, AddressType::Bip84);
     for _ in 0..2_000 {
         purse.add(10_000, Some(1));

@@ -1,4 +1,4 @@
-//! What the second look refuses.
+//! Refusals of the second check.
 
 use bitcoin::{Amount, Sequence, TxOut, Witness};
 
@@ -36,7 +36,7 @@ fn a_flipped_bit_of_any_signature_is_found() {
             for bit in [0, 100, 300] {
                 let mut tx = tx.clone();
                 let mut items = tx.input[input].witness.to_vec();
-                // Behind the lengths of the DER form.
+                // Skips the lengths of the DER form.
                 let byte = 5 + bit / 8;
                 items[0][byte] ^= 1 << (bit % 8);
                 tx.input[input].witness = Witness::from_slice(&items);
@@ -74,7 +74,7 @@ fn one_wrong_signature_among_hundreds_is_found() {
 #[test]
 fn a_coin_of_another_amount_or_another_index_is_found() {
     for (purse, draft, tx) in both() {
-        // Signed for other amounts than those of the coins; the sum is the same.
+        // Signed for amounts other than the coins', with the same sum.
         let mut other = draft.clone();
         other.inputs[0].amount_sats += 5;
         other.inputs[1].amount_sats -= 5;
@@ -85,7 +85,7 @@ fn a_coin_of_another_amount_or_another_index_is_found() {
         let mut other = draft.clone();
         other.inputs[1].index += 1;
         assert!(matches!(judged(&purse, &other, &tx), Err(CheckError::Script(_))));
-        // Signed with the wrong key from the start.
+        // Signed with a wrong key.
         let tx = sign(&other, &words(7), purse.wallet).unwrap();
         assert!(matches!(judged(&purse, &draft, &tx), Err(CheckError::Script(_))));
     }
@@ -138,7 +138,7 @@ fn any_other_output_is_found() {
 #[test]
 fn another_output_for_two_payees_is_found() {
     let (purse, draft, tx) = drafted(AddressType::Bip84);
-    // Two payees of the same script and amount, of whom only one is paid.
+    // Two payees have the same script and amount, but only one is paid.
     let mut twins = draft.clone();
     twins.payees[1] = twins.payees[0].clone();
     assert!(matches!(judged(&purse, &twins, &tx), Err(CheckError::Outputs)));
@@ -193,7 +193,7 @@ fn a_transaction_larger_than_its_draft_is_found() {
 }
 
 #[test]
-fn a_replacement_may_pay_what_bip125_asks_though_that_is_above_the_cap() {
+fn a_replacement_may_pay_the_bip125_minimum_above_the_cap() {
     let mut purse = Purse::with(12, AddressType::Bip84, 30, 1_000_000);
     let payees = purse.payees(20, 30_000);
     let first = choose(&payees, &purse.at(sat_vb(50)), [0; 32]).unwrap();
@@ -213,7 +213,7 @@ fn a_signature_is_the_same_each_time() {
 }
 
 #[test]
-fn inputs_are_judged_one_by_one_as_far_as_what_they_spend_is_known() {
+fn each_input_whose_spent_output_is_known_is_judged() {
     for (address_type, beside_unknown) in [(AddressType::Bip84, Some(true)), (AddressType::Bip86, None)] {
         let mut purse = Purse::empty(31, address_type);
         purse.add(50_000, Some(100));

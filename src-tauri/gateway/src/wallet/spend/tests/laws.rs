@@ -6,12 +6,12 @@ fn address_types() -> impl Strategy<Value = AddressType> {
     prop_oneof![Just(AddressType::Bip84), Just(AddressType::Bip86)]
 }
 
-/// In thousandths of a satoshi for each weight unit, from 1 to 300 sat/vB.
+/// Fee rates from 1 to 300 sat/vB, in thousandths of a satoshi for each weight unit.
 fn rates() -> impl Strategy<Value = FeeRate> {
     prop_oneof![250u64..2_500, 250u64..75_000].prop_map(FeeRate::from_sat_per_kwu)
 }
 
-/// What must hold of a signed transaction, whatever was asked.
+/// Checks the laws of every signed transaction.
 fn sound(purse: &Purse, draft: &Draft, tx: &Transaction, fee: &FeeWanted) {
     let out_sats: u64 = tx.output.iter().map(|output| output.value.to_sat()).sum();
     assert_eq!(sum_sats(&draft.inputs) - out_sats, draft.fee_sats);
@@ -20,7 +20,7 @@ fn sound(purse: &Purse, draft: &Draft, tx: &Transaction, fee: &FeeWanted) {
     let wanted_sats = fee.sats(vsize);
     assert!(draft.fee_sats >= wanted_sats);
     if let Some(change) = &draft.change {
-        // The rate is over the wanted one by 1 % at most (and a satoshi by rounding).
+        // The rate exceeds the wanted one by at most 1 % and a rounded satoshi.
         assert!(draft.fee_sats * 100 <= wanted_sats * 101 + 100, "{} for {wanted_sats}", draft.fee_sats);
         let output = &tx.output[draft.change_vout().unwrap() as usize];
         assert_eq!((&output.script_pubkey, output.value.to_sat()), (&change.script, change.amount_sats));
@@ -62,14 +62,14 @@ proptest! {
                 prop_assert!(needed_sats > available_sats);
                 prop_assert!(available_sats <= sum_sats(&purse.coins) && needed_sats > paid_sats(&payees));
             }
-            // Two of our unconfirmed change coins can have more ancestors together than a transaction may.
+            // Two unconfirmed change coins can have more ancestors together than a transaction may.
             Err(DraftError::WaitsForBlock) => prop_assert!(purse.coins.iter().any(|coin| coin.height.is_none())),
             Err(other) => prop_assert!(false, "{}", other),
         }
     }
 
     #[test]
-    fn a_bump_spends_all_earlier_inputs_pays_the_same_and_pays_enough_more(
+    fn a_bump_spends_all_earlier_inputs_and_pays_the_same_for_more(
         seed: u64, address_type in address_types(), coins in 2usize..30, payees in 1usize..12, rate in rates(),
         more in 0u64..20_000,
     ) {
@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn a_batch_takes_payouts_in_their_order_and_passes_over_what_does_not_fit(
+    fn a_batch_takes_payouts_in_order_and_skips_those_too_large(
         seed: u64, address_type in address_types(), coins in 1usize..12, payees in 1usize..30, rate in rates(),
     ) {
         let mut purse = Purse::with(seed, address_type, coins, 300_000).with_poor_ancestors();
@@ -137,12 +137,12 @@ proptest! {
                 prop_assert_eq!(&taken, &draft.payees);
                 let fee = means.fee_spending(&draft.inputs);
                 sound(&purse, &draft, &purse.signed(&draft, &fee), &fee);
-                // Each that was passed over does not fit with those before it.
+                // Each skipped payee does not fit with those before it.
                 for missed in (0..payees.len()).filter(|place| !places.contains(place)) {
                     let before = places.iter().filter(|place| **place < missed).chain([&missed]);
                     let them: Vec<_> = before.map(|place| payees[*place].clone()).collect();
                     match choose(&them, &means, seed) {
-                        // It is full: those after it are for the next.
+                        // The transaction is full; later payees are for the next one.
                         Err(DraftError::TooHeavy | DraftError::WaitsForBlock) if choose(&them[them.len() - 1..], &means, seed).is_ok() => break,
                         tried => prop_assert!(tried.is_err()),
                     }

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-/// How long each step took, all transactions together.
+/// Duration of each step, over all transactions.
 #[derive(Debug, Default)]
 struct Took {
     transactions: usize,
@@ -12,7 +12,7 @@ struct Took {
     checking: Duration,
 }
 
-/// Builds, signs and checks payouts in as few transactions as the limits allow, each spending other coins.
+/// Builds, signs and checks payouts in as few transactions as the limits allow, with different coins in each.
 #[expect(clippy::disallowed_methods, reason = "it measures")]
 fn pay_all(purse: &mut Purse, mut payees: Vec<Payee>) -> Took {
     let mut took = Took::default();
@@ -52,7 +52,7 @@ fn a_thousand_payouts_are_built_signed_and_checked() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "it measures")]
-fn more_small_payouts_than_one_transaction_can_carry_of_small_coins_are_chosen_among_without_a_search_for_each() {
+fn too_many_small_payouts_are_chosen_without_a_search_for_each() {
     let mut purse = Purse::empty(1, AddressType::Bip84);
     for _ in 0..3_000 {
         purse.add(7_692, Some(1));

@@ -1,4 +1,4 @@
-//! What the sandbox's network takes: its rules are those of Bitcoin Core.
+//! The sandbox's network has Bitcoin Core's relay rules and accepts our transactions.
 
 use tillgate_sandbox::Sandbox;
 
@@ -13,7 +13,7 @@ struct Network {
 }
 
 impl Network {
-    /// With so many coins of so much each, all in a block.
+    /// A wallet with this many confirmed coins of this amount.
     fn with(address_type: AddressType, coins: u32, amount_sats: u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let sandbox = Sandbox::open(&folder.path().join("sandbox.db"), NOW_MS).unwrap();
@@ -60,7 +60,7 @@ fn change_coin(draft: &Draft, tx: &Transaction, paid: Paid) -> SpendableCoin {
 }
 
 #[test]
-fn nodes_take_a_batch_its_child_and_every_bump_down_to_giving_up() {
+fn nodes_accept_a_batch_its_child_bumps_and_the_abandonment() {
     for address_type in [AddressType::Bip84, AddressType::Bip86] {
         let mut network = Network::with(address_type, 4, 100_000);
         let payees = network.purse.payees(5, 30_000);
@@ -83,7 +83,7 @@ fn nodes_take_a_batch_its_child_and_every_bump_down_to_giving_up() {
         let together = (first_paid.fee_sats + paid.fee_sats, first_paid.vsize + paid.vsize);
         assert!(together.0 >= 5 * together.1);
 
-        // Each version asks for no more than the last paid, and is taken all the same.
+        // Each version wants no more than the last one paid, and is still accepted.
         let mut versions = vec![paid];
         let mut inputs = second.inputs.clone();
         for _ in 0..5 {

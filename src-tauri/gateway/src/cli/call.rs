@@ -91,7 +91,7 @@ fn remedy(error: &CommandError) -> Option<&'static str> {
         "FEE_ABOVE_PAYOUT" => "say --force if you want that",
         "FEE_ABOVE_CAP" => {
             "to bump at this rate, give it as --fee-rate; to give the payout up at it, raise the setting `feeCapSatVb` first"
-        },
+        }
         "REFUND_PAID_BEFORE" | "PAYOUT_PAID_BEFORE" => "say --again if you want that",
         "SENDER_HOLDS" => "`tillgate payouts release` lets it go on",
         "OTHER_COPY_UNSEEN" => "let the gateway run (`tillgate serve`), and try again",

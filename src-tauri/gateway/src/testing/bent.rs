@@ -42,6 +42,10 @@ pub trait Bent: Send + Sync {
         self.chain().fee_rate(blocks)
     }
 
+    fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {
+        self.chain().fees_with_descendants(txids)
+    }
+
     fn sees(&self) -> Sees {
         self.chain().sees()
     }
@@ -93,7 +97,7 @@ impl<T: Bent> Chain for T {
     }
 
     fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {
-        self.chain().fees_with_descendants(txids)
+        Bent::fees_with_descendants(self, txids)
     }
 
     fn has_mempool(&self) -> bool {

@@ -150,7 +150,7 @@ async fn a_fee_that_the_payee_hung_on_is_paid_only_if_agreed() {
     let payout = world.approved_payout(300_000).await;
     world.send().await;
     world.look().await;
-    let (sender, by) = (&world.app.sender, ("cli:ann", &*world.app.watcher));
+    let (sender, by) = (&world.app.sender, ("cli:ann", &world.app.watcher));
     for refused in [
         sender.bump_agreed(payout, Some(10), Agreed::default(), by).await.map(Some),
         sender.abandon_agreed(payout, false, Agreed::default(), by).await,

@@ -70,7 +70,10 @@ fn hang(sandbox: &Sandbox, parent: Txid, now_ms: i64) -> Txid {
 }
 
 async fn bump(world: &World, id: Id) -> Result<Value, CommandError> {
-    let asked: BumpPayout = serde_json::from_value(json!({ "payoutId": id.to_string(), "feeRate": 20 })).unwrap();
+    let asked: BumpPayout = serde_json::from_value(
+        json!({ "payoutId": id.to_string(), "feeRate": 20, "feeAtMostSats": 2 * HUNG_FEE_SATS }),
+    )
+    .unwrap();
     let answer = ask(&world.app, asked, &Actor::command_line()).await?;
     Ok(serde_json::to_value(answer).unwrap())
 }

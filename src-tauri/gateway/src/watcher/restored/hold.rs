@@ -22,13 +22,12 @@ pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<St
     if restore.source == RestoreSource::Words && restore.unknown == 0 && unsent.is_empty() && missing.is_empty() {
         return Ok(None);
     }
-    let made = reader.twins_noticed_since_count(restore.begun_at)?;
-    let mut reasons = found(restore, made);
-    let customers = u64::from(restore.unknown).saturating_sub(made);
-    if customers > 0 {
-        let came = number(customers, "payment came", "payments came");
-        reasons.push_str(&format!(". {came} to addresses that this copy does not know"));
-    }
+    let mut reasons = match restore.source {
+        RestoreSource::Backup => {
+            after_backup(u64::from(restore.unknown), reader.twins_noticed_since_count(restore.begun_at)?)
+        }
+        RestoreSource::Words => of_words(u64::from(restore.unknown)),
+    };
     let open = if restore.unknown > 0 { refundable(reader)? } else { 0 };
     if open > 0 {
         let open = number(open, "anomaly is", "anomalies are");
@@ -51,25 +50,29 @@ pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<St
     Ok(Some(reasons))
 }
 
-/// The transactions that another copy made, and the first step for staff.
-fn found(restore: &Restore, count: u64) -> String {
-    match restore.source {
-        RestoreSource::Backup if count == 0 => {
-            "the wallet was restored from a backup, and no transaction was made after it. If the old machine still runs, stop it first"
-                .to_owned()
-        }
-        RestoreSource::Backup => {
-            let made = number(count, "transaction was", "transactions were");
-            format!("{made} made after this backup. If the old machine still runs, stop it first")
-        }
-        RestoreSource::Words if count == 0 => "the wallet was restored from its words".to_owned(),
-        RestoreSource::Words => {
-            let found = number(count, "transaction", "transactions");
-            format!(
-                "the wallet was restored from its words, and the chain holds {found} of it. If another copy still runs, stop it first"
-            )
-        }
+/// Counts the transactions that the list of the hold shows, and the payments beside them.
+fn after_backup(unknown: u64, listed: u64) -> String {
+    let mut reasons = match listed {
+        0 => "the wallet was restored from a backup, and no transaction was made after it".to_owned(),
+        _ => format!("{} made after this backup", number(listed, "transaction was", "transactions were")),
+    };
+    reasons.push_str(". If the old machine still runs, stop it first");
+    let payments = unknown.saturating_sub(listed);
+    if payments > 0 {
+        let came = number(payments, "payment came", "payments came");
+        reasons.push_str(&format!(". {came} to addresses that this copy does not know"));
     }
+    reasons
+}
+
+fn of_words(unknown: u64) -> String {
+    if unknown == 0 {
+        return "the wallet was restored from its words".to_owned();
+    }
+    let found = number(unknown, "transaction", "transactions");
+    format!(
+        "the wallet was restored from its words, and the chain holds {found} of it. If another copy still runs, stop it first"
+    )
 }
 
 /// Count of open anomalies that staff may refund.

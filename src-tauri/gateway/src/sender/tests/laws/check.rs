@@ -184,7 +184,9 @@ impl History {
     /// has failed for good. No coin is locked, and the ledger agrees with the chain.
     pub async fn ends_well(&mut self) {
         self.all_works().await;
-        self.pay(1_000_000_000, 0).await;
+        let rows = self.payouts.iter().map(|payout| self.world().payout(&payout.id));
+        let owed_sats: u64 = rows.filter(|row| row.state == Queued).map(|row| row.amount_sats).sum();
+        self.pay(1_000_000_000 + owed_sats, 0).await;
         let (mut last, mut quiet) = (Vec::new(), 0);
         for round in 0.. {
             self.others_broadcast_again();

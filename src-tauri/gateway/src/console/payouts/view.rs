@@ -78,7 +78,7 @@ pub struct PayoutItem {
     pub sent_time: Option<String>,
     /// The transaction that pays it.
     pub btc_tx_id: Option<String>,
-    /// Whether that was not made here: another copy of the wallet made it, or somebody else whose transaction pays the same.
+    /// Whether another copy of the wallet made that transaction.
     #[serde(default)]
     pub made_elsewhere: bool,
     /// The confirmations of that.
@@ -94,8 +94,7 @@ pub struct PayoutItem {
     /// Whether it is QUEUED or SENT, and its newest transaction gives it up: FAILED once that is deep enough, or sent all the
     /// same.
     pub being_given_up: bool,
-    /// Why it is not sent yet, or not over, a sentence without a remedy; absent unless it is QUEUED or being given up, or an offer whose payee
-    /// somebody else pays.
+    /// Why it is not sent yet, or not over, a sentence without a remedy; absent unless it is QUEUED or being given up.
     pub waits_for: Option<String>,
     /// What kind of thing that is.
     pub wait_cause: Option<WaitCause>,

@@ -26,7 +26,7 @@ pub(in crate::console) struct Why {
 pub(in crate::console) struct Waiting {
     /// Why the sender does not send.
     pub why: Why,
-    /// The worth of the coins that payouts could be made of now, where that is too little.
+    /// The sum that payouts could spend now; 0 unless it is too little.
     spendable_sats: u64,
     settings: Arc<Settings>,
     now: Timestamp,
@@ -40,8 +40,6 @@ pub(super) struct Queue {
     waiting: Option<Waiting>,
     /// When the next batch is due: so long after the approval that waits longest.
     due_at: Option<Timestamp>,
-    /// Whether the next batch has more than one payout.
-    has_several: bool,
 }
 
 /// Facts of one payout that tell why it waits.
@@ -61,7 +59,7 @@ const NO_NODE: &str = "it is signed, and no node has taken it yet: it is broadca
 const OTHER_COPY: &str = "it is not broadcast, because another copy of this wallet pays it, or a payout that shares or precedes its transaction";
 
 impl WaitCause {
-    /// What can be done about it at the command line; goes on from the reason.
+    /// The remedy at the command line; it continues the reason.
     pub(crate) const fn remedy_at_the_command_line(self) -> Option<&'static str> {
         match self {
             Self::Gateway => Some("`tillgate serve` starts one"),
@@ -172,7 +170,6 @@ impl Queue {
             now,
             hold: reader.sender_hold()?,
             waiting: Waiting::of(gateway, reader)?,
-            has_several: reader.has_several_unsent()?,
             due_at: reader.oldest_unsent_approval()?.map(|at| sender::due_at(at, &settings, now)),
         })
     }
@@ -205,8 +202,7 @@ impl Queue {
             return why(WaitCause::Gateway, "no gateway runs that sends it");
         }
         let at = self.due_at?.max(self.now).iso_seconds();
-        let with_others = if self.has_several { ", together with others" } else { "" };
-        why(WaitCause::Turn, &format!("it is sent at about {at}{with_others}"))
+        why(WaitCause::Turn, &format!("it is sent at about {at}"))
     }
 }
 

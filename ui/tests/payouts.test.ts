@@ -220,9 +220,7 @@ describe("a sender that does not send", () => {
     await fireEvent.click(await screen.findByRole("button", { name: "Let payouts go on…" }));
     const dialog = await screen.findByRole("dialog", { name: "Let payouts go on?" });
     expect(dialog.textContent).toContain("0.01000000 BTC");
-    expect(dialog.textContent).toMatch(
-      /paid in another way, since this copy was saved would be paid\s+again/,
-    );
+    expect(dialog.textContent).toMatch(/paid in another way, after this copy was saved is paid\s+again/);
     await fireEvent.click(within(dialog).getByRole("button", { name: "Let payouts go on" }));
     const read = { command: "releaseSender", reason: senderHold, force: false };
     await waitFor(() => expect(host.askedFor("releaseSender")).toEqual([read]));

@@ -30,6 +30,7 @@ export const status: StatusView = {
   chainHeight: 112,
   chainLookedAt: "2026-01-12T12:06:20Z",
   chainError: null,
+  paymentsRefused: null,
   catchingUp: null,
   rates: [
     { currency: "CHF", rate: "57000.0000", fresh: true, shown: "57,000" },
@@ -203,6 +204,7 @@ export function payment(over: Partial<PaymentView> = {}): PaymentView {
     notificationUrl: "https://shop.example/hook",
     anomalyNotificationUrl: null,
     acceptance: null,
+    uncounted: null,
     sandboxAmounts: {
       exact: btc(15574, "0.00015574"),
       part: btc(7787, "0.00007787"),

@@ -1,4 +1,5 @@
 // What a merchant could misread, and pay for.
+import type { PaymentView } from "../src/lib/bindings/PaymentView";
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acceptance, anomaly, backups, estimate, payment, production, status } from "./fixture";
@@ -87,6 +88,20 @@ describe("a new payment while the chain is not watched", () => {
     await fireEvent.click(dialog.getByRole("button", { name: "Make it all the same" }));
     await waitFor(() => expect(host.askedFor("createPayment")).toHaveLength(1));
   });
+
+  test("is not offered once the gateway refuses it, and the form says why", async () => {
+    const paymentsRefused = "the Bitcoin chain has not been watched for 10 minutes";
+    host.reply("status", { ...status, chainError: "no connection", paymentsRefused });
+    open("#/new");
+    await fireEvent.input(await screen.findByLabelText("Amount"), { target: { value: "10.00" } });
+    const make = screen.getByRole<HTMLButtonElement>("button", { name: "Make the payment" });
+    expect(make.disabled).toBe(true);
+    const why = screen.getByText(/No payment can be made now/).textContent;
+    expect(why).toContain("has not been watched for 10 minutes");
+    host.reply("status", status);
+    host.emit("changed");
+    await waitFor(() => expect(make.disabled).toBe(false));
+  });
 });
 
 describe("the guide", () => {
@@ -118,11 +133,22 @@ describe("a sentence that is not true here", () => {
     expect(screen.queryByText(/unlock it/)).toBeNull();
   });
 
-  test("words that nobody saw bring back no coins", async () => {
+  test("a test wallet's words may have been written down, or seen by nobody", async () => {
     host.reply("showBackups", backups({ last: null }));
     open("#/wallet");
-    expect(await screen.findByText(/nobody was shown the words of this test wallet/)).toBeTruthy();
-    expect(screen.queryByText(/the words bring back the coins/)).toBeNull();
+    const lost = await screen.findByText(/No backup was made yet/);
+    expect(lost.textContent).toMatch(/the coins too, unless you wrote down this\s+wallet's words/);
+    expect(lost.textContent).not.toMatch(/nobody was shown|the words bring back the coins/i);
+  });
+
+  test("the guide's backup promises nothing about words that nobody may have seen", async () => {
+    host.reply("status", { ...status, sandbox: false });
+    host.reply("showBackups", backups({ last: null }));
+    open("#/test/go-live");
+    await fireEvent.click(await screen.findByRole("button", { name: /First backup/ }));
+    const lead = (await screen.findByRole("heading", { level: 1, name: "First backup" })).nextElementSibling;
+    expect(lead?.textContent).toMatch(/Unless you wrote down this wallet's\s+words, only\s+a backup/);
+    expect(lead?.textContent).not.toMatch(/nobody was shown/i);
   });
 
   test("a price with a comma is taken, so that a wrong one is not told to leave it out", async () => {
@@ -137,14 +163,39 @@ describe("a sentence that is not true here", () => {
 });
 
 describe("what came late", () => {
+  const uncounted = { coins: acceptance().coins, worth: acceptance().worth };
+
   test("is told as received, and not as paid with nothing", async () => {
     host.reply(
       "showPayment",
-      payment({ state: "EXPIRED", acceptance: acceptance(), anomalies: [anomaly()] }),
+      payment({ state: "EXPIRED", uncounted, acceptance: acceptance(), anomalies: [anomaly()] }),
     );
     open(`#/payment/${"p".repeat(40)}`);
     const received = (await screen.findByText("Received")).parentElement;
     expect(received?.textContent).toContain(acceptance().coins.shown);
+    expect(screen.queryByText("Paid")).toBeNull();
+    expect(screen.queryByText("Short by")).toBeNull();
+  });
+
+  test.each<[Partial<PaymentView>, string]>([
+    [{ acceptance: acceptance() }, "You can accept it."],
+    [
+      { acceptance: acceptance(), anomalies: [anomaly()] },
+      "You can accept it, refund it, or dismiss the anomaly.",
+    ],
+    [{ anomalies: [anomaly({ resolution: "REFUNDING" })] }, "It is being refunded."],
+    [{ anomalies: [anomaly({ resolution: "REFUNDED" })] }, "It was refunded."],
+    [{ acceptance: acceptance(), anomalies: [anomaly({ resolution: "DISMISSED" })] }, "You can accept it."],
+    [
+      { anomalies: [anomaly({ resolution: "REFUNDING" }), anomaly({ anomalyId: "e".repeat(40) })] },
+      "Its anomalies say where it stands.",
+    ],
+  ])("is told as received whatever was decided: %o", async (over, decided) => {
+    host.reply("showPayment", payment({ state: "EXPIRED", uncounted, ...over }));
+    open(`#/payment/${"p".repeat(40)}`);
+    const received = (await screen.findByText("Received")).parentElement?.textContent ?? "";
+    expect(received).toContain("0.00007787 BTC · 5.00 USD");
+    expect(received).toContain(`It does not count as paid. ${decided}`);
     expect(screen.queryByText("Paid")).toBeNull();
     expect(screen.queryByText("Short by")).toBeNull();
   });

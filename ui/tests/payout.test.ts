@@ -188,6 +188,33 @@ describe("an offer's countdown", () => {
     ]);
   });
 
+  test("a lapsed offer that another copy paid is filled in anew, to be agreed to", async () => {
+    host.reply("showPayout", payout({ state: "EXPIRED", currency: "EUR" }));
+    host.reply("estimatePayout", estimate());
+    host.reply("requestPayout", {
+      errorType: "PAYOUT_PAID_BEFORE",
+      message: "another copy of this wallet paid this amount to this address: confirm that it is paid again",
+      field: "again",
+    });
+    open(HREF);
+    await fireEvent.click(await screen.findByRole("button", { name: "Make a new offer" }));
+    await waitFor(() => expect(location.hash).toBe("#/test/new-payout"));
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+    expect((await screen.findByLabelText<HTMLInputElement>("Address")).value).toBe(ADDRESS);
+    expect(screen.getByLabelText<HTMLInputElement>("Amount").value).toBe("0.01000000");
+    expect(screen.getByLabelText<HTMLSelectElement>("In").value).toBe("BTC");
+    expect(screen.getByText(/Another copy of this wallet paid this amount/)).toBeTruthy();
+    await fireEvent.click(screen.getByRole("checkbox", { name: /^Pay 0\.01000000 BTC again/ }));
+    host.reply("requestPayout", payout({ payoutId: "f".repeat(40) }));
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"f".repeat(40)}`));
+    const asked = { address: ADDRESS, btcAmount: "0.01000000", currency: "EUR", comment: "Invoice 12" };
+    expect(host.askedFor("requestPayout")).toMatchObject([
+      { ...asked, again: false },
+      { ...asked, again: true },
+    ]);
+  });
+
   test("a shop's lapsed offer is for the shop to make anew", async () => {
     host.reply("showPayout", payout({ state: "EXPIRED", requestedByShop: true, requestedBy: "webshop" }));
     open(HREF);

@@ -1,5 +1,5 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { ADDRESS, anomaly, estimate, limits, payout, status } from "./fixture";
 import { host, open } from "./panel";
 
@@ -15,11 +15,11 @@ describe("the list of payouts", () => {
   test("says why an approved one waits, with times as people read them", async () => {
     const row = payout({
       state: "QUEUED",
-      waitsFor: "it is sent at about 2026-01-12T12:07:00Z, together with others",
+      waitsFor: "it is sent at about 2026-01-12T12:07:00Z",
     });
     host.reply("listPayouts", { items: [row], itemsCount: 1 });
     open("#/payouts");
-    const why = await screen.findByText(/It is sent at about .*, together with others/);
+    const why = await screen.findByText(/It is sent at about /);
     expect(why.textContent).not.toContain("T12:07:00Z");
   });
 
@@ -220,12 +220,31 @@ describe("a sender that does not send", () => {
     await fireEvent.click(await screen.findByRole("button", { name: "Let payouts go on…" }));
     const dialog = await screen.findByRole("dialog", { name: "Let payouts go on?" });
     expect(dialog.textContent).toContain("0.01000000 BTC");
-    expect(dialog.textContent).toMatch(
-      /paid in another way, since this copy was saved would be paid\s+again/,
-    );
+    expect(dialog.textContent).toMatch(/paid in another way, after this copy was saved is paid\s+again/);
     await fireEvent.click(within(dialog).getByRole("button", { name: "Let payouts go on" }));
     const read = { command: "releaseSender", reason: senderHold, force: false };
     await waitFor(() => expect(host.askedFor("releaseSender")).toEqual([read]));
+  });
+
+  test("of a restored copy is released although the mempool shows a transaction, if people say so", async () => {
+    const senderHold = "the wallet was restored from a backup";
+    host.reply("status", { ...status, senderHold, senderHoldCause: "HOLD_RESTORED" as const });
+    host.reply("releaseSender", () => {
+      throw { errorType: "TWIN_IN_MEMPOOL", message: "transaction ab is in the mempool", field: null };
+    });
+    open("#/payouts");
+    const go = await screen.findByRole("button", { name: "Let payouts go on…" });
+    await waitFor(() => expect((go as HTMLButtonElement).disabled).toBe(false));
+    await fireEvent.click(go);
+    const dialog = within(await screen.findByRole("dialog"));
+    expect(dialog.queryByRole("checkbox")).toBeNull();
+    await fireEvent.click(dialog.getByRole("button", { name: "Let payouts go on" }));
+    await fireEvent.click(await dialog.findByRole("checkbox", { name: /without waiting/ }));
+    host.reply("releaseSender", { released: true, serving: true, payoutsQueued: 0 });
+    await fireEvent.click(dialog.getByRole("button", { name: "Let payouts go on" }));
+    await waitFor(() =>
+      expect(host.askedFor("releaseSender")).toMatchObject([{ force: false }, { force: true }]),
+    );
   });
 
   test("of a restored copy lets nothing go on while nobody can read what waits", async () => {
@@ -271,11 +290,11 @@ describe("a sender that does not send", () => {
   });
 });
 
-describe("a new payout", () => {
-  async function types(label: string, value: string) {
-    await fireEvent.input(await screen.findByLabelText(label), { target: { value } });
-  }
+async function types(label: string, value: string) {
+  await fireEvent.input(await screen.findByLabelText(label), { target: { value } });
+}
 
+describe("a new payout", () => {
   test("has its address checked once the typing pauses, not at each key", async () => {
     host.reply("estimatePayout", estimate({ addressProblem: "address has a typing error" }));
     open("#/new-payout");
@@ -408,6 +427,55 @@ describe("a new payout", () => {
     expect(host.askedFor("requestPayout")).toMatchObject([
       { address: ADDRESS, btcAmount: null, fiatAmount: "100,00", currency: "EUR", approve: false },
     ]);
+  });
+});
+
+describe("a payout that another copy of the wallet paid already", () => {
+  beforeEach(() => {
+    host.reply("estimatePayout", estimate());
+    host.reply("requestPayout", {
+      errorType: "PAYOUT_PAID_BEFORE",
+      message: "another copy of this wallet paid this amount to this address: confirm that it is paid again",
+      field: "again",
+    });
+    open("#/new-payout");
+  });
+  const again = (name: string) => screen.findByRole<HTMLInputElement>("checkbox", { name });
+
+  test("is paid again once its amount with its unit was agreed to", async () => {
+    await types("Address", ADDRESS);
+    await types("Amount", "0.01");
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(await again("Pay 0.01 BTC again. The other payment was for something else."));
+    host.reply("requestPayout", payout());
+    host.reply("showPayout", payout());
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await waitFor(() =>
+      expect(host.askedFor("requestPayout")).toMatchObject([{ again: false }, { again: true }]),
+    );
+  });
+
+  test("in another unit needs another agreement", async () => {
+    await types("Address", ADDRESS);
+    await types("Amount", "1");
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(await again("Pay 1 BTC again. The other payment was for something else."));
+    await fireEvent.change(screen.getByLabelText("In"), { target: { value: "EUR" } });
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await waitFor(() =>
+      expect(host.askedFor("requestPayout")).toMatchObject([{ again: false }, { again: false }]),
+    );
+    expect((await again("Pay 1 EUR again. The other payment was for something else.")).checked).toBe(false);
+  });
+
+  test("is asked about for the refused request alone", async () => {
+    await types("Address", ADDRESS);
+    await types("Amount", "1");
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await screen.findByRole("checkbox");
+    await types("Amount", "2");
+    await waitFor(() => expect(screen.queryByRole("checkbox")).toBeNull());
+    expect(screen.queryByText(/confirm that it is paid again/)).toBeNull();
   });
 });
 

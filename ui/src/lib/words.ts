@@ -5,6 +5,7 @@ import type { BackendName } from "./bindings/BackendName";
 import type { NotificationState } from "./bindings/NotificationState";
 import type { PaymentItem } from "./bindings/PaymentItem";
 import type { PaymentState } from "./bindings/PaymentState";
+import type { PaymentView } from "./bindings/PaymentView";
 import type { PayoutItem } from "./bindings/PayoutItem";
 import type { PayoutState } from "./bindings/PayoutState";
 import type { RefusalView } from "./bindings/RefusalView";
@@ -174,6 +175,19 @@ export function confirmationsOf(confirmations: number, wanted: number): string {
 /** Whether the customer is still asked for coins. */
 export function asksForCoins(payment: Pick<PaymentItem, "state">): boolean {
   return payment.state === "NEW" || payment.state === "UNDERPAID";
+}
+
+/** Where coins stand that came and do not count as paid: a sentence, or nothing while nothing can be done. */
+export function uncountedWords(payment: Pick<PaymentView, "acceptance" | "anomalies">): string {
+  const [stands, ...others] = new Set(payment.anomalies.map((anomaly) => anomaly.resolution));
+  if (others.length > 0) return "Its anomalies say where it stands.";
+  if (stands === "REFUNDING") return "It is being refunded.";
+  if (stands === "REFUNDED") return "It was refunded.";
+  const acceptable = payment.acceptance !== null;
+  if (stands !== "OPEN") return acceptable ? "You can accept it." : "";
+  return acceptable
+    ? "You can accept it, refund it, or dismiss the anomaly."
+    : "You can refund it, or dismiss the anomaly.";
 }
 
 /** Names a payment in a sentence by the shop's own reference and the price. */

@@ -61,6 +61,9 @@ pub struct StatusView {
     pub chain_looked_at: Option<String>,
     /// Why the last look failed, if it did.
     pub chain_error: Option<String>,
+    /// Why no payment can be made, if the chain was not watched lately.
+    #[serde(default)]
+    pub payments_refused: Option<String>,
     /// A sentence while the chain is not known up to the best block: the progress of a long look, or a note that no
     /// look has ended since the start.
     #[serde(default)]
@@ -238,6 +241,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         chain_height: seen_height(&watched),
         chain_looked_at: watched.looked_at.map(|at| at.iso_millis()),
         chain_error: watched.error,
+        payments_refused: gateway.last_look.watched_lately(now).err().map(|error| error.to_string()),
         catching_up,
         rates: rates.iter().filter_map(RateItem::of).collect(),
         rate_sources: sources.into_iter().map(|source| RateSourceItem::of(source, now)).collect(),

@@ -133,13 +133,6 @@ impl Reader<'_> {
         rows.next()?.map(|row| values::time(row, "approved_at")).transpose()
     }
 
-    pub fn has_several_unsent(&self) -> Result<bool, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT count(*) > 1 FROM (SELECT 1 FROM payouts WHERE state = 'QUEUED' AND batch_seq IS NULL LIMIT 2)",
-        )?;
-        Ok(query.query_row([], |row| row.get(0))?)
-    }
-
     /// Payouts that match a condition, which may end with an order and a limit.
     pub(super) fn payouts_where(
         &self,

@@ -169,7 +169,7 @@ sentTime: string | null,
  */
 btcTxId: string | null, 
 /**
- * Whether that was not made here: another copy of the wallet made it, or somebody else whose transaction pays the same.
+ * Whether another copy of the wallet made that transaction.
  */
 madeElsewhere: boolean, 
 /**
@@ -198,8 +198,7 @@ anomalyId: string | null,
  */
 beingGivenUp: boolean, 
 /**
- * Why it is not sent yet, or not over, a sentence without a remedy; absent unless it is QUEUED or being given up, or an offer whose payee
- * somebody else pays.
+ * Why it is not sent yet, or not over, a sentence without a remedy; absent unless it is QUEUED or being given up.
  */
 waitsFor: string | null, 
 /**

@@ -9,6 +9,7 @@ import type { HistoryItem } from "./HistoryItem";
 import type { PaymentState } from "./PaymentState";
 import type { SandboxAmounts } from "./SandboxAmounts";
 import type { TransactionItem } from "./TransactionItem";
+import type { Uncounted } from "./Uncounted";
 import type { WhyInvalid } from "./WhyInvalid";
 
 /**
@@ -79,6 +80,10 @@ anomalyNotificationUrl: string | null,
  * The effect of accepting the coins that came; absent if staff may not accept.
  */
 acceptance: Acceptance | null, 
+/**
+ * Coins that are at its address and do not count as paid; absent if there are none.
+ */
+uncounted: Uncounted | null, 
 /**
  * Sums that the sandbox's customer could pay; absent outside the sandbox.
  */

@@ -94,7 +94,7 @@ sentTime: string | null,
  */
 btcTxId: string | null, 
 /**
- * Whether that transaction was made elsewhere: by another copy of the wallet, or by a stranger who paid the same.
+ * Whether another copy of the wallet made that transaction.
  */
 madeElsewhere: boolean, 
 /**
@@ -123,8 +123,7 @@ anomalyId: string | null,
  */
 beingGivenUp: boolean, 
 /**
- * The reason why it waits, a sentence without a remedy. Present while it is QUEUED or being given up, and for an
- * offer whose payee another transaction pays.
+ * The reason why it is not sent yet, or not over, without a remedy. Absent unless it is QUEUED or being given up.
  */
 waitsFor: string | null, 
 /**

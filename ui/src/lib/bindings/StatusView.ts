@@ -54,6 +54,10 @@ chainLookedAt: string | null,
  */
 chainError: string | null, 
 /**
+ * Why no payment can be made, if the chain was not watched lately.
+ */
+paymentsRefused: string | null, 
+/**
  * A sentence while the chain is not known up to the best block: the progress of a long look, or a note that no
  * look has ended since the start.
  */

@@ -1,4 +1,5 @@
 // The draft of a payout. It belongs to no screen, so that a look at another screen does not lose it.
+import type { CommandError } from "../bindings/CommandError";
 import { keepApart } from "./environment.svelte";
 
 export interface PayoutDraft {
@@ -9,6 +10,8 @@ export interface PayoutDraft {
   /** The currency of the record; empty for the default. */
   currency: string;
   comment: string;
+  /** Why exactly this payout was refused on another screen. */
+  refused?: CommandError | undefined;
 }
 
 export function emptyDraft(): PayoutDraft {

@@ -99,6 +99,9 @@ pub struct PaymentView {
     pub anomaly_notification_url: Option<String>,
     /// The effect of accepting the coins that came; absent if staff may not accept.
     pub acceptance: Option<Acceptance>,
+    /// Coins that are at its address and do not count as paid; absent if there are none.
+    #[serde(default)]
+    pub uncounted: Option<Uncounted>,
     /// Sums that the sandbox's customer could pay; absent outside the sandbox.
     pub sandbox_amounts: Option<SandboxAmounts>,
     /// All transactions that pay its address, counting or not.
@@ -109,6 +112,17 @@ pub struct PaymentView {
     pub deliveries: Vec<DeliveryItem>,
     /// Its anomalies, newest first.
     pub anomalies: Vec<AnomalyItem>,
+}
+
+/// Coins that came and do not count as paid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct Uncounted {
+    /// Their sum.
+    pub coins: BtcView,
+    /// Their worth at the payment's rate.
+    pub worth: FiatView,
 }
 
 /// Sums that the panel's sandbox buttons offer for one payment, so that nothing is computed there.
@@ -226,12 +240,24 @@ impl PaymentView {
             notification_url: row.notification_url.clone(),
             anomaly_notification_url: row.anomaly_notification_url.clone(),
             acceptance: about.acceptance.clone(),
+            uncounted: Uncounted::of(payment, &receipts),
             sandbox_amounts: gateway.sandbox.is_some().then(|| SandboxAmounts::of(payment, row.dust_limit_sats())),
             transactions: receipts.iter().map(|receipt| TransactionItem::of(receipt, tip_height)).collect(),
             history: HistoryItem::all(payment.amount_sats, &reader.payment_history(row.seq)?),
             deliveries: deliveries.iter().map(DeliveryItem::from).collect(),
             anomalies: anomalies.iter().map(|row| AnomalyItem::of(row, &about)).collect(),
         }))
+    }
+}
+
+impl Uncounted {
+    /// `None` if all coins at the payment's address count, or none are there.
+    fn of(payment: &Payment, receipts: &[Receipt]) -> Option<Self> {
+        let there = receipts.iter().filter(|receipt| !receipt.gone);
+        let uncounted = there.map(|receipt| receipt.amount_sats.saturating_sub(receipt.counted_sats));
+        let sats = uncounted.fold(0, u64::saturating_add);
+        let worth = Payment { paid_sats: sats, ..payment.clone() }.paid_minor();
+        (sats > 0).then(|| Self { coins: BtcView::of_sats(sats), worth: FiatView::of(worth, payment.currency) })
     }
 }
 
@@ -293,6 +319,7 @@ mod tests {
     use tillgate_domain::time::Timestamp;
 
     use super::*;
+    use crate::testing::{HALF_AN_HOUR_MS, World};
 
     /// The sums offered for a payment of `amount_sats` with `paid_sats` paid: exact, a part, too much.
     fn offered(amount_sats: u64, paid_sats: u64) -> (Option<i64>, Option<i64>, i64) {
@@ -302,6 +329,29 @@ mod tests {
         let opened = Payment::open(Id::from_bytes([1; 20]), &price, &PolicySettings::default(), None, now);
         let amounts = SandboxAmounts::of(&Payment { paid_sats, ..opened }, 294);
         (amounts.exact.map(|sum| sum.sats), amounts.part.map(|sum| sum.sats), amounts.too_much.sats)
+    }
+
+    #[tokio::test]
+    async fn coins_that_came_too_late_are_shown_until_they_are_gone() {
+        let world = World::new().await;
+        let payment = world.payment().await;
+        world.advance_clock_ms(HALF_AN_HOUR_MS + 1);
+        world.look().await;
+        let uncounted = || {
+            let find = |reader: &Reader<'_>| PaymentView::find(&world.gateway, reader, &payment.payment.id);
+            let view = world.gateway.store.read(find).unwrap().unwrap();
+            view.uncounted.map(|coins| (coins.coins.sats, coins.worth.text))
+        };
+        assert_eq!(uncounted(), None);
+        let sats = payment.payment.amount_sats;
+        world.pay(&payment, sats).await;
+        let late = Some((i64::try_from(sats).unwrap(), "10.00".to_owned()));
+        assert_eq!(uncounted(), late);
+        world.mine(2).await;
+        assert_eq!(uncounted(), late, "its anomaly holds them");
+        world.sandbox().reorg(2, false, world.now_ms()).unwrap();
+        world.look().await;
+        assert_eq!(uncounted(), None, "the chain took them back");
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub struct PayoutItem {
     pub sent_time: Option<String>,
     /// The transaction that pays it.
     pub btc_tx_id: Option<String>,
-    /// Whether that transaction was made elsewhere: by another copy of the wallet, or by a stranger who paid the same.
+    /// Whether another copy of the wallet made that transaction.
     #[serde(default)]
     pub made_elsewhere: bool,
     /// The confirmations of that transaction.
@@ -93,8 +93,7 @@ pub struct PayoutItem {
     /// Whether it is QUEUED or SENT and its newest transaction gives it up. It is FAILED once that is deep enough,
     /// unless it is sent after all.
     pub being_given_up: bool,
-    /// The reason why it waits, a sentence without a remedy. Present while it is QUEUED or being given up, and for an
-    /// offer whose payee another transaction pays.
+    /// The reason why it is not sent yet, or not over, without a remedy. Absent unless it is QUEUED or being given up.
     pub waits_for: Option<String>,
     /// The kind of that reason.
     pub wait_cause: Option<WaitCause>,

@@ -41,8 +41,6 @@ pub(super) struct Queue {
     waiting: Option<Waiting>,
     /// Time at which the next batch is due, counted from the approval that waits longest.
     due_at: Option<Timestamp>,
-    /// Whether the next batch has more than one payout.
-    has_several: bool,
 }
 
 /// The facts of one payout that explain its wait.
@@ -173,7 +171,6 @@ impl Queue {
             now,
             hold: reader.sender_hold()?,
             waiting: Waiting::of(gateway, reader)?,
-            has_several: reader.has_several_unsent()?,
             due_at: reader.oldest_unsent_approval()?.map(|at| sender::due_at(at, &settings, now)),
         })
     }
@@ -206,8 +203,7 @@ impl Queue {
             return why(WaitCause::Gateway, "no gateway runs that sends it");
         }
         let at = self.due_at?.max(self.now).iso_seconds();
-        let with_others = if self.has_several { ", together with others" } else { "" };
-        why(WaitCause::Turn, &format!("it is sent at about {at}{with_others}"))
+        why(WaitCause::Turn, &format!("it is sent at about {at}"))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::gateway::Served;
 use crate::machine::environment::Environment;
 use crate::rates::{Answer, Failed, Question, RateSource, Rates, Said};
 use crate::settings::Settings;
-use crate::testing::World;
+use crate::testing::{World, ask_for_payment};
 
 /// A source that quotes so many dollars and Argentine pesos for one Bitcoin.
 struct Quotes(&'static str, i64, i64);
@@ -156,4 +156,19 @@ async fn the_doctor_names_fixed_rates_for_a_currency_without_one() {
     let (ok, message) = doctor_on_rates(&world).await;
     assert!(!ok && message.contains("the setting fixedRates has none for them"), "{message}");
     assert!(!message.contains("check the network"), "{message}");
+}
+
+#[tokio::test]
+async fn the_status_says_that_no_payment_can_be_made() {
+    let world = World::new().await;
+    world.make_wallet().await;
+    let refused = async || ask(&world, "status").await["paymentsRefused"].clone();
+    world.look().await;
+    world.advance_clock_ms(9 * 60_000);
+    assert_eq!(refused().await, Value::Null);
+    world.advance_clock_ms(61_000);
+    let why = refused().await;
+    assert!(why.as_str().is_some_and(|why| why.contains("not been watched for 10 minutes")), "{why}");
+    let refusal = ask_for_payment(&world.gateway).await.unwrap_err();
+    assert_eq!(why, refusal.to_string());
 }

@@ -19,8 +19,7 @@ use super::view::View;
 use super::{html, load};
 use crate::http::Http;
 
-/// Time between empty events, which show the page that the connection lives. After twice this time the page asks by
-/// itself.
+/// Time between heartbeats. After twice this time without any event the page asks by itself.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// The shortest time between two looks of a page: under load every commit changes something.
@@ -46,8 +45,12 @@ pub(super) fn stream(
             () = follow(&http, id, texts, &events) => {}
         }
     });
-    Sse::new(ReceiverStream::new(waiting))
-        .keep_alive(KeepAlive::new().interval(HEARTBEAT).event(Event::default().event("alive").data("")))
+    Sse::new(ReceiverStream::new(waiting)).keep_alive(heartbeat(HEARTBEAT))
+}
+
+/// Events that show the page that the connection lives. They have data, because browsers drop an event without.
+pub(super) fn heartbeat(interval: Duration) -> KeepAlive {
+    KeepAlive::new().interval(interval).event(Event::default().event("alive").data("1"))
 }
 
 /// Sends the changes until the page is closed.

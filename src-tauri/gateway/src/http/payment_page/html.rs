@@ -53,8 +53,11 @@ pub(super) fn payment(view: &View, texts: &Texts) -> Markup {
                 @let counted = [confirmations.to_string(), wanted.to_string()];
                 (state("received", texts.unconfirmed, &fill(texts.unconfirmed_hint, &[&counted[0], &counted[1]])))
             }
-            PageState::Confirmed { has_more_than_amount: false } => (state("paid", texts.confirmed, texts.confirmed_hint)),
-            PageState::Confirmed { has_more_than_amount: true } => (state("paid", texts.confirmed, texts.too_much)),
+            PageState::Confirmed { too_much_btc: None } => (state("paid", texts.confirmed, texts.confirmed_hint)),
+            PageState::Confirmed { too_much_btc: Some(received_btc) } => {
+                @let hint = format!("{}\n{}", fill(texts.received, &[received_btc]), texts.too_much);
+                (state("paid", texts.confirmed, &hint))
+            }
             PageState::Expired => (state("over", texts.expired, texts.expired_hint)),
             PageState::Invalid => (state("over", texts.invalid, texts.invalid_hint)),
             PageState::Held { received_btc, because } => {
@@ -65,7 +68,11 @@ pub(super) fn payment(view: &View, texts: &Texts) -> Markup {
                 };
                 (state("held", &fill(texts.received, &[received_btc]), sentence))
             }
-            PageState::TakenBack => (state("over", texts.taken_back, texts.taken_back_hint)),
+            PageState::TakenBack { taken_btc, left_btc } => {
+                @let title = left_btc.as_ref().map(|left| fill(texts.received, &[left]));
+                @let hint = fill(texts.taken_back_hint, &[taken_btc]);
+                (state("over", title.as_deref().unwrap_or(texts.taken_back), &hint))
+            }
         }
         @if let Some(url) = &view.redirect {
             @let after = view.moves_on().then_some(MOVE_ON_SECONDS);

@@ -1,5 +1,11 @@
+use std::convert::Infallible;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use axum::response::Sse;
+use axum::response::sse::Event;
+use tillgate_domain::money::format_btc;
 
 use super::texts::ENGLISH;
 use super::view::PageState;
@@ -25,7 +31,7 @@ async fn the_page_shows_sum_and_address_and_escapes_foreign_text() {
     let page = page_of(&world, &payment);
     for text in [
         payment.address.as_str(),
-        &tillgate_domain::money::format_btc(payment.payment.amount_sats),
+        &format_btc(payment.payment.amount_sats),
         "10.00 USD",
         "A &lt;b&gt;cup&lt;/b&gt; &amp; saucer",
         "order-1",
@@ -92,7 +98,7 @@ async fn the_address_is_hidden_from_the_deadline_on() {
     world.pay(&paid, paid.payment.amount_sats).await;
     assert!(matches!(view(&world, &paid).state, PageState::Unconfirmed { confirmations: Some(0), wanted: 1 }));
     world.mine(1).await;
-    assert_eq!(view(&world, &paid).state, PageState::Confirmed { has_more_than_amount: false });
+    assert_eq!(view(&world, &paid).state, PageState::Confirmed { too_much_btc: None });
     world.advance_clock_ms(HALF_AN_HOUR_MS);
     assert_eq!(view(&world, &never).state, PageState::TimeUp, "before the look that closes it");
     for payment in [&paid, &never] {
@@ -146,4 +152,57 @@ async fn an_event_comes_when_what_is_shown_changes() {
     while !heard.contains("Payment received") {
         heard.push_str(std::str::from_utf8(&events.next().await.unwrap().unwrap()).unwrap());
     }
+}
+
+#[tokio::test]
+async fn a_heartbeat_has_data_or_browsers_would_drop_it() {
+    use tokio_stream::StreamExt as _;
+    let silent = tokio_stream::pending::<Result<Event, Infallible>>();
+    let response = Sse::new(silent).keep_alive(events::heartbeat(Duration::from_millis(1))).into_response();
+    let heard = response.into_body().into_data_stream().next().await.unwrap().unwrap();
+    assert_eq!(heard, "event: alive\ndata: 1\n\n");
+}
+
+#[tokio::test]
+async fn a_confirmed_overpayment_says_how_much_came() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let sats = payment.payment.amount_sats + 3_000;
+    world.pay(&payment, sats).await;
+    world.mine(1).await;
+    let page = page_of(&world, &payment);
+    let received = format!("{} BTC received", format_btc(sats));
+    assert!(page.contains("<h2>Paid</h2>") && page.contains(&received), "{page}");
+    assert!(page.contains(ENGLISH.too_much), "{page}");
+}
+
+#[tokio::test]
+async fn coins_that_were_taken_back_are_named() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    world.mine(1).await;
+    world.sandbox().reorg(1, false, world.now_ms()).unwrap();
+    world.look().await;
+    let page = page_of(&world, &payment);
+    let taken = format!("The Bitcoin network took back {} BTC", format_btc(payment.payment.amount_sats));
+    assert!(page.contains("<h2>Payment taken back</h2>") && page.contains(&taken), "{page}");
+}
+
+#[tokio::test]
+async fn coins_that_stay_beside_taken_ones_are_named_too() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let part = payment.payment.amount_sats / 2;
+    world.pay(&payment, part).await;
+    world.mine(1).await;
+    let rest = payment.payment.amount_sats - part;
+    world.pay(&payment, rest).await;
+    world.mine(1).await;
+    world.sandbox().reorg(1, false, world.now_ms()).unwrap();
+    world.look().await;
+    let page = page_of(&world, &payment);
+    let title = format!("<h2>{} BTC received</h2>", format_btc(part));
+    let taken = format!("The Bitcoin network took back {} BTC", format_btc(rest));
+    assert!(page.contains(&title) && page.contains(&taken), "{page}");
 }

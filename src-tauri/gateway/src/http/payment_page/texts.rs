@@ -119,7 +119,8 @@ mod tests {
     fn each_language_fills_in_as_much_as_english() {
         for texts in LANGUAGES {
             let filled = |of: &Texts| {
-                [of.title, of.awaiting_more, of.unconfirmed_hint, of.received].map(|text| text.matches("{}").count())
+                [of.title, of.awaiting_more, of.unconfirmed_hint, of.received, of.taken_back_hint]
+                    .map(|text| text.matches("{}").count())
             };
             assert_eq!(filled(texts), filled(&ENGLISH), "{}", texts.lang);
         }

@@ -52,7 +52,8 @@ pub(super) enum PageState {
         wanted: u32,
     },
     Confirmed {
-        has_more_than_amount: bool,
+        /// All that came, if it is more than the amount.
+        too_much_btc: Option<String>,
     },
     Expired,
     Invalid,
@@ -61,8 +62,12 @@ pub(super) enum PageState {
         received_btc: String,
         because: HeldBecause,
     },
-    /// It was confirmed, and the chain took it back.
-    TakenBack,
+    /// It was confirmed, and the chain took these coins back.
+    TakenBack {
+        taken_btc: String,
+        /// The coins that came and are still there.
+        left_btc: Option<String>,
+    },
 }
 
 /// Why the coins that came do not make a payment paid.
@@ -82,8 +87,8 @@ pub(super) struct Came {
     there_sats: u64,
     /// Whether some of them do not count.
     has_uncounted: bool,
-    /// Whether the chain took back the coins that had confirmed it.
-    is_reversed: bool,
+    /// The coins that had confirmed it, if the chain took them back.
+    taken_back_sats: Option<u64>,
 }
 
 impl Came {
@@ -94,11 +99,12 @@ impl Came {
         let is_reversal =
             |kind, resolution| kind == AnomalyKind::ReversedPayment && resolution != Resolution::DismissedBySystem;
         let anomalies = reader.anomalies_of_payment(row.seq)?;
+        let reversal = anomalies.iter().find(|row| is_reversal(row.anomaly.kind, row.anomaly.resolution));
         Ok(Self {
             confirmations: least_confirmations(&receipts, reader.tip_height()?),
             there_sats: there().fold(0, |sum, receipt: &Receipt| sum.saturating_add(receipt.amount_sats)),
             has_uncounted: there().any(|receipt| receipt.counted_sats < receipt.amount_sats),
-            is_reversed: anomalies.iter().any(|row| is_reversal(row.anomaly.kind, row.anomaly.resolution)),
+            taken_back_sats: reversal.map(|row| row.anomaly.paid_sats),
         })
     }
 }
@@ -138,7 +144,9 @@ impl View {
                 wanted: payment.policy.confirmations,
             },
             PaymentState::Confirmed => PageState::Confirmed {
-                has_more_than_amount: came.is_some_and(|came| came.there_sats > payment.amount_sats),
+                too_much_btc: came
+                    .filter(|came| came.there_sats > payment.amount_sats)
+                    .map(|came| format_btc(came.there_sats)),
             },
             PaymentState::Expired => came.and_then(|came| PageState::unpaid(row, came)).unwrap_or(PageState::Expired),
             PaymentState::Invalid => came.and_then(|came| PageState::unpaid(row, came)).unwrap_or(PageState::Invalid),
@@ -177,16 +185,17 @@ impl View {
 impl PageState {
     /// The state of a payment that is EXPIRED or INVALID; `None` if no coins came.
     fn unpaid(row: &PaymentRow, came: Came) -> Option<Self> {
+        let left_btc = (came.there_sats > 0).then(|| format_btc(came.there_sats));
         let because = if came.has_uncounted {
             HeldBecause::Late
-        } else if came.is_reversed {
-            return Some(Self::TakenBack);
+        } else if let Some(taken_sats) = came.taken_back_sats {
+            return Some(Self::TakenBack { taken_btc: format_btc(taken_sats), left_btc });
         } else if came.there_sats > row.payment.amount_sats {
             HeldBecause::TooMuch
         } else {
             HeldBecause::TooLittle
         };
-        (came.there_sats > 0).then(|| Self::Held { received_btc: format_btc(came.there_sats), because })
+        left_btc.map(|received_btc| Self::Held { received_btc, because })
     }
 }
 

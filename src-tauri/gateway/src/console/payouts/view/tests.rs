@@ -10,7 +10,7 @@ use crate::console::payouts::{ApprovePayout, RequestPayout};
 use crate::console::states::PayoutStep;
 use crate::console::status::Status;
 use crate::console::wallet::WalletInfo;
-use crate::gateway::Cause;
+use crate::gateway::{Cause, Served};
 use crate::notifications::resend::resend_any;
 use crate::testing::World;
 use crate::wallet::spend::DraftError;
@@ -164,6 +164,17 @@ async fn a_due_payout_that_needs_too_many_coins_is_told_so() {
     assert_ne!(view(&world, &id).item.waits_for, Some(too_heavy.details.clone()), "it is not its turn yet");
     world.pass_ms(31_000).await;
     assert_eq!(view(&world, &id).item.waits_for, Some(too_heavy.details));
+}
+
+#[tokio::test]
+async fn a_payouts_turn_does_not_count_payouts_that_wait_for_coins() {
+    let world = with_coin().await;
+    let base = "http://127.0.0.1:7421";
+    world.gateway.served.set(Served { api: format!("{base}/v2"), pages: format!("{base}/pay") }).unwrap();
+    let id = world.approved_payout(20_000).await;
+    world.approved_payout(900_000_000).await;
+    let waits_for = view(&world, &id).item.waits_for.unwrap();
+    assert!(waits_for.starts_with("it is sent at about 20") && !waits_for.contains("others"), "{waits_for}");
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ pub(in super::super) const ENGLISH: Texts = Texts {
     too_little: "We received less than the amount. Please contact the shop; do not pay again.",
     too_much: "We received more than the amount. Please contact the shop; do not pay again.",
     taken_back: "Payment taken back",
-    taken_back_hint: "The Bitcoin network took your payment back. Please contact the shop; do not pay again.",
+    taken_back_hint: "The Bitcoin network took back {} BTC that you had paid. Please contact the shop; do not pay again.",
     back_to_shop: "Back to the shop",
     not_found: "This payment is not here",
     not_found_hint: "Please check the link, or start again in the shop.",

@@ -32,7 +32,7 @@ pub(in super::super) const FRENCH: Texts = Texts {
     too_little: "Nous avons reçu moins que le montant. Veuillez contacter la boutique ; ne payez pas une seconde fois.",
     too_much: "Nous avons reçu plus que le montant. Veuillez contacter la boutique ; ne payez pas une seconde fois.",
     taken_back: "Paiement annulé par le réseau",
-    taken_back_hint: "Le réseau Bitcoin a annulé votre paiement. Veuillez contacter la boutique ; ne payez pas une seconde fois.",
+    taken_back_hint: "Le réseau Bitcoin a annulé {} BTC de votre paiement. Veuillez contacter la boutique ; ne payez pas une seconde fois.",
     back_to_shop: "Retour à la boutique",
     not_found: "Ce paiement n’est pas ici",
     not_found_hint: "Vérifiez le lien, ou recommencez dans la boutique.",

@@ -32,7 +32,7 @@ pub(in super::super) const GERMAN: Texts = Texts {
     too_little: "Es ging weniger als der Betrag ein. Bitte wenden Sie sich an den Shop; zahlen Sie nicht noch einmal.",
     too_much: "Es ging mehr als der Betrag ein. Bitte wenden Sie sich an den Shop; zahlen Sie nicht noch einmal.",
     taken_back: "Zahlung zurückgenommen",
-    taken_back_hint: "Das Bitcoin-Netz hat Ihre Zahlung zurückgenommen. Bitte wenden Sie sich an den Shop; zahlen Sie nicht noch einmal.",
+    taken_back_hint: "Das Bitcoin-Netz hat {} BTC Ihrer Zahlung zurückgenommen. Bitte wenden Sie sich an den Shop; zahlen Sie nicht noch einmal.",
     back_to_shop: "Zurück zum Shop",
     not_found: "Diese Zahlung gibt es hier nicht",
     not_found_hint: "Bitte prüfen Sie den Link, oder beginnen Sie im Shop von vorn.",

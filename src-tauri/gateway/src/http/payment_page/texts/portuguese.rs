@@ -32,7 +32,7 @@ pub(in super::super) const PORTUGUESE: Texts = Texts {
     too_little: "Recebemos menos do que o valor. Contacte a loja; não pague de novo.",
     too_much: "Recebemos mais do que o valor. Contacte a loja; não pague de novo.",
     taken_back: "Pagamento anulado pela rede",
-    taken_back_hint: "A rede Bitcoin anulou o seu pagamento. Contacte a loja; não pague de novo.",
+    taken_back_hint: "A rede Bitcoin anulou {} BTC do seu pagamento. Contacte a loja; não pague de novo.",
     back_to_shop: "Voltar à loja",
     not_found: "Este pagamento não está aqui",
     not_found_hint: "Verifique o link, ou recomece na loja.",

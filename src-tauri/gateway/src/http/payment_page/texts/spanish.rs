@@ -32,7 +32,7 @@ pub(in super::super) const SPANISH: Texts = Texts {
     too_little: "Recibimos menos que el importe. Contacte con la tienda; no pague otra vez.",
     too_much: "Recibimos más que el importe. Contacte con la tienda; no pague otra vez.",
     taken_back: "Pago anulado por la red",
-    taken_back_hint: "La red Bitcoin anuló su pago. Contacte con la tienda; no pague otra vez.",
+    taken_back_hint: "La red Bitcoin anuló {} BTC de su pago. Contacte con la tienda; no pague otra vez.",
     back_to_shop: "Volver a la tienda",
     not_found: "Este pago no está aquí",
     not_found_hint: "Compruebe el enlace, o empiece de nuevo en la tienda.",

@@ -1,5 +1,6 @@
 //! What the gateway takes from the machine that it runs on: time, random numbers, files, secrets, the way out to others.
 
+pub(crate) mod ballast;
 pub(crate) mod clock;
 pub(crate) mod data_dir;
 pub(crate) mod descriptors;

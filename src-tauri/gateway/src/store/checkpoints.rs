@@ -17,7 +17,7 @@ use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode, MAIN_DB};
 
 use super::{StoreError, open};
-use crate::machine::disk::FREE_BYTES_MIN;
+use crate::machine::disk::PRODUCTION_RESERVE_BYTES;
 use crate::machine::fail_points;
 use crate::machine::threads::{Thread, Threads};
 
@@ -31,8 +31,8 @@ const TIMES_WITHOUT_IDLE: u32 = 8;
 /// Checkpointed by the commit itself after so many times [`PAGES`] (256 MiB): the thread does not get on, or is not there.
 const TIMES_AT_MOST: u32 = 16;
 
-/// So large the WAL leaves much of what is kept free on the disk to what it is kept free for.
-const _: () = assert!(TIMES_AT_MOST as u64 * PAGES as u64 * 4_096 <= FREE_BYTES_MIN - 200_000_000);
+/// At this size the WAL leaves most of the reserved space free.
+const _: () = assert!(TIMES_AT_MOST as u64 * PAGES as u64 * 4_096 <= PRODUCTION_RESERVE_BYTES - 200_000_000);
 
 /// The writer is idle when it has committed nothing for so long.
 const IDLE: Duration = Duration::from_millis(10);

@@ -130,6 +130,59 @@ async fn a_full_disk_delays_payouts_and_deadlines_and_doubles_neither() {
     site.kill();
 }
 
+fn free_bytes(disk: &Path) -> u64 {
+    let stat = rustix::fs::statvfs(disk).unwrap();
+    stat.f_bavail * stat.f_frsize
+}
+
+/// A payment whose texts are as long as they may be, with a URL that nobody serves.
+fn largest_request() -> Value {
+    let url = || format!("http://127.0.0.1:1/{}", "u".repeat(2_029));
+    let mut request = payment_request("10.00", &url());
+    request["message"] = "😀".repeat(512).into();
+    request["merchantTransactionId"] = "".into();
+    request["notificationUrl"] = url().into();
+    request["anomalyNotificationUrl"] = url().into();
+    request["redirectUrls"] = json!({ "expired": url() });
+    request
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_greedy_key_leaves_what_open_payments_are_owed() {
+    const RESERVE: u64 = 1_000_000_000;
+    const ROOM: u64 = 60_000_000;
+    let mut site = Site::prepare().await;
+    let greedy = site.program.create_key("greedy", &["--own"]);
+    let injected = TempDir::new().unwrap();
+    let faults = |command: &mut Command| {
+        command.env("TILLGATE_INJECTED_FAULTS", injected.path()).env("TILLGATE_CHECKPOINT_PAGES", "64");
+    };
+    let Some((_small, disk)) = on_a_small_disk(&mut site, faults) else { return };
+    let other = text(&site.client.new_payment("10.00", site.shop.url()).await["paymentId"]);
+    let ballast = async || fs::metadata(disk.join("data/test/ballast")).is_ok_and(|file| file.len() > 0).then_some(());
+    wait_for("the ballast", ballast).await;
+    let filler = fs::File::create(disk.join("filler")).unwrap();
+    let taken = free_bytes(&disk).checked_sub(RESERVE + ROOM).unwrap();
+    rustix::fs::fallocate(&filler, rustix::fs::FallocateFlags::empty(), 0, taken).unwrap();
+
+    let greedy = site.client.with_key(greedy);
+    let mut last = None;
+    let refusal = loop {
+        let answer = greedy.post("/v2/payments/new", &largest_request()).await;
+        if answer.status != 200 {
+            break answer;
+        }
+        last = Some(text(&answer.ok()["paymentId"]));
+    };
+    assert_eq!(refusal.field_errors(503)[0].0, "STORAGE_UNAVAILABLE");
+    let last = last.unwrap();
+    step_clocks(injected.path(), 3 * HALF_AN_HOUR_MS + PAST_THE_BATCH_MS, 3 * HALF_AN_HOUR_MS + PAST_THE_BATCH_MS);
+    wait_for("the last expiry", async || (site.state_of(&last).await == "EXPIRED").then_some(())).await;
+    site.shop.hears(&other, &["EXPIRED"]).await;
+    assert!(free_bytes(&disk) >= RESERVE, "{} bytes are free", free_bytes(&disk));
+    site.kill();
+}
+
 /// Runs a command of staff on a disk that has no free byte; answers its JSON.
 fn act(site: &Site, data_dir: &Path, args: &[&str]) -> Result<Value, String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tillgate"));

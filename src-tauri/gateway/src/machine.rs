@@ -9,6 +9,7 @@ pub(crate) mod entropy;
 pub(crate) mod environment;
 pub(crate) mod fail_points;
 pub(crate) mod outgoing;
+pub(crate) mod owed;
 pub(crate) mod private_file;
 pub(crate) mod secrets;
 pub(crate) mod threads;

@@ -271,6 +271,7 @@ impl Job {
             }),
             Some(_) | None => Ok(()),
         };
+        gateway.count_owed()?;
         let kept = gateway.disk.kept_bytes();
         refuse(gateway.data_dir.path(), needed.saturating_add(kept), gateway.disk.free_bytes())?;
         refuse(folder, needed.saturating_add(MARGIN_BYTES), free_bytes(folder))?;

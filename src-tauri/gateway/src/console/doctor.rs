@@ -79,7 +79,10 @@ async fn examine(gateway: &Arc<Gateway>) -> DoctorView {
                 check("keyring", keyring(&gateway)),
                 check("database", database(&gateway)),
                 check("chain", chain(&gateway)),
-                check("disk", disk(&gateway.disk)),
+                check(
+                    "disk",
+                    gateway.count_owed().map_err(|error| error.to_string()).and_then(|()| disk(&gateway.disk)),
+                ),
                 check("permissions", permissions(gateway.data_dir.path())),
                 check("notifications", notifications(&gateway)),
                 check("payouts", payouts(&gateway)),

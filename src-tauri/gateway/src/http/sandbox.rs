@@ -55,7 +55,7 @@ async fn call(
     // A POST makes the chain longer or has payments change. The PUTs replace a value, as the end of a fault does.
     if route.method == "POST" {
         caller.asks(&http)?;
-        http.app.gateway.disk.check_room()?;
+        http.app.gateway.promise_room(0).await?;
     }
     let named = named.map_err(|_| Failure::not_found("record"))?;
     let (parts, body) = request.into_parts();

@@ -36,9 +36,9 @@ pub(crate) fn given_up(folder: &Path) -> Option<String> {
     })
 }
 
-/// Makes the ballast if the disk has room for it beside the bytes that are kept. An error is logged.
+/// Makes the ballast if the disk has room for it beside the reserve. An error is logged.
 pub(crate) fn keep(disk: &Disk) {
-    let wanted = disk.kept_bytes().saturating_add(BALLAST_BYTES);
+    let wanted = disk.reserve_bytes().saturating_add(BALLAST_BYTES);
     if disk.free_bytes().is_some_and(|free| free >= wanted)
         && let Err(error) = make(disk.folder())
     {
@@ -101,13 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn a_ballast_is_made_where_it_leaves_the_kept_room() {
+    fn a_ballast_is_made_where_it_leaves_the_reserve() {
         let folder = tempfile::tempdir().unwrap();
         let disk = Disk::of(folder.path(), Environment::Production);
-        disk.pretend(disk.kept_bytes() + BALLAST_BYTES - 1);
+        disk.pretend(disk.reserve_bytes() + BALLAST_BYTES - 1);
         keep(&disk);
         assert_eq!(held_bytes(folder.path()), None);
-        disk.pretend(disk.kept_bytes() + BALLAST_BYTES);
+        disk.pretend(disk.reserve_bytes() + BALLAST_BYTES);
         keep(&disk);
         assert_eq!(held_bytes(folder.path()), Some(BALLAST_BYTES));
     }

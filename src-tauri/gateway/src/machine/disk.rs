@@ -1,12 +1,14 @@
 //! How much room is left on the disk that holds the data.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::environment::Environment;
+use super::owed::{Owed, Promise};
 
 /// With less free room than this production makes nothing new, so that promised records can still be written (interface,
 /// "Errors").
@@ -25,6 +27,7 @@ pub struct DiskNearlyFull;
 pub struct Disk {
     folder: PathBuf,
     reserve_bytes: u64,
+    owed: Arc<Owed>,
     last: Mutex<Option<(Instant, Option<u64>)>>,
     #[cfg(test)]
     pretended: std::sync::atomic::AtomicU64,
@@ -37,6 +40,7 @@ impl Disk {
         Self {
             folder: folder.to_owned(),
             reserve_bytes: reserve_bytes(environment),
+            owed: Arc::default(),
             last: Mutex::new(None),
             #[cfg(test)]
             pretended: std::sync::atomic::AtomicU64::new(u64::MAX),
@@ -62,13 +66,37 @@ impl Disk {
         }
     }
 
-    /// The bytes of it that are kept for promised records.
+    /// The free bytes that are kept in any case.
     #[must_use]
-    pub const fn kept_bytes(&self) -> u64 {
+    pub const fn reserve_bytes(&self) -> u64 {
         self.reserve_bytes
     }
 
-    /// Refuses a new record if the free room is kept for promised ones.
+    /// The free bytes that are kept for promised records: the reserve, and all that they may still cost.
+    #[must_use]
+    pub fn kept_bytes(&self) -> u64 {
+        self.reserve_bytes.saturating_add(self.owed.bytes())
+    }
+
+    /// Keeps so many bytes for a new record. `None` if there is too little room, or nothing was counted yet.
+    #[must_use]
+    pub(crate) fn promise(&self, bytes: u64) -> Option<Promise> {
+        let room = match self.free_bytes() {
+            Some(free) => free.checked_sub(self.reserve_bytes)?,
+            None => u64::MAX,
+        };
+        self.owed.promise(bytes, room)
+    }
+
+    /// Counts afresh what stored records may still cost.
+    ///
+    /// # Errors
+    /// What `count` answered.
+    pub(crate) fn count_owed<E>(&self, count: impl FnOnce() -> Result<u64, E>) -> Result<(), E> {
+        self.owed.count(count)
+    }
+
+    /// Whether new records may be made.
     ///
     /// # Errors
     /// [`DiskNearlyFull`]; never if the system does not tell how much is free.

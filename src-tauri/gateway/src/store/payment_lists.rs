@@ -160,7 +160,7 @@ impl PaymentFilter {
     }
 
     /// What follows another condition, and the values that it names.
-    fn condition(&self) -> (String, Vec<Value>) {
+    pub(super) fn condition(&self) -> (String, Vec<Value>) {
         let mut terms = Vec::new();
         let mut values = Vec::new();
         let mut bind = |value: Value| {

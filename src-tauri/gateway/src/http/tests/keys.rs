@@ -241,7 +241,7 @@ async fn a_nearly_full_disk_refuses_new_records_and_serves_the_rest() {
     assert_eq!(shop.world.notified(&payment.payment.id).len(), told);
     shop.world.mine(1).await;
     assert_eq!(shop.world.notified(&payment.payment.id).len(), told + 1, "what becomes of it is told");
-    shop.world.gateway.disk.pretend(1_000_000_000);
+    shop.world.gateway.disk.pretend(1_001_000_000);
     shop.ask(&order()).await.ok();
     assert_eq!(shop.post_empty(&format!("/v2/payments/notify/{id}")).await.ok(), json!({ "value": 200 }));
 }
@@ -253,7 +253,7 @@ async fn calls_of_the_sandbox_ask_for_room_and_are_counted() {
     shop.world.gateway.disk.pretend(999_000_000);
     assert_eq!(block().await.codes(503), ["STORAGE_UNAVAILABLE"]);
     shop.get("/sandbox").await.ok();
-    shop.world.gateway.disk.pretend(1_000_000_000);
+    shop.world.gateway.disk.pretend(1_001_000_000);
     block().await.ok();
     set(&shop, "keyRequestsPerSecond", "1").await;
     let refused = async {

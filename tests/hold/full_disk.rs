@@ -15,17 +15,22 @@ use crate::check;
 use crate::clocks::step_clocks;
 use crate::harness::client::{payment_request, text};
 use crate::harness::wait_for;
+use crate::injected_faults::status_and_doctor;
 use crate::site::Site;
 
 /// An address outside this wallet.
 const ADDRESS: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
+
+/// Bytes of the file that is given up for acts of staff.
+const BALLAST_BYTES: u64 = 32 << 20;
 
 /// Longer than the half minute for sharing a payout's transaction.
 const PAST_THE_BATCH_MS: i64 = 60_000;
 
 const HALF_AN_HOUR_MS: i64 = 30 * 60_000;
 
-/// Starts the gateway with its data on a small disk of its own, after `prepare` changed the command. Returns the disk
+/// Starts the gateway with its data on a small disk of its own, which has room beside the gigabyte that test keeps free,
+/// after `prepare` changed the command. Returns the disk
 /// as the gateway sees it; `None` if this machine permits no such disk.
 pub fn on_a_small_disk(site: &mut Site, prepare: impl FnOnce(&mut Command)) -> Option<(TempDir, PathBuf)> {
     if !Command::new("unshare").args(namespace()).arg("true").status().is_ok_and(|status| status.success()) {
@@ -34,7 +39,7 @@ pub fn on_a_small_disk(site: &mut Site, prepare: impl FnOnce(&mut Command)) -> O
     }
     let small = TempDir::new().unwrap();
     let (data, disk) = (site.program.data_dir().display().to_string(), small.path().display().to_string());
-    let script = format!("set -e; mount -t tmpfs -o size=640m tmpfs {disk}; cp -a {data} {disk}/data; exec \"$@\"");
+    let script = format!("set -e; mount -t tmpfs -o size=1200m tmpfs {disk}; cp -a {data} {disk}/data; exec \"$@\"");
     let mut command = Command::new("unshare");
     command.args(namespace()).args(["sh", "-c", &script, "sh", env!("CARGO_BIN_EXE_tillgate"), "serve"]);
     command.args(["--listen", "127.0.0.1:0", "--data-dir", &format!("{disk}/data")]);
@@ -113,12 +118,112 @@ async fn a_full_disk_delays_payouts_and_deadlines_and_doubles_neither() {
     wait_for("the payout", sent).await;
     wait_for("the expiry", async || (site.state_of(&unpaid).await == "EXPIRED").then_some(())).await;
     wait_for("the offer's end", async || (record(&offered).await["status"] == "EXPIRED").then_some(())).await;
-    site.client.mine(3).await;
+    // The gateway asks the system once in a second how much is free.
+    let mined = async || site.client.post("/sandbox/blocks", &json!({ "count": 3 })).await.status.is_success();
+    wait_for("room for blocks", async || mined().await.then_some(())).await;
     let outputs = site.client.outputs_to(ADDRESS).await;
     assert_eq!(outputs.len(), 1, "{outputs:?}");
     assert_eq!(outputs[0]["btcTxId"], record(&approved).await["btcTxId"]);
     site.shop.hears_of(&approved, "the payout", |record| record["status"] == "SENT").await;
     site.shop.hears(&unpaid, &["EXPIRED"]).await;
     check::every_change_was_heard(&site, &disk.join("data/test")).await;
+    site.kill();
+}
+
+fn free_bytes(disk: &Path) -> u64 {
+    let stat = rustix::fs::statvfs(disk).unwrap();
+    stat.f_bavail * stat.f_frsize
+}
+
+/// A payment whose texts are as long as they may be, with a URL that nobody serves.
+fn largest_request() -> Value {
+    let url = || format!("http://127.0.0.1:1/{}", "u".repeat(2_029));
+    let mut request = payment_request("10.00", &url());
+    request["message"] = "😀".repeat(512).into();
+    request["merchantTransactionId"] = "".into();
+    request["notificationUrl"] = url().into();
+    request["anomalyNotificationUrl"] = url().into();
+    request["redirectUrls"] = json!({ "expired": url() });
+    request
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_greedy_key_leaves_what_open_payments_are_owed() {
+    const RESERVE: u64 = 1_000_000_000;
+    const ROOM: u64 = 60_000_000;
+    let mut site = Site::prepare().await;
+    let greedy = site.program.create_key("greedy", &["--own"]);
+    let injected = TempDir::new().unwrap();
+    let faults = |command: &mut Command| {
+        command.env("TILLGATE_INJECTED_FAULTS", injected.path()).env("TILLGATE_CHECKPOINT_PAGES", "64");
+    };
+    let Some((_small, disk)) = on_a_small_disk(&mut site, faults) else { return };
+    let other = text(&site.client.new_payment("10.00", site.shop.url()).await["paymentId"]);
+    let ballast = async || fs::metadata(disk.join("data/test/ballast")).is_ok_and(|file| file.len() > 0).then_some(());
+    wait_for("the ballast", ballast).await;
+    let filler = fs::File::create(disk.join("filler")).unwrap();
+    let taken = free_bytes(&disk).checked_sub(RESERVE + ROOM).unwrap();
+    rustix::fs::fallocate(&filler, rustix::fs::FallocateFlags::empty(), 0, taken).unwrap();
+
+    let greedy = site.client.with_key(greedy);
+    let mut last = None;
+    let refusal = loop {
+        let answer = greedy.post("/v2/payments/new", &largest_request()).await;
+        if answer.status != 200 {
+            break answer;
+        }
+        last = Some(text(&answer.ok()["paymentId"]));
+    };
+    assert_eq!(refusal.field_errors(503)[0].0, "STORAGE_UNAVAILABLE");
+    let last = last.unwrap();
+    step_clocks(injected.path(), 3 * HALF_AN_HOUR_MS + PAST_THE_BATCH_MS, 3 * HALF_AN_HOUR_MS + PAST_THE_BATCH_MS);
+    wait_for("the last expiry", async || (site.state_of(&last).await == "EXPIRED").then_some(())).await;
+    site.shop.hears(&other, &["EXPIRED"]).await;
+    assert!(free_bytes(&disk) >= RESERVE, "{} bytes are free", free_bytes(&disk));
+    site.kill();
+}
+
+/// Runs a command of staff on a disk that has no free byte; answers its JSON.
+fn act(site: &Site, data_dir: &Path, args: &[&str]) -> Result<Value, String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tillgate"));
+    site.program.isolate(command.args(args).args(["--json", "--data-dir"]).arg(data_dir));
+    let output = command.output().unwrap();
+    match output.status.success() {
+        true => Ok(serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn staff_act_on_a_full_disk_and_the_ballast_comes_back() {
+    let mut site = Site::prepare().await;
+    let thief = site.program.create_key("thief", &[]);
+    let Some((_small, disk)) = on_a_small_disk(&mut site, |_| {}) else { return };
+    let data = disk.join("data");
+    let ballast = || fs::metadata(data.join("test/ballast")).map_or(0, |file| file.len());
+    let bill = text(&site.client.new_payment("10.00", site.shop.url()).await["paymentId"]);
+    site.client.pay_sats(&bill, 1_000_000).await;
+    site.client.mine(2).await;
+    let anomaly = text(&site.client.anomalies(&bill).await[0]["anomalyId"]);
+    wait_for("the ballast", async || (ballast() == BALLAST_BYTES).then_some(())).await;
+
+    let filler = disk.join("filler");
+    fill(&filler);
+    nothing_is_stored(&site).await;
+    fill(&filler);
+    act(&site, &data, &["keys", "revoke", "thief"]).unwrap();
+    site.client.with_key(thief).get("/v2/payments/10/0").await.field_errors(401);
+    act(&site, &data, &["anomalies", "dismiss", &anomaly, "--reason", "no room"]).unwrap();
+    act(&site, &data, &["settings", "set", "merchantName", "Shop"]).unwrap();
+    assert_eq!(site.client.anomalies(&bill).await[0]["resolution"], "DISMISSED");
+    assert_eq!(ballast(), 0);
+    let (status, doctor) = status_and_doctor(&site, &data);
+    let told = |document: &Value| document.to_string().contains("were given up for acts of staff");
+    assert!(told(&status["warnings"]) && told(&doctor["checks"]), "{status} {doctor}");
+
+    fs::remove_file(&filler).unwrap();
+    wait_for("the ballast's return", async || (ballast() == BALLAST_BYTES).then_some(())).await;
+    let (status, _) = status_and_doctor(&site, &data);
+    assert!(!told(&status["warnings"]), "{status}");
     site.kill();
 }

@@ -138,7 +138,7 @@ async fn a_full_disk_refuses_payments_and_loses_none() {
     let key = program.create_key("disk", &["--permissions", "full"]);
     let small = TempDir::new().unwrap();
     let (data, disk) = (program.data_dir().display(), small.path().display());
-    let prepare = format!("mount -t tmpfs -o size=640m tmpfs {disk}; cp -a {data} {disk}/data; exec 2>{disk}/log");
+    let prepare = format!("mount -t tmpfs -o size=1200m tmpfs {disk}; cp -a {data} {disk}/data; exec 2>{disk}/log");
     let (mut child, api) = serve(serve_in_namespace(&program, &prepare, &small.path().join("data")));
     let client = crate::harness::client::Client::new(&api, key);
     let before = client.get("/v2/payments/10/0").await.ok();

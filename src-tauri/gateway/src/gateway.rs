@@ -5,6 +5,7 @@ mod backend;
 mod backups;
 mod fee_rates;
 mod last_look;
+mod room;
 mod sending;
 mod set_clock;
 mod staff_warning;

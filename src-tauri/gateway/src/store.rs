@@ -22,6 +22,7 @@ pub(crate) mod labels;
 pub(crate) mod ledger;
 pub(crate) mod notifications;
 pub(crate) mod notify_hosts;
+pub(crate) mod owed;
 pub(crate) mod payment_lists;
 mod payment_warnings;
 pub(crate) mod payments;

@@ -23,7 +23,7 @@ use super::{BackupError, tidy};
 use crate::gateway::Gateway;
 use crate::machine::clock::machine_now;
 use crate::machine::data_dir::{DATABASE, SANDBOX};
-use crate::machine::disk::{Disk, FREE_BYTES_MIN};
+use crate::machine::disk::free_bytes;
 use crate::machine::fail_points::{self, Point};
 use crate::machine::secrets::{Purpose, Secret};
 use crate::store::StoreError;
@@ -271,9 +271,10 @@ impl Job {
             }),
             Some(_) | None => Ok(()),
         };
-        // The room reserved for payments stays free.
-        refuse(gateway.data_dir.path(), needed.saturating_add(FREE_BYTES_MIN), gateway.disk.free_bytes())?;
-        refuse(folder, needed.saturating_add(MARGIN_BYTES), Disk::of(folder).free_bytes())?;
+        gateway.count_owed()?;
+        let kept = gateway.disk.kept_bytes();
+        refuse(gateway.data_dir.path(), needed.saturating_add(kept), gateway.disk.free_bytes())?;
+        refuse(folder, needed.saturating_add(MARGIN_BYTES), free_bytes(folder))?;
         Ok(needed)
     }
 

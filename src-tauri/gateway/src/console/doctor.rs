@@ -21,6 +21,7 @@ use crate::backup;
 use crate::chain::Chain;
 use crate::gateway::{Cause, Gateway};
 use crate::machine::clock::machine_now;
+use crate::machine::disk::Disk;
 use crate::machine::environment::Environment;
 use crate::setup::{self, Fit};
 use crate::store::backups::BackupState;
@@ -78,7 +79,10 @@ async fn examine(gateway: &Arc<Gateway>) -> DoctorView {
                 check("keyring", keyring(&gateway)),
                 check("database", database(&gateway)),
                 check("chain", chain(&gateway)),
-                check("disk", disk(gateway.data_dir.path())),
+                check(
+                    "disk",
+                    gateway.count_owed().map_err(|error| error.to_string()).and_then(|()| disk(&gateway.disk)),
+                ),
                 check("permissions", permissions(gateway.data_dir.path())),
                 check("notifications", notifications(&gateway)),
                 check("payouts", payouts(&gateway)),
@@ -107,7 +111,7 @@ pub(crate) fn examine_unopened(
 ) -> DoctorView {
     let mut checks = vec![check(concerned, Err(why))];
     if let Some(env_dir) = env_dir.filter(|path| path.is_dir()) {
-        checks.push(check("disk", disk(env_dir)));
+        checks.push(check("disk", disk(&Disk::of(env_dir, environment))));
         checks.push(check("permissions", permissions(env_dir)));
     }
     checks.push(check("ports", free_port(environment)));

@@ -200,7 +200,7 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
         to_sign: ToSign::default(),
         backups: Backups::default(),
         served: OnceLock::new(),
-        disk: Disk::of(data_dir.path()),
+        disk: Disk::of(data_dir.path(), options.environment),
         data_dir,
     };
     blocking(move || {

@@ -17,7 +17,7 @@ use crate::console::control::ControlSocket;
 use crate::gateway::{Gateway, Served};
 use crate::http::{self, Http, Limits};
 use crate::machine::environment::Environment;
-use crate::machine::{clock, descriptors};
+use crate::machine::{ballast, clock, descriptors};
 use crate::notifications::outbox::{self, OutboxError};
 use crate::payouts;
 
@@ -31,6 +31,9 @@ const FIRST_LOOK_WITHIN: Duration = Duration::from_secs(1);
 
 /// Interval between checks for a wallet, in case no change was announced.
 const LOOK_FOR_WALLET_EVERY: Duration = Duration::from_secs(5);
+
+/// Interval at which a ballast that was given up is made again if there is room.
+const BALLAST_EVERY: Duration = Duration::from_secs(5);
 
 /// Reason why a gateway does not run, or stopped running.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +92,7 @@ pub(crate) async fn run(
     }
     parts.start("the sender of payouts", send(Arc::clone(&app), stop.clone()));
     parts.start("the rates' refresh", refresh_rates(Arc::clone(gateway), stop.clone()));
+    parts.start("the ballast", keep_ballast(Arc::clone(gateway), stop.clone()));
     parts.start("the nightly backups", backup::run(Arc::clone(gateway), stop.clone()));
     parts.start("the notifier", Arc::clone(&app.notifier).run(stop.clone()));
     let http = Http::new(Arc::clone(&app), Limits::with_descriptors(descriptors / share));
@@ -220,6 +224,20 @@ pub(super) async fn refresh_rates(gateway: Arc<Gateway>, shutdown: CancellationT
             () = shutdown.cancelled() => return,
             () = gateway.rates.rules_changed() => {}
             () = clock::sleep_until(gateway.clock.as_ref(), next_at) => {}
+        }
+    }
+}
+
+/// Keeps the ballast on the disk until `shutdown`.
+async fn keep_ballast(gateway: Arc<Gateway>, shutdown: CancellationToken) {
+    loop {
+        let keeping = Arc::clone(&gateway);
+        if let Err(error) = task::spawn_blocking(move || ballast::keep(&keeping.disk)).await {
+            tracing::error!(%error, "the ballast cannot be looked after");
+        }
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            () = tokio::time::sleep(BALLAST_EVERY) => {}
         }
     }
 }

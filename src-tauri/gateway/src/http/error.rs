@@ -178,7 +178,7 @@ impl From<KeyLimit> for Failure {
 
 impl From<DiskNearlyFull> for Failure {
     fn from(full: DiskNearlyFull) -> Self {
-        tracing::error!("a payment or resend was refused because less than 500 MB of the disk are free: make room");
+        tracing::error!("a new record or a resend was refused because the disk is nearly full: make room");
         Self::new(ErrorType::StorageUnavailable, full.to_string())
     }
 }

@@ -8,10 +8,11 @@ use super::auth::Caller;
 use super::body::Unused;
 use super::error::Failure;
 use super::path::RecordId;
+use crate::store::owed::ATTEMPTS_BYTES;
 
 /// The id of the record to notify again. Refuses if the caller lacks the permission, names no record, sends a body or
 /// is above its rate, or if the disk is full.
-pub(super) fn asked_for(
+pub(super) async fn asked_for(
     http: &Http,
     caller: &Caller,
     permission: Permission,
@@ -22,6 +23,7 @@ pub(super) fn asked_for(
     let RecordId(id) = id?;
     body?;
     caller.asks(http)?;
-    http.app.gateway.disk.check_room()?;
+    // The notification takes its own bytes at once; its attempts are still to come.
+    let _counted = http.app.gateway.promise_room(ATTEMPTS_BYTES).await?;
     Ok(id)
 }

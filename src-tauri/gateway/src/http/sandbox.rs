@@ -55,7 +55,7 @@ async fn call(
     // A POST extends the chain or changes payments. A PUT replaces a value, such as the end of a fault.
     if route.method == "POST" {
         caller.asks(&http)?;
-        http.app.gateway.disk.check_room()?;
+        http.app.gateway.promise_room(0).await?;
     }
     let named = named.map_err(|_| Failure::not_found("record"))?;
     let (parts, body) = request.into_parts();

@@ -9,5 +9,6 @@ mod pages;
 mod payouts;
 mod rates;
 mod refusals;
+mod room;
 mod shop;
 mod transport;

@@ -4,6 +4,7 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::machine::ballast;
 use crate::machine::environment::Environment;
 use crate::machine::trust::{self, Untrusted};
 
@@ -90,6 +91,8 @@ impl DataDir {
         // From now on no other user can put files there; existing files are checked.
         trust::is_ours(&path)?;
         trust::holds_ours_alone(&path)?;
+        // The lock and the database need some room to be opened.
+        ballast::give_up_if_full(&path);
         let lock = Some(lock(&path)?);
         // Another process may have locked and used it before.
         let is_unused = database(&path).symlink_metadata().is_err();

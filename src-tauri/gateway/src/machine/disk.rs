@@ -1,37 +1,46 @@
 //! How much room is left on the disk that holds the data.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// With less room than this nothing new is made, so that what was promised can still be written (interface, "Errors").
-pub(crate) const FREE_BYTES_MIN: u64 = 500_000_000;
+use super::environment::Environment;
+use super::owed::{Owed, Promise};
+
+/// With less free room than this production makes nothing new, so that promised records can still be written (interface,
+/// "Errors").
+pub(crate) const PRODUCTION_RESERVE_BYTES: u64 = 500_000_000;
 
 /// The system is asked at most so often: a disk does not fill faster.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
-/// What room is left is for what was promised.
+/// The remaining room is for promised records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the disk is nearly full, so nothing new is made or sent again; all else goes on")]
 pub struct DiskNearlyFull;
 
-/// The disk of one folder.
+/// The disk of an environment's folder.
 #[derive(Debug)]
 pub struct Disk {
     folder: PathBuf,
+    reserve_bytes: u64,
+    owed: Arc<Owed>,
     last: Mutex<Option<(Instant, Option<u64>)>>,
     #[cfg(test)]
     pretended: std::sync::atomic::AtomicU64,
 }
 
 impl Disk {
-    /// The disk that holds `folder`.
+    /// The disk that holds the folder of `environment`.
     #[must_use]
-    pub fn of(folder: &Path) -> Self {
+    pub fn of(folder: &Path, environment: Environment) -> Self {
         Self {
             folder: folder.to_owned(),
+            reserve_bytes: reserve_bytes(environment),
+            owed: Arc::default(),
             last: Mutex::new(None),
             #[cfg(test)]
             pretended: std::sync::atomic::AtomicU64::new(u64::MAX),
@@ -50,37 +59,100 @@ impl Disk {
         match *last {
             Some((asked_at, free)) if asked_at.elapsed() < ASK_EVERY => free,
             _ => {
-                let free = ask(&self.folder);
+                let free = free_bytes(&self.folder);
                 *last = Some((Instant::now(), free));
                 free
             }
         }
     }
 
-    /// Refuses what only makes the data grow where too little room is left for what was promised.
+    /// The free bytes that are kept in any case.
+    #[must_use]
+    pub const fn reserve_bytes(&self) -> u64 {
+        self.reserve_bytes
+    }
+
+    /// The free bytes that are kept for promised records: the reserve, and all that they may still cost.
+    #[must_use]
+    pub fn kept_bytes(&self) -> u64 {
+        self.reserve_bytes.saturating_add(self.owed.bytes())
+    }
+
+    /// Keeps so many bytes for a new record. `None` if there is too little room, or nothing was counted yet.
+    #[must_use]
+    pub(crate) fn promise(&self, bytes: u64) -> Option<Promise> {
+        let room = match self.free_bytes() {
+            Some(free) => free.checked_sub(self.reserve_bytes)?,
+            None => u64::MAX,
+        };
+        self.owed.promise(bytes, room)
+    }
+
+    /// Counts afresh what stored records may still cost.
     ///
     /// # Errors
-    /// [`DiskNearlyFull`] below 500 MB; never where the system does not tell.
+    /// What `count` answered.
+    pub(crate) fn count_owed<E>(&self, count: impl FnOnce() -> Result<u64, E>) -> Result<(), E> {
+        self.owed.count(count)
+    }
+
+    /// Whether new records may be made.
+    ///
+    /// # Errors
+    /// [`DiskNearlyFull`]; never if the system does not tell how much is free.
     pub fn check_room(&self) -> Result<(), DiskNearlyFull> {
         match self.free_bytes() {
-            Some(free) if free < FREE_BYTES_MIN => Err(DiskNearlyFull),
+            Some(free) if free < self.kept_bytes() => Err(DiskNearlyFull),
             _ => Ok(()),
         }
     }
 
-    /// From now on so many bytes are free.
+    /// The folder that the environment's files lie in.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Has so many bytes be free.
     #[cfg(test)]
     pub(crate) fn pretend(&self, free_bytes: u64) {
         self.pretended.store(free_bytes, std::sync::atomic::Ordering::SeqCst);
     }
 }
 
+/// Production and test may share a disk, and test must not use up production's room.
+const fn reserve_bytes(environment: Environment) -> u64 {
+    match environment {
+        Environment::Production => PRODUCTION_RESERVE_BYTES,
+        Environment::Test => 2 * PRODUCTION_RESERVE_BYTES,
+    }
+}
+
+/// The bytes that are free for us on the disk of `folder`; `None` if the system does not tell.
 #[cfg(unix)]
-fn ask(folder: &Path) -> Option<u64> {
+#[must_use]
+pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
     rustix::fs::statvfs(folder).ok().map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
+/// The system is not asked.
 #[cfg(not(unix))]
-fn ask(_: &Path) -> Option<u64> {
+pub(crate) fn free_bytes(_: &Path) -> Option<u64> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_stops_at_twice_productions_reserve() {
+        for (environment, least) in [(Environment::Production, 500_000_000), (Environment::Test, 1_000_000_000)] {
+            let disk = Disk::of(Path::new("."), environment);
+            disk.pretend(least);
+            disk.check_room().unwrap();
+            disk.pretend(least - 1);
+            assert_eq!(disk.check_room(), Err(DiskNearlyFull), "{environment}");
+        }
+    }
 }

@@ -16,10 +16,12 @@ use crate::field_errors::FieldError;
 use crate::gateway::{Announcement, Gateway, NotWatched};
 use crate::machine::disk::DiskNearlyFull;
 use crate::machine::entropy::NoEntropy;
+use crate::machine::owed::Promise;
 use crate::rates::RateUnavailable;
 use crate::records::{RecordContext, payment_record};
 use crate::settings::Settings;
 use crate::store::notify_hosts::NotifyHosts;
+use crate::store::owed::OpenTexts;
 use crate::store::payments::{NewPayment, PaymentRow};
 use crate::store::rates::StoredRate;
 use crate::store::{Reader, StoreError, Tx};
@@ -111,7 +113,7 @@ pub async fn create(
 
 /// A payment to store, with an address of its own and the permit for one more open payment.
 pub(super) async fn insertion(
-    gateway: &Gateway,
+    gateway: &Arc<Gateway>,
     author: Author,
     draft: Draft<'_>,
     once: Option<Once>,
@@ -122,6 +124,7 @@ pub(super) async fn insertion(
         draft::validate(draft, &settings.currencies, author.notification_url_optional, &author.notify_hosts);
     let (price, market) = price(gateway, &mut request, &settings, now)?;
     let (addresses, tip_height) = can_receive(gateway, now)?;
+    let promise = gateway.promise_room(owed_bytes(&request)).await?;
     let permit = match author.key_id {
         Some(key_id) => gateway.key_limits.reserve(key_id, settings.key_open_payments, &gateway.store).await?,
         None => None,
@@ -137,7 +140,7 @@ pub(super) async fn insertion(
         tip_height,
     };
     let record = payment_record(&row, &[], &context);
-    Ok((Insertion { new: NewPayment { row, rate_id }, record, now, once }, permit))
+    Ok((Insertion { new: NewPayment { row, rate_id }, record, now, once, promise }, permit))
 }
 
 /// The price in Bitcoin, and the market's rate behind it. Every field error of the request is known after this. Errors
@@ -169,12 +172,25 @@ fn price(
     }
 }
 
-/// The pool of addresses, and the height of the best block. Refuses if coins could not be received, noticed or stored.
+/// The pool of addresses, and the height of the best block. Refuses if coins could not be received or noticed.
 fn can_receive(gateway: &Gateway, now: Timestamp) -> Result<(&AddressPool, u32), CreateError> {
     let wallet = gateway.ready_wallet()?;
     let watched = gateway.last_look.watched_lately(now)?;
-    gateway.disk.check_room()?;
     Ok((&wallet.addresses, watched.tip.height))
+}
+
+/// The bytes that the payment may still cost once it is stored.
+fn owed_bytes(request: &Validated) -> u64 {
+    let Some(url) = &request.notification_url else { return 0 };
+    let others = [&request.anomaly_notification_url, &request.redirect_urls];
+    let others = others.into_iter().flatten().chain([&request.merchant_transaction_id]).map(String::len).sum::<usize>();
+    let texts = OpenTexts {
+        payments: 1,
+        notification_urls: url.len() as u64,
+        messages: request.message.len() as u64,
+        others: others as u64,
+    };
+    texts.owed_bytes()
 }
 
 /// The payment's row with the next address; its number is added later.
@@ -230,8 +246,9 @@ pub(super) async fn store(
     let insert = move |tx: &Tx<'_>, again: Option<Created>| match again {
         Some(again) => Ok((again, None)),
         None => {
-            let created = insertion.insert(tx)?;
-            Ok((created, Some((permit.map(OpenPaymentPermit::will_be_made), Announcement::of_change(there)))))
+            let (created, promise) = insertion.insert(tx)?;
+            let permit = permit.map(OpenPaymentPermit::will_be_made);
+            Ok((created, Some((permit, promise, Announcement::of_change(there)))))
         }
     };
     let (created, _committed) = gateway.store.write_short(check, insert).await?;
@@ -279,15 +296,17 @@ pub(super) struct Insertion {
     record: String,
     now: Timestamp,
     once: Option<Once>,
+    /// Room for the rest of its life.
+    promise: Promise,
 }
 
 impl Insertion {
-    fn insert(self, tx: &Tx<'_>) -> Result<Created, StoreError> {
+    fn insert(self, tx: &Tx<'_>) -> Result<(Created, Promise), StoreError> {
         let payment = &self.new.row.payment;
         tx.insert_payment(&self.new)?;
         if let Some(once) = &self.once {
             once.store(tx, self.record.as_bytes(), self.now)?;
         }
-        Ok(Created::New { payment_id: payment.id, record: self.record })
+        Ok((Created::New { payment_id: payment.id, record: self.record }, self.promise))
     }
 }

@@ -1,9 +1,13 @@
-//! The audit log: one row for each administrative act, in the transaction of the act.
+//! The audit log: one row for each administrative act, in the transaction of the act. On a full disk an act of staff takes
+//! the room of the ballast, because staff must be able to revoke the key that fills it.
+
+use std::path::Path;
 
 use rusqlite::params;
 use tillgate_domain::time::Timestamp;
 
 use super::{StoreError, Tx};
+use crate::machine::ballast;
 
 impl Tx<'_> {
     /// Stores an act. `actor` is the person or program (`cli`, `panel`), `act` the action (`keys revoke`), `subject`
@@ -12,6 +16,10 @@ impl Tx<'_> {
         self.connection
             .prepare_cached("INSERT INTO audit (at, actor, act, subject) VALUES (?1, ?2, ?3, ?4)")?
             .execute(params![at.ms(), actor, act, subject])?;
+        // The commit alone needs room on the disk.
+        if let Some(folder) = self.connection.path().and_then(|file| Path::new(file).parent()) {
+            ballast::give_up_if_full(folder);
+        }
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode, MAIN_DB};
 
 use super::{StoreError, open};
-use crate::machine::disk::FREE_BYTES_MIN;
+use crate::machine::disk::PRODUCTION_RESERVE_BYTES;
 use crate::machine::fail_points;
 use crate::machine::threads::{Thread, Threads};
 
@@ -30,8 +30,8 @@ const TIMES_WITHOUT_IDLE: u32 = 8;
 /// Multiples of [`PAGES`] after which the commit itself checkpoints (256 MiB): the thread is stuck or has ended.
 const TIMES_AT_MOST: u32 = 16;
 
-/// At this size most of the reserved disk space stays free.
-const _: () = assert!(TIMES_AT_MOST as u64 * PAGES as u64 * 4_096 <= FREE_BYTES_MIN - 200_000_000);
+/// At this size the WAL leaves most of the reserved space free.
+const _: () = assert!(TIMES_AT_MOST as u64 * PAGES as u64 * 4_096 <= PRODUCTION_RESERVE_BYTES - 200_000_000);
 
 /// The writer counts as idle after this time without a commit.
 const IDLE: Duration = Duration::from_millis(10);

@@ -158,7 +158,7 @@ impl PaymentFilter {
     }
 
     /// Terms to append to another condition, and their values.
-    fn condition(&self) -> (String, Vec<Value>) {
+    pub(super) fn condition(&self) -> (String, Vec<Value>) {
         let mut terms = Vec::new();
         let mut values = Vec::new();
         let mut bind = |value: Value| {

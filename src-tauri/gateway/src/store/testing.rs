@@ -32,6 +32,12 @@ impl Reader<'_> {
         Ok(scripts.collect::<Result<_, _>>()?)
     }
 
+    /// The bytes of the database's pages in use.
+    pub fn used_bytes(&self) -> Result<u64, StoreError> {
+        let value = |name: &str| self.connection.pragma_query_value(None, name, |row| row.get::<_, u64>(0));
+        Ok((value("page_count")? - value("freelist_count")?) * value("page_size")?)
+    }
+
     /// All rows of a table as text, in the order of its key.
     pub fn rows_of(&self, table: &str) -> Result<Vec<String>, StoreError> {
         let mut query = self.connection.prepare(&format!("SELECT * FROM {table} ORDER BY 1, 2"))?;

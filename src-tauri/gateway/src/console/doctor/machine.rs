@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Finding;
 use crate::gateway::Gateway;
+use crate::machine::ballast;
 use crate::machine::clock::machine_now;
 use crate::machine::data_dir;
 use crate::machine::disk::Disk;
@@ -29,19 +30,20 @@ pub(super) fn clock(gateway: &Gateway) -> Finding {
     Ok(format!("the clock runs evenly; it is {}", now.iso_seconds()))
 }
 
-pub(super) fn disk(folder: &Path) -> Finding {
-    let disk = Disk::of(folder);
+pub(super) fn disk(disk: &Disk) -> Finding {
     let Some(free) = disk.free_bytes() else {
         return Ok("the system does not tell how much room is left on the disk".to_owned());
     };
     let free_mb = free / 1_000_000;
-    if disk.check_room().is_err() {
-        return Err(format!(
-            "only {free_mb} MB are free on the disk of {}, too little for new payments: make room",
-            folder.display()
-        ));
-    }
-    Ok(format!("{free_mb} MB are free"))
+    let too_little = disk.check_room().err().map(|_| {
+        let kept_mb = disk.kept_bytes().div_ceil(1_000_000);
+        format!(
+            "only {free_mb} MB are free on the disk of {}, and new payments need more than {kept_mb} MB: make room",
+            disk.folder().display()
+        )
+    });
+    let wrong: Vec<String> = too_little.into_iter().chain(ballast::given_up(disk.folder())).collect();
+    if wrong.is_empty() { Ok(format!("{free_mb} MB are free")) } else { Err(wrong.join("; ")) }
 }
 
 pub(super) fn permissions(folder: &Path) -> Finding {

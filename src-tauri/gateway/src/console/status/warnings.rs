@@ -7,6 +7,7 @@ use super::{silent_together, strays};
 use crate::backup;
 use crate::console::states::WarningKind;
 use crate::gateway::{Gateway, StaffWarning, WatchStatus};
+use crate::machine::ballast;
 use crate::machine::clock::machine_now;
 use crate::rates::{RatesRow, SourceRow};
 use crate::store::{Reader, StoreError};
@@ -43,6 +44,7 @@ impl Warnings {
         if let Some(trouble) = backup::trouble(gateway, reader, machine_now())? {
             warnings.add(WarningKind::from(&trouble), [trouble.to_string()]);
         }
+        warnings.add(WarningKind::Other, ballast::given_up(gateway.data_dir.path()));
         warnings.add(WarningKind::Other, watched.catching_up.map(|catching_up| catching_up.to_string()));
         warnings.add(WarningKind::Other, watched.clock_warning());
         warnings.add(WarningKind::Other, watched.stored_ahead_warning(gateway.clock.now()));

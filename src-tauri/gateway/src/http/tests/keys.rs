@@ -222,7 +222,7 @@ async fn a_nearly_full_disk_refuses_new_records_and_serves_the_rest() {
     let shop = Shop::open().await;
     let made = shop.ask(&order()).await.ok();
     let once = ask(&shop, &shop.authorization, Some("k"), &order()).await;
-    shop.world.gateway.disk.pretend(499_000_000);
+    shop.world.gateway.disk.pretend(999_000_000);
     assert_eq!(shop.ask(&order()).await.codes(503), ["STORAGE_UNAVAILABLE"]);
     assert_eq!(ask(&shop, &shop.authorization, Some("k"), &order()).await.body, once.body);
     let id = made["paymentId"].as_str().unwrap();
@@ -241,7 +241,7 @@ async fn a_nearly_full_disk_refuses_new_records_and_serves_the_rest() {
     assert_eq!(shop.world.notified(&payment.payment.id).len(), told);
     shop.world.mine(1).await;
     assert_eq!(shop.world.notified(&payment.payment.id).len(), told + 1, "what becomes of it is told");
-    shop.world.gateway.disk.pretend(500_000_000);
+    shop.world.gateway.disk.pretend(1_001_000_000);
     shop.ask(&order()).await.ok();
     assert_eq!(shop.post_empty(&format!("/v2/payments/notify/{id}")).await.ok(), json!({ "value": 200 }));
 }
@@ -250,10 +250,10 @@ async fn a_nearly_full_disk_refuses_new_records_and_serves_the_rest() {
 async fn calls_of_the_sandbox_ask_for_room_and_are_counted() {
     let shop = Shop::open().await;
     let block = || call(&shop, &shop.authorization, Method::POST, "/sandbox/blocks");
-    shop.world.gateway.disk.pretend(499_000_000);
+    shop.world.gateway.disk.pretend(999_000_000);
     assert_eq!(block().await.codes(503), ["STORAGE_UNAVAILABLE"]);
     shop.get("/sandbox").await.ok();
-    shop.world.gateway.disk.pretend(500_000_000);
+    shop.world.gateway.disk.pretend(1_001_000_000);
     block().await.ok();
     set(&shop, "keyRequestsPerSecond", "1").await;
     let refused = async {

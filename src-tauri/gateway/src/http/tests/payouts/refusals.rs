@@ -189,9 +189,9 @@ async fn without_a_wallet_or_room_on_the_disk_nothing_is_offered() {
     assert_eq!(desk.ask(&wish()).await.codes(503), ["WALLET_NOT_READY"]);
     assert_eq!(desk.ask(&wish_with("btcAmount", 0)).await.fields(), ["btcAmount"]);
     desk.shop.world.make_wallet().await;
-    desk.shop.world.gateway.disk.pretend(499_000_000);
+    desk.shop.world.gateway.disk.pretend(999_000_000);
     assert_eq!(desk.ask(&wish()).await.codes(503), ["STORAGE_UNAVAILABLE"]);
-    desk.shop.world.gateway.disk.pretend(500_000_000);
+    desk.shop.world.gateway.disk.pretend(1_001_000_000);
     desk.ask(&wish()).await.ok();
 }
 

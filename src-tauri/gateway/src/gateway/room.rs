@@ -1,0 +1,35 @@
+//! Room on the disk for new records, beside the room that stored records are owed.
+
+use std::sync::Arc;
+
+use super::Gateway;
+use crate::machine::disk::DiskNearlyFull;
+use crate::machine::owed::Promise;
+use crate::store::StoreError;
+
+impl Gateway {
+    /// Promises a new record the bytes that it may still cost once it is stored. The promise is kept until the commit.
+    ///
+    /// # Errors
+    /// [`DiskNearlyFull`]; never if the system does not tell how much is free.
+    pub(crate) async fn promise_room(self: &Arc<Self>, bytes: u64) -> Result<Promise, DiskNearlyFull> {
+        if let Some(promise) = self.disk.promise(bytes) {
+            return Ok(promise);
+        }
+        let counting = Arc::clone(self);
+        match tokio::task::spawn_blocking(move || counting.count_owed()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "the room that is owed cannot be counted"),
+            Err(error) => tracing::error!(%error, "the room that is owed cannot be counted"),
+        }
+        self.disk.promise(bytes).ok_or(DiskNearlyFull)
+    }
+
+    /// Counts afresh the bytes that stored records may still cost.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub(crate) fn count_owed(&self) -> Result<(), StoreError> {
+        self.disk.count_owed(|| self.store.read(|reader| reader.owed_bytes()))
+    }
+}

@@ -1,0 +1,118 @@
+//! Room on the disk: a greedy key leaves all that open payments are owed, and the bound on it holds.
+
+use axum::http::Method;
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use serde_json::{Value, json};
+use tillgate_domain::notification::Outcome;
+
+use super::shop::{Answer, NEW, Shop, make_key, order};
+use crate::machine::entropy::{Entropy as _, SystemEntropy};
+use crate::store::StoreError;
+use crate::store::deliveries::NewDelivery;
+use crate::store::notifications::{Turn, server_of};
+
+/// The attempts at a notification in three days, if chance shortens each delay.
+const ATTEMPTS: u32 = 21;
+
+const MINUTE_MS: i64 = 60_000;
+
+fn url(bytes: usize) -> String {
+    format!("http://shop.test/{}", "u".repeat(bytes - 17))
+}
+
+/// An order whose texts have 8,192 bytes together.
+fn largest_order() -> Value {
+    json!({
+        "amount": "10.00", "currency": "USD", "message": "😀".repeat(512), "merchantTransactionId": "",
+        "notificationUrl": url(2_048), "anomalyNotificationUrl": url(2_048), "redirectUrls": { "expired": url(2_048) },
+    })
+}
+
+async fn ask(shop: &Shop, authorization: &str, once: &str, order: &Value) -> Answer {
+    let request = shop.request(Method::POST, NEW).header(AUTHORIZATION, authorization);
+    let request = request.header(CONTENT_TYPE, "application/json").header("Idempotency-Key", once);
+    shop.send(request.body(order.to_string().into()).unwrap()).await
+}
+
+fn owed(shop: &Shop) -> u64 {
+    shop.world.gateway.store.read(|reader| reader.owed_bytes()).unwrap()
+}
+
+fn used_bytes(shop: &Shop) -> u64 {
+    shop.world.gateway.store.read(|reader| reader.used_bytes()).unwrap()
+}
+
+/// Attempts every notification of the fat payments as often as three days allow; each answer has a KiB.
+async fn attempt_in_vain(shop: &Shop, key_id: i64) {
+    let store = &shop.world.gateway.store;
+    let (now, server) = (shop.world.gateway.clock.now(), server_of(&url(2_048)));
+    let due = store.read(|reader| reader.attempts_at(Turn::First, (key_id, &server), now, 1_000)).unwrap();
+    assert!(!due.is_empty());
+    for attempt in 1..=ATTEMPTS {
+        for notification in &due {
+            let (seq, outcome) = (notification.seq, Outcome::RetryAt(now));
+            let delivery = NewDelivery {
+                id: SystemEntropy.id().unwrap(),
+                attempt,
+                started_at: now,
+                duration_ms: 10_000,
+                status_code: Some(500),
+                error: Some("e".repeat(100)),
+                answer: Some(vec![b'x'; 1_024]),
+            };
+            let recorded = store.write(move |tx| tx.record_attempt(seq, &delivery, outcome, now));
+            recorded.await.map_err(|error: StoreError| error).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_greedy_key_leaves_the_room_that_open_payments_are_owed() {
+    let shop = Shop::open().await;
+    let greedy = make_key(&shop.world.gateway.keys, "greedy", "shop", false).await;
+    shop.ask(&order()).await.ok();
+    let owed_before = owed(&shop);
+    assert!(owed_before > 0);
+    shop.world.gateway.disk.pretend(1_000_000_000 + owed_before + 400_000);
+    let mut made = 0;
+    loop {
+        let answer = ask(&shop, &greedy, &made.to_string(), &largest_order()).await;
+        if answer.status != 200 {
+            assert_eq!(answer.codes(503), ["STORAGE_UNAVAILABLE"]);
+            break;
+        }
+        made += 1;
+        assert!(made < 100, "nothing was kept for what is open");
+    }
+    assert!((2..=20).contains(&made), "{made}");
+    assert!(owed(&shop) <= owed_before + 400_000, "{}", owed(&shop));
+    shop.world.pass_ms(91 * MINUTE_MS).await;
+    ask(&shop, &greedy, "after the others expired", &largest_order()).await.ok();
+}
+
+#[tokio::test]
+async fn payments_of_the_largest_size_cost_no_more_than_is_owed() {
+    const COUNT: u64 = 40;
+    let shop = Shop::open().await;
+    let greedy = make_key(&shop.world.gateway.keys, "greedy", "shop", false).await;
+    let empty = used_bytes(&shop);
+    for once in 0..COUNT {
+        ask(&shop, &greedy, &once.to_string(), &largest_order()).await.ok();
+    }
+    let (made, owed_open) = (used_bytes(&shop), owed(&shop));
+    shop.world.pass_ms(91 * MINUTE_MS).await;
+    let (expired, owed_waiting) = (used_bytes(&shop), owed(&shop));
+    let key_id = shop.world.gateway.keys.list().unwrap().iter().find(|key| key.name == "greedy").unwrap().key_id;
+    attempt_in_vain(&shop, key_id).await;
+    let attempted = used_bytes(&shop);
+    println!(
+        "bytes of one payment: made {}, expired {}, attempted {}; owed open {}, waiting {}",
+        (made - empty) / COUNT,
+        (expired - made) / COUNT,
+        (attempted - expired) / COUNT,
+        owed_open / COUNT,
+        owed_waiting / COUNT
+    );
+    assert!(attempted - made <= owed_open, "{} of {owed_open}", attempted - made);
+    assert!(attempted - expired <= owed_waiting, "{} of {owed_waiting}", attempted - expired);
+}

@@ -145,7 +145,7 @@ async fn work_of_another_copy_is_found_first_and_left_to_people() {
 }
 
 #[tokio::test]
-async fn what_anybody_sends_to_change_that_the_chain_shows_is_no_other_copys_and_what_makes_the_next_is() {
+async fn a_payment_to_change_that_the_chain_shows_is_no_other_copys() {
     let world = world_with_coins(2).await;
     let paid = world.approved_payout(300_000).await;
     let (world, copy) = copied(world).await;

@@ -45,20 +45,21 @@ mod installation;
 mod job;
 mod migrate;
 mod open;
+mod reader;
 mod readers;
 mod settings;
 #[cfg(test)]
 mod testing;
+mod tx;
 mod values;
 mod writer;
 
 pub use error::StoreError;
 pub(crate) use installation::Installation;
+pub(crate) use reader::Reader;
+pub(crate) use tx::Tx;
 
-use std::ops::Deref;
 use std::path::Path;
-
-use rusqlite::Connection;
 
 use crate::machine::threads::Threads;
 
@@ -67,30 +68,6 @@ pub struct Store {
     readers: readers::Readers,
     writer: writer::Writer,
     threads: Threads,
-}
-
-/// A consistent view of the database.
-pub struct Reader<'a> {
-    connection: &'a Connection,
-}
-
-/// A transaction of the only writer: all of its changes are committed together or not at all. Reads see its writes.
-pub struct Tx<'a> {
-    reader: Reader<'a>,
-}
-
-impl<'a> Tx<'a> {
-    const fn on(connection: &'a Connection) -> Self {
-        Self { reader: Reader { connection } }
-    }
-}
-
-impl<'a> Deref for Tx<'a> {
-    type Target = Reader<'a>;
-
-    fn deref(&self) -> &Reader<'a> {
-        &self.reader
-    }
 }
 
 impl Store {

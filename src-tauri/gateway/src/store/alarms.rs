@@ -7,7 +7,10 @@ use rusqlite::params;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 
-use super::{Reader, StoreError, Tx, values};
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
+use super::values;
 
 /// Alarms read at once; after a dismissal, others follow.
 const READ_AT_ONCE: u32 = 100;

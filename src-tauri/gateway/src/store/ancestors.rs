@@ -5,8 +5,11 @@ use bitcoin::{Transaction, Txid, consensus};
 use rusqlite::{Row, params};
 use tillgate_domain::time::Timestamp;
 
+use super::error::StoreError;
+use super::reader::Reader;
 use super::transactions::{IS_UNSETTLED, Source};
-use super::{Reader, StoreError, Tx, values};
+use super::tx::Tx;
+use super::values;
 
 /// Limit of all kept bytes: some 80 packages of the maximum size that nodes relay. Others control the number of
 /// ancestors, so the database needs a limit. Above it, only others can rebroadcast an ancestor.

@@ -9,9 +9,11 @@ use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::time::Timestamp;
 
+use super::error::StoreError;
 use super::payment_lists::{INDEXED_PAYMENTS, UNINDEXED_PAYMENTS};
+use super::reader::Reader;
+use super::tx::Tx;
 use super::values::{self, sats_column};
-use super::{Reader, StoreError, Tx};
 
 /// An anomaly with all fields of its record.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,11 @@ use rusqlite::{Row, params};
 use tillgate_domain::permission::Permissions;
 use tillgate_domain::time::Timestamp;
 
+use super::error::StoreError;
 use super::notify_hosts::NotifyHosts;
-use super::{Reader, StoreError, Tx, values};
+use super::reader::Reader;
+use super::tx::Tx;
+use super::values;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {

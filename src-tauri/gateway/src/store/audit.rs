@@ -6,7 +6,8 @@ use std::path::Path;
 use rusqlite::params;
 use tillgate_domain::time::Timestamp;
 
-use super::{StoreError, Tx};
+use super::error::StoreError;
+use super::tx::Tx;
 use crate::machine::ballast;
 
 impl Tx<'_> {

@@ -7,7 +7,10 @@ use std::str::FromStr;
 use rusqlite::{OptionalExtension as _, Row, params};
 use tillgate_domain::time::Timestamp;
 
-use super::{Reader, StoreError, Tx, values};
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
+use super::values;
 
 /// Rows kept for removed files, so that the table stays bounded.
 const REMOVED_KEPT: u32 = 100;

@@ -6,8 +6,10 @@ use rusqlite::{OptionalExtension as _, Row, params};
 use tillgate_domain::batch::Position;
 use tillgate_domain::time::Timestamp;
 
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
 use super::values::{self, Columns as _, InOrder, sats_column};
-use super::{Reader, StoreError, Tx};
 use tillgate_domain::chain::TxPosition;
 
 /// One signed transaction of a batch.

@@ -5,7 +5,10 @@ use bitcoin::hashes::Hash as _;
 use rusqlite::{OptionalExtension as _, params};
 use tillgate_domain::time::Timestamp;
 
-use super::{Reader, StoreError, Tx, values};
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
+use super::values;
 use tillgate_domain::chain::{Identity, Tip};
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use rusqlite::Connection;
 
-use super::{Reader, StoreError};
+use super::error::StoreError;
+use super::reader::Reader;
 
 /// Lines of damage reported; more are not needed to act.
 const DAMAGE_MAX: u32 = 5;

@@ -15,7 +15,8 @@ use rusqlite::hooks::Wal;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode, MAIN_DB};
 
-use super::{StoreError, open};
+use super::error::StoreError;
+use super::open;
 use crate::machine::disk::PRODUCTION_RESERVE_BYTES;
 use crate::machine::fail_points;
 use crate::machine::threads::{Thread, Threads};

@@ -5,10 +5,12 @@ use bitcoin::{OutPoint, Transaction, Txid};
 use rusqlite::{OptionalExtension as _, params};
 use tillgate_domain::batch::Position;
 
+use super::error::StoreError;
 use super::keychains::Keychain;
+use super::reader::Reader;
 use super::receipts::BYTES_OF_ROWS;
+use super::tx::Tx;
 use super::values::{self, position_columns, sats_column};
-use super::{Reader, StoreError, Tx};
 use tillgate_domain::chain::TxPosition;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

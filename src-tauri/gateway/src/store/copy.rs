@@ -5,7 +5,10 @@ use std::path::Path;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-use super::{Reader, StoreError, Tx, open};
+use super::error::StoreError;
+use super::open;
+use super::reader::Reader;
+use super::tx::Tx;
 
 /// Pages copied between two calls of `goes_on` (1 MiB).
 const PAGES_AT_ONCE: i32 = 256;

@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::error::StoreError;
 use super::job::Queue;
-use super::{Reader, StoreError, open};
+use super::open;
+use super::reader::Reader;
 use crate::machine::fail_points;
 use crate::machine::threads::{Thread, Threads};
 

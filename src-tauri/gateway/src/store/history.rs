@@ -4,8 +4,10 @@ use rusqlite::{Row, params};
 use tillgate_domain::payment::{Cause, PaymentState};
 use tillgate_domain::time::Timestamp;
 
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
 use super::values::{self, sats_column};
-use super::{Reader, StoreError, Tx};
 
 /// One change of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]

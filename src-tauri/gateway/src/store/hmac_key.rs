@@ -3,7 +3,9 @@
 use rusqlite::OptionalExtension as _;
 use tillgate_domain::id::Id;
 
-use super::{Reader, StoreError, Tx};
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
 
 impl Tx<'_> {
     /// Selects the key that signs from now on. It must be in the secret store already.

@@ -3,7 +3,9 @@
 use rusqlite::{OptionalExtension, params};
 use tillgate_domain::time::Timestamp;
 
-use super::{Reader, StoreError, Tx};
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
 
 /// Expired rows deleted with each new one, so that the table stays as large as a day's requests.
 const FORGOTTEN_WITH_EACH: u32 = 8;

@@ -4,7 +4,9 @@ use rusqlite::{OptionalExtension, params};
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 
-use super::{Reader, StoreError, Tx};
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
 use crate::machine::environment::Environment;
 
 /// Identity of the database. Made once, and changed only in a restored copy.

@@ -4,7 +4,9 @@
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Reader, StoreError, Tx};
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
 
 /// One write; its result answers the caller after the commit.
 pub(super) type Job = Box<dyn FnOnce(Result<Begun<'_>, &str>) -> Box<dyn Answer> + Send>;

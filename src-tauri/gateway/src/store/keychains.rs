@@ -2,8 +2,10 @@
 
 use rusqlite::{OptionalExtension, params};
 
+use super::error::StoreError;
 use super::payment_lists::UNINDEXED_PAYMENTS;
-use super::{Reader, StoreError, Tx};
+use super::reader::Reader;
+use super::tx::Tx;
 
 /// Runs of used change indices to consider; our change may continue after each.
 const ENDS_MAX: u32 = 5;

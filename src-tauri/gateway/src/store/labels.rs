@@ -6,8 +6,9 @@ use bitcoin::OutPoint;
 use bitcoin::hashes::Hash as _;
 use rusqlite::{Row, params};
 
+use super::error::StoreError;
+use super::reader::Reader;
 use super::values::{self, Columns as _};
-use super::{Reader, StoreError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LabelledKind {

@@ -10,8 +10,10 @@ use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::time::Timestamp;
 
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
 use super::values::{self, Columns as _, InOrder};
-use super::{Reader, StoreError, Tx};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LedgerKind {

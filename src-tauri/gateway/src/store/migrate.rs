@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::{StoreError, open};
+use super::error::StoreError;
+use super::open;
 use crate::machine::fail_points::{self, Point};
 
 const MIGRATIONS: &[&str] = &[

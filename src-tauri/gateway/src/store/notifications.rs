@@ -8,7 +8,10 @@ use tillgate_domain::id::Id;
 use tillgate_domain::notification::{NotificationState, Outcome, SubjectKind};
 use tillgate_domain::time::Timestamp;
 
-use super::{Reader, StoreError, Tx, values};
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
+use super::values;
 
 #[derive(Debug, Clone)]
 pub struct NewNotification {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::StoreError;
+use super::error::StoreError;
 use crate::machine::fail_points;
 
 /// Longer than any commit of ours takes. A process that holds the lock longer is at fault, and a shop gets the error

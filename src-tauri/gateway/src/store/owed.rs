@@ -3,8 +3,9 @@
 
 use rusqlite::params_from_iter;
 
+use super::error::StoreError;
 use super::payment_lists::{INDEXED_PAYMENTS, PaymentFilter, UNINDEXED_PAYMENTS};
-use super::{Reader, StoreError};
+use super::reader::Reader;
 
 /// All attempts at one notification over three days, with their answers and index entries.
 pub(crate) const ATTEMPTS_BYTES: u64 = 34_000;

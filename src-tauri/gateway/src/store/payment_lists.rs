@@ -11,8 +11,10 @@ use rusqlite::{params, params_from_iter};
 use tillgate_domain::payment::PaymentState;
 use tillgate_domain::time::Timestamp;
 
+use super::error::StoreError;
 use super::payments::PaymentRow;
-use super::{Reader, StoreError, Tx};
+use super::reader::Reader;
+use super::tx::Tx;
 
 /// The indexed payments, with the term that lets SQLite use their indexes. The column is still called `filed`, as in
 /// its first release: released migrations are never changed.

@@ -9,7 +9,10 @@ use tillgate_domain::advance::Warning;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 
-use super::{Reader, StoreError, Tx, values};
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
+use super::values;
 
 /// Warnings read at once; others follow as these end.
 const READ_AT_ONCE: u32 = 100;

@@ -8,8 +8,10 @@ use tillgate_domain::payment::Payment;
 use tillgate_domain::policy::Policy;
 use tillgate_domain::time::Timestamp;
 
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
 use super::values::{self, Columns as _, InOrder, sats_column};
-use super::{Reader, StoreError, Tx};
 
 /// A payment with all fields of its record.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,9 +7,10 @@ use rusqlite::{params, params_from_iter};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
+use super::error::StoreError;
 use super::payouts::PayoutRow;
+use super::reader::Reader;
 use super::values::sats_column;
-use super::{Reader, StoreError};
 
 /// Filter of a payout list; `None` and empty filter nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

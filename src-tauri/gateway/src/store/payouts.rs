@@ -8,8 +8,10 @@ use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
 use super::values::{self, Columns as _, InOrder, sats_column};
-use super::{Reader, StoreError, Tx};
 
 /// A payout with all fields of its record.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,10 @@ use rusqlite::{Row, params};
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::time::Timestamp;
 
-use super::{Reader, StoreError, Tx, values};
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
+use super::values;
 
 /// A rate and its sources.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

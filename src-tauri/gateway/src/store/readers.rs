@@ -6,8 +6,10 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 
+use super::error::StoreError;
 use super::job::run_sql;
-use super::{Reader, StoreError, open};
+use super::open;
+use super::reader::Reader;
 
 /// Concurrent reads. Many more than the machine's cores would not help. Their files stay far below the lowest limit of
 /// open files that systems set. HTTP lists take fewer permits (`http/read_permits.rs`), so that other reads never wait

@@ -9,8 +9,10 @@ use tillgate_domain::advance::Verdict;
 use tillgate_domain::receipt::{Position, Receipt};
 use tillgate_domain::time::Timestamp;
 
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
 use super::values::{self, Columns as _, InOrder, sats_column};
-use super::{Reader, StoreError, Tx};
 
 /// Approximate bytes of a transaction's rows, beside its raw bytes.
 pub(super) const BYTES_OF_ROWS: u64 = 1_000;

@@ -4,8 +4,11 @@ use rusqlite::{OptionalExtension as _, params};
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
 
+use super::error::StoreError;
 use super::keychains::Keychain;
-use super::{Reader, StoreError, Tx, values};
+use super::reader::Reader;
+use super::tx::Tx;
+use super::values;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestoreSource {

@@ -5,9 +5,12 @@ use bitcoin::{Script, ScriptBuf, Transaction, consensus};
 use rusqlite::{OptionalExtension as _, Row, params};
 use tillgate_domain::time::Timestamp;
 
+use super::error::StoreError;
 use super::keychains::Keychain;
 use super::payment_lists::{INDEXED_PAYMENTS, UNINDEXED_PAYMENTS};
-use super::{Reader, StoreError, Tx, values};
+use super::reader::Reader;
+use super::tx::Tx;
+use super::values;
 use tillgate_domain::chain::Urgency;
 use tillgate_domain::chain::{KnownPosition, ScriptState};
 

@@ -5,7 +5,9 @@ use rusqlite::params;
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
 
-use super::{Reader, StoreError, Tx};
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
 
 /// Most bytes of several reasons; beyond that, only the first ones and the last are kept.
 const REASONS_MAX: usize = 1_500;

@@ -1,6 +1,8 @@
 //! Settings that differ from their defaults.
 
-use super::{Reader, StoreError, Tx};
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
 
 impl Reader<'_> {
     pub fn settings(&self) -> Result<Vec<(String, String)>, StoreError> {

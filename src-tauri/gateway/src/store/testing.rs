@@ -7,7 +7,9 @@ use rusqlite::Connection;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::Currency;
 
-use super::{Reader, Store, StoreError};
+use super::Store;
+use super::error::StoreError;
+use super::reader::Reader;
 
 impl Reader<'_> {
     /// All bodies ever queued for a record, oldest first.

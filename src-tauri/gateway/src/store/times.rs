@@ -7,9 +7,11 @@ use tillgate_domain::payment::LIFETIME_MS;
 use tillgate_domain::payout::offer;
 use tillgate_domain::time::Timestamp;
 
+use super::error::StoreError;
 use super::payment_lists::{INDEXED_PAYMENTS, UNINDEXED_PAYMENTS};
 use super::payouts::PayoutRow;
-use super::{Reader, StoreError, Tx};
+use super::reader::Reader;
+use super::tx::Tx;
 
 const OFFER_VALID_MAX_MS: i64 = offer::VALID_MAX_MINUTES as i64 * 60_000;
 

@@ -10,7 +10,10 @@ use bitcoin::{Transaction, Txid, Witness, consensus};
 use rusqlite::params;
 use tillgate_domain::time::Timestamp;
 
-use super::{Reader, StoreError, Tx, values};
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
+use super::values;
 use crate::witness::{has_good_witness, spent_outputs};
 use tillgate_domain::chain::{Fact, is_relayed};
 

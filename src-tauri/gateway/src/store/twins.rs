@@ -7,8 +7,10 @@ use rusqlite::{Params, Row, params};
 use tillgate_domain::batch::{Position, decided_up_to};
 use tillgate_domain::time::Timestamp;
 
+use super::error::StoreError;
+use super::reader::Reader;
+use super::tx::Tx;
 use super::values;
-use super::{Reader, StoreError, Tx};
 use tillgate_domain::chain::TxPosition;
 
 /// The payouts that are SENT by the twin `?1`.

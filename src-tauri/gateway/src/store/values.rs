@@ -12,7 +12,7 @@ use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::time::Timestamp;
 
-use super::StoreError;
+use super::error::StoreError;
 use tillgate_domain::chain::TxPosition;
 
 /// A source of columns.

@@ -12,8 +12,9 @@ use tokio::time::Instant;
 
 use super::checkpoints::Checkpoints;
 use super::deferred_indexing::{Committed, DeferredIndexing};
+use super::error::StoreError;
 use super::job::{Answer, Begun, Effect, Job, Queue, run_sql};
-use super::{StoreError, open};
+use super::open;
 use crate::machine::fail_points::{self, Point};
 use crate::machine::threads::{Thread, Threads};
 

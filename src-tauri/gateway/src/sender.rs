@@ -216,7 +216,7 @@ impl Sender {
     /// Builds transactions until nothing more is due. Answers why the rest waits.
     async fn send_due(&self, watcher: &Watcher, again: &mut Again) -> Result<Option<Cannot>, SendError> {
         loop {
-            // The next attempt fails a payout that becomes overdue during this one.
+            // A payout that becomes overdue during this attempt is failed by the next one.
             let began_at = self.gateway.follow_clock().await?;
             let cannot = match self.attempt(watcher, again).await? {
                 Attempt::NotDue => return Ok(None),
@@ -323,6 +323,7 @@ impl Sender {
             }
             let twins = UnminedTwins::read(outbox.tx)?;
             for payout in outbox.tx.overdue_payouts(until, QUEUE_MAX)? {
+                // A payout that a twin may pay does not fail.
                 if twins.paying(&payout).next().is_none() {
                     batches::fail(outbox, payout, told, None)?;
                     given_up = given_up.saturating_add(1);
@@ -330,7 +331,6 @@ impl Sender {
             }
             Ok(given_up)
         };
-        // Payouts that another copy may pay go on waiting.
         let given_up = outbox::commit(&self.gateway, None, give_up).await?;
         if given_up > 0 {
             tracing::warn!(given_up, why = cannot.details, "approved payouts had waited too long and were given up");

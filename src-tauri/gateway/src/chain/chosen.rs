@@ -13,9 +13,16 @@ use url::{Host, Url};
 use super::bell::{Bell, Turn};
 use super::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
 use super::electrum::{ElectrumChain, ElectrumOptions, Fingerprint};
+use super::port::Broadcast;
+use super::port::Chain;
+use super::port::ChainDown;
+use super::port::LookRequest;
+use super::port::Sees;
+use super::port::View;
+use super::recent::Recent;
 use super::several::Several;
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View};
 use crate::machine::outgoing::Proxy;
+use tillgate_domain::chain::{Identity, Tip};
 
 /// The protocol of a server, with what it needs.
 #[derive(Debug, Clone)]

@@ -33,8 +33,16 @@ use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View, headers, refusals, shown};
+use super::port::Broadcast;
+use super::port::Chain;
+use super::port::ChainDown;
+use super::port::LookRequest;
+use super::port::Sees;
+use super::port::View;
+use super::recent::Recent;
+use super::{headers, refusals, shown};
 use crate::machine::outgoing::Proxy;
+use tillgate_domain::chain::{Identity, Tip};
 
 pub(crate) use notices::{NoticesOptions, NoticesPace};
 pub(crate) use sign_in::SignIn;

@@ -37,8 +37,15 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::bell::Bell;
+use super::port::Broadcast;
+use super::port::Chain;
+use super::port::ChainDown;
+use super::port::LookRequest;
+use super::port::Sees;
+use super::port::View;
+use super::recent::Recent;
 use super::refusals::tip_changed;
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View};
+use tillgate_domain::chain::{Identity, Tip};
 
 use asker::Asker;
 use call::subscribe_tip;

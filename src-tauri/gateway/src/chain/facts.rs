@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 
-use super::{Fact, TxFacts, TxPosition, WatchList};
+use super::port::TxFacts;
+use super::port::WatchList;
+use tillgate_domain::chain::{Fact, TxPosition};
 
 /// The longest line of missing transactions that is followed; a node accepts no longer ones.
 pub(super) const LINE_MAX: usize = 128;

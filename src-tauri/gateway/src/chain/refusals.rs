@@ -4,7 +4,7 @@
 use bitcoin::constants::genesis_block;
 use bitcoin::{BlockHash, Network};
 
-use super::ChainDown;
+use super::port::ChainDown;
 use super::token::Token;
 
 pub(super) fn tip_changed() -> ChainDown {

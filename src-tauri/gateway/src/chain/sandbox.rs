@@ -11,11 +11,18 @@ use tillgate_domain::time::Timestamp;
 use tillgate_sandbox::{BroadcastRefusal, Faults, Sandbox, SandboxError, TxView};
 use tokio::sync::Notify;
 
-use super::{
-    Broadcast, Chain, ChainDown, Covered, Identity, LookRequest, Recent, Sees, Tip, TxFacts, TxPosition, View,
-};
+use super::port::Broadcast;
+use super::port::Chain;
+use super::port::ChainDown;
+use super::port::Covered;
+use super::port::LookRequest;
+use super::port::Sees;
+use super::port::TxFacts;
+use super::port::View;
+use super::recent::Recent;
 use crate::machine::clock::Clock;
 use crate::machine::fail_points::{self, Point};
+use tillgate_domain::chain::{Identity, Tip, TxPosition};
 
 /// Changes in one answer at most; bounds its memory.
 const VIEW_MAX: usize = 500;

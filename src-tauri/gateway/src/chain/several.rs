@@ -12,7 +12,14 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::bell::Turn;
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View};
+use super::port::Broadcast;
+use super::port::Chain;
+use super::port::ChainDown;
+use super::port::LookRequest;
+use super::port::Sees;
+use super::port::View;
+use super::recent::Recent;
+use tillgate_domain::chain::{Identity, Tip};
 
 /// A failed server is asked last for this long.
 const LEFT_ALONE_FOR: Duration = Duration::from_secs(300);

@@ -9,7 +9,8 @@ use std::hash::{BuildHasher as _, RandomState};
 use bitcoin::hashes::Hash as _;
 use bitcoin::{BlockHash, Work};
 
-use super::{Covered, Scripts};
+use super::port::Covered;
+use super::port::Scripts;
 
 /// The written form. Four older ones can be read.
 const FORM: u8 = 5;

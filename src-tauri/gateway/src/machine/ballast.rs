@@ -60,7 +60,7 @@ fn make(folder: &Path) -> io::Result<()> {
     occupy(&file).inspect_err(|_| drop(file.set_len(0)))
 }
 
-/// Bytes that a sparse file would not take from the disk.
+/// Allocates the blocks; a sparse file would take none.
 fn occupy(mut file: &File) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     if rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, BALLAST_BYTES).is_ok() {

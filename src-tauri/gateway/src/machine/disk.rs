@@ -10,8 +10,7 @@ use tokio::time::Instant;
 use super::environment::Environment;
 use super::owed::{Owed, Promise};
 
-/// With less free room than this production makes nothing new, so that promised records can still be written (interface,
-/// "Errors").
+/// Production refuses new records below this free room, so that promised ones can still be written (interface, "Errors").
 pub(crate) const PRODUCTION_RESERVE_BYTES: u64 = 500_000_000;
 
 /// The system is asked at most so often: a disk does not fill faster.
@@ -91,7 +90,7 @@ impl Disk {
     /// Counts afresh what stored records may still cost.
     ///
     /// # Errors
-    /// What `count` answered.
+    /// The error of `count`.
     pub(crate) fn count_owed<E>(&self, count: impl FnOnce() -> Result<u64, E>) -> Result<(), E> {
         self.owed.count(count)
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Between two counts there is so many times the duration of the last one.
+/// Pause between counts, as a multiple of the last count's duration.
 const COUNT_PAUSE_FACTOR: u32 = 20;
 
 /// The sum for one environment.
@@ -67,7 +67,7 @@ impl Owed {
         let counted = count()?;
         {
             let mut sum = self.sum.lock();
-            // A promise that ended during the count may be in it or not.
+            // The count may not include a promise that ended meanwhile.
             sum.at_most = Some(counted.saturating_add(sum.ended.saturating_sub(ended_before)));
         }
         let pause = started.elapsed().checked_mul(COUNT_PAUSE_FACTOR).unwrap_or(Duration::MAX);
@@ -115,7 +115,11 @@ mod tests {
         count(&owed, 0);
         let (open, during) = (owed.promise(1, 100).unwrap(), owed.promise(10, 100).unwrap());
         *owed.counting.lock() = None;
-        owed.count(|| Ok::<_, Infallible>(drop(during)).map(|()| 0)).unwrap();
+        owed.count(|| {
+            drop(during);
+            Ok::<_, Infallible>(0)
+        })
+        .unwrap();
         assert_eq!(owed.bytes(), 11);
         drop(open);
         assert_eq!(owed.bytes(), 11);

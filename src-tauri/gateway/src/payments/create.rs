@@ -124,11 +124,11 @@ pub(super) async fn insertion(
         draft::validate(draft, &settings.currencies, author.notification_url_optional, &author.notify_hosts);
     let (price, market) = price(gateway, &mut request, &settings, now)?;
     let (addresses, tip_height) = can_receive(gateway, now)?;
-    let promise = gateway.promise_room(owed_bytes(&request)).await?;
     let permit = match author.key_id {
         Some(key_id) => gateway.key_limits.reserve(key_id, settings.key_open_payments, &gateway.store).await?,
         None => None,
     };
+    let promise = gateway.promise_room(owed_bytes(&request)).await?;
     let rate_id = gateway.rates.row_id(&gateway.store, price.currency, &market).await?;
     let usd = gateway.rates.last_known(Currency::USD).map(|stored| stored.rate);
     let payment = Payment::open(gateway.entropy.id()?, &price, &settings.policy, usd, now);

@@ -38,7 +38,7 @@ impl Again {
         let reading = Arc::clone(gateway);
         let missing = tokio::task::spawn_blocking(move || reading.store.read(missing));
         let missing: BTreeMap<Txid, Vec<Transaction>> = missing.await.map_err(|_| SendError::BrokenOff)??;
-        // Should a seen transaction drop out, it counts as newly missed.
+        // Forgets transactions that were seen: one that drops out is due at once.
         self.tried.retain(|txid, _| missing.contains_key(txid));
         for (txid, package) in missing {
             let before = self.tried.get(&txid);

@@ -93,8 +93,8 @@ fn rests_on_one(reader: &Reader<'_>, unconfirmed: &BTreeMap<Txid, Unconfirmed>) 
     Ok(false)
 }
 
-/// Whether another copy of the wallet pays a payout of this batch. Its transaction is in a block; or it may be mined
-/// beside ours, and no node accepted ours yet.
+/// Whether another copy of the wallet pays a payout of this batch: by a twin in a block, or by an unmined twin with other
+/// coins while no node accepted ours.
 pub(super) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<bool, StoreError> {
     let versions = reader.versions(batch_seq)?;
     let was_taken =

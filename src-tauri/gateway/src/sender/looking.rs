@@ -10,7 +10,7 @@ use crate::store::keychains::Keychain;
 use crate::wallet::spend::Draft;
 use crate::watcher::{WatchError, Watcher};
 
-/// Oldest view by which a transaction is stored, for a machine that slept. Slow backends and keyrings need less.
+/// Oldest look on which a transaction is stored. It catches a machine that slept while signing.
 const STORED_WITHIN_MS: i64 = 60_000;
 
 const LOOKED_TOO_LONG_AGO: &str = "signing took so long that the chain may have changed; the transaction is made again";

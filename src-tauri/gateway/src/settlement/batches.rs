@@ -35,7 +35,7 @@ pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Re
     Ok(warnings)
 }
 
-/// The same for one of several batches. Collects the twins to book after the last batch.
+/// Like [`settle`], but the caller books the twins.
 pub(super) fn settle_noting(
     outbox: &Outbox<'_>,
     batch_seq: i64,
@@ -58,7 +58,7 @@ pub(super) fn settle_noting(
         };
         let (state, warning) = settle_payout((outbox, to_book), payout, &versions, share, reason, tip_height)?;
         warnings.extend(warning);
-        // A failed payout claims no coins, even if the conflict disappears again: only a block changes that.
+        // A FAILED payout keeps no coins locked. Only a block makes it SENT again.
         is_wanted |= matches!(state, PayoutState::Queued | PayoutState::Sent);
     }
     let is_pending = batch::is_pending(&versions, tip_height);
@@ -133,7 +133,7 @@ fn settle_payout(
         (from, to) if from == to => {}
         (from, PayoutState::Sent) => {
             row.sent_at = Some(outbox.now);
-            // An offer that another copy sent counts in the limit of the day of that payment.
+            // An offer paid by a twin counts in the limit of the day on which the twin was made.
             if row.approved_at.is_none() {
                 let twin = row.txid.map(|txid| outbox.tx.twin(&txid)).transpose()?.flatten();
                 row.approved_at = Some(twin.map_or(outbox.now, |twin| twin.made_at));

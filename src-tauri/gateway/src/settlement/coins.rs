@@ -131,7 +131,7 @@ pub(crate) fn take(
         return Ok(None);
     }
     if tx.is_twin(txid)? || spends_ours(tx, moved)? {
-        // It was booked as a stranger's before its inputs were known.
+        // Takes back an income that was booked while the inputs were unknown.
         book_change(outbox, txid, false)?;
         let pays_an_address = moved.change.iter().any(|coin| coin.keychain == Keychain::External);
         return twins::take(outbox, txid, facts, pays_an_address, touched);
@@ -174,7 +174,7 @@ pub(crate) fn settle(
         }
     }
     if is_all || !touched.batches.is_empty() {
-        // Many blocks may have come since the last full settling, so its height decides which twins are pending.
+        // Blocks may have come since the last full settling: twins count as pending from that height.
         let looked_height = outbox.tx.tip_height()?.min(since);
         touched.twins.extend(outbox.tx.pending_twins(looked_height)?);
     }
@@ -211,8 +211,8 @@ pub(crate) fn settle(
     Ok(warnings)
 }
 
-/// Books payments to our change, or to addresses not given to any payment here. They count only in a stranger's
-/// transaction.
+/// Books payments to our change, or to addresses not given to any payment here. Such a payment is income only if
+/// somebody else made it.
 fn book_change(outbox: &Outbox<'_>, txid: &Txid, is_strangers: bool) -> Result<(), StoreError> {
     for (outpoint, coin) in outbox.tx.change_coins(txid)? {
         let sats = if is_strangers && coin.position.is_in_block() { twin_ledger::sats(coin.amount_sats) } else { 0 };

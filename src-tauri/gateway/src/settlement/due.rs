@@ -7,6 +7,6 @@ pub(crate) enum Due {
     Nothing,
     /// These batches.
     Batches(Vec<i64>),
-    /// All batches, and everything else that a block decides. `before` is the height of the last time.
+    /// All batches, and everything else that a block decides. `before` is the tip height of the last full settling.
     All { before: Option<u32> },
 }

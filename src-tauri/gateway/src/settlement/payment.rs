@@ -14,12 +14,11 @@ use tillgate_domain::payment::{Cause, Payment};
 use tillgate_domain::receipt::{Position, Receipt, Sighting};
 use tillgate_domain::time::Timestamp;
 
-use super::error::SettleError;
 use super::missing::MISSING_BYTES_MAX;
 use crate::chain::{Fact, TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger;
-use crate::notifications::outbox::Outbox;
+use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::store::anomalies::{AnomalyRow, AnomalyUpdate, NewAnomaly};
 use crate::store::coins::Coin;
 use crate::store::history::HistoryRow;
@@ -84,7 +83,7 @@ pub(crate) fn payment(
     context: &Context,
     seq: i64,
     affected: &AffectedPayment,
-) -> Result<(Advance, Vec<StaffWarning>), SettleError> {
+) -> Result<(Advance, Vec<StaffWarning>), OutboxError> {
     let (tx, now) = (outbox.tx, outbox.now);
     let row = tx.payment_by_seq(seq)?.ok_or(StoreError::BadValue("payments.seq"))?;
     take_facts(tx, context, seq, affected)?;
@@ -215,7 +214,7 @@ fn note_change(
 
 /// Writes the anomalies and queues all notifications. Records are rendered from the stored rows, so that they match a
 /// later GET.
-fn tell(outbox: &Outbox<'_>, before: &PaymentRow, known: &[AnomalyRow], advance: &Advance) -> Result<(), SettleError> {
+fn tell(outbox: &Outbox<'_>, before: &PaymentRow, known: &[AnomalyRow], advance: &Advance) -> Result<(), OutboxError> {
     let tx = outbox.tx;
     let row = tx.payment_by_seq(before.seq)?.ok_or(StoreError::BadValue("payments.seq"))?;
     let receipts = tx.receipts(before.seq)?;
@@ -237,7 +236,7 @@ fn write_anomaly(
     row: &PaymentRow,
     known: &[AnomalyRow],
     change: &AnomalyChange,
-) -> Result<Id, SettleError> {
+) -> Result<Id, OutboxError> {
     let Outbox { tx, gateway, now, .. } = *outbox;
     let coins_of = |coins: &Coins| Some((coins.paid_sats, coins.txids.clone()));
     let (id, update) = match change {

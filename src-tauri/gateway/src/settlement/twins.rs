@@ -45,7 +45,7 @@ pub(super) fn take(
 }
 
 /// Matches each output of a mined twin with a payout of the same address and exact amount. QUEUED payouts come first,
-/// then FAILED ones, then offers. A payout that a transaction of ours pays is never matched.
+/// then FAILED ones, then offers.
 pub(super) fn match_mined(tx: &Tx<'_>, txid: &Txid) -> Result<(), StoreError> {
     let Some(twin) = tx.twin(txid)?.filter(|twin| !twin.is_matched) else { return Ok(()) };
     let Position::Block { height } = twin.position else { return Ok(()) };
@@ -62,8 +62,8 @@ pub(super) fn match_mined(tx: &Tx<'_>, txid: &Txid) -> Result<(), StoreError> {
     tx.note_matched(txid)
 }
 
-/// Makes the sender hold. During a restored copy's scan, the twin is only counted, and reported at the end. A payment
-/// to an address of ours was counted before.
+/// Makes the sender hold. During a restored copy's scan, the twin is only counted, and reported at the end. [`super::coins`]
+/// already counted a payment to one of our addresses.
 fn hold(
     outbox: &Outbox<'_>,
     txid: &Txid,

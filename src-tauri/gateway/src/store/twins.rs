@@ -1,5 +1,4 @@
-//! Twins: transactions that spend coins of this wallet, or create its change, but were not made here. Another copy of
-//! the wallet made them.
+//! Twins: transactions that spend coins of this wallet but were not made here. Another copy of the wallet made them.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Amount, Script, Transaction, TxOut, Txid, consensus};
@@ -162,8 +161,8 @@ impl Reader<'_> {
 
     /// The payouts that equal outputs of a twin pay, in a block at `height`; `outputs` is the count of these outputs.
     /// Each payout has the address and the exact amount, and was requested below that block. No other mined twin paid
-    /// it, and no accepted transaction of ours pays it. QUEUED payouts come first, then FAILED ones, then offers, each
-    /// kind oldest first.
+    /// it. A payout that is not FAILED is left out once a node or a block has a transaction of ours that pays it. QUEUED
+    /// payouts come first, then FAILED ones, then offers, each kind oldest first.
     pub fn payouts_to_match(
         &self,
         (script, amount_sats): (&Script, u64),
@@ -185,7 +184,7 @@ impl Reader<'_> {
         query.query_and_then(values, |row| Ok(row.get("seq")?))?.collect()
     }
 
-    /// A mined twin with an output that pays a payout exactly, if neither is matched: its txid and the output number.
+    /// A mined twin whose unmatched output pays this unmatched payout exactly: its txid and the output number.
     pub fn twin_that_pays(&self, payout_seq: i64) -> Result<Option<(Txid, u32)>, StoreError> {
         let Some(payout) = self.payout_by_seq(payout_seq)? else { return Ok(None) };
         let output = TxOut { value: Amount::from_sat(payout.amount_sats), script_pubkey: payout.script };

@@ -25,7 +25,7 @@ const MUST_MAX: u32 = 1_000;
 /// Scripts of the round in one look at most.
 const COLD_MAX: usize = 100;
 
-/// Rows read to find these: most scripts of a young shop are hot and are left out.
+/// Rows read for them. Most scripts of a young shop are hot and are skipped.
 const COLD_READ_MAX: u32 = 1_000;
 
 /// Confirmations after which a transaction counts as settled: only a catastrophic reorganisation is deeper.
@@ -37,8 +37,7 @@ const RECENT_MS: i64 = 24 * 3_600_000;
 /// Used change indices that stay hot.
 const CHANGE_BEHIND: u32 = 50;
 
-/// Change indices around the next one, and behind skipped ones. Payments to these are the first sign of another copy of
-/// the wallet.
+/// Change indices watched around the next one and after each skipped run. Another copy of the wallet shows there first.
 const CHANGES: u32 = 20;
 
 /// Interval for reading the hot scripts again; new ones are added as they are made.

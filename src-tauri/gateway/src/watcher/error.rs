@@ -4,9 +4,7 @@ use bitcoin::BlockHash;
 
 use crate::chain::ChainDown;
 use crate::gateway::{CatchingUp, FailedLook};
-use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::OutboxError;
-use crate::settlement::SettleError;
 use crate::store::StoreError;
 
 /// Why a look failed. The next look recovers.
@@ -18,9 +16,6 @@ pub enum WatchError {
     /// The database cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// No identifier could be generated for a new record.
-    #[error(transparent)]
-    Entropy(#[from] NoEntropy),
     /// A notification could not be queued.
     #[error(transparent)]
     Outbox(#[from] OutboxError),
@@ -72,15 +67,5 @@ impl From<&WatchError> for FailedLook {
             _ => false,
         };
         Self { reason: error.to_string(), is_for_storage }
-    }
-}
-
-impl From<SettleError> for WatchError {
-    fn from(error: SettleError) -> Self {
-        match error {
-            SettleError::Store(error) => error.into(),
-            SettleError::Entropy(error) => error.into(),
-            SettleError::Outbox(error) => error.into(),
-        }
     }
 }

@@ -250,7 +250,7 @@ fn first_view<'a>(
         return Ok((View { left_above, ..view }, ours));
     }
     ours.expect_all_known()?;
-    // The same token ensures that the answer shows no less work than seen before.
+    // With the same token the backend refuses a chain with less work.
     let view = look(&ours)?;
     if view.from_start {
         return Ok((view, ours));
@@ -258,8 +258,8 @@ fn first_view<'a>(
     Err(ChainDown("it told another chain, and then the one before: the next look makes up for it".to_owned()).into())
 }
 
-/// Marks a coinbase without a block as ruled out by the block at its height, as if that block spent its inputs. Only
-/// its own block can hold a coinbase. If that block returns, the coinbase is valid again.
+/// Treats a coinbase without a block as ruled out at its height: only its own block can hold it. If that block returns,
+/// the coinbase is valid again.
 fn with_lost_reward(facts: TxFacts, tip: &Tip) -> TxFacts {
     if facts.position != TxPosition::Absent || !facts.tx.is_coinbase() {
         return facts;

@@ -173,8 +173,8 @@ impl<'a> LookPermit<'a> {
         tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::BrokenOff)?
     }
 
-    /// Reads the hot scripts when they are due and the backend is asked about scripts. A failed read stays due: a look
-    /// that asks about no script would seem to cover all.
+    /// Reads the hot scripts when they are due and the backend is asked about scripts. After a failed read the
+    /// scripts stay due: a look about no scripts would count as complete.
     async fn read_hot(&mut self, at: Timestamp) -> Result<(), WatchError> {
         match self.gateway.chain.sees() {
             Sees::Scripts if self.progress.hot_read.is_due(at) => {}

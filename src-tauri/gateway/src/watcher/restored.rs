@@ -144,7 +144,7 @@ pub(super) fn note(tx: &Tx<'_>, scanned: &Scanned) -> Result<(), StoreError> {
         // Another kind of backend answered, and its report is incomplete.
         None if !scanned.covers_all => return Ok(()),
         None => tx.note_scanned_blocks(scanned.height)?,
-        // Answers about another chain's scripts no longer count.
+        // The chain changed: the progress over scripts starts again.
         Some(_) if scanned.from_start && restore.state == RestoreState::Scanning => {
             return tx.note_asked_indices(AskedIndices::default());
         }

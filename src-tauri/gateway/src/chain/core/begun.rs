@@ -7,9 +7,12 @@ use super::blocks::{self, Synced};
 use super::link::link;
 use super::rpc::Rpc;
 use super::state::State;
+use crate::chain::headers;
+use crate::chain::port::BEFORE_BIRTH;
+use crate::chain::port::ChainDown;
+use crate::chain::port::LookRequest;
 use crate::chain::refusals::{behind, denied, tip_changed};
 use crate::chain::token::{Token, Weighed, answer_number};
-use crate::chain::{BEFORE_BIRTH, ChainDown, LookRequest, headers};
 
 /// Blocks read again when nothing is remembered, so that the height of a conflict is known until it is final.
 const READ_AGAIN: u32 = 10;

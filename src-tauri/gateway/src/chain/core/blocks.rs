@@ -10,9 +10,10 @@ use tillgate_domain::time::Timestamp;
 use super::read::{ChainInfo, MempoolInfo};
 use super::rpc::{Refused, Rpc, Told, call, typed};
 use crate::chain::headers::Wrong;
+use crate::chain::port::ChainDown;
 use crate::chain::refusals::tip_changed;
 use crate::chain::token::{BlockId, Weighed};
-use crate::chain::{ChainDown, headers, refusals};
+use crate::chain::{headers, refusals};
 
 /// Core's code for a height above the best block's.
 const OUT_OF_RANGE: i64 = -8;

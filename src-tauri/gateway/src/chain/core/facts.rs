@@ -15,7 +15,10 @@ use super::state::{Moment, Seen, State, Tracked};
 use crate::chain::facts::{
     Facts, LINE_MAX, Output, is_final, missing_ancestors, needs, of_absent, parents_first, spenders, unfollowed,
 };
-use crate::chain::{ChainDown, TxFacts, TxPosition, WatchList};
+use crate::chain::port::ChainDown;
+use crate::chain::port::TxFacts;
+use crate::chain::port::WatchList;
+use tillgate_domain::chain::TxPosition;
 
 /// Small questions in one request.
 const BATCH: usize = 200;

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::read::{self, Entry, Estimate, MempoolInfo};
 use super::rpc::{Refused, Rpc, Told, call, typed};
-use crate::chain::ChainDown;
+use crate::chain::port::ChainDown;
 
 /// The highest number of blocks for Core's estimate.
 const BLOCKS_MAX: u16 = 1_008;

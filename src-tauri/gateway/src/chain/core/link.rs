@@ -6,10 +6,11 @@ use bitcoin::block::Header;
 
 use super::blocks::{self, forged};
 use super::rpc::Rpc;
+use crate::chain::headers as rules;
 use crate::chain::headers::Wrong;
+use crate::chain::port::ChainDown;
 use crate::chain::refusals::tip_changed;
 use crate::chain::token::{BlockId, Token, Weighed, counted};
-use crate::chain::{ChainDown, headers as rules};
 
 /// Headers in one request.
 const HEADERS_MAX: u32 = 2_000;

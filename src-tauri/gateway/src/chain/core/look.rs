@@ -16,9 +16,16 @@ use super::notices::Notices;
 use super::rpc::{Rpc, call};
 use super::state::State;
 use crate::chain::facts::{Facts, needs};
+use crate::chain::headers;
+use crate::chain::port::ChainDown;
+use crate::chain::port::Covered;
+use crate::chain::port::LookRequest;
+use crate::chain::port::TxFacts;
+use crate::chain::port::View;
+use crate::chain::port::WatchList;
 use crate::chain::refusals::{behind, tip_changed};
 use crate::chain::token::{BlockId, answer_number, counted};
-use crate::chain::{ChainDown, Covered, LookRequest, Tip, TxFacts, TxPosition, View, WatchList, headers};
+use tillgate_domain::chain::{Tip, TxPosition};
 
 /// Blocks in one answer at most.
 const BLOCKS_MAX: u32 = 100;

@@ -11,7 +11,8 @@ use super::blocks;
 use super::mempool;
 use super::read::BlockIds;
 use super::rpc::{Rpc, call, typed};
-use crate::chain::{ChainDown, Recent};
+use crate::chain::port::ChainDown;
+use crate::chain::recent::Recent;
 
 /// Blocks whose ids are read for one answer at most: some 200 kB each.
 const BLOCKS_MAX: u32 = 20;

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use super::sign_in::SignIn;
 use super::{BadNode, CoreOptions};
-use crate::chain::ChainDown;
+use crate::chain::port::ChainDown;
 use crate::chain::shown::{quoted, shown};
 use crate::machine::outgoing::{self, Budget, Outgoing, TooMuch};
 

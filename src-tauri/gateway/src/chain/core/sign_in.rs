@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
-use crate::chain::ChainDown;
+use crate::chain::port::ChainDown;
 
 /// Bytes of a cookie file at most: Core writes fewer than a hundred.
 const COOKIE_MAX: u64 = 4_096;

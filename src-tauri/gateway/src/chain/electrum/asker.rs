@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 
 use super::call::{Answer, Call, Refused, typed};
 use super::client::{Client, Connection};
-use crate::chain::ChainDown;
+use crate::chain::port::ChainDown;
 
 #[derive(Clone, Copy)]
 pub(super) struct Asker<'a> {

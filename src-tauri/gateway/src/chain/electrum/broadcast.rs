@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use super::asker::Asker;
 use super::call::{Refused, call, typed};
 use crate::chain::core::broadcast::{OF_CONFLICTS, OF_INPUTS, OF_KNOWN};
+use crate::chain::port::Broadcast;
+use crate::chain::port::ChainDown;
 use crate::chain::shown::shown;
-use crate::chain::{Broadcast, ChainDown};
 
 const BROADCAST: &str = "blockchain.transaction.broadcast";
 

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::chain::ChainDown;
+use crate::chain::port::ChainDown;
 use crate::chain::shown::{quoted, shown};
 
 #[derive(Debug, Clone)]

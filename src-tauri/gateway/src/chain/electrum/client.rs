@@ -23,9 +23,11 @@ use super::certificate::{Fingerprint, Seen, tls};
 use super::gets::Gets;
 use super::session::{Session, Stream};
 use crate::chain::bell::Bell;
+use crate::chain::port::ChainDown;
+use crate::chain::refusals;
 use crate::chain::shown::{quoted, shown};
-use crate::chain::{ChainDown, Identity, refusals};
 use crate::machine::outgoing::{Proxy, connect};
+use tillgate_domain::chain::Identity;
 
 /// The time to reach a server, with the TLS handshake.
 const REACHED_WITHIN: Duration = Duration::from_secs(5);

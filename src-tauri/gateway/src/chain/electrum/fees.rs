@@ -8,8 +8,8 @@ use serde_json::{Number, json};
 
 use super::asker::Asker;
 use super::call::{call, typed};
-use crate::chain::ChainDown;
 use crate::chain::core::fees::of_sat_kvb;
+use crate::chain::port::ChainDown;
 
 /// The highest number of blocks for which servers estimate.
 const BLOCKS_MAX: u16 = 1_008;

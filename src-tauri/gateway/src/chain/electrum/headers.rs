@@ -13,10 +13,11 @@ use super::asker::Asker;
 use super::call::call;
 use super::session::ToldTip;
 use crate::chain::headers::{self as rules, time};
+use crate::chain::port::BEFORE_BIRTH;
+use crate::chain::port::ChainDown;
 use crate::chain::proof::stands_at;
 use crate::chain::refusals::{self, behind, tip_changed};
 use crate::chain::token::{BlockId, Token, counted};
-use crate::chain::{BEFORE_BIRTH, ChainDown};
 
 /// Headers in one answer: the most that servers give.
 const HEADERS_MAX: u32 = 2_016;

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::asker::Asker;
 use super::call::{self, Refused, ScriptHash, Status, Whose, subscribe_script, typed};
-use crate::chain::ChainDown;
+use crate::chain::port::ChainDown;
 
 /// Entries of a history at most; a longer one counts as refused.
 const ENTRIES_MAX: usize = 10_000;

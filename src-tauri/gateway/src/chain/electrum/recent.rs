@@ -10,7 +10,8 @@ use super::call::{self, ScriptHash, Whose, typed};
 use super::history::Entry;
 use super::put_off::PutOff;
 use super::transactions;
-use crate::chain::{ChainDown, Recent};
+use crate::chain::port::ChainDown;
+use crate::chain::recent::Recent;
 
 /// Histories requested at once.
 const BATCH: usize = 35;

@@ -9,7 +9,8 @@ use super::call::{ScriptHash, Whose};
 use super::history::{self, History};
 use super::session::ToldTip;
 use super::state::State;
-use crate::chain::{ChainDown, LookRequest};
+use crate::chain::port::ChainDown;
+use crate::chain::port::LookRequest;
 
 /// Hot scripts that are asked about again in each look, despite notifications.
 const ASKED_AGAIN: usize = 2;

@@ -22,8 +22,8 @@ use tokio::time::{Instant, timeout_at};
 use super::allowance::Allowance;
 use super::call::{Answer, Call, Refused, SHORT, ScriptHash, Status, Subject, Whose, status};
 use super::lines::{Line, Lines};
-use crate::chain::ChainDown;
 use crate::chain::bell::Bell;
+use crate::chain::port::ChainDown;
 use crate::chain::shown::quoted;
 
 /// Late answers that nobody waits for, at most.

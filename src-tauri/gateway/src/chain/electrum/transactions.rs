@@ -11,7 +11,7 @@ use super::asker::Asker;
 use super::call::{call, typed};
 use super::headers::{Headers, forged};
 use super::state::Lasting;
-use crate::chain::ChainDown;
+use crate::chain::port::ChainDown;
 use crate::chain::proof::leads;
 use crate::chain::refusals::tip_changed;
 use crate::chain::room::AnswerRoom;

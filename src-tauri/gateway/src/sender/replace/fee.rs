@@ -154,7 +154,8 @@ fn draft(gateway: &Gateway, target: &Target, by: By, means: &Means<'_>) -> Resul
 }
 
 /// Checks that a replacement pays no more than the setting `feeCapSatVb`, the rate that staff gave, or the fee that they
-/// agreed to. The payee may hang any fee on the transaction, which the replacement must exceed.
+/// agreed to. The payee can attach a child with any fee, which BIP125 makes the
+/// replacement exceed.
 ///
 /// # Errors
 /// The rate that the replacement needs, if it is above the cap.

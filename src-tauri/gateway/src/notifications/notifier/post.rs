@@ -89,7 +89,7 @@ pub(super) async fn post(
                 timed_out: false,
             }
         }
-        Ok(Err(error)) => Answer { error: Some(sentence(&error, url)), ..Answer::default() },
+        Ok(Err(error)) => Answer { error: Some(first_kib_of(sentence(&error, url))), ..Answer::default() },
         Err(_) => {
             let error = format!("the server did not answer within {} seconds", timeout.as_secs());
             Answer { error: Some(error), timed_out: true, ..Answer::default() }
@@ -145,6 +145,13 @@ async fn first_kib(response: Response<Incoming>, until: Instant) -> Vec<u8> {
         }
     }
     first
+}
+
+/// A host or a certificate may have a name of many KiB.
+fn first_kib_of(mut sentence: String) -> String {
+    let end = (0..=ANSWER_STORED.min(sentence.len())).rev().find(|end| sentence.is_char_boundary(*end)).unwrap_or(0);
+    sentence.truncate(end);
+    sentence
 }
 
 fn refusal(status: StatusCode) -> String {

@@ -44,6 +44,14 @@ async fn without_a_key_the_stored_bytes_go_out_unsigned() {
 }
 
 #[tokio::test]
+async fn of_a_long_error_one_kib_is_stored() {
+    let scene = Scene::new().await;
+    let host = vec!["h".repeat(60); 30].join(".");
+    let attempt = only_attempt(&scene, &format!("http://{host}/")).await;
+    assert_eq!(attempt.error.unwrap().len(), 1_024);
+}
+
+#[tokio::test]
 async fn any_2xx_is_success() {
     for code in [201, 202, 204, 299] {
         let (scene, shop) = (Scene::new().await, Merchant::open().await);

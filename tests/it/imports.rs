@@ -278,6 +278,27 @@ fn imports_of_the_gateway_lead_downwards() {
     assert_eq!(upwards, Vec::<String>::new());
 }
 
+/// Folders in which no file imports its parent: shared items have files of their own.
+const WITHOUT_PARENTS: &[&str] = &["chain", "sender", "settlement", "store", "watcher"];
+
+#[test]
+fn children_import_nothing_of_their_parents() {
+    let modules = Modules::of_crate("src-tauri/gateway/src", "lib.rs");
+    let mut upwards = Vec::new();
+    for (name, module) in &modules.0 {
+        if name.len() < 2 || !WITHOUT_PARENTS.contains(&name[0].as_str()) {
+            continue;
+        }
+        let parents = |path: &Written| {
+            let target = modules.target(name, path)?;
+            (target.len() < name.len() && name.starts_with(&target) && !target.is_empty()).then_some(target)
+        };
+        let found = module.paths.iter().filter_map(|path| Some((path, parents(path)?)));
+        upwards.extend(found.map(|(path, _)| format!("{} imports {}", name.join("::"), path.join("::"))));
+    }
+    assert_eq!(upwards, Vec::<String>::new());
+}
+
 /// The folders of other crates that may name the gateway's items.
 const OUTSIDE: &[&str] = &["src-tauri/shell", "src-tauri/bench/src", "tests"];
 

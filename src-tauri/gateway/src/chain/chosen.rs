@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bitcoin::{FeeRate, Network, Transaction, Txid};
 use parking_lot::RwLock;
+use tillgate_domain::chain::{Identity, Tip};
 use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -13,16 +14,10 @@ use url::{Host, Url};
 use super::bell::{Bell, Turn};
 use super::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
 use super::electrum::{ElectrumChain, ElectrumOptions, Fingerprint};
-use super::port::Broadcast;
-use super::port::Chain;
-use super::port::ChainDown;
-use super::port::LookRequest;
-use super::port::Sees;
-use super::port::View;
+use super::port::{Broadcast, Chain, ChainDown, LookRequest, Sees, View};
 use super::recent::Recent;
 use super::several::Several;
 use crate::machine::outgoing::Proxy;
-use tillgate_domain::chain::{Identity, Tip};
 
 /// The protocol of a server, with what it needs.
 #[derive(Debug, Clone)]

@@ -15,6 +15,7 @@ mod link;
 mod look;
 mod mempool;
 mod notices;
+mod options;
 mod pool;
 mod read;
 mod recent;
@@ -29,51 +30,23 @@ use bitcoin::constants::genesis_block;
 use bitcoin::{BlockHash, FeeRate, Network, Transaction, Txid};
 use parking_lot::Mutex;
 use serde_json::json;
+use tillgate_domain::chain::{Identity, Tip};
 use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::port::Broadcast;
-use super::port::Chain;
-use super::port::ChainDown;
-use super::port::LookRequest;
-use super::port::Sees;
-use super::port::View;
+use super::port::{Broadcast, Chain, ChainDown, LookRequest, Sees, View};
 use super::recent::Recent;
 use super::{headers, refusals, shown};
-use crate::machine::outgoing::Proxy;
-use tillgate_domain::chain::{Identity, Tip};
 
 pub(crate) use notices::{NoticesOptions, NoticesPace};
+pub(crate) use options::{BadNode, CoreOptions};
 pub(crate) use sign_in::SignIn;
 
-use notices::{BadAddress, Notices};
+use notices::Notices;
 use read::NetworkInfo;
-use rpc::{BadUrl, Rpc, call};
+use rpc::{Rpc, call};
 use state::State;
-
-#[derive(Debug, Clone)]
-pub(crate) struct CoreOptions {
-    /// Such as `http://127.0.0.1:8332`.
-    pub url: String,
-    pub sign_in: SignIn,
-    pub network: Network,
-    /// The time limit of one request.
-    pub answered_within: Duration,
-    pub proxy: Option<Proxy>,
-    /// The address of its notices, if it publishes any.
-    pub notices: Option<NoticesOptions>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum BadNode {
-    #[error(transparent)]
-    Url(#[from] BadUrl),
-    #[error(transparent)]
-    Notices(#[from] BadAddress),
-    #[error("the certificates that this system trusts cannot be read: {0}")]
-    Certificates(String),
-}
 
 /// Longer than a slow node takes for the largest block.
 pub(crate) const ANSWERED_WITHIN: Duration = Duration::from_secs(30);

@@ -32,38 +32,25 @@ mod transactions;
 use bitcoin::{FeeRate, Network, Transaction, Txid};
 use parking_lot::Mutex;
 use serde::de::IgnoredAny;
+use tillgate_domain::chain::{Identity, Tip};
 use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::bell::Bell;
-use super::port::Broadcast;
-use super::port::Chain;
-use super::port::ChainDown;
-use super::port::LookRequest;
-use super::port::Sees;
-use super::port::View;
+use super::port::{Broadcast, Chain, ChainDown, LookRequest, Sees, View};
 use super::recent::Recent;
 use super::refusals::tip_changed;
-use tillgate_domain::chain::{Identity, Tip};
 
 use asker::Asker;
 use call::subscribe_tip;
 pub(crate) use certificate::Fingerprint;
 use client::Client;
-pub(crate) use client::ElectrumOptions;
+pub(crate) use client::{BadServer, ElectrumOptions};
 use state::State;
 
 /// Tries of one look at most, when a block came meanwhile or the server hung up at a customer's script or transaction.
 const TRIES: usize = 3;
-
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum BadServer {
-    #[error("{0:?} is no address of an Electrum server: set backendUrl to one like ssl://electrum.example:50002")]
-    Url(String),
-    #[error("no secure connections can be made: {0}")]
-    Tls(#[from] rustls::Error),
-}
 
 pub(crate) struct ElectrumChain {
     client: Client,

@@ -5,11 +5,10 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
+use tillgate_domain::chain::{Fact, TxPosition};
 use tillgate_domain::time::Timestamp;
 
-use super::port::TxFacts;
-use super::port::WatchList;
-use tillgate_domain::chain::{Fact, TxPosition};
+use super::port::{TxFacts, WatchList};
 
 /// The longest line of missing transactions that is followed; a node accepts no longer ones.
 pub(super) const LINE_MAX: usize = 128;

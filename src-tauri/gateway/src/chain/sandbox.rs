@@ -7,22 +7,15 @@ use std::time::Duration;
 use bitcoin::constants::genesis_block;
 use bitcoin::hashes::Hash as _;
 use bitcoin::{BlockHash, FeeRate, Network, Transaction, Txid};
+use tillgate_domain::chain::{Identity, Tip, TxPosition};
 use tillgate_domain::time::Timestamp;
 use tillgate_sandbox::{BroadcastRefusal, Faults, Sandbox, SandboxError, TxView};
 use tokio::sync::Notify;
 
-use super::port::Broadcast;
-use super::port::Chain;
-use super::port::ChainDown;
-use super::port::Covered;
-use super::port::LookRequest;
-use super::port::Sees;
-use super::port::TxFacts;
-use super::port::View;
+use super::port::{Broadcast, Chain, ChainDown, Covered, LookRequest, Sees, TxFacts, View};
 use super::recent::Recent;
 use crate::machine::clock::Clock;
 use crate::machine::fail_points::{self, Point};
-use tillgate_domain::chain::{Identity, Tip, TxPosition};
 
 /// Changes in one answer at most; bounds its memory.
 const VIEW_MAX: usize = 500;

@@ -7,19 +7,14 @@ use std::time::Duration;
 use bitcoin::constants::genesis_block;
 use bitcoin::{BlockHash, FeeRate, Network, Transaction, Txid};
 use parking_lot::Mutex;
+use tillgate_domain::chain::{Identity, Tip};
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::bell::Turn;
-use super::port::Broadcast;
-use super::port::Chain;
-use super::port::ChainDown;
-use super::port::LookRequest;
-use super::port::Sees;
-use super::port::View;
+use super::port::{Broadcast, Chain, ChainDown, LookRequest, Sees, View};
 use super::recent::Recent;
-use tillgate_domain::chain::{Identity, Tip};
 
 /// A failed server is asked last for this long.
 const LEFT_ALONE_FOR: Duration = Duration::from_secs(300);

@@ -2,17 +2,14 @@
 //! latest blocks of the best chain with their work. Older blocks are sparser, so that the fork of any reorganisation is
 //! found near. It also says how far all was looked at, and has a unique number.
 
-mod older;
-
 use std::hash::{BuildHasher as _, RandomState};
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{BlockHash, Work};
 
-use super::port::Covered;
-use super::port::Scripts;
+use super::port::{Covered, Scripts};
 
-/// The written form. Four older ones can be read.
+/// The number of the written form.
 const FORM: u8 = 5;
 
 const BLOCK: usize = 4 + 32 + 16;
@@ -82,8 +79,7 @@ impl Token {
 
     /// `None` if it is not a token of a Bitcoin server's chain.
     pub(super) fn read(token: &[u8]) -> Option<Self> {
-        let Some(rest) = token.strip_prefix(&[FORM]) else { return older::read(token) };
-        body(rest)?.sound()
+        body(token.strip_prefix(&[FORM])?)?.sound()
     }
 
     /// The token itself, if its blocks can be those of a chain.

@@ -12,14 +12,13 @@ use super::listen::Listening;
 use super::open::ensure_wallet;
 use super::{Listen, ListenError, OpenError};
 use crate::app::App;
-use crate::backup;
 use crate::console::control::ControlSocket;
 use crate::gateway::{Gateway, Served};
 use crate::http::{self, Http, Limits};
 use crate::machine::environment::Environment;
 use crate::machine::{ballast, clock, descriptors};
 use crate::notifications::outbox::{self, OutboxError};
-use crate::payouts;
+use crate::{backup, payouts};
 
 /// Time for the loops to end. It is well below the five seconds for the whole program, because closing the databases
 /// comes after.

@@ -2,8 +2,9 @@ mod node;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
-
 use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
 
 use super::run::RunError;
 use super::*;
@@ -15,7 +16,6 @@ use crate::gateway::Served;
 use crate::machine::data_dir::WhereNone;
 use crate::machine::environment::Environment;
 use crate::machine::secrets::SecretsLocation;
-use tokio_util::sync::CancellationToken;
 
 fn options(folder: &Path, environment: Environment) -> Options {
     Options {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bitcoin::{Network, Script};
+use tillgate_domain::chain::Urgency;
 use zeroize::Zeroizing;
 
 use super::Gateway;
@@ -13,7 +14,6 @@ use crate::chain::chosen::{BackendOptions, Protocol};
 use crate::chain::core::{ANSWERED_WITHIN, SignIn};
 use crate::machine::secrets::{Secret, SecretStore};
 use crate::settings::{BackendKind, ChainNetwork, PasswordEntry, Settings};
-use tillgate_domain::chain::Urgency;
 
 /// A typed backend, not saved yet.
 pub(crate) struct TypedBackend {

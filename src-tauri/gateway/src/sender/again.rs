@@ -8,8 +8,9 @@ use bitcoin::{BlockHash, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::time::Timestamp;
 
+use super::broadcast;
+use super::error::SendError;
 use super::held_back::package;
-use super::{SendError, broadcast};
 use crate::gateway::Gateway;
 use crate::store::batches::VersionRow;
 use crate::store::{Reader, StoreError};

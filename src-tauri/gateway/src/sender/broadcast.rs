@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bitcoin::{Transaction, Txid};
 
-use super::SendError;
+use super::error::SendError;
 use crate::chain::Broadcast;
 use crate::gateway::{Gateway, StaffWarning};
 use crate::notifications::outbox::{self, Outbox};

@@ -7,8 +7,8 @@ use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
 
+use super::error::SendError;
 use super::held_back::{Payable, payable};
-use super::{QUEUE_MAX, SendError};
 use crate::chain::TxPosition;
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::{Cannot, Cause, Gateway, KeysRefused};
@@ -24,6 +24,9 @@ use crate::store::keychains::Keychain;
 use crate::store::{StoreError, Tx};
 use crate::wallet::Wallet;
 use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Means, Payee, Seed, SpendableCoin};
+
+/// Largest number of payouts considered for one transaction; more do not fit into one.
+pub(super) const QUEUE_MAX: u32 = 5_000;
 
 const NO_WALLET: &str = "the wallet is not set up";
 

@@ -2,13 +2,17 @@
 
 use tillgate_domain::time::Timestamp;
 
-use super::{LOOKED_WITHIN_MS, Sender};
+use super::pass::Sender;
 use crate::chain::Sees;
 use crate::gateway::{Cannot, Cause};
 use crate::store::StoreError;
 use crate::store::keychains::Keychain;
 use crate::wallet::spend::Draft;
 use crate::watcher::{WatchError, Watcher};
+
+/// Oldest view of the chain that is used. A payment that another copy of the wallet sends within this time is noticed
+/// too late.
+const LOOKED_WITHIN_MS: i64 = 10_000;
 
 /// Oldest look on which a transaction is stored. It catches a machine that slept while signing.
 const STORED_WITHIN_MS: i64 = 60_000;

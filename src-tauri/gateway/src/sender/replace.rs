@@ -1,6 +1,8 @@
 //! Replaces a stored transaction on behalf of staff: by one with a higher fee, or by one that gives its payouts up and
 //! pays ourselves. The new version spends all inputs of every earlier version, so that any two conflict.
 
+mod by;
+mod error;
 mod fee;
 mod target;
 
@@ -8,141 +10,23 @@ use std::sync::Arc;
 
 use bitcoin::{FeeRate, Txid};
 use tillgate_domain::id::Id;
-use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
 use super::build::{self, Chosen, Signed};
+use super::error::SendError;
 use super::looking::Unseen;
-use super::{NO_FEE_RATE, SendError, Sender};
-use crate::notifications::outbox::{self, Outbox, OutboxError};
+use super::pass::Sender;
+use crate::notifications::outbox::{self, Outbox};
 use crate::settlement::batches;
-use crate::store::sender_hold::{Hold, HoldCause};
-use crate::store::{Reader, StoreError};
+use crate::store::Reader;
 use crate::watcher::Watcher;
+pub(crate) use by::Agreed;
+use by::By;
+pub(crate) use error::ReplaceError;
 pub(crate) use fee::{ReplacementFee, abandon_fee, bump_fee};
-use target::{Target, abandon_target, bump_target, may_sign};
+use target::may_sign;
 pub(crate) use target::{may_abandon, may_bump};
-
-/// Reason why nothing was replaced. Each shell adds the remedy in its own words.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ReplaceError {
-    #[error("there is no payout {0}")]
-    NoSuchPayout(Id),
-    #[error("the payout is {0}: {1}")]
-    State(PayoutState, &'static str),
-    #[error("{} payouts share the transaction or rest on it, and all would be given up: {}", .0.len(), list(.0))]
-    Shared(Vec<Id>),
-    #[error(
-        "the replacement must pay {needed} sat/vB, above the highest rate that is paid unasked, {cap} (feeCapSatVb)"
-    )]
-    AboveCap {
-        /// In sat/vB, rounded up.
-        needed: u64,
-        /// In sat/vB.
-        cap: u64,
-    },
-    /// The fee is higher than the sum that the transaction pays out.
-    #[error("the fee would be {} BTC, more than the {} BTC that the transaction pays out", format_btc(*.fee_sats), format_btc(*.pays_sats))]
-    AbovePayout {
-        fee_sats: u64,
-        /// The sum of the payouts.
-        pays_sats: u64,
-    },
-    #[error("the fee is {} BTC by now, more than the {} BTC before: look at it again", format_btc(*.fee_sats), format_btc(*.agreed_sats))]
-    AboveAgreed {
-        fee_sats: u64,
-        /// The fee that they agreed to.
-        agreed_sats: u64,
-    },
-    #[error("the sender holds: {0}")]
-    Held(String),
-    /// The sender holds until a restored copy of the wallet has looked.
-    #[error("the sender holds: {0}")]
-    NotLooked(String),
-    #[error("nothing is signed before it is known what another copy of the wallet paid meanwhile: {0}")]
-    Unseen(String),
-    #[error("it cannot be replaced now: {0}")]
-    Cannot(String),
-    #[error("the payout changed meanwhile: look at it again")]
-    Stale,
-    #[error(transparent)]
-    Send(#[from] SendError),
-}
-
-impl From<Hold> for ReplaceError {
-    fn from(hold: Hold) -> Self {
-        match hold.cause {
-            HoldCause::UntilReleased | HoldCause::UntilCompared => Self::Held(hold.reason),
-            HoldCause::Restored | HoldCause::Stopped => Self::NotLooked(hold.reason),
-        }
-    }
-}
-
-impl From<StoreError> for ReplaceError {
-    fn from(error: StoreError) -> Self {
-        Self::Send(error.into())
-    }
-}
-
-impl From<OutboxError> for ReplaceError {
-    fn from(error: OutboxError) -> Self {
-        Self::Send(error.into())
-    }
-}
-
-#[derive(Clone, Copy)]
-enum By {
-    HigherFee { fee_rate: Option<FeeRate> },
-    GivingUp { all: bool },
-}
-
-/// The fee to which staff agreed.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Agreed {
-    /// A fee above the sum that the transaction pays out is allowed too.
-    pub is_forced: bool,
-    /// The highest fee, if they were shown one.
-    pub fee_sats: Option<u64>,
-}
-
-impl By {
-    /// The transaction to replace; `None` if none is stored yet.
-    fn target(self, reader: &Reader<'_>, id: Id) -> Result<Option<Target>, ReplaceError> {
-        let payout = reader.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
-        match self {
-            Self::HigherFee { .. } => bump_target(reader, &payout).map(Some),
-            Self::GivingUp { all } => abandon_target(reader, &payout, all),
-        }
-    }
-
-    /// Whether the replacement pays the payouts, and may spend further coins for its fee.
-    const fn pays(self) -> bool {
-        matches!(self, Self::HigherFee { .. })
-    }
-
-    const fn act(self) -> &'static str {
-        match self {
-            Self::HigherFee { .. } => "payouts bump",
-            Self::GivingUp { .. } => "payouts abandon",
-        }
-    }
-}
-
-impl Agreed {
-    fn check(self, fee: &ReplacementFee, by: By) -> Result<(), ReplaceError> {
-        let ReplacementFee { fee_sats, pays_sats, .. } = *fee;
-        if let Some(agreed_sats) = self.fee_sats.filter(|agreed_sats| *agreed_sats < fee_sats) {
-            return Err(ReplaceError::AboveAgreed { fee_sats, agreed_sats });
-        }
-        match by {
-            By::HigherFee { .. } if fee_sats > pays_sats && !self.is_forced => {
-                Err(ReplaceError::AbovePayout { fee_sats, pays_sats })
-            }
-            By::HigherFee { .. } | By::GivingUp { .. } => Ok(()),
-        }
-    }
-}
 
 impl Sender {
     /// Replaces the transaction of a payout, or the last one along its change, by one with a higher fee. The rate is
@@ -259,8 +143,4 @@ impl Sender {
         self.check_view(since).map_err(|too_old| ReplaceError::Unseen(too_old.details))?;
         Ok(signed)
     }
-}
-
-fn list(ids: &[Id]) -> String {
-    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -4,13 +4,13 @@ use bitcoin::hashes::Hash as _;
 use bitcoin::{OutPoint, Transaction, Txid, consensus};
 use rusqlite::{OptionalExtension as _, Row, params};
 use tillgate_domain::batch::Position;
+use tillgate_domain::chain::TxPosition;
 use tillgate_domain::time::Timestamp;
 
 use super::error::StoreError;
 use super::reader::Reader;
 use super::tx::Tx;
 use super::values::{self, Columns as _, InOrder, sats_column};
-use tillgate_domain::chain::TxPosition;
 
 /// One signed transaction of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,13 +3,13 @@
 use bitcoin::BlockHash;
 use bitcoin::hashes::Hash as _;
 use rusqlite::{OptionalExtension as _, params};
+use tillgate_domain::chain::{Identity, Tip};
 use tillgate_domain::time::Timestamp;
 
 use super::error::StoreError;
 use super::reader::Reader;
 use super::tx::Tx;
 use super::values;
-use tillgate_domain::chain::{Identity, Tip};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchedChain {

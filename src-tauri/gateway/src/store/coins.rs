@@ -4,6 +4,7 @@ use bitcoin::hashes::Hash as _;
 use bitcoin::{OutPoint, Transaction, Txid};
 use rusqlite::{OptionalExtension as _, params};
 use tillgate_domain::batch::Position;
+use tillgate_domain::chain::TxPosition;
 
 use super::error::StoreError;
 use super::keychains::Keychain;
@@ -11,7 +12,6 @@ use super::reader::Reader;
 use super::receipts::BYTES_OF_ROWS;
 use super::tx::Tx;
 use super::values::{self, position_columns, sats_column};
-use tillgate_domain::chain::TxPosition;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coin {

@@ -3,6 +3,7 @@
 
 use bitcoin::{Script, ScriptBuf, Transaction, consensus};
 use rusqlite::{OptionalExtension as _, Row, params};
+use tillgate_domain::chain::{KnownPosition, ScriptState, Urgency};
 use tillgate_domain::time::Timestamp;
 
 use super::error::StoreError;
@@ -11,8 +12,6 @@ use super::payment_lists::{INDEXED_PAYMENTS, UNINDEXED_PAYMENTS};
 use super::reader::Reader;
 use super::tx::Tx;
 use super::values;
-use tillgate_domain::chain::Urgency;
-use tillgate_domain::chain::{KnownPosition, ScriptState};
 
 /// Hot payments of each kind at most. The round covers those beyond, and so does a look when they are due.
 const HOT_MAX: u32 = 50_000;

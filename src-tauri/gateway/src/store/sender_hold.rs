@@ -1,7 +1,6 @@
 //! The hold of the sender: meanwhile no new transaction is signed.
 
-use rusqlite::OptionalExtension as _;
-use rusqlite::params;
+use rusqlite::{OptionalExtension as _, params};
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
 

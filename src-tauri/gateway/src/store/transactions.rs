@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Transaction, Txid, Witness, consensus};
 use rusqlite::params;
+use tillgate_domain::chain::{Fact, is_relayed};
 use tillgate_domain::time::Timestamp;
 
 use super::error::StoreError;
@@ -15,7 +16,6 @@ use super::reader::Reader;
 use super::tx::Tx;
 use super::values;
 use crate::witness::{has_good_witness, spent_outputs};
-use tillgate_domain::chain::{Fact, is_relayed};
 
 /// Inputs of a transaction whose witnesses are checked: the writer waits for the check.
 const JUDGED_MAX: usize = 500;

@@ -4,13 +4,13 @@ use bitcoin::hashes::Hash as _;
 use bitcoin::{Amount, Script, Transaction, TxOut, Txid, consensus};
 use rusqlite::{Params, Row, params};
 use tillgate_domain::batch::{Position, decided_up_to};
+use tillgate_domain::chain::TxPosition;
 use tillgate_domain::time::Timestamp;
 
 use super::error::StoreError;
 use super::reader::Reader;
 use super::tx::Tx;
 use super::values;
-use tillgate_domain::chain::TxPosition;
 
 /// The payouts that are SENT by the twin `?1`.
 const SENT_BY: &str = "FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq \

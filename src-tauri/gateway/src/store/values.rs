@@ -8,12 +8,12 @@ use bitcoin::{BlockHash, Txid};
 use rusqlite::Row;
 use rusqlite::types::{FromSql, ValueRef};
 use tillgate_domain::batch::Position;
+use tillgate_domain::chain::TxPosition;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::time::Timestamp;
 
 use super::error::StoreError;
-use tillgate_domain::chain::TxPosition;
 
 /// A source of columns.
 pub(super) trait Columns {

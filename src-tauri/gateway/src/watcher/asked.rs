@@ -4,20 +4,19 @@
 use std::collections::{BTreeSet, HashMap};
 
 use bitcoin::ScriptBuf;
+use tillgate_domain::chain::Urgency;
 use tillgate_domain::time::Timestamp;
 
+use super::ahead::{NEAR, Turn};
+use super::error::WatchError;
+use super::ours::wait_until_known_ahead;
+use super::settling::{Rests, Settling};
 use crate::chain::{HotScripts, KnownScripts, Scripts};
 use crate::gateway::Gateway;
 use crate::store::keychains::Keychain;
 use crate::store::scripts::{RoundPart, RoundPlace, ScriptOf};
 use crate::store::{Reader, StoreError};
 use crate::wallet::Wallet;
-use tillgate_domain::chain::Urgency;
-
-use super::ahead::{NEAR, Turn};
-use super::error::WatchError;
-use super::ours::wait_until_known_ahead;
-use super::settling::{Rests, Settling};
 
 /// Due payments in one look at most; the longest overdue come first, the rest in later looks.
 const MUST_MAX: u32 = 1_000;

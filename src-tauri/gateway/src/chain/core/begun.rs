@@ -8,9 +8,7 @@ use super::link::link;
 use super::rpc::Rpc;
 use super::state::State;
 use crate::chain::headers;
-use crate::chain::port::BEFORE_BIRTH;
-use crate::chain::port::ChainDown;
-use crate::chain::port::LookRequest;
+use crate::chain::port::{BEFORE_BIRTH, ChainDown, LookRequest};
 use crate::chain::refusals::{behind, denied, tip_changed};
 use crate::chain::token::{Token, Weighed, answer_number};
 

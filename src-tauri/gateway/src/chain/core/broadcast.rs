@@ -6,8 +6,7 @@ use serde_json::json;
 use tillgate_domain::money::parse_btc;
 
 use super::rpc::{Refused, Rpc, call};
-use crate::chain::port::Broadcast;
-use crate::chain::port::ChainDown;
+use crate::chain::port::{Broadcast, ChainDown};
 
 /// A transaction with unknown or spent inputs, or with too high a fee (`RPC_TRANSACTION_ERROR`).
 const ERROR: i64 = -25;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use serde_json::json;
+use tillgate_domain::chain::TxPosition;
 use tillgate_domain::time::Timestamp;
 
 use super::blocks::Synced;
@@ -15,10 +16,7 @@ use super::state::{Moment, Seen, State, Tracked};
 use crate::chain::facts::{
     Facts, LINE_MAX, Output, is_final, missing_ancestors, needs, of_absent, parents_first, spenders, unfollowed,
 };
-use crate::chain::port::ChainDown;
-use crate::chain::port::TxFacts;
-use crate::chain::port::WatchList;
-use tillgate_domain::chain::TxPosition;
+use crate::chain::port::{ChainDown, TxFacts, WatchList};
 
 /// Small questions in one request.
 const BATCH: usize = 200;

@@ -5,27 +5,21 @@ use std::collections::{HashMap, HashSet};
 use bitcoin::block::Header;
 use bitcoin::{Network, OutPoint, Transaction, Txid};
 use serde_json::json;
+use tillgate_domain::chain::{Tip, TxPosition};
 use tillgate_domain::time::Timestamp;
 
 use super::begun::{self, Begun};
 use super::blocks::{self, Synced};
-use super::facts;
 use super::link::link;
-use super::mempool;
 use super::notices::Notices;
 use super::rpc::{Rpc, call};
 use super::state::State;
+use super::{facts, mempool};
 use crate::chain::facts::{Facts, needs};
 use crate::chain::headers;
-use crate::chain::port::ChainDown;
-use crate::chain::port::Covered;
-use crate::chain::port::LookRequest;
-use crate::chain::port::TxFacts;
-use crate::chain::port::View;
-use crate::chain::port::WatchList;
+use crate::chain::port::{ChainDown, Covered, LookRequest, TxFacts, View, WatchList};
 use crate::chain::refusals::{behind, tip_changed};
 use crate::chain::token::{BlockId, answer_number, counted};
-use tillgate_domain::chain::{Tip, TxPosition};
 
 /// Blocks in one answer at most.
 const BLOCKS_MAX: u32 = 100;

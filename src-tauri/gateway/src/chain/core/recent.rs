@@ -7,10 +7,9 @@ use bitcoin::consensus::encode::deserialize_hex;
 use bitcoin::{BlockHash, Transaction, Txid};
 use serde_json::json;
 
-use super::blocks;
-use super::mempool;
 use super::read::BlockIds;
 use super::rpc::{Rpc, call, typed};
+use super::{blocks, mempool};
 use crate::chain::port::ChainDown;
 use crate::chain::recent::Recent;
 

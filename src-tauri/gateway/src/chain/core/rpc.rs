@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
+use super::options::{BadNode, BadUrl, CoreOptions};
 use super::sign_in::SignIn;
-use super::{BadNode, CoreOptions};
 use crate::chain::port::ChainDown;
 use crate::chain::shown::{quoted, shown};
 use crate::machine::outgoing::{self, Budget, Outgoing, TooMuch};
@@ -40,10 +40,6 @@ const IDLE_FOR: Duration = Duration::from_secs(20);
 
 /// The code of a node that is still starting.
 const IN_WARMUP: i64 = -28;
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no address of a Bitcoin Core node: set backendUrl to one like http://127.0.0.1:8332")]
-pub(crate) struct BadUrl(pub String);
 
 #[derive(Debug, Clone)]
 pub(super) struct Call {

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use super::asker::Asker;
 use super::call::{Refused, call, typed};
 use crate::chain::core::broadcast::{OF_CONFLICTS, OF_INPUTS, OF_KNOWN};
-use crate::chain::port::Broadcast;
-use crate::chain::port::ChainDown;
+use crate::chain::port::{Broadcast, ChainDown};
 use crate::chain::shown::shown;
 
 const BROADCAST: &str = "blockchain.transaction.broadcast";

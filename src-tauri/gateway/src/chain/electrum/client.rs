@@ -12,11 +12,11 @@ use parking_lot::Mutex;
 use rustls::pki_types::ServerName;
 use serde::Deserialize;
 use serde_json::json;
+use tillgate_domain::chain::Identity;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 
-use super::BadServer;
 use super::allowance::Allowance;
 use super::call::{Answer, Call, Refused, call, subscribe_tip, typed};
 use super::certificate::{Fingerprint, Seen, tls};
@@ -27,7 +27,14 @@ use crate::chain::port::ChainDown;
 use crate::chain::refusals;
 use crate::chain::shown::{quoted, shown};
 use crate::machine::outgoing::{Proxy, connect};
-use tillgate_domain::chain::Identity;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BadServer {
+    #[error("{0:?} is no address of an Electrum server: set backendUrl to one like ssl://electrum.example:50002")]
+    Url(String),
+    #[error("no secure connections can be made: {0}")]
+    Tls(#[from] rustls::Error),
+}
 
 /// The time to reach a server, with the TLS handshake.
 const REACHED_WITHIN: Duration = Duration::from_secs(5);

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bitcoin::{FeeRate, OutPoint, ScriptBuf, Transaction, Txid};
+use tillgate_domain::chain::TxPosition;
 
 use super::call::ScriptHash;
 use super::history::Entry;
@@ -12,11 +13,9 @@ use super::state::State;
 use super::transactions;
 use crate::chain::facts::{ENTERED_UNKNOWN, Facts, Output, missing_ancestors, needs, of_absent, spenders, unfollowed};
 use crate::chain::headers::time;
-use crate::chain::port::ChainDown;
-use crate::chain::port::TxFacts;
+use crate::chain::port::{ChainDown, TxFacts};
 use crate::chain::proof::is_provable;
 use crate::chain::refusals::tip_changed;
-use tillgate_domain::chain::TxPosition;
 
 /// Others' transactions read in one look to learn what they spend.
 const OTHERS_MAX: usize = 500;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use bitcoin::{Network, ScriptBuf, Txid};
 use serde::de::IgnoredAny;
 use serde_json::json;
+use tillgate_domain::chain::{ScriptState, Tip};
 
 use super::asker::Asker;
 use super::call::{ScriptHash, call, subscribe_tip};
@@ -14,15 +15,10 @@ use super::scripts::{FETCHED_AT_ONCE, Look};
 use super::state::{self, State, Watched};
 use crate::chain::facts::parents_first;
 use crate::chain::headers::MEDIAN_REACHES;
-use crate::chain::port::ChainDown;
-use crate::chain::port::Covered;
-use crate::chain::port::LookRequest;
-use crate::chain::port::TxFacts;
-use crate::chain::port::View;
+use crate::chain::port::{ChainDown, Covered, LookRequest, TxFacts, View};
 use crate::chain::refusals::tip_changed;
 use crate::chain::room::AnswerRoom;
 use crate::chain::token::Token;
-use tillgate_domain::chain::{ScriptState, Tip};
 
 /// Histories read for one answer.
 const HISTORIES_MAX: usize = 300;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::{Transaction, Txid};
+use tillgate_domain::chain::{KnownPosition, TxPosition, is_relayed};
 
 use super::call::ScriptHash;
 use super::history::Entry;
@@ -11,13 +12,10 @@ use super::state::State;
 use super::transactions;
 use crate::chain::facts::{Facts, parents_first, spenders};
 use crate::chain::headers::time;
-use crate::chain::port::ChainDown;
-use crate::chain::port::TxFacts;
+use crate::chain::port::{ChainDown, TxFacts};
 use crate::chain::proof::is_provable;
 use crate::chain::refusals::tip_changed;
 use crate::chain::room::{AnswerRoom, OF_SCRIPT_MAX, Room};
-use tillgate_domain::chain::is_relayed;
-use tillgate_domain::chain::{KnownPosition, TxPosition};
 
 /// The database's transactions of a script.
 type Known = BTreeMap<Txid, (Transaction, KnownPosition)>;

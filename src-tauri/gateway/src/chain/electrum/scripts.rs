@@ -9,8 +9,7 @@ use super::call::{ScriptHash, Whose};
 use super::history::{self, History};
 use super::session::ToldTip;
 use super::state::State;
-use crate::chain::port::ChainDown;
-use crate::chain::port::LookRequest;
+use crate::chain::port::{ChainDown, LookRequest};
 
 /// Hot scripts that are asked about again in each look, despite notifications.
 const ASKED_AGAIN: usize = 2;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Network, ScriptBuf, Transaction, Txid, WPubkeyHash};
+use tillgate_domain::chain::Urgency;
 use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
 use tillgate_domain::policy::PolicySettings;
 use tillgate_nodes::{ElectrumFault, ElectrumNode};
@@ -18,7 +19,6 @@ use crate::chain::electrum::{BadServer, ElectrumChain, ElectrumOptions, Fingerpr
 use crate::chain::{Chain, ChainDown, HotScripts, Identity, LookRequest, Scripts, View, WatchList, no_scripts};
 use crate::machine::outgoing::Proxy;
 use crate::testing::World;
-use tillgate_domain::chain::Urgency;
 
 /// The quiet time before a payment is accepted without a confirmation: longer than a busy machine takes.
 const QUIET_SECONDS: u32 = 300;

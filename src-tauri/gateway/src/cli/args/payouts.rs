@@ -4,13 +4,12 @@ use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use tillgate_domain::payout::PayoutState;
 
 use super::records::Range;
-use crate::console::Command;
 use crate::console::alarms::DismissAlarm;
 use crate::console::limits::{SetLimits, ShowLimits};
 use crate::console::payouts::{
     AbandonPayout, ApprovePayout, BumpPayout, ListPayouts, ReleaseSender, RequestPayout, RetrySender, ShowPayout,
 };
-use crate::console::statement;
+use crate::console::{Command, statement};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Payouts {

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::Finding;
 use crate::gateway::Gateway;
-use crate::machine::ballast;
 use crate::machine::clock::machine_now;
-use crate::machine::data_dir;
 use crate::machine::disk::Disk;
 use crate::machine::environment::Environment;
+use crate::machine::{ballast, data_dir};
 
 /// A wall clock that differs by more than this was set, or runs wrong.
 const CLOCK_OFF_MAX_MS: i64 = 60_000;

@@ -8,13 +8,12 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
 use crate::console::states::WaitCause;
-use crate::funds;
 use crate::gateway::{Cannot, Cause, Gateway};
-use crate::sender;
 use crate::settings::Settings;
 use crate::store::payouts::PayoutRow;
 use crate::store::sender_hold::Hold;
 use crate::store::{Reader, StoreError};
+use crate::{funds, sender};
 
 /// The reason why one payout waits, or all do.
 pub(in crate::console) struct Why {

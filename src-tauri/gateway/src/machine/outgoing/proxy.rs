@@ -1,10 +1,9 @@
 //! A SOCKS5 proxy (RFC 1928), such as Tor. It is given the server's name, so that no resolver of this machine learns
 //! it.
 
-use std::fmt;
-use std::io;
 use std::net::IpAddr;
 use std::str::FromStr;
+use std::{fmt, io};
 
 use hyper::Uri;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

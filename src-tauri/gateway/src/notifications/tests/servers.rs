@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tillgate_domain::notification::NotificationState;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::Notify;
 
 use super::support::{Merchant, Scene, id, raw_server, silent_server, write_for_ever};
 use crate::store::deliveries::DeliveryRow;
-use tillgate_domain::notification::NotificationState;
 
 async fn only_attempt(scene: &Scene, url: &str) -> DeliveryRow {
     scene.queue(1, url).await;

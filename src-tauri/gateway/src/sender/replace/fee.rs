@@ -7,12 +7,13 @@ use bitcoin::{FeeRate, Txid};
 use tillgate_domain::id::Id;
 use tokio::time::timeout;
 
+use super::by::{Agreed, By};
+use super::error::ReplaceError;
 use super::target::{self, Target};
-use super::{Agreed, By, NO_FEE_RATE, ReplaceError};
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
-use crate::sender::SendError;
 use crate::sender::build::{self, Chosen};
+use crate::sender::error::{NO_FEE_RATE, SendError};
 use crate::store::batches::VersionRow;
 use crate::store::keychains::Keychain;
 use crate::store::payouts::PayoutRow;

@@ -3,7 +3,7 @@
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 
-use super::ReplaceError;
+use super::error::ReplaceError;
 use crate::funds;
 use crate::sender::held_back::is_held_back;
 use crate::sender::stuck::ruled_out_at;

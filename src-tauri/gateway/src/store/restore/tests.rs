@@ -1,10 +1,10 @@
 use bitcoin::BlockHash;
 use bitcoin::hashes::Hash as _;
+use tillgate_domain::chain::{Identity, Tip};
 
 use super::*;
 use crate::store::Store;
 use crate::store::chain::{Cursor, WatchedChain};
-use tillgate_domain::chain::{Identity, Tip};
 
 const AT: Timestamp = Timestamp::from_ms(1_768_219_580_000);
 

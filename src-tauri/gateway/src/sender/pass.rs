@@ -1,0 +1,280 @@
+//! The passes of the sender, one after another.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tillgate_domain::time::Timestamp;
+use tokio::sync::Mutex;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+
+use super::again::Again;
+use super::build::{self, QUEUE_MAX};
+use super::cannot::told;
+use super::error::{NO_FEE_RATE, ReleaseError, SendError};
+use crate::gateway::{Cannot, Cause, Gateway};
+use crate::notifications::outbox::{self, Outbox};
+use crate::settings::Settings;
+use crate::settlement::batches;
+use crate::settlement::twins::UnminedTwins;
+use crate::store::sender_hold::{Hold, HoldCause};
+use crate::store::{StoreError, Tx};
+use crate::watcher::Watcher;
+use crate::{funds, payouts};
+
+/// Time between passes: how late a deadline is noticed. An idle pass reads three indexes.
+const PASS_EVERY: Duration = Duration::from_secs(1);
+
+/// Pause before a secret store that refused the wallet's words is asked again. Staff can skip it.
+const ASK_KEYS_EVERY_MS: i64 = 60_000;
+
+/// Sends the payouts of one environment.
+pub struct Sender {
+    pub(super) gateway: Arc<Gateway>,
+    /// Held during a pass, a bump and an abandonment, so that they run one at a time.
+    pub(super) again: Mutex<Again>,
+}
+
+enum Attempt {
+    NotDue,
+    /// A transaction was stored; others may be due.
+    Stored,
+    /// Nothing could be built, for this reason. Overdue payouts fail.
+    Cannot(Cannot),
+    /// There was no attempt, for this reason. No payout fails.
+    Waits(Cannot),
+}
+
+/// Time at which the batch of an approval is due. An approval time in the future comes from before the start, when the
+/// clock was ahead: it is due at once.
+pub(crate) fn due_at(approved_at: Timestamp, settings: &Settings, now: Timestamp) -> Timestamp {
+    if approved_at > now {
+        return Timestamp::from_ms(0);
+    }
+    approved_at.plus_ms(i64::from(settings.batch_seconds) * 1_000)
+}
+
+impl Sender {
+    /// Sends what `gateway` holds.
+    #[must_use]
+    pub fn new(gateway: Arc<Gateway>) -> Self {
+        Self { gateway, again: Mutex::default() }
+    }
+
+    /// Runs a pass at intervals and after each approval, until `shutdown`.
+    pub async fn run(&self, watcher: &Watcher, shutdown: CancellationToken) {
+        let mut tick = interval(PASS_EVERY);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                _ = tick.tick() => {}
+                () = self.gateway.sender_wake.notified() => {}
+            }
+            if let Err(error) = self.pass(watcher).await {
+                tracing::error!(%error, "a pass of the sender of payouts failed; the next makes up for it");
+            }
+        }
+    }
+
+    /// Runs one pass. It looks at the chain before it signs, unless the last look is young enough.
+    pub(crate) async fn pass(&self, watcher: &Watcher) -> Result<(), SendError> {
+        let mut again = self.again.lock().await;
+        self.expire_offers().await?;
+        again.broadcast_missing(&self.gateway).await?;
+        let waits_for = match self.hold()? {
+            Some(hold) => Some(Cause::from(hold.cause).because(hold.reason)),
+            None => self.send_due(watcher, &mut again).await?,
+        };
+        if self.gateway.sending.set_waits_for(waits_for) {
+            self.gateway.note_change();
+        }
+        Ok(())
+    }
+
+    /// Lets the sender ask the secret store at once, on behalf of staff.
+    pub(crate) async fn retry(&self, actor: &str) -> Result<(), StoreError> {
+        let (actor, now) = (actor.to_owned(), self.gateway.clock.now());
+        self.gateway.store.write(move |tx| tx.audit(now, &actor, "payouts retry", "sender")).await?;
+        self.ask_keys_again();
+        Ok(())
+    }
+
+    /// Releases a sender that holds, on behalf of staff who have read this reason; without a reason, in any case.
+    /// Answers whether it held. While the mempool shows a twin, a release needs `force`.
+    ///
+    /// # Errors
+    /// When the sender holds for another reason, and when the release cannot be stored.
+    pub(crate) async fn release(&self, actor: &str, read: Option<String>, force: bool) -> Result<bool, ReleaseError> {
+        let (actor, now) = (actor.to_owned(), self.gateway.clock.now());
+        let release = move |tx: &Tx<'_>| {
+            let Some(hold) = tx.sender_hold()? else { return Ok(false) };
+            match hold.cause {
+                HoldCause::Restored | HoldCause::Stopped => return Err(ReleaseError::NotLooked(hold.reason)),
+                HoldCause::UntilReleased | HoldCause::UntilCompared => {}
+            }
+            if read.is_some_and(|read| read != hold.reason) {
+                return Err(ReleaseError::Another(hold.reason));
+            }
+            if let Some(txid) = tx.twin_in_mempool()?.filter(|_| !force) {
+                return Err(ReleaseError::TwinWaits(txid));
+            }
+            tx.release_sender()?;
+            tx.audit(now, &actor, "payouts release", "sender")?;
+            Ok(true)
+        };
+        let held = self.gateway.store.write(release).await?;
+        self.ask_keys_again();
+        self.gateway.note_change();
+        Ok(held)
+    }
+
+    fn ask_keys_again(&self) {
+        self.gateway.sending.note_keys_refused(None);
+        self.gateway.sender_wake.notify_one();
+    }
+
+    async fn expire_offers(&self) -> Result<(), SendError> {
+        loop {
+            let now = self.gateway.follow_clock().await?;
+            let next_at = self.gateway.store.read(|reader| match reader.dangerous_restore()? {
+                // Another copy may have sent them: the look of this copy decides first.
+                Some(_) => Ok(None),
+                None => reader.next_payout_expires_at(),
+            })?;
+            if next_at.is_none_or(|at| now < at) {
+                return Ok(());
+            }
+            outbox::commit(&self.gateway, None, move |outbox| payouts::expire_due(outbox, now)).await?;
+        }
+    }
+
+    fn hold(&self) -> Result<Option<Hold>, StoreError> {
+        self.gateway.store.read(|reader| reader.sender_hold())
+    }
+
+    /// Builds transactions until nothing more is due. Answers why the rest waits.
+    async fn send_due(&self, watcher: &Watcher, again: &mut Again) -> Result<Option<Cannot>, SendError> {
+        loop {
+            // A payout that becomes overdue during this attempt is failed by the next one.
+            let began_at = self.gateway.follow_clock().await?;
+            let cannot = match self.attempt(watcher, again).await? {
+                Attempt::NotDue => return Ok(None),
+                Attempt::Stored => continue,
+                Attempt::Cannot(cannot) => {
+                    self.give_up_overdue(&cannot, began_at).await?;
+                    cannot
+                }
+                Attempt::Waits(cannot) => cannot,
+            };
+            let still_waits = self.gateway.store.read(|reader| reader.oldest_unsent_approval())?;
+            return Ok(still_waits.map(|_| cannot));
+        }
+    }
+
+    async fn attempt(&self, watcher: &Watcher, again: &mut Again) -> Result<Attempt, SendError> {
+        let gateway = &self.gateway;
+        let settings = gateway.settings.snapshot();
+        let Some(due_at) = self.due_at(&settings)? else { return Ok(Attempt::NotDue) };
+        if gateway.clock.now() < due_at {
+            return Ok(Attempt::NotDue);
+        }
+        if let Some(unseen) = self.look_first(watcher, due_at).await {
+            return Ok(Attempt::Waits(unseen.why()));
+        }
+        if let Some(hold) = self.hold()? {
+            return Ok(Attempt::Waits(Cause::from(hold.cause).because(hold.reason)));
+        }
+        let built = self.build(settings, watcher, due_at).await?;
+        match built {
+            build::Built::Stored(txid) => {
+                again.broadcast_new(gateway, txid).await?;
+                Ok(Attempt::Stored)
+            }
+            // The next pass finds out the change.
+            build::Built::Stale => {
+                Ok(Attempt::Waits(Cause::Other.because("its coins changed while it was signed; it is made again")))
+            }
+            build::Built::Cannot(cannot) => Ok(Attempt::Cannot(cannot)),
+            build::Built::Waits(cannot) => Ok(Attempt::Waits(cannot)),
+        }
+    }
+
+    /// Time at which the next batch is due; `None` without a waiting payout. Payouts that an earlier batch left out are
+    /// due at once.
+    fn due_at(&self, settings: &Settings) -> Result<Option<Timestamp>, StoreError> {
+        let oldest = self.gateway.store.read(|reader| reader.oldest_unsent_approval())?;
+        // The clock is read after the approval: an approval since the start is never ahead of it.
+        let now = self.gateway.clock.now();
+        Ok(oldest.map(|at| due_at(at, settings, now)))
+    }
+
+    async fn build(
+        &self,
+        settings: Arc<Settings>,
+        watcher: &Watcher,
+        due_at: Timestamp,
+    ) -> Result<build::Built, SendError> {
+        let gateway = Arc::clone(&self.gateway);
+        if let Some(refused) = gateway.sending.keys_refused()
+            && gateway.clock.now() < refused.at.plus_ms(ASK_KEYS_EVERY_MS)
+        {
+            return Ok(build::Built::Waits(Cause::Keyring.because(refused.reason)));
+        }
+        let Some(rate) = funds::fee_rate_now(&gateway, &settings).await else {
+            return Ok(build::Built::Waits(Cause::Chain.because(NO_FEE_RATE)));
+        };
+        let prepare = move || build::prepare(&gateway, &settings, rate);
+        let prepared = tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::BrokenOff)??;
+        let chosen = match prepared {
+            build::Prepared::Ready(chosen) => chosen,
+            build::Prepared::Cannot(cannot) => return Ok(build::Built::Cannot(cannot)),
+            build::Prepared::NotNow(why) => return Ok(build::Built::Waits(why)),
+        };
+        if let Some(unseen) = self.look_for(watcher, &chosen.draft, due_at).await? {
+            return Ok(build::Built::Waits(unseen.why()));
+        }
+        if let Some(hold) = self.hold()? {
+            return Ok(build::Built::Waits(Cause::from(hold.cause).because(hold.reason)));
+        }
+        let gateway = Arc::clone(&self.gateway);
+        let sign = move || build::sign_chosen(&gateway, *chosen);
+        match tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::BrokenOff)? {
+            Ok(signed) => match self.check_view(due_at) {
+                Ok(()) => build::store(&self.gateway, signed).await,
+                Err(too_old) => Ok(build::Built::Waits(too_old)),
+            },
+            Err(cannot) => Ok(build::Built::Cannot(cannot)),
+        }
+    }
+
+    /// Fails the payouts that were overdue when the failed attempt began.
+    async fn give_up_overdue(&self, cannot: &Cannot, began_at: Timestamp) -> Result<(), SendError> {
+        let timeout_ms = i64::from(self.gateway.settings.snapshot().queue_timeout_hours) * 3_600_000;
+        let until = began_at.plus_ms(-timeout_ms);
+        if self.gateway.store.read(|reader| reader.overdue_payouts(until, 1))?.is_empty() {
+            return Ok(());
+        }
+        let told = told(cannot.cause);
+        let give_up = move |outbox: &Outbox<'_>| -> Result<u32, SendError> {
+            let mut given_up = 0u32;
+            if outbox.tx.sender_hold()?.is_some() {
+                return Ok(given_up);
+            }
+            let twins = UnminedTwins::read(outbox.tx)?;
+            for payout in outbox.tx.overdue_payouts(until, QUEUE_MAX)? {
+                // A payout that a twin may pay does not fail.
+                if twins.paying(&payout).next().is_none() {
+                    batches::fail(outbox, payout, told, None)?;
+                    given_up = given_up.saturating_add(1);
+                }
+            }
+            Ok(given_up)
+        };
+        let given_up = outbox::commit(&self.gateway, None, give_up).await?;
+        if given_up > 0 {
+            tracing::warn!(given_up, why = cannot.details, "approved payouts had waited too long and were given up");
+        }
+        Ok(())
+    }
+}

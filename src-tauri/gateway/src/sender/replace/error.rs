@@ -1,0 +1,81 @@
+//! The reasons why nothing was replaced.
+
+use tillgate_domain::id::Id;
+use tillgate_domain::money::format_btc;
+use tillgate_domain::payout::PayoutState;
+
+use crate::notifications::outbox::OutboxError;
+use crate::sender::error::SendError;
+use crate::store::StoreError;
+use crate::store::sender_hold::{Hold, HoldCause};
+
+/// Reason why nothing was replaced. Each shell adds the remedy in its own words.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReplaceError {
+    #[error("there is no payout {0}")]
+    NoSuchPayout(Id),
+    #[error("the payout is {0}: {1}")]
+    State(PayoutState, &'static str),
+    #[error("{} payouts share the transaction or rest on it, and all would be given up: {}", .0.len(), list(.0))]
+    Shared(Vec<Id>),
+    #[error(
+        "the replacement must pay {needed} sat/vB, above the highest rate that is paid unasked, {cap} (feeCapSatVb)"
+    )]
+    AboveCap {
+        /// In sat/vB, rounded up.
+        needed: u64,
+        /// In sat/vB.
+        cap: u64,
+    },
+    /// The fee is higher than the sum that the transaction pays out.
+    #[error("the fee would be {} BTC, more than the {} BTC that the transaction pays out", format_btc(*.fee_sats), format_btc(*.pays_sats))]
+    AbovePayout {
+        fee_sats: u64,
+        /// The sum of the payouts.
+        pays_sats: u64,
+    },
+    #[error("the fee is {} BTC by now, more than the {} BTC before: look at it again", format_btc(*.fee_sats), format_btc(*.agreed_sats))]
+    AboveAgreed {
+        fee_sats: u64,
+        /// The fee that they agreed to.
+        agreed_sats: u64,
+    },
+    #[error("the sender holds: {0}")]
+    Held(String),
+    /// The sender holds until a restored copy of the wallet has looked.
+    #[error("the sender holds: {0}")]
+    NotLooked(String),
+    #[error("nothing is signed before it is known what another copy of the wallet paid meanwhile: {0}")]
+    Unseen(String),
+    #[error("it cannot be replaced now: {0}")]
+    Cannot(String),
+    #[error("the payout changed meanwhile: look at it again")]
+    Stale,
+    #[error(transparent)]
+    Send(#[from] SendError),
+}
+
+impl From<Hold> for ReplaceError {
+    fn from(hold: Hold) -> Self {
+        match hold.cause {
+            HoldCause::UntilReleased | HoldCause::UntilCompared => Self::Held(hold.reason),
+            HoldCause::Restored | HoldCause::Stopped => Self::NotLooked(hold.reason),
+        }
+    }
+}
+
+impl From<StoreError> for ReplaceError {
+    fn from(error: StoreError) -> Self {
+        Self::Send(error.into())
+    }
+}
+
+impl From<OutboxError> for ReplaceError {
+    fn from(error: OutboxError) -> Self {
+        Self::Send(error.into())
+    }
+}
+
+fn list(ids: &[Id]) -> String {
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

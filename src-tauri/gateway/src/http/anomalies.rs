@@ -76,7 +76,7 @@ pub(super) async fn notify(
     id: Result<RecordId, Failure>,
     body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
-    let id = asked_for(&http, &caller, Permission::PaymentsRead, id, body).await?;
+    let (id, _promise) = asked_for(&http, &caller, Permission::PaymentsRead, id, body).await?;
     let sees = caller.sees();
     let ids = read_on_another_thread(&http, Long::Record, caller.0.key_id, move |gateway| {
         resend::anomalies_of(gateway, &id, sees)

@@ -121,7 +121,7 @@ pub(super) async fn notify(
     id: Result<RecordId, Failure>,
     body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
-    let id = asked_for(&http, &caller, Permission::PaymentsRead, id, body).await?;
+    let (id, _promise) = asked_for(&http, &caller, Permission::PaymentsRead, id, body).await?;
     let queued = resend::resend_payment(&http.app.gateway, id, caller.sees()).await?;
     Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("payment"))?))
 }

@@ -8,6 +8,7 @@ use super::auth::Caller;
 use super::body::Unused;
 use super::error::Failure;
 use super::path::RecordId;
+use crate::machine::owed::Promise;
 use crate::store::owed::ATTEMPTS_BYTES;
 
 /// The id of the record to notify again. Refuses if the caller lacks the permission, names no record, sends a body or
@@ -18,12 +19,12 @@ pub(super) async fn asked_for(
     permission: Permission,
     id: Result<RecordId, Failure>,
     body: Result<Unused, Failure>,
-) -> Result<Id, Failure> {
+) -> Result<(Id, Promise), Failure> {
     caller.may(permission)?;
     let RecordId(id) = id?;
     body?;
     caller.asks(http)?;
     // The notification takes its own bytes at once; its attempts are still to come.
-    let _counted = http.app.gateway.promise_room(ATTEMPTS_BYTES).await?;
-    Ok(id)
+    let promise = http.app.gateway.promise_room(ATTEMPTS_BYTES).await?;
+    Ok((id, promise))
 }

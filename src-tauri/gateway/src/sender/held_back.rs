@@ -37,15 +37,35 @@ pub(crate) fn payable(reader: &Reader<'_>, twins: &UnminedTwins, payout: &Payout
     Ok(Payable::Spending(coins))
 }
 
-/// The largest coin of a twin that our transaction can spend in its place.
+/// A twin and the unmined twins on which it rests. A transaction that spends a coin of any of them rules the twin out.
+fn line_of(reader: &Reader<'_>, twin: &TwinRow) -> Result<BTreeMap<Txid, Transaction>, StoreError> {
+    let mut line = BTreeMap::from([(twin.txid, twin.tx.clone())]);
+    let mut open: Vec<Txid> = inputs(&twin.tx).map(|input| input.txid).collect();
+    while let Some(txid) = open.pop() {
+        if let Some(below) = reader.twin(&txid)?.filter(|below| !below.position.is_in_block())
+            && !line.contains_key(&txid)
+        {
+            open.extend(inputs(&below.tx).map(|input| input.txid));
+            line.insert(txid, below.tx);
+        }
+    }
+    Ok(line)
+}
+
+fn inputs(tx: &Transaction) -> impl Iterator<Item = OutPoint> {
+    tx.input.iter().map(|input| input.previous_output)
+}
+
+/// The largest coin of a twin, or of one on which it rests, that our transaction can spend in its place.
 fn coin_of(reader: &Reader<'_>, twin: &TwinRow) -> Result<Option<SpendableCoin>, StoreError> {
     let mut largest: Option<SpendableCoin> = None;
-    for outpoint in twin.tx.input.iter().map(|input| input.previous_output) {
+    let line = line_of(reader, twin)?;
+    for outpoint in line.values().flat_map(inputs) {
         let Some(facts) = reader.coin_facts(&outpoint)? else { continue };
         let is_left = facts.spent_height.is_none()
             && facts.conflict_height.is_none()
             && facts.position.is_in_block()
-            && facts.spent_by.is_none_or(|spender| spender == twin.txid)
+            && facts.spent_by.is_none_or(|spender| line.contains_key(&spender))
             && reader.live_batch_of_input(&outpoint)?.is_none();
         if let Some(coin) = reader.coin_of_input(&outpoint)?.filter(|_| is_left)
             && largest.as_ref().is_none_or(|largest| largest.amount_sats < coin.amount_sats)
@@ -99,19 +119,24 @@ pub(super) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<b
     let versions = reader.versions(batch_seq)?;
     let was_taken =
         versions.iter().any(|version| version.accepted_at.is_some() || version.position != Position::Absent);
-    let inputs: BTreeSet<OutPoint> = reader.inputs_of_batch(batch_seq)?.into_iter().collect();
-    let is_beside = |tx: &Transaction| !tx.input.iter().any(|input| inputs.contains(&input.previous_output));
+    let ours: BTreeSet<OutPoint> = reader.inputs_of_batch(batch_seq)?.into_iter().collect();
+    let is_beside = |twin: &TwinRow| {
+        let line = line_of(reader, twin)?;
+        Ok::<_, StoreError>(!line.values().flat_map(inputs).any(|input| ours.contains(&input)))
+    };
     let tip_height = reader.tip_height()?;
     let unmined = if was_taken { None } else { Some(UnminedTwins::read(reader)?) };
     for payout in reader.payouts_of_batch(batch_seq)? {
         for twin in reader.twins_of_payout(payout.seq)? {
             let may_be_mined = !twins::facts(reader, &twin)?.is_ruled_out(tip_height);
-            if twin.position.is_in_block() || (may_be_mined && is_beside(&twin.tx)) {
+            if twin.position.is_in_block() || (may_be_mined && is_beside(&twin)?) {
                 return Ok(true);
             }
         }
-        if unmined.as_ref().is_some_and(|twins| twins.paying(&payout).any(|twin| is_beside(&twin.tx))) {
-            return Ok(true);
+        for twin in unmined.iter().flat_map(|twins| twins.paying(&payout)) {
+            if is_beside(twin)? {
+                return Ok(true);
+            }
         }
     }
     Ok(false)

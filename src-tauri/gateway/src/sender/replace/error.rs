@@ -18,9 +18,7 @@ pub(crate) enum ReplaceError {
     State(PayoutState, &'static str),
     #[error("{} payouts share the transaction or rest on it, and all would be given up: {}", .0.len(), list(.0))]
     Shared(Vec<Id>),
-    #[error(
-        "the replacement must pay {needed} sat/vB, above the highest rate that is paid unasked, {cap} (feeCapSatVb)"
-    )]
+    #[error("the replacement must pay {needed} sat/vB, above the highest rate that is paid unasked, {cap}")]
     AboveCap {
         /// In sat/vB, rounded up.
         needed: u64,

@@ -40,6 +40,8 @@ pub(crate) struct ReplacementFee {
 pub(super) struct Replacement {
     pub chosen: Chosen,
     pub fee: ReplacementFee,
+    /// Transactions that others attached to it decide its fee.
+    pub pays_for_strangers: bool,
 }
 
 /// The fee of a bump made now, in satoshis, at a rate in sat/vB or at the estimate.
@@ -110,7 +112,7 @@ fn choose_now(
 ) -> Result<Replacement, ReplaceError> {
     let wallet = gateway.wallet.get().ok_or_else(|| ReplaceError::Cannot("the wallet is not set up".to_owned()))?;
     let settings = gateway.settings.snapshot();
-    let (required, optional, tip_height, change_index, fee) = gateway.store.read(|reader| {
+    let (required, optional, tip_height, change_index, (fee, pays_for_strangers)) = gateway.store.read(|reader| {
         let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
         let required = build::inputs_of(reader, target.batch_seq)?;
         let mut optional = funds::spendable(reader, &settings)?;
@@ -137,7 +139,7 @@ fn choose_now(
     };
     // Staff gave a rate above the setting, or the replaced transaction already pays such a rate.
     let cap = rate.cap.max(fee.rate);
-    Ok(Replacement { chosen: Chosen { draft, payouts, fee, cap }, fee: replacement })
+    Ok(Replacement { chosen: Chosen { draft, payouts, fee, cap }, fee: replacement, pays_for_strangers })
 }
 
 fn draft(gateway: &Gateway, target: &Target, by: By, means: &Means<'_>) -> Result<(Draft, Vec<i64>), ReplaceError> {
@@ -154,9 +156,8 @@ fn draft(gateway: &Gateway, target: &Target, by: By, means: &Means<'_>) -> Resul
     Ok((draft.map_err(|error| ReplaceError::Cannot(error.to_string()))?, payouts))
 }
 
-/// Checks that a replacement pays no more than the setting `feeCapSatVb`, the rate that staff gave, or the fee that they
-/// agreed to. The payee can attach a child with any fee, which BIP125 makes the
-/// replacement exceed.
+/// Checks a bump at the estimate against the setting `feeCapSatVb`. Other replacements are checked if strangers decide their
+/// fee: the payee can attach a child with any fee, which BIP125 makes the replacement exceed.
 ///
 /// # Errors
 /// The rate that the replacement needs, if it is above the cap.
@@ -168,23 +169,26 @@ pub(super) fn check_cap(
     let Chosen { draft, fee, .. } = &replacement.chosen;
     // The part for the ancestors is not counted: it brings the whole package to the rate.
     let needed = draft.fee_sats.saturating_sub(fee.for_ancestors_sats).div_ceil(draft.vsize.max(1));
-    let (given, is_agreed) = match by {
-        By::HigherFee { fee_rate } => (fee_rate, fee_rate.is_some() && agreed.fee_sats.is_some()),
-        By::GivingUp { .. } => (None, agreed.fee_sats.is_some()),
+    let (given, may_exceed) = match by {
+        By::HigherFee { fee_rate: None } => (FeeRate::ZERO, false),
+        By::HigherFee { fee_rate: Some(given) } => {
+            (given, !replacement.pays_for_strangers || agreed.fee_sats.is_some())
+        }
+        By::GivingUp { .. } => (FeeRate::ZERO, !replacement.pays_for_strangers || agreed.fee_sats.is_some()),
     };
-    let cap = rate.cap.max(given.unwrap_or(FeeRate::ZERO)).to_sat_per_vb_ceil();
-    if needed > cap && !is_agreed { Err(ReplaceError::AboveCap { needed, cap }) } else { Ok(()) }
+    let cap = rate.cap.max(given).to_sat_per_vb_ceil();
+    if needed > cap && !may_exceed { Err(ReplaceError::AboveCap { needed, cap }) } else { Ok(()) }
 }
 
 /// The fee of a replacement: the wanted rate and the part that its ancestors lack, and always more than all fees that
-/// it replaces (BIP125, rule 3).
+/// it replaces (BIP125, rule 3). Also whether fees of strangers decide it.
 fn fee_wanted(
     reader: &Reader<'_>,
     target: &Target,
     by: By,
     rate: PayoutFeeRate,
     known_sats: Option<u64>,
-) -> Result<FeeWanted, StoreError> {
+) -> Result<(FeeWanted, bool), StoreError> {
     let wanted = match by {
         By::HigherFee { fee_rate } => fee_rate.unwrap_or(rate.estimate),
         By::GivingUp { .. } => rate.capped(),
@@ -199,7 +203,7 @@ fn fee_wanted(
     // Strangers may hang higher fees on a payout than it pays. Giving it up never costs more than the payout.
     let known_sats = known_sats.filter(|sats| by.pays() || *sats <= target.pays_sats()).unwrap_or(0);
     let fee = FeeWanted::at(wanted).lifting(ancestors(reader, target)?).replacing(&replaced);
-    Ok(fee.above(ours_sats.max(known_sats)))
+    Ok((fee.above(ours_sats.max(known_sats)), known_sats > ours_sats))
 }
 
 /// Fees and size of the unconfirmed ancestors of a batch.

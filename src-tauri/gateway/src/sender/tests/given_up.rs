@@ -6,7 +6,7 @@ use tillgate_domain::payout::PayoutState::{Failed, Sent};
 use tillgate_sandbox::BroadcastFault;
 
 use super::support::world_with_coins;
-use crate::sender::{Agreed, ReplaceError};
+use crate::sender::ReplaceError;
 use crate::testing::World;
 
 /// Two payouts in two transactions: the second spends the change of the first.
@@ -57,9 +57,7 @@ async fn giving_up_pays_more_than_a_dear_child() {
     let (world, first, second) = world_with_a_line().await;
     world.app.sender.bump(second, Some(300), "cli:ann", &world.app.watcher).await.unwrap();
     world.look().await;
-    let agreed = Agreed { is_forced: false, fee_sats: Some(100_000) };
-    let given_up = world.app.sender.abandon_agreed(first, true, agreed, ("cli:ann", &world.app.watcher)).await;
-    let in_its_place = given_up.unwrap().unwrap();
+    let in_its_place = give_up(&world, first).await;
     assert_eq!(mempool(&world), [in_its_place]);
 }
 

@@ -152,6 +152,38 @@ async fn after_the_release_a_payout_spends_a_coin_of_its_unmined_twin() {
 }
 
 #[tokio::test]
+async fn a_dropped_twin_on_a_dropped_twin_is_ruled_out_by_a_coin_of_the_first() {
+    let world = world_with_coins(1).await;
+    let (paid, change) = (world.approved_payout(300_000).await, world.gateway.wallet.get().unwrap().change.script(0));
+    let first = twin_of(&world, &[Payee { script: change.unwrap(), amount_sats: 400_000 }]);
+    sees_in_mempool(&world, &first);
+    world.look().await;
+    let coin = world.gateway.store.read(|reader| {
+        let outpoint = bitcoin::OutPoint { txid: first.compute_txid(), vout: output_of(&first, 400_000) };
+        funds::with_ancestors(reader, &reader.coin_of_input(&outpoint)?.unwrap())
+    });
+    let row = world.payout(&paid);
+    let payee = Payee { script: row.script, amount_sats: row.amount_sats };
+    let second = twin_spending(&world, &[payee], &[coin.unwrap()], 3).unwrap();
+    sees_in_mempool(&world, &second);
+    world.look().await;
+    for twin in [&second, &first] {
+        world.sandbox().evict(twin.compute_txid(), world.now_ms()).unwrap();
+    }
+    world.look().await;
+    assert!(world.app.sender.release("cli:ann", None, false).await.unwrap());
+    world.send().await;
+    assert_eq!(world.payout_state(&paid), PayoutState::Sent, "{:?}", world.gateway.sending.waits_for());
+    let ours = world.sandbox().transaction(world.txid_of(&paid)).unwrap().unwrap().tx;
+    let shared = |input: &bitcoin::TxIn| first.input.iter().any(|it| it.previous_output == input.previous_output);
+    assert!(ours.input.iter().any(shared), "both can be mined");
+}
+
+fn output_of(tx: &bitcoin::Transaction, sats: u64) -> u32 {
+    u32::try_from(tx.output.iter().position(|output| output.value.to_sat() == sats).unwrap()).unwrap()
+}
+
+#[tokio::test]
 async fn a_payment_to_unused_change_only_holds_the_sender() {
     let world = world_with_coins(2).await;
     let used = |world: &World| {

@@ -183,7 +183,10 @@ describe("what came late", () => {
       { acceptance: acceptance(), anomalies: [anomaly()] },
       "You can accept it, refund it, or dismiss the anomaly.",
     ],
-    [{ anomalies: [anomaly({ resolution: "REFUNDING" })] }, "It is being refunded."],
+    [
+      { anomalies: [anomaly({ resolution: "REFUNDING" })] },
+      "A refund was begun: its payout says how it stands.",
+    ],
     [{ anomalies: [anomaly({ resolution: "REFUNDED" })] }, "It was refunded."],
     [{ acceptance: acceptance(), anomalies: [anomaly({ resolution: "DISMISSED" })] }, "You can accept it."],
     [
@@ -194,7 +197,7 @@ describe("what came late", () => {
     host.reply("showPayment", payment({ state: "EXPIRED", uncounted, ...over }));
     open(`#/payment/${"p".repeat(40)}`);
     const received = (await screen.findByText("Received")).parentElement?.textContent ?? "";
-    expect(received).toContain("0.00007787 BTC · 5.00 USD");
+    expect(received).toContain("0.00007787 BTC");
     expect(received).toContain(`It does not count as paid. ${decided}`);
     expect(screen.queryByText("Paid")).toBeNull();
     expect(screen.queryByText("Short by")).toBeNull();

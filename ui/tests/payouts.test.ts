@@ -211,7 +211,7 @@ describe("a sender that does not send", () => {
       "section",
     ) as HTMLElement;
     expect(await within(note).findByText("0.01000000 BTC")).toBeTruthy();
-    const link = within(note).getByRole<HTMLAnchorElement>("link");
+    const link = within(note).getByTitle<HTMLAnchorElement>(waits.address);
     expect(link.hash).toBe(`#/test/payout/${waits.payoutId}`);
     await fireEvent.click(within(note).getByRole("button", { name: "Give it up…" }));
     await fireEvent.click(await screen.findByRole("button", { name: "Give it up" }));

@@ -181,7 +181,7 @@ export function asksForCoins(payment: Pick<PaymentItem, "state">): boolean {
 export function uncountedWords(payment: Pick<PaymentView, "acceptance" | "anomalies">): string {
   const [stands, ...others] = new Set(payment.anomalies.map((anomaly) => anomaly.resolution));
   if (others.length > 0) return "Its anomalies say where it stands.";
-  if (stands === "REFUNDING") return "It is being refunded.";
+  if (stands === "REFUNDING") return "A refund was begun: its payout says how it stands.";
   if (stands === "REFUNDED") return "It was refunded.";
   const acceptable = payment.acceptance !== null;
   if (stands !== "OPEN") return acceptable ? "You can accept it." : "";

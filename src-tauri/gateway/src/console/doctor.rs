@@ -299,7 +299,7 @@ fn alarms(gateway: &Gateway) -> Finding {
         format!("{}; once it is settled, `tillgate payouts dismiss {}`", alarm.message, alarm.payout_id)
     };
     let sentences: Vec<String> = alarms.iter().map(sentence).collect();
-    if sentences.is_empty() { Ok("no payout was sent against a promise".to_owned()) } else { Err(sentences.join("; ")) }
+    if sentences.is_empty() { Ok("no alarm is open".to_owned()) } else { Err(sentences.join("; ")) }
 }
 
 /// Checks that nightly backups are made, if they are wanted.

@@ -60,6 +60,6 @@ pub(super) fn new_key(key: &NewKey) -> String {
 pub(super) fn new_hmac_key(key: &NewHmacKey) -> String {
     fields(&[
         ("key", key.key.clone()),
-        ("", "It is shown this once. In webhook-signature the key before it signs beside it for 24 hours; X-BPG-Signature is the new key's at once.".to_owned()),
+        ("", "It is shown this once. If a key was replaced, it signs in webhook-signature too for 24 hours; X-BPG-Signature is the new key's at once.".to_owned()),
     ])
 }

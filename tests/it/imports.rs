@@ -103,6 +103,9 @@ impl<'ast> Visit<'ast> for Found {
         }
     }
 
+    // `pub(in path)` imports nothing.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+
     fn visit_path(&mut self, path: &'ast syn::Path) {
         if path.segments.len() > 1 {
             self.paths.insert(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
@@ -132,8 +135,8 @@ fn add_leaves(tree: &syn::UseTree, before: &mut Written, leaves: &mut Vec<(Strin
 
 fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
-        attribute.path().is_ident("cfg")
-            && attribute.parse_args::<syn::Ident>().is_ok_and(|condition| condition == "test")
+        let condition = attribute.meta.require_list().map(|list| list.tokens.to_string()).unwrap_or_default();
+        attribute.path().is_ident("cfg") && (condition == "test" || condition.starts_with("all (test"))
     })
 }
 

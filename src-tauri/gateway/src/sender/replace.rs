@@ -104,7 +104,7 @@ impl Sender {
         let target = self.gateway.store.read(find)?;
         let (replacement, target) = fee::choose(&self.gateway, target, by, rate).await?;
         fee::check_cap(&replacement, &rate, (by, agreed))?;
-        agreed.check(&replacement.fee, by)?;
+        fee::check_agreed(&replacement.fee, (by, agreed))?;
         let signed = self.sign_seen(replacement.chosen, watcher).await?;
         let actor = actor.to_owned();
         let store = move |outbox: &Outbox<'_>| {

@@ -4,7 +4,6 @@ use bitcoin::FeeRate;
 use tillgate_domain::id::Id;
 
 use super::error::ReplaceError;
-use super::fee::ReplacementFee;
 use super::target::{Target, abandon_target, bump_target};
 use crate::store::Reader;
 
@@ -42,21 +41,6 @@ impl By {
         match self {
             Self::HigherFee { .. } => "payouts bump",
             Self::GivingUp { .. } => "payouts abandon",
-        }
-    }
-}
-
-impl Agreed {
-    pub(super) fn check(self, fee: &ReplacementFee, by: By) -> Result<(), ReplaceError> {
-        let ReplacementFee { fee_sats, pays_sats, .. } = *fee;
-        if let Some(agreed_sats) = self.fee_sats.filter(|agreed_sats| *agreed_sats < fee_sats) {
-            return Err(ReplaceError::AboveAgreed { fee_sats, agreed_sats });
-        }
-        match by {
-            By::HigherFee { .. } if fee_sats > pays_sats && !self.is_forced => {
-                Err(ReplaceError::AbovePayout { fee_sats, pays_sats })
-            }
-            By::HigherFee { .. } | By::GivingUp { .. } => Ok(()),
         }
     }
 }

@@ -180,6 +180,23 @@ pub(super) fn check_cap(
     if needed > cap && !may_exceed { Err(ReplaceError::AboveCap { needed, cap }) } else { Ok(()) }
 }
 
+/// Checks the fee against the one that staff agreed to, and against the sum that is paid out.
+///
+/// # Errors
+/// The fee, if it is higher than that.
+pub(super) fn check_agreed(fee: &ReplacementFee, (by, agreed): (By, Agreed)) -> Result<(), ReplaceError> {
+    let ReplacementFee { fee_sats, pays_sats, .. } = *fee;
+    if let Some(agreed_sats) = agreed.fee_sats.filter(|agreed_sats| *agreed_sats < fee_sats) {
+        return Err(ReplaceError::AboveAgreed { fee_sats, agreed_sats });
+    }
+    match by {
+        By::HigherFee { .. } if fee_sats > pays_sats && !agreed.is_forced => {
+            Err(ReplaceError::AbovePayout { fee_sats, pays_sats })
+        }
+        By::HigherFee { .. } | By::GivingUp { .. } => Ok(()),
+    }
+}
+
 /// The fee of a replacement: the wanted rate and the part that its ancestors lack, and always more than all fees that
 /// it replaces (BIP125, rule 3). Also whether fees of strangers decide it.
 fn fee_wanted(

@@ -11,8 +11,8 @@ use tillgate_sandbox::Sandbox;
 
 use super::set_meanwhile::When;
 use super::stage::{AT_LEISURE, Backend, Stage};
-use crate::chain::token::{Token, Weighed};
-use crate::store::chain::{Cursor, WatchedChain};
+use crate::chain::token::Token;
+use crate::store::chain::WatchedChain;
 use crate::store::payments::PaymentRow;
 use crate::store::sender_hold::HoldCause;
 use crate::testing::World;
@@ -281,39 +281,4 @@ async fn a_server_set_while_a_look_is_prepared_voids_that_look() {
     let why = world.app.watcher.look().await.unwrap_err().to_string();
     assert!(why.contains("another one was set"), "what to ask a server about was not read: {why}");
     world.look().await;
-}
-
-/// An Electrum server's token from before all backends had one form.
-fn older_form(token: &Token) -> Vec<u8> {
-    use bitcoin::hashes::Hash as _;
-    let mut bytes = vec![2];
-    bytes.extend(token.answer.to_be_bytes());
-    for Weighed { id, work } in token.blocks() {
-        bytes.extend(id.height.to_be_bytes());
-        bytes.extend(id.hash.to_byte_array());
-        bytes.extend(work.to_be_bytes());
-    }
-    bytes
-}
-
-#[tokio::test]
-async fn an_update_goes_on_where_the_release_before_left() {
-    for kind in KINDS {
-        let (stage, payment) = looking_through(Backend::Electrum).await;
-        let known = watched(stage.world()).unwrap();
-        let cursor = known.cursor.clone().unwrap();
-        let token = older_form(&Token::read(&cursor.token).unwrap());
-        let older = WatchedChain { cursor: Some(Cursor { token, ..cursor }), ..known };
-        stage.world().gateway.store.write(move |tx| tx.save_watched_chain(&older)).await.unwrap();
-        let mut stage = stage.restart(|world| drop(world.sandbox().reorg(2, false, world.now_ms()).unwrap())).await;
-        stage.switch(kind);
-        let world = stage.world();
-        world.look().await;
-        check_same_chain(world);
-        assert_eq!(world.state(&payment), Confirmed, "{kind:?}");
-        let next = world.payment().await;
-        world.pay(&next, next.payment.amount_sats).await;
-        world.mine(1).await;
-        assert_eq!(world.state(&next), Confirmed, "{kind:?}");
-    }
 }

@@ -27,15 +27,15 @@ replacement: VersionItem | null,
  */
 refusal: RefusalView | null, 
 /**
- * What the rate was made of; absent where it was not stored.
+ * The exchange rate's certificate; absent if it was not stored.
  */
 certificate: CertificateView | null, 
 /**
- * Where its notifications go.
+ * The URL of its notifications.
  */
 notificationUrl: string | null, 
 /**
- * The transactions that were signed for it, the oldest first.
+ * The transactions signed for it, the oldest first.
  */
 versions: Array<VersionItem>, 
 /**
@@ -43,7 +43,7 @@ versions: Array<VersionItem>,
  */
 sharesWith: Array<SharingItem>, 
 /**
- * What happened to it, the oldest first.
+ * Its history, the oldest step first.
  */
 history: Array<StepItem>, 
 /**
@@ -51,21 +51,21 @@ history: Array<StepItem>,
  */
 deliveries: Array<DeliveryItem>, 
 /**
- * Another payout to the same address: the newest that is approved or sent, else the newest offer; absent unless this one
- * is NEW.
+ * Another payout to the same address: the newest approved or sent one, else the newest offer. Present only while
+ * this one is NEW.
  */
 paidBefore: PaidBefore | null, 
 /**
- * The newest OPEN anomaly of exactly this sum: the payout may be meant as its refund. Absent unless this one is NEW and no
- * refund.
+ * The newest OPEN anomaly of exactly this sum, because the payout may be meant as its refund. Present only while
+ * this one is NEW and no refund.
  */
 anomalyAlike: AnomalyAlike | null, 
 /**
- * That the network's fee is high beside the amount, a sentence; absent where it is not, and once it is sent.
+ * A sentence that the network fee is high beside the amount; absent if it is not, and once it is sent.
  */
 feeWarning: string | null, 
 /**
- * What would be left of the day's limit after its approval; absent unless it is NEW and within the limit.
+ * The rest of the day's limit after its approval; present only while it is NEW and within the limit.
  */
 limitLeftAfter: BtcView | null, 
 /**
@@ -73,7 +73,7 @@ limitLeftAfter: BtcView | null,
  */
 canApprove: Possible, 
 /**
- * Whether its transaction may be replaced by one with a higher fee now.
+ * Whether a higher fee is possible now.
  */
 canBump: Possible, 
 /**
@@ -85,31 +85,31 @@ canAbandon: Possible,
  */
 payoutId: string, 
 /**
- * Where the payout stands.
+ * The payout's state.
  */
 state: PayoutState, 
 /**
- * Where the coins go.
+ * The recipient's address.
  */
 address: string, 
 /**
- * What the recipient gets.
+ * The recipient's amount.
  */
 amount: BtcView, 
 /**
- * Its worth.
+ * The amount's worth.
  */
 worth: FiatView, 
 /**
- * The ISO code of the currency that it is told in.
+ * The ISO code of the payout's currency.
  */
 currency: string, 
 /**
- * The network's fee as it was offered.
+ * The offered network fee.
  */
 fee: BtcView, 
 /**
- * Its share of the fee that was paid; absent before it is SENT by a transaction of ours.
+ * Its share of the paid fee; absent before a transaction of ours made it SENT.
  */
 feePaid: BtcView | null, 
 /**
@@ -117,47 +117,47 @@ feePaid: BtcView | null,
  */
 total: BtcView, 
 /**
- * The worth of both.
+ * The worth of amount and fee.
  */
 totalWorth: FiatView, 
 /**
- * The rate of all its arithmetic, with 4 decimals.
+ * The exchange rate of all its arithmetic, with 4 decimals.
  */
 rate: string, 
 /**
- * The rate for people.
+ * The exchange rate for people.
  */
 rateShown: string, 
 /**
- * What it is for.
+ * The note about the payout.
  */
 comment: string | null, 
 /**
- * Who asked for it: an API key's name, or `cli:…` or `panel:…`.
+ * The requester: an API key's name, or `cli:…` or `panel:…`.
  */
 requestedBy: string, 
 /**
- * Whether a shop's program asked for it, not a person.
+ * Whether a shop's program requested it, not a person.
  */
 requestedByShop: boolean, 
 /**
- * Who approved it.
+ * The approver.
  */
 approvedBy: string | null, 
 /**
- * When it was asked for, ISO 8601.
+ * Time of the request, ISO 8601.
  */
 creationTime: string, 
 /**
- * When the offer ends, ISO 8601.
+ * End of the offer, ISO 8601.
  */
 expirationTime: string, 
 /**
- * When it was approved.
+ * Time of the approval.
  */
 approvalTime: string | null, 
 /**
- * When it was sent.
+ * Time of sending.
  */
 sentTime: string | null, 
 /**
@@ -169,19 +169,19 @@ btcTxId: string | null,
  */
 madeElsewhere: boolean, 
 /**
- * The confirmations of that.
+ * The confirmations of that transaction.
  */
 confirmations: number, 
 /**
- * Why it FAILED.
+ * The reason why it FAILED.
  */
 failureReason: string | null, 
 /**
- * When it FAILED.
+ * Time of the failure.
  */
 failedTime: string | null, 
 /**
- * Whether the coins did not suffice when it was asked for.
+ * Whether the coins were too few at the time of the request.
  */
 balanceShort: boolean, 
 /**
@@ -189,23 +189,23 @@ balanceShort: boolean,
  */
 anomalyId: string | null, 
 /**
- * Whether it is QUEUED or SENT, and its newest transaction gives it up: FAILED once that is deep enough, or sent all the
- * same.
+ * Whether it is QUEUED or SENT and its newest transaction gives it up. It is FAILED once that is deep enough,
+ * unless it is sent after all.
  */
 beingGivenUp: boolean, 
 /**
- * Why it is not sent yet, or not over, a sentence without a remedy; absent unless it is QUEUED or being given up.
+ * The reason why it is not sent yet, or not over, without a remedy. Absent unless it is QUEUED or being given up.
  */
 waitsFor: string | null, 
 /**
- * What kind of thing that is.
+ * The kind of that reason.
  */
 waitCause: WaitCause | null, 
 /**
- * That it does not arrive, and why; absent where nothing speaks against it.
+ * The reason why it does not arrive; absent if it should still arrive.
  */
 stuck: StuckItem | null, 
 /**
- * The Payout record of `/v2`: JSON, its numbers as they are.
+ * The Payout record of `/v2`, as JSON with its exact numbers.
  */
 record: string, };

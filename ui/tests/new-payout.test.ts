@@ -1,0 +1,193 @@
+import { fireEvent, screen, waitFor } from "@testing-library/svelte";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ADDRESS, estimate, payout } from "./fixture";
+import { host, open } from "./panel";
+
+async function types(label: string, value: string) {
+  await fireEvent.input(await screen.findByLabelText(label), { target: { value } });
+}
+
+describe("a new payout", () => {
+  test("has its address checked once the typing pauses, not at each key", async () => {
+    host.reply("estimatePayout", estimate({ addressProblem: "address has a typing error" }));
+    open("#/new-payout");
+    await types("Address", "bcrt1");
+    await types("Address", "bcrt1qw");
+    await types("Address", "bcrt1qwx");
+    expect(await screen.findByText("Address has a typing error")).toBeTruthy();
+    const asked = host.askedFor("estimatePayout").map((one) => "address" in one && one.address);
+    expect(asked.filter((address) => address !== null)).toEqual(["bcrt1qwx"]);
+    expect((screen.getByRole("button", { name: "Make the offer" }) as HTMLButtonElement).disabled).toBe(true);
+  });
+
+  test("an address that was refused may be mended: the error goes, and the offer can be made", async () => {
+    host.reply("estimatePayout", estimate());
+    host.reply("requestPayout", () => {
+      throw { errorType: "INVALID_REQUEST", message: "address has a typing error", field: "address" };
+    });
+    open("#/new-payout");
+    await types("Address", "bcrt1q");
+    await types("Amount", "0.01");
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    expect(await screen.findByText("Address has a typing error")).toBeTruthy();
+    await types("Address", ADDRESS);
+    await waitFor(() => expect(screen.queryByText("Address has a typing error")).toBeNull());
+    const button = screen.getByRole("button", { name: "Make the offer" }) as HTMLButtonElement;
+    expect(button.disabled).toBe(false);
+  });
+
+  test("says of a field that stays empty that it must be filled in, until it is", async () => {
+    host.reply("estimatePayout", estimate());
+    open("#/new-payout");
+    await types("Address", ADDRESS);
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    expect(await screen.findByText("This must be filled in")).toBeTruthy();
+    expect(host.askedFor("requestPayout")).toHaveLength(0);
+    await types("Amount", "0.01");
+    expect(screen.queryByText("This must be filled in")).toBeNull();
+  });
+
+  test("says of a field that a button fills no longer that it is empty", async () => {
+    host.reply("estimatePayout", estimate());
+    open("#/new-payout");
+    await types("Address", ADDRESS);
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    expect(await screen.findByText("This must be filled in")).toBeTruthy();
+    await fireEvent.click(screen.getByRole("button", { name: "Pay out everything" }));
+    await waitFor(() => expect(screen.queryByText("This must be filled in")).toBeNull());
+    expect(screen.getByLabelText("Amount").getAttribute("aria-invalid")).toBe("false");
+  });
+
+  test("says of an amount with a comma that it wants a point", async () => {
+    const amountProblem =
+      "btcAmount must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin";
+    host.reply("estimatePayout", estimate({ amountProblem }));
+    open("#/new-payout");
+    await types("Amount", "0,01");
+    expect(await screen.findByText("Amount: write it with a point, not a comma")).toBeTruthy();
+  });
+
+  test("above the day's limit says until when and where that is changed, and not that it may wait for coins", async () => {
+    const amountProblem =
+      "Payout above daily limit: 0.00300000 BTC are left of it until 2026-01-13T00:00:00Z. Ask for less, wait, or have the limit raised (the setting dailyLimitBtc)";
+    host.reply("estimatePayout", estimate({ amountProblem, balanceShort: true }));
+    open("#/new-payout");
+    await types("Amount", "2");
+    const told = (await screen.findByText(/Payout above daily limit/)).textContent;
+    expect(told).toContain("wait, or change the limit on the page “Payouts”");
+    expect(told).not.toMatch(/T00:00:00Z|dailyLimitBtc/);
+    expect(screen.queryByText(/too few/)).toBeNull();
+  });
+
+  test("warns of an address that was paid before", async () => {
+    const before = {
+      payoutId: "e".repeat(40),
+      state: "SENT" as const,
+      amount: payout().amount,
+      time: "2026-01-11T10:00:00Z",
+    };
+    host.reply("estimatePayout", estimate({ paidBefore: before }));
+    open("#/new-payout");
+    await types("Address", ADDRESS);
+    expect((await screen.findByText(/This address had a payout before/)).textContent).toContain(
+      "0.01000000 BTC",
+    );
+  });
+
+  test("points out an open anomaly of exactly the sum", async () => {
+    const anomalyAlike = {
+      anomalyId: "a".repeat(40),
+      paymentId: "c".repeat(40),
+      merchantTransactionId: "order-7",
+    };
+    host.reply("estimatePayout", estimate({ anomalyAlike }));
+    open("#/new-payout");
+    await types("Amount", "0.01");
+    expect(await screen.findByText(/has coins of exactly this sum that wait for a decision/)).toBeTruthy();
+    expect(screen.getByRole("link", { name: "order-7" }).getAttribute("href")).toContain(
+      anomalyAlike.paymentId,
+    );
+  });
+
+  test("everything is what the gateway says can be paid out", async () => {
+    host.reply("estimatePayout", estimate());
+    open("#/new-payout");
+    await fireEvent.click(await screen.findByRole("button", { name: "Pay out everything" }));
+    expect((screen.getByLabelText("Amount") as HTMLInputElement).value).toBe("0.99999718");
+  });
+
+  test("shows rate, fee and sum, and that the coins are too few", async () => {
+    host.reply("estimatePayout", estimate({ balanceShort: true }));
+    open("#/new-payout");
+    const card = (await screen.findByText("What it comes to")).closest("section");
+    await waitFor(() => expect(card?.textContent).toContain("0.01000282 BTC"));
+    expect(card?.textContent).toContain("64,210.55");
+    expect(card?.textContent).toContain("too few");
+  });
+
+  test("is asked for in a currency, and becomes an offer that nobody approved", async () => {
+    host.reply("estimatePayout", estimate());
+    host.reply("requestPayout", payout());
+    host.reply("showPayout", payout());
+    open("#/new-payout");
+    await types("Address", ` ${ADDRESS} `);
+    await types("Amount", "100,00");
+    await fireEvent.change(screen.getByLabelText("In"), { target: { value: "EUR" } });
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"b".repeat(40)}`));
+    // The button is gone: whoever works with the keyboard goes on with the offer, not from the window's top.
+    await waitFor(() => expect(document.activeElement?.tagName).toBe("H1"));
+    expect(host.askedFor("requestPayout")).toMatchObject([
+      { address: ADDRESS, btcAmount: null, fiatAmount: "100,00", currency: "EUR", approve: false },
+    ]);
+  });
+});
+
+describe("a payout that another copy of the wallet paid already", () => {
+  beforeEach(() => {
+    host.reply("estimatePayout", estimate());
+    host.reply("requestPayout", {
+      errorType: "PAYOUT_PAID_BEFORE",
+      message: "another copy of this wallet paid this amount to this address: confirm that it is paid again",
+      field: "again",
+    });
+    open("#/new-payout");
+  });
+  const again = (name: string) => screen.findByRole<HTMLInputElement>("checkbox", { name });
+
+  test("is paid again once its amount with its unit was agreed to", async () => {
+    await types("Address", ADDRESS);
+    await types("Amount", "0.01");
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(await again("Pay 0.01 BTC again. The other payment was for something else."));
+    host.reply("requestPayout", payout());
+    host.reply("showPayout", payout());
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await waitFor(() =>
+      expect(host.askedFor("requestPayout")).toMatchObject([{ again: false }, { again: true }]),
+    );
+  });
+
+  test("in another unit needs another agreement", async () => {
+    await types("Address", ADDRESS);
+    await types("Amount", "1");
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(await again("Pay 1 BTC again. The other payment was for something else."));
+    await fireEvent.change(screen.getByLabelText("In"), { target: { value: "EUR" } });
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await waitFor(() =>
+      expect(host.askedFor("requestPayout")).toMatchObject([{ again: false }, { again: false }]),
+    );
+    expect((await again("Pay 1 EUR again. The other payment was for something else.")).checked).toBe(false);
+  });
+
+  test("is asked about for the refused request alone", async () => {
+    await types("Address", ADDRESS);
+    await types("Amount", "1");
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await screen.findByRole("checkbox");
+    await types("Amount", "2");
+    await waitFor(() => expect(screen.queryByRole("checkbox")).toBeNull());
+    expect(screen.queryByText(/confirm that it is paid again/)).toBeNull();
+  });
+});

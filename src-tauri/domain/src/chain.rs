@@ -44,6 +44,18 @@ pub enum TxPosition {
     Absent,
 }
 
+impl TxPosition {
+    /// The time of its block or of its entry into the mempool; `now` if it is in neither.
+    #[must_use]
+    pub const fn seen_at(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Block { time, .. } => time,
+            Self::Mempool { entered } => entered,
+            Self::Absent => now,
+        }
+    }
+}
+
 /// A backend's answer to a yes-or-no question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fact {

@@ -192,9 +192,8 @@ fn make_it_a_copy(
     installation: Id,
     has_wallet: bool,
 ) -> Result<(), BackupError> {
+    let at = machine_now();
     let made_at = Timestamp::from_ms(manifest.made_at_ms);
-    // The clock of a new machine may be ahead. Transactions noticed since then are not the backup's.
-    let at = machine_now().min(made_at);
     change_copy(database, |tx| -> Result<(), StoreError> {
         tx.move_to_installation(&installation)?;
         tx.forget_all_backups()?;

@@ -111,7 +111,7 @@ fn settle_payout(
     // The transaction that conflicts with ours may be a twin that pays this payout, or another twin may have paid it.
     if settled.state == PayoutState::Failed
         && row.state != settled.state
-        && let Some((txid, vout)) = outbox.tx.twin_that_pays(row.seq)?
+        && let Some((txid, vout)) = outbox.tx.unmatched_twin_of(row.seq)?
     {
         outbox.tx.store_twin_output(&txid, vout, row.seq)?;
         twins = twins_of(outbox.tx, &row)?;

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bitcoin::{OutPoint, Txid};
-use tillgate_domain::time::Timestamp;
 
 use super::due::Due;
 use super::missing::MISSING_BYTES_MAX;
@@ -59,7 +58,7 @@ pub(crate) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Opt
             Keychain::Internal => tx.use_change_index(coin.index)?,
         }
     }
-    let at = seen_at(facts, outbox.now);
+    let at = facts.position.seen_at(outbox.now);
     match (highest_new, strange) {
         (Some(index), _) => twins::notice_address(outbox, (txid, came_sats, at), index),
         (None, Some(coin)) => twins::notice_change(outbox, (txid, at), coin),
@@ -83,15 +82,6 @@ fn is_passed_over(reader: &Reader<'_>, txid: &Txid, moved: &Move) -> Result<bool
         }
     }
     Ok(false)
-}
-
-/// When a transaction was first seen, according to the backend.
-const fn seen_at(facts: &TxFacts, now: Timestamp) -> Timestamp {
-    match facts.position {
-        TxPosition::Block { time, .. } => time,
-        TxPosition::Mempool { entered } => entered,
-        TxPosition::Absent => now,
-    }
 }
 
 /// Whether a transaction spends a stored coin. An ignored transaction creates none.

@@ -40,7 +40,9 @@ pub(super) fn take(
         tx.move_twin(txid, &facts.position, facts.conflict_height)?;
         return Ok(None);
     }
-    tx.insert_twin(txid, &facts.position, outbox.now)?;
+    // The clock may have been ahead at a restore. A restored copy dates no find before that.
+    let noticed_at = tx.restore()?.map_or(outbox.now, |restore| restore.begun_at.max(outbox.now));
+    tx.insert_twin(txid, &facts.position, noticed_at)?;
     hold(outbox, txid, facts, pays_an_address)
 }
 
@@ -85,11 +87,7 @@ fn hold(
 /// Describes a transaction: its time, and the addresses and amounts outside this wallet.
 fn named(outbox: &Outbox<'_>, txid: &Txid, facts: &TxFacts) -> Result<String, StoreError> {
     let network = outbox.gateway.network;
-    let at = match facts.position {
-        TxPosition::Block { time, .. } => time,
-        TxPosition::Mempool { entered } => entered,
-        TxPosition::Absent => outbox.now,
-    };
+    let at = facts.position.seen_at(outbox.now);
     let mut paid = Vec::new();
     for output in &facts.tx.output {
         if !outbox.gateway.is_ours(outbox.tx, &output.script_pubkey)? {

@@ -185,7 +185,7 @@ impl Reader<'_> {
     }
 
     /// A mined twin whose unmatched output pays this unmatched payout exactly: its txid and the output number.
-    pub fn twin_that_pays(&self, payout_seq: i64) -> Result<Option<(Txid, u32)>, StoreError> {
+    pub fn unmatched_twin_of(&self, payout_seq: i64) -> Result<Option<(Txid, u32)>, StoreError> {
         let Some(payout) = self.payout_by_seq(payout_seq)? else { return Ok(None) };
         let output = TxOut { value: Amount::from_sat(payout.amount_sats), script_pubkey: payout.script };
         let twins = self.twins(
@@ -219,18 +219,14 @@ impl Reader<'_> {
 
 impl Tx<'_> {
     /// Stores a twin, whose transaction is stored already.
-    pub fn insert_twin(&self, txid: &Txid, position: &TxPosition, at: Timestamp) -> Result<(), StoreError> {
-        let made_at = match position {
-            TxPosition::Block { time, .. } => *time,
-            TxPosition::Mempool { entered } => *entered,
-            TxPosition::Absent => at,
-        };
+    pub fn insert_twin(&self, txid: &Txid, position: &TxPosition, noticed_at: Timestamp) -> Result<(), StoreError> {
+        let made_at = position.seen_at(noticed_at);
         let (position, height) = values::position_columns(position);
         self.connection
             .prepare_cached(
                 "INSERT INTO twins (txid, noticed_at, made_at, position, block_height) VALUES (?1, ?2, ?3, ?4, ?5)",
             )?
-            .execute(params![txid.as_byte_array(), at.ms(), made_at.ms(), position, height])?;
+            .execute(params![txid.as_byte_array(), noticed_at.ms(), made_at.ms(), position, height])?;
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use tempfile::TempDir;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::restore::RestoreState;
+use tillgate_domain::time::Timestamp;
 use tillgate_sandbox::FaultsPatch;
 
 use super::copies::{copied, customer_pays_coin, put_beside};
@@ -29,11 +30,15 @@ const SKIP: u32 = 1_000;
 
 /// Marks the database of a folder as restored, with the look still to come, before a gateway opens it.
 pub(super) async fn restored(folder: TempDir) -> World {
+    restored_at(folder, Timestamp::from_ms(1_768_219_580_000)).await
+}
+
+/// The same at a moment of the machine's clock.
+async fn restored_at(folder: TempDir, at: Timestamp) -> World {
     let store = Store::open(&folder.path().join("test").join("tillgate.db")).unwrap();
-    let now = tillgate_domain::time::Timestamp::from_ms(1_768_219_580_000);
     let new = NewRestore {
         source: RestoreSource::Backup,
-        at: now,
+        at,
         birth_height: None,
         looks_ahead: 200,
         skip: SKIP,
@@ -277,6 +282,21 @@ async fn the_hold_of_a_restored_copy_lists_what_the_other_made() {
     assert!(world.app.sender.release("cli:ann", Some(told), false).await.unwrap());
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
     assert!(status.sender_hold_transactions.is_empty(), "it ends with the hold");
+}
+
+#[tokio::test]
+async fn the_list_is_whole_though_the_clock_was_ahead_at_the_restore() {
+    let world = world_with_coins(1).await;
+    let paid = world.approved_payout(300_000).await;
+    let (world, copy) = copied(world).await;
+    world.send().await;
+    world.mine_and_pass(1).await;
+    let (txid, ahead) = (world.txid_of(&paid), world.gateway.clock.now().plus_ms(48 * 3_600_000));
+    let world = restored_at(put_beside(world, copy), ahead).await;
+    world.look().await;
+    assert!(reason(&world).starts_with("1 transaction was made after this backup."), "{}", reason(&world));
+    let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
+    assert_eq!(status.sender_hold_transactions[0].txid, txid.to_string());
 }
 
 #[tokio::test]

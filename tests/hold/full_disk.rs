@@ -135,7 +135,7 @@ fn free_bytes(disk: &Path) -> u64 {
     stat.f_bavail * stat.f_frsize
 }
 
-/// A payment whose texts are as long as they may be, with a URL that nobody serves.
+/// A payment with the longest texts, and a URL without a server.
 fn largest_request() -> Value {
     let url = || format!("http://127.0.0.1:1/{}", "u".repeat(2_029));
     let mut request = payment_request("10.00", &url());

@@ -407,7 +407,7 @@ type Reply<N extends CommandName> = Answer<N> | ((command: never) => Answer<N> |
 
 /** Gateways that answer from replies, and remember what they were asked. */
 export class FixtureHost implements Transport {
-  /** What the test environment was asked. */
+  /** The commands to the test environment. */
   readonly asked: Command[] = [];
   /** What production was asked. */
   readonly askedOfProduction: Command[] = [];
@@ -474,7 +474,7 @@ export class FixtureHost implements Transport {
     for (const heard of this.#listeners.get(event) ?? []) heard(environment);
   }
 
-  /** What was asked with this command. */
+  /** The calls of one command. */
   askedFor(command: CommandName) {
     return this.asked.filter((one) => one.command === command);
   }

@@ -1,4 +1,4 @@
-// What a merchant could misread, and pay for.
+// Sentences that a merchant could misread at a cost.
 import type { PaymentView } from "../src/lib/bindings/PaymentView";
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { beforeEach, describe, expect, test } from "vitest";

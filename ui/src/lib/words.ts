@@ -177,7 +177,7 @@ export function asksForCoins(payment: Pick<PaymentItem, "state">): boolean {
   return payment.state === "NEW" || payment.state === "UNDERPAID";
 }
 
-/** Where coins stand that came and do not count as paid: a sentence, or nothing while nothing can be done. */
+/** The fate of coins that do not count as paid, in a sentence; empty while staff can do nothing. */
 export function uncountedWords(payment: Pick<PaymentView, "acceptance" | "anomalies">): string {
   const [stands, ...others] = new Set(payment.anomalies.map((anomaly) => anomaly.resolution));
   if (others.length > 0) return "Its anomalies say where it stands.";

@@ -133,7 +133,7 @@ pub struct StatusView {
     #[serde(default)]
     #[ts(type = "number")]
     pub sender_hold_transactions_count: u64,
-    /// What the wallet holds, as the statement sums it.
+    /// The balance of the wallet, by the sum of the statement.
     pub balance: BtcView,
     /// The first stuck payouts.
     #[serde(default)]

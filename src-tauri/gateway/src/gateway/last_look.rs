@@ -22,7 +22,7 @@ const WARNINGS_MAX: usize = 100;
 /// Greatest age of a look that still tells of another copy of the wallet.
 const CAUGHT_UP_WITHIN_MS: i64 = 10 * 60 * 1_000;
 
-/// Time for which people are told that the chain is another, so that a daily look at the panel shows it.
+/// A changed chain is reported for this time, so that a daily look at the panel shows it.
 const BEGUN_ANEW_TOLD_FOR_MS: i64 = 24 * 3_600_000;
 
 /// The outcome of the looks at the chain, for people.

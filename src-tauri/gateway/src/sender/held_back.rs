@@ -113,8 +113,8 @@ fn rests_on_one(reader: &Reader<'_>, unconfirmed: &BTreeMap<Txid, Unconfirmed>) 
     Ok(false)
 }
 
-/// Whether another copy of the wallet pays a payout of this batch: by a twin in a block, or by an unmined twin with other
-/// coins while no node accepted ours.
+/// Whether another copy of the wallet pays a payout of this batch. A twin in a block does. An unmined twin with other coins
+/// does until a node accepts ours.
 pub(super) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<bool, StoreError> {
     let versions = reader.versions(batch_seq)?;
     let was_taken =

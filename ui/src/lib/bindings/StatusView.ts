@@ -163,7 +163,7 @@ senderHoldTransactions: Array<TwinItem>,
  */
 senderHoldTransactionsCount: number, 
 /**
- * What the wallet holds, as the statement sums it.
+ * The balance of the wallet, by the sum of the statement.
  */
 balance: BtcView, 
 /**

@@ -38,8 +38,8 @@ pub(in crate::cli) enum Payouts {
     },
     /// Replace its transaction by one with a higher fee; payouts that share it stay in it. JSON: the payout record with "replacement", "isLeast", "refusal".
     ///
-    /// It pays the estimate, and at least the fee that nodes ask of a replacement (BIP125). Where a later transaction spends its
-    /// change, that one is replaced, and pulls it along. A rate above feeCapSatVb needs --fee-rate.
+    /// It pays the estimate, and at least the fee that nodes ask of a replacement (BIP125). If a later transaction
+    /// spends its change, the bump replaces the later one, which lifts both. A rate above feeCapSatVb needs --fee-rate.
     Bump {
         /// Its id.
         id: String,
@@ -83,7 +83,7 @@ pub(in crate::cli) enum Payouts {
     Retry,
 }
 
-/// What to ask for.
+/// The payout to request.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("amount").required(true).args(["btc", "fiat"]))]
 pub(in crate::cli) struct Request {
@@ -99,10 +99,10 @@ pub(in crate::cli) struct Request {
     /// The currency that it is told in.
     #[arg(long, value_name = "CODE")]
     currency: String,
-    /// What it is for.
+    /// Its purpose.
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
-    /// Where it is POSTed that it was sent or failed.
+    /// The URL for notifications that it was sent or failed.
     #[arg(long, value_name = "URL")]
     notification_url: Option<String>,
     /// Approve it at once.
@@ -124,16 +124,16 @@ pub(in crate::cli) enum Limits {
     /// Change the limits (the settings dailyLimitBtc, minPayoutBtc), at once. JSON: as of show.
     #[command(group = ArgGroup::new("limit").required(true).multiple(true).args(["daily", "minimum"]))]
     Set {
-        /// What may be paid out on one day, from midnight to midnight in UTC.
+        /// The most that is paid out on one day, from midnight to midnight in UTC.
         #[arg(long, value_name = "BTC")]
         daily: Option<String>,
-        /// What one payout must come to at least.
+        /// The least amount of one payout.
         #[arg(long, value_name = "BTC")]
         minimum: Option<String>,
     },
 }
 
-/// What the statement covers, and its form.
+/// The period and form of the statement.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Statement {
     /// The currency that all rows are valued in; it filters none.

@@ -169,15 +169,13 @@ pub(super) fn check_cap(
     let Chosen { draft, fee, .. } = &replacement.chosen;
     // The part for the ancestors is not counted: it brings the whole package to the rate.
     let needed = draft.fee_sats.saturating_sub(fee.for_ancestors_sats).div_ceil(draft.vsize.max(1));
-    let (given, may_exceed) = match by {
-        By::HigherFee { fee_rate: None } => (FeeRate::ZERO, false),
-        By::HigherFee { fee_rate: Some(given) } => {
-            (given, !replacement.pays_for_strangers || agreed.fee_sats.is_some())
-        }
-        By::GivingUp { .. } => (FeeRate::ZERO, !replacement.pays_for_strangers || agreed.fee_sats.is_some()),
+    let (given, is_at_estimate) = match by {
+        By::HigherFee { fee_rate } => (fee_rate, fee_rate.is_none()),
+        By::GivingUp { .. } => (None, false),
     };
-    let cap = rate.cap.max(given).to_sat_per_vb_ceil();
-    if needed > cap && !may_exceed { Err(ReplaceError::AboveCap { needed, cap }) } else { Ok(()) }
+    let cap = rate.cap.max(given.unwrap_or(FeeRate::ZERO)).to_sat_per_vb_ceil();
+    let is_bound = is_at_estimate || (replacement.pays_for_strangers && agreed.fee_sats.is_none());
+    if needed > cap && is_bound { Err(ReplaceError::AboveCap { needed, cap }) } else { Ok(()) }
 }
 
 /// Checks the fee against the one that staff agreed to, and against the sum that is paid out.

@@ -18,7 +18,7 @@ const LOWER_ONE_IN: u32 = 10;
 
 const LOWER_BY: u32 = 100;
 
-/// A transaction that pays each payee once, with a change unless that is dust.
+/// A transaction that pays each payee once, and returns the change unless it is dust.
 ///
 /// # Errors
 /// When the coins do not suffice, or a payee cannot be paid.

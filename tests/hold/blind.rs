@@ -57,7 +57,7 @@ async fn a_lost_payment_is_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_that_was_left_out_in_indexing_is_found() {
-    check_found("UPDATE payments SET filed = seq <> 2;", "an acknowledged payment is lost").await;
+    check_found("UPDATE payments SET is_indexed = seq <> 2;", "an acknowledged payment is lost").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

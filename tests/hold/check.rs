@@ -49,7 +49,7 @@ pub fn the_file_is_whole(folder: &Path) {
     let verdict: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(verdict, "ok");
     let indexed: u32 =
-        database.query_row("SELECT count(*) FROM payments WHERE filed = 1", [], |row| row.get(0)).unwrap();
+        database.query_row("SELECT count(*) FROM payments WHERE is_indexed = 1", [], |row| row.get(0)).unwrap();
     assert!(indexed > 0, "no payment was indexed");
 }
 

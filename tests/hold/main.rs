@@ -14,7 +14,6 @@ mod kills;
 mod laptop;
 mod ledger;
 mod load;
-mod migrations;
 mod other_copy;
 mod payout_load;
 mod payouts;

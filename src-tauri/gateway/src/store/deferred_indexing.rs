@@ -226,7 +226,8 @@ mod tests {
     async fn what_cannot_be_indexed_waits_for_a_commit() {
         let (folder, store) = store();
         let other = Connection::open(folder.path().join("gateway.db")).unwrap();
-        let refuse = "CREATE TRIGGER refuse BEFORE UPDATE OF filed ON payments BEGIN SELECT RAISE(ABORT, 'no'); END";
+        let refuse =
+            "CREATE TRIGGER refuse BEFORE UPDATE OF is_indexed ON payments BEGIN SELECT RAISE(ABORT, 'no'); END";
         other.execute_batch(refuse).unwrap();
         insert_many(&store, 0..300).await;
         let (next, mut indexer) = look(indexer(&folder, &store, 1)).await;

@@ -8,41 +8,8 @@ use super::error::StoreError;
 use super::open;
 use crate::machine::fail_points::{self, Point};
 
-const MIGRATIONS: &[&str] = &[
-    include_str!("migrations/0001_initial.sql"),
-    include_str!("migrations/0002_filing.sql"),
-    include_str!("migrations/0003_chain_and_coins.sql"),
-    include_str!("migrations/0004_absent_since.sql"),
-    include_str!("migrations/0005_rates_in_use.sql"),
-    include_str!("migrations/0006_keys.sql"),
-    include_str!("migrations/0007_resends_and_own_lists.sql"),
-    include_str!("migrations/0008_anomalies_of_a_key.sql"),
-    include_str!("migrations/0009_payouts.sql"),
-    include_str!("migrations/0010_other_copies.sql"),
-    include_str!("migrations/0011_ends_of_payouts.sql"),
-    include_str!("migrations/0012_sum_and_alarms.sql"),
-    include_str!("migrations/0013_rate_certificates.sql"),
-    include_str!("migrations/0014_birth.sql"),
-    include_str!("migrations/0015_scripts.sql"),
-    include_str!("migrations/0016_restore.sql"),
-    include_str!("migrations/0017_backups.sql"),
-    include_str!("migrations/0018_ancestors.sql"),
-    include_str!("migrations/0019_given_above.sql"),
-    include_str!("migrations/0020_asked_above.sql"),
-    include_str!("migrations/0021_left_blocks.sql"),
-    include_str!("migrations/0022_paid_by_another.sql"),
-    include_str!("migrations/0023_backup_folder.sql"),
-    include_str!("migrations/0024_set_aside.sql"),
-    include_str!("migrations/0025_set_forward.sql"),
-    include_str!("migrations/0026_moves_ours.sql"),
-    include_str!("migrations/0027_missing_mark.sql"),
-    include_str!("migrations/0028_strangers_of_before.sql"),
-    include_str!("migrations/0029_hold_of_restored.sql"),
-    include_str!("migrations/0030_for_else.sql"),
-    include_str!("migrations/0031_refusals.sql"),
-    include_str!("migrations/0032_twins_alone.sql"),
-    include_str!("migrations/0033_twins_made_at.sql"),
-];
+/// The steps in their order. From the first release on, a step is never edited, and each change is a new one.
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql")];
 
 /// "TILG": distinguishes our files from other SQLite databases (`PRAGMA application_id`).
 const APPLICATION_ID: i64 = 0x5449_4c47;

@@ -16,14 +16,13 @@ use super::payments::PaymentRow;
 use super::reader::Reader;
 use super::tx::Tx;
 
-/// The indexed payments, with the term that lets SQLite use their indexes. The column is still called `filed`, as in
-/// its first release: released migrations are never changed.
-pub(super) const INDEXED_PAYMENTS: &str = "payments WHERE filed = 1";
+/// The indexed payments, with the term that lets SQLite use their indexes.
+pub(super) const INDEXED_PAYMENTS: &str = "payments WHERE is_indexed = 1";
 
 /// Number of the last indexed payment.
 macro_rules! last_indexed {
     () => {
-        "ifnull((SELECT seq FROM payments NOT INDEXED WHERE filed = 1 ORDER BY seq DESC LIMIT 1), 0)"
+        "ifnull((SELECT seq FROM payments NOT INDEXED WHERE is_indexed = 1 ORDER BY seq DESC LIMIT 1), 0)"
     };
 }
 
@@ -145,7 +144,7 @@ impl Tx<'_> {
     pub(super) fn index_payments(&self, indexed: i64, count: i64) -> Result<i64, StoreError> {
         let last = self.last_payment()?.min(indexed.saturating_add(count));
         self.connection
-            .prepare_cached("UPDATE payments SET filed = 1 WHERE seq > ?1 AND seq <= ?2")?
+            .prepare_cached("UPDATE payments SET is_indexed = 1 WHERE seq > ?1 AND seq <= ?2")?
             .execute([indexed, last])?;
         self.give_indices(indexed, last)?;
         Ok(last)

@@ -87,8 +87,8 @@ impl Reader<'_> {
         Ok(query.query_row([script.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
     }
 
-    /// Height up to which no block can hold coins for a payment: its address was given later. `None` for a payment that
-    /// an older program made.
+    /// Height up to which no block can hold coins for a payment: its address was given later. `None` if the chain was
+    /// not looked at yet.
     pub fn given_above(&self, seq: i64) -> Result<Option<u32>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT given_above FROM payments WHERE seq = ?1")?;
         Ok(query.query_row([seq], |row| row.get(0)).optional()?.flatten())

@@ -114,7 +114,7 @@ impl Reader<'_> {
     /// The state of a restored copy; `None` if this copy was never restored.
     pub fn restore(&self) -> Result<Option<Restore>, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT source, state, begun_at, birth_height, gap, scanned_height, next_address, next_change, \
+            "SELECT source, state, begun_at, birth_height, looks_ahead, scanned_height, next_address, next_change, \
              unknown, looked_at, first_given FROM restore",
         )?;
         let mut rows = query.query([])?;
@@ -126,7 +126,7 @@ impl Reader<'_> {
             begun_at: values::time(row, "begun_at")?,
             birth_height: values::number(row, "birth_height")?,
             // The name of the column is older than its content.
-            looks_ahead: values::number(row, "gap")?,
+            looks_ahead: values::number(row, "looks_ahead")?,
             scanned_height: row.get("scanned_height")?,
             asked: AskedIndices {
                 addresses: values::number(row, "next_address")?,
@@ -175,7 +175,7 @@ impl Tx<'_> {
         self.connection.prepare_cached("UPDATE chain SET token = x'' WHERE token IS NOT NULL")?.execute([])?;
         self.connection
             .prepare_cached(
-                "INSERT OR REPLACE INTO restore (one, source, state, begun_at, birth_height, gap) VALUES (1, ?1, ?2, ?3, ?4, ?5)",
+                "INSERT OR REPLACE INTO restore (one, source, state, begun_at, birth_height, looks_ahead) VALUES (1, ?1, ?2, ?3, ?4, ?5)",
             )?
             .execute(params![
                 new.source.as_str(),

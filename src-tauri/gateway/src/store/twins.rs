@@ -41,7 +41,7 @@ impl TwinRow {
             noticed_at: values::time(row, "noticed_at")?,
             made_at: values::time(row, "made_at")?,
             position: values::batch_position(row)?,
-            is_matched: row.get("was_in_block")?,
+            is_matched: row.get("is_matched")?,
             conflict_height: row.get("conflict_height")?,
             booked_sats: row.get("booked_sats")?,
             tx: consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("raw"))?,
@@ -233,7 +233,7 @@ impl Tx<'_> {
     /// Marks a mined twin as matched with payouts.
     pub fn note_matched(&self, txid: &Txid) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("UPDATE twins SET was_in_block = 1 WHERE txid = ?1")?
+            .prepare_cached("UPDATE twins SET is_matched = 1 WHERE txid = ?1")?
             .execute([txid.as_byte_array()])?;
         Ok(())
     }

@@ -93,7 +93,7 @@ async fn sixty(store: &Store) {
                 [TXID],
             )?;
             tx.connection.execute("INSERT INTO version_outputs (txid, vout, payout_seq) VALUES (?1, 0, 13)", [TXID])?;
-            tx.connection.execute("INSERT INTO twins (txid, noticed_at, position) VALUES (?1, 0, 'absent')", [TWIN])?;
+            tx.connection.execute("INSERT INTO twins (txid, noticed_at, made_at, position) VALUES (?1, 0, 0, 'absent')", [TWIN])?;
             tx.connection.execute("INSERT INTO twin_outputs (txid, vout, payout_seq) VALUES (?1, 0, 3)", [TWIN])?;
             Ok::<_, StoreError>(())
         })

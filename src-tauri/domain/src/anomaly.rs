@@ -10,6 +10,8 @@ use crate::id::Id;
 
 /// The kind of misfit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
+#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"), ts(export))]
 pub enum AnomalyKind {
     /// Coins that do not count; the payment is EXPIRED or INVALID. One per transaction.
     LatePayment,

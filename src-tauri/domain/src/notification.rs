@@ -19,6 +19,8 @@ const MAX_JITTER_PER_MILLE: i64 = 100;
 
 /// The kind of record that a notification is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
+#[cfg_attr(feature = "views", serde(rename_all = "lowercase"), ts(export))]
 pub enum SubjectKind {
     /// A payment.
     Payment,
@@ -64,6 +66,8 @@ impl FromStr for SubjectKind {
 
 /// The state of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
+#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"), ts(export))]
 pub enum NotificationState {
     /// It waits for its turn, its first attempt or its next attempt.
     Waiting,
@@ -119,6 +123,12 @@ impl NotificationState {
             Self::Superseded => "SUPERSEDED",
             Self::GivenUp => "GIVEN_UP",
         }
+    }
+}
+
+impl fmt::Display for NotificationState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

@@ -17,8 +17,10 @@ pub use price::{Price, PriceRefusal};
 /// Time that a customer has to pay, in milliseconds.
 pub const LIFETIME_MS: i64 = 30 * 60 * 1_000;
 
-/// The state of a payment. [`crate::advance`] has the rules that lead from one to another.
+/// The state of a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
+#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"), ts(export))]
 pub enum PaymentState {
     /// Coins do not count yet.
     New,

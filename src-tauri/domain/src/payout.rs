@@ -9,6 +9,8 @@ use std::str::FromStr;
 
 /// The state of a payout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
+#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"), ts(export))]
 pub enum PayoutState {
     /// An offer: it waits for approval, and nothing was sent.
     New,

@@ -23,9 +23,9 @@ pub(crate) mod payouts;
 pub(crate) mod sandbox;
 pub(crate) mod settings;
 pub(crate) mod statement;
-pub(crate) mod states;
 pub(crate) mod status;
 pub(crate) mod sums;
+mod transaction_position;
 pub(crate) mod wallet;
 
 pub use actor::Actor;
@@ -33,6 +33,5 @@ pub use backups::ShowBackups;
 pub use command::{Command, ask, dispatch};
 pub use error::CommandError;
 pub use payouts::{ListPayouts, PayoutItem};
-pub use states::PayoutState;
 pub use status::Status;
 pub(crate) use status::StatusView;

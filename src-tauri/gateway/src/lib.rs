@@ -50,11 +50,10 @@ static WIPES_FREED_MEMORY: ZeroAlloc<System> = ZeroAlloc(System);
 
 pub use app::App;
 pub use cli::{Hosted, NotServing, main};
-pub use console::{
-    Actor, Command, CommandError, ListPayouts, PayoutItem, PayoutState, ShowBackups, Status, ask, dispatch,
-};
+pub use console::{Actor, Command, CommandError, ListPayouts, PayoutItem, ShowBackups, Status, ask, dispatch};
 pub use gateway::Gateway;
 pub use machine::environment::Environment;
+pub use tillgate_domain::payout::PayoutState;
 
 /// Use cases and rows for the load driver, which makes histories. No shell needs them.
 pub mod bench {

@@ -29,7 +29,7 @@ use self::status::{doctor, servers, status};
 use crate::console::Command;
 use crate::console::ask::Ask;
 use crate::console::page::Page;
-use crate::console::states::WaitCause;
+use crate::console::payouts::WaitCause;
 
 /// The answer to `command` as text.
 ///

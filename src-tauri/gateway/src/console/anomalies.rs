@@ -1,9 +1,10 @@
 //! Anomalies: listed, shown, dismissed, refunded.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use tillgate_domain::anomaly;
+use tillgate_domain::anomaly::{self, AnomalyKind};
 use tillgate_domain::id::Id;
 use tillgate_domain::receipt::Receipt;
 use ts_rs::TS;
@@ -13,13 +14,53 @@ use super::btc::BtcView;
 use super::error::CommandError;
 use super::page::{Page, page_size};
 use super::payouts::{self, PayoutView};
-use super::states::{AnomalyKind, Resolution};
 use super::sums::{Acceptance, FiatView};
 use crate::anomalies::{self, RefundError, RefundRequest};
 use crate::payouts::Offered;
 use crate::records::anomaly_message;
 use crate::store::anomalies::AnomalyFilter;
 use crate::store::{self, Reader, StoreError};
+
+/// The state of an anomaly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[ts(export)]
+pub enum Resolution {
+    /// It waits for a decision.
+    Open,
+    /// A refund is offered, approved or on its way.
+    Refunding,
+    /// The coins were sent back.
+    Refunded,
+    /// Staff took the coins as payment.
+    Accepted,
+    /// Staff set it aside, or the system because its basis is gone.
+    Dismissed,
+}
+
+impl fmt::Display for Resolution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Open => "OPEN",
+            Self::Refunding => "REFUNDING",
+            Self::Refunded => "REFUNDED",
+            Self::Accepted => "ACCEPTED",
+            Self::Dismissed => "DISMISSED",
+        })
+    }
+}
+
+impl From<anomaly::Resolution> for Resolution {
+    fn from(resolution: anomaly::Resolution) -> Self {
+        match resolution {
+            anomaly::Resolution::Open => Self::Open,
+            anomaly::Resolution::Refunding => Self::Refunding,
+            anomaly::Resolution::Refunded => Self::Refunded,
+            anomaly::Resolution::Accepted => Self::Accepted,
+            anomaly::Resolution::DismissedByStaff | anomaly::Resolution::DismissedBySystem => Self::Dismissed,
+        }
+    }
+}
 
 /// Lists anomalies, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -147,7 +188,7 @@ impl AnomalyItem {
         Self {
             anomaly_id: row.anomaly.id.to_string(),
             payment_id: row.payment_id.to_string(),
-            anomaly_type: row.anomaly.kind.into(),
+            anomaly_type: row.anomaly.kind,
             paid: BtcView::of_sats(row.anomaly.paid_sats),
             worth: FiatView::of(row.worth_minor(), row.currency),
             time: row.created_at.iso_seconds(),

@@ -10,7 +10,7 @@ use zeroize::Zeroize as _;
 
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
-use super::states::WarningKind;
+use super::status::WarningKind;
 use crate::backup::{self, BackupError, KeySource, Place, Tried};
 use crate::gateway::Gateway;
 use crate::machine::clock::machine_now;

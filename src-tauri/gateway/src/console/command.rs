@@ -149,7 +149,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::console::states::PaymentState;
+    use tillgate_domain::payment::PaymentState;
 
     /// A command must be read from a value. Read from text, serde's tagged enums buffer their content, and
     /// serde_json's exact numbers would become maps.

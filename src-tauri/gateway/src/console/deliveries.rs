@@ -1,12 +1,12 @@
 //! Attempts to notify shops: listed, and notifications sent again.
 
 use serde::{Deserialize, Serialize};
+use tillgate_domain::notification::{NotificationState, SubjectKind};
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker, id};
 use super::error::CommandError;
 use super::page::{Page, page_size};
-use super::states::{NotificationState, SubjectKind};
 use crate::notifications::resend;
 use crate::store;
 
@@ -78,7 +78,7 @@ impl From<&store::deliveries::DeliveryRow> for DeliveryItem {
         Self {
             delivery_id: row.id.to_string(),
             notification_id: row.notification_id.to_string(),
-            subject_kind: row.subject_kind.into(),
+            subject_kind: row.subject_kind,
             subject_id: row.subject_id.to_string(),
             url: row.url.clone(),
             attempt: row.attempt,
@@ -87,7 +87,7 @@ impl From<&store::deliveries::DeliveryRow> for DeliveryItem {
             status_code: row.status_code,
             error: row.error.clone(),
             answer: row.answer.as_deref().map(|answer| String::from_utf8_lossy(answer).into_owned()),
-            notification_state: row.notification_state.into(),
+            notification_state: row.notification_state,
             next_attempt_time: row.next_attempt_at.map(|at| at.iso_millis()),
         }
     }

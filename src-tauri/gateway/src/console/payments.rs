@@ -9,12 +9,12 @@ use bitcoin::{Address, Txid};
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
 use tillgate_domain::money::Currency;
+use tillgate_domain::payment::PaymentState;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker, id};
 use super::error::CommandError;
 use super::page::{Page, page_size};
-use super::states::PaymentState;
 use crate::payments::{self, Author, Created, Draft};
 use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payment_lists::PaymentFilter;
@@ -80,8 +80,7 @@ impl Ask for ListPayments {
     type Answer = Page<PaymentItem>;
 
     async fn answer(self, by: &Asker<'_>) -> Result<Page<PaymentItem>, CommandError> {
-        let states = self.states.iter().map(|state| (*state).into()).collect();
-        let filter = PaymentFilter { states, ..PaymentFilter::default() };
+        let filter = PaymentFilter { states: self.states, ..PaymentFilter::default() };
         let limit = page_size(self.limit)?;
         by.read(move |_, reader| list(reader, filter, self.search.as_deref(), limit, self.offset)).await
     }

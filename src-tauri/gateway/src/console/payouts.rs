@@ -10,6 +10,7 @@ mod steps;
 mod stuck;
 mod twins;
 mod view;
+mod wait_cause;
 mod waiting;
 
 use std::borrow::Cow;
@@ -19,12 +20,12 @@ use bitcoin::{Address, Txid};
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, parse_btc};
+use tillgate_domain::payout::PayoutState;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker, id};
 use super::error::CommandError;
 use super::page::{Page, page_size};
-use super::states::PayoutState;
 use crate::access::sees::Sees;
 use crate::gateway::Gateway;
 use crate::payouts::{self, Approver, Draft, OfferRequest, Offered, Permit, Requester};
@@ -44,6 +45,7 @@ pub use view::PayoutItem;
 use view::Shown;
 pub(super) use view::queued;
 pub(crate) use view::{PayoutView, VersionItem};
+pub(crate) use wait_cause::WaitCause;
 pub(super) use waiting::Waiting;
 
 /// Fee rates that a person may ask for, in sat/vB.
@@ -116,8 +118,7 @@ impl Ask for ListPayouts {
     type Answer = Page<PayoutItem>;
 
     async fn answer(self, by: &Asker<'_>) -> Result<Page<PayoutItem>, CommandError> {
-        let states = self.states.iter().map(|state| (*state).into()).collect();
-        let filter = PayoutFilter { states, ..PayoutFilter::default() };
+        let filter = PayoutFilter { states: self.states, ..PayoutFilter::default() };
         let limit = page_size(self.limit)?;
         by.read(move |gateway, reader| list(gateway, reader, filter, self.search.as_deref(), (limit, self.offset)))
             .await

@@ -8,10 +8,9 @@ use ts_rs::TS;
 use super::ask::{Ask, Asker};
 use super::btc::BtcView;
 use super::error::CommandError;
-use super::states::MovementKind;
 use super::sums::FiatView;
 use crate::statement::{self, Line, Total};
-use crate::store::ledger::{LedgerPart, Place};
+use crate::store::ledger::{LedgerKind, LedgerPart, Place};
 
 /// Rows of a page, where the asker names no number.
 const PAGE: u32 = 1_000;
@@ -91,7 +90,7 @@ pub struct StatementItem {
     /// When it was written down, ISO 8601 with milliseconds.
     pub time: String,
     /// The kind of the movement.
-    pub kind: MovementKind,
+    pub kind: LedgerKind,
     /// The change of the balance; negative if it falls.
     pub amount: BtcView,
     /// Its worth at the rate, with the sign of the amount; absent where no rate was known.
@@ -183,7 +182,7 @@ impl StatementItem {
         let entry = &line.entry;
         Self {
             time: entry.at.iso_millis(),
-            kind: entry.kind.into(),
+            kind: entry.kind,
             amount: BtcView::of(entry.sats),
             worth: line.worth_minor.map(|minor| FiatView::of(minor, currency)),
             exchange_rate: line.rate.map(|rate| rate.format()),

@@ -10,14 +10,15 @@ use tillgate_domain::money::Currency;
 use tillgate_domain::time::Timestamp;
 use ts_rs::TS;
 
-pub(crate) use self::backend::BackendItem;
+pub(crate) use self::backend::{BackendItem, BackendName};
+pub(crate) use self::warnings::WarningKind;
 use self::warnings::{Seen, Warnings};
 use super::alarms::{AlarmItem, alarms};
 use super::ask::{Ask, Asker};
 use super::btc::BtcView;
 use super::error::CommandError;
+use super::payouts::WaitCause;
 use super::payouts::{self, HeldFor, StuckItem, StuckPayouts, TwinItem, Waiting};
-use super::states::{WaitCause, WarningKind};
 use crate::gateway::{Cause, Gateway, WatchStatus};
 use crate::rates::{RatesRow, SourceRow};
 use crate::store::notifications::FailingServer;

@@ -21,9 +21,7 @@ use crate::wallet::{Descriptors, Wallet};
 pub(crate) use making::{
     ConfirmWallet, CreateWallet, DiscardDraft, DraftWallet, MakeWallet, VerifyWords, WalletDraftView, Words,
 };
-pub(crate) use restoring::{
-    ContinueRestore, RestoreState, RestoreView, RestoreWallet, RestoredView, ShowRestore, StopRestore,
-};
+pub(crate) use restoring::{ContinueRestore, RestoreView, RestoreWallet, RestoredView, ShowRestore, StopRestore};
 
 /// The most outputs on a page of labels. The last transaction is told whole; it has some thousands at most.
 const LABELLED_MAX: u32 = 1_000;

@@ -6,16 +6,21 @@ use std::str::FromStr;
 use bitcoin::Txid;
 use bitcoin::hashes::Hash as _;
 use rusqlite::{OptionalExtension as _, Row, params};
+use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::time::Timestamp;
+use ts_rs::TS;
 
 use super::error::StoreError;
 use super::reader::Reader;
 use super::tx::Tx;
 use super::values::{self, Columns as _, InOrder};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The kind of movement in a line of the statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[ts(export)]
 pub enum LedgerKind {
     /// Counted coins of a payment were confirmed, or reversed.
     Payment,

@@ -163,7 +163,6 @@ impl Payouts {
     pub(super) fn command(self) -> Command {
         match self {
             Self::List { range, states, search } => {
-                let states = states.into_iter().map(Into::into).collect();
                 ListPayouts { limit: range.limit, offset: range.offset, states, search }.into()
             }
             Self::Show { id } => ShowPayout { payout_id: id }.into(),

@@ -108,7 +108,6 @@ impl Payments {
     pub(super) fn command(self) -> Command {
         match self {
             Self::List { range, states, search } => {
-                let states = states.into_iter().map(Into::into).collect();
                 ListPayments { limit: range.limit, offset: range.offset, states, search }.into()
             }
             Self::Show { id } => ShowPayment { payment_id: id }.into(),

@@ -54,13 +54,8 @@ fn a_line_means_its_command() {
     );
     assert_eq!(
         parse("payments list --status NEW --status UNDERPAID --limit 3").unwrap(),
-        ListPayments {
-            limit: 3,
-            offset: 0,
-            states: vec![PaymentState::New.into(), PaymentState::Underpaid.into()],
-            search: None
-        }
-        .into()
+        ListPayments { limit: 3, offset: 0, states: vec![PaymentState::New, PaymentState::Underpaid], search: None }
+            .into()
     );
     assert_eq!(
         parse("settings set tolerancePerMille -1").unwrap(),
@@ -139,7 +134,7 @@ fn a_line_about_payouts_means_its_command() {
         ),
         (
             "payouts list --status NEW --limit 3",
-            ListPayouts { limit: 3, offset: 0, states: vec![PayoutState::New.into()], search: None }.into(),
+            ListPayouts { limit: 3, offset: 0, states: vec![PayoutState::New], search: None }.into(),
         ),
         (
             "anomalies refund ab --address bc1q --currency EUR",

@@ -1,5 +1,6 @@
 //! Limits, the wallet's sums, and the statement.
 
+use tillgate_domain::restore::RestoreState;
 use tillgate_domain::words::count;
 
 use crate::cli::table::Align::{Left, Right};
@@ -7,7 +8,7 @@ use crate::cli::table::{Table, fields};
 use crate::console::limits::LimitsView;
 use crate::console::statement::{StatementItem, StatementTotal, StatementTotals};
 use crate::console::sums::FiatView;
-use crate::console::wallet::{RestoreState, RestoreView, RestoredView, WalletDescriptorView, WalletInfoView};
+use crate::console::wallet::{RestoreView, RestoredView, WalletDescriptorView, WalletInfoView};
 
 pub(super) fn limits(view: &LimitsView) -> String {
     let worth = |pick: fn(&crate::console::limits::LimitsWorth) -> &FiatView| {

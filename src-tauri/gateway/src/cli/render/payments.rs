@@ -1,12 +1,13 @@
 //! Payments.
 
+use tillgate_domain::payment::PaymentState;
+
 use super::anomalies::anomalies;
 use super::certificates::certificate;
 use super::deliveries::deliveries;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
 use crate::console::payments::{PaymentItem, PaymentView};
-use crate::console::states::PaymentState;
 use crate::console::sums::WhyInvalid;
 
 pub(super) fn payments(items: &[PaymentItem]) -> String {

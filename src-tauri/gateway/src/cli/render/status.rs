@@ -7,7 +7,8 @@ use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields, plain};
 use crate::console::backend_test::BackendTestView;
 use crate::console::doctor::DoctorView;
-use crate::console::states::{BackendName, WaitCause};
+use crate::console::payouts::WaitCause;
+use crate::console::status::BackendName;
 use crate::console::status::{BackendItem, StatusView};
 
 pub(super) fn doctor(view: &DoctorView) -> String {

@@ -1,10 +1,12 @@
 //! Payments as the panel and the command line show them. Reads through the store's own queries, formats, and
 //! decides nothing.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use tillgate_domain::bip21::{payment_uri, qr_uri};
 use tillgate_domain::id::Id;
-use tillgate_domain::payment::{self, Payment};
+use tillgate_domain::payment::{self, Payment, PaymentState};
 use tillgate_domain::receipt::{Receipt, least_confirmations};
 use ts_rs::TS;
 
@@ -12,8 +14,8 @@ use crate::console::anomalies::{AboutPayment, AnomalyItem};
 use crate::console::btc::BtcView;
 use crate::console::certificates::CertificateView;
 use crate::console::deliveries::DeliveryItem;
-use crate::console::states::{ChangeCause, PaymentState, TransactionPosition};
 use crate::console::sums::{Acceptance, FiatView, WhyInvalid};
+use crate::console::transaction_position::TransactionPosition;
 use crate::gateway::Gateway;
 use crate::records::qr;
 use crate::store::keychains::Keychain;
@@ -157,6 +159,44 @@ pub struct TransactionItem {
     pub time: String,
 }
 
+/// The cause of a payment's change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+#[ts(export)]
+pub enum ChangeCause {
+    /// The chain or the mempool showed something new.
+    Chain,
+    /// The chain or the mempool showed that coins which had counted are gone.
+    Withdrawn,
+    /// A moment came, such as the deadline.
+    Time,
+    /// Staff accepted the coins that came.
+    Staff,
+}
+
+impl fmt::Display for ChangeCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Chain => "chain",
+            Self::Withdrawn => "withdrawn",
+            Self::Time => "time",
+            Self::Staff => "staff",
+        })
+    }
+}
+
+impl ChangeCause {
+    /// The cause of a change; `is_withdrawal` says that coins which had counted are gone by it.
+    pub(super) const fn of(cause: payment::Cause, is_withdrawal: bool) -> Self {
+        match cause {
+            _ if is_withdrawal => Self::Withdrawn,
+            payment::Cause::Chain => Self::Chain,
+            payment::Cause::Time => Self::Time,
+            payment::Cause::Staff => Self::Staff,
+        }
+    }
+}
+
 /// One change of a payment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
@@ -181,16 +221,16 @@ impl PaymentItem {
     pub fn of(reader: &Reader<'_>, row: &store::payments::PaymentRow) -> Result<Self, StoreError> {
         let payment = &row.payment;
         let confirmations = match payment.state {
-            payment::PaymentState::Unconfirmed => least_confirmations(&reader.receipts(row.seq)?, reader.tip_height()?),
-            payment::PaymentState::New
-            | payment::PaymentState::Underpaid
-            | payment::PaymentState::Confirmed
-            | payment::PaymentState::Expired
-            | payment::PaymentState::Invalid => 0,
+            PaymentState::Unconfirmed => least_confirmations(&reader.receipts(row.seq)?, reader.tip_height()?),
+            PaymentState::New
+            | PaymentState::Underpaid
+            | PaymentState::Confirmed
+            | PaymentState::Expired
+            | PaymentState::Invalid => 0,
         };
         Ok(Self {
             payment_id: payment.id.to_string(),
-            state: payment.state.into(),
+            state: payment.state,
             amount: BtcView::of_sats(payment.amount_sats),
             paid: BtcView::of_sats(payment.paid_sats),
             label: row.label.clone(),
@@ -297,15 +337,15 @@ impl HistoryItem {
             let withdrawn = change.cause.is_withdrawal(paid_before, change.paid_sats);
             rows.push(Self {
                 time: change.at.iso_millis(),
-                from: change.from.into(),
-                to: change.to.into(),
+                from: change.from,
+                to: change.to,
                 paid: BtcView::of_sats(change.paid_sats),
                 cause: ChangeCause::of(change.cause, withdrawn),
                 why_invalid: payment::WhyInvalid::of(change.to, was_confirmed, amount_sats, change.paid_sats)
                     .map(WhyInvalid::from),
             });
             paid_before = change.paid_sats;
-            was_confirmed |= change.to == payment::PaymentState::Confirmed;
+            was_confirmed |= change.to == PaymentState::Confirmed;
         }
         rows
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::format_btc;
+use tillgate_domain::payout::PayoutState;
 use ts_rs::TS;
 
 use super::{plain_fiat, typed};
@@ -11,7 +12,6 @@ use crate::anomalies::refund_sats;
 use crate::console::ask::{Ask, Asker, id};
 use crate::console::btc::BtcView;
 use crate::console::error::CommandError;
-use crate::console::states::PayoutState;
 use crate::console::sums::FiatView;
 use crate::payouts::{Preview, PreviewRequest, preview};
 use crate::store::anomalies::AnomalyRow;
@@ -172,7 +172,7 @@ impl From<&PayoutRow> for PaidBefore {
     fn from(row: &PayoutRow) -> Self {
         Self {
             payout_id: row.id.to_string(),
-            state: row.state.into(),
+            state: row.state,
             amount: BtcView::of_sats(row.amount_sats),
             time: row.sent_at.unwrap_or(row.created_at).iso_seconds(),
         }

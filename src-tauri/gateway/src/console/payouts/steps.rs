@@ -1,14 +1,53 @@
 //! The history of a payout, step by step.
 
+use std::fmt;
+
 use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 use ts_rs::TS;
 
-use crate::console::states::PayoutStep;
 use crate::store::batches::VersionRow;
 use crate::store::payouts::PayoutRow;
+
+/// A step in the life of a payout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+#[ts(export)]
+pub enum PayoutStep {
+    /// It was asked for.
+    Offered,
+    /// It was approved.
+    Approved,
+    /// Nobody approved it in time.
+    Expired,
+    /// Its first transaction was signed and stored.
+    Signed,
+    /// A transaction with a higher fee was stored in place of the last.
+    Bumped,
+    /// A transaction that pays ourselves was stored in place of the last.
+    Abandoned,
+    /// A backend took a transaction that pays it.
+    Sent,
+    /// It was given up.
+    Failed,
+}
+
+impl fmt::Display for PayoutStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Offered => "offered",
+            Self::Approved => "approved",
+            Self::Expired => "expired",
+            Self::Signed => "signed",
+            Self::Bumped => "bumped",
+            Self::Abandoned => "abandoned",
+            Self::Sent => "sent",
+            Self::Failed => "failed",
+        })
+    }
+}
 
 /// One step in a payout's life.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

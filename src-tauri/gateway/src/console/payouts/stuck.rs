@@ -11,7 +11,6 @@ use ts_rs::TS;
 use super::fee_rate::rate_shown;
 use crate::chain::quoted;
 use crate::console::btc::BtcView;
-use crate::console::states::StuckReason;
 use crate::funds;
 use crate::gateway::Gateway;
 use crate::sender::{self, Stuck, StuckCause, may_bump};
@@ -23,6 +22,21 @@ const NAMED_MAX: usize = 20;
 
 /// Virtual bytes for which rates are computed, so that decimals are not lost.
 const RATE_VBYTES: u64 = 1_000;
+
+/// Why a payout does not arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[ts(export)]
+pub enum StuckReason {
+    /// It was sent long ago, and no block holds its transaction.
+    Unconfirmed,
+    /// The backend refused its transaction, which is offered again.
+    Refused,
+    /// The backend took its transaction, and its mempool does not show it.
+    Unseen,
+    /// A block holds another transaction that spends its coins.
+    RuledOut,
+}
 
 /// A payout that does not arrive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

@@ -4,7 +4,7 @@ mod shown;
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
-use tillgate_domain::payout;
+use tillgate_domain::payout::PayoutState;
 use ts_rs::TS;
 
 pub(super) use shown::Shown;
@@ -16,8 +16,9 @@ use crate::console::payouts::estimate::{AnomalyAlike, PaidBefore};
 use crate::console::payouts::fee_rate::rate_shown;
 use crate::console::payouts::steps::{self, StepItem};
 use crate::console::payouts::stuck::StuckItem;
-use crate::console::states::{PayoutState, TransactionPosition, WaitCause};
+use crate::console::payouts::wait_cause::WaitCause;
 use crate::console::sums::FiatView;
+use crate::console::transaction_position::TransactionPosition;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::OutboxError;
 use crate::payouts::{ApproveError, limit_now, may_approve, open_anomaly_of};
@@ -207,11 +208,8 @@ impl PayoutView {
         let settings = gateway.settings.snapshot();
         let now = gateway.clock.now();
         let left_after = match row.state {
-            payout::PayoutState::New => limit_now(reader, &settings, now)?.available_sats.checked_sub(row.amount_sats),
-            payout::PayoutState::Expired
-            | payout::PayoutState::Queued
-            | payout::PayoutState::Sent
-            | payout::PayoutState::Failed => None,
+            PayoutState::New => limit_now(reader, &settings, now)?.available_sats.checked_sub(row.amount_sats),
+            PayoutState::Expired | PayoutState::Queued | PayoutState::Sent | PayoutState::Failed => None,
         };
         Ok(Some(Self {
             item: shown.item(&row)?,
@@ -252,7 +250,7 @@ impl From<&PayoutRow> for SharingItem {
     fn from(row: &PayoutRow) -> Self {
         Self {
             payout_id: row.id.to_string(),
-            state: row.state.into(),
+            state: row.state,
             address: row.address.clone(),
             amount: BtcView::of_sats(row.amount_sats),
         }
@@ -292,8 +290,8 @@ impl Possible {
 /// A warning about a fee before it is paid.
 fn fee_warning(row: &PayoutRow) -> Option<&'static str> {
     let is_sent = match row.state {
-        payout::PayoutState::New | payout::PayoutState::Queued => row.batch_seq.is_some(),
-        payout::PayoutState::Expired | payout::PayoutState::Sent | payout::PayoutState::Failed => true,
+        PayoutState::New | PayoutState::Queued => row.batch_seq.is_some(),
+        PayoutState::Expired | PayoutState::Sent | PayoutState::Failed => true,
     };
     if is_sent || row.network_fee_sats.saturating_mul(10) <= row.amount_sats {
         return None;
@@ -307,12 +305,12 @@ fn fee_warning(row: &PayoutRow) -> Option<&'static str> {
 
 /// Number of approved payouts that are not sent.
 pub(in crate::console) fn queued(reader: &Reader<'_>) -> Result<u64, StoreError> {
-    reader.payouts_count(&PayoutFilter { states: vec![payout::PayoutState::Queued], ..PayoutFilter::default() })
+    reader.payouts_count(&PayoutFilter { states: vec![PayoutState::Queued], ..PayoutFilter::default() })
 }
 
 /// The OPEN anomaly that an offer may be meant to refund.
 fn anomaly_alike(reader: &Reader<'_>, row: &PayoutRow) -> Result<Option<AnomalyAlike>, StoreError> {
-    if row.state != payout::PayoutState::New || row.anomaly.is_some() {
+    if row.state != PayoutState::New || row.anomaly.is_some() {
         return Ok(None);
     }
     Ok(open_anomaly_of(reader, row.amount_sats)?.as_ref().map(AnomalyAlike::from))
@@ -320,10 +318,10 @@ fn anomaly_alike(reader: &Reader<'_>, row: &PayoutRow) -> Result<Option<AnomalyA
 
 /// Another payout to the address of an offer: the offer may be for the same bill.
 fn paid_before(reader: &Reader<'_>, row: &PayoutRow) -> Result<Option<PayoutRow>, StoreError> {
-    if row.state != payout::PayoutState::New {
+    if row.state != PayoutState::New {
         return Ok(None);
     }
-    for states in [vec![payout::PayoutState::Queued, payout::PayoutState::Sent], vec![payout::PayoutState::New]] {
+    for states in [vec![PayoutState::Queued, PayoutState::Sent], vec![PayoutState::New]] {
         let filter = PayoutFilter { states, script: Some(row.script.clone()), ..PayoutFilter::default() };
         // Two, because one may be the offer itself.
         if let Some(other) = reader.payouts(&filter, 2, 0)?.into_iter().find(|other| other.seq != row.seq) {

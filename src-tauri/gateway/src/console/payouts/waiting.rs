@@ -7,7 +7,7 @@ use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
-use crate::console::states::WaitCause;
+use crate::console::payouts::WaitCause;
 use crate::gateway::{Cannot, Cause, Gateway};
 use crate::settings::Settings;
 use crate::store::payouts::PayoutRow;

@@ -4,9 +4,21 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 use url::Url;
 
-use crate::console::states::BackendName;
 use crate::gateway::Gateway;
 use crate::settings::{BackendKind, Settings};
+
+/// The kind of the chain backend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+#[ts(export)]
+pub enum BackendName {
+    /// A chain inside the program, whose coins are worth nothing.
+    Sandbox,
+    /// A node of Bitcoin Core.
+    Core,
+    /// Electrum servers.
+    Electrum,
+}
 
 /// The chain backend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

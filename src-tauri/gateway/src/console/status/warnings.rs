@@ -1,16 +1,51 @@
 //! The warnings for staff: each has a sentence and a kind.
 
+use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Currency;
 use tillgate_domain::words::count;
+use ts_rs::TS;
 
 use super::{silent_together, strays};
-use crate::backup;
-use crate::console::states::WarningKind;
+use crate::backup::{self, Trouble};
 use crate::gateway::{Gateway, StaffWarning, WatchStatus};
 use crate::machine::ballast;
 use crate::machine::clock::machine_now;
 use crate::rates::{RatesRow, SourceRow};
 use crate::store::{Reader, StoreError};
+
+/// The subject of a warning, if a shell may have its own words for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[ts(export)]
+pub enum WarningKind {
+    /// No passphrase is set for nightly backups.
+    BackupPassphrase,
+    /// The last nightly backup failed.
+    BackupFailed,
+    /// The last nightly backup failed, because its folder is not the one that was named.
+    BackupFolder,
+    /// No nightly backup was made for long.
+    BackupLate,
+    /// A node does not tell of payments by itself, as it is set to.
+    Zmq,
+    /// The secret store does not give the key that signs notifications.
+    Keyring,
+    /// Notifications were given up.
+    GivenUp,
+    /// Anything else: its sentence names no command.
+    Other,
+}
+
+impl From<&Trouble> for WarningKind {
+    fn from(trouble: &Trouble) -> Self {
+        match trouble {
+            Trouble::NoPassphrase => Self::BackupPassphrase,
+            Trouble::Failed { is_other_folder: true, .. } => Self::BackupFolder,
+            Trouble::Failed { is_other_folder: false, .. } => Self::BackupFailed,
+            Trouble::Late { .. } => Self::BackupLate,
+        }
+    }
+}
 
 /// Sentences with their kinds, in the order in which they are told.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! Restores the wallet from its words, and shows the progress of its look through the chain.
 
 use serde::{Deserialize, Serialize};
-use tillgate_domain::restore;
+use tillgate_domain::restore::RestoreState;
 use ts_rs::TS;
 
 use super::making::Words;
@@ -108,21 +108,6 @@ pub struct RestoreView {
     pub first_given: Option<u32>,
 }
 
-/// The state of a restored wallet's look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RestoreState {
-    /// The look is about to begin.
-    Awaited,
-    /// The look is under way.
-    Scanning,
-    /// The look was stopped.
-    Stopped,
-    /// The look has ended.
-    Looked,
-}
-
 impl Ask for RestoreWallet {
     type Answer = RestoredView;
 
@@ -185,7 +170,7 @@ impl RestoreView {
                 RestoreSource::Backup => "backup",
             }
             .to_owned(),
-            state: restore.state.into(),
+            state: restore.state,
             birth_height: restore.birth_height,
             looks_ahead: restore.looks_ahead,
             scanned_height: restore.scanned_height,
@@ -221,17 +206,6 @@ fn percent(restore: &Restore, chain_height: Option<u32>, to_ask: u32) -> u32 {
     u32::try_from((u64::from(done) * 100 / u64::from(all).max(1)).min(99)).unwrap_or(99)
 }
 
-impl From<restore::RestoreState> for RestoreState {
-    fn from(state: restore::RestoreState) -> Self {
-        match state {
-            restore::RestoreState::Awaited => Self::Awaited,
-            restore::RestoreState::Scanning => Self::Scanning,
-            restore::RestoreState::Stopped => Self::Stopped,
-            restore::RestoreState::Looked => Self::Looked,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tillgate_domain::time::Timestamp;
@@ -253,7 +227,7 @@ mod tests {
             looked_at: None,
             first_given: None,
         };
-        use restore::RestoreState::{Looked, Scanning};
+        use RestoreState::{Looked, Scanning};
         for (scanned, tip, told) in
             [(None, Some(300), 0), (Some(100), Some(300), 0), (Some(201), Some(300), 50), (Some(300), Some(300), 99)]
         {

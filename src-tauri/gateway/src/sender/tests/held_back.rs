@@ -8,7 +8,7 @@ use tillgate_sandbox::BroadcastFault;
 use super::support::world_with_coins;
 use super::twins::twin_spending;
 use crate::console::payouts::ShowPayout;
-use crate::console::states::WaitCause;
+use crate::console::payouts::WaitCause;
 use crate::console::{Actor, ask};
 use crate::sender::ReplaceError;
 use crate::testing::World;

@@ -13,7 +13,7 @@ use super::copies::{copied, customer_pays_coin, put_beside};
 use super::support::world_with_coins;
 use crate::access::sees::Sees;
 use crate::console::payouts::RequestPayout;
-use crate::console::states::WaitCause;
+use crate::console::payouts::WaitCause;
 use crate::console::{Actor, Status, ask};
 use crate::gateway::Cause;
 use crate::payouts::{ApproveError, Approver, approve, limit_now};

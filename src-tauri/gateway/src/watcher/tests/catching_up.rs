@@ -7,7 +7,7 @@ use tillgate_domain::restore::RestoreState;
 
 use super::watched;
 use crate::console::status::Status;
-use crate::console::wallet::{RestoreState as ShownState, ShowRestore};
+use crate::console::wallet::ShowRestore;
 use crate::console::{Actor, ask};
 use crate::gateway::NotWatched;
 use crate::payments::CreateError;
@@ -76,7 +76,7 @@ async fn a_scan_reports_its_progress_before_anything_is_stored() {
     assert_eq!((stored().state, stored().scanned_height), (RestoreState::Awaited, None), "nothing of it is stored");
     let by = Actor::command_line();
     let shown = ask(&world.app, ShowRestore {}, &by).await.unwrap().restore.unwrap();
-    assert_eq!(shown.state, ShownState::Scanning);
+    assert_eq!(shown.state, RestoreState::Scanning);
     let looked_up_to = shown.scanned_height.unwrap();
     assert!(looked_up_to > seen_by_the_backup && (1..100).contains(&shown.percent), "{shown:?}");
     assert_eq!(shown.chain_height, Some(world.sandbox().tip().unwrap().height), "not what the backup knew");

@@ -1,6 +1,6 @@
 //! Payouts as lists show them, all at one moment.
 
-use tillgate_domain::payout;
+use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
 use super::PayoutItem;
@@ -52,7 +52,7 @@ impl<'a> Shown<'a> {
             self.queue.why(row, standing).map(|Why { cause, reason }| (cause, reason)).unzip();
         Ok(PayoutItem {
             payout_id: row.id.to_string(),
-            state: row.state.into(),
+            state: row.state,
             address: row.address.clone(),
             amount: BtcView::of_sats(row.amount_sats),
             worth: FiatView::of(row.fiat_minor, currency),
@@ -87,7 +87,7 @@ impl<'a> Shown<'a> {
     }
 
     fn made_elsewhere(&self, row: &PayoutRow) -> Result<bool, StoreError> {
-        match row.txid.filter(|_| row.state == payout::PayoutState::Sent) {
+        match row.txid.filter(|_| row.state == PayoutState::Sent) {
             Some(txid) => Ok(self.snapshot.reader.version(&txid)?.is_none()),
             None => Ok(false),
         }
@@ -105,7 +105,7 @@ impl<'a> Shown<'a> {
 
     /// Whether the transaction of an approved payout is held back, because a transaction made elsewhere paid a payout.
     fn is_held_back(&self, row: &PayoutRow) -> Result<bool, StoreError> {
-        match row.txid.filter(|_| row.state == payout::PayoutState::Queued) {
+        match row.txid.filter(|_| row.state == PayoutState::Queued) {
             Some(txid) => is_held_back(self.snapshot.reader, &txid),
             None => Ok(false),
         }
@@ -113,7 +113,7 @@ impl<'a> Shown<'a> {
 
     /// The reason why no transaction is signed for a payout that another copy of the wallet may pay.
     fn copy_pays(&self, row: &PayoutRow) -> Result<Option<Cannot>, StoreError> {
-        if row.state != payout::PayoutState::Queued || row.batch_seq.is_some() {
+        if row.state != PayoutState::Queued || row.batch_seq.is_some() {
             return Ok(None);
         }
         match payable(self.snapshot.reader, &self.twins, row)? {
@@ -126,8 +126,8 @@ impl<'a> Shown<'a> {
     /// yet.
     fn being_given_up(&self, row: &PayoutRow) -> Result<bool, StoreError> {
         let is_over = match row.state {
-            payout::PayoutState::Queued | payout::PayoutState::Sent => false,
-            payout::PayoutState::New | payout::PayoutState::Expired | payout::PayoutState::Failed => true,
+            PayoutState::Queued | PayoutState::Sent => false,
+            PayoutState::New | PayoutState::Expired | PayoutState::Failed => true,
         };
         let Some(batch_seq) = row.batch_seq.filter(|_| !is_over) else { return Ok(false) };
         let versions = self.snapshot.reader.versions(batch_seq)?;

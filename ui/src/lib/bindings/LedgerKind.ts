@@ -3,4 +3,4 @@
 /**
  * The kind of movement in a line of the statement.
  */
-export type MovementKind = "PAYMENT" | "ANOMALY" | "PAYOUT" | "FEE" | "FEE_DIFFERENCE" | "OTHER";
+export type LedgerKind = "PAYMENT" | "ANOMALY" | "PAYOUT" | "FEE" | "FEE_DIFFERENCE" | "OTHER";

@@ -40,7 +40,7 @@ fn first_payment(gateway: &Tillgate) -> (String, String) {
 fn each_example_in_the_documents_names_its_environment() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut unnamed = Vec::new();
-    for page in ["README.md", "docs/api.md", "docs/go-live.md", "docs/operation.md"] {
+    for page in ["README.md", "docs/api.md", "docs/merchant/real-money.md", "docs/operation.md"] {
         let text = fs::read_to_string(root.join(page)).unwrap();
         let examples = text.split("```").skip(1).step_by(2).flat_map(str::lines);
         let changes =

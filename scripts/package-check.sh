@@ -75,6 +75,8 @@ done
 entry="$root/usr/share/applications/Tillgate.desktop"
 grep -q '^Exec=tillgate-desktop' "$entry" && grep -q '^Categories=.*Finance' "$entry" || fail "the desktop's entry is wrong"
 [[ -s "$root/usr/share/doc/tillgate/copyright" ]] || fail "there is no licence"
+[[ -s "$root/usr/share/doc/tillgate/reference/commands.md" ]] || fail "there is no reference"
+[[ -s "$root/usr/share/doc/tillgate/merchant/README.md" ]] || fail "there are no pages for the merchant"
 [[ -s "$root/usr/lib/systemd/user/tillgate.service" ]] || fail "there is no unit"
 [[ -z "$(find "$root/etc/systemd" -name 'tillgate*' 2>/dev/null)" ]] || fail "the unit was enabled"
 if command -v systemd-analyze >/dev/null; then

@@ -40,7 +40,18 @@ fn first_payment(gateway: &Tillgate) -> (String, String) {
 fn each_example_in_the_documents_names_its_environment() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut unnamed = Vec::new();
-    for page in ["README.md", "docs/api.md", "docs/go-live.md", "docs/operation.md"] {
+    for page in [
+        "README.md",
+        "docs/api.md",
+        "docs/merchant/backup-and-restore.md",
+        "docs/merchant/first-payment.md",
+        "docs/merchant/paying-out.md",
+        "docs/merchant/real-money.md",
+        "docs/merchant/when-something-is-wrong.md",
+        "docs/reference/files.md",
+        "docs/reference/package.md",
+        "docs/reference/ports.md",
+    ] {
         let text = fs::read_to_string(root.join(page)).unwrap();
         let examples = text.split("```").skip(1).step_by(2).flat_map(str::lines);
         let changes =
@@ -87,8 +98,8 @@ console.log(JSON.stringify([verified(headers, bytes), verified(headers, Buffer.f
 }
 
 #[test]
-fn the_page_on_operation_lists_every_setting_with_its_default() {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operation.md")).unwrap();
+fn the_page_of_settings_lists_each_with_its_default() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/settings.md")).unwrap();
     let program = Program::new();
     program.make();
     let listed = program.json(&["settings", "list"]);
@@ -97,11 +108,10 @@ fn the_page_on_operation_lists_every_setting_with_its_default() {
         let (name, default) = (setting["name"].as_str().unwrap(), setting["default"].as_str().unwrap());
         let shown = if default.is_empty() { String::new() } else { format!("`{default}` ") };
         let row = format!("| `{name}` | {shown}|");
-        assert!(page.contains(&row), "docs/operation.md lacks {row}");
+        assert!(page.contains(&row), "docs/reference/settings.md lacks {row}");
     }
-    let section = page.split("## Settings").nth(1).unwrap().split("\n## ").next().unwrap();
-    let rows = section.lines().filter(|line| line.starts_with("| `")).count();
-    assert_eq!(rows, settings.len(), "docs/operation.md lists a setting that does not exist");
+    let rows = page.lines().filter(|line| line.starts_with("| `")).count();
+    assert_eq!(rows, settings.len(), "docs/reference/settings.md lists a setting that does not exist");
 }
 
 #[test]
@@ -123,9 +133,9 @@ fn the_architecture_page_names_exactly_the_databases_tables() {
 }
 
 #[test]
-fn the_operation_page_lists_exactly_the_calls_of_a_node() {
+fn the_page_of_ports_lists_exactly_the_calls_of_a_node() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = fs::read_to_string(root.join("docs/operation.md")).unwrap();
+    let page = fs::read_to_string(root.join("docs/reference/ports.md")).unwrap();
     let listed = page.split("rpcwhitelist=tillgate:").nth(1).unwrap().lines().next().unwrap();
     let mut called = BTreeSet::new();
     let chain = root.join("src-tauri/gateway/src/chain");

@@ -21,7 +21,7 @@ use tokio::sync::{Notify, RwLock, watch};
 
 use crate::access::api_keys::ApiKeys;
 use crate::access::key_limits::KeyLimits;
-use crate::chain::chosen::Chosen;
+use crate::chain::configured::Chosen;
 use crate::chain::{Chain, HotScripts};
 use crate::machine::clock::Clock;
 use crate::machine::data_dir::DataDir;

@@ -35,9 +35,8 @@ use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::port::{Broadcast, Chain, ChainDown, LookRequest, Sees, View};
-use super::recent::Recent;
-use super::{headers, refusals, shown};
+use super::checks::{errors, header_rules, sanitized};
+use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
 
 pub(crate) use notices::{NoticesOptions, NoticesPace};
 pub(crate) use options::{BadNode, CoreOptions};
@@ -89,13 +88,13 @@ impl Chain for CoreChain {
         if genesis == wanted {
             return Ok(Identity { genesis, instance: None });
         }
-        Err(refusals::other_network("node", "node", genesis, self.network))
+        Err(errors::other_network("node", "node", genesis, self.network))
     }
 
     fn tip(&self) -> Result<Tip, ChainDown> {
         let synced = blocks::synced(&self.rpc)?;
         let header = blocks::header(&self.rpc, self.network, synced.tip)?;
-        Ok(Tip { height: synced.tip.height, hash: synced.tip.hash, time: headers::time(&header) })
+        Ok(Tip { height: synced.tip.height, hash: synced.tip.hash, time: header_rules::time(&header) })
     }
 
     fn first_block(&self) -> Result<u32, ChainDown> {
@@ -104,7 +103,7 @@ impl Chain for CoreChain {
 
     fn software(&self) -> Result<Option<String>, ChainDown> {
         let network: NetworkInfo = self.rpc.ask(call("getnetworkinfo", json!([])))?;
-        Ok(Some(shown::shown(&network.subversion)))
+        Ok(Some(sanitized::shown(&network.subversion)))
     }
 
     fn certificate_to_pin(&self) -> Option<String> {
@@ -134,7 +133,7 @@ impl Chain for CoreChain {
         broadcast::broadcast(&self.rpc, package)
     }
 
-    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
         recent::recent(&self.rpc, txids, above)
     }
 

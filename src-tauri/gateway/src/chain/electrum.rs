@@ -37,10 +37,9 @@ use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::bell::Bell;
-use super::port::{Broadcast, Chain, ChainDown, LookRequest, Sees, View};
-use super::recent::Recent;
-use super::refusals::tip_changed;
+use super::checks::errors::tip_changed;
+use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
+use super::waker::Bell;
 
 use asker::Asker;
 use call::subscribe_tip;
@@ -146,7 +145,7 @@ impl Chain for ElectrumChain {
         broadcast::broadcast(&Asker { client: &self.client, connection: &connection }, package)
     }
 
-    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
         let connection = self.client.connection()?;
         let mut state = self.state.lock();
         let put_off = &mut state.lasting.put_off;

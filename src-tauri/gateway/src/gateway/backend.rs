@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::Gateway;
 use crate::chain::Sees;
-use crate::chain::chosen::{BackendOptions, Protocol};
+use crate::chain::configured::{BackendOptions, Protocol};
 use crate::chain::core::{ANSWERED_WITHIN, SignIn};
 use crate::machine::secrets::{Secret, SecretStore};
 use crate::settings::{BackendKind, ChainNetwork, PasswordEntry, Settings};

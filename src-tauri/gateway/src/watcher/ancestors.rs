@@ -18,7 +18,7 @@ use super::asked::SETTLED_AFTER;
 use super::error::WatchError;
 use super::findings::Findings;
 use super::ours::FOLLOWED_FOR_MS;
-use crate::chain::{ChainDown, Fact, Recent, Tip, TxFacts, TxPosition};
+use crate::chain::{ChainDown, Fact, RecentTransactions, Tip, TxFacts, TxPosition};
 use crate::gateway::Gateway;
 use crate::store::{Reader, StoreError, Tx};
 
@@ -106,8 +106,8 @@ impl Ancestors {
         let Work { ask, settled } = gateway.store.read(|reader| self.work(gateway, reader, tip, above))?;
         let (asking, txs) = (Arc::clone(gateway), ask.clone());
         let recent = move |txids: &[Txid]| match began.elapsed() > ASKED_FOR {
-            true => Ok(Recent::unknown(txids)),
-            false => asking.chain.recent(txids, above),
+            true => Ok(RecentTransactions::unknown(txids)),
+            false => asking.chain.recent_transactions(txids, above),
         };
         let lines = move || lines(&txs, &recent);
         let lines = match tokio::task::spawn_blocking(lines).await.map_err(|_| WatchError::BrokenOff)? {
@@ -185,9 +185,9 @@ const fn may_rest_on_others(facts: &TxFacts) -> bool {
 /// Finds the ancestors of each transaction, one generation at a time, that are unconfirmed or in a shallow block.
 fn lines(
     txs: &BTreeMap<Txid, Transaction>,
-    ask: &dyn Fn(&[Txid]) -> Result<Recent, ChainDown>,
+    ask: &dyn Fn(&[Txid]) -> Result<RecentTransactions, ChainDown>,
 ) -> Result<BTreeMap<Txid, Line>, ChainDown> {
-    let (mut known, mut bytes) = (Recent::default(), 0usize);
+    let (mut known, mut bytes) = (RecentTransactions::default(), 0usize);
     let mut asked: BTreeSet<Txid> = BTreeSet::new();
     let mut generation: BTreeSet<Txid> = txs.values().flat_map(parents).collect();
     // The generation after the longest package is deeply confirmed.
@@ -220,7 +220,7 @@ fn lines(
 }
 
 /// The ancestors of one transaction, nearest first, up to the limits that nodes relay.
-fn line(tx: &Transaction, known: &Recent) -> Line {
+fn line(tx: &Transaction, known: &RecentTransactions) -> Line {
     let (mut ancestors, mut bytes, mut is_whole) = (Vec::new(), 0usize, true);
     let (mut seen, mut generation) = (BTreeSet::new(), parents(tx).collect::<BTreeSet<_>>());
     while !generation.is_empty() {

@@ -7,10 +7,10 @@ use super::blocks::{self, Synced};
 use super::link::link;
 use super::rpc::Rpc;
 use super::state::State;
-use crate::chain::headers;
+use crate::chain::checks::errors::{behind, denied, tip_changed};
+use crate::chain::checks::header_rules;
+use crate::chain::checks::token::{Token, Weighed, answer_number};
 use crate::chain::port::{BEFORE_BIRTH, ChainDown, LookRequest};
-use crate::chain::refusals::{behind, denied, tip_changed};
-use crate::chain::token::{Token, Weighed, answer_number};
 
 /// Blocks read again when nothing is remembered, so that the height of a conflict is known until it is final.
 const READ_AGAIN: u32 = 10;
@@ -78,7 +78,7 @@ fn resume(
     synced: &Synced,
 ) -> Result<Begun, ChainDown> {
     let tip = synced.tip;
-    let lowest = headers::lowest(network).min(tip.height);
+    let lowest = header_rules::lowest(network).min(tip.height);
     // A token that ends below any block of ours tells nothing.
     let known = request.token.and_then(Token::read);
     let known = known.filter(|known| known.last().is_some_and(|last| last.id.height >= lowest));
@@ -132,7 +132,7 @@ fn resume(
     (token.whole_up_to, token.read_up_to, token.round_from) = (start.height, start.height, 0);
     let above = if fork.is_some() { start.height } else { u32::MAX };
     let others = if request.token.is_some() { std::mem::take(&mut state.others) } else { Default::default() };
-    let headers = linked.last(start.height, headers::MEDIAN_REACHES.saturating_add(1)).to_vec();
+    let headers = linked.last(start.height, header_rules::MEDIAN_REACHES.saturating_add(1)).to_vec();
     *state = State { token: Some(token), before, headers, linked: Some(tip), others, ..State::default() };
     request.watch.unsettled(above).into_iter().for_each(|tx| state.track(tx));
     Ok(Begun { from_start: fork.is_none(), left_above })

@@ -3,9 +3,9 @@
 use bitcoin::Transaction;
 use bitcoin::consensus::encode::serialize_hex;
 use serde_json::json;
-use tillgate_domain::money::parse_btc;
 
 use super::rpc::{Refused, Rpc, call};
+use crate::chain::checks::relay_policy::{OF_CONFLICTS, OF_INPUTS, OF_KNOWN};
 use crate::chain::port::{Broadcast, ChainDown};
 
 /// A transaction with unknown or spent inputs, or with too high a fee (`RPC_TRANSACTION_ERROR`).
@@ -14,25 +14,6 @@ const ERROR: i64 = -25;
 const REJECTED: i64 = -26;
 /// A transaction that is in a block (`RPC_TRANSACTION_ALREADY_IN_UTXO_SET`).
 const IN_UTXO_SET: i64 = -27;
-
-/// Words of a refusal because of an unreplaced conflict in the mempool.
-pub(in crate::chain) const OF_CONFLICTS: &[&str] = &[
-    "txn-mempool-conflict",
-    "bad-txns-spends-conflicting-tx",
-    "insufficient fee",
-    "insufficient feerate",
-    "too many potential replacements",
-    "replacement-adds-unconfirmed",
-    "replacement-failed",
-];
-
-/// Words of a refusal because the node already has the transaction.
-pub(in crate::chain) const OF_KNOWN: &[&str] =
-    &["txn-already-in-mempool", "txn-already-known", "txn-same-nonwitness-data-in-mempool"];
-
-/// Words of a refusal for an unknown or spent input; a node does not say which.
-pub(in crate::chain) const OF_INPUTS: &[&str] =
-    &["missing or spent", "missingorspent", "missing inputs", "missing-inputs"];
 
 /// Offers transactions one after the other. The answer is about the last, or about the first that was refused.
 pub(super) fn broadcast(rpc: &Rpc, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
@@ -52,7 +33,7 @@ pub(super) fn broadcast(rpc: &Rpc, package: &[Transaction]) -> Result<Broadcast,
 }
 
 /// The meaning of a refusal for a transaction. `Err` if the error does not concern the transaction.
-pub(in crate::chain) fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
+fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
     let says = |words: &[&str]| {
         let message = refused.message.to_ascii_lowercase();
         words.iter().any(|words| message.contains(words))
@@ -66,19 +47,6 @@ pub(in crate::chain) fn meaning(refused: Refused) -> Result<Broadcast, ChainDown
         REJECTED | ERROR | -22 => Broadcast::Refused(refused.message),
         _ => return Err(refused.down("sendrawtransaction")),
     })
-}
-
-/// The fee in satoshis that a node's refusal asks for; `None` if it names none.
-pub(crate) fn fee_named(words: &str) -> Option<u64> {
-    let asked = |marker: &str| {
-        let (_, sums) = words.split_once(marker)?;
-        let (_, asked) = sums.split_once(" < ")?;
-        let end = asked.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(asked.len());
-        Some(asked[..end].trim_end_matches('.'))
-    };
-    asked("less fees than conflicting txs; ")
-        .and_then(|btc| parse_btc(btc).ok())
-        .or_else(|| asked("fee not met, ").and_then(|sats| sats.parse().ok()))
 }
 
 #[cfg(test)]
@@ -107,21 +75,5 @@ mod tests {
             assert_eq!(of(code, message), meant, "{message}");
         }
         assert!(of(-32_601, "Method not found").is_err(), "a node without the call says nothing of a transaction");
-    }
-
-    #[test]
-    fn the_fee_that_a_refusal_names_is_read() {
-        let rejected = "insufficient fee, rejecting replacement 00ff";
-        for (words, named) in [
-            (format!("{rejected}, less fees than conflicting txs; 0.000004 < 0.0005"), Some(50_000)),
-            (format!("{rejected}, less fees than conflicting txs; 0.000004 < 0.0005."), Some(50_000)),
-            ("mempool min fee not met, 141 < 1410".to_owned(), Some(1_410)),
-            (format!("{rejected}, not enough additional fees to relay; 0.00 < 0.0000011"), None),
-            (format!("{rejected}; new feerate 0.00001 BTC/kvB <= old feerate 0.00002 BTC/kvB"), None),
-            ("less fees than conflicting txs; 1 < `rm`".to_owned(), None),
-            ("non-final".to_owned(), None),
-        ] {
-            assert_eq!(fee_named(&words), named, "{words}");
-        }
     }
 }

@@ -13,7 +13,7 @@ use super::pool::Pool;
 use super::read::{self, Entry, Spending};
 use super::rpc::{Refused, Rpc, call, typed};
 use super::state::{Moment, Seen, State, Tracked};
-use crate::chain::facts::{
+use crate::chain::checks::conflicts::{
     Facts, LINE_MAX, Output, is_final, missing_ancestors, needs, of_absent, parents_first, spenders, unfollowed,
 };
 use crate::chain::port::{ChainDown, TxFacts, WatchList};

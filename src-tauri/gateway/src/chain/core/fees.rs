@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::read::{self, Entry, Estimate, MempoolInfo};
 use super::rpc::{Refused, Rpc, Told, call, typed};
+use crate::chain::checks::relay_policy::of_sat_kvb;
 use crate::chain::port::ChainDown;
 
 /// The highest number of blocks for Core's estimate.
@@ -45,10 +46,4 @@ pub(super) fn with_descendants(rpc: &Rpc, txids: &[Txid]) -> Result<Option<u64>,
         }
     }
     Ok(highest)
-}
-
-/// Converts from satoshis per 1,000 vB, which are 4,000 weight units. Rounded up, so that paying the rate is never too
-/// little.
-pub(in crate::chain) fn of_sat_kvb(sats: u64) -> FeeRate {
-    FeeRate::from_sat_per_kwu(sats.div_ceil(4))
 }

@@ -6,11 +6,11 @@ use bitcoin::block::Header;
 
 use super::blocks::{self, forged};
 use super::rpc::Rpc;
-use crate::chain::headers as rules;
-use crate::chain::headers::Wrong;
+use crate::chain::checks::errors::tip_changed;
+use crate::chain::checks::header_rules;
+use crate::chain::checks::header_rules::Wrong;
+use crate::chain::checks::token::{BlockId, Token, Weighed, counted};
 use crate::chain::port::ChainDown;
-use crate::chain::refusals::tip_changed;
-use crate::chain::token::{BlockId, Token, Weighed, counted};
 
 /// Headers in one request.
 const HEADERS_MAX: u32 = 2_000;
@@ -28,7 +28,7 @@ pub(super) struct Linked {
 /// Links a node's headers from a height up to its best block. It begins further below if the difficulty check needs
 /// that.
 pub(super) fn link(rpc: &Rpc, network: Network, from: u32, tip: BlockId) -> Result<Linked, ChainDown> {
-    let from = rules::linked_from(network, from);
+    let from = header_rules::linked_from(network, from);
     if tip.height.saturating_sub(from) > LINKED_MAX {
         return Err(forged(tip.height, "no chain is so long"));
     }
@@ -56,10 +56,10 @@ impl Linked {
         let height = self.next_height();
         match self.headers.last() {
             Some(before) => {
-                let first = rules::period_before(network, height).and_then(|first| self.at(first));
-                rules::check_next(network, height, (first, before), &header)?;
+                let first = header_rules::period_before(network, height).and_then(|first| self.at(first));
+                header_rules::check_next(network, height, (first, before), &header)?;
             }
-            None => rules::check_alone(network, height, &header)?,
+            None => header_rules::check_alone(network, height, &header)?,
         }
         self.headers.push(header);
         Ok(())

@@ -15,11 +15,11 @@ use super::notices::Notices;
 use super::rpc::{Rpc, call};
 use super::state::State;
 use super::{facts, mempool};
-use crate::chain::facts::{Facts, needs};
-use crate::chain::headers;
+use crate::chain::checks::conflicts::{Facts, needs};
+use crate::chain::checks::errors::{behind, tip_changed};
+use crate::chain::checks::header_rules;
+use crate::chain::checks::token::{BlockId, answer_number, counted};
 use crate::chain::port::{ChainDown, Covered, LookRequest, TxFacts, View, WatchList};
-use crate::chain::refusals::{behind, tip_changed};
-use crate::chain::token::{BlockId, answer_number, counted};
 
 /// Blocks in one answer at most.
 const BLOCKS_MAX: u32 = 100;
@@ -104,7 +104,7 @@ fn read_blocks(
         let first = first_of_period(rpc, network, last)?;
         let block = blocks::block(rpc, network, id, (first.as_ref(), &before))?;
         before = block.header;
-        let time = headers::time(&before);
+        let time = header_rules::time(&before);
         state.note_header(before);
         for tx in block.txdata {
             txs.extend(take(state, watch, &needed, tx, height, time));
@@ -122,7 +122,7 @@ fn read_blocks(
 
 /// The header of the first block of the period that `last` ends; `None` if it ends none.
 fn first_of_period(rpc: &Rpc, network: Network, last: BlockId) -> Result<Option<Header>, ChainDown> {
-    let Some(from) = headers::period_before(network, last.height.saturating_add(1)) else { return Ok(None) };
+    let Some(from) = header_rules::period_before(network, last.height.saturating_add(1)) else { return Ok(None) };
     Ok(link(rpc, network, from, last)?.at(from).copied())
 }
 
@@ -164,7 +164,7 @@ fn take(
 fn tip(rpc: &Rpc, network: Network, state: &mut State, synced: &Synced) -> Result<Tip, ChainDown> {
     let time = match state.tip_time {
         Some((tip, time)) if tip == synced.tip => time,
-        _ => headers::time(&blocks::header(rpc, network, synced.tip)?),
+        _ => header_rules::time(&blocks::header(rpc, network, synced.tip)?),
     };
     state.tip_time = Some((synced.tip, time));
     Ok(Tip { height: synced.tip.height, hash: synced.tip.hash, time })

@@ -15,9 +15,9 @@ use super::pool::{Listing, Pool};
 use super::read::RawMempool;
 use super::rpc::{Refused, Rpc, Told, call, typed};
 use super::state::State;
-use crate::chain::facts::parents_first;
+use crate::chain::checks::conflicts::parents_first;
+use crate::chain::checks::errors::tip_changed;
 use crate::chain::port::{ChainDown, WatchList};
-use crate::chain::refusals::tip_changed;
 
 /// Transactions read for one answer at most. This bounds its time; memory is bounded because others' transactions are
 /// dropped.

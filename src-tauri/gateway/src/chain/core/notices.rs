@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::heard::{Change, Heard, Listed, Mark, Notice, TOPIC, Trouble};
 use super::zmtp::{Message, Subscription};
-use crate::chain::bell::Bell;
+use crate::chain::waker::Bell;
 use crate::machine::outgoing::{Proxy, connect};
 
 /// The time to reach a node through a proxy, which may be Tor.

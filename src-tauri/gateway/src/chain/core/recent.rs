@@ -11,15 +11,15 @@ use super::read::BlockIds;
 use super::rpc::{Rpc, call, typed};
 use super::{blocks, mempool};
 use crate::chain::port::ChainDown;
-use crate::chain::recent::Recent;
+use crate::chain::port::RecentTransactions;
 
 /// Blocks whose ids are read for one answer at most: some 200 kB each.
 const BLOCKS_MAX: u32 = 20;
 
-pub(super) fn recent(rpc: &Rpc, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+pub(super) fn recent(rpc: &Rpc, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
     let mut open: BTreeSet<Txid> = txids.iter().copied().collect();
     let waiting = mempool::in_mempool(rpc, &open)?;
-    let mut recent = Recent { txs: mempool::transactions(rpc, &waiting)?, ..Recent::default() };
+    let mut recent = RecentTransactions { txs: mempool::transactions(rpc, &waiting)?, ..RecentTransactions::default() };
     open.retain(|txid| !recent.txs.contains_key(txid));
     if open.is_empty() {
         return Ok(recent);
@@ -53,7 +53,7 @@ fn ids(rpc: &Rpc, hash: BlockHash) -> Result<Option<BTreeSet<Txid>>, ChainDown> 
 }
 
 /// Reads transactions of a block. A transaction with a wrong id counts as unknown.
-fn read(rpc: &Rpc, hash: BlockHash, txids: &[Txid], recent: &mut Recent) -> Result<(), ChainDown> {
+fn read(rpc: &Rpc, hash: BlockHash, txids: &[Txid], recent: &mut RecentTransactions) -> Result<(), ChainDown> {
     let calls: Vec<_> = txids.iter().map(|txid| call("getrawtransaction", json!([txid, 0, hash]))).collect();
     for (reply, txid) in rpc.batch(&calls)?.into_iter().zip(txids) {
         let hex = reply.ok().map(|hex| typed::<String>("getrawtransaction", &hex)).transpose()?;

@@ -19,8 +19,8 @@ use tokio::time::timeout;
 
 use super::options::{BadNode, BadUrl, CoreOptions};
 use super::sign_in::SignIn;
+use crate::chain::checks::sanitized::{quoted, shown};
 use crate::chain::port::ChainDown;
-use crate::chain::shown::{quoted, shown};
 use crate::machine::outgoing::{self, Budget, Outgoing, TooMuch};
 
 /// The time to reach a node.
@@ -48,7 +48,7 @@ pub(super) struct Call {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::chain) struct Refused {
+pub(super) struct Refused {
     pub code: i64,
     /// The node's own words, made safe to show.
     pub message: String,
@@ -67,7 +67,7 @@ pub(super) struct Rpc {
 /// An unparsed result: a slice of the answer's bytes. An untyped JSON value takes many times the memory of its text,
 /// and whoever holds the node's port chooses the text.
 #[derive(Debug, Clone)]
-pub(in crate::chain) struct Told(Bytes);
+pub(super) struct Told(Bytes);
 
 /// The reply to one call, parsed enough to tell a result from a refusal.
 #[derive(Deserialize)]

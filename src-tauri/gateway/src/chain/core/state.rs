@@ -7,9 +7,9 @@ use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 
 use super::pool::Pool;
-use crate::chain::facts::Facts;
-use crate::chain::headers;
-use crate::chain::token::{BlockId, Token};
+use crate::chain::checks::conflicts::Facts;
+use crate::chain::checks::header_rules;
+use crate::chain::checks::token::{BlockId, Token};
 
 /// Memory that belongs to the answer with its token.
 #[derive(Default)]
@@ -96,14 +96,14 @@ impl State {
 
     /// Notes the header of the last block that was read.
     pub(super) fn note_header(&mut self, header: Header) {
-        let kept = headers::MEDIAN_REACHES as usize;
+        let kept = header_rules::MEDIAN_REACHES as usize;
         self.headers.drain(..self.headers.len().saturating_sub(kept));
         self.headers.push(header);
     }
 
     /// The median time of that block and the ten before it, if they are known.
     pub(super) fn median_time(&self) -> Option<Timestamp> {
-        headers::median_time(self.headers.iter().map(headers::time))
+        header_rules::median_time(self.headers.iter().map(header_rules::time))
     }
 
     pub(super) fn track(&mut self, tx: Transaction) {

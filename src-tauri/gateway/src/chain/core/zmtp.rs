@@ -5,7 +5,7 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 
-use crate::chain::shown::shown;
+use crate::chain::checks::sanitized::shown;
 
 /// Bytes of a frame at most: a subscribed message has 41, a handshake some more.
 const FRAME_MAX: u64 = 1_024;

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::asker::Asker;
 use super::call::{Refused, call, typed};
-use crate::chain::core::broadcast::{OF_CONFLICTS, OF_INPUTS, OF_KNOWN};
+use crate::chain::checks::relay_policy::{OF_CONFLICTS, OF_INPUTS, OF_KNOWN};
+use crate::chain::checks::sanitized::shown;
 use crate::chain::port::{Broadcast, ChainDown};
-use crate::chain::shown::shown;
 
 const BROADCAST: &str = "blockchain.transaction.broadcast";
 

@@ -12,8 +12,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::chain::checks::sanitized::{quoted, shown};
 use crate::chain::port::ChainDown;
-use crate::chain::shown::{quoted, shown};
 
 #[derive(Debug, Clone)]
 pub(super) struct Call {

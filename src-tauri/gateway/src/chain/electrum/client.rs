@@ -22,10 +22,10 @@ use super::call::{Answer, Call, Refused, call, subscribe_tip, typed};
 use super::certificate::{Fingerprint, Seen, tls};
 use super::gets::Gets;
 use super::session::{Session, Stream};
-use crate::chain::bell::Bell;
+use crate::chain::checks::errors;
+use crate::chain::checks::sanitized::{quoted, shown};
 use crate::chain::port::ChainDown;
-use crate::chain::refusals;
-use crate::chain::shown::{quoted, shown};
+use crate::chain::waker::Bell;
 use crate::machine::outgoing::{Proxy, connect};
 
 #[derive(Debug, thiserror::Error)]
@@ -343,7 +343,7 @@ impl Client {
     }
 
     fn other_network(&self, genesis: BlockHash) -> ChainDown {
-        refusals::other_network(&format!("server at {}", self.name()), "server", genesis, self.options.network)
+        errors::other_network(&format!("server at {}", self.name()), "server", genesis, self.options.network)
     }
 }
 

@@ -11,11 +11,13 @@ use super::history::Entry;
 use super::scripts::Look;
 use super::state::State;
 use super::transactions;
-use crate::chain::facts::{ENTERED_UNKNOWN, Facts, Output, missing_ancestors, needs, of_absent, spenders, unfollowed};
-use crate::chain::headers::time;
+use crate::chain::checks::conflicts::{
+    ENTERED_UNKNOWN, Facts, Output, missing_ancestors, needs, of_absent, spenders, unfollowed,
+};
+use crate::chain::checks::errors::tip_changed;
+use crate::chain::checks::header_rules::time;
+use crate::chain::checks::merkle_proof::is_provable;
 use crate::chain::port::{ChainDown, TxFacts};
-use crate::chain::proof::is_provable;
-use crate::chain::refusals::tip_changed;
 
 /// Others' transactions read in one look to learn what they spend.
 const OTHERS_MAX: usize = 500;

@@ -8,7 +8,7 @@ use serde_json::{Number, json};
 
 use super::asker::Asker;
 use super::call::{call, typed};
-use crate::chain::core::fees::of_sat_kvb;
+use crate::chain::checks::relay_policy::of_sat_kvb;
 use crate::chain::port::ChainDown;
 
 /// The highest number of blocks for which servers estimate.

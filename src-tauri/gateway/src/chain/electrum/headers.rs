@@ -12,11 +12,11 @@ use tillgate_domain::time::Timestamp;
 use super::asker::Asker;
 use super::call::call;
 use super::session::ToldTip;
-use crate::chain::headers::{self as rules, time};
+use crate::chain::checks::errors::{self, behind, tip_changed};
+use crate::chain::checks::header_rules::{self, time};
+use crate::chain::checks::merkle_proof::stands_at;
+use crate::chain::checks::token::{BlockId, Token, counted};
 use crate::chain::port::{BEFORE_BIRTH, ChainDown};
-use crate::chain::proof::stands_at;
-use crate::chain::refusals::{self, behind, tip_changed};
-use crate::chain::token::{BlockId, Token, counted};
 
 /// Headers in one answer: the most that servers give.
 const HEADERS_MAX: u32 = 2_016;
@@ -99,7 +99,7 @@ fn begin(
     start: u32,
 ) -> Result<Followed, ChainDown> {
     headers.0.clear();
-    let start = rules::linked_from(network, start);
+    let start = header_rules::linked_from(network, start);
     let first = *fetch(asker, start, 1)?.first().ok_or_else(tip_changed)?;
     check(network, start, &first)?;
     let id = BlockId { height: start, hash: first.block_hash() };
@@ -120,7 +120,7 @@ fn prove_height(asker: &Asker<'_>, height: u32, header: &Header) -> Result<(), C
     }
     let first: First = asker.one(call("blockchain.transaction.id_from_pos", json!([height, 0, true])))?;
     let reward: String = asker.one(call("blockchain.transaction.get", json!([first.tx_hash])))?;
-    let reward: Transaction = deserialize_hex(&reward).map_err(|_| refusals::unproved_height(height))?;
+    let reward: Transaction = deserialize_hex(&reward).map_err(|_| errors::unproved_height(height))?;
     if stands_at(&reward, &first.merkle, header.merkle_root, height) {
         Ok(())
     } else {
@@ -159,8 +159,8 @@ fn extend(
             return Err(tip_changed());
         }
         for (height, header) in (start..).zip(told) {
-            let first = rules::period_before(network, height).and_then(|first| headers.0.get(&first));
-            let checked = rules::check_next(network, height, (first, &before), &header);
+            let first = header_rules::period_before(network, height).and_then(|first| headers.0.get(&first));
+            let checked = header_rules::check_next(network, height, (first, &before), &header);
             checked.map_err(|why| forged(height, why))?;
             last = BlockId { height, hash: header.block_hash() };
             check_height(known, last)?;
@@ -218,7 +218,7 @@ fn fetch(asker: &Asker<'_>, start: u32, count: u32) -> Result<Vec<Header>, Chain
 
 /// Checks a header without known neighbours.
 fn check(network: Network, height: u32, header: &Header) -> Result<(), ChainDown> {
-    rules::check_alone(network, height, header).map_err(|why| forged(height, why))
+    header_rules::check_alone(network, height, header).map_err(|why| forged(height, why))
 }
 
 /// Checks that a known block is told at its known height, since the blocks below are part of it. A higher height would
@@ -236,7 +236,7 @@ pub(super) fn check_told(network: Network, tip: &ToldTip) -> Result<(), ChainDow
 }
 
 pub(super) fn forged(height: u32, why: &str) -> ChainDown {
-    refusals::forged("server", height, why)
+    errors::forged("server", height, why)
 }
 
 impl ToldTip {
@@ -288,8 +288,8 @@ impl Headers {
                 let mut before: Option<Header> = None;
                 for (height, header) in (start..).zip(told) {
                     let checked = match &before {
-                        Some(before) => rules::check_linked(network, height, before, &header),
-                        None => rules::check_alone(network, height, &header),
+                        Some(before) => header_rules::check_linked(network, height, before, &header),
+                        None => header_rules::check_alone(network, height, &header),
                     };
                     checked.map_err(|why| forged(height, why))?;
                     if height == start || heights.contains(&height) {
@@ -305,8 +305,8 @@ impl Headers {
     /// Fetches the first header of the first period that ends between two heights: the next difficulty follows from it.
     /// Later periods are linked from their first block on.
     fn know_period(&mut self, asker: &Asker<'_>, network: Network, above: u32, up_to: u32) -> Result<(), ChainDown> {
-        let first = rules::linked_from(network, above);
-        let ends = (above..=up_to).skip(1).find_map(|height| rules::period_before(network, height));
+        let first = header_rules::linked_from(network, above);
+        let ends = (above..=up_to).skip(1).find_map(|height| header_rules::period_before(network, height));
         match ends {
             Some(_) => self.make_sure(asker, network, &BTreeSet::from([first])),
             None => Ok(()),
@@ -315,8 +315,8 @@ impl Headers {
 
     /// The median time of the best block and the ten before it, if they are known.
     pub(super) fn median_time(&self, tip_height: u32) -> Option<Timestamp> {
-        let first = tip_height.checked_sub(rules::MEDIAN_REACHES)?;
-        rules::median_time((first..=tip_height).filter_map(|at| self.0.get(&at).map(time)))
+        let first = tip_height.checked_sub(header_rules::MEDIAN_REACHES)?;
+        header_rules::median_time((first..=tip_height).filter_map(|at| self.0.get(&at).map(time)))
     }
 }
 
@@ -337,7 +337,7 @@ mod tests {
         let [first, second] = first_two();
         for refused in [
             check(Network::Bitcoin, 0, &first),
-            rules::check_linked(Network::Bitcoin, 1, &first, &second).map_err(|why| forged(1, why)),
+            header_rules::check_linked(Network::Bitcoin, 1, &first, &second).map_err(|why| forged(1, why)),
             check_told(Network::Bitcoin, &ToldTip { height: 1, header: second }),
             check_told(Network::Bitcoin, &ToldTip { height: 900_000, header: second }),
         ] {

@@ -13,12 +13,12 @@ use super::facts;
 use super::headers::follow;
 use super::scripts::{FETCHED_AT_ONCE, Look};
 use super::state::{self, State, Watched};
-use crate::chain::facts::parents_first;
-use crate::chain::headers::MEDIAN_REACHES;
+use crate::chain::checks::bounds::AnswerRoom;
+use crate::chain::checks::conflicts::parents_first;
+use crate::chain::checks::errors::tip_changed;
+use crate::chain::checks::header_rules::MEDIAN_REACHES;
+use crate::chain::checks::token::Token;
 use crate::chain::port::{ChainDown, Covered, LookRequest, TxFacts, View};
-use crate::chain::refusals::tip_changed;
-use crate::chain::room::AnswerRoom;
-use crate::chain::token::Token;
 
 /// Histories read for one answer.
 const HISTORIES_MAX: usize = 300;

@@ -10,12 +10,12 @@ use super::history::Entry;
 use super::scripts::Look;
 use super::state::State;
 use super::transactions;
-use crate::chain::facts::{Facts, parents_first, spenders};
-use crate::chain::headers::time;
+use crate::chain::checks::bounds::{AnswerRoom, OF_SCRIPT_MAX, Room};
+use crate::chain::checks::conflicts::{Facts, parents_first, spenders};
+use crate::chain::checks::errors::tip_changed;
+use crate::chain::checks::header_rules::time;
+use crate::chain::checks::merkle_proof::is_provable;
 use crate::chain::port::{ChainDown, TxFacts};
-use crate::chain::proof::is_provable;
-use crate::chain::refusals::tip_changed;
-use crate::chain::room::{AnswerRoom, OF_SCRIPT_MAX, Room};
 
 /// The database's transactions of a script.
 type Known = BTreeMap<Txid, (Transaction, KnownPosition)>;

@@ -11,7 +11,7 @@ use super::history::Entry;
 use super::put_off::PutOff;
 use super::transactions;
 use crate::chain::port::ChainDown;
-use crate::chain::recent::Recent;
+use crate::chain::port::RecentTransactions;
 
 /// Histories requested at once.
 const BATCH: usize = 35;
@@ -26,7 +26,7 @@ pub(super) fn recent(
     txids: &[Txid],
     above: u32,
     put_off: &mut PutOff<ScriptHash>,
-) -> Result<Recent, ChainDown> {
+) -> Result<RecentTransactions, ChainDown> {
     let asked: BTreeSet<Txid> = txids.iter().copied().collect();
     let mut found = BTreeMap::new();
     transactions::read_each(asker, &asked, |txid, tx| {
@@ -34,7 +34,7 @@ pub(super) fn recent(
     })?;
     let unknown = asked.into_iter().filter(|txid| !found.contains_key(txid)).collect();
     let heights = heights(asker, &found, put_off)?;
-    let mut recent = Recent { unknown, ..Recent::default() };
+    let mut recent = RecentTransactions { unknown, ..RecentTransactions::default() };
     while let Some((txid, tx)) = found.pop_first() {
         match heights.get(&txid) {
             // 0 and below is the mempool.

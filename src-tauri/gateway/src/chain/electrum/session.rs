@@ -22,9 +22,9 @@ use tokio::time::{Instant, timeout_at};
 use super::allowance::Allowance;
 use super::call::{Answer, Call, Refused, SHORT, ScriptHash, Status, Subject, Whose, status};
 use super::lines::{Line, Lines};
-use crate::chain::bell::Bell;
+use crate::chain::checks::sanitized::quoted;
 use crate::chain::port::ChainDown;
-use crate::chain::shown::quoted;
+use crate::chain::waker::Bell;
 
 /// Late answers that nobody waits for, at most.
 const UNAWAITED_MAX: usize = 1_000;

@@ -8,10 +8,10 @@ use super::call::{ScriptHash, Status};
 use super::headers::Headers;
 use super::history::{Entry, History};
 use super::put_off::PutOff;
-use crate::chain::facts::Facts;
-use crate::chain::hot::HotMark;
-use crate::chain::proof::is_provable;
-use crate::chain::token::{BlockId, Token, answer_number};
+use crate::chain::checks::conflicts::Facts;
+use crate::chain::checks::merkle_proof::is_provable;
+use crate::chain::checks::token::{BlockId, Token, answer_number};
+use crate::chain::hot_scripts::HotMark;
 
 /// Limits of the memory: transactions proved to be in a block, and outputs that others spend.
 const PROVED_MAX: usize = 50_000;

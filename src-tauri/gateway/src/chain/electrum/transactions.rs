@@ -11,11 +11,11 @@ use super::asker::Asker;
 use super::call::{call, typed};
 use super::headers::{Headers, forged};
 use super::state::Lasting;
+use crate::chain::checks::bounds::AnswerRoom;
+use crate::chain::checks::errors::tip_changed;
+use crate::chain::checks::merkle_proof::leads;
+use crate::chain::checks::token::BlockId;
 use crate::chain::port::ChainDown;
-use crate::chain::proof::leads;
-use crate::chain::refusals::tip_changed;
-use crate::chain::room::AnswerRoom;
-use crate::chain::token::BlockId;
 
 /// Transactions held at a time, read before the next check for room.
 const BATCH: usize = 50;

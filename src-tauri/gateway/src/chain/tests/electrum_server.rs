@@ -14,8 +14,8 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::stage::{AT_LEISURE, Backend, Stage};
-use crate::chain::bell::Bell;
 use crate::chain::electrum::{BadServer, ElectrumChain, ElectrumOptions, Fingerprint};
+use crate::chain::waker::Bell;
 use crate::chain::{Chain, ChainDown, HotScripts, Identity, LookRequest, Scripts, View, WatchList, no_scripts};
 use crate::machine::outgoing::Proxy;
 use crate::testing::World;

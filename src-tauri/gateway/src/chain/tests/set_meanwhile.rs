@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::chain::chosen::{BackendOptions, Chosen};
+use crate::chain::configured::{BackendOptions, Chosen};
 use crate::chain::{Chain, ChainDown, LookRequest, Sees, View};
 use crate::testing::bent::Bent;
 

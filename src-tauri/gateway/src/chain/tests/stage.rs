@@ -17,9 +17,9 @@ use self::shown::{Followed, Shown, Told};
 use super::by_script::ByScript;
 use super::set_meanwhile::{SetMeanwhile, When};
 use crate::chain::Chain;
-use crate::chain::bell::Bell;
-use crate::chain::chosen::{BackendOptions, Chosen, Protocol};
+use crate::chain::configured::{BackendOptions, Chosen, Protocol};
 use crate::chain::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
+use crate::chain::waker::Bell;
 use crate::testing::World;
 
 /// Longer than a busy machine takes for an answer.

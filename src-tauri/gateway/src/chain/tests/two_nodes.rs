@@ -15,9 +15,9 @@ use tokio::time::{sleep, timeout};
 
 use super::stage::{AT_LEISURE, options};
 use crate::chain::Chain;
-use crate::chain::bell::Turn;
 use crate::chain::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
-use crate::chain::several::Several;
+use crate::chain::servers::Several;
+use crate::chain::waker::Turn;
 use crate::testing::World;
 
 /// Two nodes, the first of which publishes notices.

@@ -11,7 +11,7 @@ use tillgate_sandbox::Sandbox;
 
 use super::Real;
 use crate::chain::core::CoreChain;
-use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Tip, View};
+use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, RecentTransactions, Tip, View};
 use crate::machine::clock::Clock;
 use crate::testing::bent::Bent;
 
@@ -122,8 +122,8 @@ impl Bent for Shown {
         Ok(answer)
     }
 
-    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
         self.follow()?;
-        self.chain.recent(txids, above)
+        self.chain.recent_transactions(txids, above)
     }
 }

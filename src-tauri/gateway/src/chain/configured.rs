@@ -11,12 +11,11 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use url::{Host, Url};
 
-use super::bell::{Bell, Turn};
 use super::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
 use super::electrum::{ElectrumChain, ElectrumOptions, Fingerprint};
-use super::port::{Broadcast, Chain, ChainDown, LookRequest, Sees, View};
-use super::recent::Recent;
-use super::several::Several;
+use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
+use super::servers::Several;
+use super::waker::{Bell, Turn};
 use crate::machine::outgoing::Proxy;
 
 /// The protocol of a server, with what it needs.
@@ -193,8 +192,8 @@ impl Chain for Chosen {
         self.chain()?.broadcast(package)
     }
 
-    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
-        self.chain()?.recent(txids, above)
+    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
+        self.chain()?.recent_transactions(txids, above)
     }
 
     fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {

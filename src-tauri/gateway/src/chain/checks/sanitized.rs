@@ -4,7 +4,7 @@ const SHOWN_MAX: usize = 200;
 
 /// A stranger's words as one short line. Quotation marks and backticks become apostrophes, so the line ends no
 /// quotation and holds no command of ours.
-pub(super) fn shown(words: &str) -> String {
+pub(in crate::chain) fn shown(words: &str) -> String {
     let mut words = words.chars().filter(|c| c.is_whitespace() || !c.is_control()).map(|c| match c {
         '"' | '`' => '\'',
         c if c.is_whitespace() => ' ',

@@ -12,9 +12,8 @@ use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::bell::Turn;
-use super::port::{Broadcast, Chain, ChainDown, LookRequest, Sees, View};
-use super::recent::Recent;
+use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
+use super::waker::Turn;
 
 /// A failed server is asked last for this long.
 const LEFT_ALONE_FOR: Duration = Duration::from_secs(300);
@@ -172,8 +171,8 @@ impl Chain for Several {
         Ok(self.ask(|chain| chain.broadcast(package))?.1)
     }
 
-    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
-        Ok(self.ask(|chain| chain.recent(txids, above))?.1)
+    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
+        Ok(self.ask(|chain| chain.recent_transactions(txids, above))?.1)
     }
 
     fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {
@@ -213,7 +212,7 @@ mod tests {
     use tillgate_domain::time::Timestamp;
 
     use super::*;
-    use crate::chain::refusals::tip_changed;
+    use crate::chain::checks::errors::tip_changed;
     use crate::chain::{Covered, WatchList, no_scripts};
 
     /// A server that answers or does not.
@@ -309,8 +308,8 @@ mod tests {
             Ok(Broadcast::Accepted)
         }
 
-        fn recent(&self, txids: &[Txid], _above: u32) -> Result<Recent, ChainDown> {
-            Ok(Recent::unknown(txids))
+        fn recent_transactions(&self, txids: &[Txid], _above: u32) -> Result<RecentTransactions, ChainDown> {
+            Ok(RecentTransactions::unknown(txids))
         }
 
         fn fees_with_descendants(&self, _: &[Txid]) -> Result<Option<u64>, ChainDown> {

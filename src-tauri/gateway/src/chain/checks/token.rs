@@ -7,7 +7,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use bitcoin::hashes::Hash as _;
 use bitcoin::{BlockHash, Work};
 
-use super::port::{Covered, Scripts};
+use crate::chain::port::{Covered, Scripts};
 
 /// The number of the written form.
 const FORM: u8 = 5;
@@ -18,14 +18,14 @@ const BLOCK: usize = 4 + 32 + 16;
 const DENSE: u32 = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BlockId {
+pub(in crate::chain) struct BlockId {
     pub height: u32,
     pub hash: BlockHash,
 }
 
 /// A block of the best chain, with the work of the chain up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Weighed {
+pub(in crate::chain) struct Weighed {
     pub id: BlockId,
     /// The work from the token's first block up to this one.
     pub work: u128,
@@ -33,7 +33,7 @@ pub(super) struct Weighed {
 
 /// The end of a look.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token {
+pub(in crate::chain) struct Token {
     /// Distinguishes this answer from others with the same best block.
     pub answer: u128,
     /// The most work of a chain that was looked at to its end, counted from the first of `blocks`. An incomplete look
@@ -51,7 +51,7 @@ pub(super) struct Token {
 
 impl Token {
     /// The token of a new chain, from this block on.
-    pub(super) fn begin(id: BlockId) -> Self {
+    pub(in crate::chain) fn begin(id: BlockId) -> Self {
         Self {
             answer: answer_number(),
             most: 0,
@@ -62,7 +62,7 @@ impl Token {
         }
     }
 
-    pub(super) fn write(&self) -> Vec<u8> {
+    pub(in crate::chain) fn write(&self) -> Vec<u8> {
         let mut bytes = vec![FORM];
         bytes.extend(self.answer.to_be_bytes());
         bytes.extend(self.most.to_be_bytes());
@@ -78,7 +78,7 @@ impl Token {
     }
 
     /// `None` if it is not a token of a Bitcoin server's chain.
-    pub(super) fn read(token: &[u8]) -> Option<Self> {
+    pub(in crate::chain) fn read(token: &[u8]) -> Option<Self> {
         body(token.strip_prefix(&[FORM])?)?.sound()
     }
 
@@ -89,44 +89,44 @@ impl Token {
     }
 
     /// The lowest block, from which work is counted.
-    pub(super) fn first(&self) -> Option<BlockId> {
+    pub(in crate::chain) fn first(&self) -> Option<BlockId> {
         self.blocks.first().map(|block| block.id)
     }
 
-    pub(super) fn last(&self) -> Option<Weighed> {
+    pub(in crate::chain) fn last(&self) -> Option<Weighed> {
         self.blocks.last().copied()
     }
 
     /// The height above which blocks left the chain, if the new chain forks off at `fork` or shares no block; `None` if
     /// no block left.
-    pub(super) fn left_above(&self, fork: Option<BlockId>) -> Option<u32> {
+    pub(in crate::chain) fn left_above(&self, fork: Option<BlockId>) -> Option<u32> {
         match fork {
             Some(fork) => self.last().filter(|last| last.id != fork).map(|_| fork.height),
             None => Some(0),
         }
     }
 
-    pub(super) fn blocks(&self) -> &[Weighed] {
+    pub(in crate::chain) fn blocks(&self) -> &[Weighed] {
         &self.blocks
     }
 
-    pub(super) fn block(&self, hash: BlockHash) -> Option<Weighed> {
+    pub(in crate::chain) fn block(&self, hash: BlockHash) -> Option<Weighed> {
         self.blocks.iter().find(|block| block.id.hash == hash).copied()
     }
 
-    pub(super) fn height_of(&self, hash: BlockHash) -> Option<u32> {
+    pub(in crate::chain) fn height_of(&self, hash: BlockHash) -> Option<u32> {
         self.block(hash).map(|block| block.id.height)
     }
 
     /// Adds a block above the best one, with the work since then.
-    pub(super) fn push(&mut self, id: BlockId, work: u128) {
+    pub(in crate::chain) fn push(&mut self, id: BlockId, work: u128) {
         let work = self.last().map_or(0, |last| last.work).saturating_add(work);
         self.blocks.push(Weighed { id, work });
         thin(&mut self.blocks);
     }
 
     /// Drops the blocks above a height. A token without blocks is useless.
-    pub(super) fn cut(&mut self, height: u32) {
+    pub(in crate::chain) fn cut(&mut self, height: u32) {
         self.blocks.retain(|block| block.id.height <= height);
         self.whole_up_to = self.whole_up_to.min(height);
         self.read_up_to = self.read_up_to.min(height);
@@ -135,7 +135,7 @@ impl Token {
 
     /// Adopts a known block with all that was known up to it, since only one chain lies below a block. Returns whether
     /// the block was known.
-    pub(super) fn rejoin(&mut self, before: &Self, id: BlockId) -> bool {
+    pub(in crate::chain) fn rejoin(&mut self, before: &Self, id: BlockId) -> bool {
         let is_known = before.height_of(id.hash) == Some(id.height);
         if is_known {
             *self = Self { answer: self.answer, ..before.clone() };
@@ -146,7 +146,7 @@ impl Token {
 
     /// Begins at a block that is not in the token. Blocks above it are dropped; it may also be below all. `between` is
     /// the work from it to `above`, a block of the token.
-    pub(super) fn begin_at(&mut self, id: BlockId, above: Weighed, between: u128) {
+    pub(in crate::chain) fn begin_at(&mut self, id: BlockId, above: Weighed, between: u128) {
         self.blocks.retain(|block| block.id.height < id.height);
         match self.blocks.last() {
             // Older forms did not count by work.
@@ -163,18 +163,18 @@ impl Token {
 
     /// The token to write during an incomplete look. It is the look's start, so that a reader repeats the look. A look
     /// that began with nothing starts at its first block.
-    pub(super) fn unended(&self, before: Option<&Self>) -> Self {
+    pub(in crate::chain) fn unended(&self, before: Option<&Self>) -> Self {
         let begun = || self.first().map_or_else(|| self.clone(), Self::begin);
         Self { answer: self.answer, ..before.cloned().unwrap_or_else(begun) }
     }
 
     /// Notes that the best block was looked at completely.
-    pub(super) fn end(&mut self) {
+    pub(in crate::chain) fn end(&mut self) {
         self.most = self.last().map_or(self.most, |last| last.work);
     }
 
     /// Notes the progress of the round over all scripts with a look that ends here.
-    pub(super) fn note_round(&mut self, scripts: &Scripts<'_>, cold_taken: usize, covered: &Covered) {
+    pub(in crate::chain) fn note_round(&mut self, scripts: &Scripts<'_>, cold_taken: usize, covered: &Covered) {
         if scripts.round_ended {
             self.end_round();
         }
@@ -191,13 +191,13 @@ impl Token {
     }
 
     /// Whether the best block has less work than a chain looked at before.
-    pub(super) fn is_behind(&self) -> bool {
+    pub(in crate::chain) fn is_behind(&self) -> bool {
         self.last().is_none_or(|last| last.work < self.most)
     }
 }
 
 /// The work as a `u128`. All of Bitcoin's work so far is below a thousandth of a millionth of the bound.
-pub(super) fn counted(work: Work) -> u128 {
+pub(in crate::chain) fn counted(work: Work) -> u128 {
     let bytes = work.to_be_bytes();
     let (high, low) = bytes.split_at(16);
     let low = low.try_into().map_or(u128::MAX, u128::from_be_bytes);
@@ -205,7 +205,7 @@ pub(super) fn counted(work: Work) -> u128 {
 }
 
 /// A number that no other answer has, in this run or an earlier one.
-pub(super) fn answer_number() -> u128 {
+pub(in crate::chain) fn answer_number() -> u128 {
     let [high, low] = [(); 2].map(|()| u128::from(RandomState::new().hash_one(0)));
     high << 64 | low
 }

@@ -4,7 +4,7 @@
 use bitcoin::Transaction;
 
 /// Unconfirmed transactions of one script at most. A script with more is not reported.
-pub(super) const OF_SCRIPT_MAX: usize = 200;
+pub(in crate::chain) const OF_SCRIPT_MAX: usize = 200;
 
 /// Bytes of all followed unconfirmed transactions at most, missing ones included. Beyond that a new one waits for its
 /// block.
@@ -16,11 +16,11 @@ const ANSWER_TXS_MAX: usize = 5_000;
 
 /// Bytes left for unconfirmed transactions.
 #[derive(Debug)]
-pub(super) struct Room(usize);
+pub(in crate::chain) struct Room(usize);
 
 /// The room left in one answer of a look.
 #[derive(Debug)]
-pub(super) struct AnswerRoom {
+pub(in crate::chain) struct AnswerRoom {
     bytes: usize,
     txs: usize,
 }
@@ -39,13 +39,13 @@ impl Default for AnswerRoom {
 
 impl Room {
     /// The room that the followed transactions leave.
-    pub(super) fn beside<'a>(followed: impl Iterator<Item = &'a Transaction>) -> Self {
+    pub(in crate::chain) fn beside<'a>(followed: impl Iterator<Item = &'a Transaction>) -> Self {
         let taken = followed.map(Transaction::total_size).fold(0usize, usize::saturating_add);
         Self(BYTES_MAX.saturating_sub(taken))
     }
 
     /// Takes the room for one more; `false` if there is none.
-    pub(super) fn take(&mut self, tx: &Transaction) -> bool {
+    pub(in crate::chain) fn take(&mut self, tx: &Transaction) -> bool {
         let left = self.0.checked_sub(tx.total_size());
         self.0 = left.unwrap_or(self.0);
         left.is_some()
@@ -53,17 +53,17 @@ impl Room {
 }
 
 impl AnswerRoom {
-    pub(super) const fn note(&mut self, bytes: usize) {
+    pub(in crate::chain) const fn note(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_sub(bytes);
     }
 
-    pub(super) fn note_tx(&mut self, tx: &Transaction) {
+    pub(in crate::chain) fn note_tx(&mut self, tx: &Transaction) {
         self.note(tx.total_size());
         self.txs = self.txs.saturating_sub(1);
     }
 
     /// Whether no further read may begin.
-    pub(super) const fn is_spent(&self) -> bool {
+    pub(in crate::chain) const fn is_spent(&self) -> bool {
         self.bytes == 0 || self.txs == 0
     }
 }

@@ -15,12 +15,12 @@ const INNER_LENGTH: usize = 64;
 
 /// Whether a Merkle path can prove the transaction at all. The place of an unprovable transaction is unknown, and a
 /// server that names one does not lie.
-pub(super) fn is_provable(tx: &Transaction) -> bool {
+pub(in crate::chain) fn is_provable(tx: &Transaction) -> bool {
     tx.base_size() != INNER_LENGTH
 }
 
 /// Whether this path, deepest hash first, leads from a transaction at this place to this root.
-pub(super) fn leads(tx: &Transaction, place: u32, way: &[TxMerkleNode], root: TxMerkleNode) -> bool {
+pub(in crate::chain) fn leads(tx: &Transaction, place: u32, way: &[TxMerkleNode], root: TxMerkleNode) -> bool {
     if way.len() > STEPS_MAX || place >> way.len() != 0 || !is_provable(tx) {
         return false;
     }
@@ -51,7 +51,7 @@ pub(crate) fn height_of_reward(tx: &Transaction) -> Option<u32> {
 
 /// Whether the block with this root is at this height, by its coinbase transaction (BIP34). The height of a block that
 /// was found cannot be forged.
-pub(super) fn stands_at(reward: &Transaction, way: &[TxMerkleNode], root: TxMerkleNode, height: u32) -> bool {
+pub(in crate::chain) fn stands_at(reward: &Transaction, way: &[TxMerkleNode], root: TxMerkleNode, height: u32) -> bool {
     reward.is_coinbase() && leads(reward, 0, way, root) && height_of_reward(reward) == Some(height)
 }
 

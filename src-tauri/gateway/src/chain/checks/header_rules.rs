@@ -9,13 +9,13 @@ use bitcoin::consensus::Params;
 use bitcoin::{CompactTarget, Network, Target, Transaction};
 use tillgate_domain::time::Timestamp;
 
-use super::proof::height_of_reward;
+use super::merkle_proof::height_of_reward;
 
 /// Blocks between two changes of the difficulty (Bitcoin's own number).
 const RETARGET_EVERY: u32 = 2_016;
 
 /// Depth of the blocks below the best one whose times make the median: eleven blocks (Bitcoin's own number).
-pub(super) const MEDIAN_REACHES: u32 = 10;
+pub(in crate::chain) const MEDIAN_REACHES: u32 = 10;
 const MEDIAN_OF: usize = MEDIAN_REACHES as usize + 1;
 
 /// From each height on, every block of the main network took far more work than its floor. A made-up chain must take as
@@ -28,46 +28,51 @@ const TESTNET_HEIGHTS_FROM: u32 = 21_111;
 
 /// Seconds by which a block's time may be ahead (Bitcoin's own number). Block times need not rise, but none is off by
 /// more.
-pub(super) const AHEAD_S: u32 = 7_200;
+pub(in crate::chain) const AHEAD_S: u32 = 7_200;
 
 /// The safety margin when looking for a block before a moment.
 const BEFORE_MS: i64 = 24 * 3_600_000;
 
 /// The lowest block of a network that may hold anything of ours.
-pub(super) fn lowest(network: Network) -> u32 {
+pub(in crate::chain) fn lowest(network: Network) -> u32 {
     let floors = MAIN_FLOORS.iter().filter(|_| network == Network::Bitcoin);
     floors.map(|(from, _)| *from).min().unwrap_or(0)
 }
 
 /// A fault of a header.
-pub(super) type Wrong = &'static str;
+pub(in crate::chain) type Wrong = &'static str;
 
-pub(super) fn time(header: &Header) -> Timestamp {
+pub(in crate::chain) fn time(header: &Header) -> Timestamp {
     Timestamp::from_ms(i64::from(header.time).saturating_mul(1_000))
 }
 
 /// Checks that a header has any valid work.
-pub(super) fn check_work(network: Network, header: &Header) -> Result<(), Wrong> {
+pub(in crate::chain) fn check_work(network: Network, header: &Header) -> Result<(), Wrong> {
     let target = header.target();
     let is_done = target <= Params::new(network).max_attainable_target && header.validate_pow(target).is_ok();
     if is_done { Ok(()) } else { Err("no work was done for it") }
 }
 
 /// Checks a header without known neighbours: it must be as hard to find as its height requires.
-pub(super) fn check_alone(network: Network, height: u32, header: &Header) -> Result<(), Wrong> {
+pub(in crate::chain) fn check_alone(network: Network, height: u32, header: &Header) -> Result<(), Wrong> {
     check_work(network, header)?;
     check_floor(network, height, header)
 }
 
 /// Checks the height of a block by its coinbase transaction (BIP34). The oldest blocks of the old test network predate
 /// the rule.
-pub(super) fn check_height(network: Network, height: u32, reward: Option<&Transaction>) -> Result<(), Wrong> {
+pub(in crate::chain) fn check_height(network: Network, height: u32, reward: Option<&Transaction>) -> Result<(), Wrong> {
     let is_older = network == Network::Testnet && height < TESTNET_HEIGHTS_FROM;
     if is_older || reward.and_then(height_of_reward) == Some(height) { Ok(()) } else { Err("it has another height") }
 }
 
 /// Checks that a header follows `before`. Its difficulty is confirmed by the known blocks that build on it.
-pub(super) fn check_linked(network: Network, height: u32, before: &Header, header: &Header) -> Result<(), Wrong> {
+pub(in crate::chain) fn check_linked(
+    network: Network,
+    height: u32,
+    before: &Header,
+    header: &Header,
+) -> Result<(), Wrong> {
     if header.prev_blockhash != before.block_hash() {
         return Err("it does not follow on the block before it");
     }
@@ -77,7 +82,7 @@ pub(super) fn check_linked(network: Network, height: u32, before: &Header, heade
 
 /// Checks that a header follows `before` and has the required difficulty. `first` is the header at [`period_before`],
 /// if there is one.
-pub(super) fn check_next(
+pub(in crate::chain) fn check_next(
     network: Network,
     height: u32,
     (first, before): (Option<&Header>, &Header),
@@ -97,14 +102,14 @@ pub(super) fn check_next(
 }
 
 /// The height of the first block of the period that ends just before this height; `None` if no period ends there.
-pub(super) fn period_before(network: Network, height: u32) -> Option<u32> {
+pub(in crate::chain) fn period_before(network: Network, height: u32) -> Option<u32> {
     let ends = has_periods(network) && height.is_multiple_of(RETARGET_EVERY);
     height.checked_sub(RETARGET_EVERY).filter(|_| ends)
 }
 
 /// The height of the first block of this height's period. Headers linked from there on prove the difficulty of all
 /// above.
-pub(super) fn linked_from(network: Network, height: u32) -> u32 {
+pub(in crate::chain) fn linked_from(network: Network, height: u32) -> u32 {
     if has_periods(network) { height - height % RETARGET_EVERY } else { height }
 }
 
@@ -124,7 +129,7 @@ fn next_bits(params: &Params, first_time: u32, last: &Header) -> CompactTarget {
 }
 
 /// The median of the times of the last eleven blocks; `None` for fewer.
-pub(super) fn median_time(times: impl Iterator<Item = Timestamp>) -> Option<Timestamp> {
+pub(in crate::chain) fn median_time(times: impl Iterator<Item = Timestamp>) -> Option<Timestamp> {
     let mut times: Vec<Timestamp> = times.take(MEDIAN_OF).collect();
     times.sort_unstable();
     times.get(MEDIAN_OF / 2).filter(|_| times.len() == MEDIAN_OF).copied()
@@ -132,7 +137,7 @@ pub(super) fn median_time(times: impl Iterator<Item = Timestamp>) -> Option<Time
 
 /// The height of a block that surely existed before `at`, in a chain up to `best`. A binary search over some twenty
 /// headers finds one whose time is well before. The margin covers block times that do not rise.
-pub(super) fn height_before<E>(
+pub(in crate::chain) fn height_before<E>(
     at: Timestamp,
     best: u32,
     mut time_at: impl FnMut(u32) -> Result<Timestamp, E>,

@@ -8,10 +8,10 @@ use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::chain::{Fact, TxPosition};
 use tillgate_domain::time::Timestamp;
 
-use super::port::{TxFacts, WatchList};
+use crate::chain::port::{TxFacts, WatchList};
 
 /// The longest line of missing transactions that is followed; a node accepts no longer ones.
-pub(super) const LINE_MAX: usize = 128;
+pub(in crate::chain) const LINE_MAX: usize = 128;
 
 /// A transaction that a block this deep rules out is no longer followed.
 const RULED_OUT_FOR: u32 = 100;
@@ -21,10 +21,10 @@ const CROWD: usize = 8;
 
 /// The entry time of a mempool transaction from a server that is asked about scripts. Such a server does not tell it.
 /// The caller takes the earlier of this and its own time.
-pub(super) const ENTERED_UNKNOWN: Timestamp = Timestamp::from_ms(i64::MAX);
+pub(in crate::chain) const ENTERED_UNKNOWN: Timestamp = Timestamp::from_ms(i64::MAX);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Facts {
+pub(in crate::chain) struct Facts {
     pub position: TxPosition,
     pub conflict_in_chain: Fact,
     pub conflict_height: Option<u32>,
@@ -36,7 +36,7 @@ pub(super) struct Facts {
 
 /// The fate of an output that a missing transaction needs.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Output {
+pub(in crate::chain) struct Output {
     /// Height and id of the mined transaction that spends it.
     pub in_chain: Option<(u32, Txid)>,
     /// The transactions of the mempool that spend it.
@@ -49,7 +49,7 @@ pub(super) struct Output {
 
 impl Facts {
     /// The facts of a transaction without conflicts.
-    pub(super) const fn undisputed(position: TxPosition) -> Self {
+    pub(in crate::chain) const fn undisputed(position: TxPosition) -> Self {
         Self {
             position,
             conflict_in_chain: Fact::No,
@@ -63,7 +63,7 @@ impl Facts {
 
     /// Adds our transactions that spend the same outputs as `tx`. A missing transaction names none: after many
     /// replacements each would name all others.
-    pub(super) fn with_rivals(
+    pub(in crate::chain) fn with_rivals(
         mut self,
         txid: &Txid,
         tx: &Transaction,
@@ -80,7 +80,7 @@ impl Facts {
 
     /// Whether these facts differ from the last reported ones. The names of rivals do not count, since each rival names
     /// this transaction. Having any rival counts.
-    pub(super) fn are_news_after(&self, told: Option<&Self>) -> bool {
+    pub(in crate::chain) fn are_news_after(&self, told: Option<&Self>) -> bool {
         let unnamed = |facts: &Self| Self { conflicts: Vec::new(), ..facts.clone() };
         let is_same =
             |told: &Self| unnamed(told) == unnamed(self) && told.conflicts.is_empty() == self.conflicts.is_empty();
@@ -88,11 +88,11 @@ impl Facts {
     }
 
     /// Whether a block rules it out so deep that it is no longer followed.
-    pub(super) fn is_ruled_out_for_good(&self, tip_height: u32) -> bool {
+    pub(in crate::chain) fn is_ruled_out_for_good(&self, tip_height: u32) -> bool {
         self.conflict_height.is_some_and(|height| is_final(height, tip_height))
     }
 
-    pub(super) fn of(self, tx: Transaction) -> TxFacts {
+    pub(in crate::chain) fn of(self, tx: Transaction) -> TxFacts {
         let Self {
             position,
             conflict_in_chain,
@@ -117,7 +117,7 @@ impl Facts {
 
 /// The facts of a transaction in neither mempool nor chain. If the fate of a needed output is unknown, its conflicts
 /// are unknown.
-pub(super) fn of_absent<T: Borrow<Transaction>>(
+pub(in crate::chain) fn of_absent<T: Borrow<Transaction>>(
     tx: &Transaction,
     ancestors: &BTreeMap<Txid, T>,
     output: impl Fn(&OutPoint) -> Output,
@@ -146,7 +146,7 @@ pub(super) fn of_absent<T: Borrow<Transaction>>(
 
 /// Each output that a transaction or its unconfirmed ancestors spend, with the spender's id. The null outpoint of a
 /// block's reward is left out: a node refuses questions about it.
-pub(super) fn needs<'a, T: Borrow<Transaction>>(
+pub(in crate::chain) fn needs<'a, T: Borrow<Transaction>>(
     tx: &'a Transaction,
     ancestors: &'a BTreeMap<Txid, T>,
 ) -> impl Iterator<Item = (OutPoint, Txid)> + use<'a, T> {
@@ -176,7 +176,7 @@ pub(crate) fn missing_ancestors<'a>(
 /// The transactions that need no longer be followed, given the last report of each. Such a transaction is ruled out, is
 /// one of many spenders of an output, and matters to nobody. An ancestor of another transaction is followed with that
 /// one.
-pub(super) fn unfollowed<'a>(
+pub(in crate::chain) fn unfollowed<'a>(
     txs: impl Iterator<Item = (&'a Txid, &'a Transaction, Option<&'a Facts>)> + Clone,
     watch: &dyn WatchList,
 ) -> Vec<Txid> {
@@ -194,7 +194,9 @@ pub(super) fn unfollowed<'a>(
 }
 
 /// The spenders of each output.
-pub(super) fn spenders<'a>(txs: impl Iterator<Item = (&'a Txid, &'a Transaction)>) -> HashMap<OutPoint, Vec<Txid>> {
+pub(in crate::chain) fn spenders<'a>(
+    txs: impl Iterator<Item = (&'a Txid, &'a Transaction)>,
+) -> HashMap<OutPoint, Vec<Txid>> {
     let mut spenders: HashMap<OutPoint, Vec<Txid>> = HashMap::new();
     for (txid, tx) in txs {
         for input in &tx.input {
@@ -205,7 +207,7 @@ pub(super) fn spenders<'a>(txs: impl Iterator<Item = (&'a Txid, &'a Transaction)
 }
 
 /// Whether a block at this height is deep enough to stop following what it rules out.
-pub(super) const fn is_final(height: u32, tip_height: u32) -> bool {
+pub(in crate::chain) const fn is_final(height: u32, tip_height: u32) -> bool {
     height.saturating_add(RULED_OUT_FOR) <= tip_height
 }
 

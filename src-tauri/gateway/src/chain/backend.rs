@@ -7,7 +7,7 @@ use bitcoin::Network;
 use tillgate_sandbox::{Sandbox, SandboxError};
 use tokio::runtime::Handle;
 
-use super::chosen::Chosen;
+use super::configured::Chosen;
 use super::port::Chain;
 use super::sandbox::SandboxChain;
 use crate::machine::clock::{Clock, machine_now};

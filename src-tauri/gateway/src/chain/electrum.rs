@@ -8,24 +8,13 @@
 //!
 //! Follows the protocol's description (spesmilo/electrum-protocol, docs/), versions 1.4 to 1.6.
 
-mod allowance;
-mod asker;
-mod broadcast;
-mod call;
-mod certificate;
-mod client;
-mod facts;
-mod fees;
-mod gets;
-mod headers;
-mod history;
-mod lines;
+mod backoff;
+mod calls;
+mod connection;
+mod header_chain;
+mod histories;
 mod look;
-mod news;
-mod put_off;
-mod recent;
-mod scripts;
-mod session;
+mod relay;
 mod state;
 mod transactions;
 
@@ -41,11 +30,9 @@ use super::checks::errors::tip_changed;
 use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
 use super::waker::Bell;
 
-use asker::Asker;
-use call::subscribe_tip;
-pub(crate) use certificate::Fingerprint;
-use client::Client;
-pub(crate) use client::{BadServer, ElectrumOptions};
+use calls::subscribe_tip;
+use connection::{Asker, Client};
+pub(crate) use connection::{BadServer, ElectrumOptions, Fingerprint};
 use state::State;
 
 /// Tries of one look at most, when a block came meanwhile or the server hung up at a customer's script or transaction.
@@ -95,7 +82,7 @@ impl Chain for ElectrumChain {
         let connection = self.client.connection()?;
         Asker { client: &self.client, connection: &connection }.one::<IgnoredAny>(subscribe_tip())?;
         let tip = connection.session.tip().ok_or_else(tip_changed)?;
-        headers::check_told(self.network, &tip)?;
+        header_chain::check_told(self.network, &tip)?;
         Ok(Tip { height: tip.height, hash: tip.id().hash, time: tip.time() })
     }
 
@@ -142,14 +129,15 @@ impl Chain for ElectrumChain {
 
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
         let connection = self.client.connection()?;
-        broadcast::broadcast(&Asker { client: &self.client, connection: &connection }, package)
+        relay::broadcast(&Asker { client: &self.client, connection: &connection }, package)
     }
 
     fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
         let connection = self.client.connection()?;
         let mut state = self.state.lock();
         let put_off = &mut state.lasting.put_off;
-        let told = recent::recent(&Asker { client: &self.client, connection: &connection }, txids, above, put_off);
+        let told =
+            transactions::recent(&Asker { client: &self.client, connection: &connection }, txids, above, put_off);
         connection.session.end_if_it_is_held_up();
         told
     }
@@ -161,7 +149,7 @@ impl Chain for ElectrumChain {
 
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
         let connection = self.client.connection()?;
-        fees::fee_rate(&Asker { client: &self.client, connection: &connection }, blocks)
+        relay::fee_rate(&Asker { client: &self.client, connection: &connection }, blocks)
     }
 
     fn has_mempool(&self) -> bool {

@@ -1,5 +1,9 @@
 //! One answer of a look: the best chain, the changed scripts, and the effects on transactions.
 
+mod new_transactions;
+mod subscriptions;
+mod tracked;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use bitcoin::{Network, ScriptBuf, Txid};
@@ -7,11 +11,9 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 use tillgate_domain::chain::{ScriptState, Tip};
 
-use super::asker::Asker;
-use super::call::{ScriptHash, call, subscribe_tip};
-use super::facts;
-use super::headers::follow;
-use super::scripts::{FETCHED_AT_ONCE, Look};
+use super::calls::{ScriptHash, call, subscribe_tip};
+use super::connection::Asker;
+use super::header_chain::follow;
 use super::state::{self, State, Watched};
 use crate::chain::checks::bounds::AnswerRoom;
 use crate::chain::checks::conflicts::parents_first;
@@ -19,6 +21,7 @@ use crate::chain::checks::errors::tip_changed;
 use crate::chain::checks::header_rules::MEDIAN_REACHES;
 use crate::chain::checks::token::Token;
 use crate::chain::port::{ChainDown, Covered, LookRequest, TxFacts, View};
+use subscriptions::{FETCHED_AT_ONCE, Look};
 
 /// Histories read for one answer.
 const HISTORIES_MAX: usize = 300;
@@ -54,7 +57,7 @@ pub(super) fn look(
     let cold = look.take_cold();
     look.subscribe()?;
     let (processed, mut txs) = look.read_histories()?;
-    txs.extend(facts::of_tracked(&mut look, &processed)?);
+    txs.extend(tracked::of_tracked(&mut look, &processed)?);
     let states = look.states(&processed);
     look.state.forget_histories();
     let more = !look.state.pending.is_empty();

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bitcoin::{OutPoint, ScriptBuf, Transaction, Txid};
 
-use super::call::{ScriptHash, Status};
-use super::headers::Headers;
-use super::history::{Entry, History};
-use super::put_off::PutOff;
+use super::backoff::PutOff;
+use super::calls::{ScriptHash, Status};
+use super::header_chain::Headers;
+use super::histories::{Entry, History};
 use crate::chain::checks::conflicts::Facts;
 use crate::chain::checks::merkle_proof::is_provable;
 use crate::chain::checks::token::{BlockId, Token, answer_number};

@@ -1,5 +1,9 @@
-//! The way to one server: it connects, agrees on a protocol version and checks the network. It reconnects after a
-//! break, with longer pauses while connections keep breaking.
+//! The way to one server, and calls over it. It connects, agrees on a protocol version and checks the network. It
+//! reconnects after a break, with longer pauses while connections keep breaking.
+
+mod certificate;
+mod lines;
+mod session;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,26 +11,29 @@ use std::time::Duration;
 use bitcoin::block::Header;
 use bitcoin::consensus::encode::deserialize_hex;
 use bitcoin::constants::genesis_block;
-use bitcoin::{BlockHash, Network};
+use bitcoin::{BlockHash, Network, Txid};
 use parking_lot::Mutex;
 use rustls::pki_types::ServerName;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 use tillgate_domain::chain::Identity;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 
-use super::allowance::Allowance;
-use super::call::{Answer, Call, Refused, call, subscribe_tip, typed};
-use super::certificate::{Fingerprint, Seen, tls};
-use super::gets::Gets;
-use super::session::{Session, Stream};
+use super::backoff::Gets;
+use super::calls::{Answer, Call, Refused, call, subscribe_tip, typed};
 use crate::chain::checks::errors;
 use crate::chain::checks::sanitized::{quoted, shown};
 use crate::chain::port::ChainDown;
 use crate::chain::waker::Bell;
 use crate::machine::outgoing::{Proxy, connect};
+pub(crate) use certificate::Fingerprint;
+use certificate::{Seen, tls};
+
+pub(super) use session::ToldTip;
+use session::{Allowance, Session, Stream};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadServer {
@@ -356,5 +363,43 @@ fn refused_as(error: &std::io::Error) -> &'static str {
         Some(Error::InvalidCertificate(C::NotValidYet | C::NotValidYetContext { .. })) => "is not valid yet",
         Some(Error::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. })) => "is of another name",
         Some(_) | None => "is of no public authority",
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Asker<'a> {
+    pub client: &'a Client,
+    pub connection: &'a Connection,
+}
+
+impl Asker<'_> {
+    /// The height of the best block as the server last told it.
+    pub(super) fn best_height(&self) -> u32 {
+        self.connection.session.tip().map_or(0, |tip| tip.height)
+    }
+
+    /// Whether the server does not deliver a transaction even if asked for it alone.
+    pub(super) fn does_not_tell(&self, txid: &Txid) -> bool {
+        self.client.gets.lock().is_put_off(txid, self.best_height())
+    }
+
+    /// Makes a call. A refusal is an error.
+    pub(super) fn one<T: DeserializeOwned>(&self, call: Call) -> Result<T, ChainDown> {
+        let method = call.method;
+        let answer = self.tries(&[call])?.pop().unwrap_or(Ok(None)).map_err(|refused| refused.down(method))?;
+        typed(method, &answer)
+    }
+
+    /// Makes calls side by side; the answers are in their order. A refusal is an error.
+    pub(super) fn all<T: DeserializeOwned>(&self, calls: &[Call]) -> Result<Vec<T>, ChainDown> {
+        let answers = self.tries(calls)?.into_iter().zip(calls);
+        answers
+            .map(|(answer, call)| typed(call.method, &answer.map_err(|refused| refused.down(call.method))?))
+            .collect()
+    }
+
+    /// Makes calls side by side, each of which may be refused.
+    pub(super) fn tries(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
+        self.client.ask(self.connection, calls)
     }
 }

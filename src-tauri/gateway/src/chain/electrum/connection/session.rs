@@ -1,6 +1,6 @@
 //! One connection to a server. Calls go out side by side and are answered in any order; a task reads answers and
 //! notifications. Each line and their sum are bounded, and nonsense ends the connection. An overlong answer about
-//! someone else's script does not.
+//! someone else's script does not. The server alone chooses the number of its notices, so their bytes are limited too.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,10 +19,9 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::allowance::Allowance;
-use super::call::{Answer, Call, Refused, SHORT, ScriptHash, Status, Subject, Whose, status};
 use super::lines::{Line, Lines};
 use crate::chain::checks::sanitized::quoted;
+use crate::chain::electrum::calls::{Answer, Call, Refused, SHORT, ScriptHash, Status, Subject, Whose, status};
 use crate::chain::port::ChainDown;
 use crate::chain::waker::Bell;
 
@@ -37,7 +36,7 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// A connection that ends when it is dropped.
-pub(super) struct Session {
+pub(in crate::chain::electrum) struct Session {
     shared: Arc<Shared>,
     writer: tokio::sync::Mutex<WriteHalf<Box<dyn Stream>>>,
     reading: JoinHandle<()>,
@@ -47,7 +46,7 @@ pub(super) struct Session {
 
 /// The best block as the server last told it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ToldTip {
+pub(in crate::chain::electrum) struct ToldTip {
     pub height: u32,
     pub header: Header,
 }
@@ -121,26 +120,26 @@ impl Session {
         Self { shared, writer, reading, next_id: AtomicU64::new(1), answered_within }
     }
 
-    pub(super) fn closed(&self) -> Option<String> {
+    pub(in crate::chain::electrum) fn closed(&self) -> Option<String> {
         self.shared.noted.lock().closed.clone()
     }
 
-    pub(super) fn tip(&self) -> Option<ToldTip> {
+    pub(in crate::chain::electrum) fn tip(&self) -> Option<ToldTip> {
         self.shared.noted.lock().tip
     }
 
     /// The last status of a script; `None` without a subscription.
-    pub(super) fn status(&self, hash: &ScriptHash) -> Option<Status> {
+    pub(in crate::chain::electrum) fn status(&self, hash: &ScriptHash) -> Option<Status> {
         self.shared.noted.lock().statuses.get(hash).copied()
     }
 
     /// Scripts whose status was told since the last call.
-    pub(super) fn take_changed(&self) -> HashSet<ScriptHash> {
+    pub(in crate::chain::electrum) fn take_changed(&self) -> HashSet<ScriptHash> {
         std::mem::take(&mut self.shared.noted.lock().changed)
     }
 
     /// Ignores further notices of a script; returns whether it was subscribed.
-    pub(super) fn forget(&self, hash: &ScriptHash) -> bool {
+    pub(in crate::chain::electrum) fn forget(&self, hash: &ScriptHash) -> bool {
         let mut noted = self.shared.noted.lock();
         noted.changed.remove(hash);
         noted.statuses.remove(hash).is_some()
@@ -153,7 +152,7 @@ impl Session {
 
     /// Ends the connection if the server is still busy with a call that nobody waits for. The next calls would queue
     /// behind it.
-    pub(super) fn end_if_it_is_held_up(&self) {
+    pub(in crate::chain::electrum) fn end_if_it_is_held_up(&self) {
         if self.is_held_up() {
             let host = &self.shared.host;
             self.shared
@@ -421,5 +420,57 @@ impl Noted {
                 is_new
             }
         })
+    }
+}
+
+/// Bytes of notices at once. A block changes some thousand scripts at most, and a notice has 200 bytes.
+const NOTICES_AT_ONCE: usize = 16 * 1_024 * 1_024;
+
+/// Bytes allowed in each further second: 1,300 notices.
+const NOTICES_A_SECOND: usize = 256 * 1_024;
+
+/// The bytes that a server may still send. It outlives a connection, so that a server gains nothing by hanging up.
+#[derive(Debug)]
+pub(super) struct Allowance {
+    left: usize,
+    at: Instant,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self { left: NOTICES_AT_ONCE, at: Instant::now() }
+    }
+}
+
+impl Allowance {
+    /// Takes bytes off; `false` if the server sent too many.
+    pub(super) fn take(&mut self, bytes: usize, now: Instant) -> bool {
+        let seconds = now.saturating_duration_since(self.at).as_secs();
+        if seconds > 0 {
+            let more = usize::try_from(seconds).unwrap_or(usize::MAX).saturating_mul(NOTICES_A_SECOND);
+            *self = Self { left: self.left.saturating_add(more).min(NOTICES_AT_ONCE), at: now };
+        }
+        let left = self.left.checked_sub(bytes);
+        self.left = left.unwrap_or(0);
+        left.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_are_taken_up_to_a_burst_and_then_by_the_second() {
+        let mut allowance = Allowance::default();
+        let began = allowance.at;
+        assert!(allowance.take(NOTICES_AT_ONCE, began) && !allowance.take(1, began));
+        let next = began + Duration::from_secs(1);
+        assert!(allowance.take(NOTICES_A_SECOND, next) && !allowance.take(1, next), "a second allows so many more");
+        let later = next + Duration::from_secs(1_000);
+        assert!(
+            allowance.take(NOTICES_AT_ONCE, later) && !allowance.take(1, later),
+            "a pause allows no more than a burst"
+        );
     }
 }

@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use bitcoin::{Transaction, Txid};
 use tillgate_domain::chain::{KnownPosition, TxPosition, is_relayed};
 
-use super::call::ScriptHash;
-use super::history::Entry;
-use super::scripts::Look;
-use super::state::State;
-use super::transactions;
+use super::subscriptions::Look;
 use crate::chain::checks::bounds::{AnswerRoom, OF_SCRIPT_MAX, Room};
 use crate::chain::checks::conflicts::{Facts, parents_first, spenders};
 use crate::chain::checks::errors::tip_changed;
 use crate::chain::checks::header_rules::time;
 use crate::chain::checks::merkle_proof::is_provable;
+use crate::chain::electrum::calls::ScriptHash;
+use crate::chain::electrum::histories::Entry;
+use crate::chain::electrum::state::State;
+use crate::chain::electrum::transactions;
 use crate::chain::port::{ChainDown, TxFacts};
 
 /// The database's transactions of a script.

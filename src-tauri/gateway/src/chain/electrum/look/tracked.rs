@@ -6,17 +6,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use bitcoin::{FeeRate, OutPoint, ScriptBuf, Transaction, Txid};
 use tillgate_domain::chain::TxPosition;
 
-use super::call::ScriptHash;
-use super::history::Entry;
-use super::scripts::Look;
-use super::state::State;
-use super::transactions;
+use super::subscriptions::Look;
 use crate::chain::checks::conflicts::{
     ENTERED_UNKNOWN, Facts, Output, missing_ancestors, needs, of_absent, spenders, unfollowed,
 };
 use crate::chain::checks::errors::tip_changed;
 use crate::chain::checks::header_rules::time;
 use crate::chain::checks::merkle_proof::is_provable;
+use crate::chain::electrum::calls::ScriptHash;
+use crate::chain::electrum::histories::Entry;
+use crate::chain::electrum::state::State;
+use crate::chain::electrum::transactions;
 use crate::chain::port::{ChainDown, TxFacts};
 
 /// Others' transactions read in one look to learn what they spend.

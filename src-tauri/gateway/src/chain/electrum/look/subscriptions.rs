@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::{Network, ScriptBuf};
 
-use super::asker::Asker;
-use super::call::{ScriptHash, Whose};
-use super::history::{self, History};
-use super::session::ToldTip;
-use super::state::State;
+use crate::chain::electrum::calls::{ScriptHash, Whose};
+use crate::chain::electrum::connection::Asker;
+use crate::chain::electrum::connection::ToldTip;
+use crate::chain::electrum::histories::{self, History};
+use crate::chain::electrum::state::State;
 use crate::chain::port::{ChainDown, LookRequest};
 
 /// Hot scripts that are asked about again in each look, despite notifications.
@@ -60,7 +60,7 @@ impl Look<'_> {
     /// Subscribes to scripts, and notes which the server refuses.
     fn subscribe_to(&mut self, hashes: &[ScriptHash]) -> Result<(), ChainDown> {
         for (whose, hashes) in self.at_once(hashes) {
-            let asked = history::subscribe(&self.asker, &hashes, whose);
+            let asked = histories::subscribe(&self.asker, &hashes, whose);
             let refused =
                 self.noting_a_break(asked, &hashes, whose)?.into_iter().filter(|(_, status)| status.is_none());
             refused.for_each(|(hash, _)| self.refuse(hash));
@@ -106,7 +106,7 @@ impl Look<'_> {
             wanted.iter().partition(|hash| session.status(hash) == Some(None));
         let mut histories = BTreeMap::new();
         for (whose, hashes) in self.at_once(&full) {
-            let asked = history::read(&self.asker, &hashes, whose);
+            let asked = histories::read(&self.asker, &hashes, whose);
             histories.extend(self.noting_a_break(asked, &hashes, whose)?);
         }
         histories.extend(empty.into_iter().map(|hash| (hash, Some(History::default()))));

@@ -7,8 +7,8 @@ use bitcoin::hashes::{Hash as _, sha256};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::asker::Asker;
-use super::call::{self, Refused, ScriptHash, Status, Whose, subscribe_script, typed};
+use super::calls::{self, Refused, ScriptHash, Status, Whose, subscribe_script, typed};
+use super::connection::Asker;
 use crate::chain::port::ChainDown;
 
 /// Entries of a history at most; a longer one counts as refused.
@@ -97,7 +97,7 @@ pub(super) fn read(
             found.extend(refused.map(|(hash, _)| (hash, None)));
             open.retain(|hash| !found.contains_key(hash));
         }
-        let calls: Vec<_> = open.iter().map(|hash| call::history(*hash, whose)).collect();
+        let calls: Vec<_> = open.iter().map(|hash| calls::history(*hash, whose)).collect();
         for (answer, (hash, call)) in asker.tries(&calls)?.into_iter().zip(open.iter().zip(&calls)) {
             let entries: Vec<Entry> = match answer {
                 Ok(answer) => typed(call.method, &answer)?,
@@ -159,7 +159,7 @@ fn of(entries: &[Entry]) -> Status {
 
 #[cfg(test)]
 mod tests {
-    use super::super::call::status;
+    use super::super::calls::status;
     use super::*;
 
     /// The protocol's own example.

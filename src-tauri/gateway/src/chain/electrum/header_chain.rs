@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::json;
 use tillgate_domain::time::Timestamp;
 
-use super::asker::Asker;
-use super::call::call;
-use super::session::ToldTip;
+use super::calls::call;
+use super::connection::Asker;
+use super::connection::ToldTip;
 use crate::chain::checks::errors::{self, behind, tip_changed};
 use crate::chain::checks::header_rules::{self, time};
 use crate::chain::checks::merkle_proof::stands_at;

@@ -5,24 +5,20 @@
 //! The memory between looks belongs to the token of the last answer. With any other token, and after every failure, the
 //! memory is dropped and everything that may have changed is reported again.
 
-mod begun;
-pub(super) mod blocks;
-pub(super) mod broadcast;
-mod facts;
-pub(super) mod fees;
-mod heard;
-mod link;
+mod blocks;
+mod fees;
+mod linked_headers;
 mod look;
 mod mempool;
 mod notices;
 mod options;
-mod pool;
-mod read;
-mod recent;
-pub(super) mod rpc;
-mod sign_in;
+mod recent_blocks;
+mod results;
+mod resume;
+mod rpc;
 mod state;
-mod zmtp;
+mod submit;
+mod unconfirmed;
 
 use std::time::Duration;
 
@@ -39,11 +35,10 @@ use super::checks::{errors, header_rules, sanitized};
 use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
 
 pub(crate) use notices::{NoticesOptions, NoticesPace};
-pub(crate) use options::{BadNode, CoreOptions};
-pub(crate) use sign_in::SignIn;
+pub(crate) use options::{BadNode, CoreOptions, SignIn};
 
 use notices::Notices;
-use read::NetworkInfo;
+use results::NetworkInfo;
 use rpc::{Rpc, call};
 use state::State;
 
@@ -130,11 +125,11 @@ impl Chain for CoreChain {
     }
 
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-        broadcast::broadcast(&self.rpc, package)
+        submit::broadcast(&self.rpc, package)
     }
 
     fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
-        recent::recent(&self.rpc, txids, above)
+        recent_blocks::recent(&self.rpc, txids, above)
     }
 
     fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {

@@ -7,7 +7,7 @@ use bitcoin::{Block, BlockHash, Network};
 use serde_json::json;
 use tillgate_domain::time::Timestamp;
 
-use super::read::{ChainInfo, MempoolInfo};
+use super::results::{ChainInfo, MempoolInfo};
 use super::rpc::{Refused, Rpc, Told, call, typed};
 use crate::chain::checks::errors::tip_changed;
 use crate::chain::checks::header_rules::Wrong;

@@ -8,13 +8,13 @@ use serde_json::json;
 use tillgate_domain::chain::{Tip, TxPosition};
 use tillgate_domain::time::Timestamp;
 
-use super::begun::{self, Begun};
 use super::blocks::{self, Synced};
-use super::link::link;
+use super::linked_headers::link;
 use super::notices::Notices;
+use super::resume::{self, Begun};
 use super::rpc::{Rpc, call};
 use super::state::State;
-use super::{facts, mempool};
+use super::{mempool, unconfirmed};
 use crate::chain::checks::conflicts::{Facts, needs};
 use crate::chain::checks::errors::{behind, tip_changed};
 use crate::chain::checks::header_rules;
@@ -35,7 +35,7 @@ pub(super) fn look(
     notices: Option<&Notices>,
 ) -> Result<View, ChainDown> {
     let synced = blocks::synced(rpc)?;
-    let Begun { from_start, left_above } = begun::begin(rpc, network, state, request, &synced)?;
+    let Begun { from_start, left_above } = resume::begin(rpc, network, state, request, &synced)?;
     let mut txs = read_blocks(rpc, network, state, request.watch, &synced)?;
     let last = state.last_block().ok_or_else(tip_changed)?;
     let mut more = last.height < synced.tip.height;
@@ -54,7 +54,7 @@ pub(super) fn look(
             covered = Covered::Scripts(HashSet::new());
         }
         if !more {
-            txs.extend(facts::changed(rpc, state, &mut pool, &synced, request.watch)?);
+            txs.extend(unconfirmed::changed(rpc, state, &mut pool, &synced, request.watch)?);
         }
         state.pool = pool.kept();
         if !txs.is_empty() && rpc.ask::<bitcoin::BlockHash>(call("getbestblockhash", json!([])))? != synced.tip.hash {

@@ -9,12 +9,12 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::blocks::Synced;
-use super::heard::{Change, Listed};
 use super::notices::Notices;
-use super::pool::{Listing, Pool};
-use super::read::RawMempool;
+use super::notices::log::{Change, Listed};
+use super::results::RawMempool;
 use super::rpc::{Refused, Rpc, Told, call, typed};
 use super::state::State;
+use super::state::{Listing, Pool};
 use crate::chain::checks::conflicts::parents_first;
 use crate::chain::checks::errors::tip_changed;
 use crate::chain::port::{ChainDown, WatchList};

@@ -1,6 +1,9 @@
 //! Listens to a node's notices over ZeroMQ. A task holds the connection and reconnects with pauses; a notice wakes a
 //! look. Notices only make looks earlier.
 
+pub(super) mod log;
+mod zmtp;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,10 +14,10 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::heard::{Change, Heard, Listed, Mark, Notice, TOPIC, Trouble};
-use super::zmtp::{Message, Subscription};
 use crate::chain::waker::Bell;
 use crate::machine::outgoing::{Proxy, connect};
+use log::{Change, Heard, Listed, Mark, Notice, TOPIC, Trouble};
+use zmtp::{Message, Subscription};
 
 /// The time to reach a node through a proxy, which may be Tor.
 const REACHED_BY_PROXY_WITHIN: Duration = Duration::from_secs(30);

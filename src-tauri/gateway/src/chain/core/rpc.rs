@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
+use super::options::SignIn;
 use super::options::{BadNode, BadUrl, CoreOptions};
-use super::sign_in::SignIn;
 use crate::chain::checks::sanitized::{quoted, shown};
 use crate::chain::port::ChainDown;
 use crate::machine::outgoing::{self, Budget, Outgoing, TooMuch};

@@ -9,9 +9,9 @@ use tillgate_domain::time::Timestamp;
 
 use super::blocks::Synced;
 use super::mempool;
-use super::pool::Pool;
-use super::read::{self, Entry, Spending};
+use super::results::{self, Entry, Spending};
 use super::rpc::{Refused, Rpc, call, typed};
+use super::state::Pool;
 use super::state::{Moment, Seen, State, Tracked};
 use crate::chain::checks::conflicts::{
     Facts, LINE_MAX, Output, is_final, missing_ancestors, needs, of_absent, parents_first, spenders, unfollowed,
@@ -116,7 +116,7 @@ fn read_entries(rpc: &Rpc, state: &mut State, pool: &mut Pool, is_new_tip: bool)
 
 fn seen(entry: &Entry) -> Result<Seen, ChainDown> {
     let nonsense = || ChainDown("what the node answers to getmempoolentry makes no sense".to_owned());
-    let fee_sats = read::sats(&entry.fees.base).ok_or_else(nonsense)?;
+    let fee_sats = results::sats(&entry.fees.base).ok_or_else(nonsense)?;
     // Rounded down: a transaction at or above a wanted rate really pays it.
     let sat_kwu = fee_sats.checked_mul(250).and_then(|fee| fee.checked_div(entry.vsize)).ok_or_else(nonsense)?;
     Ok(Seen {

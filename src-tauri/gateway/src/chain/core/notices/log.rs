@@ -19,7 +19,7 @@ const WAITING_MAX: usize = 50_000;
 const FOLLOWED_MAX: usize = 1_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
+pub(in crate::chain::core) enum Change {
     Entered(Txid),
     Left(Txid),
 }
@@ -34,7 +34,7 @@ pub(super) enum Notice {
 
 /// The notices heard up to a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(in crate::chain::core) struct Mark {
     /// `None` without a connection.
     stretch: Option<u64>,
     last_number: Option<u64>,
@@ -43,7 +43,7 @@ pub(super) struct Mark {
 
 /// A list of the mempool.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Listed {
+pub(in crate::chain::core) struct Listed {
     /// The notices heard before the list was requested.
     pub mark: Mark,
     /// The number of the mempool's next change.

@@ -4,7 +4,7 @@
 use bitcoin::Network;
 
 use super::blocks::{self, Synced};
-use super::link::link;
+use super::linked_headers::link;
 use super::rpc::Rpc;
 use super::state::State;
 use crate::chain::checks::errors::{behind, denied, tip_changed};

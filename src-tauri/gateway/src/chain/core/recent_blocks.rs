@@ -7,7 +7,7 @@ use bitcoin::consensus::encode::deserialize_hex;
 use bitcoin::{BlockHash, Transaction, Txid};
 use serde_json::json;
 
-use super::read::BlockIds;
+use super::results::BlockIds;
 use super::rpc::{Rpc, call, typed};
 use super::{blocks, mempool};
 use crate::chain::port::ChainDown;

@@ -25,7 +25,7 @@ pub(crate) mod tests;
 pub(crate) mod waker;
 
 pub(crate) use checks::conflicts::{missing_ancestors, parents_first};
-pub(crate) use checks::merkle_proof::height_of_reward;
+pub(crate) use checks::merkle_proof::coinbase_height;
 pub(crate) use checks::relay_policy::fee_named;
 pub(crate) use checks::sanitized::quoted;
 pub(crate) use hot_scripts::HotScripts;

@@ -7,7 +7,7 @@ use bitcoin::Network;
 use tillgate_sandbox::{Sandbox, SandboxError};
 use tokio::runtime::Handle;
 
-use super::configured::Chosen;
+use super::configured::Configured;
 use super::port::Chain;
 use super::sandbox::SandboxChain;
 use crate::machine::clock::{Clock, machine_now};
@@ -16,7 +16,7 @@ use crate::machine::clock::{Clock, machine_now};
 pub(crate) enum Backend {
     /// The private chain inside the program.
     Sandbox(Arc<Sandbox>),
-    Chosen(Arc<Chosen>),
+    Configured(Arc<Configured>),
 }
 
 /// The reason why an environment has no backend.
@@ -36,7 +36,7 @@ impl Backend {
     pub(crate) fn open(network: Option<Network>, file: &Path, runtime: Handle) -> Result<Self, BackendError> {
         match network {
             None => Ok(Self::Sandbox(Arc::new(Sandbox::open(file, machine_now().ms())?))),
-            Some(network) => Ok(Self::Chosen(Arc::new(Chosen::new(network, runtime)))),
+            Some(network) => Ok(Self::Configured(Arc::new(Configured::new(network, runtime)))),
         }
     }
 
@@ -45,7 +45,7 @@ impl Backend {
     pub(crate) fn clock_offset_ms(&self) -> i64 {
         match self {
             Self::Sandbox(sandbox) => sandbox.clock_offset_ms(),
-            Self::Chosen(_) => 0,
+            Self::Configured(_) => 0,
         }
     }
 
@@ -53,7 +53,7 @@ impl Backend {
     pub(crate) fn chain(&self, clock: Arc<dyn Clock>) -> Arc<dyn Chain> {
         match self {
             Self::Sandbox(sandbox) => Arc::new(SandboxChain::new(Arc::clone(sandbox), clock)),
-            Self::Chosen(chosen) => Arc::clone(chosen) as Arc<dyn Chain>,
+            Self::Configured(configured) => Arc::clone(configured) as Arc<dyn Chain>,
         }
     }
 
@@ -61,15 +61,15 @@ impl Backend {
     pub(crate) fn sandbox(&self) -> Option<Arc<Sandbox>> {
         match self {
             Self::Sandbox(sandbox) => Some(Arc::clone(sandbox)),
-            Self::Chosen(_) => None,
+            Self::Configured(_) => None,
         }
     }
 
     #[must_use]
-    pub(crate) fn chosen(&self) -> Option<Arc<Chosen>> {
+    pub(crate) fn configured(&self) -> Option<Arc<Configured>> {
         match self {
             Self::Sandbox(_) => None,
-            Self::Chosen(chosen) => Some(Arc::clone(chosen)),
+            Self::Configured(configured) => Some(Arc::clone(configured)),
         }
     }
 }

@@ -14,8 +14,8 @@ use url::{Host, Url};
 use super::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
 use super::electrum::{ElectrumChain, ElectrumOptions, Fingerprint};
 use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
-use super::servers::Several;
-use super::waker::{Bell, Turn};
+use super::servers::Servers;
+use super::waker::{Active, Waker};
 use crate::machine::outgoing::Proxy;
 
 /// The protocol of a server, with what it needs.
@@ -39,23 +39,23 @@ pub(crate) struct BackendOptions {
     pub answered_within: Duration,
 }
 
-pub(crate) struct Chosen {
+pub(crate) struct Configured {
     network: Network,
     runtime: Handle,
     wake: Arc<Notify>,
-    chosen: RwLock<Choice>,
+    current: RwLock<Current>,
 }
 
-struct Choice {
-    /// The number of choices made so far.
+struct Current {
+    /// The number of times that servers were configured.
     number: u64,
     chain: Result<Arc<dyn Chain>, ChainDown>,
 }
 
-impl Chosen {
+impl Configured {
     /// Chooses no server yet.
     pub(crate) fn new(network: Network, runtime: Handle) -> Self {
-        Self { network, runtime, wake: Arc::default(), chosen: RwLock::new(Choice { number: 0, chain: Err(none()) }) }
+        Self { network, runtime, wake: Arc::default(), current: RwLock::new(Current { number: 0, chain: Err(none()) }) }
     }
 
     pub(crate) const fn network(&self) -> Network {
@@ -64,21 +64,21 @@ impl Chosen {
 
     /// Asks these servers from now on; `Err` says why there is none. Forgets all that was remembered of the previous
     /// ones.
-    pub(crate) fn choose(&self, options: Result<Option<BackendOptions>, String>) {
+    pub(crate) fn configure(&self, options: Result<Option<BackendOptions>, String>) {
         let chain = match options {
             Ok(Some(options)) => self.open(&options),
             Ok(None) => Err(none()),
             Err(why) => Err(ChainDown(why)),
         };
-        let mut chosen = self.chosen.write();
-        *chosen = Choice { number: chosen.number.wrapping_add(1), chain };
-        drop(chosen);
+        let mut current = self.current.write();
+        *current = Current { number: current.number.wrapping_add(1), chain };
+        drop(current);
         self.wake.notify_one();
     }
 
     fn open(&self, options: &BackendOptions) -> Result<Arc<dyn Chain>, ChainDown> {
-        let turn = Turn::waking(Arc::clone(&self.wake));
-        let open = |(number, url): (usize, &String)| open_one(options, url, self.runtime.clone(), turn.bell(number));
+        let active = Active::new(Arc::clone(&self.wake));
+        let open = |(number, url): (usize, &String)| open_one(options, url, self.runtime.clone(), active.waker(number));
         let mut servers = options.urls.iter().enumerate().map(open).collect::<Result<Vec<_>, _>>()?;
         match (servers.pop(), servers.is_empty()) {
             (None, _) => Err(none()),
@@ -86,23 +86,23 @@ impl Chosen {
             (Some(last), false) => {
                 servers.push(last);
                 let named = options.urls.iter().cloned().zip(servers).collect();
-                Ok(Arc::new(Several::new(named, options.network, turn)))
+                Ok(Arc::new(Servers::new(named, options.network, active)))
             }
         }
     }
 
     fn chain(&self) -> Result<Arc<dyn Chain>, ChainDown> {
-        self.chosen.read().chain.clone()
+        self.current.read().chain.clone()
     }
 }
 
 /// A backend that asks only this server. Its connections live on `runtime`, so its calls must not be made from there.
-/// `bell` is rung when the server says something that a look should follow.
+/// `waker` wakes a look when the server says something that it should follow.
 pub(crate) fn open_one(
     options: &BackendOptions,
     url: &str,
     runtime: Handle,
-    bell: Bell,
+    waker: Waker,
 ) -> Result<Arc<dyn Chain>, ChainDown> {
     let BackendOptions { protocol, urls, network, answered_within, .. } = options;
     let (network, answered_within, is_here) = (*network, *answered_within, is_on_this_machine(url));
@@ -116,7 +116,7 @@ pub(crate) fn open_one(
                 url: notices.clone(),
                 proxy: proxy_to(is_on_this_machine(notices)),
                 pace: NoticesPace::USUAL,
-                bell: bell.clone(),
+                waker: waker.clone(),
             });
             let options =
                 CoreOptions { url: named, sign_in: sign_in.clone(), network, answered_within, proxy, notices };
@@ -124,7 +124,7 @@ pub(crate) fn open_one(
         }
         Protocol::Electrum { certificates } => {
             let pinned = certificates.clone();
-            let options = ElectrumOptions { url: named, pinned, proxy, network, answered_within, bell };
+            let options = ElectrumOptions { url: named, pinned, proxy, network, answered_within, waker };
             opened(ElectrumChain::new(options, runtime))
         }
     }
@@ -155,7 +155,7 @@ fn none() -> ChainDown {
     ChainDown("no Bitcoin backend is set: the setting backendUrl names it (your node's address, like http://127.0.0.1:8332), and backendCookieFile or backendUser how it lets this program in".to_owned())
 }
 
-impl Chain for Chosen {
+impl Chain for Configured {
     fn identity(&self) -> Result<Identity, ChainDown> {
         self.chain()?.identity()
     }
@@ -180,8 +180,8 @@ impl Chain for Chosen {
         self.chain()?.height_before(at)
     }
 
-    fn choice(&self) -> u64 {
-        self.chosen.read().number
+    fn generation(&self) -> u64 {
+        self.current.read().number
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {

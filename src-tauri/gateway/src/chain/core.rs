@@ -31,7 +31,8 @@ use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::checks::{errors, header_rules, sanitized};
+use super::checks::sanitized::sanitized;
+use super::checks::{errors, header_rules};
 use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
 
 pub(crate) use notices::{NoticesOptions, NoticesPace};
@@ -98,7 +99,7 @@ impl Chain for CoreChain {
 
     fn software(&self) -> Result<Option<String>, ChainDown> {
         let network: NetworkInfo = self.rpc.ask(call("getnetworkinfo", json!([])))?;
-        Ok(Some(sanitized::shown(&network.subversion)))
+        Ok(Some(sanitized(&network.subversion)))
     }
 
     fn certificate_to_pin(&self) -> Option<String> {
@@ -109,7 +110,7 @@ impl Chain for CoreChain {
         blocks::height_before(&self.rpc, self.network, at)
     }
 
-    fn choice(&self) -> u64 {
+    fn generation(&self) -> u64 {
         0
     }
 

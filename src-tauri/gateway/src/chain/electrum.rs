@@ -28,7 +28,7 @@ use tokio::sync::Notify;
 
 use super::checks::errors::tip_changed;
 use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
-use super::waker::Bell;
+use super::waker::Waker;
 
 use calls::subscribe_tip;
 use connection::{Asker, Client};
@@ -41,7 +41,7 @@ const TRIES: usize = 3;
 pub(crate) struct ElectrumChain {
     client: Client,
     network: Network,
-    bell: Bell,
+    waker: Waker,
     state: Mutex<State>,
 }
 
@@ -52,8 +52,8 @@ impl ElectrumChain {
     /// # Errors
     /// When the URL is invalid, or no secure connection could be made to anybody.
     pub(crate) fn new(options: ElectrumOptions, runtime: Handle) -> Result<Self, BadServer> {
-        let (network, bell) = (options.network, options.bell.clone());
-        Ok(Self { client: Client::new(options, runtime)?, network, bell, state: Mutex::default() })
+        let (network, waker) = (options.network, options.waker.clone());
+        Ok(Self { client: Client::new(options, runtime)?, network, waker, state: Mutex::default() })
     }
 
     fn try_look(&self, state: &mut State, request: &LookRequest<'_>) -> Result<View, ChainDown> {
@@ -102,7 +102,7 @@ impl Chain for ElectrumChain {
         Ok(0)
     }
 
-    fn choice(&self) -> u64 {
+    fn generation(&self) -> u64 {
         0
     }
 
@@ -135,9 +135,9 @@ impl Chain for ElectrumChain {
     fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
         let connection = self.client.connection()?;
         let mut state = self.state.lock();
-        let put_off = &mut state.lasting.put_off;
+        let backoff = &mut state.lasting.backoff;
         let told =
-            transactions::recent(&Asker { client: &self.client, connection: &connection }, txids, above, put_off);
+            transactions::recent(&Asker { client: &self.client, connection: &connection }, txids, above, backoff);
         connection.session.end_if_it_is_held_up();
         told
     }
@@ -161,7 +161,7 @@ impl Chain for ElectrumChain {
     }
 
     fn wake(&self) -> Option<&Notify> {
-        Some(self.bell.wake())
+        Some(self.waker.notify())
     }
 
     fn trouble(&self) -> Option<String> {

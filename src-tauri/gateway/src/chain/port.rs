@@ -224,7 +224,7 @@ pub trait Chain: Send + Sync {
 
     /// The number of times that another backend was set. Answers belong together only if it is equal before the first
     /// and after the last.
-    fn choice(&self) -> u64;
+    fn generation(&self) -> u64;
 
     /// Our changes since the token, as of one moment.
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown>;

@@ -86,7 +86,7 @@ impl Chain for SandboxChain {
         Ok(0)
     }
 
-    fn choice(&self) -> u64 {
+    fn generation(&self) -> u64 {
         0
     }
 

@@ -13,22 +13,22 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
-use super::waker::Turn;
+use super::waker::Active;
 
 /// A failed server is asked last for this long.
-const LEFT_ALONE_FOR: Duration = Duration::from_secs(300);
+const RETRIED_AFTER: Duration = Duration::from_secs(300);
 
 /// Times in a row that a chain may change by chance during a question. Beyond that the server is at fault: it may be
 /// two behind one name.
 const CHANGES_MAX: u32 = 3;
 
 /// Servers, the preferred first.
-pub(super) struct Several {
+pub(super) struct Servers {
     servers: Vec<Server>,
     genesis: BlockHash,
     network: Network,
-    turn: Turn,
-    left_alone_for: Duration,
+    active: Active,
+    retried_after: Duration,
     /// The incomplete look: the server of its last answer, and that answer's token.
     under_way: Mutex<Option<(usize, Vec<u8>)>>,
 }
@@ -36,11 +36,11 @@ pub(super) struct Several {
 struct Server {
     name: String,
     chain: Arc<dyn Chain>,
-    known: Mutex<Known>,
+    health: Mutex<Health>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Known {
+struct Health {
     /// It said that it is on our network, and has not failed since.
     is_ours: bool,
     failed_at: Option<Instant>,
@@ -48,15 +48,15 @@ struct Known {
     changes: u32,
 }
 
-impl Several {
-    pub(super) fn new(servers: Vec<(String, Arc<dyn Chain>)>, network: Network, turn: Turn) -> Self {
-        let servers = servers.into_iter().map(|(name, chain)| Server { name, chain, known: Mutex::default() });
+impl Servers {
+    pub(super) fn new(servers: Vec<(String, Arc<dyn Chain>)>, network: Network, active: Active) -> Self {
+        let servers = servers.into_iter().map(|(name, chain)| Server { name, chain, health: Mutex::default() });
         Self {
             servers: servers.collect(),
             genesis: genesis_block(network).block_hash(),
             network,
-            turn,
-            left_alone_for: LEFT_ALONE_FOR,
+            active,
+            retried_after: RETRIED_AFTER,
             under_way: Mutex::new(None),
         }
     }
@@ -66,10 +66,10 @@ impl Several {
     /// then.
     fn ask<T>(&self, ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>) -> Result<(usize, T), ChainDown> {
         let mut reasons = Vec::new();
-        for (number, server) in self.in_turn() {
+        for (number, server) in self.by_preference() {
             match self.ask_one(server, &ask) {
                 Ok(answer) => {
-                    if self.turn.pass_to(number) != number {
+                    if self.active.switch_to(number) != number {
                         tracing::warn!(server = server.name, "another server tells of the chain from now on");
                     }
                     return Ok((number, answer));
@@ -83,21 +83,21 @@ impl Several {
 
     /// Asks a server on our network and notes a failure. A block that came meanwhile is no failure.
     fn ask_one<T>(&self, server: &Server, ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>) -> Result<T, ChainDown> {
-        let asked = self.refuse_other(server).and_then(|()| ask(server.chain.as_ref()));
-        let mut known = server.known.lock();
-        let changes = known.changes.saturating_add(1);
-        *known = match &asked {
-            Ok(_) => Known { is_ours: true, ..Known::default() },
-            Err(error) if error.is_tip_changed() && changes < CHANGES_MAX => Known { changes, ..*known },
-            Err(_) => Known { failed_at: Some(Instant::now()), ..Known::default() },
+        let asked = self.check_network(server).and_then(|()| ask(server.chain.as_ref()));
+        let mut health = server.health.lock();
+        let changes = health.changes.saturating_add(1);
+        *health = match &asked {
+            Ok(_) => Health { is_ours: true, ..Health::default() },
+            Err(error) if error.is_tip_changed() && changes < CHANGES_MAX => Health { changes, ..*health },
+            Err(_) => Health { failed_at: Some(Instant::now()), ..Health::default() },
         };
-        drop(known);
+        drop(health);
         asked
     }
 
     /// Fails if the server is on another network.
-    fn refuse_other(&self, server: &Server) -> Result<(), ChainDown> {
-        if server.known.lock().is_ours {
+    fn check_network(&self, server: &Server) -> Result<(), ChainDown> {
+        if server.health.lock().is_ours {
             return Ok(());
         }
         let genesis = server.chain.identity()?.genesis;
@@ -110,22 +110,22 @@ impl Several {
         )))
     }
 
-    fn in_turn(&self) -> Vec<(usize, &Server)> {
+    fn by_preference(&self) -> Vec<(usize, &Server)> {
         let numbered = || self.servers.iter().enumerate();
         let (failed, well): (Vec<_>, Vec<_>) = numbered().partition(|(_, server)| self.has_failed(server));
         well.into_iter().chain(failed).collect()
     }
 
     fn has_failed(&self, server: &Server) -> bool {
-        server.known.lock().failed_at.is_some_and(|at| at.elapsed() < self.left_alone_for)
+        server.health.lock().failed_at.is_some_and(|at| at.elapsed() < self.retried_after)
     }
 
-    fn asked(&self) -> Option<&Server> {
-        self.servers.get(self.turn.number())
+    fn active_server(&self) -> Option<&Server> {
+        self.servers.get(self.active.number())
     }
 }
 
-impl Chain for Several {
+impl Chain for Servers {
     fn identity(&self) -> Result<Identity, ChainDown> {
         Ok(self.ask(|chain| chain.identity())?.1)
     }
@@ -150,7 +150,7 @@ impl Chain for Several {
         Ok(self.ask(|chain| chain.height_before(at))?.1)
     }
 
-    fn choice(&self) -> u64 {
+    fn generation(&self) -> u64 {
         0
     }
 
@@ -184,15 +184,15 @@ impl Chain for Several {
     }
 
     fn has_mempool(&self) -> bool {
-        self.asked().is_some_and(|server| server.chain.has_mempool())
+        self.active_server().is_some_and(|server| server.chain.has_mempool())
     }
 
     fn sees(&self) -> Sees {
-        self.asked().map_or(Sees::Scripts, |server| server.chain.sees())
+        self.active_server().map_or(Sees::Scripts, |server| server.chain.sees())
     }
 
     fn wake(&self) -> Option<&Notify> {
-        Some(self.turn.wake())
+        Some(self.active.notify())
     }
 
     fn trouble(&self) -> Option<String> {
@@ -276,7 +276,7 @@ mod tests {
             Ok(0)
         }
 
-        fn choice(&self) -> u64 {
+        fn generation(&self) -> u64 {
             0
         }
 
@@ -358,29 +358,29 @@ mod tests {
         }
     }
 
-    fn several(servers: &[&Arc<Fake>], left_alone_for: Duration) -> Several {
+    fn servers_of(servers: &[&Arc<Fake>], retried_after: Duration) -> Servers {
         let named = servers
             .iter()
             .enumerate()
             .map(|(number, fake)| (format!("server {number}"), Arc::clone(fake) as Arc<dyn Chain>));
-        Several { left_alone_for, ..Several::new(named.collect(), Network::Regtest, Turn::default()) }
+        Servers { retried_after, ..Servers::new(named.collect(), Network::Regtest, Active::default()) }
     }
 
-    fn look(several: &Several, token: Option<&[u8]>) -> Result<View, ChainDown> {
-        several.look(&LookRequest { token, birth_height: None, watch: &Nothing, scripts: no_scripts() })
+    fn look(servers: &Servers, token: Option<&[u8]>) -> Result<View, ChainDown> {
+        servers.look(&LookRequest { token, birth_height: None, watch: &Nothing, scripts: no_scripts() })
     }
 
     #[test]
     fn the_next_server_is_asked_while_the_first_is_silent() {
         let (first, second) = (Fake::on(Network::Regtest), Fake::on(Network::Regtest));
-        let servers = several(&[&first, &second], Duration::from_secs(3_600));
+        let servers = servers_of(&[&first, &second], Duration::from_secs(3_600));
         look(&servers, None).unwrap();
         first.is_down.store(true, Ordering::SeqCst);
         look(&servers, None).unwrap();
         first.is_down.store(false, Ordering::SeqCst);
         look(&servers, None).unwrap();
         assert_eq!((first.looks(), second.looks()), (1, 2), "it is left alone");
-        let servers = Several { left_alone_for: Duration::ZERO, ..servers };
+        let servers = Servers { retried_after: Duration::ZERO, ..servers };
         look(&servers, None).unwrap();
         assert_eq!((first.looks(), second.looks()), (2, 2));
     }
@@ -388,7 +388,7 @@ mod tests {
     #[test]
     fn a_block_during_a_look_is_no_reason_to_skip_a_server() {
         let (first, second) = (Fake::on(Network::Regtest), Fake::on(Network::Regtest));
-        let servers = several(&[&first, &second], Duration::from_secs(3_600));
+        let servers = servers_of(&[&first, &second], Duration::from_secs(3_600));
         for _ in 0..3 {
             first.changes.store(true, Ordering::SeqCst);
             for _ in 0..2 {
@@ -411,14 +411,14 @@ mod tests {
     #[test]
     fn what_the_server_is_that_answers_is_told() {
         let (first, second) = (Fake::on(Network::Bitcoin), Fake::on(Network::Regtest));
-        let servers = several(&[&first, &second], Duration::from_secs(3_600));
+        let servers = servers_of(&[&first, &second], Duration::from_secs(3_600));
         assert_eq!(servers.software(), Ok(Some("a fake on regtest".to_owned())));
     }
 
     #[test]
     fn one_look_is_told_by_one_server_and_fails_with_it() {
         let (first, second) = (Fake::on(Network::Regtest), Fake::on(Network::Regtest));
-        let servers = several(&[&first, &second], Duration::from_secs(3_600));
+        let servers = servers_of(&[&first, &second], Duration::from_secs(3_600));
         first.more.store(true, Ordering::SeqCst);
         let part = look(&servers, None).unwrap();
         first.is_down.store(true, Ordering::SeqCst);
@@ -431,7 +431,7 @@ mod tests {
     #[test]
     fn a_server_of_another_network_is_asked_nothing() {
         let (other, ours) = (Fake::on(Network::Bitcoin), Fake::on(Network::Regtest));
-        let servers = several(&[&other, &ours], Duration::ZERO);
+        let servers = servers_of(&[&other, &ours], Duration::ZERO);
         servers.identity().unwrap();
         look(&servers, None).unwrap();
         servers.broadcast(&[]).unwrap();

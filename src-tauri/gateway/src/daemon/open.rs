@@ -172,7 +172,7 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
     let gateway = Gateway {
         environment: options.environment,
         network: network.network(),
-        chosen: backend.chosen(),
+        chosen: backend.configured(),
         hot: HotScripts::default(),
         chain: backend.chain(Arc::clone(&clock.runs)),
         clock: clock.runs,

@@ -40,7 +40,7 @@ impl Gateway {
         if let Some(chosen) = &self.chosen {
             let settings = self.settings.snapshot();
             let password = || stored_password(self.secrets.as_ref(), settings.backend_password);
-            chosen.choose(options(&settings, password, chosen.network(), ANSWERED_WITHIN));
+            chosen.configure(options(&settings, password, chosen.network(), ANSWERED_WITHIN));
         }
     }
 

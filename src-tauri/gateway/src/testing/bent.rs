@@ -76,8 +76,8 @@ impl<T: Bent> Chain for T {
         Bent::height_before(self, at)
     }
 
-    fn choice(&self) -> u64 {
-        self.chain().choice()
+    fn generation(&self) -> u64 {
+        self.chain().generation()
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {

@@ -52,8 +52,8 @@ pub(super) struct Ancestors {
     waiting: BTreeSet<Txid>,
     /// Requested transactions. An incomplete answer holds the best block of that time; a complete one holds `None`.
     asked: BTreeMap<Txid, Option<BlockHash>>,
-    /// The backend choice of the last request.
-    choice: Option<u64>,
+    /// The backend of the last request, by its generation.
+    generation: Option<u64>,
     /// No request before this time: a server with a request limit needs equal time for the looks.
     rests_until: Option<Instant>,
 }
@@ -93,8 +93,8 @@ impl Ancestors {
     pub(super) async fn keep(&mut self, gateway: &Arc<Gateway>, tip: &Tip) -> Result<(), WatchError> {
         let began = Instant::now();
         let rests = self.rests_until.is_some_and(|until| began < until);
-        let choice = gateway.chain.choice();
-        if self.choice.replace(choice).is_some_and(|before| before != choice) {
+        let generation = gateway.chain.generation();
+        if self.generation.replace(generation).is_some_and(|before| before != generation) {
             // Another server may return other witnesses.
             self.asked.clear();
         }

@@ -17,8 +17,7 @@ use super::ours::{Found, Ours};
 use super::restored::{self, Asking, Scan};
 use super::settling::{Rests, Settling};
 use crate::chain::{
-    ChainDown, Covered, Fact, Identity, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View,
-    height_of_reward,
+    ChainDown, Covered, Fact, Identity, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View, coinbase_height,
 };
 use crate::gateway::{CatchingUp, Gateway, SOON_BLOCKS};
 use crate::settlement::coins::Move;
@@ -84,11 +83,11 @@ struct Told {
 }
 
 /// Asks the backend for the changes since the look `watched`, as many as one answer holds. With the last answer, it
-/// also reads due payments from the database. Fails if the backend is no longer `choice`, the one of this look's start.
+/// also reads due payments from the database. Fails if the backend is no longer of `generation`, the one of this look's start.
 /// `round` is the round over all scripts, `settling` the state of pending batches.
 pub(super) fn take(
     gateway: &Gateway,
-    choice: u64,
+    generation: u64,
     watched: Option<&WatchedChain>,
     at: Timestamp,
     (round, settling): (Round, &Settling),
@@ -134,7 +133,7 @@ pub(super) fn take(
     ours.know_up_to(known_up_to);
     let mut told = Told::default();
     loop {
-        if gateway.chain.choice() != choice {
+        if gateway.chain.generation() != generation {
             return Err(
                 ChainDown("another one was set while it was asked; that one is asked from now on".to_owned()).into()
             );
@@ -264,7 +263,7 @@ fn with_lost_reward(facts: TxFacts, tip: &Tip) -> TxFacts {
     if facts.position != TxPosition::Absent || !facts.tx.is_coinbase() {
         return facts;
     }
-    let conflict_height = height_of_reward(&facts.tx);
+    let conflict_height = coinbase_height(&facts.tx);
     if conflict_height.is_some_and(|height| height > tip.height) {
         return facts;
     }

@@ -44,8 +44,8 @@ pub(super) struct Progress {
     round: Round,
     /// Scripts of pending batches reported since the best block came.
     settling: Settling,
-    /// Value of the chain's choice counter at the last look: it counts changes of the backend.
-    choice: Option<u64>,
+    /// The generation of the backend at the last look.
+    generation: Option<u64>,
     clock: Option<CheckedClock>,
 }
 
@@ -77,7 +77,7 @@ impl Progress {
             round: Round::default(),
             // The progress of the last run is unknown.
             settling: Settling::default(),
-            choice: None,
+            generation: None,
             clock: None,
         }
     }
@@ -120,7 +120,7 @@ impl<'a> LookPermit<'a> {
     /// part.
     async fn try_look(&mut self, patience: Patience) -> Result<bool, WatchError> {
         let at = self.gateway.follow_clock().await?;
-        self.note_choice();
+        self.note_generation();
         let before = self.progress.watched.clone();
         loop {
             let findings = self.take(at).await?;
@@ -153,9 +153,9 @@ impl<'a> LookPermit<'a> {
     }
 
     /// Makes the hot scripts due again after a change of backend.
-    fn note_choice(&mut self) {
-        let choice = self.gateway.chain.choice();
-        if self.progress.choice.replace(choice).is_some_and(|before| before != choice) {
+    fn note_generation(&mut self) {
+        let generation = self.gateway.chain.generation();
+        if self.progress.generation.replace(generation).is_some_and(|before| before != generation) {
             self.progress.hot_read = HotRead::default();
             self.gateway.last_look.forget_looked();
         }
@@ -166,10 +166,10 @@ impl<'a> LookPermit<'a> {
         let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
         self.read_hot(at).await?;
         let (round, clock) = (self.progress.round, self.progress.clock.unwrap_or_default());
-        // The backend choice for which this look read its scripts.
-        let choice = self.progress.choice.unwrap_or_else(|| gateway.chain.choice());
+        // The backend for which this look read its scripts.
+        let generation = self.progress.generation.unwrap_or_else(|| gateway.chain.generation());
         let settling = self.progress.settling.clone();
-        let take = move || findings::take(&gateway, choice, before.as_ref(), at, (round, &settling), clock);
+        let take = move || findings::take(&gateway, generation, before.as_ref(), at, (round, &settling), clock);
         tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::BrokenOff)?
     }
 

@@ -4,7 +4,7 @@
 use bitcoin::Transaction;
 
 /// Unconfirmed transactions of one script at most. A script with more is not reported.
-pub(in crate::chain) const OF_SCRIPT_MAX: usize = 200;
+pub(in crate::chain) const UNCONFIRMED_PER_SCRIPT_MAX: usize = 200;
 
 /// Bytes of all followed unconfirmed transactions at most, missing ones included. Beyond that a new one waits for its
 /// block.
@@ -16,28 +16,28 @@ const ANSWER_TXS_MAX: usize = 5_000;
 
 /// Bytes left for unconfirmed transactions.
 #[derive(Debug)]
-pub(in crate::chain) struct Room(usize);
+pub(in crate::chain) struct MempoolBudget(usize);
 
 /// The room left in one answer of a look.
 #[derive(Debug)]
-pub(in crate::chain) struct AnswerRoom {
+pub(in crate::chain) struct AnswerBudget {
     bytes: usize,
     txs: usize,
 }
 
-impl Default for Room {
+impl Default for MempoolBudget {
     fn default() -> Self {
         Self(BYTES_MAX)
     }
 }
 
-impl Default for AnswerRoom {
+impl Default for AnswerBudget {
     fn default() -> Self {
         Self { bytes: ANSWER_BYTES_MAX, txs: ANSWER_TXS_MAX }
     }
 }
 
-impl Room {
+impl MempoolBudget {
     /// The room that the followed transactions leave.
     pub(in crate::chain) fn beside<'a>(followed: impl Iterator<Item = &'a Transaction>) -> Self {
         let taken = followed.map(Transaction::total_size).fold(0usize, usize::saturating_add);
@@ -52,7 +52,7 @@ impl Room {
     }
 }
 
-impl AnswerRoom {
+impl AnswerBudget {
     pub(in crate::chain) const fn note(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_sub(bytes);
     }
@@ -85,21 +85,21 @@ mod tests {
     fn a_transaction_that_does_not_fit_takes_no_room() {
         let (large, small) = (with_witness(399_000), with_witness(100));
         let followed = vec![&large; BYTES_MAX / large.total_size()];
-        let mut room = Room::beside(followed.into_iter());
-        assert!(!room.take(&large), "one more is too many");
-        assert!(room.take(&small), "a small one fits beside them");
-        assert!(!Room::beside(vec![&large; 1_000].into_iter()).take(&small));
+        let mut budget = MempoolBudget::beside(followed.into_iter());
+        assert!(!budget.take(&large), "one more is too many");
+        assert!(budget.take(&small), "a small one fits beside them");
+        assert!(!MempoolBudget::beside(vec![&large; 1_000].into_iter()).take(&small));
     }
 
     #[test]
     fn an_answer_ends_by_its_bytes_and_by_its_number() {
         let (large, small) = (with_witness(399_000), with_witness(1));
         for (tx, fit) in [(large, ANSWER_BYTES_MAX / 399_000), (small, ANSWER_TXS_MAX - 1)] {
-            let mut room = AnswerRoom::default();
-            (0..fit).for_each(|_| room.note_tx(&tx));
-            assert!(!room.is_spent());
-            (0..2).for_each(|_| room.note_tx(&tx));
-            assert!(room.is_spent());
+            let mut budget = AnswerBudget::default();
+            (0..fit).for_each(|_| budget.note_tx(&tx));
+            assert!(!budget.is_spent());
+            (0..2).for_each(|_| budget.note_tx(&tx));
+            assert!(budget.is_spent());
         }
     }
 }

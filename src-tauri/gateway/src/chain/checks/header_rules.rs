@@ -9,7 +9,7 @@ use bitcoin::consensus::Params;
 use bitcoin::{CompactTarget, Network, Target, Transaction};
 use tillgate_domain::time::Timestamp;
 
-use super::merkle_proof::height_of_reward;
+use super::merkle_proof::coinbase_height;
 
 /// Blocks between two changes of the difficulty (Bitcoin's own number).
 const RETARGET_EVERY: u32 = 2_016;
@@ -40,30 +40,34 @@ pub(in crate::chain) fn lowest(network: Network) -> u32 {
 }
 
 /// A fault of a header.
-pub(in crate::chain) type Wrong = &'static str;
+pub(in crate::chain) type HeaderFault = &'static str;
 
 pub(in crate::chain) fn time(header: &Header) -> Timestamp {
     Timestamp::from_ms(i64::from(header.time).saturating_mul(1_000))
 }
 
 /// Checks that a header has any valid work.
-pub(in crate::chain) fn check_work(network: Network, header: &Header) -> Result<(), Wrong> {
+pub(in crate::chain) fn check_work(network: Network, header: &Header) -> Result<(), HeaderFault> {
     let target = header.target();
     let is_done = target <= Params::new(network).max_attainable_target && header.validate_pow(target).is_ok();
     if is_done { Ok(()) } else { Err("no work was done for it") }
 }
 
 /// Checks a header without known neighbours: it must be as hard to find as its height requires.
-pub(in crate::chain) fn check_alone(network: Network, height: u32, header: &Header) -> Result<(), Wrong> {
+pub(in crate::chain) fn check_alone(network: Network, height: u32, header: &Header) -> Result<(), HeaderFault> {
     check_work(network, header)?;
     check_floor(network, height, header)
 }
 
 /// Checks the height of a block by its coinbase transaction (BIP34). The oldest blocks of the old test network predate
 /// the rule.
-pub(in crate::chain) fn check_height(network: Network, height: u32, reward: Option<&Transaction>) -> Result<(), Wrong> {
+pub(in crate::chain) fn check_height(
+    network: Network,
+    height: u32,
+    reward: Option<&Transaction>,
+) -> Result<(), HeaderFault> {
     let is_older = network == Network::Testnet && height < TESTNET_HEIGHTS_FROM;
-    if is_older || reward.and_then(height_of_reward) == Some(height) { Ok(()) } else { Err("it has another height") }
+    if is_older || reward.and_then(coinbase_height) == Some(height) { Ok(()) } else { Err("it has another height") }
 }
 
 /// Checks that a header follows `before`. Its difficulty is confirmed by the known blocks that build on it.
@@ -72,7 +76,7 @@ pub(in crate::chain) fn check_linked(
     height: u32,
     before: &Header,
     header: &Header,
-) -> Result<(), Wrong> {
+) -> Result<(), HeaderFault> {
     if header.prev_blockhash != before.block_hash() {
         return Err("it does not follow on the block before it");
     }
@@ -87,7 +91,7 @@ pub(in crate::chain) fn check_next(
     height: u32,
     (first, before): (Option<&Header>, &Header),
     header: &Header,
-) -> Result<(), Wrong> {
+) -> Result<(), HeaderFault> {
     check_linked(network, height, before, header)?;
     let params = Params::new(network);
     if params.allow_min_difficulty_blocks && !params.no_pow_retargeting {
@@ -156,7 +160,7 @@ pub(in crate::chain) fn height_before<E>(
 }
 
 /// Checks the work against the floor. A main-network header below all floors is refused: no such block can be ours.
-fn check_floor(network: Network, height: u32, header: &Header) -> Result<(), Wrong> {
+fn check_floor(network: Network, height: u32, header: &Header) -> Result<(), HeaderFault> {
     let is_enough = network != Network::Bitcoin || floor(height).is_some_and(|floor| header.target() <= floor);
     if is_enough { Ok(()) } else { Err("too little work was done for it") }
 }

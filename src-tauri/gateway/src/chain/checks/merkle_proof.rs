@@ -20,7 +20,12 @@ pub(in crate::chain) fn is_provable(tx: &Transaction) -> bool {
 }
 
 /// Whether this path, deepest hash first, leads from a transaction at this place to this root.
-pub(in crate::chain) fn leads(tx: &Transaction, place: u32, way: &[TxMerkleNode], root: TxMerkleNode) -> bool {
+pub(in crate::chain) fn proves_inclusion(
+    tx: &Transaction,
+    place: u32,
+    way: &[TxMerkleNode],
+    root: TxMerkleNode,
+) -> bool {
     if way.len() > STEPS_MAX || place >> way.len() != 0 || !is_provable(tx) {
         return false;
     }
@@ -38,7 +43,7 @@ pub(in crate::chain) fn leads(tx: &Transaction, place: u32, way: &[TxMerkleNode]
 }
 
 /// The height in a block's coinbase transaction (BIP34); `None` if there is none.
-pub(crate) fn height_of_reward(tx: &Transaction) -> Option<u32> {
+pub(crate) fn coinbase_height(tx: &Transaction) -> Option<u32> {
     match tx.input.first()?.script_sig.instructions().next()?.ok()? {
         Instruction::PushBytes(height) => u32::try_from(read_scriptint(height.as_bytes()).ok()?).ok(),
         Instruction::Op(number) => {
@@ -51,8 +56,13 @@ pub(crate) fn height_of_reward(tx: &Transaction) -> Option<u32> {
 
 /// Whether the block with this root is at this height, by its coinbase transaction (BIP34). The height of a block that
 /// was found cannot be forged.
-pub(in crate::chain) fn stands_at(reward: &Transaction, way: &[TxMerkleNode], root: TxMerkleNode, height: u32) -> bool {
-    reward.is_coinbase() && leads(reward, 0, way, root) && height_of_reward(reward) == Some(height)
+pub(in crate::chain) fn proves_height(
+    reward: &Transaction,
+    way: &[TxMerkleNode],
+    root: TxMerkleNode,
+    height: u32,
+) -> bool {
+    reward.is_coinbase() && proves_inclusion(reward, 0, way, root) && coinbase_height(reward) == Some(height)
 }
 
 #[cfg(test)]
@@ -85,7 +95,7 @@ mod tests {
     fn the_way_that_leads_to_the_root_is_the_only_one_that_does() {
         let (txs, ways, root) = three();
         for ((place, tx), way) in (0u32..).zip(&txs).zip(&ways) {
-            assert!(leads(tx, place, way, root), "{place}");
+            assert!(proves_inclusion(tx, place, way, root), "{place}");
         }
         let way = &ways[2];
         for (what, tx, place, way, root) in [
@@ -97,7 +107,7 @@ mod tests {
             ("another root", &txs[2], 2, way, way[0]),
             ("a way without an end", &txs[2], 2, &[way[0]; 40], root),
         ] {
-            assert!(!leads(tx, place, way, root), "{what}");
+            assert!(!proves_inclusion(tx, place, way, root), "{what}");
         }
     }
 
@@ -108,6 +118,6 @@ mod tests {
         assert_eq!(inner.base_size(), INNER_LENGTH);
         let root = TxMerkleNode::from_raw_hash(inner.compute_txid().to_raw_hash());
         assert!(!is_provable(&inner) && is_provable(&tx(1)));
-        assert!(!leads(&inner, 0, &[], root));
+        assert!(!proves_inclusion(&inner, 0, &[], root));
     }
 }

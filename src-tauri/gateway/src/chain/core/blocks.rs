@@ -10,7 +10,7 @@ use tillgate_domain::time::Timestamp;
 use super::results::{ChainInfo, MempoolInfo};
 use super::rpc::{Refused, Rpc, Told, call, typed};
 use crate::chain::checks::errors::tip_changed;
-use crate::chain::checks::header_rules::Wrong;
+use crate::chain::checks::header_rules::HeaderFault;
 use crate::chain::checks::token::{BlockId, Weighed};
 use crate::chain::checks::{errors, header_rules};
 use crate::chain::port::ChainDown;
@@ -151,7 +151,7 @@ pub(super) fn prove_height(rpc: &Rpc, network: Network, id: BlockId) -> Result<(
 }
 
 /// The reason why a block does not follow `before`: the node's chain changed, or the node lies.
-pub(super) fn unlinked(rpc: &Rpc, before: BlockId, why: Wrong) -> ChainDown {
+pub(super) fn unlinked(rpc: &Rpc, before: BlockId, why: HeaderFault) -> ChainDown {
     match hashes(rpc, std::iter::once(before.height)) {
         Ok(now) if now != [Some(before.hash)] => tip_changed(),
         Ok(_) => forged(before.height.saturating_add(1), why),

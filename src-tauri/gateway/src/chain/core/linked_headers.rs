@@ -8,7 +8,7 @@ use super::blocks::{self, forged};
 use super::rpc::Rpc;
 use crate::chain::checks::errors::tip_changed;
 use crate::chain::checks::header_rules;
-use crate::chain::checks::header_rules::Wrong;
+use crate::chain::checks::header_rules::HeaderFault;
 use crate::chain::checks::token::{BlockId, Token, Weighed, counted};
 use crate::chain::port::ChainDown;
 
@@ -52,7 +52,7 @@ pub(super) fn link(rpc: &Rpc, network: Network, from: u32, tip: BlockId) -> Resu
 }
 
 impl Linked {
-    fn push(&mut self, network: Network, header: Header) -> Result<(), Wrong> {
+    fn push(&mut self, network: Network, header: Header) -> Result<(), HeaderFault> {
         let height = self.next_height();
         match self.headers.last() {
             Some(before) => {

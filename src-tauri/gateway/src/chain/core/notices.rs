@@ -14,7 +14,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::chain::waker::Bell;
+use crate::chain::waker::Waker;
 use crate::machine::outgoing::{Proxy, connect};
 use log::{Change, Heard, Listed, Mark, Notice, TOPIC, Trouble};
 use zmtp::{Message, Subscription};
@@ -41,8 +41,8 @@ pub(crate) struct NoticesOptions {
     /// The proxy for a node on another machine.
     pub proxy: Option<Proxy>,
     pub pace: NoticesPace,
-    /// Rung when the node says something that a look should follow.
-    pub bell: Bell,
+    /// Wakes a look when the node says something that it should follow.
+    pub waker: Waker,
 }
 
 /// Time limits of the connection.
@@ -153,7 +153,7 @@ impl Notices {
 
     /// Notified when the node says something that a look should follow.
     pub(super) fn wake(&self) -> &Notify {
-        self.shared.options.bell.wake()
+        self.shared.options.waker.notify()
     }
 
     #[cfg(test)]
@@ -250,7 +250,7 @@ async fn hear(shared: &Shared, mut subscription: Subscription<TcpStream>) -> Str
             return "it sent a message that is none of the topic sequence of Bitcoin Core".to_owned();
         };
         if shared.heard.lock().take(notice, count) {
-            shared.options.bell.ring();
+            shared.options.waker.wake();
         }
         if let Some(until) = second.take(commands.saturating_add(1), Instant::now()) {
             // The publisher drops messages that it cannot send, and its count shows the gap.

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use super::options::SignIn;
 use super::options::{BadNode, BadUrl, CoreOptions};
-use crate::chain::checks::sanitized::{quoted, shown};
+use crate::chain::checks::sanitized::{quoted, sanitized};
 use crate::chain::port::ChainDown;
 use crate::machine::outgoing::{self, Budget, Outgoing, TooMuch};
 
@@ -246,7 +246,7 @@ impl Rpc {
             ReplyError { code: IN_WARMUP, message } => {
                 Err(ChainDown(format!("the node is still starting ({})", quoted(&message))))
             }
-            ReplyError { code, message } => Ok(Err(Refused { code, message: shown(&message) })),
+            ReplyError { code, message } => Ok(Err(Refused { code, message: sanitized(&message) })),
         }
     }
 

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::chain::checks::sanitized::{quoted, shown};
+use crate::chain::checks::sanitized::{quoted, sanitized};
 use crate::chain::port::ChainDown;
 
 #[derive(Debug, Clone)]
@@ -153,7 +153,7 @@ impl Refused {
         let code = object.as_ref().and_then(|object| serde_json::from_str(object.code?.get()).ok()).unwrap_or(0);
         let text = object.map_or(Some(error), |object| object.message.map(RawValue::get));
         let message = text.and_then(|text| serde_json::from_str::<String>(text).ok());
-        Self::Said { code, message: shown(message.as_deref().unwrap_or("no reason")) }
+        Self::Said { code, message: sanitized(message.as_deref().unwrap_or("no reason")) }
     }
 
     /// The refusal as a reason why the chain cannot be looked at.

@@ -22,12 +22,12 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 
-use super::backoff::Gets;
+use super::backoff::BatchSize;
 use super::calls::{Answer, Call, Refused, call, subscribe_tip, typed};
 use crate::chain::checks::errors;
-use crate::chain::checks::sanitized::{quoted, shown};
+use crate::chain::checks::sanitized::{quoted, sanitized};
 use crate::chain::port::ChainDown;
-use crate::chain::waker::Bell;
+use crate::chain::waker::Waker;
 use crate::machine::outgoing::{Proxy, connect};
 pub(crate) use certificate::Fingerprint;
 use certificate::{Seen, tls};
@@ -70,8 +70,8 @@ pub(crate) struct ElectrumOptions {
     pub network: Network,
     /// The time limit of one answer.
     pub answered_within: Duration,
-    /// Rung when the server says something that a look should follow.
-    pub bell: Bell,
+    /// Wakes a look when the server says something that it should follow.
+    pub waker: Waker,
 }
 
 /// The numbers of a protocol version.
@@ -88,7 +88,7 @@ pub(super) struct Client {
     seen: Seen,
     to_pin: Mutex<Option<Fingerprint>>,
     link: Mutex<Link>,
-    pub gets: Mutex<Gets>,
+    pub batch_size: Mutex<BatchSize>,
     notices: Arc<Mutex<Allowance>>,
 }
 
@@ -167,7 +167,7 @@ impl Client {
             seen,
             to_pin: Mutex::default(),
             link: Mutex::default(),
-            gets: Mutex::default(),
+            batch_size: Mutex::default(),
             notices: Arc::default(),
         })
     }
@@ -200,7 +200,7 @@ impl Client {
             return Err(why.clone());
         }
         link.number = link.number.saturating_add(1);
-        match self.connect(link.number, self.options.bell.clone()) {
+        match self.connect(link.number, self.options.waker.clone()) {
             Ok(connection) => {
                 let connection = Arc::new(connection);
                 link.connection = Some(Arc::clone(&connection));
@@ -246,7 +246,7 @@ impl Client {
         Ok(answers)
     }
 
-    fn connect(&self, number: u64, bell: Bell) -> Result<Connection, ChainDown> {
+    fn connect(&self, number: u64, waker: Waker) -> Result<Connection, ChainDown> {
         let within = if self.options.proxy.is_some() { REACHED_BY_PROXY_WITHIN } else { REACHED_WITHIN };
         let within = within.min(self.options.answered_within);
         let reached = self.runtime.block_on(async { timeout(within, self.reach()).await });
@@ -256,7 +256,7 @@ impl Client {
             stream,
             self.name(),
             self.options.answered_within,
-            (bell, Arc::clone(&self.notices)),
+            (waker, Arc::clone(&self.notices)),
             &self.runtime,
         );
         let (version, software) = self.agree(&session)?;
@@ -322,7 +322,7 @@ impl Client {
             [Some(from), Some(to)] => (from..=to).contains(&version),
             _ => false,
         });
-        Ok((version.ok_or_else(|| none(&quoted(&agreed)))?, shown(&software)))
+        Ok((version.ok_or_else(|| none(&quoted(&agreed)))?, sanitized(&software)))
     }
 
     /// Refuses a server of another network before it is used, by its first block.
@@ -379,8 +379,8 @@ impl Asker<'_> {
     }
 
     /// Whether the server does not deliver a transaction even if asked for it alone.
-    pub(super) fn does_not_tell(&self, txid: &Txid) -> bool {
-        self.client.gets.lock().is_put_off(txid, self.best_height())
+    pub(super) fn is_undeliverable(&self, txid: &Txid) -> bool {
+        self.client.batch_size.lock().is_backed_off(txid, self.best_height())
     }
 
     /// Makes a call. A refusal is an error.

@@ -14,7 +14,7 @@ use super::connection::Asker;
 use super::connection::ToldTip;
 use crate::chain::checks::errors::{self, behind, tip_changed};
 use crate::chain::checks::header_rules::{self, time};
-use crate::chain::checks::merkle_proof::stands_at;
+use crate::chain::checks::merkle_proof::proves_height;
 use crate::chain::checks::token::{BlockId, Token, counted};
 use crate::chain::port::{BEFORE_BIRTH, ChainDown};
 
@@ -121,7 +121,7 @@ fn prove_height(asker: &Asker<'_>, height: u32, header: &Header) -> Result<(), C
     let first: First = asker.one(call("blockchain.transaction.id_from_pos", json!([height, 0, true])))?;
     let reward: String = asker.one(call("blockchain.transaction.get", json!([first.tx_hash])))?;
     let reward: Transaction = deserialize_hex(&reward).map_err(|_| errors::unproved_height(height))?;
-    if stands_at(&reward, &first.merkle, header.merkle_root, height) {
+    if proves_height(&reward, &first.merkle, header.merkle_root, height) {
         Ok(())
     } else {
         Err(forged(height, "it has another height"))

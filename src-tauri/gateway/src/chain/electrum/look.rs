@@ -15,7 +15,7 @@ use super::calls::{ScriptHash, call, subscribe_tip};
 use super::connection::Asker;
 use super::header_chain::follow;
 use super::state::{self, State, Watched};
-use crate::chain::checks::bounds::AnswerRoom;
+use crate::chain::checks::bounds::AnswerBudget;
 use crate::chain::checks::conflicts::parents_first;
 use crate::chain::checks::errors::tip_changed;
 use crate::chain::checks::header_rules::MEDIAN_REACHES;
@@ -178,16 +178,16 @@ impl Look<'_> {
         let mut wanted: Vec<ScriptHash> = first.into_iter().chain(then).collect();
         let rest = wanted.split_off(wanted.len().min(HISTORIES_MAX));
         self.state.pending = rest.into_iter().collect();
-        let (mut processed, mut txs, mut room) = (Vec::new(), Vec::new(), AnswerRoom::default());
+        let (mut processed, mut txs, mut budget) = (Vec::new(), Vec::new(), AnswerBudget::default());
         for some in wanted.chunks(FETCHED_AT_ONCE) {
-            if room.is_spent() {
+            if budget.is_spent() {
                 self.state.pending.extend(some);
                 continue;
             }
             let mut fetched = self.fetch(some)?;
             let news = self.news(&fetched)?;
-            let told = self.tell(news, &mut room)?;
-            room.note(self.bytes_of_histories(&fetched));
+            let told = self.tell(news, &mut budget)?;
+            budget.note(self.bytes_of_histories(&fetched));
             self.note_refused(&told);
             fetched.retain(|hash| !told.cut.contains(hash) && !told.overfull.contains(hash));
             processed.extend(fetched);

@@ -11,7 +11,7 @@ use serde_json::{Number, Value, json};
 use super::calls::{Refused, call, typed};
 use super::connection::Asker;
 use crate::chain::checks::relay_policy::{OF_CONFLICTS, OF_INPUTS, OF_KNOWN, of_sat_kvb};
-use crate::chain::checks::sanitized::shown;
+use crate::chain::checks::sanitized::sanitized;
 use crate::chain::port::{Broadcast, ChainDown};
 
 const BROADCAST: &str = "blockchain.transaction.broadcast";
@@ -94,13 +94,13 @@ fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
     Ok(if says(OF_MINED) || says(OF_KNOWN) {
         Broadcast::AlreadyKnown
     } else if says(OF_CONFLICTS) {
-        Broadcast::Conflict(shown(message))
+        Broadcast::Conflict(sanitized(message))
     } else if says(OF_INPUTS) {
         Broadcast::InputsMissing
     } else if OF_SERVERS.contains(code) || says(OF_TROUBLE) {
         return Err(refused.down(BROADCAST));
     } else {
-        Broadcast::Refused(shown(message))
+        Broadcast::Refused(sanitized(message))
     })
 }
 

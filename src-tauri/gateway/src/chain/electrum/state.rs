@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bitcoin::{OutPoint, ScriptBuf, Transaction, Txid};
 
-use super::backoff::PutOff;
+use super::backoff::Backoff;
 use super::calls::{ScriptHash, Status};
 use super::header_chain::Headers;
 use super::histories::{Entry, History};
@@ -59,7 +59,7 @@ pub(super) struct Lasting {
     pub headers: Headers,
     /// The block in which a transaction was proved to be.
     pub proved: HashMap<Txid, BlockId>,
-    pub put_off: PutOff<ScriptHash>,
+    pub backoff: Backoff<ScriptHash>,
     /// The inputs of transactions that are not ours.
     pub others: HashMap<Txid, Vec<OutPoint>>,
     /// The number of those inputs.
@@ -105,7 +105,7 @@ impl State {
     /// Retries refused scripts at a new block.
     pub(super) fn try_refused_again(&mut self, height: u32) {
         for (hash, watched) in self.scripts.iter_mut().filter(|(_, watched)| watched.is_refused) {
-            if watched.is_ours || !self.lasting.put_off.holds(hash, height) {
+            if watched.is_ours || !self.lasting.backoff.is_waiting(hash, height) {
                 watched.is_refused = false;
                 self.pending.insert(*hash);
             }
@@ -115,7 +115,7 @@ impl State {
     /// The script, added as another's if it is unknown. A script that is put off is marked refused.
     pub(super) fn of_other(&mut self, script: &ScriptBuf, height: u32) -> &mut Watched {
         let hash = ScriptHash::of(script);
-        let is_refused = self.lasting.put_off.holds(&hash, height);
+        let is_refused = self.lasting.backoff.is_waiting(&hash, height);
         self.scripts.entry(hash).or_insert_with(|| Watched { is_refused, ..Watched::new(script.clone()) })
     }
 

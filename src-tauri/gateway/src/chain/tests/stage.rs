@@ -17,9 +17,9 @@ use self::shown::{Followed, Shown, Told};
 use super::by_script::ByScript;
 use super::set_meanwhile::{SetMeanwhile, When};
 use crate::chain::Chain;
-use crate::chain::configured::{BackendOptions, Chosen, Protocol};
+use crate::chain::configured::{BackendOptions, Configured, Protocol};
 use crate::chain::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
-use crate::chain::waker::Bell;
+use crate::chain::waker::Waker;
 use crate::testing::World;
 
 /// Longer than a busy machine takes for an answer.
@@ -77,7 +77,7 @@ pub struct Stage {
     /// The server being asked, if there are several.
     asked: Backend,
     server: Option<Server>,
-    chosen: Option<Arc<Chosen>>,
+    chosen: Option<Arc<Configured>>,
     /// The backend that hears notices over ZeroMQ.
     heard: Option<Arc<CoreChain>>,
     /// Looks wait until all notices are heard.
@@ -178,7 +178,7 @@ impl Stage {
 
     /// Sets the time limit for the server's answers. The memory between looks is lost.
     pub fn wait(&self, answered_within: Duration) {
-        self.chosen.as_ref().unwrap().choose(Ok(Some(self.options(answered_within))));
+        self.chosen.as_ref().unwrap().configure(Ok(Some(self.options(answered_within))));
     }
 
     /// The same gateway; another server is set as the backend during its next look.
@@ -273,7 +273,7 @@ impl Stage {
                 world.with_chain(|_| Arc::new(Shown { chain, instance, followed, told }))
             }
             (_, Some(_)) => {
-                let chosen = Arc::new(Chosen::new(Network::Regtest, Handle::current()));
+                let chosen = Arc::new(Configured::new(Network::Regtest, Handle::current()));
                 self.chosen = Some(Arc::clone(&chosen));
                 self.wait(AT_LEISURE);
                 let instance = Some(sandbox.identity());
@@ -334,7 +334,7 @@ fn heard_options(server: &Server) -> CoreOptions {
         network: Network::Regtest,
         answered_within: AT_LEISURE,
         proxy: None,
-        notices: Some(NoticesOptions { url: zmq_url, proxy: None, pace, bell: Bell::default() }),
+        notices: Some(NoticesOptions { url: zmq_url, proxy: None, pace, waker: Waker::default() }),
     }
 }
 

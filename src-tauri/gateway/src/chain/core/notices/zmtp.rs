@@ -5,7 +5,7 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 
-use crate::chain::checks::sanitized::shown;
+use crate::chain::checks::sanitized::sanitized;
 
 /// Bytes of a frame at most: a subscribed message has 41, a handshake some more.
 const FRAME_MAX: u64 = 1_024;
@@ -162,7 +162,7 @@ fn check_greeting(theirs: &[u8; GREETING]) -> Result<(), Unheard> {
     }
     let mechanism = theirs.get(MECHANISM).unwrap_or_default();
     let mechanism = mechanism.split(|byte| *byte == 0).next().unwrap_or_default();
-    if mechanism == b"NULL" { Ok(()) } else { Err(Unheard::Mechanism(shown_bytes(mechanism))) }
+    if mechanism == b"NULL" { Ok(()) } else { Err(Unheard::Mechanism(sanitized_bytes(mechanism))) }
 }
 
 /// A command has a name and a body. The body of READY lists properties, each a name and a value.
@@ -177,7 +177,7 @@ fn check_ready(command: &[u8]) -> Result<(), Unheard> {
         if name.eq_ignore_ascii_case(b"Socket-Type") {
             return match value {
                 b"PUB" | b"XPUB" => Ok(()),
-                other => Err(Unheard::NoPublisher(shown_bytes(other))),
+                other => Err(Unheard::NoPublisher(sanitized_bytes(other))),
             };
         }
         rest = after;
@@ -187,14 +187,14 @@ fn check_ready(command: &[u8]) -> Result<(), Unheard> {
 
 fn check_refusal(command: &[u8]) -> Result<(), Unheard> {
     match command.strip_prefix(b"\x05ERROR") {
-        Some(reason) => Err(Unheard::Refused(shown_bytes(reason.get(1..).unwrap_or_default()))),
+        Some(reason) => Err(Unheard::Refused(sanitized_bytes(reason.get(1..).unwrap_or_default()))),
         None => Ok(()),
     }
 }
 
 /// Words of a stranger, which may not be valid text.
-fn shown_bytes(words: &[u8]) -> String {
-    shown(&String::from_utf8_lossy(words))
+fn sanitized_bytes(words: &[u8]) -> String {
+    sanitized(&String::from_utf8_lossy(words))
 }
 
 #[cfg(test)]

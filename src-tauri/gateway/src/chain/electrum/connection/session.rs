@@ -23,7 +23,7 @@ use super::lines::{Line, Lines};
 use crate::chain::checks::sanitized::quoted;
 use crate::chain::electrum::calls::{Answer, Call, Refused, SHORT, ScriptHash, Status, Subject, Whose, status};
 use crate::chain::port::ChainDown;
-use crate::chain::waker::Bell;
+use crate::chain::waker::Waker;
 
 /// Late answers that nobody waits for, at most.
 const UNAWAITED_MAX: usize = 1_000;
@@ -58,7 +58,7 @@ struct Shared {
     /// Bytes of answers that may still be read before the next calls.
     budget: AtomicUsize,
     notices: Arc<Mutex<Allowance>>,
-    bell: Bell,
+    waker: Waker,
 }
 
 #[derive(Default)]
@@ -104,16 +104,16 @@ struct TipNote {
 }
 
 impl Session {
-    /// Speaks over `stream`. `bell` is rung for each new notice; `notices` limits them.
+    /// Speaks over `stream`. Each new notice wakes a look by `waker`; `notices` limits them.
     pub(super) fn over(
         stream: Box<dyn Stream>,
         host: String,
         answered_within: Duration,
-        (bell, notices): (Bell, Arc<Mutex<Allowance>>),
+        (waker, notices): (Waker, Arc<Mutex<Allowance>>),
         runtime: &Handle,
     ) -> Self {
         let budget = AtomicUsize::new(BYTES_MAX);
-        let shared = Arc::new(Shared { host, noted: Mutex::default(), budget, notices, bell });
+        let shared = Arc::new(Shared { host, noted: Mutex::default(), budget, notices, waker });
         let (reader, writer) = tokio::io::split(stream);
         let reading = runtime.spawn(read(reader, Arc::clone(&shared)));
         let writer = tokio::sync::Mutex::new(writer);
@@ -339,7 +339,7 @@ impl Shared {
         noted.closed.get_or_insert_with(|| why.to_owned());
         noted.pending.clear();
         drop(noted);
-        self.bell.ring();
+        self.waker.wake();
     }
 
     /// Takes one line; `Err` says why it is invalid.
@@ -394,7 +394,7 @@ impl Shared {
         };
         drop(noted);
         if is_new {
-            self.bell.ring();
+            self.waker.wake();
         }
         Some(())
     }

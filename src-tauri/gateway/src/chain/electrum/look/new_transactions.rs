@@ -6,7 +6,7 @@ use bitcoin::{Transaction, Txid};
 use tillgate_domain::chain::{KnownPosition, TxPosition, is_relayed};
 
 use super::subscriptions::Look;
-use crate::chain::checks::bounds::{AnswerRoom, OF_SCRIPT_MAX, Room};
+use crate::chain::checks::bounds::{AnswerBudget, MempoolBudget, UNCONFIRMED_PER_SCRIPT_MAX};
 use crate::chain::checks::conflicts::{Facts, parents_first, spenders};
 use crate::chain::checks::errors::tip_changed;
 use crate::chain::checks::header_rules::time;
@@ -146,16 +146,16 @@ impl Look<'_> {
 
     /// Reads unknown transactions while there is room, and drops the rest. Returns the scripts with dropped
     /// transactions.
-    fn read_missing(&mut self, news: &mut News, room: &mut AnswerRoom) -> Result<Told, ChainDown> {
+    fn read_missing(&mut self, news: &mut News, budget: &mut AnswerBudget) -> Result<Told, ChainDown> {
         let mut seen = BTreeSet::new();
         news.missing.retain(|txid| !news.txs.contains_key(txid) && seen.insert(*txid));
-        let read = transactions::read_while_there_is_room(&self.asker, &news.missing, room)?;
+        let read = transactions::read_within(&self.asker, &news.missing, budget)?;
         let mut told = Told { overfull: std::mem::take(&mut news.overfull), ..Told::default() };
-        let mut left = Room::beside(self.state.tracked.values().map(|tracked| &tracked.tx));
+        let mut left = MempoolBudget::beside(self.state.tracked.values().map(|tracked| &tracked.tx));
         for txid in &news.missing {
             let scripts = || news.scripts.get(txid).into_iter().flatten().copied();
             match read.get(txid) {
-                None if self.asker.does_not_tell(txid) => told.overfull.extend(scripts()),
+                None if self.asker.is_undeliverable(txid) => told.overfull.extend(scripts()),
                 None => told.cut.extend(scripts()),
                 Some(tx) if news.waiting.contains(txid) && is_relayed(tx) && !left.take(tx) => {
                     told.overfull.extend(scripts());
@@ -195,8 +195,8 @@ impl Look<'_> {
     }
 
     /// Proves the news, and reports what is confirmed. Unconfirmed transactions are tracked.
-    pub(super) fn tell(&mut self, mut news: News, room: &mut AnswerRoom) -> Result<Told, ChainDown> {
-        let mut answer = self.read_missing(&mut news, room)?;
+    pub(super) fn tell(&mut self, mut news: News, budget: &mut AnswerBudget) -> Result<Told, ChainDown> {
+        let mut answer = self.read_missing(&mut news, budget)?;
         // Each is checked, since a later one may spend its outputs.
         let is_ours =
             |tx: &Transaction| self.request.watch.concerns(tx) | self.state.tracked.contains_key(&tx.compute_txid());
@@ -244,5 +244,5 @@ fn is_overfull(state: &State, hash: &ScriptHash, entries: &[Entry], is_new: impl
         return false;
     }
     let told: BTreeSet<Txid> = entries.iter().map(|entry| entry.txid).collect();
-    waiting().count().saturating_add(state.missing_from(hash, &told)) > OF_SCRIPT_MAX
+    waiting().count().saturating_add(state.missing_from(hash, &told)) > UNCONFIRMED_PER_SCRIPT_MAX
 }

@@ -84,7 +84,7 @@ impl Look<'_> {
         whose: Whose,
     ) -> Result<T, ChainDown> {
         if whose == Whose::Others && asked.is_err() {
-            self.state.lasting.put_off.note_break(hashes, self.tip.height);
+            self.state.lasting.backoff.note_break(hashes, self.tip.height);
             self.asker.client.excuse();
         }
         asked
@@ -95,7 +95,7 @@ impl Look<'_> {
         let Some(watched) = self.state.scripts.get_mut(&hash) else { return };
         watched.is_refused = true;
         if !watched.is_ours {
-            self.state.lasting.put_off.note(&hash, self.tip.height);
+            self.state.lasting.backoff.note_failure(&hash, self.tip.height);
         }
     }
 
@@ -117,7 +117,7 @@ impl Look<'_> {
                 Some(history) => {
                     watched.told = Some(history.status);
                     watched.history = Some(history);
-                    self.state.lasting.put_off.forget(&hash);
+                    self.state.lasting.backoff.forget(&hash);
                     told.push(hash);
                 }
                 None => {

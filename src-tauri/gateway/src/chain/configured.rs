@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use url::{Host, Url};
 
-use super::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
+use super::core::{CoreChain, CoreOptions, Credentials, NoticesOptions, NoticesPace};
 use super::electrum::{ElectrumChain, ElectrumOptions, Fingerprint};
 use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
 use super::servers::Servers;
@@ -22,7 +22,7 @@ use crate::machine::outgoing::Proxy;
 #[derive(Debug, Clone)]
 pub(crate) enum Protocol {
     /// JSON-RPC of a Bitcoin Core node. `notices` is the ZeroMQ address of the first node.
-    Core { sign_in: SignIn, notices: Option<String> },
+    Core { credentials: Credentials, notices: Option<String> },
     /// The Electrum protocol. `certificates` are accepted beside those of public authorities.
     Electrum { certificates: Vec<Fingerprint> },
 }
@@ -109,7 +109,7 @@ pub(crate) fn open_one(
     let proxy_to = |is_here: bool| options.proxy.clone().filter(|_| !is_here);
     let (named, proxy) = (url.to_owned(), proxy_to(is_here));
     match protocol {
-        Protocol::Core { sign_in, notices } => {
+        Protocol::Core { credentials, notices } => {
             // The notices belong to the first node.
             let notices = notices.as_ref().filter(|_| urls.first().is_some_and(|first| first == url));
             let notices = notices.map(|notices| NoticesOptions {
@@ -119,7 +119,7 @@ pub(crate) fn open_one(
                 waker: waker.clone(),
             });
             let options =
-                CoreOptions { url: named, sign_in: sign_in.clone(), network, answered_within, proxy, notices };
+                CoreOptions { url: named, credentials: credentials.clone(), network, answered_within, proxy, notices };
             opened(CoreChain::new(&options, runtime))
         }
         Protocol::Electrum { certificates } => {

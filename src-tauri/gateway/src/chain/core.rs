@@ -36,7 +36,7 @@ use super::checks::{errors, header_rules};
 use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
 
 pub(crate) use notices::{NoticesOptions, NoticesPace};
-pub(crate) use options::{BadNode, CoreOptions, SignIn};
+pub(crate) use options::{BadNode, CoreOptions, Credentials};
 
 use notices::Notices;
 use results::NetworkInfo;

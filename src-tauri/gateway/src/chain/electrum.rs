@@ -66,7 +66,7 @@ impl ElectrumChain {
             if is_alive && connection.session.tip() != before { tip_changed() } else { error }
         })?;
         if !view.more {
-            connection.session.end_if_it_is_held_up();
+            connection.session.close_if_busy();
         }
         Ok(view)
     }
@@ -82,7 +82,7 @@ impl Chain for ElectrumChain {
         let connection = self.client.connection()?;
         Asker { client: &self.client, connection: &connection }.one::<IgnoredAny>(subscribe_tip())?;
         let tip = connection.session.tip().ok_or_else(tip_changed)?;
-        header_chain::check_told(self.network, &tip)?;
+        header_chain::check_announced(self.network, &tip)?;
         Ok(Tip { height: tip.height, hash: tip.id().hash, time: tip.time() })
     }
 
@@ -138,7 +138,7 @@ impl Chain for ElectrumChain {
         let backoff = &mut state.lasting.backoff;
         let told =
             transactions::recent(&Asker { client: &self.client, connection: &connection }, txids, above, backoff);
-        connection.session.end_if_it_is_held_up();
+        connection.session.close_if_busy();
         told
     }
 

@@ -83,7 +83,8 @@ struct Told {
 }
 
 /// Asks the backend for the changes since the look `watched`, as many as one answer holds. With the last answer, it
-/// also reads due payments from the database. Fails if the backend is no longer of `generation`, the one of this look's start.
+/// also reads due payments from the database. Fails if the backend is no longer of `generation`, that of this look's
+/// start.
 /// `round` is the round over all scripts, `settling` the state of pending batches.
 pub(super) fn take(
     gateway: &Gateway,

@@ -80,7 +80,7 @@ impl Facts {
 
     /// Whether these facts differ from the last reported ones. The names of rivals do not count, since each rival names
     /// this transaction. Having any rival counts.
-    pub(in crate::chain) fn are_news_after(&self, told: Option<&Self>) -> bool {
+    pub(in crate::chain) fn differ_from(&self, told: Option<&Self>) -> bool {
         let unnamed = |facts: &Self| Self { conflicts: Vec::new(), ..facts.clone() };
         let is_same =
             |told: &Self| unnamed(told) == unnamed(self) && told.conflicts.is_empty() == self.conflicts.is_empty();

@@ -8,7 +8,7 @@ use serde_json::json;
 use tillgate_domain::time::Timestamp;
 
 use super::results::{ChainInfo, MempoolInfo};
-use super::rpc::{Refused, Rpc, Told, call, typed};
+use super::rpc::{RawResult, Refused, Rpc, call, typed};
 use crate::chain::checks::errors::tip_changed;
 use crate::chain::checks::header_rules::HeaderFault;
 use crate::chain::checks::token::{BlockId, Weighed};
@@ -38,7 +38,7 @@ pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
     let calls = [call("getblockchaininfo", json!([])), call("getmempoolinfo", json!([]))];
     let mut replies = rpc.batch(&calls)?.into_iter().zip(calls.iter().map(|call| call.method));
     let mut next = || {
-        let (reply, method) = replies.next().unwrap_or((Ok(Told::nothing()), "a batch"));
+        let (reply, method) = replies.next().unwrap_or((Ok(RawResult::nothing()), "a batch"));
         reply.map_err(|refused| refused.down(method))
     };
     let info: ChainInfo = typed("getblockchaininfo", &next()?)?;
@@ -72,7 +72,7 @@ fn one_header(rpc: &Rpc, block: BlockId) -> Result<Header, ChainDown> {
 /// Fetches the headers of blocks, and checks their hashes only.
 pub(super) fn headers_of(rpc: &Rpc, blocks: &[BlockId]) -> Result<Vec<Header>, ChainDown> {
     let calls: Vec<_> = blocks.iter().map(|block| call("getblockheader", json!([block.hash, false]))).collect();
-    let read = |(reply, block): (Result<Told, Refused>, &BlockId)| {
+    let read = |(reply, block): (Result<RawResult, Refused>, &BlockId)| {
         let told = reply.map_err(|refused| refused.down("getblockheader"))?;
         let hex: String = typed("getblockheader", &told)?;
         let header: Header = deserialize_hex(&hex).map_err(|_| forged(block.height, "its header cannot be read"))?;

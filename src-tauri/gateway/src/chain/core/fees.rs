@@ -4,7 +4,7 @@ use bitcoin::{FeeRate, Txid};
 use serde_json::json;
 
 use super::results::{self, Entry, Estimate, MempoolInfo};
-use super::rpc::{Refused, Rpc, Told, call, typed};
+use super::rpc::{RawResult, Refused, Rpc, call, typed};
 use crate::chain::checks::relay_policy::of_sat_kvb;
 use crate::chain::port::ChainDown;
 
@@ -21,7 +21,7 @@ pub(super) fn fee_rate(rpc: &Rpc, blocks: u16) -> Result<FeeRate, ChainDown> {
     let calls = [call("estimatesmartfee", json!([blocks])), call("getmempoolinfo", json!([]))];
     let mut replies = rpc.batch(&calls)?.into_iter();
     let (estimate, mempool) = (replies.next(), replies.next());
-    let mempool = mempool.and_then(Result::ok).unwrap_or_else(Told::nothing);
+    let mempool = mempool.and_then(Result::ok).unwrap_or_else(RawResult::nothing);
     let mempool: MempoolInfo = typed("getmempoolinfo", &mempool)?;
     let floor = [&mempool.mempoolminfee, &mempool.minrelaytxfee].map(results::sats);
     let [Some(mempool_min), Some(relay_min)] = floor else {

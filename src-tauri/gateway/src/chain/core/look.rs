@@ -11,7 +11,7 @@ use tillgate_domain::time::Timestamp;
 use super::blocks::{self, Synced};
 use super::linked_headers::link;
 use super::notices::Notices;
-use super::resume::{self, Begun};
+use super::resume::{self, Resumed};
 use super::rpc::{Rpc, call};
 use super::state::State;
 use super::{mempool, unconfirmed};
@@ -35,7 +35,7 @@ pub(super) fn look(
     notices: Option<&Notices>,
 ) -> Result<View, ChainDown> {
     let synced = blocks::synced(rpc)?;
-    let Begun { from_start, left_above } = resume::begin(rpc, network, state, request, &synced)?;
+    let Resumed { from_start, left_above } = resume::begin(rpc, network, state, request, &synced)?;
     let mut txs = read_blocks(rpc, network, state, request.watch, &synced)?;
     let last = state.last_block().ok_or_else(tip_changed)?;
     let mut more = last.height < synced.tip.height;
@@ -175,12 +175,12 @@ fn unknown(state: &mut State, watch: &dyn WatchList, txs: &[TxFacts], more: bool
     if watch.txids().is_empty() {
         return Vec::new();
     }
-    state.told.extend(txs.iter().map(|facts| facts.tx.compute_txid()));
+    state.reported.extend(txs.iter().map(|facts| facts.tx.compute_txid()));
     if more {
         return Vec::new();
     }
-    let told = std::mem::take(&mut state.told);
-    watch.txids().iter().filter(|txid| !told.contains(*txid)).copied().collect()
+    let reported = std::mem::take(&mut state.reported);
+    watch.txids().iter().filter(|txid| !reported.contains(*txid)).copied().collect()
 }
 
 /// The token of this answer, or the last one if nothing is new. A look that left blocks writes the token from before it

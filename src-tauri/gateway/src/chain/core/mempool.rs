@@ -12,7 +12,7 @@ use super::blocks::Synced;
 use super::notices::Notices;
 use super::notices::log::{Change, Listed};
 use super::results::RawMempool;
-use super::rpc::{Refused, Rpc, Told, call, typed};
+use super::rpc::{RawResult, Refused, Rpc, call, typed};
 use super::state::State;
 use super::state::{Listing, Pool};
 use crate::chain::checks::conflicts::parents_first;
@@ -75,7 +75,7 @@ fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) ->
     let calls = [call("getrawmempool", json!([false, true])), call("getbestblockhash", json!([]))];
     let mut replies = rpc.batch(&calls)?.into_iter().zip(calls.iter().map(|call| call.method));
     let mut next = || {
-        let (reply, method) = replies.next().unwrap_or((Ok(Told::nothing()), "a batch"));
+        let (reply, method) = replies.next().unwrap_or((Ok(RawResult::nothing()), "a batch"));
         reply.map_err(|refused| refused.down(method))
     };
     let raw: RawMempool = typed("getrawmempool", &next()?)?;

@@ -22,7 +22,7 @@ pub(crate) struct BadUrl(pub String);
 pub(crate) struct CoreOptions {
     /// Such as `http://127.0.0.1:8332`.
     pub url: String,
-    pub sign_in: SignIn,
+    pub credentials: Credentials,
     pub network: Network,
     /// The time limit of one request.
     pub answered_within: Duration,
@@ -45,14 +45,14 @@ pub(crate) enum BadNode {
 const COOKIE_MAX: u64 = 4_096;
 
 #[derive(Clone)]
-pub(crate) enum SignIn {
+pub(crate) enum Credentials {
     /// The file that a node rewrites at each start.
     CookieFile(PathBuf),
     /// The user and password of the node's configuration.
     Password { user: String, password: Zeroizing<String> },
 }
 
-impl SignIn {
+impl Credentials {
     /// The current value of the header `Authorization`.
     pub(super) fn authorization(&self) -> Result<Zeroizing<String>, ChainDown> {
         let credentials = match self {
@@ -97,7 +97,7 @@ fn read_cookie(file: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     Ok((bytes.len() as u64 <= COOKIE_MAX).then_some(bytes))
 }
 
-impl fmt::Debug for SignIn {
+impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CookieFile(file) => f.debug_tuple("CookieFile").field(file).finish(),
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     fn signs_in_by(file: &Path) -> Result<String, String> {
-        let authorization = SignIn::CookieFile(file.to_owned()).authorization();
+        let authorization = Credentials::CookieFile(file.to_owned()).authorization();
         authorization.map(|header| header.to_string()).map_err(|down| down.to_string())
     }
 

@@ -15,7 +15,7 @@ use crate::chain::port::{BEFORE_BIRTH, ChainDown, LookRequest};
 /// Blocks read again when nothing is remembered, so that the height of a conflict is known until it is final.
 const READ_AGAIN: u32 = 10;
 
-pub(super) struct Begun {
+pub(super) struct Resumed {
     /// The chain is another one: start at the wallet's birth.
     pub from_start: bool,
     /// See [`crate::chain::View::left_above`].
@@ -29,14 +29,14 @@ pub(super) fn begin(
     state: &mut State,
     request: &LookRequest<'_>,
     synced: &Synced,
-) -> Result<Begun, ChainDown> {
+) -> Result<Resumed, ChainDown> {
     if !goes_on(rpc, state, request.token, synced)? {
         return resume(rpc, network, state, request, synced);
     }
     let fresh = std::mem::take(&mut state.fresh_others);
     state.others.extend(fresh);
     link_on(rpc, network, state, synced)?;
-    Ok(Begun { from_start: false, left_above: None })
+    Ok(Resumed { from_start: false, left_above: None })
 }
 
 /// Whether the state is that of the last answer, and the node's chain still holds its block.
@@ -76,7 +76,7 @@ fn resume(
     state: &mut State,
     request: &LookRequest<'_>,
     synced: &Synced,
-) -> Result<Begun, ChainDown> {
+) -> Result<Resumed, ChainDown> {
     let tip = synced.tip;
     let lowest = header_rules::lowest(network).min(tip.height);
     // A token that ends below any block of ours tells nothing.
@@ -135,7 +135,7 @@ fn resume(
     let headers = linked.last(start.height, header_rules::MEDIAN_REACHES.saturating_add(1)).to_vec();
     *state = State { token: Some(token), before, headers, linked: Some(tip), others, ..State::default() };
     request.watch.unsettled(above).into_iter().for_each(|tx| state.track(tx));
-    Ok(Begun { from_start: fork.is_none(), left_above })
+    Ok(Resumed { from_start: fork.is_none(), left_above })
 }
 
 /// The height above which blocks are read.

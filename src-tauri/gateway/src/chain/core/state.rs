@@ -35,7 +35,7 @@ pub(super) struct State {
     /// Height and id of the mined transaction that spends an input of a tracked one.
     pub spent: HashMap<OutPoint, (u32, Txid)>,
     /// Our transactions that were reported since the look began.
-    pub told: HashSet<Txid>,
+    pub reported: HashSet<Txid>,
     /// The best block of the last look, with its header's time.
     pub tip_time: Option<(BlockId, Timestamp)>,
     pub looked_at: Option<Moment>,
@@ -68,14 +68,14 @@ pub(super) struct Tracked {
     /// Its known unconfirmed ancestors.
     pub ancestors: BTreeMap<Txid, Transaction>,
     /// Its entry in the mempool, while it is there.
-    pub entry: Option<Seen>,
+    pub entry: Option<MempoolEntry>,
     /// The last reported facts.
-    pub told: Option<Facts>,
+    pub reported: Option<Facts>,
 }
 
 /// The mempool's entry of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct MempoolEntry {
     pub entered: Timestamp,
     pub fee_rate: FeeRate,
     pub rests_on_unconfirmed: bool,
@@ -109,7 +109,7 @@ impl State {
     }
 
     pub(super) fn track(&mut self, tx: Transaction) {
-        let tracked = Tracked { tx, ancestors: BTreeMap::new(), entry: None, told: None };
+        let tracked = Tracked { tx, ancestors: BTreeMap::new(), entry: None, reported: None };
         self.tracked.insert(tracked.tx.compute_txid(), tracked);
     }
 }

@@ -12,7 +12,7 @@ use super::mempool;
 use super::results::{self, Entry, Spending};
 use super::rpc::{Refused, Rpc, call, typed};
 use super::state::Pool;
-use super::state::{Moment, Seen, State, Tracked};
+use super::state::{MempoolEntry, Moment, State, Tracked};
 use crate::chain::checks::conflicts::{
     Facts, LINE_MAX, Output, is_final, missing_ancestors, needs, of_absent, parents_first, spenders, unfollowed,
 };
@@ -29,7 +29,7 @@ struct Outputs {
     /// The spender of an output in the mempool.
     spenders: HashMap<OutPoint, Txid>,
     /// Outputs whose spenders in the mempool the node does not tell.
-    untold: HashSet<OutPoint>,
+    unknown_spenders: HashSet<OutPoint>,
     /// Outputs of the chain that the chain does not spend.
     unspent: HashSet<OutPoint>,
 }
@@ -44,14 +44,14 @@ pub(super) fn changed(
 ) -> Result<Vec<TxFacts>, ChainDown> {
     let moment = Moment { number: pool.number, digest: pool.digest(), tip: synced.tip, is_listed: pool.is_fresh };
     if state.looked_at.is_some_and(|before| before.shows_what(&moment))
-        && state.tracked.values().all(|tracked| tracked.told.is_some())
+        && state.tracked.values().all(|tracked| tracked.reported.is_some())
     {
         return Ok(Vec::new());
     }
     // A transaction that came back is reported.
     let is_back = |txid: &Txid| pool.txids.contains(txid);
     let tracked = state.tracked.iter();
-    let tracked = tracked.map(|(txid, one)| (txid, &one.tx, one.told.as_ref().filter(|_| !is_back(txid))));
+    let tracked = tracked.map(|(txid, one)| (txid, &one.tx, one.reported.as_ref().filter(|_| !is_back(txid))));
     for txid in unfollowed(tracked, watch) {
         state.tracked.remove(&txid);
     }
@@ -59,7 +59,7 @@ pub(super) fn changed(
     read_entries(rpc, state, pool, is_new_tip)?;
     let outputs = outputs_of_absent(rpc, state, pool)?;
     let rivals = spenders(state.tracked.iter().map(|(txid, one)| (txid, &one.tx)));
-    let mut told = BTreeMap::new();
+    let mut reported = BTreeMap::new();
     let (tracked, spent) = (&mut state.tracked, &state.spent);
     for (txid, one) in tracked.iter_mut() {
         let facts = match one.entry {
@@ -67,15 +67,15 @@ pub(super) fn changed(
             None => of_missing(one, spent, &outputs, pool),
         };
         let facts = facts.with_rivals(txid, &one.tx, &rivals);
-        if facts.are_news_after(one.told.as_ref()) {
-            told.insert(*txid, facts.clone().of(one.tx.clone()));
-            one.told = Some(facts);
+        if facts.differ_from(one.reported.as_ref()) {
+            reported.insert(*txid, facts.clone().of(one.tx.clone()));
+            one.reported = Some(facts);
         }
     }
     forget_what_is_ruled_out(state, synced.tip.height);
     // Transactions that left meanwhile were taken out of the pool.
     state.looked_at = Some(Moment { digest: pool.digest(), ..moment });
-    Ok(parents_first(told, |facts| &facts.tx))
+    Ok(parents_first(reported, |facts| &facts.tx))
 }
 
 /// Updates the mempool entry of each of our transactions. Transactions that left meanwhile are taken out of the pool.
@@ -97,7 +97,7 @@ fn read_entries(rpc: &Rpc, state: &mut State, pool: &mut Pool, is_new_tip: bool)
         for (reply, txid) in rpc.batch(&calls)?.into_iter().zip(batch) {
             let Some(tracked) = state.tracked.get_mut(txid) else { continue };
             match reply {
-                Ok(entry) => tracked.entry = Some(seen(&typed("getmempoolentry", &entry)?)?),
+                Ok(entry) => tracked.entry = Some(mempool_entry(&typed("getmempoolentry", &entry)?)?),
                 Err(Refused { code: NOT_FOUND, .. }) => {
                     tracked.entry = None;
                     pool.txids.remove(txid);
@@ -114,12 +114,12 @@ fn read_entries(rpc: &Rpc, state: &mut State, pool: &mut Pool, is_new_tip: bool)
     Ok(())
 }
 
-fn seen(entry: &Entry) -> Result<Seen, ChainDown> {
+fn mempool_entry(entry: &Entry) -> Result<MempoolEntry, ChainDown> {
     let nonsense = || ChainDown("what the node answers to getmempoolentry makes no sense".to_owned());
     let fee_sats = results::sats(&entry.fees.base).ok_or_else(nonsense)?;
     // Rounded down: a transaction at or above a wanted rate really pays it.
     let sat_kwu = fee_sats.checked_mul(250).and_then(|fee| fee.checked_div(entry.vsize)).ok_or_else(nonsense)?;
-    Ok(Seen {
+    Ok(MempoolEntry {
         entered: Timestamp::from_ms(entry.time.saturating_mul(1_000)),
         fee_rate: FeeRate::from_sat_per_kwu(sat_kwu),
         rests_on_unconfirmed: entry.ancestorcount > 1,
@@ -158,7 +158,7 @@ fn outputs_of_absent(rpc: &Rpc, state: &mut State, pool: &Pool) -> Result<Output
             Some(spending) => {
                 outputs.spenders.extend(spending.iter().filter_map(|it| Some((it.outpoint(), it.spendingtxid?))));
             }
-            None => outputs.untold.extend(batch),
+            None => outputs.unknown_spenders.extend(batch),
         }
         let calls: Vec<_> = batch.iter().map(|it| call("gettxout", json!([it.txid, it.vout, false]))).collect();
         for (reply, outpoint) in rpc.batch(&calls)?.into_iter().zip(batch) {
@@ -197,7 +197,7 @@ fn know_own_ancestors(state: &mut State, txid: &Txid, pool: &Pool) {
 }
 
 /// The facts of a transaction in the mempool. A mempool holds no conflict with the chain or with itself.
-fn of_mempool(seen: &Seen) -> Facts {
+fn of_mempool(seen: &MempoolEntry) -> Facts {
     Facts {
         unconfirmed_ancestors: seen.rests_on_unconfirmed.into(),
         fee_rate: Some(seen.fee_rate),
@@ -211,7 +211,8 @@ fn of_missing(tracked: &Tracked, spent: &HashMap<OutPoint, (u32, Txid)>, outputs
         Output {
             in_chain: spent.get(outpoint).copied(),
             in_mempool: outputs.spenders.get(outpoint).copied().into_iter().collect(),
-            is_known: (is_unspent || pool.txids.contains(&outpoint.txid)) && !outputs.untold.contains(outpoint),
+            is_known: (is_unspent || pool.txids.contains(&outpoint.txid))
+                && !outputs.unknown_spenders.contains(outpoint),
             is_unspent,
         }
     })
@@ -220,6 +221,6 @@ fn of_missing(tracked: &Tracked, spent: &HashMap<OutPoint, (u32, Txid)>, outputs
 fn forget_what_is_ruled_out(state: &mut State, tip_height: u32) {
     state
         .tracked
-        .retain(|_, tracked| !tracked.told.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip_height)));
+        .retain(|_, tracked| !tracked.reported.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip_height)));
     state.spent.retain(|_, (height, _)| !is_final(*height, tip_height));
 }

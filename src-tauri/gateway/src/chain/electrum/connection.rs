@@ -30,9 +30,9 @@ use crate::chain::port::ChainDown;
 use crate::chain::waker::Waker;
 use crate::machine::outgoing::{Proxy, connect};
 pub(crate) use certificate::Fingerprint;
-use certificate::{Seen, tls};
+use certificate::{LastRefused, tls};
 
-pub(super) use session::ToldTip;
+pub(super) use session::AnnouncedTip;
 use session::{Allowance, Session, Stream};
 
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +85,7 @@ pub(super) struct Client {
     port: u16,
     /// `None` for a plain connection.
     tls: Option<TlsConnector>,
-    seen: Seen,
+    last_refused: LastRefused,
     to_pin: Mutex<Option<Fingerprint>>,
     link: Mutex<Link>,
     pub batch_size: Mutex<BatchSize>,
@@ -156,15 +156,16 @@ impl Client {
         let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
         let host = url.host_str().filter(|host| is_plain && !host.is_empty()).ok_or_else(bad)?.to_owned();
         let port = url.port().ok_or_else(bad)?;
-        let seen = Seen::default();
-        let tls = if is_secure { Some(TlsConnector::from(Arc::new(tls(&options.pinned, &seen)?))) } else { None };
+        let last_refused = LastRefused::default();
+        let tls =
+            if is_secure { Some(TlsConnector::from(Arc::new(tls(&options.pinned, &last_refused)?))) } else { None };
         Ok(Self {
             options,
             runtime,
             host,
             port,
             tls,
-            seen,
+            last_refused,
             to_pin: Mutex::default(),
             link: Mutex::default(),
             batch_size: Mutex::default(),
@@ -289,7 +290,7 @@ impl Client {
 
     /// The reason why there is no secure connection, with the remedy if there is one.
     fn insecure(&self, error: &std::io::Error) -> ChainDown {
-        let (name, found) = (self.name(), self.seen.take());
+        let (name, found) = (self.name(), self.last_refused.take());
         *self.to_pin.lock() = found;
         ChainDown(match found {
             Some(found) if !self.options.pinned.is_empty() => format!(

@@ -10,8 +10,8 @@ use serde_json::json;
 use tillgate_domain::time::Timestamp;
 
 use super::calls::call;
+use super::connection::AnnouncedTip;
 use super::connection::Asker;
-use super::connection::ToldTip;
 use crate::chain::checks::errors::{self, behind, tip_changed};
 use crate::chain::checks::header_rules::{self, time};
 use crate::chain::checks::merkle_proof::proves_height;
@@ -50,7 +50,7 @@ struct First {
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct HeadersAnswer {
     /// Concatenated headers, before version 1.6.
     hex: Option<String>,
     headers: Option<Vec<String>>,
@@ -62,9 +62,9 @@ pub(super) fn follow(
     network: Network,
     headers: &mut Headers,
     known: Option<&Token>,
-    tip: ToldTip,
+    tip: AnnouncedTip,
 ) -> Result<Followed, ChainDown> {
-    check_told(network, &tip)?;
+    check_announced(network, &tip)?;
     let Some(known) = known else {
         let mut followed = begin(asker, network, headers, None, tip.height.saturating_sub(BEFORE_BIRTH))?;
         extend(asker, network, headers, None, (&mut followed, tip))?;
@@ -134,7 +134,7 @@ fn extend(
     network: Network,
     headers: &mut Headers,
     known: Option<&Token>,
-    (followed, tip): (&mut Followed, ToldTip),
+    (followed, tip): (&mut Followed, AnnouncedTip),
 ) -> Result<(), ChainDown> {
     let mut last = followed.token.last().ok_or_else(tip_changed)?.id;
     let before = match headers.0.get(&last.height).filter(|header| header.block_hash() == last.hash) {
@@ -198,7 +198,7 @@ fn last_common(asker: &Asker<'_>, known: &Token, top: u32) -> Result<Option<Bloc
 
 /// At most `count` headers from a height on.
 fn fetch(asker: &Asker<'_>, start: u32, count: u32) -> Result<Vec<Header>, ChainDown> {
-    let told: Told = asker.one(call("blockchain.block.headers", json!([start, count])))?;
+    let told: HeadersAnswer = asker.one(call("blockchain.block.headers", json!([start, count])))?;
     let unread = |_| forged(start, "its header cannot be read");
     let headers: Vec<Header> = match (told.headers, told.hex) {
         (Some(headers), _) => {
@@ -231,7 +231,7 @@ fn check_height(known: Option<&Token>, told: BlockId) -> Result<(), ChainDown> {
 }
 
 /// Checks an announced best block on its own.
-pub(super) fn check_told(network: Network, tip: &ToldTip) -> Result<(), ChainDown> {
+pub(super) fn check_announced(network: Network, tip: &AnnouncedTip) -> Result<(), ChainDown> {
     check(network, tip.height, &tip.header)
 }
 
@@ -239,7 +239,7 @@ pub(super) fn forged(height: u32, why: &str) -> ChainDown {
     errors::forged("server", height, why)
 }
 
-impl ToldTip {
+impl AnnouncedTip {
     pub(super) fn id(&self) -> BlockId {
         BlockId { height: self.height, hash: self.header.block_hash() }
     }
@@ -338,8 +338,8 @@ mod tests {
         for refused in [
             check(Network::Bitcoin, 0, &first),
             header_rules::check_linked(Network::Bitcoin, 1, &first, &second).map_err(|why| forged(1, why)),
-            check_told(Network::Bitcoin, &ToldTip { height: 1, header: second }),
-            check_told(Network::Bitcoin, &ToldTip { height: 900_000, header: second }),
+            check_announced(Network::Bitcoin, &AnnouncedTip { height: 1, header: second }),
+            check_announced(Network::Bitcoin, &AnnouncedTip { height: 900_000, header: second }),
         ] {
             let sentence = refused.unwrap_err().to_string();
             assert!(sentence.contains("too little work was done for it"), "{sentence}");

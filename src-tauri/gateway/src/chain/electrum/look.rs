@@ -124,7 +124,7 @@ impl Look<'_> {
         for script in scripts.must {
             self.watch(script);
         }
-        for tracked in self.state.tracked.values_mut().filter(|tracked| tracked.told.is_none()) {
+        for tracked in self.state.tracked.values_mut().filter(|tracked| tracked.reported.is_none()) {
             for output in &tracked.tx.output {
                 let hash = ScriptHash::of(&output.script_pubkey);
                 if let Some(watched) = self.state.scripts.get(&hash)
@@ -143,13 +143,13 @@ impl Look<'_> {
             return hash;
         }
         let stored = self.request.scripts.known.state(script).filter(|_| !self.state.is_anew);
-        let told = match stored.as_deref().map(state::read) {
-            Some(told) => told,
+        let reported = match stored.as_deref().map(state::read) {
+            Some(reported) => reported,
             // On a chain that was watched all along, a missing state means an empty history.
             None => (!self.state.is_anew).then_some(None),
         };
         let history = self.state.scripts.remove(&hash).and_then(|before| before.history);
-        let watched = Watched { is_ours: true, told, history, ..Watched::new(script.clone()) };
+        let watched = Watched { is_ours: true, reported, history, ..Watched::new(script.clone()) };
         self.state.scripts.insert(hash, watched);
         self.state.pending.insert(hash);
         hash
@@ -169,8 +169,8 @@ impl Look<'_> {
         let session = &self.asker.connection.session;
         let is_changed = |hash: &ScriptHash| {
             self.state.scripts.get(hash).is_some_and(|watched| {
-                let is_told = watched.told.is_some() && watched.told == session.status(hash);
-                !watched.is_refused && (!is_told || (watched.history.is_none() && moving.contains(hash)))
+                let is_reported = watched.reported.is_some() && watched.reported == session.status(hash);
+                !watched.is_refused && (!is_reported || (watched.history.is_none() && moving.contains(hash)))
             })
         };
         let changed: Vec<ScriptHash> = self.state.pending.iter().filter(|hash| is_changed(hash)).copied().collect();
@@ -185,13 +185,13 @@ impl Look<'_> {
                 continue;
             }
             let mut fetched = self.fetch(some)?;
-            let news = self.news(&fetched)?;
-            let told = self.tell(news, &mut budget)?;
+            let new = self.new_transactions(&fetched)?;
+            let reported = self.report(new, &mut budget)?;
             budget.note(self.bytes_of_histories(&fetched));
-            self.note_refused(&told);
-            fetched.retain(|hash| !told.cut.contains(hash) && !told.overfull.contains(hash));
+            self.note_refused(&reported);
+            fetched.retain(|hash| !reported.cut.contains(hash) && !reported.overfull.contains(hash));
             processed.extend(fetched);
-            txs.extend(told.txs);
+            txs.extend(reported.txs);
         }
         Ok((processed, txs))
     }
@@ -206,12 +206,12 @@ impl Look<'_> {
         let known = self.request.scripts.known;
         let ours = processed.iter().filter_map(|hash| self.state.scripts.get(hash)).filter(|watched| watched.is_ours);
         let states = ours.filter_map(|watched| {
-            let state = state::write(watched.told?);
+            let state = state::write(watched.reported?);
             match known.state(&watched.script) {
                 // For another chain, all stored states are dropped.
                 Some(stored) if stored == state && !self.state.is_anew => None,
                 // An empty history needs no state.
-                None if watched.told == Some(None) => None,
+                None if watched.reported == Some(None) => None,
                 Some(_) | None => Some(ScriptState { script: watched.script.clone(), state }),
             }
         });
@@ -222,13 +222,14 @@ impl Look<'_> {
     fn covered(&self, cold: &[ScriptHash]) -> Covered {
         let session = &self.asker.connection.session;
         let awaited = self.request.scripts.must.iter().map(|script| ScriptHash::of(script));
-        let is_told = |hash: &ScriptHash| {
+        let is_reported = |hash: &ScriptHash| {
             let watched = self.state.scripts.get(hash)?;
-            let is_told = !watched.is_refused && watched.told.is_some() && watched.told == session.status(hash);
-            (is_told && !self.state.pending.contains(hash)).then(|| watched.script.clone())
+            let is_reported =
+                !watched.is_refused && watched.reported.is_some() && watched.reported == session.status(hash);
+            (is_reported && !self.state.pending.contains(hash)).then(|| watched.script.clone())
         };
         let scripts: HashSet<ScriptBuf> =
-            awaited.chain(cold.iter().copied()).filter_map(|hash| is_told(&hash)).collect();
+            awaited.chain(cold.iter().copied()).filter_map(|hash| is_reported(&hash)).collect();
         Covered::Scripts(scripts)
     }
 

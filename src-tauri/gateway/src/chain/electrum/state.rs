@@ -71,7 +71,7 @@ pub(super) struct Watched {
     /// It is hot, must be asked about or has its turn. Otherwise it is asked about for a tracked transaction alone.
     pub is_ours: bool,
     /// The status of the last fully reported history; `None` before that.
-    pub told: Option<Status>,
+    pub reported: Option<Status>,
     /// The server does not tell it: it holds too much.
     pub is_refused: bool,
     pub history: Option<History>,
@@ -83,15 +83,15 @@ pub(super) struct Tracked {
     /// Scripts whose histories show its place and its conflicts.
     pub scripts: BTreeSet<ScriptHash>,
     /// Scripts of ours that it was reported with.
-    pub told_with: BTreeSet<ScriptHash>,
+    pub reported_with: BTreeSet<ScriptHash>,
     /// The last reported facts.
-    pub told: Option<Facts>,
+    pub reported: Option<Facts>,
 }
 
 impl Watched {
     /// A script that is not ours, unless marked so.
     pub(super) const fn new(script: ScriptBuf) -> Self {
-        Self { script, is_ours: false, told: None, is_refused: false, history: None }
+        Self { script, is_ours: false, reported: None, is_refused: false, history: None }
     }
 }
 
@@ -142,8 +142,8 @@ impl State {
         self.tracked.entry(txid).or_insert_with(|| Tracked {
             tx,
             scripts: BTreeSet::new(),
-            told_with: BTreeSet::new(),
-            told: None,
+            reported_with: BTreeSet::new(),
+            reported: None,
         })
     }
 
@@ -153,10 +153,10 @@ impl State {
         Some(history.entries.iter().find(|entry| entry.txid == *txid))
     }
 
-    /// The number of a script's transactions that are missing from its told history.
-    pub(super) fn missing_from(&self, hash: &ScriptHash, told: &BTreeSet<Txid>) -> usize {
+    /// The number of a script's transactions that are missing from its history.
+    pub(super) fn missing_from(&self, hash: &ScriptHash, listed: &BTreeSet<Txid>) -> usize {
         let of_script = self.tracked.iter().filter(|(_, tracked)| tracked.scripts.contains(hash));
-        of_script.filter(|(txid, _)| !told.contains(*txid)).count()
+        of_script.filter(|(txid, _)| !listed.contains(*txid)).count()
     }
 
     /// The number of known history entries of scripts that are not ours.

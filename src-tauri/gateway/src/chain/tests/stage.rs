@@ -18,7 +18,7 @@ use super::by_script::ByScript;
 use super::set_meanwhile::{SetMeanwhile, When};
 use crate::chain::Chain;
 use crate::chain::configured::{BackendOptions, Configured, Protocol};
-use crate::chain::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
+use crate::chain::core::{CoreChain, CoreOptions, Credentials, NoticesOptions, NoticesPace};
 use crate::chain::waker::Waker;
 use crate::testing::World;
 
@@ -158,7 +158,7 @@ impl Stage {
     /// Options for the server whose turn it is.
     fn options(&self, answered_within: Duration) -> BackendOptions {
         let core = |cookie_file: &std::path::Path| Protocol::Core {
-            sign_in: SignIn::CookieFile(cookie_file.to_owned()),
+            credentials: Credentials::CookieFile(cookie_file.to_owned()),
             notices: None,
         };
         let electrum = || Protocol::Electrum { certificates: Vec::new() };
@@ -330,7 +330,7 @@ fn heard_options(server: &Server) -> CoreOptions {
     let pace = NoticesPace { reached_within: soon, pause: soon, silent_after: soon, listed_every: AT_LEISURE };
     CoreOptions {
         url,
-        sign_in: SignIn::CookieFile(cookie_file),
+        credentials: Credentials::CookieFile(cookie_file),
         network: Network::Regtest,
         answered_within: AT_LEISURE,
         proxy: None,
@@ -338,6 +338,6 @@ fn heard_options(server: &Server) -> CoreOptions {
     }
 }
 
-pub fn options(node: &CoreNode, sign_in: SignIn, answered_within: Duration) -> CoreOptions {
-    CoreOptions { url: node.url(), sign_in, network: Network::Regtest, answered_within, proxy: None, notices: None }
+pub fn options(node: &CoreNode, credentials: Credentials, answered_within: Duration) -> CoreOptions {
+    CoreOptions { url: node.url(), credentials, network: Network::Regtest, answered_within, proxy: None, notices: None }
 }

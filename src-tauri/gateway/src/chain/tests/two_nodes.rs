@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 
 use super::stage::{AT_LEISURE, options};
 use crate::chain::Chain;
-use crate::chain::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
+use crate::chain::core::{CoreChain, CoreOptions, Credentials, NoticesOptions, NoticesPace};
 use crate::chain::servers::Servers;
 use crate::chain::waker::Active;
 use crate::testing::World;
@@ -40,7 +40,7 @@ impl Two {
             CoreNode::start(sandbox, folders[number].path(), Box::new(move || clock.now().ms())).unwrap()
         });
         let active = Active::default();
-        let of = |node: &CoreNode| options(node, SignIn::CookieFile(node.cookie_file().to_owned()), AT_LEISURE);
+        let of = |node: &CoreNode| options(node, Credentials::CookieFile(node.cookie_file().to_owned()), AT_LEISURE);
         let notices =
             NoticesOptions { url: first.zmq_url(), proxy: None, pace: NoticesPace::USUAL, waker: active.waker(0) };
         let hears = CoreOptions { notices: Some(notices), ..of(&first) };

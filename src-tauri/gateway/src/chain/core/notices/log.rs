@@ -58,7 +58,7 @@ pub(in crate::chain::core) struct Listed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trouble {
     /// The connection failed or ended.
-    Unheard(String),
+    Disconnected(String),
     /// The node had news and sent no notice.
     Silent,
     /// The notices belong to another node's mempool, or lie.
@@ -67,7 +67,7 @@ pub(super) enum Trouble {
 
 /// The notices heard so far.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct NoticeLog {
     /// The current run of messages without a loss; `None` without a connection.
     stretch: Option<u64>,
     stretches: u64,
@@ -79,7 +79,7 @@ pub(super) struct Heard {
     last_number: Option<u64>,
     /// The number of block notices.
     blocks: u64,
-    owed: Option<Owed>,
+    missing: Option<MissingNotice>,
     trouble: Option<Trouble>,
     /// A notice of this connection matched the node's answers.
     fits: bool,
@@ -87,7 +87,7 @@ pub(super) struct Heard {
 
 /// An event of the node without a notice so far.
 #[derive(Debug, Clone, Copy)]
-struct Owed {
+struct MissingNotice {
     since: Instant,
     /// The number of the missing change, if such a change must be published.
     number: Option<u64>,
@@ -117,10 +117,10 @@ impl Notice {
     }
 }
 
-impl Heard {
+impl NoticeLog {
     pub(super) fn begin(&mut self) {
-        (self.count, self.last_number, self.owed, self.fits) = (None, None, None, false);
-        if let Some(Trouble::Unheard(_)) = self.trouble {
+        (self.count, self.last_number, self.missing, self.fits) = (None, None, None, false);
+        if let Some(Trouble::Disconnected(_)) = self.trouble {
             self.trouble = None;
         }
         self.begin_stretch();
@@ -191,7 +191,7 @@ impl Heard {
     pub(super) fn compare(&mut self, listed: &Listed, silent_after: Duration) -> bool {
         let Listed { mark, number, before, is_same_tip } = *listed;
         if self.stretch.is_none() || mark.stretch != self.stretch {
-            self.owed = None;
+            self.missing = None;
             return false;
         }
         // A change is published after it happens, never before.
@@ -200,10 +200,10 @@ impl Heard {
             self.stretch = None;
             return true;
         }
-        if let Some(owed) = self.owed {
+        if let Some(owed) = self.missing {
             let told_number = owed.number.is_some_and(|number| self.has_told_up_to(number));
             if told_number || self.blocks > owed.blocks {
-                self.owed = None;
+                self.missing = None;
                 self.note_fit();
             } else if owed.since.elapsed() >= silent_after {
                 self.trouble = Some(Trouble::Silent);
@@ -211,7 +211,7 @@ impl Heard {
                 return true;
             }
         }
-        if let (None, Some((before, followed_to))) = (self.owed, before)
+        if let (None, Some((before, followed_to))) = (self.missing, before)
             && before.stretch == self.stretch
         {
             // Between two lists at one block, every change is published. Removals by a block are not.
@@ -222,7 +222,7 @@ impl Heard {
             let of_block = !is_same_tip && self.blocks == before.blocks;
             if of_mempool || of_block {
                 let number = is_same_tip.then_some(number);
-                self.owed = Some(Owed { since: Instant::now(), number, blocks: self.blocks });
+                self.missing = Some(MissingNotice { since: Instant::now(), number, blocks: self.blocks });
             }
         }
         false

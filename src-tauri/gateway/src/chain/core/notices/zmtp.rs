@@ -30,7 +30,7 @@ const MAJOR: usize = 10;
 const MECHANISM: std::ops::Range<usize> = 12..32;
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unheard {
+pub(super) enum SubscriptionError {
     #[error("it hung up")]
     HungUp,
     #[error("the connection broke: {0}")]
@@ -53,7 +53,7 @@ pub(super) enum Unheard {
     Nonsense,
 }
 
-impl From<io::Error> for Unheard {
+impl From<io::Error> for SubscriptionError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Self::HungUp,
@@ -83,7 +83,7 @@ struct Frame {
 impl<S: AsyncRead + AsyncWrite + Unpin> Subscription<S> {
     /// Makes the handshake with the publisher at the other end of `stream`, and subscribes to `topic`, at most 200
     /// bytes.
-    pub(super) async fn to(stream: S, topic: &[u8]) -> Result<Self, Unheard> {
+    pub(super) async fn to(stream: S, topic: &[u8]) -> Result<Self, SubscriptionError> {
         let mut this = Self { stream: BufReader::new(stream) };
         this.stream.write_all(&greeting()).await?;
         this.stream.flush().await?;
@@ -93,7 +93,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscription<S> {
         this.send(COMMAND, &[b"\x05READY\x0bSocket-Type\x00\x00\x00\x03SUB"]).await?;
         let ready = this.frame().await?;
         if !ready.is_command {
-            return Err(Unheard::Nonsense);
+            return Err(SubscriptionError::Nonsense);
         }
         check_ready(&ready.body)?;
         this.send(0, &[&[1], topic]).await?;
@@ -101,14 +101,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscription<S> {
     }
 
     /// The next message. Do not cancel it: the part already read would be lost.
-    pub(super) async fn next(&mut self) -> Result<Message, Unheard> {
+    pub(super) async fn next(&mut self) -> Result<Message, SubscriptionError> {
         let (mut parts, mut commands) = (Vec::new(), 0);
         loop {
             let frame = self.frame().await?;
             if frame.is_command {
                 commands += 1;
                 if commands > COMMANDS_MAX {
-                    return Err(Unheard::TooManyCommands);
+                    return Err(SubscriptionError::TooManyCommands);
                 }
                 // A refusal is the only command that matters to a subscriber.
                 check_refusal(&frame.body)?;
@@ -119,27 +119,28 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscription<S> {
                 return Ok(Message { parts, commands });
             }
             if parts.len() >= PARTS_MAX {
-                return Err(Unheard::TooManyParts);
+                return Err(SubscriptionError::TooManyParts);
             }
         }
     }
 
-    async fn send(&mut self, flags: u8, body: &[&[u8]]) -> Result<(), Unheard> {
+    async fn send(&mut self, flags: u8, body: &[&[u8]]) -> Result<(), SubscriptionError> {
         let body = body.concat();
-        let length = u8::try_from(body.len()).map_err(|_| Unheard::Nonsense)?;
+        let length = u8::try_from(body.len()).map_err(|_| SubscriptionError::Nonsense)?;
         self.stream.write_all(&[&[flags, length], body.as_slice()].concat()).await?;
         Ok(self.stream.flush().await?)
     }
 
-    async fn frame(&mut self) -> Result<Frame, Unheard> {
+    async fn frame(&mut self) -> Result<Frame, SubscriptionError> {
         let flags = self.stream.read_u8().await?;
         let is_command = flags & COMMAND != 0;
         if flags & !(MORE | LONG | COMMAND) != 0 || (is_command && flags & MORE != 0) {
-            return Err(Unheard::Nonsense);
+            return Err(SubscriptionError::Nonsense);
         }
         let length =
             if flags & LONG == 0 { u64::from(self.stream.read_u8().await?) } else { self.stream.read_u64().await? };
-        let size = usize::try_from(length).ok().filter(|_| length <= FRAME_MAX).ok_or(Unheard::TooLong(length))?;
+        let size =
+            usize::try_from(length).ok().filter(|_| length <= FRAME_MAX).ok_or(SubscriptionError::TooLong(length))?;
         let mut body = vec![0; size];
         self.stream.read_exact(&mut body).await?;
         Ok(Frame { is_command, has_more: flags & MORE != 0, body })
@@ -155,39 +156,39 @@ fn greeting() -> [u8; GREETING] {
     greeting
 }
 
-fn check_greeting(theirs: &[u8; GREETING]) -> Result<(), Unheard> {
+fn check_greeting(theirs: &[u8; GREETING]) -> Result<(), SubscriptionError> {
     let is_signed = theirs.first() == Some(&0xff) && theirs.get(9).is_some_and(|byte| byte & 1 == 1);
     if !is_signed || theirs.get(MAJOR).is_none_or(|major| *major < 3) {
-        return Err(Unheard::NotZmtp);
+        return Err(SubscriptionError::NotZmtp);
     }
     let mechanism = theirs.get(MECHANISM).unwrap_or_default();
     let mechanism = mechanism.split(|byte| *byte == 0).next().unwrap_or_default();
-    if mechanism == b"NULL" { Ok(()) } else { Err(Unheard::Mechanism(sanitized_bytes(mechanism))) }
+    if mechanism == b"NULL" { Ok(()) } else { Err(SubscriptionError::Mechanism(sanitized_bytes(mechanism))) }
 }
 
 /// A command has a name and a body. The body of READY lists properties, each a name and a value.
-fn check_ready(command: &[u8]) -> Result<(), Unheard> {
+fn check_ready(command: &[u8]) -> Result<(), SubscriptionError> {
     check_refusal(command)?;
-    let mut rest = command.strip_prefix(b"\x05READY").ok_or(Unheard::Nonsense)?;
+    let mut rest = command.strip_prefix(b"\x05READY").ok_or(SubscriptionError::Nonsense)?;
     while let Some((length, after)) = rest.split_first() {
-        let (name, after) = after.split_at_checked(usize::from(*length)).ok_or(Unheard::Nonsense)?;
-        let (length, after) = after.split_first_chunk().ok_or(Unheard::Nonsense)?;
-        let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_| Unheard::Nonsense)?;
-        let (value, after) = after.split_at_checked(length).ok_or(Unheard::Nonsense)?;
+        let (name, after) = after.split_at_checked(usize::from(*length)).ok_or(SubscriptionError::Nonsense)?;
+        let (length, after) = after.split_first_chunk().ok_or(SubscriptionError::Nonsense)?;
+        let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_| SubscriptionError::Nonsense)?;
+        let (value, after) = after.split_at_checked(length).ok_or(SubscriptionError::Nonsense)?;
         if name.eq_ignore_ascii_case(b"Socket-Type") {
             return match value {
                 b"PUB" | b"XPUB" => Ok(()),
-                other => Err(Unheard::NoPublisher(sanitized_bytes(other))),
+                other => Err(SubscriptionError::NoPublisher(sanitized_bytes(other))),
             };
         }
         rest = after;
     }
-    Err(Unheard::Nonsense)
+    Err(SubscriptionError::Nonsense)
 }
 
-fn check_refusal(command: &[u8]) -> Result<(), Unheard> {
+fn check_refusal(command: &[u8]) -> Result<(), SubscriptionError> {
     match command.strip_prefix(b"\x05ERROR") {
-        Some(reason) => Err(Unheard::Refused(sanitized_bytes(reason.get(1..).unwrap_or_default()))),
+        Some(reason) => Err(SubscriptionError::Refused(sanitized_bytes(reason.get(1..).unwrap_or_default()))),
         None => Ok(()),
     }
 }

@@ -24,34 +24,34 @@ pub struct NotAFingerprint;
 
 /// The certificate that was last refused.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen(Arc<Mutex<Option<Fingerprint>>>);
+pub(super) struct LastRefused(Arc<Mutex<Option<Fingerprint>>>);
 
 /// Accepts the pinned certificates, and those of authorities that the system trusts.
 #[derive(Debug)]
-struct Judge {
+struct PinningVerifier {
     pinned: Vec<Fingerprint>,
     provider: Arc<CryptoProvider>,
     public: Verifier,
-    seen: Seen,
+    last_refused: LastRefused,
 }
 
-/// TLS that accepts the pinned certificates and those that the system trusts. `seen` receives a refused certificate.
+/// TLS that accepts the pinned certificates and those that the system trusts. `last_refused` receives a refused certificate.
 ///
 /// # Errors
 /// When the system's certificates cannot be read.
-pub(super) fn tls(pinned: &[Fingerprint], seen: &Seen) -> Result<ClientConfig, Error> {
+pub(super) fn tls(pinned: &[Fingerprint], last_refused: &LastRefused) -> Result<ClientConfig, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let judge = Judge {
+    let verifier = PinningVerifier {
         pinned: pinned.to_vec(),
         public: Verifier::new(Arc::clone(&provider))?,
         provider: Arc::clone(&provider),
-        seen: seen.clone(),
+        last_refused: last_refused.clone(),
     };
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(judge)).with_no_client_auth())
+    Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
 }
 
-impl Seen {
+impl LastRefused {
     /// The refused certificate, once.
     pub(super) fn take(&self) -> Option<Fingerprint> {
         self.0.lock().take()
@@ -92,7 +92,7 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-impl ServerCertVerifier for Judge {
+impl ServerCertVerifier for PinningVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -105,11 +105,11 @@ impl ServerCertVerifier for Judge {
         if self.pinned.contains(&found) {
             return Ok(ServerCertVerified::assertion());
         }
-        let judged = self.public.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-        if judged.is_err() {
-            *self.seen.0.lock() = Some(found);
+        let verdict = self.public.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        if verdict.is_err() {
+            *self.last_refused.0.lock() = Some(found);
         }
-        judged
+        verdict
     }
 
     fn verify_tls12_signature(

@@ -26,7 +26,7 @@ use crate::chain::port::ChainDown;
 use crate::chain::waker::Waker;
 
 /// Late answers that nobody waits for, at most.
-const UNAWAITED_MAX: usize = 1_000;
+const ABANDONED_MAX: usize = 1_000;
 
 /// Bytes read at a time at most, without notices.
 const BYTES_MAX: usize = 48 * 1_024 * 1_024;
@@ -46,7 +46,7 @@ pub(in crate::chain::electrum) struct Session {
 
 /// The best block as the server last told it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::chain::electrum) struct ToldTip {
+pub(in crate::chain::electrum) struct AnnouncedTip {
     pub height: u32,
     pub header: Header,
 }
@@ -54,7 +54,7 @@ pub(in crate::chain::electrum) struct ToldTip {
 /// Shared by the reading task and the asking threads.
 struct Shared {
     host: String,
-    noted: Mutex<Noted>,
+    state: Mutex<SessionState>,
     /// Bytes of answers that may still be read before the next calls.
     budget: AtomicUsize,
     notices: Arc<Mutex<Allowance>>,
@@ -62,11 +62,11 @@ struct Shared {
 }
 
 #[derive(Default)]
-struct Noted {
+struct SessionState {
     pending: HashMap<u64, Pending>,
     /// Calls about others' scripts whose answers nobody waits for any more. They may still come.
-    unawaited: HashSet<u64>,
-    tip: Option<ToldTip>,
+    abandoned: HashSet<u64>,
+    tip: Option<AnnouncedTip>,
     statuses: HashMap<ScriptHash, Status>,
     /// Scripts whose status was told since the last [`Session::take_changed`].
     changed: HashSet<ScriptHash>,
@@ -113,7 +113,7 @@ impl Session {
         runtime: &Handle,
     ) -> Self {
         let budget = AtomicUsize::new(BYTES_MAX);
-        let shared = Arc::new(Shared { host, noted: Mutex::default(), budget, notices, waker });
+        let shared = Arc::new(Shared { host, state: Mutex::default(), budget, notices, waker });
         let (reader, writer) = tokio::io::split(stream);
         let reading = runtime.spawn(read(reader, Arc::clone(&shared)));
         let writer = tokio::sync::Mutex::new(writer);
@@ -121,39 +121,39 @@ impl Session {
     }
 
     pub(in crate::chain::electrum) fn closed(&self) -> Option<String> {
-        self.shared.noted.lock().closed.clone()
+        self.shared.state.lock().closed.clone()
     }
 
-    pub(in crate::chain::electrum) fn tip(&self) -> Option<ToldTip> {
-        self.shared.noted.lock().tip
+    pub(in crate::chain::electrum) fn tip(&self) -> Option<AnnouncedTip> {
+        self.shared.state.lock().tip
     }
 
     /// The last status of a script; `None` without a subscription.
     pub(in crate::chain::electrum) fn status(&self, hash: &ScriptHash) -> Option<Status> {
-        self.shared.noted.lock().statuses.get(hash).copied()
+        self.shared.state.lock().statuses.get(hash).copied()
     }
 
     /// Scripts whose status was told since the last call.
     pub(in crate::chain::electrum) fn take_changed(&self) -> HashSet<ScriptHash> {
-        std::mem::take(&mut self.shared.noted.lock().changed)
+        std::mem::take(&mut self.shared.state.lock().changed)
     }
 
     /// Ignores further notices of a script; returns whether it was subscribed.
     pub(in crate::chain::electrum) fn forget(&self, hash: &ScriptHash) -> bool {
-        let mut noted = self.shared.noted.lock();
-        noted.changed.remove(hash);
-        noted.statuses.remove(hash).is_some()
+        let mut state = self.shared.state.lock();
+        state.changed.remove(hash);
+        state.statuses.remove(hash).is_some()
     }
 
     /// Whether the server is still busy with a call that nobody waits for.
-    fn is_held_up(&self) -> bool {
-        !self.shared.noted.lock().unawaited.is_empty()
+    fn is_busy(&self) -> bool {
+        !self.shared.state.lock().abandoned.is_empty()
     }
 
     /// Ends the connection if the server is still busy with a call that nobody waits for. The next calls would queue
     /// behind it.
-    pub(in crate::chain::electrum) fn end_if_it_is_held_up(&self) {
-        if self.is_held_up() {
+    pub(in crate::chain::electrum) fn close_if_busy(&self) {
+        if self.is_busy() {
             let host = &self.shared.host;
             self.shared
                 .close(&format!("the server at {host} is still at what it was asked about somebody else's script"));
@@ -165,7 +165,7 @@ impl Session {
     /// still busy.
     pub(super) async fn ask(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
         let are_of_others = calls.iter().all(|call| call.whose == Whose::Others);
-        if are_of_others && self.is_held_up() {
+        if are_of_others && self.is_busy() {
             return Ok(calls.iter().map(|_| Err(Refused::NotReached)).collect());
         }
         let now = Instant::now();
@@ -178,7 +178,7 @@ impl Session {
             match timeout_at(until, answer).await {
                 Ok(Ok(answer)) => answers.push(answer),
                 Ok(Err(_)) => return Err(ChainDown(self.closed().unwrap_or_default())),
-                Err(_) if are_of_others && self.awaits_no_more(id) => {
+                Err(_) if are_of_others && self.stop_waiting(id) => {
                     answers.push(Err(if is_first { Refused::TooSlow } else { Refused::NotReached }));
                     is_first = false;
                 }
@@ -195,12 +195,12 @@ impl Session {
     }
 
     /// Stops waiting for an answer; `false` if this happened too often.
-    fn awaits_no_more(&self, id: u64) -> bool {
-        let mut noted = self.shared.noted.lock();
-        if noted.pending.remove(&id).is_some() {
-            noted.unawaited.insert(id);
+    fn stop_waiting(&self, id: u64) -> bool {
+        let mut state = self.shared.state.lock();
+        if state.pending.remove(&id).is_some() {
+            state.abandoned.insert(id);
         }
-        noted.unawaited.len() <= UNAWAITED_MAX
+        state.abandoned.len() <= ABANDONED_MAX
     }
 
     /// Sends calls, and returns the receivers of their answers.
@@ -208,8 +208,8 @@ impl Session {
         self.shared.may_be_answered(calls);
         let (mut lines, mut waiting) = (String::new(), Vec::with_capacity(calls.len()));
         {
-            let mut noted = self.shared.noted.lock();
-            if let Some(why) = &noted.closed {
+            let mut state = self.shared.state.lock();
+            if let Some(why) = &state.closed {
                 return Err(ChainDown(why.clone()));
             }
             for call in calls {
@@ -224,7 +224,7 @@ impl Session {
                     answer_max: call.answer_max(),
                     answer,
                 };
-                noted.pending.insert(id, pending);
+                state.pending.insert(id, pending);
                 waiting.push((id, waits));
             }
         }
@@ -299,8 +299,8 @@ impl Shared {
 
     /// The longest line allowed now: no more than the longest expected answer.
     fn line_max(&self) -> usize {
-        let noted = self.noted.lock();
-        noted.pending.values().map(|pending| pending.answer_max).fold(SHORT, usize::max)
+        let state = self.state.lock();
+        state.pending.values().map(|pending| pending.answer_max).fold(SHORT, usize::max)
     }
 
     /// Adds the limits of these calls' answers to the budget.
@@ -312,17 +312,17 @@ impl Shared {
 
     /// Whether an overlong line may answer a call that allows it.
     fn may_skip(&self) -> bool {
-        let noted = self.noted.lock();
-        !noted.unawaited.is_empty() || noted.pending.values().any(|pending| pending.may_be_long)
+        let state = self.state.lock();
+        !state.abandoned.is_empty() || state.pending.values().any(|pending| pending.may_be_long)
     }
 
     /// Refuses the call of an overlong answer; `None` if no call allows it.
     fn refuse(&self, id: u64) -> Option<()> {
-        let mut noted = self.noted.lock();
-        if noted.unawaited.remove(&id) {
+        let mut state = self.state.lock();
+        if state.abandoned.remove(&id) {
             return Some(());
         }
-        let pending = noted.pending.remove(&id).filter(|pending| pending.may_be_long)?;
+        let pending = state.pending.remove(&id).filter(|pending| pending.may_be_long)?;
         // The asking thread may have given up.
         let _ = pending.answer.send(Err(Refused::TooLong));
         Some(())
@@ -335,10 +335,10 @@ impl Shared {
 
     /// Ends the connection: all waiting calls fail.
     fn close(&self, why: &str) {
-        let mut noted = self.noted.lock();
-        noted.closed.get_or_insert_with(|| why.to_owned());
-        noted.pending.clear();
-        drop(noted);
+        let mut state = self.state.lock();
+        state.closed.get_or_insert_with(|| why.to_owned());
+        state.pending.clear();
+        drop(state);
         self.waker.wake();
     }
 
@@ -356,18 +356,18 @@ impl Shared {
             self.give_back(line.len().saturating_add(1));
             return self.note(&method, params).ok_or_else(|| nonsense("a notification that is none"));
         };
-        let mut noted = self.noted.lock();
-        if noted.unawaited.remove(&id) {
+        let mut state = self.state.lock();
+        if state.abandoned.remove(&id) {
             return Ok(());
         }
-        let pending = noted.pending.remove(&id).ok_or_else(|| nonsense("an answer to what was not asked"))?;
+        let pending = state.pending.remove(&id).ok_or_else(|| nonsense("an answer to what was not asked"))?;
         let outcome = match message.error {
             Some(error) => Err(Refused::read(error.get())),
             None => Ok(message.result.map(RawValue::to_owned)),
         };
         if let Ok(result) = &outcome {
             let text = result.as_ref().map_or("null", |result| result.get());
-            noted.news(pending.subject, text).ok_or_else(|| nonsense("an answer that makes no sense"))?;
+            state.update(pending.subject, text).ok_or_else(|| nonsense("an answer that makes no sense"))?;
         }
         // The asking thread may have given up.
         let _ = pending.answer.send(outcome);
@@ -376,23 +376,23 @@ impl Shared {
 
     /// Takes a notification; ignores one without a subscription.
     fn note(&self, method: &str, params: &str) -> Option<()> {
-        let mut noted = self.noted.lock();
+        let mut state = self.state.lock();
         let is_new = match method {
             "blockchain.headers.subscribe" => {
                 let (note,): (&RawValue,) = serde_json::from_str(params).ok()?;
-                noted.news(Subject::Tip, note.get())?
+                state.update(Subject::Tip, note.get())?
             }
             "blockchain.scripthash.subscribe" => {
                 let (hash, status): (String, Option<&RawValue>) = serde_json::from_str(params).ok()?;
                 let hash = ScriptHash::read(&hash)?;
-                if !noted.statuses.contains_key(&hash) {
+                if !state.statuses.contains_key(&hash) {
                     return Some(());
                 }
-                noted.news(Subject::Script(hash), status.map_or("null", RawValue::get))?
+                state.update(Subject::Script(hash), status.map_or("null", RawValue::get))?
             }
             _ => false,
         };
-        drop(noted);
+        drop(state);
         if is_new {
             self.waker.wake();
         }
@@ -400,14 +400,14 @@ impl Shared {
     }
 }
 
-impl Noted {
+impl SessionState {
     /// Takes news of a subject, and returns whether it changed; `None` if it makes no sense.
-    fn news(&mut self, subject: Subject, text: &str) -> Option<bool> {
+    fn update(&mut self, subject: Subject, text: &str) -> Option<bool> {
         Some(match subject {
             Subject::None => false,
             Subject::Tip => {
                 let TipNote { height, hex } = serde_json::from_str(text).ok()?;
-                let tip = ToldTip { height, header: deserialize_hex(&hex).ok()? };
+                let tip = AnnouncedTip { height, header: deserialize_hex(&hex).ok()? };
                 self.tip.replace(tip) != Some(tip)
             }
             Subject::Script(hash) => {

@@ -1,4 +1,4 @@
-//! News of histories: transactions that the database lacks are read while there is room, proved and reported.
+//! New transactions in histories, which the database lacks: they are read within the budget, proved and reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ type Known = BTreeMap<Txid, (Transaction, KnownPosition)>;
 
 /// Transactions in histories that may have to be reported.
 #[derive(Default)]
-pub(super) struct News {
+pub(super) struct NewTransactions {
     /// Height of the block of each mined transaction.
     mined: BTreeMap<Txid, u32>,
     waiting: BTreeSet<Txid>,
@@ -35,9 +35,9 @@ pub(super) struct News {
     overfull: BTreeSet<ScriptHash>,
 }
 
-/// The outcome of news.
+/// The outcome of a report.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Reported {
     pub txs: Vec<TxFacts>,
     /// Scripts whose remaining transactions wait for the next answer.
     pub cut: BTreeSet<ScriptHash>,
@@ -47,24 +47,24 @@ pub(super) struct Told {
 
 impl Look<'_> {
     /// Notes the scripts that were not fully reported.
-    pub(super) fn note_refused(&mut self, told: &Told) {
-        for hash in &told.overfull {
+    pub(super) fn note_refused(&mut self, reported: &Reported) {
+        for hash in &reported.overfull {
             if let Some(watched) = self.state.scripts.get_mut(hash) {
                 tracing::warn!(script = %watched.script.to_hex_string(), "more waits in the Electrum server's mempool for a script than is taken, or more than it tells; what there is of it shows with the blocks");
-                (watched.is_refused, watched.told) = (true, None);
+                (watched.is_refused, watched.reported) = (true, None);
             }
         }
-        for hash in &told.cut {
+        for hash in &reported.cut {
             if let Some(watched) = self.state.scripts.get_mut(hash) {
-                watched.told = None;
+                watched.reported = None;
                 self.state.pending.insert(*hash);
             }
         }
     }
 
     /// The transactions in these scripts' histories that the database lacks.
-    pub(super) fn news(&mut self, processed: &[ScriptHash]) -> Result<News, ChainDown> {
-        let mut news = News::default();
+    pub(super) fn new_transactions(&mut self, processed: &[ScriptHash]) -> Result<NewTransactions, ChainDown> {
+        let mut new = NewTransactions::default();
         for hash in processed {
             let Some(watched) = self.state.scripts.get(hash) else { continue };
             if !watched.is_ours {
@@ -72,23 +72,23 @@ impl Look<'_> {
             }
             let known = self.request.scripts.known.transactions(&watched.script);
             let known: Known = known.into_iter().map(|(tx, at)| (tx.compute_txid(), (tx, at))).collect();
-            self.take_entries(hash, &known, &mut news)?;
+            self.take_entries(hash, &known, &mut new)?;
             self.take_missing(hash, known)?;
         }
         // One script's history may be a moment older than another's.
-        news.waiting.retain(|txid| !news.mined.contains_key(txid));
-        Ok(news)
+        new.waiting.retain(|txid| !new.mined.contains_key(txid));
+        Ok(new)
     }
 
     /// Takes over the mined and unconfirmed entries of a script's history.
-    fn take_entries(&self, hash: &ScriptHash, known: &Known, news: &mut News) -> Result<(), ChainDown> {
+    fn take_entries(&self, hash: &ScriptHash, known: &Known, new: &mut NewTransactions) -> Result<(), ChainDown> {
         let state = &*self.state;
         let Some(watched) = state.scripts.get(hash) else { return Ok(()) };
         let Some(history) = &watched.history else { return Ok(()) };
         let is_new = |txid: &Txid| !known.contains_key(txid) && !state.tracked.contains_key(txid);
         let is_overfull = is_overfull(state, hash, &history.entries, is_new);
         if is_overfull {
-            news.overfull.insert(*hash);
+            new.overfull.insert(*hash);
         }
         let begun = state.begun.get(hash);
         for entry in &history.entries {
@@ -102,24 +102,24 @@ impl Look<'_> {
                     if is_sure || begun.and_then(|begun| begun.get(&entry.txid)) == Some(&height) {
                         continue;
                     }
-                    news.mined.insert(entry.txid, height);
+                    new.mined.insert(entry.txid, height);
                 }
                 // Stored transactions of an overfull script are still followed until a block settles them.
                 None if is_overfull && is_new(&entry.txid) => continue,
                 None => {
-                    news.waiting.insert(entry.txid);
+                    new.waiting.insert(entry.txid);
                 }
             }
             match before {
-                Some((tx, _)) => drop(news.txs.insert(entry.txid, tx.clone())),
-                None if is_new(&entry.txid) => news.missing.push(entry.txid),
+                Some((tx, _)) => drop(new.txs.insert(entry.txid, tx.clone())),
+                None if is_new(&entry.txid) => new.missing.push(entry.txid),
                 None => {}
             }
         }
         for entry in &history.entries {
-            news.scripts.entry(entry.txid).or_default().insert(*hash);
+            new.scripts.entry(entry.txid).or_default().insert(*hash);
             if let Some(tracked) = state.tracked.get(&entry.txid) {
-                news.txs.insert(entry.txid, tracked.tx.clone());
+                new.txs.insert(entry.txid, tracked.tx.clone());
             }
         }
         Ok(())
@@ -130,8 +130,8 @@ impl Look<'_> {
         let Some(history) = self.state.scripts.get(hash).and_then(|watched| watched.history.as_ref()) else {
             return Ok(());
         };
-        let told: BTreeSet<Txid> = history.entries.iter().map(|entry| entry.txid).collect();
-        for (txid, (tx, at)) in known.into_iter().filter(|(txid, _)| !told.contains(txid)) {
+        let listed: BTreeSet<Txid> = history.entries.iter().map(|entry| entry.txid).collect();
+        for (txid, (tx, at)) in known.into_iter().filter(|(txid, _)| !listed.contains(txid)) {
             if matches!(at, KnownPosition::Block(height) if height <= self.state.sure_up_to) {
                 return Err(ChainDown(format!(
                     "the server keeps back transaction {txid}, which is in a block of the best chain; do not trust this server"
@@ -139,88 +139,93 @@ impl Look<'_> {
             }
             let tracked = self.state.track(tx);
             tracked.scripts.insert(*hash);
-            tracked.told = None;
+            tracked.reported = None;
         }
         Ok(())
     }
 
     /// Reads unknown transactions while there is room, and drops the rest. Returns the scripts with dropped
     /// transactions.
-    fn read_missing(&mut self, news: &mut News, budget: &mut AnswerBudget) -> Result<Told, ChainDown> {
+    fn read_missing(&mut self, new: &mut NewTransactions, budget: &mut AnswerBudget) -> Result<Reported, ChainDown> {
         let mut seen = BTreeSet::new();
-        news.missing.retain(|txid| !news.txs.contains_key(txid) && seen.insert(*txid));
-        let read = transactions::read_within(&self.asker, &news.missing, budget)?;
-        let mut told = Told { overfull: std::mem::take(&mut news.overfull), ..Told::default() };
+        new.missing.retain(|txid| !new.txs.contains_key(txid) && seen.insert(*txid));
+        let read = transactions::read_within(&self.asker, &new.missing, budget)?;
+        let mut reported = Reported { overfull: std::mem::take(&mut new.overfull), ..Reported::default() };
         let mut left = MempoolBudget::beside(self.state.tracked.values().map(|tracked| &tracked.tx));
-        for txid in &news.missing {
-            let scripts = || news.scripts.get(txid).into_iter().flatten().copied();
+        for txid in &new.missing {
+            let scripts = || new.scripts.get(txid).into_iter().flatten().copied();
             match read.get(txid) {
-                None if self.asker.is_undeliverable(txid) => told.overfull.extend(scripts()),
-                None => told.cut.extend(scripts()),
-                Some(tx) if news.waiting.contains(txid) && is_relayed(tx) && !left.take(tx) => {
-                    told.overfull.extend(scripts());
+                None if self.asker.is_undeliverable(txid) => reported.overfull.extend(scripts()),
+                None => reported.cut.extend(scripts()),
+                Some(tx) if new.waiting.contains(txid) && is_relayed(tx) && !left.take(tx) => {
+                    reported.overfull.extend(scripts());
                 }
                 Some(_) => {}
             }
         }
         let is_dropped = |txid: &Txid| match read.get(txid) {
             None => true,
-            Some(tx) => news.waiting.contains(txid) && !is_relayed(tx),
+            Some(tx) => new.waiting.contains(txid) && !is_relayed(tx),
         };
-        let dropped: BTreeSet<Txid> = news.missing.iter().filter(|txid| is_dropped(txid)).copied().collect();
-        news.mined.retain(|txid, _| !dropped.contains(txid));
-        news.waiting.retain(|txid| !dropped.contains(txid));
-        let is_overfull =
-            |txid: &Txid| news.scripts.get(txid).is_some_and(|of| of.iter().any(|hash| told.overfull.contains(hash)));
+        let dropped: BTreeSet<Txid> = new.missing.iter().filter(|txid| is_dropped(txid)).copied().collect();
+        new.mined.retain(|txid, _| !dropped.contains(txid));
+        new.waiting.retain(|txid| !dropped.contains(txid));
+        let is_overfull = |txid: &Txid| {
+            new.scripts.get(txid).is_some_and(|of| of.iter().any(|hash| reported.overfull.contains(hash)))
+        };
         let too_much: BTreeSet<Txid> =
-            read.keys().filter(|txid| news.waiting.contains(*txid) && is_overfull(txid)).copied().collect();
-        news.waiting.retain(|txid| !too_much.contains(txid));
-        news.txs.extend(read.into_iter().filter(|(txid, _)| !dropped.contains(txid) && !too_much.contains(txid)));
-        self.note_begun(news, &told.cut, &dropped);
-        Ok(told)
+            read.keys().filter(|txid| new.waiting.contains(*txid) && is_overfull(txid)).copied().collect();
+        new.waiting.retain(|txid| !too_much.contains(txid));
+        new.txs.extend(read.into_iter().filter(|(txid, _)| !dropped.contains(txid) && !too_much.contains(txid)));
+        self.note_begun(new, &reported.cut, &dropped);
+        Ok(reported)
     }
 
     /// Notes the mined transactions reported for a script that does not fit into this answer. They end at the first
     /// dropped one, whose spenders must follow it.
-    fn note_begun(&mut self, news: &News, cut: &BTreeSet<ScriptHash>, dropped: &BTreeSet<Txid>) {
+    fn note_begun(&mut self, new: &NewTransactions, cut: &BTreeSet<ScriptHash>, dropped: &BTreeSet<Txid>) {
         let state = &mut *self.state;
-        let asked: BTreeSet<ScriptHash> = news.scripts.values().flatten().copied().collect();
+        let asked: BTreeSet<ScriptHash> = new.scripts.values().flatten().copied().collect();
         state.begun.retain(|hash, _| !asked.contains(hash));
         for hash in cut {
             let Some(history) = state.scripts.get(hash).and_then(|watched| watched.history.as_ref()) else { continue };
-            let told = history.entries.iter().take_while(|entry| !dropped.contains(&entry.txid));
-            let told = told.filter_map(|entry| Some((entry.txid, entry.block()?))).collect();
-            state.begun.insert(*hash, told);
+            let reported = history.entries.iter().take_while(|entry| !dropped.contains(&entry.txid));
+            let reported = reported.filter_map(|entry| Some((entry.txid, entry.block()?))).collect();
+            state.begun.insert(*hash, reported);
         }
     }
 
-    /// Proves the news, and reports what is confirmed. Unconfirmed transactions are tracked.
-    pub(super) fn tell(&mut self, mut news: News, budget: &mut AnswerBudget) -> Result<Told, ChainDown> {
-        let mut answer = self.read_missing(&mut news, budget)?;
+    /// Proves new transactions, and reports the confirmed ones. Unconfirmed ones are tracked.
+    pub(super) fn report(
+        &mut self,
+        mut new: NewTransactions,
+        budget: &mut AnswerBudget,
+    ) -> Result<Reported, ChainDown> {
+        let mut answer = self.read_missing(&mut new, budget)?;
         // Each is checked, since a later one may spend its outputs.
         let is_ours =
             |tx: &Transaction| self.request.watch.concerns(tx) | self.state.tracked.contains_key(&tx.compute_txid());
         let (ours, others): (Vec<_>, Vec<_>) =
-            parents_first(std::mem::take(&mut news.txs), |tx| tx).into_iter().partition(is_ours);
+            parents_first(std::mem::take(&mut new.txs), |tx| tx).into_iter().partition(is_ours);
         // The place of an unprovable transaction is unknown.
         let (ours, _): (Vec<_>, Vec<_>) =
-            ours.into_iter().partition(|tx| is_provable(tx) || !news.mined.contains_key(&tx.compute_txid()));
+            ours.into_iter().partition(|tx| is_provable(tx) || !new.mined.contains_key(&tx.compute_txid()));
         others.iter().for_each(|tx| self.state.lasting.note_other(tx));
-        let mined = ours.iter().filter_map(|tx| Some((tx, *news.mined.get(&tx.compute_txid())?)));
+        let mined = ours.iter().filter_map(|tx| Some((tx, *new.mined.get(&tx.compute_txid())?)));
         transactions::prove(&self.asker, self.network, &mut self.state.lasting, mined)?;
         let rivals = spenders(self.state.tracked.iter().map(|(txid, tracked)| (txid, &tracked.tx)));
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for tx in ours {
             let txid = tx.compute_txid();
-            let Some(height) = news.mined.get(&txid) else {
-                let scripts = news.scripts.remove(&txid).unwrap_or_default();
+            let Some(height) = new.mined.get(&txid) else {
+                let scripts = new.scripts.remove(&txid).unwrap_or_default();
                 let tracked = self.state.track(tx);
-                if !scripts.is_subset(&tracked.told_with) {
+                if !scripts.is_subset(&tracked.reported_with) {
                     // The coin that it spends of a script may be known only now.
-                    tracked.told = None;
+                    tracked.reported = None;
                 }
                 tracked.scripts.extend(&scripts);
-                tracked.told_with.extend(scripts);
+                tracked.reported_with.extend(scripts);
                 continue;
             };
             let Some(header) = self.state.lasting.headers.at(*height) else { continue };
@@ -230,9 +235,9 @@ impl Look<'_> {
             let conflicts: BTreeSet<Txid> =
                 spent.filter(|by| **by != txid && self.state.tracked.contains_key(*by)).copied().collect();
             let conflicts = conflicts.into_iter().collect();
-            told.push(Facts { conflicts, ..Facts::undisputed(position) }.of(tx));
+            reported.push(Facts { conflicts, ..Facts::undisputed(position) }.of(tx));
         }
-        answer.txs = told;
+        answer.txs = reported;
         Ok(answer)
     }
 }
@@ -243,6 +248,6 @@ fn is_overfull(state: &State, hash: &ScriptHash, entries: &[Entry], is_new: impl
     if !waiting().any(|entry| is_new(&entry.txid)) {
         return false;
     }
-    let told: BTreeSet<Txid> = entries.iter().map(|entry| entry.txid).collect();
-    waiting().count().saturating_add(state.missing_from(hash, &told)) > UNCONFIRMED_PER_SCRIPT_MAX
+    let listed: BTreeSet<Txid> = entries.iter().map(|entry| entry.txid).collect();
+    waiting().count().saturating_add(state.missing_from(hash, &listed)) > UNCONFIRMED_PER_SCRIPT_MAX
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use bitcoin::{Network, ScriptBuf};
 
 use crate::chain::electrum::calls::{ScriptHash, Whose};
+use crate::chain::electrum::connection::AnnouncedTip;
 use crate::chain::electrum::connection::Asker;
-use crate::chain::electrum::connection::ToldTip;
 use crate::chain::electrum::histories::{self, History};
 use crate::chain::electrum::state::State;
 use crate::chain::port::{ChainDown, LookRequest};
@@ -25,7 +25,7 @@ pub(super) struct Look<'a> {
     pub network: Network,
     pub state: &'a mut State,
     pub request: &'a LookRequest<'a>,
-    pub tip: ToldTip,
+    pub tip: AnnouncedTip,
 }
 
 impl Look<'_> {
@@ -115,7 +115,7 @@ impl Look<'_> {
             let Some(watched) = self.state.scripts.get_mut(&hash) else { continue };
             match history {
                 Some(history) => {
-                    watched.told = Some(history.status);
+                    watched.reported = Some(history.status);
                     watched.history = Some(history);
                     self.state.lasting.backoff.forget(&hash);
                     told.push(hash);

@@ -36,23 +36,23 @@ enum Place {
 pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Result<Vec<TxFacts>, ChainDown> {
     // A transaction that came back is reported.
     let is_back = |txid: &Txid| matches!(place(look.state, txid), Some(Place::Block(_) | Place::Mempool(_)));
-    let is_so = |txid: &Txid, told: &&Facts| told.position != TxPosition::Absent || !is_back(txid);
+    let is_so = |txid: &Txid, reported: &&Facts| reported.position != TxPosition::Absent || !is_back(txid);
     let tracked = look.state.tracked.iter();
-    let tracked = tracked.map(|(txid, one)| (txid, &one.tx, one.told.as_ref().filter(|told| is_so(txid, told))));
+    let tracked =
+        tracked.map(|(txid, one)| (txid, &one.tx, one.reported.as_ref().filter(|reported| is_so(txid, reported))));
     for txid in unfollowed(tracked, look.request.watch) {
         look.state.tracked.remove(&txid);
     }
     let processed: BTreeSet<&ScriptHash> = processed.iter().collect();
-    let affected =
-        look.state.tracked.iter().filter(|(_, tracked)| {
-            tracked.told.is_none() || tracked.scripts.iter().any(|hash| processed.contains(hash))
-        });
+    let affected = look.state.tracked.iter().filter(|(_, tracked)| {
+        tracked.reported.is_none() || tracked.scripts.iter().any(|hash| processed.contains(hash))
+    });
     let affected: Vec<Txid> = affected.map(|(txid, _)| *txid).collect();
     if affected.is_empty() {
         return Ok(Vec::new());
     }
     ask_where_they_stand(look, &affected)?;
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let (mut waiting, mut absent, mut mined) = (Vec::new(), Vec::new(), Vec::new());
     for txid in affected {
         match place(look.state, &txid) {
@@ -64,7 +64,7 @@ pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Resul
             Some(Place::Block(_)) | None => {}
         }
     }
-    told.extend(tell_mined(look, &mined)?);
+    reported.extend(report_mined(look, &mined)?);
     let outputs = outputs_of_absent(look, &absent)?;
     let rivals = spenders(look.state.tracked.iter().map(|(txid, tracked)| (txid, &tracked.tx)));
     let mut found: Vec<(Txid, Facts)> = Vec::new();
@@ -82,16 +82,16 @@ pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Resul
     for (txid, facts) in found {
         let Some(tracked) = look.state.tracked.get_mut(&txid) else { continue };
         let facts = facts.with_rivals(&txid, &tracked.tx, &rivals);
-        if facts.are_news_after(tracked.told.as_ref()) {
-            told.push(facts.clone().of(tracked.tx.clone()));
-            tracked.told = Some(facts);
+        if facts.differ_from(tracked.reported.as_ref()) {
+            reported.push(facts.clone().of(tracked.tx.clone()));
+            tracked.reported = Some(facts);
         }
     }
     let tip = look.tip.height;
     look.state
         .tracked
-        .retain(|_, tracked| !tracked.told.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip)));
-    Ok(told)
+        .retain(|_, tracked| !tracked.reported.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip)));
+    Ok(reported)
 }
 
 /// Reads a script's history for each of these transactions. A script of ours is preferred, since it is asked about
@@ -144,21 +144,21 @@ fn is_ours_provable(state: &State, txid: &Txid) -> bool {
 }
 
 /// Reports transactions that turn out to be mined, by scripts that were not asked about before.
-fn tell_mined(look: &mut Look<'_>, mined: &[(Txid, u32)]) -> Result<Vec<TxFacts>, ChainDown> {
+fn report_mined(look: &mut Look<'_>, mined: &[(Txid, u32)]) -> Result<Vec<TxFacts>, ChainDown> {
     if mined.iter().any(|(_, height)| *height > look.tip.height) {
         return Err(tip_changed());
     }
     let tracked = &look.state.tracked;
     let txs = mined.iter().filter_map(|(txid, height)| Some((&tracked.get(txid)?.tx, *height)));
     transactions::prove(&look.asker, look.network, &mut look.state.lasting, txs)?;
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for (txid, height) in mined {
         let header = look.state.lasting.headers.at(*height);
         let time = header.map(time);
         let (Some(tracked), Some(time)) = (look.state.tracked.remove(txid), time) else { continue };
-        told.push(Facts::undisputed(TxPosition::Block { height: *height, time }).of(tracked.tx));
+        reported.push(Facts::undisputed(TxPosition::Block { height: *height, time }).of(tracked.tx));
     }
-    Ok(told)
+    Ok(reported)
 }
 
 /// The facts of a transaction in the mempool. A mempool holds no conflict with the chain or with itself.

@@ -12,8 +12,8 @@ fn entered(number: u64) -> Notice {
 }
 
 /// Connected, after these changes one by one.
-fn heard(numbers: &[u64]) -> Heard {
-    let mut heard = Heard::default();
+fn heard(numbers: &[u64]) -> NoticeLog {
+    let mut heard = NoticeLog::default();
     heard.begin();
     for (number, count) in numbers.iter().zip(5..) {
         heard.take(entered(*number), count);
@@ -82,7 +82,7 @@ fn a_gap_a_new_connection_or_too_many_changes_need_a_new_list() {
         match what {
             "lost" => assert!(heard.take(entered(2), 7)),
             "again" => heard.begin(),
-            "ended" => assert!(heard.end(Trouble::Unheard("it hung up".to_owned())), "it had been of use"),
+            "ended" => assert!(heard.end(Trouble::Disconnected("it hung up".to_owned())), "it had been of use"),
             _ => {
                 for (number, count) in (2..).zip(6..).take(FOLLOWED_MAX + 1) {
                     heard.take(entered(number), count);
@@ -131,7 +131,7 @@ fn only_a_node_with_news_and_no_notice_is_silent() {
     assert!(heard.compare(&listed(mark, 6, Some((mark, 6))), NO_PATIENCE));
     assert_eq!(heard.trouble(), Some(&Trouble::Silent));
     // The trouble lasts until the next connection says something.
-    heard.end(Trouble::Unheard("it was given up".to_owned()));
+    heard.end(Trouble::Disconnected("it was given up".to_owned()));
     heard.begin();
     assert_eq!(heard.trouble(), Some(&Trouble::Silent));
     let mark = heard.mark();

@@ -11,13 +11,13 @@ use crate::notifications::outbox::{self, Outbox};
 use crate::settlement::batches;
 use crate::store::Tx;
 use crate::store::batches::Refusal;
-use crate::watcher::offering;
+use crate::watcher::package;
 
 /// Broadcasts the last transaction of `package` behind its unconfirmed ancestors. Its payouts are SENT once a node has
 /// it. After any other answer, or none, it is broadcast again later.
 pub(super) async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<Transaction>) -> Result<(), SendError> {
     let asking = Arc::clone(gateway);
-    let answer = tokio::task::spawn_blocking(move || offering::offer(&asking, &package));
+    let answer = tokio::task::spawn_blocking(move || package::broadcast(&asking, &package));
     match answer.await.map_err(|_| SendError::BrokenOff)? {
         Ok(Broadcast::Accepted | Broadcast::AlreadyKnown) => {
             tracing::info!(%txid, "a transaction that sends payouts was taken");

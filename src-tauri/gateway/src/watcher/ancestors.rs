@@ -14,10 +14,10 @@ use bitcoin::{BlockHash, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tokio::time::Instant;
 
-use super::asked::SETTLED_AFTER;
+use super::asked_scripts::SETTLED_AFTER;
 use super::error::WatchError;
 use super::findings::Findings;
-use super::ours::FOLLOWED_FOR_MS;
+use super::watch_list::FOLLOWED_FOR_MS;
 use crate::chain::{ChainDown, Fact, RecentTransactions, Tip, TxFacts, TxPosition};
 use crate::gateway::Gateway;
 use crate::store::{Reader, StoreError, Tx};

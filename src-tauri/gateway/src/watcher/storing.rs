@@ -136,7 +136,7 @@ pub(super) async fn store(
         warnings.into_iter().for_each(|warning| gateway.last_look.warn(warning));
         is_due_at_once |= some_are_due;
         if is_last {
-            return Ok(Stored { is_due_at_once, has_found_coins: restored::follow(gateway)? });
+            return Ok(Stored { is_due_at_once, has_found_coins: restored::resume_addresses(gateway)? });
         }
         pieces = rest;
     }

@@ -35,7 +35,8 @@ struct PinningVerifier {
     last_refused: LastRefused,
 }
 
-/// TLS that accepts the pinned certificates and those that the system trusts. `last_refused` receives a refused certificate.
+/// TLS that accepts the pinned certificates and those that the system trusts. `last_refused` receives a refused
+/// certificate.
 ///
 /// # Errors
 /// When the system's certificates cannot be read.

@@ -110,7 +110,7 @@ impl Look<'_> {
             histories.extend(self.noting_a_break(asked, &hashes, whose)?);
         }
         histories.extend(empty.into_iter().map(|hash| (hash, Some(History::default()))));
-        let mut told = Vec::new();
+        let mut delivered = Vec::new();
         for (hash, history) in histories {
             let Some(watched) = self.state.scripts.get_mut(&hash) else { continue };
             match history {
@@ -118,7 +118,7 @@ impl Look<'_> {
                     watched.reported = Some(history.status);
                     watched.history = Some(history);
                     self.state.lasting.backoff.forget(&hash);
-                    told.push(hash);
+                    delivered.push(hash);
                 }
                 None => {
                     tracing::warn!(script = %watched.script.to_hex_string(), "the Electrum server does not tell what pays a script: it holds too much");
@@ -126,7 +126,7 @@ impl Look<'_> {
                 }
             }
         }
-        Ok(told)
+        Ok(delivered)
     }
 
     /// Reads the histories of these scripts, whoever they pay, as far as the server tells them.

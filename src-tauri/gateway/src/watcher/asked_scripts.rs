@@ -7,10 +7,10 @@ use bitcoin::ScriptBuf;
 use tillgate_domain::chain::Urgency;
 use tillgate_domain::time::Timestamp;
 
-use super::ahead::{NEAR, Turn};
+use super::batch_progress::{BatchProgress, PendingScripts};
 use super::error::WatchError;
-use super::ours::wait_until_known_ahead;
-use super::settling::{Rests, Settling};
+use super::lookahead::{LookaheadRound, NEAR};
+use super::watch_list::wait_until_known_ahead;
 use crate::chain::{HotScripts, KnownScripts, Scripts};
 use crate::gateway::Gateway;
 use crate::store::keychains::Keychain;
@@ -45,16 +45,16 @@ const HOT_READ_EVERY_MS: i64 = 60_000;
 /// The same interval after a look found a transaction of ours.
 const HOT_READ_EVERY_MS_WHEN_MOVED: i64 = 10_000;
 
-pub(super) struct Asked {
+pub(super) struct AskedScripts {
     must: Vec<ScriptBuf>,
     /// Scripts of pending batches, some of which are in `must`; `None` for the scan of a restored wallet.
-    rests: Option<Rests>,
+    pending_scripts: Option<PendingScripts>,
     cold: Vec<ScriptBuf>,
     /// Position of the round before the first of `cold`, and after each.
     places: Vec<RoundPlace>,
     /// The round ended with the last look.
     round_ended: bool,
-    turn: Turn,
+    lookahead: LookaheadRound,
 }
 
 /// The round over all scripts that are not hot.
@@ -65,7 +65,7 @@ pub(super) struct Round {
     /// The round ended with the last look: each script was covered since it began.
     has_ended: bool,
     /// Position of the separate round over the scripts far ahead.
-    turn: Turn,
+    lookahead: LookaheadRound,
 }
 
 /// When the hot scripts were last read.
@@ -94,28 +94,28 @@ impl HotRead {
 
 impl Round {
     /// Notes the position of the round after a look.
-    pub(super) fn go_on(&mut self, place: RoundPlace, turn: Turn) {
+    pub(super) fn go_on(&mut self, place: RoundPlace, lookahead: LookaheadRound) {
         let went_on = self.place.is_some_and(|before| before != RoundPlace::START);
-        *self = Self { place: Some(place), has_ended: went_on && place == RoundPlace::START, turn };
+        *self = Self { place: Some(place), has_ended: went_on && place == RoundPlace::START, lookahead };
     }
 }
 
-impl Asked {
+impl AskedScripts {
     /// No scripts: the backend sees everything.
     pub(super) fn nothing() -> Self {
         Self {
             must: Vec::new(),
-            rests: Some(Rests::default()),
+            pending_scripts: Some(PendingScripts::default()),
             cold: Vec::new(),
             places: Vec::new(),
             round_ended: false,
-            turn: Turn::default(),
+            lookahead: LookaheadRound::default(),
         }
     }
 
     /// These scripts alone: the scan of a restored wallet.
     pub(super) fn all_of(scripts: Vec<ScriptBuf>) -> Self {
-        Self { must: scripts, rests: None, ..Self::nothing() }
+        Self { must: scripts, pending_scripts: None, ..Self::nothing() }
     }
 
     /// The scripts due at `at` under the last tip, and the next part of the round.
@@ -123,29 +123,36 @@ impl Asked {
         gateway: &Gateway,
         at: Timestamp,
         round: Round,
-        settling: &Settling,
+        batch_progress: &BatchProgress,
     ) -> Result<Self, StoreError> {
         let place = round.place.map_or_else(|| gateway.store.read(|reader| reader.round_place()), Ok)?;
         let wallet = gateway.wallet.get().map(AsRef::as_ref);
         gateway.store.read(|reader| {
             let mut due = reader.payments_due_by_time(at, MUST_MAX)?;
             due.extend(reader.payments_due_by_height(reader.tip_height()?, MUST_MAX)?);
-            let rests = rests(reader, wallet, settling.reads())?;
+            let pending_scripts = pending_scripts(reader, wallet, batch_progress.reads())?;
             // There are few, and the sender waits for them.
             let mut must = gateway.to_sign.scripts();
             for seq in due {
                 must.extend(reader.script_of_payment(seq)?);
             }
-            must.extend(settling.to_ask(&rests));
+            must.extend(batch_progress.to_ask(&pending_scripts));
             let skip = gateway.settings.snapshot().restore_skip;
-            let (ahead, turn) = match wallet {
-                Some(wallet) => round.turn.take(reader, wallet, skip, at)?,
-                None => (Vec::new(), round.turn),
+            let (ahead, lookahead) = match wallet {
+                Some(wallet) => round.lookahead.take(reader, wallet, skip, at)?,
+                None => (Vec::new(), round.lookahead),
             };
             must.extend(ahead);
             dedup(&mut must);
             let (cold, places) = cold(reader, wallet, &gateway.hot, place)?;
-            Ok(Self { must, rests: Some(rests), cold, places, round_ended: round.has_ended, turn })
+            Ok(Self {
+                must,
+                pending_scripts: Some(pending_scripts),
+                cold,
+                places,
+                round_ended: round.has_ended,
+                lookahead,
+            })
         })
     }
 
@@ -154,12 +161,12 @@ impl Asked {
         Scripts { must: &self.must, hot, cold: &self.cold, round_ended: self.round_ended, known }
     }
 
-    pub(super) const fn rests(&self) -> Option<&Rests> {
-        self.rests.as_ref()
+    pub(super) const fn pending_scripts(&self) -> Option<&PendingScripts> {
+        self.pending_scripts.as_ref()
     }
 
-    pub(super) const fn turn(&self) -> Turn {
-        self.turn
+    pub(super) const fn lookahead(&self) -> LookaheadRound {
+        self.lookahead
     }
 
     pub(super) fn place_after(&self, cold_taken: usize) -> Option<RoundPlace> {
@@ -211,12 +218,12 @@ fn next_changes(reader: &Reader<'_>) -> Result<Vec<ScriptOf>, StoreError> {
 }
 
 /// At most `reads` scripts of pending batches.
-fn rests(reader: &Reader<'_>, wallet: Option<&Wallet>, reads: usize) -> Result<Rests, StoreError> {
+fn pending_scripts(reader: &Reader<'_>, wallet: Option<&Wallet>, reads: usize) -> Result<PendingScripts, StoreError> {
     let mut of = reader.scripts_of_pending_batches(reads.saturating_add(1))?;
     let is_cut = of.len() > reads;
     of.truncate(reads);
     let scripts = of.into_iter().filter_map(|(batch, of)| Some((batch, script(wallet, of)?)));
-    Ok(Rests { scripts: scripts.collect(), is_cut })
+    Ok(PendingScripts { scripts: scripts.collect(), is_cut })
 }
 
 /// Resolves the scripts; those of the wallet need the wallet.

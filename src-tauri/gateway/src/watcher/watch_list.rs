@@ -19,7 +19,7 @@ pub(super) const FOLLOWED_FOR_MS: i64 = 30 * 24 * 3_600_000;
 
 /// The parts of one transaction that are ours.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct OurParts {
     /// Outputs to payments, by payment number: the derivation index, and output numbers with satoshis.
     pub payments: BTreeMap<i64, (u32, Vec<(u32, u64)>)>,
     /// Other outputs to this wallet: our change, and addresses not given to any payment here.
@@ -31,11 +31,11 @@ pub(super) struct Found {
 }
 
 /// Recognises our transactions by the database and the wallet.
-pub(super) struct Ours<'a> {
+pub(super) struct OurTransactions<'a> {
     gateway: &'a Gateway,
     txids: Vec<Txid>,
     /// Results for transactions that the backend asked about.
-    found: RefCell<HashMap<Txid, Found>>,
+    found: RefCell<HashMap<Txid, OurParts>>,
     /// Coins created in this look, which the database does not hold yet.
     made: RefCell<HashSet<OutPoint>>,
     /// The chain is another one, so the stored script states are outdated.
@@ -48,7 +48,7 @@ pub(super) struct Ours<'a> {
     is_broken_off: Cell<bool>,
 }
 
-impl<'a> Ours<'a> {
+impl<'a> OurTransactions<'a> {
     pub(super) fn new(gateway: &'a Gateway) -> Result<Self, WatchError> {
         wait_until_known_ahead(gateway)?;
         let (found, made) = (RefCell::default(), RefCell::default());
@@ -79,7 +79,7 @@ impl<'a> Ours<'a> {
     }
 
     /// The parts of a transaction that are ours, mostly found already when the backend asked.
-    pub(super) fn of(&self, facts: &TxFacts, txid: &Txid) -> Result<Found, StoreError> {
+    pub(super) fn of(&self, facts: &TxFacts, txid: &Txid) -> Result<OurParts, StoreError> {
         let found = self.found.borrow_mut().remove(txid);
         let mut found = found.map_or_else(|| self.find(&facts.tx, txid), Ok)?;
         self.take_out_older(&mut found, facts, txid)?;
@@ -88,8 +88,8 @@ impl<'a> Ours<'a> {
 
     /// Takes outputs from a payment if their block is older than the payment's address. Another copy of the wallet gave
     /// such an address to somebody else, before this copy was restored. A stored coin keeps its payee.
-    fn take_out_older(&self, found: &mut Found, facts: &TxFacts, txid: &Txid) -> Result<(), StoreError> {
-        let Found { payments, change, .. } = found;
+    fn take_out_older(&self, found: &mut OurParts, facts: &TxFacts, txid: &Txid) -> Result<(), StoreError> {
+        let OurParts { payments, change, .. } = found;
         self.gateway.store.read(|reader| {
             for (seq, (index, outputs)) in payments.iter_mut() {
                 let given_above = reader.given_above(*seq)?.map(|height| self.known(height));
@@ -122,9 +122,9 @@ impl<'a> Ours<'a> {
         Ok(self.error.take().map_or(Ok(()), Err)?)
     }
 
-    fn find(&self, tx: &Transaction, txid: &Txid) -> Result<Found, StoreError> {
+    fn find(&self, tx: &Transaction, txid: &Txid) -> Result<OurParts, StoreError> {
         self.gateway.store.read(|reader| {
-            let mut found = Found::default();
+            let mut found = OurParts::default();
             for (vout, output) in (0u32..).zip(&tx.output) {
                 // An output of zero satoshis pays nothing.
                 if output.value == Amount::ZERO {
@@ -197,7 +197,7 @@ impl<'a> Ours<'a> {
     }
 }
 
-impl KnownScripts for Ours<'_> {
+impl KnownScripts for OurTransactions<'_> {
     fn state(&self, script: &Script) -> Option<Vec<u8>> {
         if self.is_anew.get() {
             return None;
@@ -222,7 +222,7 @@ impl KnownScripts for Ours<'_> {
     }
 }
 
-impl Found {
+impl OurParts {
     fn is_empty(&self) -> bool {
         self.payments.is_empty() && !self.moves_coins()
     }
@@ -233,7 +233,7 @@ impl Found {
     }
 }
 
-impl WatchList for Ours<'_> {
+impl WatchList for OurTransactions<'_> {
     fn concerns(&self, tx: &Transaction) -> bool {
         let txid = tx.compute_txid();
         match self.find(tx, &txid) {

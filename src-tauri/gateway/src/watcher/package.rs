@@ -1,5 +1,5 @@
-//! Offers transactions of ours to the network. If parents are missing, kept ancestors that others made are offered
-//! first.
+//! Broadcasts a transaction of ours behind its unconfirmed ancestors, as a package. If parents are missing, kept
+//! ancestors that others made are offered first.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(crate) enum BroadcastError {
 
 /// Offers a package to the network, its last transaction behind the others. If parents are missing, kept ancestors are
 /// offered first. The answer is about the last transaction, or about the first refused one. Blocks.
-pub(crate) fn offer(gateway: &Gateway, package: &[Transaction]) -> Result<Broadcast, BroadcastError> {
+pub(crate) fn broadcast(gateway: &Gateway, package: &[Transaction]) -> Result<Broadcast, BroadcastError> {
     let answer = gateway.chain.broadcast(package)?;
     if answer != Broadcast::InputsMissing {
         return Ok(answer);

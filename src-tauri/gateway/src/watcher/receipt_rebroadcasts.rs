@@ -1,5 +1,5 @@
-//! Rebroadcasts transactions of ours that are missing: in neither mempool nor chain, and not gone. Happens at the first
-//! look that misses one, at the program's first look, and after each block.
+//! Rebroadcasts customers' transactions that are missing: in neither mempool nor chain, and not gone. Happens at the first
+//! look that misses one, at the program's first look, and after each block. The sender rebroadcasts those of payouts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use std::sync::Arc;
 use bitcoin::{Transaction, Txid};
 
 use super::error::WatchError;
-use super::offering;
+use super::package;
 use crate::chain::{Broadcast, missing_ancestors, parents_first};
 use crate::gateway::Gateway;
 
 /// Missing transactions that were rebroadcast.
 #[derive(Debug, Default)]
-pub(super) struct Missing {
+pub(super) struct ReceiptRebroadcasts {
     /// `None` while a broadcast is owed: at the start, and after an interrupted one.
     done: Option<BTreeSet<Txid>>,
 }
 
-impl Missing {
+impl ReceiptRebroadcasts {
     /// Whether a broadcast is owed even if a look finds nothing.
     pub(super) const fn is_owed(&self) -> bool {
         self.done.is_none()
@@ -39,7 +39,7 @@ impl Missing {
             let missing = gateway.store.read(|reader| reader.missing_transactions())?;
             let missing: BTreeMap<Txid, Transaction> = missing.into_iter().map(|tx| (tx.compute_txid(), tx)).collect();
             for (txid, tx) in missing.iter().filter(|(txid, _)| !before.contains(*txid)) {
-                if offer_missing(&gateway, txid, &package(tx, &missing)) {
+                if broadcast_missing(&gateway, txid, &with_ancestors(tx, &missing)) {
                     spent.push(*txid);
                 }
             }
@@ -55,7 +55,7 @@ impl Missing {
 }
 
 /// A missing transaction behind its missing ancestors, parents first.
-fn package(tx: &Transaction, missing: &BTreeMap<Txid, Transaction>) -> Vec<Transaction> {
+fn with_ancestors(tx: &Transaction, missing: &BTreeMap<Txid, Transaction>) -> Vec<Transaction> {
     let mut line = missing_ancestors(tx, |txid| missing.get(txid));
     line.insert(tx.compute_txid(), tx);
     parents_first(line, |tx| tx).into_iter().cloned().collect()
@@ -63,8 +63,8 @@ fn package(tx: &Transaction, missing: &BTreeMap<Txid, Transaction>) -> Vec<Trans
 
 /// Offers a package; answers whether it was refused because its inputs are spent. A missing answer says nothing and
 /// does not fail the look.
-fn offer_missing(gateway: &Gateway, txid: &Txid, package: &[Transaction]) -> bool {
-    let answer = match offering::offer(gateway, package) {
+fn broadcast_missing(gateway: &Gateway, txid: &Txid, txs: &[Transaction]) -> bool {
+    let answer = match package::broadcast(gateway, txs) {
         Ok(answer) => answer,
         Err(error) => {
             tracing::warn!(%txid, %error, "there is no answer to the broadcast of a missing transaction");

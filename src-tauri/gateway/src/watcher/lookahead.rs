@@ -19,20 +19,20 @@ const AT_ONCE: u64 = 100;
 
 /// Position of the round over the scripts far ahead.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Turn {
+pub(super) struct LookaheadRound {
     keychain: Keychain,
     index: u32,
     /// Time of the last turn; `None` before the first look.
     at: Option<Timestamp>,
 }
 
-impl Default for Turn {
+impl Default for LookaheadRound {
     fn default() -> Self {
         Self { keychain: Keychain::External, index: 0, at: None }
     }
 }
 
-impl Turn {
+impl LookaheadRound {
     /// The scripts whose turn is at `now`, and the position after them. The round covers `skip` scripts of each
     /// keychain, the setting `restoreSkip`.
     pub(super) fn take(
@@ -48,19 +48,19 @@ impl Turn {
         if count == 0 && self.at.is_some_and(|at| at <= now) {
             return Ok((Vec::new(), self));
         }
-        let (mut scripts, mut turn) = (Vec::new(), Self { at: Some(now), ..self });
+        let (mut scripts, mut round) = (Vec::new(), Self { at: Some(now), ..self });
         for _ in 0..count {
-            let next = reader.keychain(turn.keychain)?.map_or(0, |(_, next)| next);
+            let next = reader.keychain(round.keychain)?.map_or(0, |(_, next)| next);
             let near = next.saturating_add(NEAR);
-            let index = turn.index.max(near);
+            let index = round.index.max(near);
             if index >= near.saturating_add(skip) {
-                turn = Self { keychain: turn.keychain.other(), index: 0, ..turn };
+                round = Self { keychain: round.keychain.other(), index: 0, ..round };
                 continue;
             }
             // The keychain has no more indices.
-            scripts.extend(wallet.keychains.script(turn.keychain, index).ok());
-            turn.index = index.saturating_add(1);
+            scripts.extend(wallet.keychains.script(round.keychain, index).ok());
+            round.index = index.saturating_add(1);
         }
-        Ok((scripts, turn))
+        Ok((scripts, round))
     }
 }

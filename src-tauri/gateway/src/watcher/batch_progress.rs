@@ -22,30 +22,30 @@ const STRIDE: usize = 37;
 
 /// Scripts of pending batches, each with its batch.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Rests {
+pub(super) struct PendingScripts {
     pub scripts: Vec<(i64, ScriptBuf)>,
     /// More scripts exist.
     pub is_cut: bool,
 }
 
 /// The stored facts of a look.
-pub(super) struct Told<'a> {
+pub(super) struct LookOutcome<'a> {
     pub tip: Tip,
     /// Blocks of the last look are no longer in the chain.
     pub is_other_chain: bool,
     /// Scripts of pending batches; `None` if the look asked about other scripts.
-    pub rests: Option<&'a Rests>,
+    pub pending_scripts: Option<&'a PendingScripts>,
     pub covered: &'a Covered,
     pub refused: &'a HashSet<ScriptBuf>,
 }
 
 /// State of the pending batches since the best block came.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Settling {
+pub(super) struct BatchProgress {
     /// That best block; `None` if unknown.
     tip: Option<BlockHash>,
     /// Scripts that the server has reported, or refuses to report.
-    told: HashSet<ScriptBuf>,
+    reported: HashSet<ScriptBuf>,
     /// Numbers of the settled batches.
     settled: BTreeSet<i64>,
     /// All batches are settled.
@@ -53,39 +53,39 @@ pub(super) struct Settling {
     /// Height of the best block when all batches were last settled.
     done_height: Option<u32>,
     /// Start of the next look within the scripts.
-    turn: usize,
+    start: usize,
 }
 
-impl Settling {
+impl BatchProgress {
     /// Count of scripts to read: few once all batches are settled.
     pub(super) const fn reads(&self) -> usize {
         if self.is_done { AGAIN } else { SCRIPTS_MAX }
     }
 
     /// Scripts that the next look must ask about: open ones from a rotating start, and a few reported ones.
-    pub(super) fn to_ask(&self, rests: &Rests) -> Vec<ScriptBuf> {
+    pub(super) fn to_ask(&self, pending_scripts: &PendingScripts) -> Vec<ScriptBuf> {
         let mut seen = HashSet::new();
-        let scripts = rests.scripts.iter().map(|(_, script)| script).filter(|script| seen.insert(*script));
+        let scripts = pending_scripts.scripts.iter().map(|(_, script)| script).filter(|script| seen.insert(*script));
         let (mut again, mut open): (Vec<&ScriptBuf>, Vec<&ScriptBuf>) =
-            scripts.partition(|script| self.told.contains(*script));
+            scripts.partition(|script| self.reported.contains(*script));
         for some in [&mut open, &mut again] {
-            let from = self.turn.checked_rem(some.len()).unwrap_or(0);
+            let from = self.start.checked_rem(some.len()).unwrap_or(0);
             some.rotate_left(from);
         }
         open.into_iter().take(ASKED_MAX).chain(again.into_iter().take(AGAIN)).cloned().collect()
     }
 
     /// The state after a look's last answer is stored, and the batches that it settles.
-    pub(super) fn after(&self, look: &Told<'_>) -> (Self, Due) {
+    pub(super) fn after(&self, look: &LookOutcome<'_>) -> (Self, Due) {
         let is_same = self.tip == Some(look.tip.hash) && !look.is_other_chain;
         let mut next = if is_same { self.clone() } else { self.anew() };
-        next.turn = self.turn.wrapping_add(STRIDE);
+        next.start = self.start.wrapping_add(STRIDE);
         // The scan of a restored copy asks about other scripts.
-        let Some(rests) = look.rests else { return (self.anew(), Due::Nothing) };
+        let Some(pending_scripts) = look.pending_scripts else { return (self.anew(), Due::Nothing) };
         next.tip = Some(look.tip.hash);
-        let told = |script: &&ScriptBuf| look.covered.holds(script) || look.refused.contains(*script);
-        next.told.extend(rests.scripts.iter().map(|(_, script)| script).filter(told).cloned());
-        let due = if next.is_done { Due::Nothing } else { next.due(rests) };
+        let reported = |script: &&ScriptBuf| look.covered.holds(script) || look.refused.contains(*script);
+        next.reported.extend(pending_scripts.scripts.iter().map(|(_, script)| script).filter(reported).cloned());
+        let due = if next.is_done { Due::Nothing } else { next.due(pending_scripts) };
         match &due {
             Due::Nothing => {}
             Due::Batches(batches) => next.settled.extend(batches),
@@ -96,23 +96,23 @@ impl Settling {
 
     /// Forgets the reported scripts: the best block changed, or is unknown.
     pub(super) fn anew(&self) -> Self {
-        Self { turn: self.turn, done_height: self.done_height, ..Self::default() }
+        Self { start: self.start, done_height: self.done_height, ..Self::default() }
     }
 
-    fn due(&self, rests: &Rests) -> Due {
-        let mut is_told: BTreeMap<i64, bool> = BTreeMap::new();
-        for (batch, script) in &rests.scripts {
-            *is_told.entry(*batch).or_insert(true) &= self.told.contains(script);
+    fn due(&self, pending_scripts: &PendingScripts) -> Due {
+        let mut is_reported: BTreeMap<i64, bool> = BTreeMap::new();
+        for (batch, script) in &pending_scripts.scripts {
+            *is_reported.entry(*batch).or_insert(true) &= self.reported.contains(script);
         }
-        if rests.is_cut {
+        if pending_scripts.is_cut {
             // The last batch may have more scripts.
-            is_told.pop_last();
-        } else if is_told.values().all(|is_told| *is_told) {
+            is_reported.pop_last();
+        } else if is_reported.values().all(|is_reported| *is_reported) {
             return Due::All { before: self.done_height };
         }
-        let batches: Vec<i64> = is_told
+        let batches: Vec<i64> = is_reported
             .into_iter()
-            .filter(|(batch, is_told)| *is_told && !self.settled.contains(batch))
+            .filter(|(batch, is_reported)| *is_reported && !self.settled.contains(batch))
             .map(|(batch, _)| batch)
             .collect();
         if batches.is_empty() { Due::Nothing } else { Due::Batches(batches) }
@@ -130,24 +130,30 @@ mod tests {
         ScriptBuf::from_bytes(number.to_be_bytes().to_vec())
     }
 
-    fn rests(scripts: &[(i64, std::ops::Range<u32>)], is_cut: bool) -> Rests {
+    fn pending_scripts(scripts: &[(i64, std::ops::Range<u32>)], is_cut: bool) -> PendingScripts {
         let scripts = scripts.iter().flat_map(|(batch, range)| range.clone().map(|number| (*batch, script(number))));
-        Rests { scripts: scripts.collect(), is_cut }
+        PendingScripts { scripts: scripts.collect(), is_cut }
     }
 
     #[test]
     fn each_batch_is_due_once_when_all_its_scripts_were_told() {
-        let rests = rests(&[(1, 0..150), (2, 150..152)], false);
-        let mut settling = Settling::default();
+        let pending_scripts = pending_scripts(&[(1, 0..150), (2, 150..152)], false);
+        let mut batch_progress = BatchProgress::default();
         let (mut was_due, hash) = (Vec::new(), BlockHash::from_byte_array([7; 32]));
         // The server answers the first fifty questions of each look.
         for _ in 0..4 {
-            let asked = settling.to_ask(&rests);
+            let asked = batch_progress.to_ask(&pending_scripts);
             let covered = Covered::Scripts(asked.into_iter().take(50).collect());
             let (tip, refused) = (Tip { height: 1, hash, time: Timestamp::from_ms(0) }, HashSet::new());
-            let told = Told { tip, is_other_chain: false, rests: Some(&rests), covered: &covered, refused: &refused };
-            let (next, due) = settling.after(&told);
-            settling = next;
+            let outcome = LookOutcome {
+                tip,
+                is_other_chain: false,
+                pending_scripts: Some(&pending_scripts),
+                covered: &covered,
+                refused: &refused,
+            };
+            let (next, due) = batch_progress.after(&outcome);
+            batch_progress = next;
             was_due.push(due);
         }
         assert_eq!(was_due.last(), Some(&Due::All { before: None }));
@@ -157,22 +163,26 @@ mod tests {
 
     #[test]
     fn of_what_is_cut_off_the_last_batch_is_not_due() {
-        let mut settling = Settling::default();
-        settling.told.extend((0..10).map(script));
-        assert_eq!(settling.due(&rests(&[(1, 0..5), (2, 5..10)], true)), Due::Batches(vec![1]));
-        settling.settled.insert(1);
-        assert_eq!(settling.due(&rests(&[(1, 0..5), (2, 5..10)], true)), Due::Nothing);
-        assert_eq!(settling.due(&Rests::default()), Due::All { before: None }, "where there is nothing all is told");
+        let mut batch_progress = BatchProgress::default();
+        batch_progress.reported.extend((0..10).map(script));
+        assert_eq!(batch_progress.due(&pending_scripts(&[(1, 0..5), (2, 5..10)], true)), Due::Batches(vec![1]));
+        batch_progress.settled.insert(1);
+        assert_eq!(batch_progress.due(&pending_scripts(&[(1, 0..5), (2, 5..10)], true)), Due::Nothing);
+        assert_eq!(
+            batch_progress.due(&PendingScripts::default()),
+            Due::All { before: None },
+            "where there is nothing all is told"
+        );
     }
 
     #[test]
     fn looks_rotate_and_ask_again_about_a_few_told_scripts() {
-        let rests = rests(&[(1, 0..100)], false);
-        let mut settling = Settling::default();
-        let first = settling.to_ask(&rests);
-        settling.turn += STRIDE;
-        assert_ne!(settling.to_ask(&rests)[0], first[0]);
-        settling.told.extend(first);
-        assert_eq!(settling.to_ask(&rests).len(), AGAIN);
+        let pending_scripts = pending_scripts(&[(1, 0..100)], false);
+        let mut batch_progress = BatchProgress::default();
+        let first = batch_progress.to_ask(&pending_scripts);
+        batch_progress.start += STRIDE;
+        assert_ne!(batch_progress.to_ask(&pending_scripts)[0], first[0]);
+        batch_progress.reported.extend(first);
+        assert_eq!(batch_progress.to_ask(&pending_scripts).len(), AGAIN);
     }
 }

@@ -20,7 +20,7 @@ use crate::chain::{
     ChainDown, Covered, Fact, Identity, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View, coinbase_height,
 };
 use crate::gateway::{CatchingUp, Gateway, SOON_BLOCKS};
-use crate::settlement::coins::Move;
+use crate::settlement::coins::CoinMove;
 use crate::settlement::payment::{AffectedPayment, IncomingTransaction};
 use crate::store::chain::{Cursor, WatchedChain};
 use crate::store::keychains::Keychain;
@@ -56,7 +56,7 @@ pub(super) struct Findings {
     /// By payment number.
     pub payments: BTreeMap<i64, AffectedPayment>,
     /// Effects of transactions on our coins, except outputs to payments.
-    pub moves: BTreeMap<Txid, Move>,
+    pub moves: BTreeMap<Txid, CoinMove>,
     /// Transactions of ours that this chain does not know, or not yet.
     pub unknown: Vec<Txid>,
     /// Blocks up to this height are unchanged since the last look; `None`: all blocks.
@@ -78,7 +78,7 @@ struct Effects {
     /// By payment number.
     payments: BTreeMap<i64, AffectedPayment>,
     /// Effects of transactions on our other coins.
-    moves: BTreeMap<Txid, Move>,
+    moves: BTreeMap<Txid, CoinMove>,
     states: Vec<ScriptState>,
 }
 
@@ -312,7 +312,7 @@ impl Effects {
                 affected.incoming.insert(txid, incoming);
             }
             if moves_coins {
-                self.moves.insert(txid, Move { facts, change, spends });
+                self.moves.insert(txid, CoinMove { facts, change, spends });
             }
         }
         self.states.append(&mut view.states);

@@ -1,5 +1,5 @@
-//! Rebroadcasts customers' transactions that are missing: in neither mempool nor chain, and not gone. Happens at the first
-//! look that misses one, at the program's first look, and after each block. The sender rebroadcasts those of payouts.
+//! Rebroadcasts customers' transactions that are missing: in neither mempool nor chain, and not gone. Happens at the
+//! first look that misses one, at the program's first look, and after each block. The sender rebroadcasts payouts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

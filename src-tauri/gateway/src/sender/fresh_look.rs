@@ -22,41 +22,23 @@ const LOOKED_TOO_LONG_AGO: &str = "signing took so long that the chain may have 
 /// The next pass asks again about scripts that a look did not cover.
 const NOT_COVERED: &str = "the Bitcoin backend has not told of all coins yet; it is asked again";
 
-/// Reason why nothing may be signed.
-#[derive(Debug)]
-pub(super) enum Unseen {
-    /// The next looks will tell.
-    NotYet(Cannot),
-    /// The chain is not watched.
-    Silent(Cannot),
-}
-
-impl Unseen {
-    /// For people.
-    pub(super) fn why(self) -> Cannot {
-        match self {
-            Self::NotYet(why) | Self::Silent(why) => why,
-        }
-    }
-}
-
 impl Sender {
     /// Looks unless a look since `since` is young enough. Answers why nothing may be signed yet.
-    pub(super) async fn look_first(&self, watcher: &Watcher, since: Timestamp) -> Option<Unseen> {
+    pub(super) async fn look_unless_fresh(&self, watcher: &Watcher, since: Timestamp) -> Option<Cannot> {
         let gateway = &self.gateway;
         if gateway.last_look.is_fresh(since, gateway.clock.now(), LOOKED_WITHIN_MS) {
             return None;
         }
-        look(watcher).await
+        watcher.look_soon().await.err().map(not_looked)
     }
 
-    /// Makes sure that the last look covers the coins and the change of a draft.
-    pub(super) async fn look_for(
+    /// Makes sure that the last look covers the coins and the change of a draft. Answers why nothing may be signed yet.
+    pub(super) async fn look_at_coins(
         &self,
         watcher: &Watcher,
         draft: &Draft,
         since: Timestamp,
-    ) -> Result<Option<Unseen>, StoreError> {
+    ) -> Result<Option<Cannot>, StoreError> {
         let gateway = &self.gateway;
         let Some(wallet) = gateway.wallet.get() else { return Ok(None) };
         let of = |keychain, index| wallet.keychains.script(keychain, index).ok();
@@ -76,13 +58,17 @@ impl Sender {
             return Ok(None);
         }
         gateway.to_sign.ask(scripts.clone());
-        let unseen = look(watcher).await;
-        let unseen = unseen.or_else(|| (!is_covered()).then(|| Unseen::NotYet(Cause::Chain.because(NOT_COVERED))));
+        let looked = watcher.look_soon().await;
+        let is_watched = matches!(looked, Ok(()) | Err(WatchError::Behind(_)));
+        let why = match looked {
+            Ok(()) => (!is_covered()).then(|| Cause::Chain.because(NOT_COVERED)),
+            Err(error) => Some(not_looked(error)),
+        };
         // A script without an answer is asked about until there is one.
-        if !matches!(unseen, Some(Unseen::NotYet(_))) {
+        if why.is_none() || !is_watched {
             gateway.to_sign.ask(Vec::new());
         }
-        Ok(unseen)
+        Ok(why)
     }
 
     /// Checks that a transaction may be stored: the look behind it began after `since` and is young enough.
@@ -98,14 +84,11 @@ impl Sender {
     }
 }
 
-async fn look(watcher: &Watcher) -> Option<Unseen> {
-    match watcher.look_soon().await {
-        Ok(()) => None,
+/// Why a failed look allows no signature.
+fn not_looked(error: WatchError) -> Cannot {
+    match error {
         // The blocks still unread may hold a payment of another copy.
-        Err(WatchError::Behind(catching_up)) => Some(Unseen::NotYet(Cause::Chain.because(catching_up.to_string()))),
-        Err(error) => {
-            let why = format!("the chain is not watched: {error}");
-            Some(Unseen::Silent(Cause::Chain.because(why)))
-        }
+        WatchError::Behind(catching_up) => Cause::Chain.because(catching_up.to_string()),
+        error => Cause::Chain.because(format!("the chain is not watched: {error}")),
     }
 }

@@ -8,7 +8,7 @@ use super::target::{Target, abandon_target, bump_target};
 use crate::store::Reader;
 
 #[derive(Clone, Copy)]
-pub(super) enum By {
+pub(super) enum Kind {
     HigherFee { fee_rate: Option<FeeRate> },
     GivingUp { all: bool },
 }
@@ -22,7 +22,7 @@ pub(crate) struct Agreed {
     pub fee_sats: Option<u64>,
 }
 
-impl By {
+impl Kind {
     /// The transaction to replace; `None` if none is stored yet.
     pub(super) fn target(self, reader: &Reader<'_>, id: Id) -> Result<Option<Target>, ReplaceError> {
         let payout = reader.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;

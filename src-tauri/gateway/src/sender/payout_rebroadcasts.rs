@@ -1,5 +1,5 @@
-//! Broadcasts stored transactions again until they are in a block: at the start, when a look misses one, and after each
-//! block.
+//! Broadcasts the transactions of payouts until they are in a block: when they are stored, at the start, when a look
+//! misses one, and after each block. Stores each answer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,16 +8,19 @@ use bitcoin::{BlockHash, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::time::Timestamp;
 
-use super::broadcast;
 use super::error::SendError;
-use super::held_back::package;
-use crate::gateway::Gateway;
-use crate::store::batches::VersionRow;
-use crate::store::{Reader, StoreError};
+use super::held_back;
+use crate::chain::Broadcast;
+use crate::gateway::{Gateway, StaffWarning};
+use crate::notifications::outbox::{self, Outbox};
+use crate::settlement::batches;
+use crate::store::batches::{Refusal, VersionRow};
+use crate::store::{Reader, StoreError, Tx};
+use crate::watcher::package;
 
 /// Broadcasts since the last block. A restart forgets them, so that everything missing is broadcast.
 #[derive(Debug, Default)]
-pub(super) struct Again {
+pub(super) struct PayoutRebroadcasts {
     tip: Option<BlockHash>,
     tried: BTreeMap<Txid, Tried>,
 }
@@ -30,7 +33,7 @@ struct Tried {
     twice: bool,
 }
 
-impl Again {
+impl PayoutRebroadcasts {
     /// Broadcasts every stored transaction that the last look missed and that is due again. It waits for a look that
     /// reached the best block: before that, another copy of the wallet may have replaced the transaction unseen.
     pub(super) async fn broadcast_missing(&mut self, gateway: &Arc<Gateway>) -> Result<(), SendError> {
@@ -50,7 +53,7 @@ impl Again {
             if is_due {
                 let tried = Tried { looked_at: watched.looked_at, twice: before.is_some() };
                 self.tried.insert(txid, tried);
-                broadcast::broadcast(gateway, txid, package).await?;
+                broadcast(gateway, txid, package).await?;
             }
         }
         // After a failure in between, the next pass broadcasts the rest.
@@ -62,11 +65,58 @@ impl Again {
     pub(super) async fn broadcast_new(&mut self, gateway: &Arc<Gateway>, txid: Txid) -> Result<(), SendError> {
         let looked_at = gateway.last_look.watched().map_or(Timestamp::from_ms(0), |watched| watched.looked_at);
         self.tried.insert(txid, Tried { looked_at, twice: false });
-        match gateway.store.read(|reader| package(reader, &txid))? {
-            Some(package) => broadcast::broadcast(gateway, txid, package).await,
+        match gateway.store.read(|reader| held_back::package(reader, &txid))? {
+            Some(package) => broadcast(gateway, txid, package).await,
             None => Ok(()),
         }
     }
+}
+
+/// Broadcasts the last transaction of `package` behind its unconfirmed ancestors. Its payouts are SENT once a node has
+/// it. After any other answer, or none, it is broadcast again later.
+async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<Transaction>) -> Result<(), SendError> {
+    let asking = Arc::clone(gateway);
+    let answer = tokio::task::spawn_blocking(move || package::broadcast(&asking, &package));
+    match answer.await.map_err(|_| SendError::BrokenOff)? {
+        Ok(Broadcast::Accepted | Broadcast::AlreadyKnown) => {
+            tracing::info!(%txid, "a transaction that sends payouts was taken");
+            accept(gateway, txid).await?;
+        }
+        Ok(Broadcast::InputsSpent) => {
+            tracing::warn!(%txid, "a transaction that sends payouts was refused: another one spends its coins");
+            refuse(gateway, txid, None).await?;
+        }
+        Ok(Broadcast::InputsMissing) => tracing::warn!(%txid, "inputs of a transaction that sends payouts are missing"),
+        Ok(Broadcast::Conflict(why) | Broadcast::Refused(why)) => {
+            tracing::warn!(%txid, why, "a transaction that sends payouts was refused");
+            refuse(gateway, txid, Some(why)).await?;
+        }
+        Err(error) => tracing::warn!(%txid, %error, "there is no answer to a transaction that sends payouts"),
+    }
+    Ok(())
+}
+
+/// Stores a refusal with the backend's words. People are told of it until a backend accepts the transaction.
+async fn refuse(gateway: &Arc<Gateway>, txid: Txid, words: Option<String>) -> Result<(), SendError> {
+    let refusal = Refusal { at: gateway.clock.now(), words };
+    gateway.store.write(move |tx: &Tx<'_>| tx.refuse_version(&txid, &refusal)).await?;
+    gateway.note_change();
+    Ok(())
+}
+
+async fn accept(gateway: &Arc<Gateway>, txid: Txid) -> Result<(), SendError> {
+    let accept = move |outbox: &Outbox<'_>| -> Result<Vec<StaffWarning>, SendError> {
+        let tx = outbox.tx;
+        tx.accept_version(&txid, outbox.now)?;
+        match tx.batch_of_version(&txid)? {
+            Some(batch_seq) => Ok(batches::settle(outbox, batch_seq, tx.tip_height()?)?),
+            None => Ok(Vec::new()),
+        }
+    };
+    for warning in outbox::commit(gateway, None, accept).await? {
+        gateway.last_look.warn(warning);
+    }
+    Ok(())
 }
 
 /// Transactions of our batches that are in neither mempool nor block but should be, each behind its unconfirmed
@@ -87,7 +137,7 @@ fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, Stor
         if let Some(version) = to_broadcast(reader, &versions)?
             && version.position == Position::Absent
             && (version.accepted_at.is_some() || !is_held)
-            && let Some(package) = package(reader, &version.txid)?
+            && let Some(package) = held_back::package(reader, &version.txid)?
         {
             missing.insert(version.txid, package);
         }

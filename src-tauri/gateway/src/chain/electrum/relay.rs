@@ -1,5 +1,4 @@
-//! What the node behind a server relays: transactions that are offered to it, with the meaning of its refusals, and its
-//! fee rate.
+//! Broadcasts through a server, with the meaning of its node's refusals, and the fee rate of that node.
 
 use bitcoin::consensus::encode::serialize_hex;
 use bitcoin::{FeeRate, Transaction};

@@ -13,7 +13,7 @@ use tillgate_nodes::{Bitcoind, CoreNode, Electrs, ElectrumFault, ElectrumNode};
 use tillgate_sandbox::Sandbox;
 use tokio::runtime::Handle;
 
-use self::shown::{Followed, Shown, Told};
+use self::shown::{Followed, NoticeReceiver, Shown};
 use super::by_script::ByScript;
 use super::set_meanwhile::{SetMeanwhile, When};
 use crate::chain::Chain;
@@ -119,7 +119,7 @@ impl Stage {
         let chain = Arc::clone(self.heard.as_ref().unwrap());
         let world = self.world.take().unwrap();
         let instance = Some(world.sandbox().identity());
-        let shown = Shown { chain: Arc::clone(&chain) as Arc<dyn Chain>, instance, followed: None, told: None };
+        let shown = Shown { chain: Arc::clone(&chain) as Arc<dyn Chain>, instance, followed: None, receiver: None };
         self.world = Some(world.with_chain(|_| Arc::new(shown)));
         (self, chain)
     }
@@ -262,7 +262,7 @@ impl Stage {
             (_, None) => world,
             (Backend::CoreZmq | Backend::BitcoindZmq, Some(server)) => {
                 let chain = Arc::new(CoreChain::new(&heard_options(server), Handle::current()).unwrap());
-                let told = self.waits.then(|| Told {
+                let receiver = self.waits.then(|| NoticeReceiver {
                     chain: Arc::clone(&chain),
                     by: server.node(),
                     looked_at: Mutex::new(clock.now()),
@@ -270,14 +270,14 @@ impl Stage {
                 });
                 self.heard = Some(Arc::clone(&chain));
                 let instance = Some(sandbox.identity());
-                world.with_chain(|_| Arc::new(Shown { chain, instance, followed, told }))
+                world.with_chain(|_| Arc::new(Shown { chain, instance, followed, receiver }))
             }
             (_, Some(_)) => {
                 let chosen = Arc::new(Configured::new(Network::Regtest, Handle::current()));
                 self.chosen = Some(Arc::clone(&chosen));
                 self.wait(AT_LEISURE);
                 let instance = Some(sandbox.identity());
-                world.with_chain(|_| Arc::new(Shown { chain: chosen, instance, followed, told: None }))
+                world.with_chain(|_| Arc::new(Shown { chain: chosen, instance, followed, receiver: None }))
             }
         });
         self

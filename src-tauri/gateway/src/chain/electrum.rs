@@ -119,7 +119,7 @@ impl Chain for ElectrumChain {
                         && tries.next().is_some_and(|tried| tried < TRIES) => {}
                 looked => {
                     if looked.is_ok() {
-                        self.client.did_well();
+                        self.client.note_success();
                     }
                     return looked;
                 }

@@ -94,7 +94,7 @@ impl HotRead {
 
 impl Round {
     /// Notes the position of the round after a look.
-    pub(super) fn go_on(&mut self, place: RoundPlace, lookahead: LookaheadRound) {
+    pub(super) fn advance(&mut self, place: RoundPlace, lookahead: LookaheadRound) {
         let went_on = self.place.is_some_and(|before| before != RoundPlace::START);
         *self = Self { place: Some(place), has_ended: went_on && place == RoundPlace::START, lookahead };
     }

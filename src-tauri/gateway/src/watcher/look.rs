@@ -231,7 +231,7 @@ impl<'a> LookPermit<'a> {
         (self.progress.watched, self.progress.batch_progress) = (Some(watched), batch_progress);
         self.gateway.to_sign.note(covered, refused);
         if let Some(place) = place {
-            self.progress.round.go_on(place, lookahead);
+            self.progress.round.advance(place, lookahead);
         }
         if affects_us || is_new_tip || self.progress.receipt_rebroadcasts.is_owed() {
             self.progress.receipt_rebroadcasts.broadcast(self.gateway, is_new_tip).await?;

@@ -25,7 +25,7 @@ pub(in crate::chain) struct BlockId {
 
 /// A block of the best chain, with the work of the chain up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::chain) struct Weighed {
+pub(in crate::chain) struct WeighedBlock {
     pub id: BlockId,
     /// The work from the token's first block up to this one.
     pub work: u128,
@@ -46,7 +46,7 @@ pub(in crate::chain) struct Token {
     /// The best height when the current round over all scripts began; 0 if unknown.
     pub round_from: u32,
     /// Blocks of the chain, the lowest first; never empty.
-    blocks: Vec<Weighed>,
+    blocks: Vec<WeighedBlock>,
 }
 
 impl Token {
@@ -58,7 +58,7 @@ impl Token {
             whole_up_to: 0,
             read_up_to: 0,
             round_from: 0,
-            blocks: vec![Weighed { id, work: 0 }],
+            blocks: vec![WeighedBlock { id, work: 0 }],
         }
     }
 
@@ -69,7 +69,7 @@ impl Token {
         bytes.extend(self.whole_up_to.to_be_bytes());
         bytes.extend(self.read_up_to.to_be_bytes());
         bytes.extend(self.round_from.to_be_bytes());
-        for Weighed { id, work } in &self.blocks {
+        for WeighedBlock { id, work } in &self.blocks {
             bytes.extend(id.height.to_be_bytes());
             bytes.extend(id.hash.to_byte_array());
             bytes.extend(work.to_be_bytes());
@@ -93,7 +93,7 @@ impl Token {
         self.blocks.first().map(|block| block.id)
     }
 
-    pub(in crate::chain) fn last(&self) -> Option<Weighed> {
+    pub(in crate::chain) fn last(&self) -> Option<WeighedBlock> {
         self.blocks.last().copied()
     }
 
@@ -106,11 +106,11 @@ impl Token {
         }
     }
 
-    pub(in crate::chain) fn blocks(&self) -> &[Weighed] {
+    pub(in crate::chain) fn blocks(&self) -> &[WeighedBlock] {
         &self.blocks
     }
 
-    pub(in crate::chain) fn block(&self, hash: BlockHash) -> Option<Weighed> {
+    pub(in crate::chain) fn block(&self, hash: BlockHash) -> Option<WeighedBlock> {
         self.blocks.iter().find(|block| block.id.hash == hash).copied()
     }
 
@@ -121,7 +121,7 @@ impl Token {
     /// Adds a block above the best one, with the work since then.
     pub(in crate::chain) fn push(&mut self, id: BlockId, work: u128) {
         let work = self.last().map_or(0, |last| last.work).saturating_add(work);
-        self.blocks.push(Weighed { id, work });
+        self.blocks.push(WeighedBlock { id, work });
         thin(&mut self.blocks);
     }
 
@@ -146,24 +146,24 @@ impl Token {
 
     /// Begins at a block that is not in the token. Blocks above it are dropped; it may also be below all. `between` is
     /// the work from it to `above`, a block of the token.
-    pub(in crate::chain) fn begin_at(&mut self, id: BlockId, above: Weighed, between: u128) {
+    pub(in crate::chain) fn begin_at(&mut self, id: BlockId, above: WeighedBlock, between: u128) {
         self.blocks.retain(|block| block.id.height < id.height);
         match self.blocks.last() {
             // Older forms did not count by work.
             Some(last) => {
                 let work = above.work.saturating_sub(between).max(last.work);
-                self.blocks.push(Weighed { id, work });
+                self.blocks.push(WeighedBlock { id, work });
             }
             None => {
                 self.most = self.most.saturating_sub(above.work).saturating_add(between);
-                self.blocks.push(Weighed { id, work: 0 });
+                self.blocks.push(WeighedBlock { id, work: 0 });
             }
         }
     }
 
     /// The token to write during an incomplete look. It is the look's start, so that a reader repeats the look. A look
     /// that began with nothing starts at its first block.
-    pub(in crate::chain) fn unended(&self, before: Option<&Self>) -> Self {
+    pub(in crate::chain) fn unfinished(&self, before: Option<&Self>) -> Self {
         let begun = || self.first().map_or_else(|| self.clone(), Self::begin);
         Self { answer: self.answer, ..before.cloned().unwrap_or_else(begun) }
     }
@@ -197,7 +197,7 @@ impl Token {
 }
 
 /// The work as a `u128`. All of Bitcoin's work so far is below a thousandth of a millionth of the bound.
-pub(in crate::chain) fn counted(work: Work) -> u128 {
+pub(in crate::chain) fn work_as_u128(work: Work) -> u128 {
     let bytes = work.to_be_bytes();
     let (high, low) = bytes.split_at(16);
     let low = low.try_into().map_or(u128::MAX, u128::from_be_bytes);
@@ -227,20 +227,20 @@ fn body(bytes: &[u8]) -> Option<Token> {
     })
 }
 
-fn weighed(bytes: &[u8]) -> Option<Vec<Weighed>> {
+fn weighed(bytes: &[u8]) -> Option<Vec<WeighedBlock>> {
     let mut blocks = Vec::new();
     for bytes in bytes.chunks(BLOCK) {
         let (height, rest) = bytes.split_first_chunk()?;
         let (hash, work) = rest.split_first_chunk::<32>()?;
         let id = BlockId { height: u32::from_be_bytes(*height), hash: BlockHash::from_byte_array(*hash) };
-        blocks.push(Weighed { id, work: u128::from_be_bytes(work.try_into().ok()?) });
+        blocks.push(WeighedBlock { id, work: u128::from_be_bytes(work.try_into().ok()?) });
     }
     Some(blocks)
 }
 
 /// Thins out the older blocks. The more powers of two divide a height, the longer it is kept. The first block stays.
-fn thin(blocks: &mut Vec<Weighed>) {
-    let height = |block: &Weighed| block.id.height;
+fn thin(blocks: &mut Vec<WeighedBlock>) {
+    let height = |block: &WeighedBlock| block.id.height;
     let (Some(first), Some(last)) = (blocks.first().map(height), blocks.last().map(height)) else { return };
     blocks.retain(|block| {
         let height = height(block);
@@ -259,11 +259,11 @@ mod tests {
         BlockId { height, hash: BlockHash::from_byte_array(hash) }
     }
 
-    fn weighed(height: u32, work: u128) -> Weighed {
-        Weighed { id: at(height), work }
+    fn weighed(height: u32, work: u128) -> WeighedBlock {
+        WeighedBlock { id: at(height), work }
     }
 
-    fn token(blocks: Vec<Weighed>) -> Token {
+    fn token(blocks: Vec<WeighedBlock>) -> Token {
         Token { answer: 7, most: 9, whole_up_to: 5, read_up_to: 4, round_from: 6, blocks }
     }
 

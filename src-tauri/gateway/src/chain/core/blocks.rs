@@ -11,7 +11,7 @@ use super::results::{ChainInfo, MempoolInfo};
 use super::rpc::{RawResult, Refused, Rpc, call, typed};
 use crate::chain::checks::errors::tip_changed;
 use crate::chain::checks::header_rules::HeaderFault;
-use crate::chain::checks::token::{BlockId, Weighed};
+use crate::chain::checks::token::{BlockId, WeighedBlock};
 use crate::chain::checks::{errors, header_rules};
 use crate::chain::port::ChainDown;
 
@@ -109,7 +109,7 @@ pub(super) fn hashes(rpc: &Rpc, heights: impl Iterator<Item = u32>) -> Result<Ve
 }
 
 /// The last of these blocks, lowest first, that is in the best chain.
-pub(super) fn last_common(rpc: &Rpc, blocks: &[Weighed]) -> Result<Option<Weighed>, ChainDown> {
+pub(super) fn last_common(rpc: &Rpc, blocks: &[WeighedBlock]) -> Result<Option<WeighedBlock>, ChainDown> {
     let hashes = hashes(rpc, blocks.iter().map(|block| block.id.height))?;
     let pairs = blocks.iter().zip(hashes).rev();
     Ok(pairs.filter(|(block, hash)| *hash == Some(block.id.hash)).map(|(block, _)| *block).next())

@@ -9,7 +9,7 @@ use super::rpc::Rpc;
 use crate::chain::checks::errors::tip_changed;
 use crate::chain::checks::header_rules;
 use crate::chain::checks::header_rules::HeaderFault;
-use crate::chain::checks::token::{BlockId, Token, Weighed, counted};
+use crate::chain::checks::token::{BlockId, Token, WeighedBlock, work_as_u128};
 use crate::chain::port::ChainDown;
 
 /// Headers in one request.
@@ -90,11 +90,11 @@ impl Linked {
     /// The work of the blocks above one height up to another.
     pub(super) fn work(&self, above: u32, up_to: u32) -> u128 {
         let headers = self.range(above.saturating_add(1), up_to.saturating_add(1));
-        headers.iter().fold(0, |sum, header| sum.saturating_add(counted(header.work())))
+        headers.iter().fold(0, |sum, header| sum.saturating_add(work_as_u128(header.work())))
     }
 
     /// The highest of these blocks that a token knows. Fails if the token has it at another height.
-    pub(super) fn last_known(&self, known: &Token) -> Result<Option<Weighed>, ChainDown> {
+    pub(super) fn last_known(&self, known: &Token) -> Result<Option<WeighedBlock>, ChainDown> {
         let mut last = None;
         for (height, header) in (self.from..).zip(&self.headers) {
             let Some(block) = known.block(header.block_hash()) else { continue };

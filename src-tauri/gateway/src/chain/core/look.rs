@@ -18,7 +18,7 @@ use super::{mempool, unconfirmed};
 use crate::chain::checks::conflicts::{Facts, needs};
 use crate::chain::checks::errors::{behind, tip_changed};
 use crate::chain::checks::header_rules;
-use crate::chain::checks::token::{BlockId, answer_number, counted};
+use crate::chain::checks::token::{BlockId, answer_number, work_as_u128};
 use crate::chain::port::{ChainDown, Covered, LookRequest, TxFacts, View, WatchList};
 
 /// Blocks in one answer at most.
@@ -110,7 +110,7 @@ fn read_blocks(
             txs.extend(take(state, watch, &needed, tx, height, time));
         }
         if let Some(token) = &mut state.token {
-            token.push(id, counted(before.work()));
+            token.push(id, work_as_u128(before.work()));
             (token.whole_up_to, token.read_up_to) = (id.height, id.height);
         }
         if txs.len() >= TXS_MAX {
@@ -195,7 +195,7 @@ fn next_token(state: &mut State, synced: &Synced, is_new: bool, more: bool) -> R
     }
     let before = if more { state.before.as_ref() } else { None };
     let written = match before {
-        Some(before) => token.unended(Some(before)).write(),
+        Some(before) => token.unfinished(Some(before)).write(),
         None => token.write(),
     };
     if !more {

@@ -14,7 +14,7 @@ use super::notices::log::{Change, Listed};
 use super::results::RawMempool;
 use super::rpc::{RawResult, Refused, Rpc, call, typed};
 use super::state::State;
-use super::state::{Listing, Pool};
+use super::state::{Listing, MempoolSnapshot};
 use crate::chain::checks::conflicts::parents_first;
 use crate::chain::checks::errors::tip_changed;
 use crate::chain::port::{ChainDown, WatchList};
@@ -44,7 +44,7 @@ pub(super) fn read(
     watch: &dyn WatchList,
     synced: &Synced,
     notices: Option<&Notices>,
-) -> Result<Pool, ChainDown> {
+) -> Result<MempoolSnapshot, ChainDown> {
     let Some(notices) = notices else { return list(rpc, state, watch, synced) };
     let before = state.pool.take().and_then(|pool| Some((pool.listing?, pool)));
     let before = match before {
@@ -68,10 +68,10 @@ pub(super) fn read(
     if before.is_some_and(|(listing, before)| listing.tip == synced.tip.hash && before.differs_from(&pool)) {
         notices.distrust();
     }
-    Ok(Pool { listing: Some(Listing { at, tip: synced.tip.hash, mark }), ..pool })
+    Ok(MempoolSnapshot { listing: Some(Listing { at, tip: synced.tip.hash, mark }), ..pool })
 }
 
-fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) -> Result<Pool, ChainDown> {
+fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) -> Result<MempoolSnapshot, ChainDown> {
     let calls = [call("getrawmempool", json!([false, true])), call("getbestblockhash", json!([]))];
     let mut replies = rpc.batch(&calls)?.into_iter().zip(calls.iter().map(|call| call.method));
     let mut next = || {
@@ -97,7 +97,7 @@ fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) ->
         state.others.retain(|txid| txids.contains(txid));
     }
     let more = new.len() > READ_MAX;
-    Ok(Pool { txids, number: raw.mempool_sequence, more, is_fresh: true, listing: None })
+    Ok(MempoolSnapshot { txids, number: raw.mempool_sequence, more, is_fresh: true, listing: None })
 }
 
 /// Updates a list by notices. The node is asked whether a transaction really entered, and whether one of ours really
@@ -106,10 +106,10 @@ fn follow(
     rpc: &Rpc,
     state: &mut State,
     watch: &dyn WatchList,
-    mut pool: Pool,
+    mut pool: MempoolSnapshot,
     changes: &[Change],
     notices: &Notices,
-) -> Result<Pool, ChainDown> {
+) -> Result<MempoolSnapshot, ChainDown> {
     pool.is_fresh = false;
     let mut entered = BTreeSet::new();
     for change in changes {

@@ -9,7 +9,7 @@ use super::rpc::Rpc;
 use super::state::State;
 use crate::chain::checks::errors::{behind, denied, tip_changed};
 use crate::chain::checks::header_rules;
-use crate::chain::checks::token::{Token, Weighed, answer_number};
+use crate::chain::checks::token::{Token, WeighedBlock, answer_number};
 use crate::chain::port::{BEFORE_BIRTH, ChainDown, LookRequest};
 
 /// Blocks read again when nothing is remembered, so that the height of a conflict is known until it is final.
@@ -30,17 +30,17 @@ pub(super) fn begin(
     request: &LookRequest<'_>,
     synced: &Synced,
 ) -> Result<Resumed, ChainDown> {
-    if !goes_on(rpc, state, request.token, synced)? {
+    if !continues(rpc, state, request.token, synced)? {
         return resume(rpc, network, state, request, synced);
     }
     let fresh = std::mem::take(&mut state.fresh_others);
     state.others.extend(fresh);
-    link_on(rpc, network, state, synced)?;
+    link_to_tip(rpc, network, state, synced)?;
     Ok(Resumed { from_start: false, left_above: None })
 }
 
 /// Whether the state is that of the last answer, and the node's chain still holds its block.
-fn goes_on(rpc: &Rpc, state: &State, token: Option<&[u8]>, synced: &Synced) -> Result<bool, ChainDown> {
+fn continues(rpc: &Rpc, state: &State, token: Option<&[u8]>, synced: &Synced) -> Result<bool, ChainDown> {
     let Some(last) = state.token.as_ref().and_then(Token::last) else { return Ok(false) };
     if token.is_none() || token != state.written.as_deref() {
         return Ok(false);
@@ -49,7 +49,7 @@ fn goes_on(rpc: &Rpc, state: &State, token: Option<&[u8]>, synced: &Synced) -> R
 }
 
 /// Links the headers up to a new best block, before the blocks between are read. Confirmations are counted from it.
-fn link_on(rpc: &Rpc, network: Network, state: &mut State, synced: &Synced) -> Result<(), ChainDown> {
+fn link_to_tip(rpc: &Rpc, network: Network, state: &mut State, synced: &Synced) -> Result<(), ChainDown> {
     let tip = synced.tip;
     let last = state.last_block().ok_or_else(tip_changed)?;
     // The next block is read at once.
@@ -139,7 +139,7 @@ fn resume(
 }
 
 /// The height above which blocks are read.
-fn start(known: Option<&Token>, fork: Option<Weighed>, birth: Option<u32>, synced: &Synced) -> u32 {
+fn start(known: Option<&Token>, fork: Option<WeighedBlock>, birth: Option<u32>, synced: &Synced) -> u32 {
     match (known, fork, birth) {
         (Some(known), Some(fork), birth) => {
             let first = known.first().map_or(0, |block| block.height);

@@ -40,7 +40,7 @@ pub(super) struct State {
     pub tip_time: Option<(BlockId, Timestamp)>,
     pub looked_at: Option<Moment>,
     /// The mempool as of the last look, if notices may update it.
-    pub pool: Option<Pool>,
+    pub pool: Option<MempoolSnapshot>,
 }
 
 /// A moment of the node.
@@ -56,7 +56,7 @@ pub(super) struct Moment {
 
 impl Moment {
     /// Whether `now` shows no change since this moment. A list outranks notices.
-    pub(super) fn shows_what(&self, now: &Self) -> bool {
+    pub(super) fn is_same_as(&self, now: &Self) -> bool {
         let is_same = (self.number, self.digest, self.tip) == (now.number, now.digest, now.tip);
         is_same && (self.is_listed || !now.is_listed)
     }
@@ -114,7 +114,7 @@ impl State {
     }
 }
 
-pub(super) struct Pool {
+pub(super) struct MempoolSnapshot {
     pub txids: HashSet<Txid>,
     /// Core's number of that moment.
     pub number: u64,
@@ -135,7 +135,7 @@ pub(super) struct Listing {
     pub mark: Mark,
 }
 
-impl Pool {
+impl MempoolSnapshot {
     /// The pool that the next look may update; `None` if it must ask for the whole list.
     pub(super) fn kept(self) -> Option<Self> {
         (self.listing.is_some() && !self.more).then_some(self)

@@ -11,7 +11,7 @@ use super::blocks::Synced;
 use super::mempool;
 use super::results::{self, Entry, Spending};
 use super::rpc::{Refused, Rpc, call, typed};
-use super::state::Pool;
+use super::state::MempoolSnapshot;
 use super::state::{MempoolEntry, Moment, State, Tracked};
 use crate::chain::checks::conflicts::{
     Facts, LINE_MAX, Output, is_final, missing_ancestors, needs, of_absent, parents_first, spenders, unfollowed,
@@ -38,12 +38,12 @@ struct Outputs {
 pub(super) fn changed(
     rpc: &Rpc,
     state: &mut State,
-    pool: &mut Pool,
+    pool: &mut MempoolSnapshot,
     synced: &Synced,
     watch: &dyn WatchList,
 ) -> Result<Vec<TxFacts>, ChainDown> {
     let moment = Moment { number: pool.number, digest: pool.digest(), tip: synced.tip, is_listed: pool.is_fresh };
-    if state.looked_at.is_some_and(|before| before.shows_what(&moment))
+    if state.looked_at.is_some_and(|before| before.is_same_as(&moment))
         && state.tracked.values().all(|tracked| tracked.reported.is_some())
     {
         return Ok(Vec::new());
@@ -72,14 +72,14 @@ pub(super) fn changed(
             one.reported = Some(facts);
         }
     }
-    forget_what_is_ruled_out(state, synced.tip.height);
+    forget_ruled_out(state, synced.tip.height);
     // Transactions that left meanwhile were taken out of the pool.
     state.looked_at = Some(Moment { digest: pool.digest(), ..moment });
     Ok(parents_first(reported, |facts| &facts.tx))
 }
 
 /// Updates the mempool entry of each of our transactions. Transactions that left meanwhile are taken out of the pool.
-fn read_entries(rpc: &Rpc, state: &mut State, pool: &mut Pool, is_new_tip: bool) -> Result<(), ChainDown> {
+fn read_entries(rpc: &Rpc, state: &mut State, pool: &mut MempoolSnapshot, is_new_tip: bool) -> Result<(), ChainDown> {
     for (txid, tracked) in &mut state.tracked {
         if !pool.txids.contains(txid) {
             tracked.entry = None;
@@ -141,7 +141,7 @@ fn read_ancestors(rpc: &Rpc, txid: &Txid, tracked: &mut Tracked) -> Result<(), C
 }
 
 /// Asks about each output that our absent transactions need.
-fn outputs_of_absent(rpc: &Rpc, state: &mut State, pool: &Pool) -> Result<Outputs, ChainDown> {
+fn outputs_of_absent(rpc: &Rpc, state: &mut State, pool: &MempoolSnapshot) -> Result<Outputs, ChainDown> {
     let absent: Vec<Txid> =
         state.tracked.iter().filter(|(_, tracked)| tracked.entry.is_none()).map(|(txid, _)| *txid).collect();
     let mut needed = BTreeSet::new();
@@ -183,7 +183,7 @@ fn spending_in_mempool(rpc: &Rpc, outpoints: &[OutPoint]) -> Result<Option<Vec<S
 }
 
 /// Adds the absent ancestors of an absent transaction that are ours too.
-fn know_own_ancestors(state: &mut State, txid: &Txid, pool: &Pool) {
+fn know_own_ancestors(state: &mut State, txid: &Txid, pool: &MempoolSnapshot) {
     let Some(tracked) = state.tracked.get(txid) else { return };
     let missing = |parent: &Txid| {
         let known = state.tracked.get(parent).filter(|_| !pool.txids.contains(parent));
@@ -205,7 +205,12 @@ fn of_mempool(seen: &MempoolEntry) -> Facts {
     }
 }
 
-fn of_missing(tracked: &Tracked, spent: &HashMap<OutPoint, (u32, Txid)>, outputs: &Outputs, pool: &Pool) -> Facts {
+fn of_missing(
+    tracked: &Tracked,
+    spent: &HashMap<OutPoint, (u32, Txid)>,
+    outputs: &Outputs,
+    pool: &MempoolSnapshot,
+) -> Facts {
     of_absent(&tracked.tx, &tracked.ancestors, |outpoint| {
         let is_unspent = outputs.unspent.contains(outpoint);
         Output {
@@ -218,7 +223,7 @@ fn of_missing(tracked: &Tracked, spent: &HashMap<OutPoint, (u32, Txid)>, outputs
     })
 }
 
-fn forget_what_is_ruled_out(state: &mut State, tip_height: u32) {
+fn forget_ruled_out(state: &mut State, tip_height: u32) {
     state
         .tracked
         .retain(|_, tracked| !tracked.reported.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip_height)));

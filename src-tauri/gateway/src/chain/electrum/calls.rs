@@ -22,12 +22,12 @@ pub(super) struct Call {
     /// The subject that its answer reports on.
     pub subject: Subject,
     /// The owner of its script; `Ours` if it asks about none.
-    pub whose: Whose,
+    pub owner: Owner,
 }
 
 /// The owner of scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum Owner {
     /// The merchant, without whose scripts nothing is known.
     Ours,
     /// A payee or a customer. A refusal leaves the script unknown and fails nothing: it is not the server's fault.
@@ -79,7 +79,7 @@ pub(super) type Status = Option<[u8; 32]>;
 
 /// A call with its parameters, a JSON array.
 pub(super) const fn call(method: &'static str, params: Value) -> Call {
-    Call { method, params, subject: Subject::None, whose: Whose::Ours }
+    Call { method, params, subject: Subject::None, owner: Owner::Ours }
 }
 
 /// The call whose answer may have any length.
@@ -98,8 +98,8 @@ const WITH_HEADERS: usize = 512 * 1_024;
 /// Bytes of every other line at most.
 pub(super) const SHORT: usize = 64 * 1_024;
 
-pub(super) fn history(hash: ScriptHash, whose: Whose) -> Call {
-    Call { whose, ..call(HISTORY, json!([hash.to_string()])) }
+pub(super) fn history(hash: ScriptHash, owner: Owner) -> Call {
+    Call { owner, ..call(HISTORY, json!([hash.to_string()])) }
 }
 
 /// Asks for the best block, now and whenever it changes.
@@ -108,9 +108,9 @@ pub(super) fn subscribe_tip() -> Call {
 }
 
 /// Asks for a script's status, now and whenever it changes.
-pub(super) fn subscribe_script(hash: ScriptHash, whose: Whose) -> Call {
+pub(super) fn subscribe_script(hash: ScriptHash, owner: Owner) -> Call {
     let subject = Subject::Script(hash);
-    Call { subject, whose, ..call("blockchain.scripthash.subscribe", json!([hash.to_string()])) }
+    Call { subject, owner, ..call("blockchain.scripthash.subscribe", json!([hash.to_string()])) }
 }
 
 impl Call {
@@ -177,7 +177,7 @@ impl Refused {
 
     /// Whether the script has too many transactions, or the question is too much for the server. The words are those of
     /// ElectrumX, Fulcrum and the forms of electrs.
-    pub(super) fn is_of_popularity(&self) -> bool {
+    pub(super) fn is_too_popular(&self) -> bool {
         let message = match self {
             Self::Said { message, .. } => message.to_ascii_lowercase(),
             Self::TooLong | Self::TooSlow => return true,
@@ -231,8 +231,8 @@ mod tests {
     #[test]
     fn refusals_of_every_server_are_read() {
         let refused = Refused::read(r#"{"code": 1, "message": "history too large"}"#);
-        assert!(matches!(refused, Refused::Said { code: 1, .. }) && refused.is_of_popularity());
-        assert!(Refused::read(r#""4000+ transactions found, query may take a long time""#).is_of_popularity());
+        assert!(matches!(refused, Refused::Said { code: 1, .. }) && refused.is_too_popular());
+        assert!(Refused::read(r#""4000+ transactions found, query may take a long time""#).is_too_popular());
         for none in ["7", "[]", r#"[{"":0},{"":0}]"#, r#"{"code": {}, "message": [{"":0}]}"#] {
             assert_eq!(Refused::read(none), Refused::Said { code: 0, message: "no reason".to_owned() }, "{none}");
         }

@@ -228,7 +228,7 @@ impl Client {
     }
 
     /// Resets the failures: the server has answered a whole look.
-    pub(super) fn did_well(&self) {
+    pub(super) fn note_success(&self) {
         let mut link = self.link.lock();
         (link.is_untried, link.is_excused, link.failures, link.pause) = (false, false, 0, None);
     }
@@ -250,7 +250,7 @@ impl Client {
     fn connect(&self, number: u64, waker: Waker) -> Result<Connection, ChainDown> {
         let within = if self.options.proxy.is_some() { REACHED_BY_PROXY_WITHIN } else { REACHED_WITHIN };
         let within = within.min(self.options.answered_within);
-        let reached = self.runtime.block_on(async { timeout(within, self.reach()).await });
+        let reached = self.runtime.block_on(async { timeout(within, self.open_stream()).await });
         let stream =
             reached.map_err(|_| ChainDown(format!("the server at {} did not answer in time", self.name())))??;
         let session = Session::over(
@@ -260,13 +260,13 @@ impl Client {
             (waker, Arc::clone(&self.notices)),
             &self.runtime,
         );
-        let (version, software) = self.agree(&session)?;
+        let (version, software) = self.negotiate_version(&session)?;
         let connection = Connection { session, version, software, number };
         self.check_network(&connection)?;
         Ok(connection)
     }
 
-    async fn reach(&self) -> Result<Box<dyn Stream>, ChainDown> {
+    async fn open_stream(&self) -> Result<Box<dyn Stream>, ChainDown> {
         let stream = connect(&self.host, self.port, self.options.proxy.as_ref()).await;
         let stream = stream.map_err(|error| {
             ChainDown(format!(
@@ -298,14 +298,14 @@ impl Client {
             ),
             Some(found) => format!(
                 "the certificate of the server at {name} {}. If it is your server, and its certificate has this SHA-256, pin it: `tillgate settings set backendCertificate {found}`",
-                refused_as(error)
+                certificate_fault(error)
             ),
             None => format!("no secure connection to the server at {name}: {}", quoted(&error.to_string())),
         })
     }
 
     /// The agreed version, and the server's software. This must be the first call.
-    fn agree(&self, session: &Session) -> Result<(Version, String), ChainDown> {
+    fn negotiate_version(&self, session: &Session) -> Result<(Version, String), ChainDown> {
         let client = format!("Tillgate {}", env!("CARGO_PKG_VERSION"));
         let hello = [call("server.version", json!([client, VERSIONS]))];
         let none = |why: &str| {
@@ -356,7 +356,7 @@ impl Client {
 }
 
 /// The fault of a certificate in the field's words, instead of the library's.
-fn refused_as(error: &std::io::Error) -> &'static str {
+fn certificate_fault(error: &std::io::Error) -> &'static str {
     use rustls::{CertificateError as C, Error};
 
     match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {

@@ -15,7 +15,7 @@ use super::connection::Asker;
 use crate::chain::checks::errors::{self, behind, tip_changed};
 use crate::chain::checks::header_rules::{self, time};
 use crate::chain::checks::merkle_proof::proves_height;
-use crate::chain::checks::token::{BlockId, Token, counted};
+use crate::chain::checks::token::{BlockId, Token, work_as_u128};
 use crate::chain::port::{BEFORE_BIRTH, ChainDown};
 
 /// Headers in one answer: the most that servers give.
@@ -146,7 +146,7 @@ fn extend(
             .ok_or_else(tip_changed)?,
     };
     headers.0.insert(last.height, before);
-    headers.know_period(asker, network, last.height, tip.height)?;
+    headers.fetch_period_start(asker, network, last.height, tip.height)?;
     let mut before = before;
     for _ in 0..REQUESTS_MAX {
         if last.height >= tip.height {
@@ -167,7 +167,7 @@ fn extend(
             if known.is_some_and(|known| followed.token.rejoin(known, last)) {
                 followed.fork = Some(last);
             } else {
-                followed.token.push(last, counted(header.work()));
+                followed.token.push(last, work_as_u128(header.work()));
             }
             headers.0.insert(height, header);
             before = header;
@@ -269,7 +269,7 @@ impl Headers {
 
     /// Checks the headers at these heights, which must not be above the best block. Each is linked to the next known
     /// header above.
-    pub(super) fn make_sure(
+    pub(super) fn fetch_linked(
         &mut self,
         asker: &Asker<'_>,
         network: Network,
@@ -304,11 +304,17 @@ impl Headers {
 
     /// Fetches the first header of the first period that ends between two heights: the next difficulty follows from it.
     /// Later periods are linked from their first block on.
-    fn know_period(&mut self, asker: &Asker<'_>, network: Network, above: u32, up_to: u32) -> Result<(), ChainDown> {
+    fn fetch_period_start(
+        &mut self,
+        asker: &Asker<'_>,
+        network: Network,
+        above: u32,
+        up_to: u32,
+    ) -> Result<(), ChainDown> {
         let first = header_rules::linked_from(network, above);
         let ends = (above..=up_to).skip(1).find_map(|height| header_rules::period_before(network, height));
         match ends {
-            Some(_) => self.make_sure(asker, network, &BTreeSet::from([first])),
+            Some(_) => self.fetch_linked(asker, network, &BTreeSet::from([first])),
             None => Ok(()),
         }
     }

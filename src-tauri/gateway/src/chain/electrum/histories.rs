@@ -7,7 +7,7 @@ use bitcoin::hashes::{Hash as _, sha256};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::calls::{self, Refused, ScriptHash, Status, Whose, subscribe_script, typed};
+use super::calls::{self, Owner, Refused, ScriptHash, Status, subscribe_script, typed};
 use super::connection::Asker;
 use crate::chain::port::ChainDown;
 
@@ -62,16 +62,16 @@ fn satoshis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D
 pub(super) fn subscribe(
     asker: &Asker<'_>,
     hashes: &[ScriptHash],
-    whose: Whose,
+    owner: Owner,
 ) -> Result<BTreeMap<ScriptHash, Option<Status>>, ChainDown> {
-    let calls: Vec<_> = hashes.iter().map(|hash| subscribe_script(*hash, whose)).collect();
+    let calls: Vec<_> = hashes.iter().map(|hash| subscribe_script(*hash, owner)).collect();
     let mut found = BTreeMap::new();
     for (answer, (hash, call)) in asker.tries(&calls)?.into_iter().zip(hashes.iter().zip(&calls)) {
         let status = match answer {
             // The session has read it already.
             Ok(_) => asker.connection.session.status(hash),
             Err(Refused::NotReached) => continue,
-            Err(refused) if refused.is_of_popularity() || whose == Whose::Others => None,
+            Err(refused) if refused.is_too_popular() || owner == Owner::Others => None,
             Err(refused) => return Err(refused.down(call.method)),
         };
         found.insert(*hash, status);
@@ -85,19 +85,19 @@ pub(super) fn subscribe(
 pub(super) fn read(
     asker: &Asker<'_>,
     hashes: &[ScriptHash],
-    whose: Whose,
+    owner: Owner,
 ) -> Result<BTreeMap<ScriptHash, Option<History>>, ChainDown> {
     let (mut found, mut unreached) = (BTreeMap::new(), HashSet::new());
     // A script without a status has its turn later.
-    let is_heard = |hash: &ScriptHash| whose == Whose::Ours || asker.connection.session.status(hash).is_some();
+    let is_heard = |hash: &ScriptHash| owner == Owner::Ours || asker.connection.session.status(hash).is_some();
     let mut open: Vec<ScriptHash> = hashes.iter().copied().filter(is_heard).collect();
     for tried in 0..TRIES {
         if tried > 0 {
-            let refused = subscribe(asker, &open, whose)?.into_iter().filter(|(_, status)| status.is_none());
+            let refused = subscribe(asker, &open, owner)?.into_iter().filter(|(_, status)| status.is_none());
             found.extend(refused.map(|(hash, _)| (hash, None)));
             open.retain(|hash| !found.contains_key(hash));
         }
-        let calls: Vec<_> = open.iter().map(|hash| calls::history(*hash, whose)).collect();
+        let calls: Vec<_> = open.iter().map(|hash| calls::history(*hash, owner)).collect();
         for (answer, (hash, call)) in asker.tries(&calls)?.into_iter().zip(open.iter().zip(&calls)) {
             let entries: Vec<Entry> = match answer {
                 Ok(answer) => typed(call.method, &answer)?,
@@ -105,7 +105,7 @@ pub(super) fn read(
                     unreached.insert(*hash);
                     continue;
                 }
-                Err(refused) if refused.is_of_popularity() || whose == Whose::Others => {
+                Err(refused) if refused.is_too_popular() || owner == Owner::Others => {
                     found.insert(*hash, None);
                     continue;
                 }
@@ -124,7 +124,7 @@ pub(super) fn read(
             return Ok(found);
         }
     }
-    if whose == Whose::Others {
+    if owner == Owner::Others {
         found.extend(open.into_iter().map(|hash| (hash, None)));
         return Ok(found);
     }

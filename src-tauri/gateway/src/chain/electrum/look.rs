@@ -51,7 +51,7 @@ pub(super) fn look(
         look.resume(fork.map(|block| block.height), known.clone());
     }
     if last_known != Some(tip.id()) {
-        look.state.try_refused_again(tip.height);
+        look.state.retry_refused(tip.height);
     }
     look.read_requested();
     let cold = look.take_cold();
@@ -63,9 +63,9 @@ pub(super) fn look(
     let more = !look.state.pending.is_empty();
     let covered = look.covered(&cold);
     let refused = look.refused();
-    look.let_go(more)?;
+    look.forget_unneeded(more)?;
     let recent = (tip.height.saturating_sub(MEDIAN_REACHES)..=tip.height).collect();
-    look.state.lasting.headers.make_sure(&asker, network, &recent)?;
+    look.state.lasting.headers.fetch_linked(&asker, network, &recent)?;
     let is_new = is_resumed || more || !txs.is_empty() || !states.is_empty() || last_known != Some(tip.id());
     let mut chain = followed.token;
     if !more {
@@ -241,7 +241,7 @@ impl Look<'_> {
     }
 
     /// Drops the scripts that were asked about for this look alone.
-    fn let_go(&mut self, more: bool) -> Result<(), ChainDown> {
+    fn forget_unneeded(&mut self, more: bool) -> Result<(), ChainDown> {
         if more {
             return Ok(());
         }

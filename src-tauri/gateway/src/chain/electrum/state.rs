@@ -103,7 +103,7 @@ impl State {
     }
 
     /// Retries refused scripts at a new block.
-    pub(super) fn try_refused_again(&mut self, height: u32) {
+    pub(super) fn retry_refused(&mut self, height: u32) {
         for (hash, watched) in self.scripts.iter_mut().filter(|(_, watched)| watched.is_refused) {
             if watched.is_ours || !self.lasting.backoff.is_waiting(hash, height) {
                 watched.is_refused = false;
@@ -125,7 +125,7 @@ impl State {
             chain.answer = answer_number();
         }
         let written = if more {
-            chain.unended(self.before.as_ref())
+            chain.unfinished(self.before.as_ref())
         } else {
             chain.end();
             self.before = Some(chain.clone());

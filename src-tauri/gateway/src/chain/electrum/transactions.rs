@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::backoff::Backoff;
-use super::calls::{self, ScriptHash, Whose, call, typed};
+use super::calls::{self, Owner, ScriptHash, call, typed};
 use super::connection::Asker;
 use super::header_chain::{Headers, forged};
 use super::histories::Entry;
@@ -138,7 +138,7 @@ pub(super) fn prove<'a>(
     txs: impl IntoIterator<Item = (&'a Transaction, u32)>,
 ) -> Result<(), ChainDown> {
     let txs: Vec<(&Transaction, Txid, u32)> = txs.into_iter().map(|(tx, at)| (tx, tx.compute_txid(), at)).collect();
-    known.headers.make_sure(asker, network, &txs.iter().map(|(_, _, height)| *height).collect())?;
+    known.headers.fetch_linked(asker, network, &txs.iter().map(|(_, _, height)| *height).collect())?;
     let mut open = Vec::new();
     for (tx, txid, height) in txs {
         let block = id(&known.headers, height)?;
@@ -224,7 +224,7 @@ fn heights(
     let hashes: Vec<ScriptHash> = hashes.into_iter().filter(|hash| !backoff.is_waiting(hash, now)).collect();
     let mut heights = BTreeMap::new();
     for batch in hashes.chunks(HISTORIES_AT_ONCE) {
-        let calls: Vec<_> = batch.iter().map(|hash| calls::history(*hash, Whose::Others)).collect();
+        let calls: Vec<_> = batch.iter().map(|hash| calls::history(*hash, Owner::Others)).collect();
         let answers = asker.tries(&calls);
         if answers.is_err() {
             backoff.note_break(batch, now);

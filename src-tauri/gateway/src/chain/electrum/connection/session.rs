@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::lines::{Line, Lines};
 use crate::chain::checks::sanitized::quoted;
-use crate::chain::electrum::calls::{Answer, Call, Refused, SHORT, ScriptHash, Status, Subject, Whose, status};
+use crate::chain::electrum::calls::{Answer, Call, Owner, Refused, SHORT, ScriptHash, Status, Subject, status};
 use crate::chain::port::ChainDown;
 use crate::chain::waker::Waker;
 
@@ -164,7 +164,7 @@ impl Session {
     /// refused: the first as too slow, the next as not reached. Such calls are refused at once while the server is
     /// still busy.
     pub(super) async fn ask(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
-        let are_of_others = calls.iter().all(|call| call.whose == Whose::Others);
+        let are_of_others = calls.iter().all(|call| call.owner == Owner::Others);
         if are_of_others && self.is_busy() {
             return Ok(calls.iter().map(|_| Err(Refused::NotReached)).collect());
         }

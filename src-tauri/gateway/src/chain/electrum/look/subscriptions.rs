@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::{Network, ScriptBuf};
 
-use crate::chain::electrum::calls::{ScriptHash, Whose};
+use crate::chain::electrum::calls::{Owner, ScriptHash};
 use crate::chain::electrum::connection::AnnouncedTip;
 use crate::chain::electrum::connection::Asker;
 use crate::chain::electrum::histories::{self, History};
@@ -59,20 +59,20 @@ impl Look<'_> {
 
     /// Subscribes to scripts, and notes which the server refuses.
     fn subscribe_to(&mut self, hashes: &[ScriptHash]) -> Result<(), ChainDown> {
-        for (whose, hashes) in self.at_once(hashes) {
-            let asked = histories::subscribe(&self.asker, &hashes, whose);
+        for (owner, hashes) in self.by_owner(hashes) {
+            let asked = histories::subscribe(&self.asker, &hashes, owner);
             let refused =
-                self.noting_a_break(asked, &hashes, whose)?.into_iter().filter(|(_, status)| status.is_none());
+                self.noting_a_break(asked, &hashes, owner)?.into_iter().filter(|(_, status)| status.is_none());
             refused.for_each(|(hash, _)| self.refuse(hash));
         }
         Ok(())
     }
 
     /// Splits scripts into the merchant's and those of others.
-    fn at_once(&self, hashes: &[ScriptHash]) -> Vec<(Whose, Vec<ScriptHash>)> {
+    fn by_owner(&self, hashes: &[ScriptHash]) -> Vec<(Owner, Vec<ScriptHash>)> {
         let is_ours = |hash: &&ScriptHash| self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours);
         let (ours, others): (Vec<ScriptHash>, Vec<ScriptHash>) = hashes.iter().partition(is_ours);
-        let all = [(Whose::Ours, ours), (Whose::Others, others)].into_iter();
+        let all = [(Owner::Ours, ours), (Owner::Others, others)].into_iter();
         all.filter(|(_, hashes)| !hashes.is_empty()).collect()
     }
 
@@ -81,9 +81,9 @@ impl Look<'_> {
         &mut self,
         asked: Result<T, ChainDown>,
         hashes: &[ScriptHash],
-        whose: Whose,
+        owner: Owner,
     ) -> Result<T, ChainDown> {
-        if whose == Whose::Others && asked.is_err() {
+        if owner == Owner::Others && asked.is_err() {
             self.state.lasting.backoff.note_break(hashes, self.tip.height);
             self.asker.client.excuse();
         }
@@ -105,9 +105,9 @@ impl Look<'_> {
         let (empty, full): (Vec<ScriptHash>, Vec<ScriptHash>) =
             wanted.iter().partition(|hash| session.status(hash) == Some(None));
         let mut histories = BTreeMap::new();
-        for (whose, hashes) in self.at_once(&full) {
-            let asked = histories::read(&self.asker, &hashes, whose);
-            histories.extend(self.noting_a_break(asked, &hashes, whose)?);
+        for (owner, hashes) in self.by_owner(&full) {
+            let asked = histories::read(&self.asker, &hashes, owner);
+            histories.extend(self.noting_a_break(asked, &hashes, owner)?);
         }
         histories.extend(empty.into_iter().map(|hash| (hash, Some(History::default()))));
         let mut delivered = Vec::new();

@@ -183,8 +183,8 @@ pub enum Broadcast {
     Refused(String),
 }
 
-/// Transactions in no block, or in a block that may still be reorganised, whoever they pay. Their raw bytes are kept if a
-/// transaction of ours rests on them. A requested transaction in neither field is in a deeper block.
+/// Transactions in no block, or in a block that may still be reorganised, whoever they pay. Their raw bytes are kept
+/// if a transaction of ours rests on them. A requested transaction in neither field is in a deeper block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecentTransactions {
     /// Those in the mempool, and those in blocks above the requested height.

@@ -55,7 +55,7 @@ pub(super) struct Ancestors {
     /// The backend of the last request, by its generation.
     generation: Option<u64>,
     /// No request before this time: a server with a request limit needs equal time for the looks.
-    rests_until: Option<Instant>,
+    paused_until: Option<Instant>,
 }
 
 /// The known ancestors of one transaction.
@@ -92,13 +92,13 @@ impl Ancestors {
     /// with findings tries again.
     pub(super) async fn keep(&mut self, gateway: &Arc<Gateway>, tip: &Tip) -> Result<(), WatchError> {
         let began = Instant::now();
-        let rests = self.rests_until.is_some_and(|until| began < until);
+        let is_paused = self.paused_until.is_some_and(|until| began < until);
         let generation = gateway.chain.generation();
         if self.generation.replace(generation).is_some_and(|before| before != generation) {
             // Another server may return other witnesses.
             self.asked.clear();
         }
-        if rests {
+        if is_paused {
             self.has_more = true;
             return Ok(());
         }
@@ -117,7 +117,7 @@ impl Ancestors {
                 BTreeMap::new()
             }
         };
-        self.rests_until = began.elapsed().checked_mul(2).and_then(|twice| began.checked_add(twice));
+        self.paused_until = began.elapsed().checked_mul(2).and_then(|twice| began.checked_add(twice));
         let asked: Vec<(Txid, bool)> = lines.iter().map(|(txid, line)| (*txid, line.is_whole)).collect();
         store(gateway, settled, lines).await?;
         for (txid, is_whole) in asked {

@@ -28,7 +28,7 @@ pub(crate) use verify::{Tried, verify};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::chain::open::BackendError;
+use crate::chain::backend::BackendError;
 use crate::machine::data_dir::DataDirError;
 use crate::machine::entropy::NoEntropy;
 use crate::machine::environment::Environment;

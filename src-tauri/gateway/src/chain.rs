@@ -1,4 +1,4 @@
-//! The port to a Bitcoin backend, with one file for each backend. [`open`] chooses among them.
+//! The port to a Bitcoin backend, a file or folder for each backend, and the checks that hold for all of them.
 //!
 //! A backend tells facts and holds no rule. A fact that it cannot know is [`Fact::Unknown`], which never counts as a
 //! no.
@@ -11,34 +11,28 @@
 //! look's database transaction and read back through [`KnownScripts::state`]. A look that could not be stored is
 //! therefore simply repeated. The token holds the position in the chain.
 
-pub(crate) mod bell;
-pub(crate) mod chosen;
+pub(crate) mod backend;
+mod checks;
+pub(crate) mod configured;
 pub(crate) mod core;
 pub(crate) mod electrum;
-mod facts;
-mod headers;
-pub(crate) mod hot;
-pub(crate) mod open;
+pub(crate) mod hot_scripts;
 pub(crate) mod port;
-mod proof;
-mod recent;
-mod refusals;
-mod room;
 pub(crate) mod sandbox;
-mod several;
-mod shown;
+mod servers;
 #[cfg(test)]
 pub(crate) mod tests;
-mod token;
+pub(crate) mod waker;
 
-pub(crate) use core::broadcast::fee_named;
-pub(crate) use facts::{missing_ancestors, parents_first};
-pub(crate) use hot::HotScripts;
+pub(crate) use checks::conflicts::{missing_ancestors, parents_first};
+pub(crate) use checks::merkle_proof::coinbase_height;
+pub(crate) use checks::relay_policy::fee_named;
+pub(crate) use checks::sanitized::quoted;
+pub(crate) use hot_scripts::HotScripts;
 pub use port::Broadcast;
 #[cfg(test)]
 pub(crate) use port::no_scripts;
-pub(crate) use port::{Chain, ChainDown, Covered, KnownScripts, LookRequest, Scripts, Sees, TxFacts, View, WatchList};
-pub(crate) use proof::height_of_reward;
-pub(crate) use recent::Recent;
-pub(crate) use shown::quoted;
+pub(crate) use port::{
+    Chain, ChainDown, Covered, KnownScripts, LookRequest, RecentTransactions, Scripts, Sees, TxFacts, View, WatchList,
+};
 pub(crate) use tillgate_domain::chain::{Fact, Identity, KnownPosition, ScriptState, Tip, TxPosition};

@@ -21,7 +21,7 @@ use tokio::sync::{Notify, RwLock, watch};
 
 use crate::access::api_keys::ApiKeys;
 use crate::access::key_limits::KeyLimits;
-use crate::chain::chosen::Chosen;
+use crate::chain::configured::Configured;
 use crate::chain::{Chain, HotScripts};
 use crate::machine::clock::Clock;
 use crate::machine::data_dir::DataDir;
@@ -84,7 +84,7 @@ pub struct Gateway {
     /// Its Bitcoin backend.
     pub chain: Arc<dyn Chain>,
     /// The same backend, if the settings choose its servers.
-    pub(crate) chosen: Option<Arc<Chosen>>,
+    pub(crate) chosen: Option<Arc<Configured>>,
     /// The scripts that matter now, for a backend that is asked by script.
     pub(crate) hot: HotScripts,
     /// The scripts that such a backend must cover before something is signed.

@@ -3,23 +3,20 @@
 //! overdue ones. No network and no secret store is asked inside a transaction. After a crash the stored transaction
 //! goes out again, never a new one.
 
-mod again;
-mod broadcast;
 mod build;
 mod cannot;
 mod error;
+mod fresh_look;
 mod held_back;
-mod looking;
 mod pass;
+mod payout_rebroadcasts;
 mod replace;
 mod stuck;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use error::ReleaseError;
-pub(crate) use error::SendError;
+pub(crate) use error::{ReleaseError, SendError};
 pub(crate) use held_back::{Payable, is_held_back, payable};
-pub(crate) use pass::Sender;
-pub(crate) use pass::due_at;
+pub(crate) use pass::{Sender, due_at};
 pub(crate) use replace::{Agreed, ReplaceError, ReplacementFee, abandon_fee, bump_fee, may_abandon, may_bump};
 pub(crate) use stuck::{Stuck, StuckCause, stuck, stuck_of};

@@ -3,13 +3,81 @@
 
 pub(crate) mod batches;
 pub(crate) mod coins;
-mod conflicts;
-mod due;
-mod missing;
+mod conflict_height;
 pub(crate) mod payment;
 mod touched;
 mod twin_ledger;
 pub(crate) mod twins;
 
-pub(crate) use due::Due;
+use std::collections::BTreeSet;
+
+use crate::gateway::StaffWarning;
+use crate::notifications::outbox::{Outbox, OutboxError};
+
 pub(crate) use touched::Touched;
+
+/// Batches that a look settles.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Due {
+    #[default]
+    Nothing,
+    /// These batches.
+    Batches(Vec<i64>),
+    /// All batches, and everything else that a block decides. `before` is the tip height of the last full settling.
+    All { before: Option<u32> },
+}
+
+/// Recomputes the touched and the due batches and twins. After a block, each batch is due as soon as its scripts are
+/// known.
+pub(crate) fn settle(
+    outbox: &Outbox<'_>,
+    mut touched: Touched,
+    due: Due,
+    tip_height: u32,
+) -> Result<Vec<StaffWarning>, OutboxError> {
+    let (mut since, mut is_all) = (tip_height, false);
+    match due {
+        Due::Nothing => {}
+        Due::Batches(batches) => touched.batches.extend(batches),
+        Due::All { before } => {
+            touched.batches.extend(outbox.tx.pending_batches()?);
+            (since, is_all) = (before.map_or(tip_height, |before| before.min(tip_height)), true);
+        }
+    }
+    if is_all || !touched.batches.is_empty() {
+        // Blocks may have come since the last full settling: twins count as pending from that height.
+        let looked_height = outbox.tx.tip_height()?.min(since);
+        touched.twins.extend(outbox.tx.pending_twins(looked_height)?);
+    }
+    let (mut warnings, mut alone) = (Vec::new(), BTreeSet::new());
+    for txid in &touched.twins {
+        twins::match_mined(outbox.tx, txid)?;
+        for (payout_seq, batch_seq) in outbox.tx.payouts_of_twin(txid)? {
+            match batch_seq {
+                Some(batch_seq) => touched.batches.insert(batch_seq),
+                None => alone.insert(payout_seq),
+            };
+        }
+    }
+    for payout_seq in alone {
+        if let Some(payout) = outbox.tx.payout_by_seq(payout_seq)? {
+            warnings.extend(batches::settle_alone(outbox, payout, tip_height, &mut touched.twins)?);
+        }
+    }
+    for batch_seq in touched.batches {
+        warnings.extend(batches::settle_noting(outbox, batch_seq, tip_height, &mut touched.twins)?);
+        // The cost of a twin depends on the booking of the batch whose coins it spends.
+        for outpoint in outbox.tx.inputs_of_batch(batch_seq)? {
+            let spender = outbox.tx.coin_facts(&outpoint)?.and_then(|coin| coin.spent_by);
+            if let Some(spender) = spender
+                && outbox.tx.is_twin(&spender)?
+            {
+                touched.twins.insert(spender);
+            }
+        }
+    }
+    for txid in &touched.twins {
+        twin_ledger::book(outbox, txid)?;
+    }
+    Ok(warnings)
+}

@@ -4,20 +4,20 @@
 //! recovery. No database transaction waits for the network. A failed commit makes no state in memory wrong.
 
 mod accept;
-mod ahead;
 mod ancestors;
-mod asked;
-mod broadcast;
+mod asked_scripts;
+mod batch_progress;
 mod error;
 mod findings;
 mod look;
-pub(crate) mod offering;
-mod ours;
+mod lookahead;
+pub(crate) mod package;
+mod receipt_rebroadcasts;
 mod restored;
-mod settling;
 mod storing;
 #[cfg(test)]
 mod tests;
+mod watch_list;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

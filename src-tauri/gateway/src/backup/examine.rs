@@ -11,7 +11,7 @@ use super::BackupError;
 use super::contents::{self, Manifest, Secrets};
 use super::key::{BackupKey, KeyRecipe};
 use super::sealed::{Closed, FileId};
-use crate::chain::open::BackendError;
+use crate::chain::backend::BackendError;
 use crate::machine::clock::machine_now;
 use crate::machine::data_dir::{DATABASE, SANDBOX};
 use crate::machine::environment::Environment;

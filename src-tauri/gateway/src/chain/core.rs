@@ -5,24 +5,20 @@
 //! The memory between looks belongs to the token of the last answer. With any other token, and after every failure, the
 //! memory is dropped and everything that may have changed is reported again.
 
-mod begun;
-pub(super) mod blocks;
-pub(super) mod broadcast;
-mod facts;
-pub(super) mod fees;
-mod heard;
-mod link;
+mod blocks;
+mod fees;
+mod linked_headers;
 mod look;
 mod mempool;
 mod notices;
 mod options;
-mod pool;
-mod read;
-mod recent;
-pub(super) mod rpc;
-mod sign_in;
+mod recent_blocks;
+mod results;
+mod resume;
+mod rpc;
 mod state;
-mod zmtp;
+mod submit;
+mod unconfirmed;
 
 use std::time::Duration;
 
@@ -35,16 +31,15 @@ use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::port::{Broadcast, Chain, ChainDown, LookRequest, Sees, View};
-use super::recent::Recent;
-use super::{headers, refusals, shown};
+use super::checks::sanitized::sanitized;
+use super::checks::{errors, header_rules};
+use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
 
 pub(crate) use notices::{NoticesOptions, NoticesPace};
-pub(crate) use options::{BadNode, CoreOptions};
-pub(crate) use sign_in::SignIn;
+pub(crate) use options::{BadNode, CoreOptions, Credentials};
 
 use notices::Notices;
-use read::NetworkInfo;
+use results::NetworkInfo;
 use rpc::{Rpc, call};
 use state::State;
 
@@ -89,13 +84,13 @@ impl Chain for CoreChain {
         if genesis == wanted {
             return Ok(Identity { genesis, instance: None });
         }
-        Err(refusals::other_network("node", "node", genesis, self.network))
+        Err(errors::other_network("node", "node", genesis, self.network))
     }
 
     fn tip(&self) -> Result<Tip, ChainDown> {
         let synced = blocks::synced(&self.rpc)?;
         let header = blocks::header(&self.rpc, self.network, synced.tip)?;
-        Ok(Tip { height: synced.tip.height, hash: synced.tip.hash, time: headers::time(&header) })
+        Ok(Tip { height: synced.tip.height, hash: synced.tip.hash, time: header_rules::time(&header) })
     }
 
     fn first_block(&self) -> Result<u32, ChainDown> {
@@ -104,7 +99,7 @@ impl Chain for CoreChain {
 
     fn software(&self) -> Result<Option<String>, ChainDown> {
         let network: NetworkInfo = self.rpc.ask(call("getnetworkinfo", json!([])))?;
-        Ok(Some(shown::shown(&network.subversion)))
+        Ok(Some(sanitized(&network.subversion)))
     }
 
     fn certificate_to_pin(&self) -> Option<String> {
@@ -115,7 +110,7 @@ impl Chain for CoreChain {
         blocks::height_before(&self.rpc, self.network, at)
     }
 
-    fn choice(&self) -> u64 {
+    fn generation(&self) -> u64 {
         0
     }
 
@@ -131,11 +126,11 @@ impl Chain for CoreChain {
     }
 
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-        broadcast::broadcast(&self.rpc, package)
+        submit::broadcast(&self.rpc, package)
     }
 
-    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
-        recent::recent(&self.rpc, txids, above)
+    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
+        recent_blocks::recent(&self.rpc, txids, above)
     }
 
     fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {

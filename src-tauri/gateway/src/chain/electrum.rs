@@ -8,24 +8,13 @@
 //!
 //! Follows the protocol's description (spesmilo/electrum-protocol, docs/), versions 1.4 to 1.6.
 
-mod allowance;
-mod asker;
-mod broadcast;
-mod call;
-mod certificate;
-mod client;
-mod facts;
-mod fees;
-mod gets;
-mod headers;
-mod history;
-mod lines;
+mod backoff;
+mod calls;
+mod connection;
+mod header_chain;
+mod histories;
 mod look;
-mod news;
-mod put_off;
-mod recent;
-mod scripts;
-mod session;
+mod relay;
 mod state;
 mod transactions;
 
@@ -37,16 +26,13 @@ use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::bell::Bell;
-use super::port::{Broadcast, Chain, ChainDown, LookRequest, Sees, View};
-use super::recent::Recent;
-use super::refusals::tip_changed;
+use super::checks::errors::tip_changed;
+use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
+use super::waker::Waker;
 
-use asker::Asker;
-use call::subscribe_tip;
-pub(crate) use certificate::Fingerprint;
-use client::Client;
-pub(crate) use client::{BadServer, ElectrumOptions};
+use calls::subscribe_tip;
+use connection::{Asker, Client};
+pub(crate) use connection::{BadServer, ElectrumOptions, Fingerprint};
 use state::State;
 
 /// Tries of one look at most, when a block came meanwhile or the server hung up at a customer's script or transaction.
@@ -55,7 +41,7 @@ const TRIES: usize = 3;
 pub(crate) struct ElectrumChain {
     client: Client,
     network: Network,
-    bell: Bell,
+    waker: Waker,
     state: Mutex<State>,
 }
 
@@ -66,8 +52,8 @@ impl ElectrumChain {
     /// # Errors
     /// When the URL is invalid, or no secure connection could be made to anybody.
     pub(crate) fn new(options: ElectrumOptions, runtime: Handle) -> Result<Self, BadServer> {
-        let (network, bell) = (options.network, options.bell.clone());
-        Ok(Self { client: Client::new(options, runtime)?, network, bell, state: Mutex::default() })
+        let (network, waker) = (options.network, options.waker.clone());
+        Ok(Self { client: Client::new(options, runtime)?, network, waker, state: Mutex::default() })
     }
 
     fn try_look(&self, state: &mut State, request: &LookRequest<'_>) -> Result<View, ChainDown> {
@@ -80,7 +66,7 @@ impl ElectrumChain {
             if is_alive && connection.session.tip() != before { tip_changed() } else { error }
         })?;
         if !view.more {
-            connection.session.end_if_it_is_held_up();
+            connection.session.close_if_busy();
         }
         Ok(view)
     }
@@ -96,7 +82,7 @@ impl Chain for ElectrumChain {
         let connection = self.client.connection()?;
         Asker { client: &self.client, connection: &connection }.one::<IgnoredAny>(subscribe_tip())?;
         let tip = connection.session.tip().ok_or_else(tip_changed)?;
-        headers::check_told(self.network, &tip)?;
+        header_chain::check_announced(self.network, &tip)?;
         Ok(Tip { height: tip.height, hash: tip.id().hash, time: tip.time() })
     }
 
@@ -116,7 +102,7 @@ impl Chain for ElectrumChain {
         Ok(0)
     }
 
-    fn choice(&self) -> u64 {
+    fn generation(&self) -> u64 {
         0
     }
 
@@ -133,7 +119,7 @@ impl Chain for ElectrumChain {
                         && tries.next().is_some_and(|tried| tried < TRIES) => {}
                 looked => {
                     if looked.is_ok() {
-                        self.client.did_well();
+                        self.client.note_success();
                     }
                     return looked;
                 }
@@ -143,15 +129,16 @@ impl Chain for ElectrumChain {
 
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
         let connection = self.client.connection()?;
-        broadcast::broadcast(&Asker { client: &self.client, connection: &connection }, package)
+        relay::broadcast(&Asker { client: &self.client, connection: &connection }, package)
     }
 
-    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
         let connection = self.client.connection()?;
         let mut state = self.state.lock();
-        let put_off = &mut state.lasting.put_off;
-        let told = recent::recent(&Asker { client: &self.client, connection: &connection }, txids, above, put_off);
-        connection.session.end_if_it_is_held_up();
+        let backoff = &mut state.lasting.backoff;
+        let told =
+            transactions::recent(&Asker { client: &self.client, connection: &connection }, txids, above, backoff);
+        connection.session.close_if_busy();
         told
     }
 
@@ -162,7 +149,7 @@ impl Chain for ElectrumChain {
 
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
         let connection = self.client.connection()?;
-        fees::fee_rate(&Asker { client: &self.client, connection: &connection }, blocks)
+        relay::fee_rate(&Asker { client: &self.client, connection: &connection }, blocks)
     }
 
     fn has_mempool(&self) -> bool {
@@ -174,7 +161,7 @@ impl Chain for ElectrumChain {
     }
 
     fn wake(&self) -> Option<&Notify> {
-        Some(self.bell.wake())
+        Some(self.waker.notify())
     }
 
     fn trouble(&self) -> Option<String> {

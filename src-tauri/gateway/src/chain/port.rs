@@ -1,14 +1,13 @@
 //! The port to a Bitcoin backend: the trait that each backend implements, and its questions and answers.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use bitcoin::{FeeRate, Script, ScriptBuf, Transaction, Txid};
 use tillgate_domain::chain::{Fact, Identity, KnownPosition, ScriptState, Tip, TxPosition};
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 
-use super::hot::HotScripts;
-use super::recent::Recent;
+use super::hot_scripts::HotScripts;
 
 /// Blocks read below the wallet's birth, or below the best block without a birth: a reorganisation may have replaced
 /// them.
@@ -184,6 +183,23 @@ pub enum Broadcast {
     Refused(String),
 }
 
+/// Transactions in no block, or in a block that may still be reorganised, whoever they pay. Their raw bytes are kept
+/// if a transaction of ours rests on them. A requested transaction in neither field is in a deeper block.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RecentTransactions {
+    /// Those in the mempool, and those in blocks above the requested height.
+    pub txs: BTreeMap<Txid, Transaction>,
+    /// Those that the backend lacks, or whose place it does not know.
+    pub unknown: BTreeSet<Txid>,
+}
+
+impl RecentTransactions {
+    #[must_use]
+    pub fn unknown(txids: &[Txid]) -> Self {
+        Self { txs: BTreeMap::new(), unknown: txids.iter().copied().collect() }
+    }
+}
+
 /// A Bitcoin backend. Calls block: use them on a blocking thread. There are no default methods, because a wrapping
 /// backend could forget to forward one.
 pub trait Chain: Send + Sync {
@@ -208,7 +224,7 @@ pub trait Chain: Send + Sync {
 
     /// The number of times that another backend was set. Answers belong together only if it is equal before the first
     /// and after the last.
-    fn choice(&self) -> u64;
+    fn generation(&self) -> u64;
 
     /// Our changes since the token, as of one moment.
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown>;
@@ -219,7 +235,7 @@ pub trait Chain: Send + Sync {
 
     /// The transactions among `txids` in the mempool or in blocks above a height, whoever they pay. A backend that does
     /// not tell of others' transactions returns each as unknown.
-    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown>;
+    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown>;
 
     /// The highest fee in satoshis that one of these transactions pays together with its descendants in the mempool.
     /// `None` if the backend does not tell, or the mempool has none of them.

@@ -12,8 +12,7 @@ use tillgate_domain::time::Timestamp;
 use tillgate_sandbox::{BroadcastRefusal, Faults, Sandbox, SandboxError, TxView};
 use tokio::sync::Notify;
 
-use super::port::{Broadcast, Chain, ChainDown, Covered, LookRequest, Sees, TxFacts, View};
-use super::recent::Recent;
+use super::port::{Broadcast, Chain, ChainDown, Covered, LookRequest, RecentTransactions, Sees, TxFacts, View};
 use crate::machine::clock::Clock;
 use crate::machine::fail_points::{self, Point};
 
@@ -87,7 +86,7 @@ impl Chain for SandboxChain {
         Ok(0)
     }
 
-    fn choice(&self) -> u64 {
+    fn generation(&self) -> u64 {
         0
     }
 
@@ -139,9 +138,9 @@ impl Chain for SandboxChain {
         }
     }
 
-    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
         self.suffer_faults()?;
-        let mut recent = Recent::default();
+        let mut recent = RecentTransactions::default();
         for txid in txids {
             let view = self.sandbox.transaction(*txid).map_err(down)?;
             match view.as_ref().map(|view| view.position) {

@@ -14,8 +14,8 @@ use zeroize::Zeroize as _;
 use super::ask::{Ask, Asker};
 use super::doctor::{answers, reaches_back};
 use super::error::CommandError;
-use crate::chain::bell::Bell;
-use crate::chain::chosen::{BackendOptions, open_one};
+use crate::chain::configured::{BackendOptions, open_one};
+use crate::chain::waker::Waker;
 use crate::chain::{Chain, ChainDown};
 use crate::gateway::{Gateway, TypedBackend};
 use crate::machine::secrets::Secret;
@@ -190,7 +190,7 @@ fn ask_one(
     let (gateway, options, runtime) = (Arc::clone(gateway), options.clone(), Handle::current());
     let asked = tokio::task::spawn_blocking(move || {
         let chain =
-            open_one(&options, &url, runtime, Bell::default()).map_err(|down| Refused::new(down.to_string()))?;
+            open_one(&options, &url, runtime, Waker::default()).map_err(|down| Refused::new(down.to_string()))?;
         told_by(&gateway, chain.as_ref())
             .map_err(|down| Refused { why: down.to_string(), certificate_to_pin: chain.certificate_to_pin() })
     });

@@ -13,7 +13,7 @@ use tokio::sync::{Notify, RwLock, watch};
 use crate::access::api_keys::ApiKeys;
 use crate::app::App;
 use crate::chain::HotScripts;
-use crate::chain::open::{Backend, BackendError};
+use crate::chain::backend::{Backend, BackendError};
 use crate::gateway::{Backups, FeeRates, Gateway, LastLook, Sending, ToSign};
 use crate::machine::clock::{Clock, SystemClock, machine_now};
 use crate::machine::data_dir::{self, DataDir, DataDirError, WhereNone};
@@ -172,7 +172,7 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
     let gateway = Gateway {
         environment: options.environment,
         network: network.network(),
-        chosen: backend.chosen(),
+        chosen: backend.configured(),
         hot: HotScripts::default(),
         chain: backend.chain(Arc::clone(&clock.runs)),
         clock: clock.runs,

@@ -10,8 +10,8 @@ use zeroize::Zeroizing;
 
 use super::Gateway;
 use crate::chain::Sees;
-use crate::chain::chosen::{BackendOptions, Protocol};
-use crate::chain::core::{ANSWERED_WITHIN, SignIn};
+use crate::chain::configured::{BackendOptions, Protocol};
+use crate::chain::core::{ANSWERED_WITHIN, Credentials};
 use crate::machine::secrets::{Secret, SecretStore};
 use crate::settings::{BackendKind, ChainNetwork, PasswordEntry, Settings};
 
@@ -40,7 +40,7 @@ impl Gateway {
         if let Some(chosen) = &self.chosen {
             let settings = self.settings.snapshot();
             let password = || stored_password(self.secrets.as_ref(), settings.backend_password);
-            chosen.choose(options(&settings, password, chosen.network(), ANSWERED_WITHIN));
+            chosen.configure(options(&settings, password, chosen.network(), ANSWERED_WITHIN));
         }
     }
 
@@ -91,7 +91,7 @@ fn options(
     }
     let protocol = match settings.backend {
         BackendKind::Core => {
-            Protocol::Core { sign_in: sign_in(settings, password)?, notices: settings.backend_zmq.clone() }
+            Protocol::Core { credentials: credentials(settings, password)?, notices: settings.backend_zmq.clone() }
         }
         BackendKind::Electrum => Protocol::Electrum { certificates: settings.backend_certificates.clone() },
     };
@@ -110,15 +110,18 @@ fn stored_password(secrets: &dyn SecretStore, entry: PasswordEntry) -> Result<Op
 }
 
 /// The credentials for a node.
-fn sign_in(settings: &Settings, password: impl FnOnce() -> Result<Option<Secret>, String>) -> Result<SignIn, String> {
+fn credentials(
+    settings: &Settings,
+    password: impl FnOnce() -> Result<Option<Secret>, String>,
+) -> Result<Credentials, String> {
     match (&settings.backend_user, &settings.backend_cookie_file) {
         (Some(user), _) => {
             let password = password()?.filter(|password| !password.reveal().is_empty()).ok_or(
                 "backendUser is set and its password is not: give it by `tillgate settings set backendPassword -`",
             )?;
-            Ok(SignIn::Password { user: user.clone(), password: Zeroizing::new(password.reveal().to_owned()) })
+            Ok(Credentials::Password { user: user.clone(), password: Zeroizing::new(password.reveal().to_owned()) })
         }
-        (None, Some(file)) => Ok(SignIn::CookieFile(PathBuf::from(file))),
+        (None, Some(file)) => Ok(Credentials::CookieFile(PathBuf::from(file))),
         (None, None) => Err(
             "backendUrl is set, and how to sign in is not: set backendCookieFile to the node's file .cookie, or backendUser and backendPassword".to_owned(),
         ),

@@ -7,7 +7,7 @@ use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
 
-use super::error::SendError;
+use super::error::{SendError, Unsent};
 use super::held_back::{Payable, payable};
 use crate::chain::TxPosition;
 use crate::funds::{self, PayoutFeeRate};
@@ -21,7 +21,7 @@ use crate::settlement::twins::UnminedTwins;
 use crate::store::batches::NewVersion;
 use crate::store::coins::{Coin, CoinFacts};
 use crate::store::keychains::Keychain;
-use crate::store::{StoreError, Tx};
+use crate::store::{Reader, StoreError, Tx};
 use crate::wallet::Wallet;
 use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Means, Payee, Seed, SpendableCoin};
 
@@ -48,29 +48,11 @@ pub(super) struct Chosen {
     pub cap: FeeRate,
 }
 
-pub(super) enum Prepared {
-    Ready(Box<Chosen>),
-    /// Nothing can be built, for this reason.
-    Cannot(Cannot),
-    /// Nothing is built now, for this reason. No payout fails.
-    NotNow(Cannot),
-}
-
-pub(super) enum Built {
-    Stored(Txid),
-    /// Its coins or payouts changed during signing; nothing was stored.
-    Stale,
-    /// Nothing could be built, for this reason.
-    Cannot(Cannot),
-    /// The payouts wait, for this reason. No payout fails.
-    Waits(Cannot),
-}
-
 /// Chooses coins for as many of the waiting payouts as the coins allow. Blocks.
-pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRate) -> Result<Prepared, SendError> {
-    let Some(wallet) = gateway.wallet.get() else { return Ok(cannot(NO_WALLET)) };
+pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRate) -> Result<Chosen, Unsent> {
+    let Some(wallet) = gateway.wallet.get() else { return Err(Unsent::Cannot(Cause::Other.because(NO_WALLET))) };
     if rate.is_above_cap() {
-        return Ok(Prepared::Cannot(Cause::Fees.because(format!(
+        return Err(Unsent::Cannot(Cause::Fees.because(format!(
             "the network asks for {} sat/vB now; payouts pay {} at most (feeCapSatVb)",
             rate.estimate.to_sat_per_vb_ceil(),
             rate.cap.to_sat_per_vb_ceil()
@@ -101,14 +83,11 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
     })?;
     // Payouts that wait for a twin are left alone.
     if let Some(why) = waits.filter(|_| waiting.is_empty()) {
-        return Ok(Prepared::NotNow(why));
+        return Err(Unsent::Waits(why));
     }
     let payees: Vec<Payee> =
         waiting.iter().map(|payout| Payee { script: payout.script.clone(), amount_sats: payout.amount_sats }).collect();
-    let change = match fresh_change(wallet, change_index) {
-        Ok(change) => change,
-        Err(reason) => return Ok(Prepared::Cannot(Cause::Other.because(reason))),
-    };
+    let change = fresh_change(wallet, change_index).map_err(|reason| Unsent::Cannot(Cause::Other.because(reason)))?;
     let means = Means {
         required: &required,
         optional: &coins,
@@ -117,14 +96,12 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
         address_type: wallet.keychains.address_type(),
         tip_height,
     };
-    let (draft, places) = match spend::choose_most(&payees, &means, seed(gateway)?) {
-        Ok(chosen) => chosen,
-        Err(error) => return Ok(Prepared::Cannot(error.into())),
-    };
+    let chosen = spend::choose_most(&payees, &means, seed(gateway)?);
+    let (draft, places) = chosen.map_err(|error| Unsent::Cannot(error.into()))?;
     fail_points::pass(Point::ChooseAfter);
     let payouts = places.iter().filter_map(|place| waiting.get(*place)).map(|payout| payout.seq).collect();
     let fee = means.fee_spending(&draft.inputs);
-    Ok(Prepared::Ready(Box::new(Chosen { draft, payouts, fee, cap: rate.cap })))
+    Ok(Chosen { draft, payouts, fee, cap: rate.cap })
 }
 
 /// Signs and checks a chosen transaction. Blocks.
@@ -203,17 +180,16 @@ pub(super) fn seed(gateway: &Gateway) -> Result<Seed, SendError> {
     Ok(seed)
 }
 
-/// Commits a new batch, if all its payouts still wait and all its coins are still free.
-pub(super) async fn store(gateway: &Arc<Gateway>, signed: Signed) -> Result<Built, SendError> {
-    let commit = move |outbox: &Outbox<'_>| -> Result<Built, SendError> {
+/// Commits a new batch. Stores nothing (`None`) if its coins or payouts changed during signing.
+pub(super) async fn store(gateway: &Arc<Gateway>, signed: Signed) -> Result<Option<Txid>, SendError> {
+    let commit = move |outbox: &Outbox<'_>| -> Result<Option<Txid>, SendError> {
         let tx = outbox.tx;
         if tx.sender_hold()?.is_some() || !all_wait(tx, &signed.payouts)? || !are_free(tx, &signed.draft, None)? {
-            return Ok(Built::Stale);
+            return Ok(None);
         }
         let batch_seq = tx.insert_batch(outbox.now)?;
         signed.payouts.iter().try_for_each(|payout_seq| tx.join_batch(*payout_seq, batch_seq))?;
-        let txid = store_version(outbox, batch_seq, &signed, true, None)?;
-        Ok(Built::Stored(txid))
+        store_version(outbox, batch_seq, &signed, true, None).map(Some)
     };
     outbox::commit(gateway, None, commit).await
 }
@@ -300,12 +276,8 @@ pub(super) fn store_version(
     Ok(txid)
 }
 
-fn cannot(reason: &str) -> Prepared {
-    Prepared::Cannot(Cause::Other.because(reason))
-}
-
 /// Coins that a replacement must spend: all inputs of all versions.
-pub(super) fn inputs_of(tx: &crate::store::Reader<'_>, batch_seq: i64) -> Result<Vec<SpendableCoin>, StoreError> {
+pub(super) fn inputs_of(tx: &Reader<'_>, batch_seq: i64) -> Result<Vec<SpendableCoin>, StoreError> {
     let mut coins = Vec::new();
     for outpoint in tx.inputs_of_batch(batch_seq)? {
         let coin = tx.coin_of_input(&outpoint)?.ok_or(StoreError::BadValue("batch_inputs"))?;

@@ -4,7 +4,7 @@ use crate::gateway::{Cannot, Cause};
 use crate::wallet::spend::DraftError;
 
 /// The `failureReason` of a payout that waited too long. While the chain is not watched, no payout fails.
-pub(super) const fn told(cause: Cause) -> &'static str {
+pub(super) const fn failure_reason(cause: Cause) -> &'static str {
     match cause {
         Cause::Coins => "it could not be sent in time: there were not enough coins",
         Cause::Block => "it could not be sent in time: earlier payouts waited for a block",

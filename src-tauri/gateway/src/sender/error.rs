@@ -2,6 +2,7 @@
 
 use bitcoin::Txid;
 
+use crate::gateway::Cannot;
 use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::OutboxError;
 use crate::store::StoreError;
@@ -19,6 +20,29 @@ pub enum SendError {
     Entropy(#[from] NoEntropy),
     #[error("the pass was broken off")]
     BrokenOff,
+}
+
+/// Why no transaction of waiting payouts was stored.
+#[derive(Debug)]
+pub(super) enum Unsent {
+    /// Nothing could be built, for this reason. Overdue payouts fail.
+    Cannot(Cannot),
+    /// The payouts wait, for this reason. No payout fails.
+    Waits(Cannot),
+    /// The pass was not finished.
+    Error(SendError),
+}
+
+impl From<SendError> for Unsent {
+    fn from(error: SendError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<StoreError> for Unsent {
+    fn from(error: StoreError) -> Self {
+        Self::Error(error.into())
+    }
 }
 
 /// Why the sender was not released.

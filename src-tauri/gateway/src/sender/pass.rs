@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bitcoin::Txid;
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Mutex;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::again::Again;
 use super::build::{self, QUEUE_MAX};
-use super::cannot::told;
-use super::error::{NO_FEE_RATE, ReleaseError, SendError};
+use super::cannot::failure_reason;
+use super::error::{NO_FEE_RATE, ReleaseError, SendError, Unsent};
+use super::payout_rebroadcasts::PayoutRebroadcasts;
 use crate::gateway::{Cannot, Cause, Gateway};
 use crate::notifications::outbox::{self, Outbox};
 use crate::settings::Settings;
@@ -32,17 +33,7 @@ const ASK_KEYS_EVERY_MS: i64 = 60_000;
 pub struct Sender {
     pub(super) gateway: Arc<Gateway>,
     /// Held during a pass, a bump and an abandonment, so that they run one at a time.
-    pub(super) again: Mutex<Again>,
-}
-
-enum Attempt {
-    NotDue,
-    /// A transaction was stored; others may be due.
-    Stored,
-    /// Nothing could be built, for this reason. Overdue payouts fail.
-    Cannot(Cannot),
-    /// There was no attempt, for this reason. No payout fails.
-    Waits(Cannot),
+    pub(super) rebroadcasts: Mutex<PayoutRebroadcasts>,
 }
 
 /// Time at which the batch of an approval is due. An approval time in the future comes from before the start, when the
@@ -58,7 +49,7 @@ impl Sender {
     /// Sends what `gateway` holds.
     #[must_use]
     pub fn new(gateway: Arc<Gateway>) -> Self {
-        Self { gateway, again: Mutex::default() }
+        Self { gateway, rebroadcasts: Mutex::default() }
     }
 
     /// Runs a pass at intervals and after each approval, until `shutdown`.
@@ -79,12 +70,12 @@ impl Sender {
 
     /// Runs one pass. It looks at the chain before it signs, unless the last look is young enough.
     pub(crate) async fn pass(&self, watcher: &Watcher) -> Result<(), SendError> {
-        let mut again = self.again.lock().await;
+        let mut rebroadcasts = self.rebroadcasts.lock().await;
         self.expire_offers().await?;
-        again.broadcast_missing(&self.gateway).await?;
+        rebroadcasts.broadcast_missing(&self.gateway).await?;
         let waits_for = match self.hold()? {
-            Some(hold) => Some(Cause::from(hold.cause).because(hold.reason)),
-            None => self.send_due(watcher, &mut again).await?,
+            Some(hold) => Some(waits_for_release(hold)),
+            None => self.send_due(watcher, &mut rebroadcasts).await?,
         };
         if self.gateway.sending.set_waits_for(waits_for) {
             self.gateway.note_change();
@@ -154,50 +145,48 @@ impl Sender {
     }
 
     /// Builds transactions until nothing more is due. Answers why the rest waits.
-    async fn send_due(&self, watcher: &Watcher, again: &mut Again) -> Result<Option<Cannot>, SendError> {
+    async fn send_due(
+        &self,
+        watcher: &Watcher,
+        rebroadcasts: &mut PayoutRebroadcasts,
+    ) -> Result<Option<Cannot>, SendError> {
         loop {
             // A payout that becomes overdue during this attempt is failed by the next one.
             let began_at = self.gateway.follow_clock().await?;
-            let cannot = match self.attempt(watcher, again).await? {
-                Attempt::NotDue => return Ok(None),
-                Attempt::Stored => continue,
-                Attempt::Cannot(cannot) => {
-                    self.give_up_overdue(&cannot, began_at).await?;
+            let cannot = match self.send_batch(watcher, rebroadcasts).await {
+                Ok(true) => continue,
+                Ok(false) => return Ok(None),
+                Err(Unsent::Cannot(cannot)) => {
+                    self.fail_overdue(&cannot, began_at).await?;
                     cannot
                 }
-                Attempt::Waits(cannot) => cannot,
+                Err(Unsent::Waits(cannot)) => cannot,
+                Err(Unsent::Error(error)) => return Err(error),
             };
             let still_waits = self.gateway.store.read(|reader| reader.oldest_unsent_approval())?;
             return Ok(still_waits.map(|_| cannot));
         }
     }
 
-    async fn attempt(&self, watcher: &Watcher, again: &mut Again) -> Result<Attempt, SendError> {
+    /// Stores and broadcasts one transaction of due payouts; answers whether any were due.
+    async fn send_batch(&self, watcher: &Watcher, rebroadcasts: &mut PayoutRebroadcasts) -> Result<bool, Unsent> {
         let gateway = &self.gateway;
         let settings = gateway.settings.snapshot();
-        let Some(due_at) = self.due_at(&settings)? else { return Ok(Attempt::NotDue) };
+        let Some(due_at) = self.due_at(&settings)? else { return Ok(false) };
         if gateway.clock.now() < due_at {
-            return Ok(Attempt::NotDue);
+            return Ok(false);
         }
-        if let Some(unseen) = self.look_first(watcher, due_at).await {
-            return Ok(Attempt::Waits(unseen.why()));
+        if let Some(why) = self.look_unless_fresh(watcher, due_at).await {
+            return Err(Unsent::Waits(why));
         }
-        if let Some(hold) = self.hold()? {
-            return Ok(Attempt::Waits(Cause::from(hold.cause).because(hold.reason)));
-        }
-        let built = self.build(settings, watcher, due_at).await?;
-        match built {
-            build::Built::Stored(txid) => {
-                again.broadcast_new(gateway, txid).await?;
-                Ok(Attempt::Stored)
-            }
-            // The next pass finds out the change.
-            build::Built::Stale => {
-                Ok(Attempt::Waits(Cause::Other.because("its coins changed while it was signed; it is made again")))
-            }
-            build::Built::Cannot(cannot) => Ok(Attempt::Cannot(cannot)),
-            build::Built::Waits(cannot) => Ok(Attempt::Waits(cannot)),
-        }
+        self.check_released()?;
+        let txid = self.build(settings, watcher, due_at).await?;
+        rebroadcasts.broadcast_new(gateway, txid).await?;
+        Ok(true)
+    }
+
+    fn check_released(&self) -> Result<(), Unsent> {
+        self.hold()?.map_or(Ok(()), |hold| Err(Unsent::Waits(waits_for_release(hold))))
     }
 
     /// Time at which the next batch is due; `None` without a waiting payout. Payouts that an earlier batch left out are
@@ -209,72 +198,68 @@ impl Sender {
         Ok(oldest.map(|at| due_at(at, settings, now)))
     }
 
-    async fn build(
-        &self,
-        settings: Arc<Settings>,
-        watcher: &Watcher,
-        due_at: Timestamp,
-    ) -> Result<build::Built, SendError> {
+    /// Chooses, signs and stores a transaction of the waiting payouts.
+    async fn build(&self, settings: Arc<Settings>, watcher: &Watcher, due_at: Timestamp) -> Result<Txid, Unsent> {
         let gateway = Arc::clone(&self.gateway);
         if let Some(refused) = gateway.sending.keys_refused()
             && gateway.clock.now() < refused.at.plus_ms(ASK_KEYS_EVERY_MS)
         {
-            return Ok(build::Built::Waits(Cause::Keyring.because(refused.reason)));
+            return Err(Unsent::Waits(Cause::Keyring.because(refused.reason)));
         }
         let Some(rate) = funds::fee_rate_now(&gateway, &settings).await else {
-            return Ok(build::Built::Waits(Cause::Chain.because(NO_FEE_RATE)));
+            return Err(Unsent::Waits(Cause::Chain.because(NO_FEE_RATE)));
         };
         let prepare = move || build::prepare(&gateway, &settings, rate);
-        let prepared = tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::BrokenOff)??;
-        let chosen = match prepared {
-            build::Prepared::Ready(chosen) => chosen,
-            build::Prepared::Cannot(cannot) => return Ok(build::Built::Cannot(cannot)),
-            build::Prepared::NotNow(why) => return Ok(build::Built::Waits(why)),
-        };
-        if let Some(unseen) = self.look_for(watcher, &chosen.draft, due_at).await? {
-            return Ok(build::Built::Waits(unseen.why()));
+        let chosen = tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::BrokenOff)??;
+        if let Some(why) = self.look_at_coins(watcher, &chosen.draft, due_at).await? {
+            return Err(Unsent::Waits(why));
         }
-        if let Some(hold) = self.hold()? {
-            return Ok(build::Built::Waits(Cause::from(hold.cause).because(hold.reason)));
-        }
+        self.check_released()?;
         let gateway = Arc::clone(&self.gateway);
-        let sign = move || build::sign_chosen(&gateway, *chosen);
-        match tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::BrokenOff)? {
-            Ok(signed) => match self.check_view(due_at) {
-                Ok(()) => build::store(&self.gateway, signed).await,
-                Err(too_old) => Ok(build::Built::Waits(too_old)),
-            },
-            Err(cannot) => Ok(build::Built::Cannot(cannot)),
-        }
+        let sign = move || build::sign_chosen(&gateway, chosen);
+        let signed = tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::BrokenOff)?;
+        let signed = signed.map_err(Unsent::Cannot)?;
+        self.check_view(due_at).map_err(Unsent::Waits)?;
+        // The next pass finds out the change.
+        let stale = || Unsent::Waits(Cause::Other.because("its coins changed while it was signed; it is made again"));
+        build::store(&self.gateway, signed).await?.ok_or_else(stale)
     }
 
     /// Fails the payouts that were overdue when the failed attempt began.
-    async fn give_up_overdue(&self, cannot: &Cannot, began_at: Timestamp) -> Result<(), SendError> {
+    async fn fail_overdue(&self, cannot: &Cannot, began_at: Timestamp) -> Result<(), SendError> {
         let timeout_ms = i64::from(self.gateway.settings.snapshot().queue_timeout_hours) * 3_600_000;
         let until = began_at.plus_ms(-timeout_ms);
         if self.gateway.store.read(|reader| reader.overdue_payouts(until, 1))?.is_empty() {
             return Ok(());
         }
-        let told = told(cannot.cause);
-        let give_up = move |outbox: &Outbox<'_>| -> Result<u32, SendError> {
-            let mut given_up = 0u32;
+        let reason = failure_reason(cannot.cause);
+        let fail = move |outbox: &Outbox<'_>| -> Result<u32, SendError> {
+            let mut failed = 0u32;
             if outbox.tx.sender_hold()?.is_some() {
-                return Ok(given_up);
+                return Ok(failed);
             }
             let twins = UnminedTwins::read(outbox.tx)?;
             for payout in outbox.tx.overdue_payouts(until, QUEUE_MAX)? {
                 // A payout that a twin may pay does not fail.
                 if twins.paying(&payout).next().is_none() {
-                    batches::fail(outbox, payout, told, None)?;
-                    given_up = given_up.saturating_add(1);
+                    batches::fail(outbox, payout, reason, None)?;
+                    failed = failed.saturating_add(1);
                 }
             }
-            Ok(given_up)
+            Ok(failed)
         };
-        let given_up = outbox::commit(&self.gateway, None, give_up).await?;
-        if given_up > 0 {
-            tracing::warn!(given_up, why = cannot.details, "approved payouts had waited too long and were given up");
+        let failed = outbox::commit(&self.gateway, None, fail).await?;
+        if failed > 0 {
+            tracing::warn!(
+                given_up = failed,
+                why = cannot.details,
+                "approved payouts had waited too long and were given up"
+            );
         }
         Ok(())
     }
+}
+
+fn waits_for_release(hold: Hold) -> Cannot {
+    Cause::from(hold.cause).because(hold.reason)
 }

@@ -1,9 +1,9 @@
 //! Replaces a stored transaction on behalf of staff: by one with a higher fee, or by one that gives its payouts up and
 //! pays ourselves. The new version spends all inputs of every earlier version, so that any two conflict.
 
-mod by;
 mod error;
 mod fee;
+mod kind;
 mod target;
 
 use std::sync::Arc;
@@ -15,16 +15,15 @@ use tillgate_domain::time::Timestamp;
 
 use super::build::{self, Chosen, Signed};
 use super::error::SendError;
-use super::looking::Unseen;
 use super::pass::Sender;
 use crate::notifications::outbox::{self, Outbox};
 use crate::settlement::batches;
 use crate::store::Reader;
 use crate::watcher::Watcher;
-pub(crate) use by::Agreed;
-use by::By;
 pub(crate) use error::ReplaceError;
 pub(crate) use fee::{ReplacementFee, abandon_fee, bump_fee};
+pub(crate) use kind::Agreed;
+use kind::Kind;
 use target::may_sign;
 pub(crate) use target::{may_abandon, may_bump};
 
@@ -43,7 +42,7 @@ impl Sender {
         (actor, watcher): (&str, &Watcher),
     ) -> Result<Txid, ReplaceError> {
         let fee_rate = fee_rate_sat_vb.map(FeeRate::from_sat_per_vb_u32);
-        self.replace(id, By::HigherFee { fee_rate }, agreed, (actor, watcher)).await
+        self.replace(id, Kind::HigherFee { fee_rate }, agreed, (actor, watcher)).await
     }
 
     /// Gives a payout up. Without a stored transaction it is FAILED at once. Otherwise a transaction that pays
@@ -59,9 +58,9 @@ impl Sender {
         agreed: Agreed,
         (actor, watcher): (&str, &Watcher),
     ) -> Result<Option<Txid>, ReplaceError> {
-        let by = By::GivingUp { all };
-        if self.gateway.store.read(|reader| by.target(reader, id))?.is_some() {
-            return self.replace(id, by, agreed, (actor, watcher)).await.map(Some);
+        let kind = Kind::GivingUp { all };
+        if self.gateway.store.read(|reader| kind.target(reader, id))?.is_some() {
+            return self.replace(id, kind, agreed, (actor, watcher)).await.map(Some);
         }
         self.give_up_unsent(id, actor).await?;
         Ok(None)
@@ -69,7 +68,7 @@ impl Sender {
 
     async fn give_up_unsent(&self, id: Id, actor: &str) -> Result<(), ReplaceError> {
         // The lock keeps passes from building a transaction for it.
-        let _one_at_a_time = self.again.lock().await;
+        let _one_at_a_time = self.rebroadcasts.lock().await;
         let actor = actor.to_owned();
         let give_up = move |outbox: &Outbox<'_>| {
             let payout = outbox.tx.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
@@ -77,7 +76,7 @@ impl Sender {
                 return Err(ReplaceError::Stale);
             }
             // Shops read the reason, so it does not name the staff.
-            batches::fail(outbox, payout, "it was given up by staff", Some(actor.clone()))?;
+            batches::fail(outbox, payout, "it was given up kind staff", Some(actor.clone()))?;
             outbox.tx.audit(outbox.now, &actor, "payouts abandon", &id.to_string())?;
             Ok(())
         };
@@ -87,24 +86,23 @@ impl Sender {
     async fn replace(
         &self,
         id: Id,
-        by: By,
+        kind: Kind,
         agreed: Agreed,
         (actor, watcher): (&str, &Watcher),
     ) -> Result<Txid, ReplaceError> {
-        let mut again = self.again.lock().await;
-        let find = |reader: &Reader<'_>| by.target(reader, id)?.ok_or(ReplaceError::Stale);
+        let mut rebroadcasts = self.rebroadcasts.lock().await;
+        let find = |reader: &Reader<'_>| kind.target(reader, id)?.ok_or(ReplaceError::Stale);
         self.gateway.store.read(find)?;
         self.gateway.store.read(may_sign)?;
         // Our new version would pay twice a payout that another copy paid meanwhile.
-        match self.look_first(watcher, Timestamp::from_ms(0)).await {
-            None => {}
-            Some(Unseen::NotYet(why) | Unseen::Silent(why)) => return Err(ReplaceError::Unseen(why.details)),
+        if let Some(why) = self.look_unless_fresh(watcher, Timestamp::from_ms(0)).await {
+            return Err(ReplaceError::Unseen(why.details));
         }
-        let rate = fee::rate(&self.gateway, by).await?;
+        let rate = fee::rate(&self.gateway, kind).await?;
         let target = self.gateway.store.read(find)?;
-        let (replacement, target) = fee::choose(&self.gateway, target, by, rate).await?;
-        fee::check_cap(&replacement, &rate, (by, agreed))?;
-        fee::check_agreed(&replacement.fee, (by, agreed))?;
+        let (replacement, target) = fee::choose(&self.gateway, target, kind, rate).await?;
+        fee::check_cap(&replacement, &rate, (kind, agreed))?;
+        fee::check_agreed(&replacement.fee, (kind, agreed))?;
         let signed = self.sign_seen(replacement.chosen, watcher).await?;
         let actor = actor.to_owned();
         let store = move |outbox: &Outbox<'_>| {
@@ -112,17 +110,17 @@ impl Sender {
             if let Some(hold) = tx.sender_hold()? {
                 return Err(hold.into());
             }
-            let is_as_chosen = by.target(tx, id)?.is_some_and(|now| now.is_as(&target));
+            let is_as_chosen = kind.target(tx, id)?.is_some_and(|now| now.is_as(&target));
             if !is_as_chosen || !build::are_free(tx, &signed.draft, Some(target.batch_seq))? {
                 return Err(ReplaceError::Stale);
             }
-            let txid = build::store_version(outbox, target.batch_seq, &signed, by.pays(), Some(actor.clone()))?;
-            tx.audit(outbox.now, &actor, by.act(), &id.to_string())?;
+            let txid = build::store_version(outbox, target.batch_seq, &signed, kind.pays(), Some(actor.clone()))?;
+            tx.audit(outbox.now, &actor, kind.act(), &id.to_string())?;
             Ok(txid)
         };
         let txid = outbox::commit(&self.gateway, None, store).await?;
         // The transaction is stored, so it is broadcast again whatever the network answers.
-        if let Err(error) = again.broadcast_new(&self.gateway, txid).await {
+        if let Err(error) = rebroadcasts.broadcast_new(&self.gateway, txid).await {
             tracing::error!(%error, "a replacement could not be broadcast yet");
         }
         Ok(txid)
@@ -131,9 +129,8 @@ impl Sender {
     /// Signs a chosen transaction, once a look covered the coins that it spends.
     async fn sign_seen(&self, chosen: Chosen, watcher: &Watcher) -> Result<Signed, ReplaceError> {
         let since = Timestamp::from_ms(0);
-        match self.look_for(watcher, &chosen.draft, since).await? {
-            None => {}
-            Some(Unseen::NotYet(why) | Unseen::Silent(why)) => return Err(ReplaceError::Unseen(why.details)),
+        if let Some(why) = self.look_at_coins(watcher, &chosen.draft, since).await? {
+            return Err(ReplaceError::Unseen(why.details));
         }
         self.gateway.store.read(may_sign)?;
         let gateway = Arc::clone(&self.gateway);

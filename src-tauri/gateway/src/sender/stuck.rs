@@ -5,7 +5,7 @@ use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
-use super::again::to_broadcast;
+use super::payout_rebroadcasts::to_broadcast;
 use crate::settings::Settings;
 use crate::settlement::batches;
 use crate::store::batches::VersionRow;

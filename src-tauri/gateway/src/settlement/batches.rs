@@ -7,7 +7,7 @@ use bitcoin::Txid;
 use tillgate_domain::batch::{self, Version};
 use tillgate_domain::payout::PayoutState;
 
-use super::conflicts::{ANCESTORS_MAX, conflict_height};
+use super::conflict_height::conflict_height;
 use super::twin_ledger::{self, sats};
 use super::twins;
 use crate::funds;
@@ -209,7 +209,7 @@ pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, St
         pays: row.pays,
         accepted: row.accepted_at.is_some(),
         position: row.position,
-        conflict_height: conflict_height(reader, &row.tx, &row.txid, ANCESTORS_MAX)?,
+        conflict_height: conflict_height(reader, &row.tx, &row.txid)?,
     })
 }
 

@@ -1,15 +1,13 @@
 //! Coins that a look saw created, spent or taken back, and the transactions of payouts. [`super::payment`] handles
 //! payments.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bitcoin::{OutPoint, Txid};
 
-use super::due::Due;
-use super::missing::MISSING_BYTES_MAX;
+use super::payment::MISSING_BYTES_MAX;
 use super::touched::Touched;
-use super::{batches, twin_ledger, twins};
+use super::{twin_ledger, twins};
 use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
@@ -21,7 +19,7 @@ use crate::store::{Reader, StoreError};
 
 /// The effect of one transaction on our coins.
 #[derive(Debug)]
-pub(crate) struct Move {
+pub(crate) struct CoinMove {
     pub facts: Arc<TxFacts>,
     /// Outputs to this wallet beside payments: our change, and addresses not given to any payment here.
     pub change: Vec<Coin>,
@@ -30,9 +28,13 @@ pub(crate) struct Move {
 }
 
 /// Stores the coins that a transaction creates beside payments. A look stores all created coins before any spend.
-pub(crate) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Option<StaffWarning>, StoreError> {
+pub(crate) fn store_created(
+    outbox: &Outbox<'_>,
+    txid: &Txid,
+    moved: &CoinMove,
+) -> Result<Option<StaffWarning>, StoreError> {
     let (tx, facts) = (outbox.tx, &moved.facts);
-    if facts.position == TxPosition::Absent || moved.change.is_empty() || is_passed_over(tx, txid, moved)? {
+    if facts.position == TxPosition::Absent || moved.change.is_empty() || is_ignored(tx, txid, moved)? {
         return Ok(None);
     }
     tx.store_transaction(&facts.tx, txid, outbox.now)?;
@@ -68,7 +70,7 @@ pub(crate) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Opt
 
 /// Whether a mempool transaction is ignored until mined: it spends no coin of ours, and the disk quota of its address
 /// is used up.
-fn is_passed_over(reader: &Reader<'_>, txid: &Txid, moved: &Move) -> Result<bool, StoreError> {
+fn is_ignored(reader: &Reader<'_>, txid: &Txid, moved: &CoinMove) -> Result<bool, StoreError> {
     if !matches!(moved.facts.position, TxPosition::Mempool { .. })
         || reader.batch_of_version(txid)?.is_some()
         || spends_ours(reader, moved)?
@@ -85,7 +87,7 @@ fn is_passed_over(reader: &Reader<'_>, txid: &Txid, moved: &Move) -> Result<bool
 }
 
 /// Whether a transaction spends a stored coin. An ignored transaction creates none.
-fn spends_ours(reader: &Reader<'_>, moved: &Move) -> Result<bool, StoreError> {
+fn spends_ours(reader: &Reader<'_>, moved: &CoinMove) -> Result<bool, StoreError> {
     for outpoint in &moved.spends {
         if reader.has_coin(outpoint)? {
             return Ok(true);
@@ -95,10 +97,10 @@ fn spends_ours(reader: &Reader<'_>, moved: &Move) -> Result<bool, StoreError> {
 }
 
 /// Stores the spends of a transaction, or that it is gone. The spent coins are stored already.
-pub(crate) fn take(
+pub(crate) fn store_spends(
     outbox: &Outbox<'_>,
     txid: &Txid,
-    moved: &Move,
+    moved: &CoinMove,
     touched: &mut Touched,
 ) -> Result<Option<StaffWarning>, OutboxError> {
     let (tx, facts) = (outbox.tx, &moved.facts);
@@ -106,7 +108,7 @@ pub(crate) fn take(
         TxPosition::Block { height, .. } => Some(height),
         TxPosition::Mempool { .. } | TxPosition::Absent => None,
     };
-    if is_passed_over(tx, txid, moved)? {
+    if is_ignored(tx, txid, moved)? {
         tracing::warn!(%txid, "a transaction in the mempool is passed over: too many that paid the same address are gone");
         return Ok(None);
     }
@@ -124,14 +126,14 @@ pub(crate) fn take(
         // Takes back an income that was booked while the inputs were unknown.
         book_change(outbox, txid, false)?;
         let pays_an_address = moved.change.iter().any(|coin| coin.keychain == Keychain::External);
-        return twins::take(outbox, txid, facts, pays_an_address, touched);
+        return twins::store_position(outbox, txid, facts, pays_an_address, touched);
     }
     book_change(outbox, txid, true)?;
     Ok(None)
 }
 
 /// Marks a transaction of ours as absent because the chain does not know it.
-pub(crate) fn take_unknown(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touched) -> Result<(), StoreError> {
+pub(crate) fn mark_absent(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touched) -> Result<(), StoreError> {
     let tx = outbox.tx;
     tx.take_back_coins(txid, None)?;
     if let Some(batch_seq) = tx.batch_of_version(txid)? {
@@ -144,61 +146,6 @@ pub(crate) fn take_unknown(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touch
         book_change(outbox, txid, true)?;
     }
     Ok(())
-}
-
-/// Recomputes the touched and the due batches and twins. After a block, each batch is due as soon as its scripts are
-/// known.
-pub(crate) fn settle(
-    outbox: &Outbox<'_>,
-    mut touched: Touched,
-    due: Due,
-    tip_height: u32,
-) -> Result<Vec<StaffWarning>, OutboxError> {
-    let (mut since, mut is_all) = (tip_height, false);
-    match due {
-        Due::Nothing => {}
-        Due::Batches(batches) => touched.batches.extend(batches),
-        Due::All { before } => {
-            touched.batches.extend(outbox.tx.pending_batches()?);
-            (since, is_all) = (before.map_or(tip_height, |before| before.min(tip_height)), true);
-        }
-    }
-    if is_all || !touched.batches.is_empty() {
-        // Blocks may have come since the last full settling: twins count as pending from that height.
-        let looked_height = outbox.tx.tip_height()?.min(since);
-        touched.twins.extend(outbox.tx.pending_twins(looked_height)?);
-    }
-    let (mut warnings, mut alone) = (Vec::new(), BTreeSet::new());
-    for txid in &touched.twins {
-        twins::match_mined(outbox.tx, txid)?;
-        for (payout_seq, batch_seq) in outbox.tx.payouts_of_twin(txid)? {
-            match batch_seq {
-                Some(batch_seq) => touched.batches.insert(batch_seq),
-                None => alone.insert(payout_seq),
-            };
-        }
-    }
-    for payout_seq in alone {
-        if let Some(payout) = outbox.tx.payout_by_seq(payout_seq)? {
-            warnings.extend(batches::settle_alone(outbox, payout, tip_height, &mut touched.twins)?);
-        }
-    }
-    for batch_seq in touched.batches {
-        warnings.extend(batches::settle_noting(outbox, batch_seq, tip_height, &mut touched.twins)?);
-        // The cost of a twin depends on the booking of the batch whose coins it spends.
-        for outpoint in outbox.tx.inputs_of_batch(batch_seq)? {
-            let spender = outbox.tx.coin_facts(&outpoint)?.and_then(|coin| coin.spent_by);
-            if let Some(spender) = spender
-                && outbox.tx.is_twin(&spender)?
-            {
-                touched.twins.insert(spender);
-            }
-        }
-    }
-    for txid in &touched.twins {
-        twin_ledger::book(outbox, txid)?;
-    }
-    Ok(warnings)
 }
 
 /// Books payments to our change, or to addresses not given to any payment here. Such a payment is income only if

@@ -14,7 +14,6 @@ use tillgate_domain::payment::{Cause, Payment};
 use tillgate_domain::receipt::{Position, Receipt, Sighting};
 use tillgate_domain::time::Timestamp;
 
-use super::missing::MISSING_BYTES_MAX;
 use crate::chain::{Fact, TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger;
@@ -25,6 +24,10 @@ use crate::store::history::HistoryRow;
 use crate::store::keychains::Keychain;
 use crate::store::payments::PaymentRow;
 use crate::store::{Reader, StoreError, Tx};
+
+/// Disk quota for the missing transactions that paid one script. Without a quota, endless replacements or transactions
+/// forged by a server could fill the disk. Above the quota, an unconfirmed replacement is ignored until mined.
+pub(super) const MISSING_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 
 /// Values that all payments of one look share.
 #[derive(Clone)]
@@ -78,7 +81,7 @@ impl AffectedPayment {
 
 /// Stores new facts about a payment, recomputes it, and writes what follows; a repeat changes nothing. Answers the
 /// advance and warnings for staff.
-pub(crate) fn payment(
+pub(crate) fn settle(
     outbox: &Outbox<'_>,
     context: &Context,
     seq: i64,

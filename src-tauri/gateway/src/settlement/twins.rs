@@ -8,7 +8,7 @@ use tillgate_domain::batch::{Position, Version};
 use tillgate_domain::money::format_btc;
 use tillgate_domain::time::Timestamp;
 
-use super::conflicts::{ANCESTORS_MAX, conflict_height};
+use super::conflict_height::conflict_height;
 use super::touched::Touched;
 use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
@@ -22,7 +22,7 @@ use crate::store::{Reader, StoreError, Tx};
 const OUTPUTS_NAMED: usize = 3;
 
 /// Stores the position of a twin. At its first sight the sender holds.
-pub(super) fn take(
+pub(super) fn store_position(
     outbox: &Outbox<'_>,
     txid: &Txid,
     facts: &TxFacts,
@@ -153,7 +153,7 @@ pub(super) fn notice_change(
 /// A twin in the form of the rules. Its conflicts come from the backend and from our own coins.
 pub(crate) fn facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError> {
     let TwinRow { txid, position, .. } = *twin;
-    let of_coins = conflict_height(reader, &twin.tx, &txid, ANCESTORS_MAX)?;
+    let of_coins = conflict_height(reader, &twin.tx, &txid)?;
     let conflict_height = [twin.conflict_height, of_coins].into_iter().flatten().min();
     Ok(Version { txid, pays: true, accepted: false, position, conflict_height })
 }

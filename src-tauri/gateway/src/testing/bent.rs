@@ -4,7 +4,7 @@ use bitcoin::{FeeRate, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 
-use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View};
+use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, RecentTransactions, Sees, Tip, View};
 
 /// A chain that answers as the one behind it, except in overridden methods.
 pub trait Bent: Send + Sync {
@@ -34,8 +34,8 @@ pub trait Bent: Send + Sync {
         self.chain().broadcast(package)
     }
 
-    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
-        self.chain().recent(txids, above)
+    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
+        self.chain().recent_transactions(txids, above)
     }
 
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
@@ -76,8 +76,8 @@ impl<T: Bent> Chain for T {
         Bent::height_before(self, at)
     }
 
-    fn choice(&self) -> u64 {
-        self.chain().choice()
+    fn generation(&self) -> u64 {
+        self.chain().generation()
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
@@ -88,8 +88,8 @@ impl<T: Bent> Chain for T {
         Bent::broadcast(self, package)
     }
 
-    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
-        Bent::recent(self, txids, above)
+    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
+        Bent::recent_transactions(self, txids, above)
     }
 
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {

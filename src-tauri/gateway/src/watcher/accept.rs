@@ -63,7 +63,7 @@ pub(super) fn accept(
         return Err(AcceptError::Less { would: format_btc(acceptable_sats), shown: format_btc(agreed_sats) });
     }
     let (advance, warnings) =
-        payment::payment(outbox, context, row.seq, &AffectedPayment::by(Cause::Staff)).map_err(WatchError::from)?;
+        payment::settle(outbox, context, row.seq, &AffectedPayment::by(Cause::Staff)).map_err(WatchError::from)?;
     if advance.accepted_sats.is_none() {
         return Err(AcceptRefusal::NoCoins.into());
     }

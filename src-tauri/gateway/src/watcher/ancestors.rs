@@ -14,11 +14,11 @@ use bitcoin::{BlockHash, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tokio::time::Instant;
 
-use super::asked::SETTLED_AFTER;
+use super::asked_scripts::SETTLED_AFTER;
 use super::error::WatchError;
 use super::findings::Findings;
-use super::ours::FOLLOWED_FOR_MS;
-use crate::chain::{ChainDown, Fact, Recent, Tip, TxFacts, TxPosition};
+use super::watch_list::FOLLOWED_FOR_MS;
+use crate::chain::{ChainDown, Fact, RecentTransactions, Tip, TxFacts, TxPosition};
 use crate::gateway::Gateway;
 use crate::store::{Reader, StoreError, Tx};
 
@@ -52,10 +52,10 @@ pub(super) struct Ancestors {
     waiting: BTreeSet<Txid>,
     /// Requested transactions. An incomplete answer holds the best block of that time; a complete one holds `None`.
     asked: BTreeMap<Txid, Option<BlockHash>>,
-    /// The backend choice of the last request.
-    choice: Option<u64>,
+    /// The backend of the last request, by its generation.
+    generation: Option<u64>,
     /// No request before this time: a server with a request limit needs equal time for the looks.
-    rests_until: Option<Instant>,
+    paused_until: Option<Instant>,
 }
 
 /// The known ancestors of one transaction.
@@ -92,13 +92,13 @@ impl Ancestors {
     /// with findings tries again.
     pub(super) async fn keep(&mut self, gateway: &Arc<Gateway>, tip: &Tip) -> Result<(), WatchError> {
         let began = Instant::now();
-        let rests = self.rests_until.is_some_and(|until| began < until);
-        let choice = gateway.chain.choice();
-        if self.choice.replace(choice).is_some_and(|before| before != choice) {
+        let is_paused = self.paused_until.is_some_and(|until| began < until);
+        let generation = gateway.chain.generation();
+        if self.generation.replace(generation).is_some_and(|before| before != generation) {
             // Another server may return other witnesses.
             self.asked.clear();
         }
-        if rests {
+        if is_paused {
             self.has_more = true;
             return Ok(());
         }
@@ -106,8 +106,8 @@ impl Ancestors {
         let Work { ask, settled } = gateway.store.read(|reader| self.work(gateway, reader, tip, above))?;
         let (asking, txs) = (Arc::clone(gateway), ask.clone());
         let recent = move |txids: &[Txid]| match began.elapsed() > ASKED_FOR {
-            true => Ok(Recent::unknown(txids)),
-            false => asking.chain.recent(txids, above),
+            true => Ok(RecentTransactions::unknown(txids)),
+            false => asking.chain.recent_transactions(txids, above),
         };
         let lines = move || lines(&txs, &recent);
         let lines = match tokio::task::spawn_blocking(lines).await.map_err(|_| WatchError::BrokenOff)? {
@@ -117,7 +117,7 @@ impl Ancestors {
                 BTreeMap::new()
             }
         };
-        self.rests_until = began.elapsed().checked_mul(2).and_then(|twice| began.checked_add(twice));
+        self.paused_until = began.elapsed().checked_mul(2).and_then(|twice| began.checked_add(twice));
         let asked: Vec<(Txid, bool)> = lines.iter().map(|(txid, line)| (*txid, line.is_whole)).collect();
         store(gateway, settled, lines).await?;
         for (txid, is_whole) in asked {
@@ -185,9 +185,9 @@ const fn may_rest_on_others(facts: &TxFacts) -> bool {
 /// Finds the ancestors of each transaction, one generation at a time, that are unconfirmed or in a shallow block.
 fn lines(
     txs: &BTreeMap<Txid, Transaction>,
-    ask: &dyn Fn(&[Txid]) -> Result<Recent, ChainDown>,
+    ask: &dyn Fn(&[Txid]) -> Result<RecentTransactions, ChainDown>,
 ) -> Result<BTreeMap<Txid, Line>, ChainDown> {
-    let (mut known, mut bytes) = (Recent::default(), 0usize);
+    let (mut known, mut bytes) = (RecentTransactions::default(), 0usize);
     let mut asked: BTreeSet<Txid> = BTreeSet::new();
     let mut generation: BTreeSet<Txid> = txs.values().flat_map(parents).collect();
     // The generation after the longest package is deeply confirmed.
@@ -220,7 +220,7 @@ fn lines(
 }
 
 /// The ancestors of one transaction, nearest first, up to the limits that nodes relay.
-fn line(tx: &Transaction, known: &Recent) -> Line {
+fn line(tx: &Transaction, known: &RecentTransactions) -> Line {
     let (mut ancestors, mut bytes, mut is_whole) = (Vec::new(), 0usize, true);
     let (mut seen, mut generation) = (BTreeSet::new(), parents(tx).collect::<BTreeSet<_>>());
     while !generation.is_empty() {

@@ -10,18 +10,17 @@ use tillgate_domain::payment::{Cause, Payment};
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
 
-use super::ahead::Turn;
-use super::asked::{Asked, Round, SETTLED_AFTER};
+use super::asked_scripts::{AskedScripts, Round, SETTLED_AFTER};
+use super::batch_progress::{BatchProgress, PendingScripts};
 use super::error::WatchError;
-use super::ours::{Found, Ours};
-use super::restored::{self, Asking, Scan};
-use super::settling::{Rests, Settling};
+use super::lookahead::LookaheadRound;
+use super::restored::{self, Scan, ScanProgress};
+use super::watch_list::{OurParts, OurTransactions};
 use crate::chain::{
-    ChainDown, Covered, Fact, Identity, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View,
-    height_of_reward,
+    ChainDown, Covered, Fact, Identity, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View, coinbase_height,
 };
 use crate::gateway::{CatchingUp, Gateway, SOON_BLOCKS};
-use crate::settlement::coins::Move;
+use crate::settlement::coins::CoinMove;
 use crate::settlement::payment::{AffectedPayment, IncomingTransaction};
 use crate::store::chain::{Cursor, WatchedChain};
 use crate::store::keychains::Keychain;
@@ -45,9 +44,9 @@ pub(super) struct Findings {
     /// The restored copy still to be scanned, as it was when this answer was requested.
     pub restore: Option<Restore>,
     /// Progress of the scan, for a backend that is asked about scripts.
-    pub scan: Option<Asking>,
+    pub scan: Option<ScanProgress>,
     /// Indices of a restored wallet whose scripts the backend refuses to report in full.
-    pub passed_by: Vec<(Keychain, u32)>,
+    pub skipped: Vec<(Keychain, u32)>,
     /// The backend has reported everything up to the best block, for any script.
     pub covers_all: bool,
     /// More answers follow: this part is stored first.
@@ -57,7 +56,7 @@ pub(super) struct Findings {
     /// By payment number.
     pub payments: BTreeMap<i64, AffectedPayment>,
     /// Effects of transactions on our coins, except outputs to payments.
-    pub moves: BTreeMap<Txid, Move>,
+    pub moves: BTreeMap<Txid, CoinMove>,
     /// Transactions of ours that this chain does not know, or not yet.
     pub unknown: Vec<Txid>,
     /// Blocks up to this height are unchanged since the last look; `None`: all blocks.
@@ -66,32 +65,32 @@ pub(super) struct Findings {
     pub states: Vec<ScriptState>,
     /// Position of the round over all scripts after this look.
     pub place: Option<RoundPlace>,
-    pub turn: Turn,
-    pub rests: Option<Rests>,
+    pub lookahead: LookaheadRound,
+    pub pending_scripts: Option<PendingScripts>,
     /// Scripts with a complete history; `refused` holds those that the server refuses to report.
     pub covered: Covered,
     pub refused: HashSet<ScriptBuf>,
 }
 
-/// Facts about our payments and coins from the answers so far.
+/// Effects on our payments and coins of the answers so far.
 #[derive(Default)]
-struct Told {
+struct Effects {
     /// By payment number.
     payments: BTreeMap<i64, AffectedPayment>,
     /// Effects of transactions on our other coins.
-    moves: BTreeMap<Txid, Move>,
+    moves: BTreeMap<Txid, CoinMove>,
     states: Vec<ScriptState>,
 }
 
 /// Asks the backend for the changes since the look `watched`, as many as one answer holds. With the last answer, it
-/// also reads due payments from the database. Fails if the backend is no longer `choice`, the one of this look's start.
-/// `round` is the round over all scripts, `settling` the state of pending batches.
+/// also reads due payments from the database. Fails if the backend is no longer of `generation`, that of this look's
+/// start. `round` is the round over all scripts, `batch_progress` the state of pending batches.
 pub(super) fn take(
     gateway: &Gateway,
-    choice: u64,
+    generation: u64,
     watched: Option<&WatchedChain>,
     at: Timestamp,
-    (round, settling): (Round, &Settling),
+    (round, batch_progress): (Round, &BatchProgress),
     clock: CheckedClock,
 ) -> Result<Findings, WatchError> {
     let cursor = watched.and_then(|watched| watched.cursor.as_ref());
@@ -105,8 +104,8 @@ pub(super) fn take(
     let token = cursor.filter(|cursor| cursor.chain == chain && !begins_at_birth).map(|cursor| cursor.token.as_slice());
     let scan = restore.as_ref().map(|restore| Scan::of(gateway, restore)).transpose()?.flatten();
     let asked = match &scan {
-        Some(scan) => Asked::all_of(scan.scripts.clone()),
-        None => asked(gateway, at, round, settling)?,
+        Some(scan) => AskedScripts::all_of(scan.scripts.clone()),
+        None => asked(gateway, at, round, batch_progress)?,
     };
     let (mut view, ours) = first_view(gateway, (token, birth_height), restore.is_some(), &asked)?;
     let tip_height = view.tip.height;
@@ -132,15 +131,15 @@ pub(super) fn take(
         (true, None, _) => Some(0),
     };
     ours.know_up_to(known_up_to);
-    let mut told = Told::default();
+    let mut effects = Effects::default();
     loop {
-        if gateway.chain.choice() != choice {
+        if gateway.chain.generation() != generation {
             return Err(
                 ChainDown("another one was set while it was asked; that one is asked from now on".to_owned()).into()
             );
         }
         ours.check()?;
-        told.take(&ours, &mut view)?;
+        effects.take(&ours, &mut view)?;
         // Only the last answer shows which transactions another chain does not know. All other looks are stored answer
         // by answer.
         if !(view.more && ours.expects_known()) {
@@ -150,8 +149,9 @@ pub(super) fn take(
         let scripts = asked.scripts(&gateway.hot, &ours);
         view = gateway.chain.look(&LookRequest { token: Some(&view.token), birth_height, watch: &ours, scripts })?;
     }
-    let unknown = gateway.store.read(|reader| told.unknown(reader, std::mem::take(&mut view.unknown), left_above))?;
-    let Told { mut payments, moves, states } = told;
+    let unknown =
+        gateway.store.read(|reader| effects.unknown(reader, std::mem::take(&mut view.unknown), left_above))?;
+    let Effects { mut payments, moves, states } = effects;
     let mut waiting = payments.values().flat_map(|affected: &AffectedPayment| affected.incoming.values());
     let fee_rate = if waiting.any(|incoming| matches!(incoming.facts.position, TxPosition::Mempool { .. })) {
         gateway.chain.fee_rate(SOON_BLOCKS)?
@@ -181,8 +181,8 @@ pub(super) fn take(
         clock,
         from_start,
         restore,
-        passed_by: scan.as_ref().map_or_else(Vec::new, |scan| scan.passed_by(&view.refused)),
-        scan: scan.map(|scan| scan.asking(&view.covered, &view.refused)),
+        skipped: scan.as_ref().map_or_else(Vec::new, |scan| scan.skipped(&view.refused)),
+        scan: scan.map(|scan| scan.progress(&view.covered, &view.refused)),
         covers_all: !view.more && view.seen_height == view.tip.height && view.covered == Covered::Everything,
         more: view.more,
         fee_rate,
@@ -193,8 +193,8 @@ pub(super) fn take(
         states,
         // An incomplete look does not move the round: scripts that it did not reach have their turn again.
         place: if view.more { None } else { asked.place_after(view.cold_taken) },
-        turn: asked.turn(),
-        rests: asked.rests().cloned(),
+        lookahead: asked.lookahead(),
+        pending_scripts: asked.pending_scripts().cloned(),
         covered: view.covered,
         refused: view.refused,
     })
@@ -212,10 +212,15 @@ fn identity(gateway: &Gateway, cursor: Option<&Cursor>) -> Result<Identity, Watc
 }
 
 /// The scripts to ask about, for a backend that delivers no whole blocks.
-fn asked(gateway: &Gateway, at: Timestamp, round: Round, settling: &Settling) -> Result<Asked, StoreError> {
+fn asked(
+    gateway: &Gateway,
+    at: Timestamp,
+    round: Round,
+    batch_progress: &BatchProgress,
+) -> Result<AskedScripts, StoreError> {
     match gateway.chain.sees() {
-        Sees::Everything => Ok(Asked::nothing()),
-        Sees::Scripts => Asked::read(gateway, at, round, settling),
+        Sees::Everything => Ok(AskedScripts::nothing()),
+        Sees::Scripts => AskedScripts::read(gateway, at, round, batch_progress),
     }
 }
 
@@ -226,11 +231,11 @@ fn first_view<'a>(
     gateway: &'a Gateway,
     (token, birth_height): (Option<&[u8]>, Option<u32>),
     is_restored: bool,
-    asked: &Asked,
-) -> Result<(View, Ours<'a>), WatchError> {
-    let mut ours = Ours::new(gateway)?;
+    asked: &AskedScripts,
+) -> Result<(View, OurTransactions<'a>), WatchError> {
+    let mut ours = OurTransactions::new(gateway)?;
     let sees_everything = gateway.chain.sees() == Sees::Everything;
-    let look = |ours: &Ours<'_>| {
+    let look = |ours: &OurTransactions<'_>| {
         let scripts = asked.scripts(&gateway.hot, ours);
         gateway.chain.look(&LookRequest { token, birth_height, watch: ours, scripts })
     };
@@ -264,7 +269,7 @@ fn with_lost_reward(facts: TxFacts, tip: &Tip) -> TxFacts {
     if facts.position != TxPosition::Absent || !facts.tx.is_coinbase() {
         return facts;
     }
-    let conflict_height = height_of_reward(&facts.tx);
+    let conflict_height = coinbase_height(&facts.tx);
     if conflict_height.is_some_and(|height| height > tip.height) {
         return facts;
     }
@@ -279,7 +284,7 @@ fn note_catching_up(
     restore: Option<&Restore>,
 ) -> Result<(), WatchError> {
     if restore.is_some() {
-        restored::goes_on(gateway)?;
+        restored::check_not_stopped(gateway)?;
     }
     gateway.last_look.note_catching_up(CatchingUp {
         from_height: birth_height.unwrap_or(0),
@@ -291,23 +296,23 @@ fn note_catching_up(
     Ok(())
 }
 
-impl Told {
+impl Effects {
     /// Takes the facts of an answer. Facts about a transaction replace those of an earlier answer.
-    fn take(&mut self, ours: &Ours<'_>, view: &mut View) -> Result<(), StoreError> {
+    fn take(&mut self, ours: &OurTransactions<'_>, view: &mut View) -> Result<(), StoreError> {
         for facts in std::mem::take(&mut view.txs) {
             let facts = with_lost_reward(facts, &view.tip);
             let txid = facts.tx.compute_txid();
             let found = ours.of(&facts, &txid)?;
             let facts = Arc::new(facts);
             let moves_coins = found.moves_coins();
-            let Found { payments, change, spends, .. } = found;
+            let OurParts { payments, change, spends, .. } = found;
             for (seq, (derivation_index, outputs)) in payments {
                 let incoming = IncomingTransaction { facts: Arc::clone(&facts), derivation_index, outputs };
                 let affected = self.payments.entry(seq).or_insert_with(|| AffectedPayment::by(Cause::Chain));
                 affected.incoming.insert(txid, incoming);
             }
             if moves_coins {
-                self.moves.insert(txid, Move { facts, change, spends });
+                self.moves.insert(txid, CoinMove { facts, change, spends });
             }
         }
         self.states.append(&mut view.states);

@@ -11,11 +11,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::accept::{self, AcceptError};
 use super::ancestors::Ancestors;
-use super::asked::{self, HotRead, Round};
-use super::broadcast::Missing;
+use super::asked_scripts::{self, HotRead, Round};
+use super::batch_progress::{BatchProgress, LookOutcome};
 use super::error::WatchError;
 use super::findings::{self, Findings};
-use super::settling::{Settling, Told};
+use super::receipt_rebroadcasts::ReceiptRebroadcasts;
 use super::storing::{self, Stored};
 use crate::chain::{Sees, Tip};
 use crate::gateway::{CatchingUp, FailedLook, Gateway, StaffWarning};
@@ -36,16 +36,16 @@ pub(super) struct Progress {
     watched: Option<WatchedChain>,
     /// `looked_at` as stored in the database.
     stored_looked_at: Option<Timestamp>,
-    missing: Missing,
+    receipt_rebroadcasts: ReceiptRebroadcasts,
     ancestors: Ancestors,
     /// When the hot scripts were last read, for a backend that is asked about scripts.
     hot_read: HotRead,
     /// The round over all other scripts.
     round: Round,
     /// Scripts of pending batches reported since the best block came.
-    settling: Settling,
-    /// Value of the chain's choice counter at the last look: it counts changes of the backend.
-    choice: Option<u64>,
+    batch_progress: BatchProgress,
+    /// The generation of the backend at the last look.
+    generation: Option<u64>,
     clock: Option<CheckedClock>,
 }
 
@@ -71,13 +71,13 @@ impl Progress {
         Self {
             stored_looked_at: watched.as_ref().map(|watched| watched.looked_at),
             watched,
-            missing: Missing::default(),
+            receipt_rebroadcasts: ReceiptRebroadcasts::default(),
             ancestors: Ancestors::default(),
             hot_read: HotRead::default(),
             round: Round::default(),
             // The progress of the last run is unknown.
-            settling: Settling::default(),
-            choice: None,
+            batch_progress: BatchProgress::default(),
+            generation: None,
             clock: None,
         }
     }
@@ -120,7 +120,7 @@ impl<'a> LookPermit<'a> {
     /// part.
     async fn try_look(&mut self, patience: Patience) -> Result<bool, WatchError> {
         let at = self.gateway.follow_clock().await?;
-        self.note_choice();
+        self.note_generation();
         let before = self.progress.watched.clone();
         loop {
             let findings = self.take(at).await?;
@@ -139,7 +139,7 @@ impl<'a> LookPermit<'a> {
             // No look has ended yet, so readers keep seeing the time of the last complete one.
             let looked_at = before.as_ref().map_or(Timestamp::from_ms(0), |before| before.looked_at);
             let watched = WatchedChain { looked_at, ..self.watched(&findings, at) };
-            self.progress.settling = self.progress.settling.anew();
+            self.progress.batch_progress = self.progress.batch_progress.anew();
             self.store(findings, watched.clone(), at, Due::Nothing).await?;
             self.progress.watched = Some(watched);
             self.gateway.last_look.note_catching_up(catching_up);
@@ -153,9 +153,9 @@ impl<'a> LookPermit<'a> {
     }
 
     /// Makes the hot scripts due again after a change of backend.
-    fn note_choice(&mut self) {
-        let choice = self.gateway.chain.choice();
-        if self.progress.choice.replace(choice).is_some_and(|before| before != choice) {
+    fn note_generation(&mut self) {
+        let generation = self.gateway.chain.generation();
+        if self.progress.generation.replace(generation).is_some_and(|before| before != generation) {
             self.progress.hot_read = HotRead::default();
             self.gateway.last_look.forget_looked();
         }
@@ -166,10 +166,10 @@ impl<'a> LookPermit<'a> {
         let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
         self.read_hot(at).await?;
         let (round, clock) = (self.progress.round, self.progress.clock.unwrap_or_default());
-        // The backend choice for which this look read its scripts.
-        let choice = self.progress.choice.unwrap_or_else(|| gateway.chain.choice());
-        let settling = self.progress.settling.clone();
-        let take = move || findings::take(&gateway, choice, before.as_ref(), at, (round, &settling), clock);
+        // The backend for which this look read its scripts.
+        let generation = self.progress.generation.unwrap_or_else(|| gateway.chain.generation());
+        let batch_progress = self.progress.batch_progress.clone();
+        let take = move || findings::take(&gateway, generation, before.as_ref(), at, (round, &batch_progress), clock);
         tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::BrokenOff)?
     }
 
@@ -186,7 +186,7 @@ impl<'a> LookPermit<'a> {
             }
         }
         let gateway = Arc::clone(self.gateway);
-        let read = move || asked::read_hot(&gateway, at);
+        let read = move || asked_scripts::read_hot(&gateway, at);
         tokio::task::spawn_blocking(read).await.map_err(|_| WatchError::BrokenOff)??;
         self.progress.hot_read.note(at);
         Ok(())
@@ -199,20 +199,20 @@ impl<'a> LookPermit<'a> {
         let affects_us = findings.affects_us();
         let watched = self.watched(&findings, at);
         let mut is_due_at_once = false;
-        let (place, turn, tip) = (findings.place, findings.turn, findings.tip);
+        let (place, lookahead, tip) = (findings.place, findings.lookahead, findings.tip);
         let (covered, refused) = (findings.covered.clone(), findings.refused.clone());
-        let (settling, due) = self.progress.settling.after(&Told {
+        let (batch_progress, due) = self.progress.batch_progress.after(&LookOutcome {
             tip: findings.tip,
             is_other_chain: findings.known_up_to.is_some() || findings.from_start,
-            rests: findings.rests.as_ref(),
+            pending_scripts: findings.pending_scripts.as_ref(),
             covered: &findings.covered,
             refused: &findings.refused,
         });
-        let passed_by = findings.passed_by.iter().map(|(keychain, index)| StaffWarning::TooLong {
+        let skipped = findings.skipped.iter().map(|(keychain, index)| StaffWarning::TooLong {
             is_change: *keychain == Keychain::Internal,
             index: *index,
         });
-        self.warn(passed_by.collect());
+        self.warn(skipped.collect());
         if affects_us {
             self.progress.hot_read.note_move();
         }
@@ -228,13 +228,13 @@ impl<'a> LookPermit<'a> {
             self.gateway.store.write(save).await?;
             self.progress.stored_looked_at = Some(watched.looked_at);
         }
-        (self.progress.watched, self.progress.settling) = (Some(watched), settling);
+        (self.progress.watched, self.progress.batch_progress) = (Some(watched), batch_progress);
         self.gateway.to_sign.note(covered, refused);
         if let Some(place) = place {
-            self.progress.round.go_on(place, turn);
+            self.progress.round.advance(place, lookahead);
         }
-        if affects_us || is_new_tip || self.progress.missing.is_owed() {
-            self.progress.missing.broadcast(self.gateway, is_new_tip).await?;
+        if affects_us || is_new_tip || self.progress.receipt_rebroadcasts.is_owed() {
+            self.progress.receipt_rebroadcasts.broadcast(self.gateway, is_new_tip).await?;
         }
         if affects_us || is_new_tip || self.progress.ancestors.is_owed() {
             self.progress.ancestors.keep(self.gateway, &tip).await?;

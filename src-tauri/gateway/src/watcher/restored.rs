@@ -27,7 +27,7 @@ pub(super) struct Scanned {
     /// The copy as it was when the look began.
     pub restore: Option<Restore>,
     /// Progress over the scripts asked about; `None` for a backend that sees every block up to the best one.
-    pub asked: Option<Asking>,
+    pub asked: Option<ScanProgress>,
     pub covers_all: bool,
     pub height: u32,
     /// When the look began.
@@ -49,7 +49,7 @@ pub(super) struct Scan {
 
 /// Progress after the backend's answer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asking {
+pub(super) struct ScanProgress {
     /// First index of each keychain that was not asked about, or not answered.
     next: AskedIndices,
 }
@@ -78,7 +78,7 @@ impl Scan {
 
     /// The progress, given the scripts that the look covered. A server with a request limit answers only the first
     /// scripts, and the next look continues after them. Scripts that the server refuses to report are skipped.
-    pub(super) fn asking(&self, covered: &Covered, refused: &HashSet<ScriptBuf>) -> Asking {
+    pub(super) fn progress(&self, covered: &Covered, refused: &HashSet<ScriptBuf>) -> ScanProgress {
         let (addresses, change) = self.scripts.split_at(self.addresses);
         let behind = |scripts: &[ScriptBuf], first: u32, next: u32| {
             let open =
@@ -89,19 +89,19 @@ impl Scan {
             addresses: behind(addresses, self.first.addresses, self.next.addresses),
             change: behind(change, self.first.change, self.next.change),
         };
-        Asking { next }
+        ScanProgress { next }
     }
 
     /// Skipped indices: the server refuses to report their scripts in full.
-    pub(super) fn passed_by(&self, refused: &HashSet<ScriptBuf>) -> Vec<(Keychain, u32)> {
+    pub(super) fn skipped(&self, refused: &HashSet<ScriptBuf>) -> Vec<(Keychain, u32)> {
         let (addresses, change) = self.scripts.split_at(self.addresses);
         let of = |keychain, scripts: &[ScriptBuf], first: u32| {
             let of_these = scripts.iter().zip(first..).filter(|(script, _)| refused.contains(*script));
             of_these.map(|(_, index)| (keychain, index)).collect::<Vec<_>>()
         };
-        let mut passed_by = of(Keychain::External, addresses, self.first.addresses);
-        passed_by.extend(of(Keychain::Internal, change, self.first.change));
-        passed_by
+        let mut skipped = of(Keychain::External, addresses, self.first.addresses);
+        skipped.extend(of(Keychain::Internal, change, self.first.change));
+        skipped
     }
 }
 
@@ -114,7 +114,7 @@ pub(super) const fn begins_at_birth(restore: Option<&Restore>) -> bool {
 }
 
 /// Fails if staff stopped the scan.
-pub(super) fn goes_on(gateway: &Gateway) -> Result<(), WatchError> {
+pub(super) fn check_not_stopped(gateway: &Gateway) -> Result<(), WatchError> {
     match gateway.store.read(|reader| reader.dangerous_restore())? {
         Some(Restore { state: RestoreState::Stopped, .. }) => Err(WatchError::Stopped),
         Some(_) | None => Ok(()),
@@ -148,7 +148,7 @@ pub(super) fn note(tx: &Tx<'_>, scanned: &Scanned) -> Result<(), StoreError> {
         Some(_) if scanned.from_start && restore.state == RestoreState::Scanning => {
             return tx.note_asked_indices(AskedIndices::default());
         }
-        Some(Asking { next }) => {
+        Some(ScanProgress { next }) => {
             tx.note_asked_indices(next)?;
             let end = tx.indices_to_ask(&restore)?;
             if next.addresses < end.addresses || next.change < end.change {
@@ -165,7 +165,7 @@ pub(super) fn note(tx: &Tx<'_>, scanned: &Scanned) -> Result<(), StoreError> {
 }
 
 /// Resumes giving addresses after the scan has ended; answers whether it did. Call this after the commit of the look.
-pub(super) fn follow(gateway: &Gateway) -> Result<bool, StoreError> {
+pub(super) fn resume_addresses(gateway: &Gateway) -> Result<bool, StoreError> {
     let Some(wallet) = gateway.wallet.get().filter(|wallet| wallet.addresses.is_withheld()) else { return Ok(false) };
     let (restore, external, internal) = gateway.store.read(|reader| {
         Ok::<_, StoreError>((

@@ -11,9 +11,9 @@ use super::findings::Findings;
 use super::restored::{self, Scanned};
 use crate::gateway::{Gateway, StaffWarning};
 use crate::notifications::outbox::{self, Outbox};
-use crate::settlement::coins::{self, Move};
+use crate::settlement::coins::{self, CoinMove};
 use crate::settlement::payment::{self, AffectedPayment, Context};
-use crate::settlement::{Due, Touched};
+use crate::settlement::{self, Due, Touched};
 use crate::store::chain::WatchedChain;
 
 /// Pieces in one commit, so that the writer is never held for long.
@@ -24,9 +24,9 @@ enum Piece {
     /// A payment, by its number.
     Payment(i64, AffectedPayment),
     /// Change that a transaction creates.
-    Change(Txid, Arc<Move>),
+    Change(Txid, Arc<CoinMove>),
     /// Other effects of a transaction on our coins.
-    Move(Txid, Arc<Move>),
+    Move(Txid, Arc<CoinMove>),
     Unknown(Txid),
 }
 
@@ -35,7 +35,7 @@ impl Piece {
     fn in_order(
         unknown: Vec<Txid>,
         payments: BTreeMap<i64, AffectedPayment>,
-        moves: BTreeMap<Txid, Move>,
+        moves: BTreeMap<Txid, CoinMove>,
     ) -> Vec<Self> {
         // Outdated positions are removed first, so that they settle nothing.
         let unknown = unknown.into_iter().map(Self::Unknown);
@@ -56,13 +56,13 @@ impl Piece {
     ) -> Result<(Vec<StaffWarning>, Option<Timestamp>), WatchError> {
         Ok(match self {
             Self::Payment(seq, affected) => {
-                let (advance, warnings) = payment::payment(outbox, context, *seq, affected)?;
+                let (advance, warnings) = payment::settle(outbox, context, *seq, affected)?;
                 (warnings, advance.next_due_at)
             }
-            Self::Change(txid, moved) => (coins::make(outbox, txid, moved)?.into_iter().collect(), None),
-            Self::Move(txid, moved) => (coins::take(outbox, txid, moved, touched)?.into_iter().collect(), None),
+            Self::Change(txid, moved) => (coins::store_created(outbox, txid, moved)?.into_iter().collect(), None),
+            Self::Move(txid, moved) => (coins::store_spends(outbox, txid, moved, touched)?.into_iter().collect(), None),
             Self::Unknown(txid) => {
-                coins::take_unknown(outbox, txid, touched)?;
+                coins::mark_absent(outbox, txid, touched)?;
                 (Vec::new(), None)
             }
         })
@@ -119,7 +119,7 @@ pub(super) async fn store(
                 warnings.extend(of_piece);
                 is_due_at_once |= next_due_at.is_some_and(|due| due <= looked_at);
             }
-            warnings.extend(coins::settle(outbox, touched, due, tip_height)?);
+            warnings.extend(settlement::settle(outbox, touched, due, tip_height)?);
             if is_last {
                 if from_start {
                     outbox.tx.forget_script_states()?;
@@ -136,7 +136,7 @@ pub(super) async fn store(
         warnings.into_iter().for_each(|warning| gateway.last_look.warn(warning));
         is_due_at_once |= some_are_due;
         if is_last {
-            return Ok(Stored { is_due_at_once, has_found_coins: restored::follow(gateway)? });
+            return Ok(Stored { is_due_at_once, has_found_coins: restored::resume_addresses(gateway)? });
         }
         pieces = rest;
     }

@@ -7,13 +7,13 @@ use bitcoin::{Block, BlockHash, Network};
 use serde_json::json;
 use tillgate_domain::time::Timestamp;
 
-use super::read::{ChainInfo, MempoolInfo};
-use super::rpc::{Refused, Rpc, Told, call, typed};
-use crate::chain::headers::Wrong;
+use super::results::{ChainInfo, MempoolInfo};
+use super::rpc::{RawResult, Refused, Rpc, call, typed};
+use crate::chain::checks::errors::tip_changed;
+use crate::chain::checks::header_rules::HeaderFault;
+use crate::chain::checks::token::{BlockId, WeighedBlock};
+use crate::chain::checks::{errors, header_rules};
 use crate::chain::port::ChainDown;
-use crate::chain::refusals::tip_changed;
-use crate::chain::token::{BlockId, Weighed};
-use crate::chain::{headers, refusals};
 
 /// Core's code for a height above the best block's.
 const OUT_OF_RANGE: i64 = -8;
@@ -38,7 +38,7 @@ pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
     let calls = [call("getblockchaininfo", json!([])), call("getmempoolinfo", json!([]))];
     let mut replies = rpc.batch(&calls)?.into_iter().zip(calls.iter().map(|call| call.method));
     let mut next = || {
-        let (reply, method) = replies.next().unwrap_or((Ok(Told::nothing()), "a batch"));
+        let (reply, method) = replies.next().unwrap_or((Ok(RawResult::nothing()), "a batch"));
         reply.map_err(|refused| refused.down(method))
     };
     let info: ChainInfo = typed("getblockchaininfo", &next()?)?;
@@ -61,7 +61,7 @@ pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
 /// Fetches the header of a block, and checks its hash and that its work fits its height.
 pub(super) fn header(rpc: &Rpc, network: Network, block: BlockId) -> Result<Header, ChainDown> {
     let header = one_header(rpc, block)?;
-    headers::check_alone(network, block.height, &header).map_err(|why| forged(block.height, why))?;
+    header_rules::check_alone(network, block.height, &header).map_err(|why| forged(block.height, why))?;
     Ok(header)
 }
 
@@ -72,7 +72,7 @@ fn one_header(rpc: &Rpc, block: BlockId) -> Result<Header, ChainDown> {
 /// Fetches the headers of blocks, and checks their hashes only.
 pub(super) fn headers_of(rpc: &Rpc, blocks: &[BlockId]) -> Result<Vec<Header>, ChainDown> {
     let calls: Vec<_> = blocks.iter().map(|block| call("getblockheader", json!([block.hash, false]))).collect();
-    let read = |(reply, block): (Result<Told, Refused>, &BlockId)| {
+    let read = |(reply, block): (Result<RawResult, Refused>, &BlockId)| {
         let told = reply.map_err(|refused| refused.down("getblockheader"))?;
         let hex: String = typed("getblockheader", &told)?;
         let header: Header = deserialize_hex(&hex).map_err(|_| forged(block.height, "its header cannot be read"))?;
@@ -86,14 +86,14 @@ pub(super) fn headers_of(rpc: &Rpc, blocks: &[BlockId]) -> Result<Vec<Header>, C
 }
 
 pub(super) fn height_before(rpc: &Rpc, network: Network, at: Timestamp) -> Result<u32, ChainDown> {
-    headers::height_before(at, info(rpc)?.blocks, |height| {
+    header_rules::height_before(at, info(rpc)?.blocks, |height| {
         let hash = hashes(rpc, std::iter::once(height))?.pop().flatten();
         let hash = hash.ok_or_else(|| ChainDown("the node's chain became shorter: try again".to_owned()))?;
         let block = BlockId { height, hash };
         // The first blocks took less work than any block that may hold something of ours.
         let header =
-            if height < headers::lowest(network) { one_header(rpc, block)? } else { header(rpc, network, block)? };
-        Ok(headers::time(&header))
+            if height < header_rules::lowest(network) { one_header(rpc, block)? } else { header(rpc, network, block)? };
+        Ok(header_rules::time(&header))
     })
 }
 
@@ -109,7 +109,7 @@ pub(super) fn hashes(rpc: &Rpc, heights: impl Iterator<Item = u32>) -> Result<Ve
 }
 
 /// The last of these blocks, lowest first, that is in the best chain.
-pub(super) fn last_common(rpc: &Rpc, blocks: &[Weighed]) -> Result<Option<Weighed>, ChainDown> {
+pub(super) fn last_common(rpc: &Rpc, blocks: &[WeighedBlock]) -> Result<Option<WeighedBlock>, ChainDown> {
     let hashes = hashes(rpc, blocks.iter().map(|block| block.id.height))?;
     let pairs = blocks.iter().zip(hashes).rev();
     Ok(pairs.filter(|(block, hash)| *hash == Some(block.id.hash)).map(|(block, _)| *block).next())
@@ -122,7 +122,7 @@ pub(super) fn pruned(height: u32) -> ChainDown {
 }
 
 /// Reads a block and checks its hash, its link to `before`, its height, its work and its transactions. `first` begins
-/// the period that ends before this block ([`headers::period_before`]).
+/// the period that ends before this block ([`header_rules::period_before`]).
 pub(super) fn block(
     rpc: &Rpc,
     network: Network,
@@ -131,11 +131,12 @@ pub(super) fn block(
 ) -> Result<Block, ChainDown> {
     let block = read_block(rpc, id)?;
     let at = || BlockId { height: id.height.saturating_sub(1), hash: before.block_hash() };
-    headers::check_next(network, id.height, (first, before), &block.header).map_err(|why| unlinked(rpc, at(), why))?;
+    header_rules::check_next(network, id.height, (first, before), &block.header)
+        .map_err(|why| unlinked(rpc, at(), why))?;
     if !block.check_witness_commitment() {
         return Err(forged(id.height, ITS_TRANSACTIONS));
     }
-    headers::check_height(network, id.height, block.txdata.first()).map_err(|why| forged(id.height, why))?;
+    header_rules::check_height(network, id.height, block.txdata.first()).map_err(|why| forged(id.height, why))?;
     Ok(block)
 }
 
@@ -146,11 +147,11 @@ pub(super) fn prove_height(rpc: &Rpc, network: Network, id: BlockId) -> Result<(
         return Ok(());
     }
     let block = read_block(rpc, id)?;
-    headers::check_height(network, id.height, block.txdata.first()).map_err(|why| forged(id.height, why))
+    header_rules::check_height(network, id.height, block.txdata.first()).map_err(|why| forged(id.height, why))
 }
 
 /// The reason why a block does not follow `before`: the node's chain changed, or the node lies.
-pub(super) fn unlinked(rpc: &Rpc, before: BlockId, why: Wrong) -> ChainDown {
+pub(super) fn unlinked(rpc: &Rpc, before: BlockId, why: HeaderFault) -> ChainDown {
     match hashes(rpc, std::iter::once(before.height)) {
         Ok(now) if now != [Some(before.hash)] => tip_changed(),
         Ok(_) => forged(before.height.saturating_add(1), why),
@@ -173,5 +174,5 @@ fn read_block(rpc: &Rpc, BlockId { height, hash }: BlockId) -> Result<Block, Cha
 }
 
 pub(super) fn forged(height: u32, why: &str) -> ChainDown {
-    refusals::forged("node", height, why)
+    errors::forged("node", height, why)
 }

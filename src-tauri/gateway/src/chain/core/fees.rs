@@ -3,8 +3,9 @@
 use bitcoin::{FeeRate, Txid};
 use serde_json::json;
 
-use super::read::{self, Entry, Estimate, MempoolInfo};
-use super::rpc::{Refused, Rpc, Told, call, typed};
+use super::results::{self, Entry, Estimate, MempoolInfo};
+use super::rpc::{RawResult, Refused, Rpc, call, typed};
+use crate::chain::checks::relay_policy::of_sat_kvb;
 use crate::chain::port::ChainDown;
 
 /// The highest number of blocks for Core's estimate.
@@ -20,16 +21,16 @@ pub(super) fn fee_rate(rpc: &Rpc, blocks: u16) -> Result<FeeRate, ChainDown> {
     let calls = [call("estimatesmartfee", json!([blocks])), call("getmempoolinfo", json!([]))];
     let mut replies = rpc.batch(&calls)?.into_iter();
     let (estimate, mempool) = (replies.next(), replies.next());
-    let mempool = mempool.and_then(Result::ok).unwrap_or_else(Told::nothing);
+    let mempool = mempool.and_then(Result::ok).unwrap_or_else(RawResult::nothing);
     let mempool: MempoolInfo = typed("getmempoolinfo", &mempool)?;
-    let floor = [&mempool.mempoolminfee, &mempool.minrelaytxfee].map(read::sats);
+    let floor = [&mempool.mempoolminfee, &mempool.minrelaytxfee].map(results::sats);
     let [Some(mempool_min), Some(relay_min)] = floor else {
         return Err(ChainDown("the fee rates that the node names in getmempoolinfo make no sense".to_owned()));
     };
     // A node that cannot estimate yet returns an error or no rate.
     let estimate =
         estimate.and_then(Result::ok).map(|told| typed::<Estimate>("estimatesmartfee", &told)).transpose()?;
-    let estimate = estimate.and_then(|estimate| estimate.feerate).and_then(|rate| read::sats(&rate)).unwrap_or(0);
+    let estimate = estimate.and_then(|estimate| estimate.feerate).and_then(|rate| results::sats(&rate)).unwrap_or(0);
     Ok(of_sat_kvb(estimate.max(mempool_min).max(relay_min)))
 }
 
@@ -39,16 +40,10 @@ pub(super) fn with_descendants(rpc: &Rpc, txids: &[Txid]) -> Result<Option<u64>,
     let mut highest = None;
     for reply in rpc.batch(&calls)? {
         match reply {
-            Ok(entry) => highest = highest.max(read::sats(&typed::<Entry>(ENTRY, &entry)?.fees.descendant)),
+            Ok(entry) => highest = highest.max(results::sats(&typed::<Entry>(ENTRY, &entry)?.fees.descendant)),
             Err(Refused { code: NOT_FOUND, .. }) => {}
             Err(refused) => return Err(refused.down(ENTRY)),
         }
     }
     Ok(highest)
-}
-
-/// Converts from satoshis per 1,000 vB, which are 4,000 weight units. Rounded up, so that paying the rate is never too
-/// little.
-pub(in crate::chain) fn of_sat_kvb(sats: u64) -> FeeRate {
-    FeeRate::from_sat_per_kwu(sats.div_ceil(4))
 }

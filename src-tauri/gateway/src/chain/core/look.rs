@@ -8,18 +8,18 @@ use serde_json::json;
 use tillgate_domain::chain::{Tip, TxPosition};
 use tillgate_domain::time::Timestamp;
 
-use super::begun::{self, Begun};
 use super::blocks::{self, Synced};
-use super::link::link;
+use super::linked_headers::link;
 use super::notices::Notices;
+use super::resume::{self, Resumed};
 use super::rpc::{Rpc, call};
 use super::state::State;
-use super::{facts, mempool};
-use crate::chain::facts::{Facts, needs};
-use crate::chain::headers;
+use super::{mempool, unconfirmed};
+use crate::chain::checks::conflicts::{Facts, needs};
+use crate::chain::checks::errors::{behind, tip_changed};
+use crate::chain::checks::header_rules;
+use crate::chain::checks::token::{BlockId, answer_number, work_as_u128};
 use crate::chain::port::{ChainDown, Covered, LookRequest, TxFacts, View, WatchList};
-use crate::chain::refusals::{behind, tip_changed};
-use crate::chain::token::{BlockId, answer_number, counted};
 
 /// Blocks in one answer at most.
 const BLOCKS_MAX: u32 = 100;
@@ -35,7 +35,7 @@ pub(super) fn look(
     notices: Option<&Notices>,
 ) -> Result<View, ChainDown> {
     let synced = blocks::synced(rpc)?;
-    let Begun { from_start, left_above } = begun::begin(rpc, network, state, request, &synced)?;
+    let Resumed { from_start, left_above } = resume::begin(rpc, network, state, request, &synced)?;
     let mut txs = read_blocks(rpc, network, state, request.watch, &synced)?;
     let last = state.last_block().ok_or_else(tip_changed)?;
     let mut more = last.height < synced.tip.height;
@@ -54,7 +54,7 @@ pub(super) fn look(
             covered = Covered::Scripts(HashSet::new());
         }
         if !more {
-            txs.extend(facts::changed(rpc, state, &mut pool, &synced, request.watch)?);
+            txs.extend(unconfirmed::changed(rpc, state, &mut pool, &synced, request.watch)?);
         }
         state.pool = pool.kept();
         if !txs.is_empty() && rpc.ask::<bitcoin::BlockHash>(call("getbestblockhash", json!([])))? != synced.tip.hash {
@@ -104,13 +104,13 @@ fn read_blocks(
         let first = first_of_period(rpc, network, last)?;
         let block = blocks::block(rpc, network, id, (first.as_ref(), &before))?;
         before = block.header;
-        let time = headers::time(&before);
+        let time = header_rules::time(&before);
         state.note_header(before);
         for tx in block.txdata {
             txs.extend(take(state, watch, &needed, tx, height, time));
         }
         if let Some(token) = &mut state.token {
-            token.push(id, counted(before.work()));
+            token.push(id, work_as_u128(before.work()));
             (token.whole_up_to, token.read_up_to) = (id.height, id.height);
         }
         if txs.len() >= TXS_MAX {
@@ -122,7 +122,7 @@ fn read_blocks(
 
 /// The header of the first block of the period that `last` ends; `None` if it ends none.
 fn first_of_period(rpc: &Rpc, network: Network, last: BlockId) -> Result<Option<Header>, ChainDown> {
-    let Some(from) = headers::period_before(network, last.height.saturating_add(1)) else { return Ok(None) };
+    let Some(from) = header_rules::period_before(network, last.height.saturating_add(1)) else { return Ok(None) };
     Ok(link(rpc, network, from, last)?.at(from).copied())
 }
 
@@ -164,7 +164,7 @@ fn take(
 fn tip(rpc: &Rpc, network: Network, state: &mut State, synced: &Synced) -> Result<Tip, ChainDown> {
     let time = match state.tip_time {
         Some((tip, time)) if tip == synced.tip => time,
-        _ => headers::time(&blocks::header(rpc, network, synced.tip)?),
+        _ => header_rules::time(&blocks::header(rpc, network, synced.tip)?),
     };
     state.tip_time = Some((synced.tip, time));
     Ok(Tip { height: synced.tip.height, hash: synced.tip.hash, time })
@@ -175,12 +175,12 @@ fn unknown(state: &mut State, watch: &dyn WatchList, txs: &[TxFacts], more: bool
     if watch.txids().is_empty() {
         return Vec::new();
     }
-    state.told.extend(txs.iter().map(|facts| facts.tx.compute_txid()));
+    state.reported.extend(txs.iter().map(|facts| facts.tx.compute_txid()));
     if more {
         return Vec::new();
     }
-    let told = std::mem::take(&mut state.told);
-    watch.txids().iter().filter(|txid| !told.contains(*txid)).copied().collect()
+    let reported = std::mem::take(&mut state.reported);
+    watch.txids().iter().filter(|txid| !reported.contains(*txid)).copied().collect()
 }
 
 /// The token of this answer, or the last one if nothing is new. A look that left blocks writes the token from before it
@@ -195,7 +195,7 @@ fn next_token(state: &mut State, synced: &Synced, is_new: bool, more: bool) -> R
     }
     let before = if more { state.before.as_ref() } else { None };
     let written = match before {
-        Some(before) => token.unended(Some(before)).write(),
+        Some(before) => token.unfinished(Some(before)).write(),
         None => token.write(),
     };
     if !more {

@@ -9,15 +9,15 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::blocks::Synced;
-use super::heard::{Change, Listed};
 use super::notices::Notices;
-use super::pool::{Listing, Pool};
-use super::read::RawMempool;
-use super::rpc::{Refused, Rpc, Told, call, typed};
+use super::notices::log::{Change, Listed};
+use super::results::RawMempool;
+use super::rpc::{RawResult, Refused, Rpc, call, typed};
 use super::state::State;
-use crate::chain::facts::parents_first;
+use super::state::{Listing, MempoolSnapshot};
+use crate::chain::checks::conflicts::parents_first;
+use crate::chain::checks::errors::tip_changed;
 use crate::chain::port::{ChainDown, WatchList};
-use crate::chain::refusals::tip_changed;
 
 /// Transactions read for one answer at most. This bounds its time; memory is bounded because others' transactions are
 /// dropped.
@@ -44,7 +44,7 @@ pub(super) fn read(
     watch: &dyn WatchList,
     synced: &Synced,
     notices: Option<&Notices>,
-) -> Result<Pool, ChainDown> {
+) -> Result<MempoolSnapshot, ChainDown> {
     let Some(notices) = notices else { return list(rpc, state, watch, synced) };
     let before = state.pool.take().and_then(|pool| Some((pool.listing?, pool)));
     let before = match before {
@@ -68,14 +68,14 @@ pub(super) fn read(
     if before.is_some_and(|(listing, before)| listing.tip == synced.tip.hash && before.differs_from(&pool)) {
         notices.distrust();
     }
-    Ok(Pool { listing: Some(Listing { at, tip: synced.tip.hash, mark }), ..pool })
+    Ok(MempoolSnapshot { listing: Some(Listing { at, tip: synced.tip.hash, mark }), ..pool })
 }
 
-fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) -> Result<Pool, ChainDown> {
+fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) -> Result<MempoolSnapshot, ChainDown> {
     let calls = [call("getrawmempool", json!([false, true])), call("getbestblockhash", json!([]))];
     let mut replies = rpc.batch(&calls)?.into_iter().zip(calls.iter().map(|call| call.method));
     let mut next = || {
-        let (reply, method) = replies.next().unwrap_or((Ok(Told::nothing()), "a batch"));
+        let (reply, method) = replies.next().unwrap_or((Ok(RawResult::nothing()), "a batch"));
         reply.map_err(|refused| refused.down(method))
     };
     let raw: RawMempool = typed("getrawmempool", &next()?)?;
@@ -97,7 +97,7 @@ fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) ->
         state.others.retain(|txid| txids.contains(txid));
     }
     let more = new.len() > READ_MAX;
-    Ok(Pool { txids, number: raw.mempool_sequence, more, is_fresh: true, listing: None })
+    Ok(MempoolSnapshot { txids, number: raw.mempool_sequence, more, is_fresh: true, listing: None })
 }
 
 /// Updates a list by notices. The node is asked whether a transaction really entered, and whether one of ours really
@@ -106,10 +106,10 @@ fn follow(
     rpc: &Rpc,
     state: &mut State,
     watch: &dyn WatchList,
-    mut pool: Pool,
+    mut pool: MempoolSnapshot,
     changes: &[Change],
     notices: &Notices,
-) -> Result<Pool, ChainDown> {
+) -> Result<MempoolSnapshot, ChainDown> {
     pool.is_fresh = false;
     let mut entered = BTreeSet::new();
     for change in changes {

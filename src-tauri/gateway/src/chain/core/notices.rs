@@ -1,6 +1,9 @@
 //! Listens to a node's notices over ZeroMQ. A task holds the connection and reconnects with pauses; a notice wakes a
 //! look. Notices only make looks earlier.
 
+pub(super) mod log;
+mod zmtp;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,10 +14,10 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::heard::{Change, Heard, Listed, Mark, Notice, TOPIC, Trouble};
-use super::zmtp::{Message, Subscription};
-use crate::chain::bell::Bell;
+use crate::chain::waker::Waker;
 use crate::machine::outgoing::{Proxy, connect};
+use log::{Change, Listed, Mark, Notice, NoticeLog, TOPIC, Trouble};
+use zmtp::{Message, Subscription};
 
 /// The time to reach a node through a proxy, which may be Tor.
 const REACHED_BY_PROXY_WITHIN: Duration = Duration::from_secs(30);
@@ -38,8 +41,8 @@ pub(crate) struct NoticesOptions {
     /// The proxy for a node on another machine.
     pub proxy: Option<Proxy>,
     pub pace: NoticesPace,
-    /// Rung when the node says something that a look should follow.
-    pub bell: Bell,
+    /// Wakes a look when the node says something that it should follow.
+    pub waker: Waker,
 }
 
 /// Time limits of the connection.
@@ -81,7 +84,7 @@ struct Shared {
     options: NoticesOptions,
     host: String,
     port: u16,
-    heard: Mutex<Heard>,
+    log: Mutex<NoticeLog>,
     /// Tells the task to give up the connection.
     cut: Notify,
     /// Whether the first attempt has ended.
@@ -98,25 +101,25 @@ impl Notices {
         let url = url::Url::parse(&options.url).ok().filter(|url| url.scheme() == "tcp").ok_or_else(bad)?;
         let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(bad)?.to_owned();
         let port = url.port().ok_or_else(bad)?;
-        let (told, tried) = watch::channel(false);
-        let shared = Shared { options, host, port, heard: Mutex::default(), cut: Notify::new(), tried: told };
+        let (tries, tried) = watch::channel(false);
+        let shared = Shared { options, host, port, log: Mutex::default(), cut: Notify::new(), tried: tries };
         let shared = Arc::new(shared);
         let listening = runtime.spawn(listen(Arc::clone(&shared)));
         Ok(Self { shared, listening, runtime, tried })
     }
 
     pub(super) fn mark(&self) -> Mark {
-        self.shared.heard.lock().mark()
+        self.shared.log.lock().mark()
     }
 
-    /// See [`Heard::since`].
+    /// See [`NoticeLog::since`].
     pub(super) fn since(&self, mark: &Mark, number: u64) -> Option<Vec<Change>> {
-        self.shared.heard.lock().since(mark, number)
+        self.shared.log.lock().since(mark, number)
     }
 
-    /// See [`Heard::compare`]. Reconnects if the node is silent or another one.
+    /// See [`NoticeLog::compare`]. Reconnects if the node is silent or another one.
     pub(super) fn compare(&self, listed: &Listed) {
-        let gives_up = self.shared.heard.lock().compare(listed, self.shared.options.pace.silent_after);
+        let gives_up = self.shared.log.lock().compare(listed, self.shared.options.pace.silent_after);
         if gives_up {
             self.shared.cut.notify_one();
         }
@@ -124,7 +127,7 @@ impl Notices {
 
     /// Reconnects after a false notice.
     pub(super) fn distrust(&self) {
-        let gives_up = self.shared.heard.lock().distrust();
+        let gives_up = self.shared.log.lock().distrust();
         if gives_up {
             self.shared.cut.notify_one();
         }
@@ -132,7 +135,7 @@ impl Notices {
 
     /// The reason why the notices are useless, as a sentence.
     pub(super) fn trouble(&self) -> Option<String> {
-        let heard = self.shared.heard.lock();
+        let heard = self.shared.log.lock();
         heard.trouble().map(|trouble| self.shared.sentence(trouble))
     }
 
@@ -150,12 +153,12 @@ impl Notices {
 
     /// Notified when the node says something that a look should follow.
     pub(super) fn wake(&self) -> &Notify {
-        self.shared.options.bell.wake()
+        self.shared.options.waker.notify()
     }
 
     #[cfg(test)]
     pub(super) fn count(&self) -> Option<u32> {
-        self.shared.heard.lock().count()
+        self.shared.log.lock().count()
     }
 }
 
@@ -169,7 +172,7 @@ impl Shared {
     fn sentence(&self, trouble: &Trouble) -> String {
         let url = &self.options.url;
         let (what, remedy) = match trouble {
-            Trouble::Unheard(why) => (
+            Trouble::Disconnected(why) => (
                 format!("nothing is heard of the node at {url} ({why})"),
                 "see that it runs with -zmqpubsequence set to this address",
             ),
@@ -188,7 +191,7 @@ impl Shared {
     }
 
     fn end(&self, why: Trouble) -> bool {
-        let mut heard = self.heard.lock();
+        let mut heard = self.log.lock();
         let before = heard.trouble().cloned();
         let was_of_use = heard.end(why);
         let trouble = heard.trouble().filter(|trouble| before.as_ref() != Some(*trouble)).cloned();
@@ -209,16 +212,16 @@ async fn listen(shared: Arc<Shared>) {
         let reached = timeout(within, reach(&shared)).await;
         let why = match reached.unwrap_or_else(|_| Err("it did not answer in time".to_owned())) {
             Ok(subscription) => {
-                shared.heard.lock().begin();
+                shared.log.lock().begin();
                 shared.tried.send_replace(true);
                 tracing::debug!(url = shared.options.url, "listening to the node");
                 tokio::select! {
-                    why = hear(&shared, subscription) => Trouble::Unheard(why),
+                    why = hear(&shared, subscription) => Trouble::Disconnected(why),
                     // The reason was noted before the cut.
-                    () = shared.cut.notified() => Trouble::Unheard("it was given up".to_owned()),
+                    () = shared.cut.notified() => Trouble::Disconnected("it was given up".to_owned()),
                 }
             }
-            Err(why) => Trouble::Unheard(why),
+            Err(why) => Trouble::Disconnected(why),
         };
         if shared.end(why) {
             pause = shortest;
@@ -246,8 +249,8 @@ async fn hear(shared: &Shared, mut subscription: Subscription<TcpStream>) -> Str
         let Some((notice, count)) = Notice::read(&parts) else {
             return "it sent a message that is none of the topic sequence of Bitcoin Core".to_owned();
         };
-        if shared.heard.lock().take(notice, count) {
-            shared.options.bell.ring();
+        if shared.log.lock().take(notice, count) {
+            shared.options.waker.wake();
         }
         if let Some(until) = second.take(commands.saturating_add(1), Instant::now()) {
             // The publisher drops messages that it cannot send, and its count shows the gap.

@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
+use super::options::Credentials;
 use super::options::{BadNode, BadUrl, CoreOptions};
-use super::sign_in::SignIn;
+use crate::chain::checks::sanitized::{quoted, sanitized};
 use crate::chain::port::ChainDown;
-use crate::chain::shown::{quoted, shown};
 use crate::machine::outgoing::{self, Budget, Outgoing, TooMuch};
 
 /// The time to reach a node.
@@ -48,7 +48,7 @@ pub(super) struct Call {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::chain) struct Refused {
+pub(super) struct Refused {
     pub code: i64,
     /// The node's own words, made safe to show.
     pub message: String,
@@ -59,7 +59,7 @@ pub(super) struct Rpc {
     uri: Uri,
     /// For people.
     host: String,
-    sign_in: SignIn,
+    credentials: Credentials,
     runtime: Handle,
     answered_within: Duration,
 }
@@ -67,7 +67,7 @@ pub(super) struct Rpc {
 /// An unparsed result: a slice of the answer's bytes. An untyped JSON value takes many times the memory of its text,
 /// and whoever holds the node's port chooses the text.
 #[derive(Debug, Clone)]
-pub(in crate::chain) struct Told(Bytes);
+pub(super) struct RawResult(Bytes);
 
 /// The reply to one call, parsed enough to tell a result from a refusal.
 #[derive(Deserialize)]
@@ -102,7 +102,7 @@ impl Refused {
     }
 }
 
-impl Told {
+impl RawResult {
     pub(super) const fn nothing() -> Self {
         Self(Bytes::from_static(b"null"))
     }
@@ -112,7 +112,7 @@ impl Told {
     }
 }
 
-pub(super) fn typed<T: DeserializeOwned>(method: &str, told: &Told) -> Result<T, ChainDown> {
+pub(super) fn typed<T: DeserializeOwned>(method: &str, told: &RawResult) -> Result<T, ChainDown> {
     serde_json::from_slice(&told.0).map_err(|error| {
         ChainDown(format!("what the node answers to {method} makes no sense: {}", quoted(&error.to_string())))
     })
@@ -120,7 +120,7 @@ pub(super) fn typed<T: DeserializeOwned>(method: &str, told: &Told) -> Result<T,
 
 impl Rpc {
     pub(super) fn new(options: &CoreOptions, runtime: Handle) -> Result<Self, BadNode> {
-        let CoreOptions { url, sign_in, answered_within, proxy, .. } = options.clone();
+        let CoreOptions { url, credentials, answered_within, proxy, .. } = options.clone();
         let bad = || BadUrl(url.clone());
         let parsed = url::Url::parse(&url).map_err(|_| bad())?;
         let plain = parsed.username().is_empty() && parsed.password().is_none() && parsed.query().is_none();
@@ -133,7 +133,7 @@ impl Rpc {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_FOR)
             .build(outgoing::connector_for_large(tls, proxy, READ_MAX, REACHED_WITHIN));
-        Ok(Self { client, uri, host, sign_in, runtime, answered_within })
+        Ok(Self { client, uri, host, credentials, runtime, answered_within })
     }
 
     /// Makes one call. A refusal is an error.
@@ -144,13 +144,13 @@ impl Rpc {
     }
 
     /// Makes one call that may be refused.
-    pub(super) fn try_ask(&self, call: Call) -> Result<Result<Told, Refused>, ChainDown> {
+    pub(super) fn try_ask(&self, call: Call) -> Result<Result<RawResult, Refused>, ChainDown> {
         let mut replies = self.batch(&[call])?;
         replies.pop().ok_or_else(|| self.nonsense("no reply"))
     }
 
     /// Makes calls in one request. The replies are in their order.
-    pub(super) fn batch(&self, calls: &[Call]) -> Result<Vec<Result<Told, Refused>>, ChainDown> {
+    pub(super) fn batch(&self, calls: &[Call]) -> Result<Vec<Result<RawResult, Refused>>, ChainDown> {
         if calls.is_empty() {
             return Ok(Vec::new());
         }
@@ -172,13 +172,13 @@ impl Rpc {
     /// stopped, and another program may hold its port. A refused cookie is read once more, since the node may have
     /// restarted.
     fn post(&self, body: Bytes) -> Result<Bytes, ChainDown> {
-        let signed_in = self.sign_in.authorization()?;
+        let signed_in = self.credentials.authorization()?;
         if let Some(answer) = self.post_as(&signed_in, body.clone())? {
             return Ok(answer);
         }
-        let renewed = self.sign_in.authorization()?;
+        let renewed = self.credentials.authorization()?;
         let answer = if *renewed == *signed_in { None } else { self.post_as(&renewed, body)? };
-        answer.ok_or_else(|| ChainDown(format!("the node at {} answers, but {}", self.host, self.sign_in.remedy())))
+        answer.ok_or_else(|| ChainDown(format!("the node at {} answers, but {}", self.host, self.credentials.remedy())))
     }
 
     /// `None` if the credentials are refused.
@@ -234,10 +234,10 @@ impl Rpc {
     }
 
     /// Parses one reply; `answer` holds its bytes.
-    fn outcome(&self, answer: &Bytes, reply: &Reply<'_>) -> Result<Result<Told, Refused>, ChainDown> {
+    fn outcome(&self, answer: &Bytes, reply: &Reply<'_>) -> Result<Result<RawResult, Refused>, ChainDown> {
         let Some(error) = reply.error else {
-            let told = reply.result.map(|result| Told(answer.slice_ref(result.get().as_bytes())));
-            return Ok(Ok(told.unwrap_or_else(Told::nothing)));
+            let told = reply.result.map(|result| RawResult(answer.slice_ref(result.get().as_bytes())));
+            return Ok(Ok(told.unwrap_or_else(RawResult::nothing)));
         };
         if error.get().len() > REFUSAL_MAX {
             return Err(self.nonsense("a refusal of more than 64 KiB"));
@@ -246,7 +246,7 @@ impl Rpc {
             ReplyError { code: IN_WARMUP, message } => {
                 Err(ChainDown(format!("the node is still starting ({})", quoted(&message))))
             }
-            ReplyError { code, message } => Ok(Err(Refused { code, message: shown(&message) })),
+            ReplyError { code, message } => Ok(Err(Refused { code, message: sanitized(&message) })),
         }
     }
 

@@ -1,15 +1,17 @@
-//! Memory from one answer to the next.
+//! Memory from one answer to the next, with the mempool as of the last look.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bitcoin::block::Header;
-use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
+use bitcoin::hashes::Hash as _;
+use bitcoin::{BlockHash, FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
+use tokio::time::Instant;
 
-use super::pool::Pool;
-use crate::chain::facts::Facts;
-use crate::chain::headers;
-use crate::chain::token::{BlockId, Token};
+use super::notices::log::Mark;
+use crate::chain::checks::conflicts::Facts;
+use crate::chain::checks::header_rules;
+use crate::chain::checks::token::{BlockId, Token};
 
 /// Memory that belongs to the answer with its token.
 #[derive(Default)]
@@ -33,12 +35,12 @@ pub(super) struct State {
     /// Height and id of the mined transaction that spends an input of a tracked one.
     pub spent: HashMap<OutPoint, (u32, Txid)>,
     /// Our transactions that were reported since the look began.
-    pub told: HashSet<Txid>,
+    pub reported: HashSet<Txid>,
     /// The best block of the last look, with its header's time.
     pub tip_time: Option<(BlockId, Timestamp)>,
     pub looked_at: Option<Moment>,
     /// The mempool as of the last look, if notices may update it.
-    pub pool: Option<Pool>,
+    pub pool: Option<MempoolSnapshot>,
 }
 
 /// A moment of the node.
@@ -54,7 +56,7 @@ pub(super) struct Moment {
 
 impl Moment {
     /// Whether `now` shows no change since this moment. A list outranks notices.
-    pub(super) fn shows_what(&self, now: &Self) -> bool {
+    pub(super) fn is_same_as(&self, now: &Self) -> bool {
         let is_same = (self.number, self.digest, self.tip) == (now.number, now.digest, now.tip);
         is_same && (self.is_listed || !now.is_listed)
     }
@@ -66,14 +68,14 @@ pub(super) struct Tracked {
     /// Its known unconfirmed ancestors.
     pub ancestors: BTreeMap<Txid, Transaction>,
     /// Its entry in the mempool, while it is there.
-    pub entry: Option<Seen>,
+    pub entry: Option<MempoolEntry>,
     /// The last reported facts.
-    pub told: Option<Facts>,
+    pub reported: Option<Facts>,
 }
 
 /// The mempool's entry of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct MempoolEntry {
     pub entered: Timestamp,
     pub fee_rate: FeeRate,
     pub rests_on_unconfirmed: bool,
@@ -96,18 +98,66 @@ impl State {
 
     /// Notes the header of the last block that was read.
     pub(super) fn note_header(&mut self, header: Header) {
-        let kept = headers::MEDIAN_REACHES as usize;
+        let kept = header_rules::MEDIAN_REACHES as usize;
         self.headers.drain(..self.headers.len().saturating_sub(kept));
         self.headers.push(header);
     }
 
     /// The median time of that block and the ten before it, if they are known.
     pub(super) fn median_time(&self) -> Option<Timestamp> {
-        headers::median_time(self.headers.iter().map(headers::time))
+        header_rules::median_time(self.headers.iter().map(header_rules::time))
     }
 
     pub(super) fn track(&mut self, tx: Transaction) {
-        let tracked = Tracked { tx, ancestors: BTreeMap::new(), entry: None, told: None };
+        let tracked = Tracked { tx, ancestors: BTreeMap::new(), entry: None, reported: None };
         self.tracked.insert(tracked.tx.compute_txid(), tracked);
+    }
+}
+
+pub(super) struct MempoolSnapshot {
+    pub txids: HashSet<Txid>,
+    /// Core's number of that moment.
+    pub number: u64,
+    /// Some transactions are still unread.
+    pub more: bool,
+    /// This look asked for the list, so it holds everything from before the look.
+    pub is_fresh: bool,
+    /// The underlying list, if notices may update it.
+    pub listing: Option<Listing>,
+}
+
+/// The last request for the whole list.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Listing {
+    pub at: Instant,
+    pub tip: BlockHash,
+    /// The notices heard before it.
+    pub mark: Mark,
+}
+
+impl MempoolSnapshot {
+    /// The pool that the next look may update; `None` if it must ask for the whole list.
+    pub(super) fn kept(self) -> Option<Self> {
+        (self.listing.is_some() && !self.more).then_some(self)
+    }
+
+    /// A digest of the transactions in any order: the exclusive or of their ids.
+    pub(super) fn digest(&self) -> [u8; 32] {
+        self.txids.iter().fold([0; 32], |mut digest, txid| {
+            digest.iter_mut().zip(txid.as_byte_array()).for_each(|(sum, byte)| *sum ^= byte);
+            digest
+        })
+    }
+
+    /// Whether it differs from a list of the same moment.
+    pub(super) fn differs_from(&self, list: &Self) -> bool {
+        self.number == list.number && !list.more && self.txids != list.txids
+    }
+
+    #[cfg(test)]
+    pub(super) fn age(&mut self) {
+        if let Some(listing) = &mut self.listing {
+            listing.at = listing.at.checked_sub(std::time::Duration::from_secs(60)).unwrap_or(listing.at);
+        }
     }
 }

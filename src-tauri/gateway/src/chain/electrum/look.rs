@@ -1,5 +1,9 @@
 //! One answer of a look: the best chain, the changed scripts, and the effects on transactions.
 
+mod new_transactions;
+mod subscriptions;
+mod tracked;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use bitcoin::{Network, ScriptBuf, Txid};
@@ -7,18 +11,17 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 use tillgate_domain::chain::{ScriptState, Tip};
 
-use super::asker::Asker;
-use super::call::{ScriptHash, call, subscribe_tip};
-use super::facts;
-use super::headers::follow;
-use super::scripts::{FETCHED_AT_ONCE, Look};
+use super::calls::{ScriptHash, call, subscribe_tip};
+use super::connection::Asker;
+use super::header_chain::follow;
 use super::state::{self, State, Watched};
-use crate::chain::facts::parents_first;
-use crate::chain::headers::MEDIAN_REACHES;
+use crate::chain::checks::bounds::AnswerBudget;
+use crate::chain::checks::conflicts::parents_first;
+use crate::chain::checks::errors::tip_changed;
+use crate::chain::checks::header_rules::MEDIAN_REACHES;
+use crate::chain::checks::token::Token;
 use crate::chain::port::{ChainDown, Covered, LookRequest, TxFacts, View};
-use crate::chain::refusals::tip_changed;
-use crate::chain::room::AnswerRoom;
-use crate::chain::token::Token;
+use subscriptions::{FETCHED_AT_ONCE, Look};
 
 /// Histories read for one answer.
 const HISTORIES_MAX: usize = 300;
@@ -48,21 +51,21 @@ pub(super) fn look(
         look.resume(fork.map(|block| block.height), known.clone());
     }
     if last_known != Some(tip.id()) {
-        look.state.try_refused_again(tip.height);
+        look.state.retry_refused(tip.height);
     }
     look.read_requested();
     let cold = look.take_cold();
     look.subscribe()?;
     let (processed, mut txs) = look.read_histories()?;
-    txs.extend(facts::of_tracked(&mut look, &processed)?);
+    txs.extend(tracked::of_tracked(&mut look, &processed)?);
     let states = look.states(&processed);
     look.state.forget_histories();
     let more = !look.state.pending.is_empty();
     let covered = look.covered(&cold);
     let refused = look.refused();
-    look.let_go(more)?;
+    look.forget_unneeded(more)?;
     let recent = (tip.height.saturating_sub(MEDIAN_REACHES)..=tip.height).collect();
-    look.state.lasting.headers.make_sure(&asker, network, &recent)?;
+    look.state.lasting.headers.fetch_linked(&asker, network, &recent)?;
     let is_new = is_resumed || more || !txs.is_empty() || !states.is_empty() || last_known != Some(tip.id());
     let mut chain = followed.token;
     if !more {
@@ -121,7 +124,7 @@ impl Look<'_> {
         for script in scripts.must {
             self.watch(script);
         }
-        for tracked in self.state.tracked.values_mut().filter(|tracked| tracked.told.is_none()) {
+        for tracked in self.state.tracked.values_mut().filter(|tracked| tracked.reported.is_none()) {
             for output in &tracked.tx.output {
                 let hash = ScriptHash::of(&output.script_pubkey);
                 if let Some(watched) = self.state.scripts.get(&hash)
@@ -140,13 +143,13 @@ impl Look<'_> {
             return hash;
         }
         let stored = self.request.scripts.known.state(script).filter(|_| !self.state.is_anew);
-        let told = match stored.as_deref().map(state::read) {
-            Some(told) => told,
+        let reported = match stored.as_deref().map(state::read) {
+            Some(reported) => reported,
             // On a chain that was watched all along, a missing state means an empty history.
             None => (!self.state.is_anew).then_some(None),
         };
         let history = self.state.scripts.remove(&hash).and_then(|before| before.history);
-        let watched = Watched { is_ours: true, told, history, ..Watched::new(script.clone()) };
+        let watched = Watched { is_ours: true, reported, history, ..Watched::new(script.clone()) };
         self.state.scripts.insert(hash, watched);
         self.state.pending.insert(hash);
         hash
@@ -166,8 +169,8 @@ impl Look<'_> {
         let session = &self.asker.connection.session;
         let is_changed = |hash: &ScriptHash| {
             self.state.scripts.get(hash).is_some_and(|watched| {
-                let is_told = watched.told.is_some() && watched.told == session.status(hash);
-                !watched.is_refused && (!is_told || (watched.history.is_none() && moving.contains(hash)))
+                let is_reported = watched.reported.is_some() && watched.reported == session.status(hash);
+                !watched.is_refused && (!is_reported || (watched.history.is_none() && moving.contains(hash)))
             })
         };
         let changed: Vec<ScriptHash> = self.state.pending.iter().filter(|hash| is_changed(hash)).copied().collect();
@@ -175,20 +178,20 @@ impl Look<'_> {
         let mut wanted: Vec<ScriptHash> = first.into_iter().chain(then).collect();
         let rest = wanted.split_off(wanted.len().min(HISTORIES_MAX));
         self.state.pending = rest.into_iter().collect();
-        let (mut processed, mut txs, mut room) = (Vec::new(), Vec::new(), AnswerRoom::default());
+        let (mut processed, mut txs, mut budget) = (Vec::new(), Vec::new(), AnswerBudget::default());
         for some in wanted.chunks(FETCHED_AT_ONCE) {
-            if room.is_spent() {
+            if budget.is_spent() {
                 self.state.pending.extend(some);
                 continue;
             }
             let mut fetched = self.fetch(some)?;
-            let news = self.news(&fetched)?;
-            let told = self.tell(news, &mut room)?;
-            room.note(self.bytes_of_histories(&fetched));
-            self.note_refused(&told);
-            fetched.retain(|hash| !told.cut.contains(hash) && !told.overfull.contains(hash));
+            let new = self.new_transactions(&fetched)?;
+            let reported = self.report(new, &mut budget)?;
+            budget.note(self.bytes_of_histories(&fetched));
+            self.note_refused(&reported);
+            fetched.retain(|hash| !reported.cut.contains(hash) && !reported.overfull.contains(hash));
             processed.extend(fetched);
-            txs.extend(told.txs);
+            txs.extend(reported.txs);
         }
         Ok((processed, txs))
     }
@@ -203,12 +206,12 @@ impl Look<'_> {
         let known = self.request.scripts.known;
         let ours = processed.iter().filter_map(|hash| self.state.scripts.get(hash)).filter(|watched| watched.is_ours);
         let states = ours.filter_map(|watched| {
-            let state = state::write(watched.told?);
+            let state = state::write(watched.reported?);
             match known.state(&watched.script) {
                 // For another chain, all stored states are dropped.
                 Some(stored) if stored == state && !self.state.is_anew => None,
                 // An empty history needs no state.
-                None if watched.told == Some(None) => None,
+                None if watched.reported == Some(None) => None,
                 Some(_) | None => Some(ScriptState { script: watched.script.clone(), state }),
             }
         });
@@ -219,13 +222,14 @@ impl Look<'_> {
     fn covered(&self, cold: &[ScriptHash]) -> Covered {
         let session = &self.asker.connection.session;
         let awaited = self.request.scripts.must.iter().map(|script| ScriptHash::of(script));
-        let is_told = |hash: &ScriptHash| {
+        let is_reported = |hash: &ScriptHash| {
             let watched = self.state.scripts.get(hash)?;
-            let is_told = !watched.is_refused && watched.told.is_some() && watched.told == session.status(hash);
-            (is_told && !self.state.pending.contains(hash)).then(|| watched.script.clone())
+            let is_reported =
+                !watched.is_refused && watched.reported.is_some() && watched.reported == session.status(hash);
+            (is_reported && !self.state.pending.contains(hash)).then(|| watched.script.clone())
         };
         let scripts: HashSet<ScriptBuf> =
-            awaited.chain(cold.iter().copied()).filter_map(|hash| is_told(&hash)).collect();
+            awaited.chain(cold.iter().copied()).filter_map(|hash| is_reported(&hash)).collect();
         Covered::Scripts(scripts)
     }
 
@@ -237,7 +241,7 @@ impl Look<'_> {
     }
 
     /// Drops the scripts that were asked about for this look alone.
-    fn let_go(&mut self, more: bool) -> Result<(), ChainDown> {
+    fn forget_unneeded(&mut self, more: bool) -> Result<(), ChainDown> {
         if more {
             return Ok(());
         }

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bitcoin::{OutPoint, ScriptBuf, Transaction, Txid};
 
-use super::call::{ScriptHash, Status};
-use super::headers::Headers;
-use super::history::{Entry, History};
-use super::put_off::PutOff;
-use crate::chain::facts::Facts;
-use crate::chain::hot::HotMark;
-use crate::chain::proof::is_provable;
-use crate::chain::token::{BlockId, Token, answer_number};
+use super::backoff::Backoff;
+use super::calls::{ScriptHash, Status};
+use super::header_chain::Headers;
+use super::histories::{Entry, History};
+use crate::chain::checks::conflicts::Facts;
+use crate::chain::checks::merkle_proof::is_provable;
+use crate::chain::checks::token::{BlockId, Token, answer_number};
+use crate::chain::hot_scripts::HotMark;
 
 /// Limits of the memory: transactions proved to be in a block, and outputs that others spend.
 const PROVED_MAX: usize = 50_000;
@@ -59,7 +59,7 @@ pub(super) struct Lasting {
     pub headers: Headers,
     /// The block in which a transaction was proved to be.
     pub proved: HashMap<Txid, BlockId>,
-    pub put_off: PutOff<ScriptHash>,
+    pub backoff: Backoff<ScriptHash>,
     /// The inputs of transactions that are not ours.
     pub others: HashMap<Txid, Vec<OutPoint>>,
     /// The number of those inputs.
@@ -71,7 +71,7 @@ pub(super) struct Watched {
     /// It is hot, must be asked about or has its turn. Otherwise it is asked about for a tracked transaction alone.
     pub is_ours: bool,
     /// The status of the last fully reported history; `None` before that.
-    pub told: Option<Status>,
+    pub reported: Option<Status>,
     /// The server does not tell it: it holds too much.
     pub is_refused: bool,
     pub history: Option<History>,
@@ -83,15 +83,15 @@ pub(super) struct Tracked {
     /// Scripts whose histories show its place and its conflicts.
     pub scripts: BTreeSet<ScriptHash>,
     /// Scripts of ours that it was reported with.
-    pub told_with: BTreeSet<ScriptHash>,
+    pub reported_with: BTreeSet<ScriptHash>,
     /// The last reported facts.
-    pub told: Option<Facts>,
+    pub reported: Option<Facts>,
 }
 
 impl Watched {
     /// A script that is not ours, unless marked so.
     pub(super) const fn new(script: ScriptBuf) -> Self {
-        Self { script, is_ours: false, told: None, is_refused: false, history: None }
+        Self { script, is_ours: false, reported: None, is_refused: false, history: None }
     }
 }
 
@@ -103,9 +103,9 @@ impl State {
     }
 
     /// Retries refused scripts at a new block.
-    pub(super) fn try_refused_again(&mut self, height: u32) {
+    pub(super) fn retry_refused(&mut self, height: u32) {
         for (hash, watched) in self.scripts.iter_mut().filter(|(_, watched)| watched.is_refused) {
-            if watched.is_ours || !self.lasting.put_off.holds(hash, height) {
+            if watched.is_ours || !self.lasting.backoff.is_waiting(hash, height) {
                 watched.is_refused = false;
                 self.pending.insert(*hash);
             }
@@ -115,7 +115,7 @@ impl State {
     /// The script, added as another's if it is unknown. A script that is put off is marked refused.
     pub(super) fn of_other(&mut self, script: &ScriptBuf, height: u32) -> &mut Watched {
         let hash = ScriptHash::of(script);
-        let is_refused = self.lasting.put_off.holds(&hash, height);
+        let is_refused = self.lasting.backoff.is_waiting(&hash, height);
         self.scripts.entry(hash).or_insert_with(|| Watched { is_refused, ..Watched::new(script.clone()) })
     }
 
@@ -125,7 +125,7 @@ impl State {
             chain.answer = answer_number();
         }
         let written = if more {
-            chain.unended(self.before.as_ref())
+            chain.unfinished(self.before.as_ref())
         } else {
             chain.end();
             self.before = Some(chain.clone());
@@ -142,8 +142,8 @@ impl State {
         self.tracked.entry(txid).or_insert_with(|| Tracked {
             tx,
             scripts: BTreeSet::new(),
-            told_with: BTreeSet::new(),
-            told: None,
+            reported_with: BTreeSet::new(),
+            reported: None,
         })
     }
 
@@ -153,10 +153,10 @@ impl State {
         Some(history.entries.iter().find(|entry| entry.txid == *txid))
     }
 
-    /// The number of a script's transactions that are missing from its told history.
-    pub(super) fn missing_from(&self, hash: &ScriptHash, told: &BTreeSet<Txid>) -> usize {
+    /// The number of a script's transactions that are missing from its history.
+    pub(super) fn missing_from(&self, hash: &ScriptHash, listed: &BTreeSet<Txid>) -> usize {
         let of_script = self.tracked.iter().filter(|(_, tracked)| tracked.scripts.contains(hash));
-        of_script.filter(|(txid, _)| !told.contains(*txid)).count()
+        of_script.filter(|(txid, _)| !listed.contains(*txid)).count()
     }
 
     /// The number of known history entries of scripts that are not ours.

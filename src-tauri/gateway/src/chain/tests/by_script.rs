@@ -10,8 +10,8 @@ use bitcoin::{OutPoint, Script, ScriptBuf, Transaction, Txid};
 use parking_lot::Mutex;
 use tillgate_sandbox::Sandbox;
 
-use crate::chain::facts::parents_first;
-use crate::chain::hot::HotMark;
+use crate::chain::checks::conflicts::parents_first;
+use crate::chain::hot_scripts::HotMark;
 use crate::chain::sandbox::facts;
 use crate::chain::{
     Chain, ChainDown, Covered, HotScripts, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View,

@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use zeroize::Zeroizing;
 
 use super::stage::{AT_LEISURE, Backend, Stage, options};
-use crate::chain::core::{CoreChain, SignIn};
+use crate::chain::core::{CoreChain, Credentials};
 use crate::chain::{Chain, Fact, LookRequest, TxPosition, View, WatchList, no_scripts};
 use crate::testing::World;
 
@@ -70,8 +70,8 @@ async fn a_user_with_a_password_may_sign_in_and_another_may_not() {
     let stage = Stage::unlooked(Backend::Core).await;
     for (password, may) in [(node::PASSWORD, true), ("guessed", false)] {
         let password = Zeroizing::new(password.to_owned());
-        let sign_in = SignIn::Password { user: node::USER.to_owned(), password };
-        let options = options(stage.node(), sign_in, AT_LEISURE);
+        let credentials = Credentials::Password { user: node::USER.to_owned(), password };
+        let options = options(stage.node(), credentials, AT_LEISURE);
         let chain = CoreChain::new(&options, Handle::current()).unwrap();
         let asked = tokio::task::spawn_blocking(move || chain.identity()).await.unwrap();
         match asked {

@@ -12,7 +12,7 @@ use tillgate_sandbox::Pay;
 use super::electrum_server::{All, script};
 use super::payer::{Kind, Payer};
 use super::stage::{Backend, Stage};
-use crate::chain::{ChainDown, LookRequest, Recent, Scripts, View, no_scripts};
+use crate::chain::{ChainDown, LookRequest, RecentTransactions, Scripts, View, no_scripts};
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
@@ -131,7 +131,8 @@ async fn a_gift_to_a_very_popular_address_breaks_no_connection() {
     let txid = pay(world, &gift);
     server.misbehave(ElectrumFault::LongHistory(gift, VERY_MANY));
     let chain = Arc::clone(&world.gateway.chain);
-    let recent = || -> Recent { tokio::task::block_in_place(|| chain.recent(&[txid], 0)).unwrap() };
+    let recent =
+        || -> RecentTransactions { tokio::task::block_in_place(|| chain.recent_transactions(&[txid], 0)).unwrap() };
     let before = (server.connections(), server.asked(HISTORIES));
     recent();
     let asked = server.asked(HISTORIES) - before.1;

@@ -9,7 +9,7 @@ use tillgate_nodes::ElectrumFault;
 use tillgate_sandbox::Sandbox;
 
 use super::stage::{AT_LEISURE, Backend, Stage};
-use crate::chain::token::Token;
+use crate::chain::checks::token::Token;
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
 

@@ -14,8 +14,8 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::stage::{AT_LEISURE, Backend, Stage};
-use crate::chain::bell::Bell;
 use crate::chain::electrum::{BadServer, ElectrumChain, ElectrumOptions, Fingerprint};
+use crate::chain::waker::Waker;
 use crate::chain::{Chain, ChainDown, HotScripts, Identity, LookRequest, Scripts, View, WatchList, no_scripts};
 use crate::machine::outgoing::Proxy;
 use crate::testing::World;
@@ -36,7 +36,7 @@ pub fn asking(url: &str, proxy: Option<Proxy>, pinned: Vec<Fingerprint>) -> Resu
         proxy,
         network: Network::Regtest,
         answered_within: AT_LEISURE,
-        bell: Bell::default(),
+        waker: Waker::default(),
     };
     ElectrumChain::new(options, Handle::current())
 }

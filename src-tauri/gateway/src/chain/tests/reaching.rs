@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 
 use super::electrum_server::asking;
 use super::stage::{AT_LEISURE, Backend, Stage};
-use crate::chain::core::{CoreChain, CoreOptions, SignIn};
+use crate::chain::core::{CoreChain, CoreOptions, Credentials};
 use crate::chain::{Chain, ChainDown};
 use crate::machine::outgoing::Proxy;
 use crate::testing::socks;
@@ -18,9 +18,9 @@ fn through(stage: &Stage, kind: Backend, proxy: Proxy) -> Arc<dyn Chain> {
     match kind {
         Backend::Core => {
             let url = "http://node.onion:8332".to_owned();
-            let sign_in = SignIn::CookieFile(stage.node().cookie_file().to_owned());
+            let credentials = Credentials::CookieFile(stage.node().cookie_file().to_owned());
             let proxy = Some(proxy);
-            let options = CoreOptions { url, sign_in, network, answered_within: AT_LEISURE, proxy, notices: None };
+            let options = CoreOptions { url, credentials, network, answered_within: AT_LEISURE, proxy, notices: None };
             Arc::new(CoreChain::new(&options, runtime).unwrap())
         }
         _ => Arc::new(asking("tcp://node.onion:8332", Some(proxy), Vec::new()).unwrap()),

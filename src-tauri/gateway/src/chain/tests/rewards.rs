@@ -186,7 +186,7 @@ async fn a_blocks_reward_goes_and_comes_back_with_its_block() {
         assert!(matches!(reversed[..], [(AnomalyKind::ReversedPayment, Resolution::Open, _)]), "{reversed:?}");
         assert_eq!(world.gateway.last_look.status().error, None, "the chain is watched on");
         world.check_money();
-        // Also before it counted, and over a restart.
+        // Also before it work_as_u128, and over a restart.
         let other = world.payment().await;
         world.sandbox().mine_to(other.script.clone(), world.now_ms()).unwrap();
         stage = stage.restart(|world| drop(world.sandbox().reorg(1, true, world.now_ms()).unwrap())).await;

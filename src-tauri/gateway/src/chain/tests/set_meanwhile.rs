@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::chain::chosen::{BackendOptions, Chosen};
+use crate::chain::configured::{BackendOptions, Configured};
 use crate::chain::{Chain, ChainDown, LookRequest, Sees, View};
 use crate::testing::bent::Bent;
 
@@ -19,7 +19,7 @@ pub enum When {
 /// A backend that another one replaces in the next look.
 pub struct SetMeanwhile {
     pub chain: Arc<dyn Chain>,
-    pub chosen: Arc<Chosen>,
+    pub chosen: Arc<Configured>,
     pub when: When,
     /// The other backend; `None` once it is set.
     pub options: Mutex<Option<BackendOptions>>,
@@ -30,7 +30,7 @@ impl SetMeanwhile {
         if self.when == now
             && let Some(options) = self.options.lock().take()
         {
-            self.chosen.choose(Ok(Some(options)));
+            self.chosen.configure(Ok(Some(options)));
         }
     }
 }

@@ -13,13 +13,13 @@ use tillgate_nodes::{Bitcoind, CoreNode, Electrs, ElectrumFault, ElectrumNode};
 use tillgate_sandbox::Sandbox;
 use tokio::runtime::Handle;
 
-use self::shown::{Followed, Shown, Told};
+use self::shown::{Followed, NoticeReceiver, Shown};
 use super::by_script::ByScript;
 use super::set_meanwhile::{SetMeanwhile, When};
 use crate::chain::Chain;
-use crate::chain::bell::Bell;
-use crate::chain::chosen::{BackendOptions, Chosen, Protocol};
-use crate::chain::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
+use crate::chain::configured::{BackendOptions, Configured, Protocol};
+use crate::chain::core::{CoreChain, CoreOptions, Credentials, NoticesOptions, NoticesPace};
+use crate::chain::waker::Waker;
 use crate::testing::World;
 
 /// Longer than a busy machine takes for an answer.
@@ -77,7 +77,7 @@ pub struct Stage {
     /// The server being asked, if there are several.
     asked: Backend,
     server: Option<Server>,
-    chosen: Option<Arc<Chosen>>,
+    chosen: Option<Arc<Configured>>,
     /// The backend that hears notices over ZeroMQ.
     heard: Option<Arc<CoreChain>>,
     /// Looks wait until all notices are heard.
@@ -119,7 +119,7 @@ impl Stage {
         let chain = Arc::clone(self.heard.as_ref().unwrap());
         let world = self.world.take().unwrap();
         let instance = Some(world.sandbox().identity());
-        let shown = Shown { chain: Arc::clone(&chain) as Arc<dyn Chain>, instance, followed: None, told: None };
+        let shown = Shown { chain: Arc::clone(&chain) as Arc<dyn Chain>, instance, followed: None, receiver: None };
         self.world = Some(world.with_chain(|_| Arc::new(shown)));
         (self, chain)
     }
@@ -158,7 +158,7 @@ impl Stage {
     /// Options for the server whose turn it is.
     fn options(&self, answered_within: Duration) -> BackendOptions {
         let core = |cookie_file: &std::path::Path| Protocol::Core {
-            sign_in: SignIn::CookieFile(cookie_file.to_owned()),
+            credentials: Credentials::CookieFile(cookie_file.to_owned()),
             notices: None,
         };
         let electrum = || Protocol::Electrum { certificates: Vec::new() };
@@ -178,7 +178,7 @@ impl Stage {
 
     /// Sets the time limit for the server's answers. The memory between looks is lost.
     pub fn wait(&self, answered_within: Duration) {
-        self.chosen.as_ref().unwrap().choose(Ok(Some(self.options(answered_within))));
+        self.chosen.as_ref().unwrap().configure(Ok(Some(self.options(answered_within))));
     }
 
     /// The same gateway; another server is set as the backend during its next look.
@@ -262,7 +262,7 @@ impl Stage {
             (_, None) => world,
             (Backend::CoreZmq | Backend::BitcoindZmq, Some(server)) => {
                 let chain = Arc::new(CoreChain::new(&heard_options(server), Handle::current()).unwrap());
-                let told = self.waits.then(|| Told {
+                let receiver = self.waits.then(|| NoticeReceiver {
                     chain: Arc::clone(&chain),
                     by: server.node(),
                     looked_at: Mutex::new(clock.now()),
@@ -270,14 +270,14 @@ impl Stage {
                 });
                 self.heard = Some(Arc::clone(&chain));
                 let instance = Some(sandbox.identity());
-                world.with_chain(|_| Arc::new(Shown { chain, instance, followed, told }))
+                world.with_chain(|_| Arc::new(Shown { chain, instance, followed, receiver }))
             }
             (_, Some(_)) => {
-                let chosen = Arc::new(Chosen::new(Network::Regtest, Handle::current()));
+                let chosen = Arc::new(Configured::new(Network::Regtest, Handle::current()));
                 self.chosen = Some(Arc::clone(&chosen));
                 self.wait(AT_LEISURE);
                 let instance = Some(sandbox.identity());
-                world.with_chain(|_| Arc::new(Shown { chain: chosen, instance, followed, told: None }))
+                world.with_chain(|_| Arc::new(Shown { chain: chosen, instance, followed, receiver: None }))
             }
         });
         self
@@ -330,14 +330,14 @@ fn heard_options(server: &Server) -> CoreOptions {
     let pace = NoticesPace { reached_within: soon, pause: soon, silent_after: soon, listed_every: AT_LEISURE };
     CoreOptions {
         url,
-        sign_in: SignIn::CookieFile(cookie_file),
+        credentials: Credentials::CookieFile(cookie_file),
         network: Network::Regtest,
         answered_within: AT_LEISURE,
         proxy: None,
-        notices: Some(NoticesOptions { url: zmq_url, proxy: None, pace, bell: Bell::default() }),
+        notices: Some(NoticesOptions { url: zmq_url, proxy: None, pace, waker: Waker::default() }),
     }
 }
 
-pub fn options(node: &CoreNode, sign_in: SignIn, answered_within: Duration) -> CoreOptions {
-    CoreOptions { url: node.url(), sign_in, network: Network::Regtest, answered_within, proxy: None, notices: None }
+pub fn options(node: &CoreNode, credentials: Credentials, answered_within: Duration) -> CoreOptions {
+    CoreOptions { url: node.url(), credentials, network: Network::Regtest, answered_within, proxy: None, notices: None }
 }

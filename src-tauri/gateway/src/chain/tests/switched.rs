@@ -11,7 +11,7 @@ use tillgate_sandbox::Sandbox;
 
 use super::set_meanwhile::When;
 use super::stage::{AT_LEISURE, Backend, Stage};
-use crate::chain::token::Token;
+use crate::chain::checks::token::Token;
 use crate::store::chain::WatchedChain;
 use crate::store::payments::PaymentRow;
 use crate::store::sender_hold::HoldCause;

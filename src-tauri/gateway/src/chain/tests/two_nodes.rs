@@ -15,9 +15,9 @@ use tokio::time::{sleep, timeout};
 
 use super::stage::{AT_LEISURE, options};
 use crate::chain::Chain;
-use crate::chain::bell::Turn;
-use crate::chain::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
-use crate::chain::several::Several;
+use crate::chain::core::{CoreChain, CoreOptions, Credentials, NoticesOptions, NoticesPace};
+use crate::chain::servers::Servers;
+use crate::chain::waker::Active;
 use crate::testing::World;
 
 /// Two nodes, the first of which publishes notices.
@@ -26,7 +26,7 @@ struct Two {
     first: CoreNode,
     second: CoreNode,
     heard: Arc<CoreChain>,
-    both: Several,
+    both: Servers,
     _folders: [TempDir; 2],
 }
 
@@ -39,16 +39,16 @@ impl Two {
             let clock = Arc::clone(&world.gateway.clock);
             CoreNode::start(sandbox, folders[number].path(), Box::new(move || clock.now().ms())).unwrap()
         });
-        let turn = Turn::default();
-        let of = |node: &CoreNode| options(node, SignIn::CookieFile(node.cookie_file().to_owned()), AT_LEISURE);
+        let active = Active::default();
+        let of = |node: &CoreNode| options(node, Credentials::CookieFile(node.cookie_file().to_owned()), AT_LEISURE);
         let notices =
-            NoticesOptions { url: first.zmq_url(), proxy: None, pace: NoticesPace::USUAL, bell: turn.bell(0) };
+            NoticesOptions { url: first.zmq_url(), proxy: None, pace: NoticesPace::USUAL, waker: active.waker(0) };
         let hears = CoreOptions { notices: Some(notices), ..of(&first) };
         let heard = Arc::new(CoreChain::new(&hears, Handle::current()).unwrap());
         let other = Arc::new(CoreChain::new(&of(&second), Handle::current()).unwrap());
         let named: Vec<(String, Arc<dyn Chain>)> =
             vec![("first".to_owned(), Arc::clone(&heard) as Arc<dyn Chain>), ("second".to_owned(), other)];
-        let both = Several::new(named, Network::Regtest, turn);
+        let both = Servers::new(named, Network::Regtest, active);
         Self { world, first, second, heard, both, _folders: folders }
     }
 

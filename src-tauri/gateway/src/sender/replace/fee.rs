@@ -7,8 +7,8 @@ use bitcoin::{FeeRate, Txid};
 use tillgate_domain::id::Id;
 use tokio::time::timeout;
 
-use super::by::{Agreed, By};
 use super::error::ReplaceError;
+use super::kind::{Agreed, Kind};
 use super::target::{self, Target};
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
@@ -50,34 +50,34 @@ pub(crate) async fn bump_fee(
     id: Id,
     fee_rate_sat_vb: Option<u32>,
 ) -> Result<ReplacementFee, ReplaceError> {
-    let by = By::HigherFee { fee_rate: fee_rate_sat_vb.map(FeeRate::from_sat_per_vb_u32) };
-    estimate(gateway, id, by).await?.ok_or(ReplaceError::Stale)
+    let kind = Kind::HigherFee { fee_rate: fee_rate_sat_vb.map(FeeRate::from_sat_per_vb_u32) };
+    estimate(gateway, id, kind).await?.ok_or(ReplaceError::Stale)
 }
 
 /// The fee of giving a payout up now, with all payouts that it affects; `None` if none was signed for it.
 pub(crate) async fn abandon_fee(gateway: &Arc<Gateway>, id: Id) -> Result<Option<ReplacementFee>, ReplaceError> {
-    estimate(gateway, id, By::GivingUp { all: true }).await
+    estimate(gateway, id, Kind::GivingUp { all: true }).await
 }
 
-async fn estimate(gateway: &Arc<Gateway>, id: Id, by: By) -> Result<Option<ReplacementFee>, ReplaceError> {
-    let Some(target) = gateway.store.read(|reader| by.target(reader, id))? else { return Ok(None) };
+async fn estimate(gateway: &Arc<Gateway>, id: Id, kind: Kind) -> Result<Option<ReplacementFee>, ReplaceError> {
+    let Some(target) = gateway.store.read(|reader| kind.target(reader, id))? else { return Ok(None) };
     gateway.store.read(target::may_sign)?;
     let rate = funds::fee_rate(gateway, &gateway.settings.snapshot()).await;
-    Ok(Some(choose(gateway, target, by, rate).await?.0.fee))
+    Ok(Some(choose(gateway, target, kind, rate).await?.0.fee))
 }
 
 /// The fee rate of a replacement.
 ///
 /// # Errors
 /// When neither the backend nor staff name a rate.
-pub(super) async fn rate(gateway: &Arc<Gateway>, by: By) -> Result<PayoutFeeRate, ReplaceError> {
+pub(super) async fn rate(gateway: &Arc<Gateway>, kind: Kind) -> Result<PayoutFeeRate, ReplaceError> {
     let settings = gateway.settings.snapshot();
-    match by {
-        By::HigherFee { fee_rate: None } => {
+    match kind {
+        Kind::HigherFee { fee_rate: None } => {
             let now = funds::fee_rate_now(gateway, &settings).await;
             now.ok_or_else(|| ReplaceError::Cannot(NO_FEE_RATE.to_owned()))
         }
-        By::HigherFee { fee_rate: Some(_) } | By::GivingUp { .. } => Ok(funds::fee_rate(gateway, &settings).await),
+        Kind::HigherFee { fee_rate: Some(_) } | Kind::GivingUp { .. } => Ok(funds::fee_rate(gateway, &settings).await),
     }
 }
 
@@ -85,12 +85,12 @@ pub(super) async fn rate(gateway: &Arc<Gateway>, by: By) -> Result<PayoutFeeRate
 pub(super) async fn choose(
     gateway: &Arc<Gateway>,
     target: Target,
-    by: By,
+    kind: Kind,
     rate: PayoutFeeRate,
 ) -> Result<(Replacement, Target), ReplaceError> {
     let known_sats = fees_known(gateway, &target).await;
     let gateway = Arc::clone(gateway);
-    let choose = move || choose_now(&gateway, &target, by, rate, known_sats).map(|chosen| (chosen, target));
+    let choose = move || choose_now(&gateway, &target, kind, rate, known_sats).map(|chosen| (chosen, target));
     tokio::task::spawn_blocking(choose).await.map_err(|_| SendError::BrokenOff)?
 }
 
@@ -106,7 +106,7 @@ async fn fees_known(gateway: &Arc<Gateway>, target: &Target) -> Option<u64> {
 fn choose_now(
     gateway: &Gateway,
     target: &Target,
-    by: By,
+    kind: Kind,
     rate: PayoutFeeRate,
     known_sats: Option<u64>,
 ) -> Result<Replacement, ReplaceError> {
@@ -116,8 +116,8 @@ fn choose_now(
         let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
         let required = build::inputs_of(reader, target.batch_seq)?;
         let mut optional = funds::spendable(reader, &settings)?;
-        optional.retain(|coin| coin.height.is_some() && by.pays());
-        let fee = fee_wanted(reader, target, by, rate, known_sats)?;
+        optional.retain(|coin| coin.height.is_some() && kind.pays());
+        let fee = fee_wanted(reader, target, kind, rate, known_sats)?;
         Ok::<_, StoreError>((required, optional, reader.tip_height()?, change.1, fee))
     })?;
     let change = build::fresh_change(wallet, change_index).map_err(ReplaceError::Cannot)?;
@@ -129,7 +129,7 @@ fn choose_now(
         address_type: wallet.keychains.address_type(),
         tip_height,
     };
-    let (draft, payouts) = draft(gateway, target, by, &means)?;
+    let (draft, payouts) = draft(gateway, target, kind, &means)?;
     let replacement = ReplacementFee {
         now_sats: target.versions.last().map_or(0, |newest| newest.fee_sats),
         fee_sats: draft.fee_sats,
@@ -142,16 +142,16 @@ fn choose_now(
     Ok(Replacement { chosen: Chosen { draft, payouts, fee, cap }, fee: replacement, pays_for_strangers })
 }
 
-fn draft(gateway: &Gateway, target: &Target, by: By, means: &Means<'_>) -> Result<(Draft, Vec<i64>), ReplaceError> {
+fn draft(gateway: &Gateway, target: &Target, kind: Kind, means: &Means<'_>) -> Result<(Draft, Vec<i64>), ReplaceError> {
     let seed = build::seed(gateway)?;
-    let (draft, payouts) = match by {
-        By::HigherFee { .. } => {
+    let (draft, payouts) = match kind {
+        Kind::HigherFee { .. } => {
             let payee = |row: &PayoutRow| Payee { script: row.script.clone(), amount_sats: row.amount_sats };
             let payees: Vec<Payee> = target.payouts.iter().map(payee).collect();
             let payouts = target.payouts.iter().map(|row| row.seq).collect();
             (spend::choose(&payees, means, seed), payouts)
         }
-        By::GivingUp { .. } => (spend::to_ourselves(means, seed), Vec::new()),
+        Kind::GivingUp { .. } => (spend::to_ourselves(means, seed), Vec::new()),
     };
     Ok((draft.map_err(|error| ReplaceError::Cannot(error.to_string()))?, payouts))
 }
@@ -164,14 +164,14 @@ fn draft(gateway: &Gateway, target: &Target, by: By, means: &Means<'_>) -> Resul
 pub(super) fn check_cap(
     replacement: &Replacement,
     rate: &PayoutFeeRate,
-    (by, agreed): (By, Agreed),
+    (kind, agreed): (Kind, Agreed),
 ) -> Result<(), ReplaceError> {
     let Chosen { draft, fee, .. } = &replacement.chosen;
     // The part for the ancestors is not counted: it brings the whole package to the rate.
     let needed = draft.fee_sats.saturating_sub(fee.for_ancestors_sats).div_ceil(draft.vsize.max(1));
-    let (given, is_at_estimate) = match by {
-        By::HigherFee { fee_rate } => (fee_rate, fee_rate.is_none()),
-        By::GivingUp { .. } => (None, false),
+    let (given, is_at_estimate) = match kind {
+        Kind::HigherFee { fee_rate } => (fee_rate, fee_rate.is_none()),
+        Kind::GivingUp { .. } => (None, false),
     };
     let cap = rate.cap.max(given.unwrap_or(FeeRate::ZERO)).to_sat_per_vb_ceil();
     let is_bound = is_at_estimate || (replacement.pays_for_strangers && agreed.fee_sats.is_none());
@@ -182,16 +182,16 @@ pub(super) fn check_cap(
 ///
 /// # Errors
 /// The fee, if it is higher than that.
-pub(super) fn check_agreed(fee: &ReplacementFee, (by, agreed): (By, Agreed)) -> Result<(), ReplaceError> {
+pub(super) fn check_agreed(fee: &ReplacementFee, (kind, agreed): (Kind, Agreed)) -> Result<(), ReplaceError> {
     let ReplacementFee { fee_sats, pays_sats, .. } = *fee;
     if let Some(agreed_sats) = agreed.fee_sats.filter(|agreed_sats| *agreed_sats < fee_sats) {
         return Err(ReplaceError::AboveAgreed { fee_sats, agreed_sats });
     }
-    match by {
-        By::HigherFee { .. } if fee_sats > pays_sats && !agreed.is_forced => {
+    match kind {
+        Kind::HigherFee { .. } if fee_sats > pays_sats && !agreed.is_forced => {
             Err(ReplaceError::AbovePayout { fee_sats, pays_sats })
         }
-        By::HigherFee { .. } | By::GivingUp { .. } => Ok(()),
+        Kind::HigherFee { .. } | Kind::GivingUp { .. } => Ok(()),
     }
 }
 
@@ -200,13 +200,13 @@ pub(super) fn check_agreed(fee: &ReplacementFee, (by, agreed): (By, Agreed)) -> 
 fn fee_wanted(
     reader: &Reader<'_>,
     target: &Target,
-    by: By,
+    kind: Kind,
     rate: PayoutFeeRate,
     known_sats: Option<u64>,
 ) -> Result<(FeeWanted, bool), StoreError> {
-    let wanted = match by {
-        By::HigherFee { fee_rate } => fee_rate.unwrap_or(rate.estimate),
-        By::GivingUp { .. } => rate.capped(),
+    let wanted = match kind {
+        Kind::HigherFee { fee_rate } => fee_rate.unwrap_or(rate.estimate),
+        Kind::GivingUp { .. } => rate.capped(),
     };
     let paid = |version: &VersionRow| Paid { fee_sats: version.fee_sats, vsize: version.vsize };
     let replaced: Vec<Paid> = target.versions.iter().map(paid).collect();
@@ -216,7 +216,7 @@ fn fee_wanted(
         ours_sats = ours_sats.saturating_add(highest.unwrap_or(0));
     }
     // Strangers may hang higher fees on a payout than it pays. Giving it up never costs more than the payout.
-    let known_sats = known_sats.filter(|sats| by.pays() || *sats <= target.pays_sats()).unwrap_or(0);
+    let known_sats = known_sats.filter(|sats| kind.pays() || *sats <= target.pays_sats()).unwrap_or(0);
     let fee = FeeWanted::at(wanted).lifting(ancestors(reader, target)?).replacing(&replaced);
     Ok((fee.above(ours_sats.max(known_sats)), known_sats > ours_sats))
 }

@@ -39,15 +39,15 @@ fn line_of(count: usize, bytes: usize) -> Vec<Transaction> {
 }
 
 /// A server that has these transactions and calls all others deeply confirmed.
-fn told(has: &[Transaction]) -> impl Fn(&[Txid]) -> Result<Recent, ChainDown> {
+fn told(has: &[Transaction]) -> impl Fn(&[Txid]) -> Result<RecentTransactions, ChainDown> {
     let has: BTreeMap<Txid, Transaction> = has.iter().map(|tx| (tx.compute_txid(), tx.clone())).collect();
     move |asked| {
         let txs = asked.iter().filter_map(|txid| Some((*txid, has.get(txid)?.clone())));
-        Ok(Recent { txs: txs.collect(), unknown: BTreeSet::new() })
+        Ok(RecentTransactions { txs: txs.collect(), unknown: BTreeSet::new() })
     }
 }
 
-fn found(tx: &Transaction, ask: &dyn Fn(&[Txid]) -> Result<Recent, ChainDown>) -> Line {
+fn found(tx: &Transaction, ask: &dyn Fn(&[Txid]) -> Result<RecentTransactions, ChainDown>) -> Line {
     let txid = tx.compute_txid();
     lines(&BTreeMap::from([(txid, tx.clone())]), ask).unwrap().remove(&txid).unwrap()
 }
@@ -69,11 +69,11 @@ fn forged_or_missing_ancestors_leave_the_line_incomplete() {
     let tx = spends(&[parent.compute_txid()], 0);
     let forged = |asked: &[Txid]| {
         let txs = asked.iter().map(|txid| (*txid, spends(&[deep(9)], 7))).collect();
-        Ok(Recent { txs, unknown: BTreeSet::new() })
+        Ok(RecentTransactions { txs, unknown: BTreeSet::new() })
     };
     let nothing = Line { ancestors: Vec::new(), is_whole: false };
     assert_eq!(found(&tx, &forged), nothing);
-    assert_eq!(found(&tx, &|asked| Ok(Recent::unknown(asked))), nothing);
+    assert_eq!(found(&tx, &|asked| Ok(RecentTransactions::unknown(asked))), nothing);
     let silent = |_: &[Txid]| Err(ChainDown("silent".to_owned()));
     assert!(lines(&BTreeMap::from([(tx.compute_txid(), tx)]), &silent).is_err());
 }
@@ -97,7 +97,7 @@ fn requests_to_a_server_stay_within_their_bounds() {
     let silent = |txids: &[Txid]| {
         let (calls, most) = asked.get();
         asked.set((calls + 1, most.max(txids.len())));
-        Ok(Recent::unknown(txids))
+        Ok(RecentTransactions::unknown(txids))
     };
     let many: Vec<Txid> = (0..=255).map(deep).filter(|txid| *txid != Txid::all_zeros()).collect();
     let tx = spends(&many, 0);

@@ -11,7 +11,7 @@ use tillgate_sandbox::Sandbox;
 
 use super::Real;
 use crate::chain::core::CoreChain;
-use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Tip, View};
+use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, RecentTransactions, Tip, View};
 use crate::machine::clock::Clock;
 use crate::testing::bent::Bent;
 
@@ -25,11 +25,11 @@ pub(super) struct Shown {
     /// The real node behind it, if there is one.
     pub(super) followed: Option<Followed>,
     /// Set if looks wait until all notices are heard.
-    pub(super) told: Option<Told>,
+    pub(super) receiver: Option<NoticeReceiver>,
 }
 
 /// A node with notices over ZeroMQ, and their receiver.
-pub(super) struct Told {
+pub(super) struct NoticeReceiver {
     pub(super) chain: Arc<CoreChain>,
     /// `None` for a real one.
     pub(super) by: Option<Arc<CoreNode>>,
@@ -44,7 +44,7 @@ pub(super) struct Followed {
     pub(super) clock: Arc<dyn Clock>,
 }
 
-impl Told {
+impl NoticeReceiver {
     fn wait_until_heard(&self) {
         let now = self.clock.now();
         let before = std::mem::replace(&mut *self.looked_at.lock(), now);
@@ -79,8 +79,8 @@ impl Shown {
         if let Some(Followed { real, sandbox, clock }) = &self.followed {
             real.follow(sandbox, clock.now().ms()).map_err(|error| ChainDown(error.to_string()))?;
         }
-        if let Some(told) = &self.told {
-            told.wait_until_heard();
+        if let Some(receiver) = &self.receiver {
+            receiver.wait_until_heard();
         }
         Ok(())
     }
@@ -122,8 +122,8 @@ impl Bent for Shown {
         Ok(answer)
     }
 
-    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
         self.follow()?;
-        self.chain.recent(txids, above)
+        self.chain.recent_transactions(txids, above)
     }
 }

@@ -1,0 +1,11 @@
+//! Rules that hold for every backend: what a server tells is checked, bounded and judged here. Nothing here asks a
+//! server.
+
+pub(super) mod bounds;
+pub(super) mod conflicts;
+pub(super) mod errors;
+pub(super) mod header_rules;
+pub(super) mod merkle_proof;
+pub(super) mod relay_policy;
+pub(super) mod sanitized;
+pub(super) mod token;

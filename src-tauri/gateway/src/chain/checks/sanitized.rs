@@ -1,0 +1,44 @@
+//! Words of strangers, for logs and screens.
+
+const LINE_MAX: usize = 200;
+
+/// A stranger's words as one short line. Quotation marks and backticks become apostrophes, so the line ends no
+/// quotation and holds no command of ours.
+pub(in crate::chain) fn sanitized(words: &str) -> String {
+    let mut words = words.chars().filter(|c| c.is_whitespace() || !c.is_control()).map(|c| match c {
+        '"' | '`' => '\'',
+        c if c.is_whitespace() => ' ',
+        c => c,
+    });
+    let mut line: String = words.by_ref().take(LINE_MAX).collect();
+    if words.next().is_some() {
+        line.pop();
+        line.push('…');
+    }
+    line
+}
+
+/// The same between quotation marks.
+pub(crate) fn quoted(words: &str) -> String {
+    format!("\"{}\"", sanitized(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_words_are_one_short_line_that_moves_no_cursor() {
+        assert_eq!(sanitized("no\tsuch\r\nthing\u{1b}[2J\u{7}"), "no such  thing[2J");
+        assert_eq!(sanitized(&"ü".repeat(LINE_MAX)), "ü".repeat(LINE_MAX));
+        let long = sanitized(&"ü".repeat(1_000));
+        assert!(long.chars().count() == LINE_MAX && long.ends_with("ü…"), "{long}");
+    }
+
+    #[test]
+    fn a_strangers_words_hold_no_command_of_ours() {
+        let words = "busy\"; `tillgate payouts release` lets it go on";
+        assert_eq!(quoted(words), "\"busy'; 'tillgate payouts release' lets it go on\"");
+        assert_eq!(quoted(&sanitized(words)), quoted(words));
+    }
+}

@@ -1,0 +1,250 @@
+//! The backend that the settings name. It is replaced when they change, and missing when they name none.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bitcoin::{FeeRate, Network, Transaction, Txid};
+use parking_lot::RwLock;
+use tillgate_domain::chain::{Identity, Tip};
+use tillgate_domain::time::Timestamp;
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use url::{Host, Url};
+
+use super::core::{CoreChain, CoreOptions, Credentials, NoticesOptions, NoticesPace};
+use super::electrum::{ElectrumChain, ElectrumOptions, Fingerprint};
+use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
+use super::servers::Servers;
+use super::waker::{Active, Waker};
+use crate::machine::outgoing::Proxy;
+
+/// The protocol of a server, with what it needs.
+#[derive(Debug, Clone)]
+pub(crate) enum Protocol {
+    /// JSON-RPC of a Bitcoin Core node. `notices` is the ZeroMQ address of the first node.
+    Core { credentials: Credentials, notices: Option<String> },
+    /// The Electrum protocol. `certificates` are accepted beside those of public authorities.
+    Electrum { certificates: Vec<Fingerprint> },
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct BackendOptions {
+    pub protocol: Protocol,
+    /// At least one, the preferred first.
+    pub urls: Vec<String>,
+    /// The proxy for servers on other machines.
+    pub proxy: Option<Proxy>,
+    pub network: Network,
+    /// The time limit of one request.
+    pub answered_within: Duration,
+}
+
+pub(crate) struct Configured {
+    network: Network,
+    runtime: Handle,
+    wake: Arc<Notify>,
+    current: RwLock<Current>,
+}
+
+struct Current {
+    /// The number of times that servers were configured.
+    number: u64,
+    chain: Result<Arc<dyn Chain>, ChainDown>,
+}
+
+impl Configured {
+    /// Chooses no server yet.
+    pub(crate) fn new(network: Network, runtime: Handle) -> Self {
+        Self { network, runtime, wake: Arc::default(), current: RwLock::new(Current { number: 0, chain: Err(none()) }) }
+    }
+
+    pub(crate) const fn network(&self) -> Network {
+        self.network
+    }
+
+    /// Asks these servers from now on; `Err` says why there is none. Forgets all that was remembered of the previous
+    /// ones.
+    pub(crate) fn configure(&self, options: Result<Option<BackendOptions>, String>) {
+        let chain = match options {
+            Ok(Some(options)) => self.open(&options),
+            Ok(None) => Err(none()),
+            Err(why) => Err(ChainDown(why)),
+        };
+        let mut current = self.current.write();
+        *current = Current { number: current.number.wrapping_add(1), chain };
+        drop(current);
+        self.wake.notify_one();
+    }
+
+    fn open(&self, options: &BackendOptions) -> Result<Arc<dyn Chain>, ChainDown> {
+        let active = Active::new(Arc::clone(&self.wake));
+        let open = |(number, url): (usize, &String)| open_one(options, url, self.runtime.clone(), active.waker(number));
+        let mut servers = options.urls.iter().enumerate().map(open).collect::<Result<Vec<_>, _>>()?;
+        match (servers.pop(), servers.is_empty()) {
+            (None, _) => Err(none()),
+            (Some(server), true) => Ok(server),
+            (Some(last), false) => {
+                servers.push(last);
+                let named = options.urls.iter().cloned().zip(servers).collect();
+                Ok(Arc::new(Servers::new(named, options.network, active)))
+            }
+        }
+    }
+
+    fn chain(&self) -> Result<Arc<dyn Chain>, ChainDown> {
+        self.current.read().chain.clone()
+    }
+}
+
+/// A backend that asks only this server. Its connections live on `runtime`, so its calls must not be made from there.
+/// `waker` wakes a look when the server says something that it should follow.
+pub(crate) fn open_one(
+    options: &BackendOptions,
+    url: &str,
+    runtime: Handle,
+    waker: Waker,
+) -> Result<Arc<dyn Chain>, ChainDown> {
+    let BackendOptions { protocol, urls, network, answered_within, .. } = options;
+    let (network, answered_within, is_here) = (*network, *answered_within, is_on_this_machine(url));
+    let proxy_to = |is_here: bool| options.proxy.clone().filter(|_| !is_here);
+    let (named, proxy) = (url.to_owned(), proxy_to(is_here));
+    match protocol {
+        Protocol::Core { credentials, notices } => {
+            // The notices belong to the first node.
+            let notices = notices.as_ref().filter(|_| urls.first().is_some_and(|first| first == url));
+            let notices = notices.map(|notices| NoticesOptions {
+                url: notices.clone(),
+                proxy: proxy_to(is_on_this_machine(notices)),
+                pace: NoticesPace::USUAL,
+                waker: waker.clone(),
+            });
+            let options =
+                CoreOptions { url: named, credentials: credentials.clone(), network, answered_within, proxy, notices };
+            opened(CoreChain::new(&options, runtime))
+        }
+        Protocol::Electrum { certificates } => {
+            let pinned = certificates.clone();
+            let options = ElectrumOptions { url: named, pinned, proxy, network, answered_within, waker };
+            opened(ElectrumChain::new(options, runtime))
+        }
+    }
+}
+
+fn opened<C: Chain + 'static>(chain: Result<C, impl ToString>) -> Result<Arc<dyn Chain>, ChainDown> {
+    chain.map(|chain| Arc::new(chain) as Arc<dyn Chain>).map_err(|error| ChainDown(error.to_string()))
+}
+
+/// Whether a server is on this machine. A proxy cannot reach such a server, and its traffic cannot be overheard.
+fn is_on_this_machine(url: &str) -> bool {
+    let Ok(url) = Url::parse(url) else { return false };
+    match url.host() {
+        Some(Host::Domain(name)) => is_loopback_name(name),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
+        None => false,
+    }
+}
+
+/// Whether a name means this machine. For an unknown scheme, `Url` parses even 127.0.0.1 as a name.
+fn is_loopback_name(name: &str) -> bool {
+    let address = name.parse::<std::net::IpAddr>();
+    name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.to_canonical().is_loopback())
+}
+
+fn none() -> ChainDown {
+    ChainDown("no Bitcoin backend is set: the setting backendUrl names it (your node's address, like http://127.0.0.1:8332), and backendCookieFile or backendUser how it lets this program in".to_owned())
+}
+
+impl Chain for Configured {
+    fn identity(&self) -> Result<Identity, ChainDown> {
+        self.chain()?.identity()
+    }
+
+    fn tip(&self) -> Result<Tip, ChainDown> {
+        self.chain()?.tip()
+    }
+
+    fn first_block(&self) -> Result<u32, ChainDown> {
+        self.chain()?.first_block()
+    }
+
+    fn software(&self) -> Result<Option<String>, ChainDown> {
+        self.chain()?.software()
+    }
+
+    fn certificate_to_pin(&self) -> Option<String> {
+        self.chain().ok()?.certificate_to_pin()
+    }
+
+    fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
+        self.chain()?.height_before(at)
+    }
+
+    fn generation(&self) -> u64 {
+        self.current.read().number
+    }
+
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        self.chain()?.look(request)
+    }
+
+    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+        self.chain()?.broadcast(package)
+    }
+
+    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
+        self.chain()?.recent_transactions(txids, above)
+    }
+
+    fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {
+        self.chain()?.fees_with_descendants(txids)
+    }
+
+    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+        self.chain()?.fee_rate(blocks)
+    }
+
+    fn has_mempool(&self) -> bool {
+        // Without a backend nothing is decided.
+        self.chain().is_ok_and(|chain| chain.has_mempool())
+    }
+
+    fn sees(&self) -> Sees {
+        self.chain().map_or(Sees::Scripts, |chain| chain.sees())
+    }
+
+    fn wake(&self) -> Option<&Notify> {
+        Some(&self.wake)
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.chain().ok()?.trouble()
+    }
+
+    fn trouble_once_tried(&self) -> Option<String> {
+        self.chain().ok()?.trouble_once_tried()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_on_this_machine_is_told_from_one_elsewhere() {
+        for (url, is_here) in [
+            ("http://127.0.0.1:8332", true),
+            ("tcp://127.0.0.1:50001", true),
+            ("ssl://localhost:50002", true),
+            ("http://[::1]:3000", true),
+            ("tcp://[::1]:50001", true),
+            ("http://192.168.1.7:8332", false),
+            ("ssl://electrum.example:50002", false),
+            ("https://localhost.example", false),
+            ("tcp://127.0.0.1.example:50001", false),
+            ("nonsense", false),
+        ] {
+            assert_eq!(is_on_this_machine(url), is_here, "{url}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Limits learnt from a server that breaks off. Scripts and transactions of customers may be too long for it: asking
+//! again in each look would cost as much and tell as little. The sizes of transactions are unknown beforehand. A server
+//! with small buffers hangs up at large ones; a slow line, or Tor, exceeds the time limit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bitcoin::Txid;
+
+/// Blocks between two questions at most.
+const SPAN_MAX: u32 = 144;
+
+/// Subjects remembered at most.
+const SUBJECTS_MAX: usize = 20_000;
+
+/// Subjects that are not asked about for some blocks.
+#[derive(Debug)]
+pub(super) struct Backoff<K> {
+    waits: BTreeMap<K, Wait>,
+    broken_once: BTreeSet<K>,
+}
+
+#[derive(Debug)]
+struct Wait {
+    until: u32,
+    span: u32,
+}
+
+impl<K> Default for Backoff<K> {
+    fn default() -> Self {
+        Self { waits: BTreeMap::new(), broken_once: BTreeSet::new() }
+    }
+}
+
+impl<K: Ord + Clone> Backoff<K> {
+    /// Whether not to ask about a subject at this height of the best block.
+    pub(super) fn is_waiting(&self, subject: &K, height: u32) -> bool {
+        self.waits.get(subject).is_some_and(|wait| height < wait.until)
+    }
+
+    /// Notes a question without an answer. The next one follows with the next block, then after twice as many blocks
+    /// each time.
+    pub(super) fn note_failure(&mut self, subject: &K, height: u32) {
+        if self.is_waiting(subject, height) {
+            return;
+        }
+        if self.waits.len() >= SUBJECTS_MAX {
+            self.waits.pop_first();
+        }
+        let span = self.waits.get(subject).map_or(1, |wait| wait.span.saturating_mul(2).min(SPAN_MAX));
+        self.waits.insert(subject.clone(), Wait { until: height.saturating_add(span), span });
+    }
+
+    /// The server broke off when it was asked about these. Once may be chance; a subject waits after the second
+    /// break.
+    pub(super) fn note_break(&mut self, subjects: &[K], height: u32) {
+        for subject in subjects {
+            if self.broken_once.contains(subject) {
+                self.note_failure(subject, height);
+                continue;
+            }
+            if self.broken_once.len() >= SUBJECTS_MAX {
+                self.broken_once.pop_first();
+            }
+            self.broken_once.insert(subject.clone());
+        }
+    }
+
+    /// The server told the subject completely.
+    pub(super) fn forget(&mut self, subject: &K) {
+        self.waits.remove(subject);
+        self.broken_once.remove(subject);
+    }
+}
+
+/// Transactions in one batch by default: little data at usual sizes.
+const SIZE_MAX: usize = 50;
+
+/// The factor of a decrease after a break, and of a later increase.
+const STEP: usize = 4;
+
+/// Blocks after which the number rises again.
+const RAISED_AFTER: u32 = 6;
+
+/// The number of transactions that are requested at once, learnt from earlier breaks.
+pub(super) struct BatchSize {
+    size: usize,
+    /// The height of the best block at the last change.
+    changed_at: u32,
+    /// Transactions that the server does not deliver even if asked for one alone.
+    backoff: Backoff<Txid>,
+}
+
+impl Default for BatchSize {
+    fn default() -> Self {
+        Self { size: SIZE_MAX, changed_at: 0, backoff: Backoff::default() }
+    }
+}
+
+impl BatchSize {
+    /// The number now, at this height of the best block.
+    pub(super) fn current(&mut self, height: u32) -> usize {
+        if self.size < SIZE_MAX && height >= self.changed_at.saturating_add(RAISED_AFTER) {
+            (self.size, self.changed_at) = (self.size.saturating_mul(STEP).min(SIZE_MAX), height);
+        }
+        self.size
+    }
+
+    /// Notes that the server broke off or timed out at these transactions.
+    pub(super) fn note_break(&mut self, txids: &[Txid], height: u32) {
+        match txids {
+            // A single break may be chance, and says nothing about the number.
+            [_] => self.backoff.note_break(txids, height),
+            _ => (self.size, self.changed_at) = ((txids.len() / STEP).max(1), height),
+        }
+    }
+
+    /// Whether not to request a transaction that the server did not deliver.
+    pub(super) fn is_backed_off(&self, txid: &Txid, height: u32) -> bool {
+        self.backoff.is_waiting(txid, height)
+    }
+
+    pub(super) fn note_delivered(&mut self, txid: &Txid) {
+        self.backoff.forget(txid);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bitcoin::hashes::Hash as _;
+
+    #[test]
+    fn a_script_is_asked_about_more_and_more_rarely() {
+        let (mut backoff, script) = (Backoff::default(), 1);
+        assert!(!backoff.is_waiting(&script, 100));
+        let mut asked = Vec::new();
+        for height in 100..1_000 {
+            if !backoff.is_waiting(&script, height) {
+                asked.push(height);
+                // However often in a block.
+                (0..3).for_each(|_| backoff.note_failure(&script, height));
+            }
+        }
+        assert_eq!(asked[..9], [100, 101, 103, 107, 115, 131, 163, 227, 355]);
+        assert!(asked.windows(2).all(|two| two[1] - two[0] <= SPAN_MAX));
+        backoff.forget(&script);
+        assert!(!backoff.is_waiting(&script, 1_000));
+    }
+
+    #[test]
+    fn after_a_break_fewer_are_asked_for_and_later_more_again() {
+        let (mut batch_size, txids) = (BatchSize::default(), [0; 50].map(|number| Txid::from_byte_array([number; 32])));
+        let mut asked = Vec::new();
+        for _ in 0..5 {
+            let at_once = batch_size.current(100);
+            asked.push(at_once);
+            batch_size.note_break(&txids[..at_once], 100);
+        }
+        assert_eq!(asked, [50, 12, 3, 1, 1]);
+        assert!(
+            batch_size.is_backed_off(&txids[0], 100) && !batch_size.is_backed_off(&txids[0], 101),
+            "one that broke it off alone, twice"
+        );
+        let mut after_chance = BatchSize::default();
+        after_chance.note_break(&txids[..1], 100);
+        assert!(after_chance.current(100) == 50 && !after_chance.is_backed_off(&txids[0], 100));
+        assert_eq!([105, 106, 107, 112, 118, 124].map(|height| batch_size.current(height)), [1, 4, 4, 16, 50, 50]);
+    }
+}

@@ -1,0 +1,159 @@
+//! Questions about scripts: subscriptions and histories.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bitcoin::{Network, ScriptBuf};
+
+use crate::chain::electrum::calls::{Owner, ScriptHash};
+use crate::chain::electrum::connection::AnnouncedTip;
+use crate::chain::electrum::connection::Asker;
+use crate::chain::electrum::histories::{self, History};
+use crate::chain::electrum::state::State;
+use crate::chain::port::{ChainDown, LookRequest};
+
+/// Hot scripts that are asked about again in each look, despite notifications.
+const ASKED_AGAIN: usize = 2;
+
+/// Histories read before the next check for room.
+pub(super) const FETCHED_AT_ONCE: usize = 100;
+
+/// Entries kept of the histories of others' scripts.
+const OTHERS_ENTRIES_MAX: usize = 500_000;
+
+pub(super) struct Look<'a> {
+    pub asker: Asker<'a>,
+    pub network: Network,
+    pub state: &'a mut State,
+    pub request: &'a LookRequest<'a>,
+    pub tip: AnnouncedTip,
+}
+
+impl Look<'_> {
+    /// Subscribes to scripts that this connection has not subscribed to. Asks again about scripts that must be known
+    /// now, and in turn about the rest: a server may forget to notify.
+    pub(super) fn subscribe(&mut self) -> Result<(), ChainDown> {
+        let session = &self.asker.connection.session;
+        let state = &mut *self.state;
+        let awaited = self.request.scripts.must.iter().map(|it| ScriptHash::of(it));
+        let mut asked: BTreeSet<ScriptHash> = awaited.filter(|hash| !state.asked.contains(hash)).collect();
+        state.asked.extend(&asked);
+        let unheard = |hash: &ScriptHash| session.status(hash).is_none();
+        if state.connection != self.asker.connection.number {
+            state.pending.extend(state.scripts.keys());
+        }
+        asked.extend(state.pending.iter().copied().filter(unheard));
+        let from = state.asked_last.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
+        let turn: Vec<ScriptHash> =
+            state.scripts.range((from, std::ops::Bound::Unbounded)).map(|(hash, _)| *hash).take(ASKED_AGAIN).collect();
+        state.asked_last = turn.last().copied();
+        asked.extend(turn);
+        asked.retain(|hash| state.scripts.get(hash).is_some_and(|watched| !watched.is_refused));
+        let asked: Vec<ScriptHash> = asked.into_iter().collect();
+        self.subscribe_to(&asked)?;
+        let state = &mut *self.state;
+        state.connection = self.asker.connection.number;
+        state.pending.extend(session.take_changed());
+        state.pending.retain(|hash| state.scripts.contains_key(hash));
+        Ok(())
+    }
+
+    /// Subscribes to scripts, and notes which the server refuses.
+    fn subscribe_to(&mut self, hashes: &[ScriptHash]) -> Result<(), ChainDown> {
+        for (owner, hashes) in self.by_owner(hashes) {
+            let asked = histories::subscribe(&self.asker, &hashes, owner);
+            let refused =
+                self.noting_a_break(asked, &hashes, owner)?.into_iter().filter(|(_, status)| status.is_none());
+            refused.for_each(|(hash, _)| self.refuse(hash));
+        }
+        Ok(())
+    }
+
+    /// Splits scripts into the merchant's and those of others.
+    fn by_owner(&self, hashes: &[ScriptHash]) -> Vec<(Owner, Vec<ScriptHash>)> {
+        let is_ours = |hash: &&ScriptHash| self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours);
+        let (ours, others): (Vec<ScriptHash>, Vec<ScriptHash>) = hashes.iter().partition(is_ours);
+        let all = [(Owner::Ours, ours), (Owner::Others, others)].into_iter();
+        all.filter(|(_, hashes)| !hashes.is_empty()).collect()
+    }
+
+    /// Notes a break at others' scripts, so that the server does not break off in each look.
+    fn noting_a_break<T>(
+        &mut self,
+        asked: Result<T, ChainDown>,
+        hashes: &[ScriptHash],
+        owner: Owner,
+    ) -> Result<T, ChainDown> {
+        if owner == Owner::Others && asked.is_err() {
+            self.state.lasting.backoff.note_break(hashes, self.tip.height);
+            self.asker.client.excuse();
+        }
+        asked
+    }
+
+    /// Notes that the server does not tell a script.
+    fn refuse(&mut self, hash: ScriptHash) {
+        let Some(watched) = self.state.scripts.get_mut(&hash) else { return };
+        watched.is_refused = true;
+        if !watched.is_ours {
+            self.state.lasting.backoff.note_failure(&hash, self.tip.height);
+        }
+    }
+
+    /// Reads the histories of subscribed scripts. Returns those that the server told.
+    pub(super) fn fetch(&mut self, wanted: &[ScriptHash]) -> Result<Vec<ScriptHash>, ChainDown> {
+        let session = &self.asker.connection.session;
+        let (empty, full): (Vec<ScriptHash>, Vec<ScriptHash>) =
+            wanted.iter().partition(|hash| session.status(hash) == Some(None));
+        let mut histories = BTreeMap::new();
+        for (owner, hashes) in self.by_owner(&full) {
+            let asked = histories::read(&self.asker, &hashes, owner);
+            histories.extend(self.noting_a_break(asked, &hashes, owner)?);
+        }
+        histories.extend(empty.into_iter().map(|hash| (hash, Some(History::default()))));
+        let mut delivered = Vec::new();
+        for (hash, history) in histories {
+            let Some(watched) = self.state.scripts.get_mut(&hash) else { continue };
+            match history {
+                Some(history) => {
+                    watched.reported = Some(history.status);
+                    watched.history = Some(history);
+                    self.state.lasting.backoff.forget(&hash);
+                    delivered.push(hash);
+                }
+                None => {
+                    tracing::warn!(script = %watched.script.to_hex_string(), "the Electrum server does not tell what pays a script: it holds too much");
+                    self.refuse(hash);
+                }
+            }
+        }
+        Ok(delivered)
+    }
+
+    /// Reads the histories of these scripts, whoever they pay, as far as the server tells them.
+    pub(super) fn ask_also(&mut self, scripts: &[ScriptBuf]) -> Result<(), ChainDown> {
+        let mut unread = BTreeSet::new();
+        for script in scripts {
+            let hash = ScriptHash::of(script);
+            let watched = self.state.of_other(script, self.tip.height);
+            if watched.history.is_none() && !watched.is_refused {
+                unread.insert(hash);
+            }
+        }
+        let session = &self.asker.connection.session;
+        let unheard: Vec<ScriptHash> = unread.iter().filter(|hash| session.status(hash).is_none()).copied().collect();
+        self.subscribe_to(&unheard)?;
+        unread.retain(|hash| self.state.scripts.get(hash).is_some_and(|watched| !watched.is_refused));
+        let ours = |hash: &ScriptHash| self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours);
+        // A script of ours that was not reported yet waits for its turn.
+        let (later, now): (Vec<ScriptHash>, Vec<ScriptHash>) = unread.into_iter().partition(ours);
+        self.state.pending.extend(later);
+        for some in now.chunks(FETCHED_AT_ONCE) {
+            // The fate of the remaining outputs is unknown.
+            if self.state.entries_of_others() > OTHERS_ENTRIES_MAX {
+                break;
+            }
+            self.fetch(some)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,211 @@
+//! Broadcasts through a server, with the meaning of its node's refusals, and the fee rate of that node.
+
+use bitcoin::consensus::encode::serialize_hex;
+use bitcoin::{FeeRate, Transaction};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive as _;
+use serde::Deserialize;
+use serde_json::{Number, Value, json};
+
+use super::calls::{Refused, call, typed};
+use super::connection::Asker;
+use crate::chain::checks::relay_policy::{OF_CONFLICTS, OF_INPUTS, OF_KNOWN, of_sat_kvb};
+use crate::chain::checks::sanitized::sanitized;
+use crate::chain::port::{Broadcast, ChainDown};
+
+const BROADCAST: &str = "blockchain.transaction.broadcast";
+
+/// Codes that say nothing about a transaction: an unknown or wrong call, too many requests, or a silent node. They are
+/// those of JSON-RPC and of servers.
+const OF_SERVERS: &[i64] = &[-32_700, -32_603, -32_602, -32_601, -32_600, -101, -102];
+
+/// Words for a transaction that a block holds.
+const OF_MINED: &[&str] = &["already in block chain", "already in utxo set", "txn-already-confirmed"];
+
+/// Words of a server or node that cannot take any transaction now.
+const OF_TROUBLE: &[&str] = &[
+    "warming up",
+    "loading block",
+    "verifying blocks",
+    "rescanning",
+    "unreachable",
+    "unavailable",
+    "busy",
+    "timed out",
+    "timeout",
+    "connection",
+    "failed to connect",
+    "excessive resource",
+    "too many requests",
+    "unauthorized",
+    "internal error",
+    "request queue",
+    "in warmup",
+];
+
+#[derive(Deserialize)]
+struct Package {
+    success: bool,
+}
+
+/// Offers a package at once if the server accepts packages, otherwise its transactions one after the other. The answer
+/// is about the last, or about the first that was refused.
+pub(super) fn broadcast(asker: &Asker<'_>, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+    if package.len() > 1 && asker.connection.version.is_at_least(&[1, 6]) && is_taken_together(asker, package)? {
+        return Ok(Broadcast::Accepted);
+    }
+    let mut answer = Broadcast::AlreadyKnown;
+    for tx in package {
+        let offered = [call(BROADCAST, json!([serialize_hex(tx)]))];
+        answer = match asker.tries(&offered)?.pop().unwrap_or(Ok(None)) {
+            Ok(told) if typed::<String>(offered[0].method, &told)? == tx.compute_txid().to_string() => {
+                Broadcast::Accepted
+            }
+            Ok(_) => return Err(ChainDown("the server says that it took another transaction".to_owned())),
+            Err(refused) => meaning(refused)?,
+        };
+        match answer {
+            Broadcast::Accepted | Broadcast::AlreadyKnown => {}
+            Broadcast::Conflict(_) | Broadcast::InputsMissing | Broadcast::InputsSpent | Broadcast::Refused(_) => break,
+        }
+    }
+    Ok(answer)
+}
+
+/// Whether a package was accepted. The reason for a refusal shows when its transactions are offered one by one.
+fn is_taken_together(asker: &Asker<'_>, package: &[Transaction]) -> Result<bool, ChainDown> {
+    let raw: Vec<Value> = package.iter().map(|tx| json!(serialize_hex(tx))).collect();
+    let offered = [call("blockchain.transaction.broadcast_package", json!([raw]))];
+    match asker.tries(&offered)?.pop().unwrap_or(Ok(None)) {
+        Ok(told) => Ok(typed::<Package>(offered[0].method, &told)?.success),
+        Err(_) => Ok(false),
+    }
+}
+
+/// The meaning of a refusal for a transaction. A server in trouble says nothing about it. Any other answer is the
+/// node's: electrs passes on the text with a code of its own.
+fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
+    let Refused::Said { code, message } = &refused else {
+        return Err(refused.down(BROADCAST));
+    };
+    let text = message.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
+    Ok(if says(OF_MINED) || says(OF_KNOWN) {
+        Broadcast::AlreadyKnown
+    } else if says(OF_CONFLICTS) {
+        Broadcast::Conflict(sanitized(message))
+    } else if says(OF_INPUTS) {
+        Broadcast::InputsMissing
+    } else if OF_SERVERS.contains(code) || says(OF_TROUBLE) {
+        return Err(refused.down(BROADCAST));
+    } else {
+        Broadcast::Refused(sanitized(message))
+    })
+}
+
+/// The highest number of blocks for which servers estimate.
+const BLOCKS_MAX: u16 = 1_008;
+
+#[derive(Deserialize)]
+struct MempoolInfo {
+    mempoolminfee: Number,
+    minrelaytxfee: Number,
+}
+
+/// The estimate for a confirmation within so many blocks, at least the minimum of the server's node. The minimum alone
+/// without an estimate, as on a young chain. `None` if the server names neither.
+pub(super) fn fee_rate(asker: &Asker<'_>, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+    let estimate = call("blockchain.estimatefee", json!([blocks.clamp(1, BLOCKS_MAX)]));
+    let is_new = asker.connection.version.is_at_least(&[1, 6]);
+    let floor = call(if is_new { "mempool.get_info" } else { "blockchain.relayfee" }, json!([]));
+    let calls = [estimate, floor];
+    let methods = [calls[0].method, calls[1].method];
+    let mut answers = asker.tries(&calls)?.into_iter();
+    let [method, _] = methods;
+    // A server that cannot estimate refuses, or answers -1.
+    let estimate: Option<Number> =
+        answers.next().and_then(Result::ok).map(|answer| typed(method, &answer)).transpose()?;
+    let Some(Ok(floor)) = answers.next() else { return Ok(None) };
+    let [_, method] = methods;
+    let floors = if is_new {
+        let info: MempoolInfo = typed(method, &floor)?;
+        vec![info.mempoolminfee, info.minrelaytxfee]
+    } else {
+        vec![typed(method, &floor)?]
+    };
+    let makes_none = || ChainDown(format!("the fee rates that the server names in {method} make no sense"));
+    let floors: Vec<u64> = floors.iter().map(sats).collect::<Option<_>>().ok_or_else(makes_none)?;
+    let sat_kvb = floors.into_iter().chain(estimate.as_ref().and_then(sats)).max();
+    // Relaying is never free: a server with rate 0 knows no rate.
+    Ok(sat_kvb.filter(|rate| *rate > 0).map(of_sat_kvb))
+}
+
+/// Converts an amount in bitcoin to satoshis, rounded up; `None` if it is negative or more than all coins.
+fn sats(btc: &Number) -> Option<u64> {
+    let text = btc.to_string();
+    let btc = text.parse::<Decimal>().or_else(|_| Decimal::from_scientific(&text)).ok()?;
+    let sats = btc.checked_mul(Decimal::from(100_000_000))?.ceil().to_u64()?;
+    (sats <= 21_000_000 * 100_000_000).then_some(sats)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_mean_what_the_node_behind_the_server_says() {
+        let of = |code, message: &str| meaning(Refused::Said { code, message: message.to_owned() });
+        let x = "the transaction was rejected by network rules.  ";
+        let too_little = "insufficient fee, rejecting replacement 00ff";
+        let electrs = "sendrawtransaction RPC error -26: ";
+        for (code, message, meant) in [
+            (1, format!("{x}bad-txns-inputs-missingorspent"), Broadcast::InputsMissing),
+            (1, format!("{x}txn-mempool-conflict"), Broadcast::Conflict(format!("{x}txn-mempool-conflict"))),
+            (1, format!("{x}{too_little}"), Broadcast::Conflict(format!("{x}{too_little}"))),
+            (
+                2,
+                "sendrawtransaction RPC error -27: Transaction already in block chain".to_owned(),
+                Broadcast::AlreadyKnown,
+            ),
+            (1, format!("{x}Transaction outputs already in utxo set"), Broadcast::AlreadyKnown),
+            (1, format!("{x}txn-already-in-mempool"), Broadcast::AlreadyKnown),
+            (2, format!("{electrs}non-final"), Broadcast::Refused(format!("{electrs}non-final"))),
+            // electrs 0.12 passes on the text alone.
+            (
+                2,
+                "min relay fee not met, 0 < 71".to_owned(),
+                Broadcast::Refused("min relay fee not met, 0 < 71".to_owned()),
+            ),
+            (2, "non-final".to_owned(), Broadcast::Refused("non-final".to_owned())),
+            (2, "bad-txns-in-belowout".to_owned(), Broadcast::Refused("bad-txns-in-belowout".to_owned())),
+            (2, "bad-txns-inputs-missingorspent".to_owned(), Broadcast::InputsMissing),
+        ] {
+            assert_eq!(of(code, &message), Ok(meant), "{message}");
+        }
+        for (code, message) in [
+            (-32_601, "unknown method"),
+            (-101, "excessive resource usage"),
+            (2, "daemon is warming up"),
+            (2, "Loading block index…"),
+            (1, "daemon unreachable"),
+            (1, "server busy - request timed out"),
+        ] {
+            assert!(of(code, message).is_err(), "{message}: says nothing of a transaction");
+        }
+    }
+
+    #[test]
+    fn a_rate_is_read_in_whatever_way_a_server_writes_it() {
+        let of = |text: &str| sats(&serde_json::from_str(text).unwrap());
+        for (text, read) in
+            [("0.00001", Some(1_000)), ("1e-05", Some(1_000)), ("0.00101079", Some(101_079)), ("0.0", Some(0))]
+        {
+            assert_eq!(of(text), read, "{text}");
+        }
+        assert_eq!(of("0.000000015"), Some(2), "rounded up");
+        for text in ["-1", "1e30", "22000000"] {
+            assert_eq!(of(text), None, "{text}");
+        }
+        assert_eq!(of_sat_kvb(1_001), FeeRate::from_sat_per_kwu(251));
+    }
+}

@@ -1,0 +1,94 @@
+//! Looks at the chain before signing: the view must cover each coin that is spent and the next change.
+
+use tillgate_domain::time::Timestamp;
+
+use super::pass::Sender;
+use crate::chain::Sees;
+use crate::gateway::{Cannot, Cause};
+use crate::store::StoreError;
+use crate::store::keychains::Keychain;
+use crate::wallet::spend::Draft;
+use crate::watcher::{WatchError, Watcher};
+
+/// Oldest view of the chain that is used. A payment that another copy of the wallet sends within this time is noticed
+/// too late.
+const LOOKED_WITHIN_MS: i64 = 10_000;
+
+/// Oldest look on which a transaction is stored. It catches a machine that slept while signing.
+const STORED_WITHIN_MS: i64 = 60_000;
+
+const LOOKED_TOO_LONG_AGO: &str = "signing took so long that the chain may have changed; the transaction is made again";
+
+/// The next pass asks again about scripts that a look did not cover.
+const NOT_COVERED: &str = "the Bitcoin backend has not told of all coins yet; it is asked again";
+
+impl Sender {
+    /// Looks unless a look since `since` is young enough. Answers why nothing may be signed yet.
+    pub(super) async fn look_unless_fresh(&self, watcher: &Watcher, since: Timestamp) -> Option<Cannot> {
+        let gateway = &self.gateway;
+        if gateway.last_look.is_fresh(since, gateway.clock.now(), LOOKED_WITHIN_MS) {
+            return None;
+        }
+        watcher.look_soon().await.err().map(not_looked)
+    }
+
+    /// Makes sure that the last look covers the coins and the change of a draft. Answers why nothing may be signed yet.
+    pub(super) async fn look_at_coins(
+        &self,
+        watcher: &Watcher,
+        draft: &Draft,
+        since: Timestamp,
+    ) -> Result<Option<Cannot>, StoreError> {
+        let gateway = &self.gateway;
+        let Some(wallet) = gateway.wallet.get() else { return Ok(None) };
+        let of = |keychain, index| wallet.keychains.script(keychain, index).ok();
+        let mut scripts: Vec<_> = draft.inputs.iter().filter_map(|coin| of(coin.keychain, coin.index)).collect();
+        let (_, next_change) = gateway
+            .store
+            .read(|reader| reader.keychain(Keychain::Internal))?
+            .ok_or(StoreError::BadValue("keychains"))?;
+        scripts.extend(of(Keychain::Internal, next_change));
+        // A backend that sees every transaction covers all scripts, and names none.
+        let sees_all = gateway.chain.sees() == Sees::Everything;
+        let is_covered = || {
+            gateway.last_look.is_fresh(since, gateway.clock.now(), LOOKED_WITHIN_MS)
+                && (sees_all || gateway.to_sign.is_covered(&scripts))
+        };
+        if is_covered() {
+            return Ok(None);
+        }
+        gateway.to_sign.ask(scripts.clone());
+        let looked = watcher.look_soon().await;
+        let is_watched = matches!(looked, Ok(()) | Err(WatchError::Behind(_)));
+        let why = match looked {
+            Ok(()) => (!is_covered()).then(|| Cause::Chain.because(NOT_COVERED)),
+            Err(error) => Some(not_looked(error)),
+        };
+        // A script without an answer is asked about until there is one.
+        if why.is_none() || !is_watched {
+            gateway.to_sign.ask(Vec::new());
+        }
+        Ok(why)
+    }
+
+    /// Checks that a transaction may be stored: the look behind it began after `since` and is young enough.
+    ///
+    /// # Errors
+    /// When the look is too old.
+    pub(super) fn check_view(&self, since: Timestamp) -> Result<(), Cannot> {
+        let (last_look, now) = (&self.gateway.last_look, self.gateway.clock.now());
+        if last_look.is_fresh(since, now, STORED_WITHIN_MS) {
+            return Ok(());
+        }
+        Err(Cause::Chain.because(LOOKED_TOO_LONG_AGO))
+    }
+}
+
+/// Why a failed look allows no signature.
+fn not_looked(error: WatchError) -> Cannot {
+    match error {
+        // The blocks still unread may hold a payment of another copy.
+        WatchError::Behind(catching_up) => Cause::Chain.because(catching_up.to_string()),
+        error => Cause::Chain.because(format!("the chain is not watched: {error}")),
+    }
+}

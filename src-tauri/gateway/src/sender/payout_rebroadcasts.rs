@@ -1,0 +1,163 @@
+//! Broadcasts the transactions of payouts until they are in a block: when they are stored, at the start, when a look
+//! misses one, and after each block. Stores each answer.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bitcoin::{BlockHash, Transaction, Txid};
+use tillgate_domain::batch::Position;
+use tillgate_domain::time::Timestamp;
+
+use super::error::SendError;
+use super::held_back;
+use crate::chain::Broadcast;
+use crate::gateway::{Gateway, StaffWarning};
+use crate::notifications::outbox::{self, Outbox};
+use crate::settlement::batches;
+use crate::store::batches::{Refusal, VersionRow};
+use crate::store::{Reader, StoreError, Tx};
+use crate::watcher::package;
+
+/// Broadcasts since the last block. A restart forgets them, so that everything missing is broadcast.
+#[derive(Debug, Default)]
+pub(super) struct PayoutRebroadcasts {
+    tip: Option<BlockHash>,
+    tried: BTreeMap<Txid, Tried>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Tried {
+    /// Start of the last look before it.
+    looked_at: Timestamp,
+    /// Whether a later look missed it and it was broadcast again.
+    twice: bool,
+}
+
+impl PayoutRebroadcasts {
+    /// Broadcasts every stored transaction that the last look missed and that is due again. It waits for a look that
+    /// reached the best block: before that, another copy of the wallet may have replaced the transaction unseen.
+    pub(super) async fn broadcast_missing(&mut self, gateway: &Arc<Gateway>) -> Result<(), SendError> {
+        let Some(watched) = gateway.last_look.caught_up() else { return Ok(()) };
+        let is_new_tip = self.tip != Some(watched.tip.hash);
+        let reading = Arc::clone(gateway);
+        let missing = tokio::task::spawn_blocking(move || reading.store.read(missing));
+        let missing: BTreeMap<Txid, Vec<Transaction>> = missing.await.map_err(|_| SendError::BrokenOff)??;
+        // Forgets transactions that were seen: one that drops out is due at once.
+        self.tried.retain(|txid, _| missing.contains_key(txid));
+        for (txid, package) in missing {
+            let before = self.tried.get(&txid);
+            let is_due = match before {
+                None => true,
+                Some(before) => is_new_tip || (!before.twice && watched.looked_at > before.looked_at),
+            };
+            if is_due {
+                let tried = Tried { looked_at: watched.looked_at, twice: before.is_some() };
+                self.tried.insert(txid, tried);
+                broadcast(gateway, txid, package).await?;
+            }
+        }
+        // After a failure in between, the next pass broadcasts the rest.
+        self.tip = Some(watched.tip.hash);
+        Ok(())
+    }
+
+    /// Broadcasts a transaction that was stored just now.
+    pub(super) async fn broadcast_new(&mut self, gateway: &Arc<Gateway>, txid: Txid) -> Result<(), SendError> {
+        let looked_at = gateway.last_look.watched().map_or(Timestamp::from_ms(0), |watched| watched.looked_at);
+        self.tried.insert(txid, Tried { looked_at, twice: false });
+        match gateway.store.read(|reader| held_back::package(reader, &txid))? {
+            Some(package) => broadcast(gateway, txid, package).await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// Broadcasts the last transaction of `package` behind its unconfirmed ancestors. Its payouts are SENT once a node has
+/// it. After any other answer, or none, it is broadcast again later.
+async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<Transaction>) -> Result<(), SendError> {
+    let asking = Arc::clone(gateway);
+    let answer = tokio::task::spawn_blocking(move || package::broadcast(&asking, &package));
+    match answer.await.map_err(|_| SendError::BrokenOff)? {
+        Ok(Broadcast::Accepted | Broadcast::AlreadyKnown) => {
+            tracing::info!(%txid, "a transaction that sends payouts was taken");
+            accept(gateway, txid).await?;
+        }
+        Ok(Broadcast::InputsSpent) => {
+            tracing::warn!(%txid, "a transaction that sends payouts was refused: another one spends its coins");
+            refuse(gateway, txid, None).await?;
+        }
+        Ok(Broadcast::InputsMissing) => tracing::warn!(%txid, "inputs of a transaction that sends payouts are missing"),
+        Ok(Broadcast::Conflict(why) | Broadcast::Refused(why)) => {
+            tracing::warn!(%txid, why, "a transaction that sends payouts was refused");
+            refuse(gateway, txid, Some(why)).await?;
+        }
+        Err(error) => tracing::warn!(%txid, %error, "there is no answer to a transaction that sends payouts"),
+    }
+    Ok(())
+}
+
+/// Stores a refusal with the backend's words. People are told of it until a backend accepts the transaction.
+async fn refuse(gateway: &Arc<Gateway>, txid: Txid, words: Option<String>) -> Result<(), SendError> {
+    let refusal = Refusal { at: gateway.clock.now(), words };
+    gateway.store.write(move |tx: &Tx<'_>| tx.refuse_version(&txid, &refusal)).await?;
+    gateway.note_change();
+    Ok(())
+}
+
+async fn accept(gateway: &Arc<Gateway>, txid: Txid) -> Result<(), SendError> {
+    let accept = move |outbox: &Outbox<'_>| -> Result<Vec<StaffWarning>, SendError> {
+        let tx = outbox.tx;
+        tx.accept_version(&txid, outbox.now)?;
+        match tx.batch_of_version(&txid)? {
+            Some(batch_seq) => Ok(batches::settle(outbox, batch_seq, tx.tip_height()?)?),
+            None => Ok(Vec::new()),
+        }
+    };
+    for warning in outbox::commit(gateway, None, accept).await? {
+        gateway.last_look.warn(warning);
+    }
+    Ok(())
+}
+
+/// Transactions of our batches that are in neither mempool nor block but should be, each behind its unconfirmed
+/// ancestors. While the sender holds, transactions that no node accepted yet are left out.
+fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, StoreError> {
+    let mut missing = BTreeMap::new();
+    if reader.dangerous_restore()?.is_some() {
+        // A restored copy sends nothing before it has looked: another copy may have replaced these transactions.
+        return Ok(missing);
+    }
+    let is_held = reader.sender_hold()?.is_some();
+    for batch_seq in reader.pending_batches()? {
+        let versions = reader.versions(batch_seq)?;
+        let is_mined = versions.iter().any(|version| version.position.is_in_block());
+        if is_mined || !reader.batch(batch_seq)?.is_some_and(|batch| batch.live) {
+            continue;
+        }
+        if let Some(version) = to_broadcast(reader, &versions)?
+            && version.position == Position::Absent
+            && (version.accepted_at.is_some() || !is_held)
+            && let Some(package) = held_back::package(reader, &version.txid)?
+        {
+            missing.insert(version.txid, package);
+        }
+    }
+    Ok(missing)
+}
+
+/// Version of a batch to broadcast: the version that gives it up, else the version on which another batch rests, else
+/// the newest.
+pub(super) fn to_broadcast<'a>(
+    reader: &Reader<'_>,
+    versions: &'a [VersionRow],
+) -> Result<Option<&'a VersionRow>, StoreError> {
+    if let Some(gives_up) = versions.iter().rfind(|version| !version.pays) {
+        return Ok(Some(gives_up));
+    }
+    for version in versions {
+        if !reader.live_batches_on(&version.txid)?.is_empty() {
+            return Ok(Some(version));
+        }
+    }
+    Ok(versions.last())
+}

@@ -1,0 +1,82 @@
+//! Broadcasts a transaction of ours behind its unconfirmed ancestors, as a package. If parents are missing, kept
+//! ancestors that others made are offered first.
+
+use std::collections::BTreeMap;
+
+use bitcoin::Transaction;
+
+use crate::chain::{Broadcast, ChainDown, parents_first};
+use crate::gateway::Gateway;
+use crate::store::{Reader, StoreError};
+
+/// Why a broadcast has no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BroadcastError {
+    /// The backend gave no answer.
+    #[error(transparent)]
+    Chain(#[from] ChainDown),
+    /// The kept ancestors could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Offers a package to the network, its last transaction behind the others. If parents are missing, kept ancestors are
+/// offered first. The answer is about the last transaction, or about the first refused one. Blocks.
+pub(crate) fn broadcast(gateway: &Gateway, package: &[Transaction]) -> Result<Broadcast, BroadcastError> {
+    let answer = gateway.chain.broadcast(package)?;
+    if answer != Broadcast::InputsMissing {
+        return Ok(answer);
+    }
+    let kept = gateway.store.read(|reader| kept_of(reader, package))?;
+    if kept.is_empty() {
+        return Ok(answer);
+    }
+    // One by one: a node may refuse a mined ancestor while it still misses the next one.
+    let (mut is_refused, mut is_ruled_out) = (false, None);
+    for tx in &kept {
+        let txid = tx.compute_txid();
+        let answer = match gateway.chain.broadcast(std::slice::from_ref(tx)) {
+            Ok(answer) => answer,
+            // The answer about the package itself decides.
+            Err(error) => {
+                tracing::info!(%txid, %error, "what a transaction of ours rests on could not be offered");
+                is_refused = true;
+                break;
+            }
+        };
+        match answer {
+            Broadcast::Accepted => tracing::info!(%txid, "broadcast again what a transaction of ours rests on"),
+            Broadcast::AlreadyKnown | Broadcast::InputsMissing => {}
+            Broadcast::Refused(why) => {
+                tracing::info!(%txid, why, "what a transaction of ours rests on was refused");
+                is_refused = true;
+            }
+            ruled_out @ (Broadcast::Conflict(_) | Broadcast::InputsSpent) => is_ruled_out = Some(ruled_out),
+        }
+    }
+    // Ancestors with too low a fee of their own are accepted in a package, by servers that support packages.
+    let again = if is_refused { [&kept, package].concat() } else { package.to_vec() };
+    Ok(match gateway.chain.broadcast(&again)? {
+        // A conflict of an ancestor also rules out the package.
+        Broadcast::InputsMissing => is_ruled_out.unwrap_or(Broadcast::InputsMissing),
+        answer => answer,
+    })
+}
+
+/// Kept ancestors of a package, parents first. Twins and our own transactions are left out: only the sender broadcasts
+/// them, and it may hold them back.
+fn kept_of(reader: &Reader<'_>, package: &[Transaction]) -> Result<Vec<Transaction>, StoreError> {
+    let mut kept = BTreeMap::new();
+    for tx in package {
+        for ancestor in reader.kept_ancestors(&tx.compute_txid())? {
+            let txid = ancestor.compute_txid();
+            if reader.version(&txid)?.is_none() && !reader.is_twin(&txid)? {
+                kept.insert(txid, ancestor);
+            }
+        }
+    }
+    for tx in package {
+        kept.remove(&tx.compute_txid());
+    }
+    Ok(parents_first(kept, |tx| tx))
+}

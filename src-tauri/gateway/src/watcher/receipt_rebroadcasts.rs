@@ -1,0 +1,85 @@
+//! Rebroadcasts customers' transactions that are missing: in neither mempool nor chain, and not gone. Happens at the
+//! first look that misses one, at the program's first look, and after each block. The sender rebroadcasts payouts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bitcoin::{Transaction, Txid};
+
+use super::error::WatchError;
+use super::package;
+use crate::chain::{Broadcast, missing_ancestors, parents_first};
+use crate::gateway::Gateway;
+
+/// Missing transactions that were rebroadcast.
+#[derive(Debug, Default)]
+pub(super) struct ReceiptRebroadcasts {
+    /// `None` while a broadcast is owed: at the start, and after an interrupted one.
+    done: Option<BTreeSet<Txid>>,
+}
+
+impl ReceiptRebroadcasts {
+    /// Whether a broadcast is owed even if a look finds nothing.
+    pub(super) const fn is_owed(&self) -> bool {
+        self.done.is_none()
+    }
+
+    /// Broadcasts missing transactions; those broadcast before only with `is_new_tip`. The next look sees the effect.
+    pub(super) async fn broadcast(&mut self, gateway: &Arc<Gateway>, is_new_tip: bool) -> Result<(), WatchError> {
+        let before = self.done.take().filter(|_| !is_new_tip).unwrap_or_default();
+        if gateway.store.read(|reader| reader.dangerous_restore())?.is_some() {
+            // A restored copy broadcasts nothing before its scan ends; the broadcast stays owed.
+            return Ok(());
+        }
+        let gateway = Arc::clone(gateway);
+        let at = gateway.clock.now();
+        let store = Arc::clone(&gateway.store);
+        let broadcast = move || -> Result<(BTreeSet<Txid>, Vec<Txid>), WatchError> {
+            let mut spent = Vec::new();
+            let missing = gateway.store.read(|reader| reader.missing_transactions())?;
+            let missing: BTreeMap<Txid, Transaction> = missing.into_iter().map(|tx| (tx.compute_txid(), tx)).collect();
+            for (txid, tx) in missing.iter().filter(|(txid, _)| !before.contains(*txid)) {
+                if broadcast_missing(&gateway, txid, &with_ancestors(tx, &missing)) {
+                    spent.push(*txid);
+                }
+            }
+            Ok((missing.into_keys().collect(), spent))
+        };
+        let (done, spent) = tokio::task::spawn_blocking(broadcast).await.map_err(|_| WatchError::BrokenOff)??;
+        if !spent.is_empty() {
+            store.write(move |tx| spent.iter().try_for_each(|txid| tx.note_spent_inputs(txid, at))).await?;
+        }
+        self.done = Some(done);
+        Ok(())
+    }
+}
+
+/// A missing transaction behind its missing ancestors, parents first.
+fn with_ancestors(tx: &Transaction, missing: &BTreeMap<Txid, Transaction>) -> Vec<Transaction> {
+    let mut line = missing_ancestors(tx, |txid| missing.get(txid));
+    line.insert(tx.compute_txid(), tx);
+    parents_first(line, |tx| tx).into_iter().cloned().collect()
+}
+
+/// Offers a package; answers whether it was refused because its inputs are spent. A missing answer says nothing and
+/// does not fail the look.
+fn broadcast_missing(gateway: &Gateway, txid: &Txid, txs: &[Transaction]) -> bool {
+    let answer = match package::broadcast(gateway, txs) {
+        Ok(answer) => answer,
+        Err(error) => {
+            tracing::warn!(%txid, %error, "there is no answer to the broadcast of a missing transaction");
+            return false;
+        }
+    };
+    match &answer {
+        Broadcast::Accepted => tracing::info!(%txid, "broadcast a missing transaction again"),
+        Broadcast::AlreadyKnown => tracing::debug!(%txid, "a missing transaction is back already"),
+        Broadcast::Conflict(why) => {
+            tracing::warn!(%txid, why, "another in the mempool spends a missing transaction's inputs");
+        }
+        Broadcast::InputsSpent => tracing::warn!(%txid, "a missing transaction's inputs are spent"),
+        Broadcast::InputsMissing => tracing::warn!(%txid, "a missing transaction's inputs are missing"),
+        Broadcast::Refused(why) => tracing::warn!(%txid, why, "a missing transaction was refused"),
+    }
+    matches!(answer, Broadcast::Conflict(_) | Broadcast::InputsSpent)
+}

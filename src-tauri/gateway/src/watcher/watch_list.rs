@@ -1,0 +1,277 @@
+//! Finds the parts of a transaction that are ours: outputs to payments and to the wallet, and spends of our coins.
+//! Reads; writes nothing.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use bitcoin::{Amount, OutPoint, Script, Transaction, Txid};
+
+use super::error::WatchError;
+use crate::chain::{KnownPosition, KnownScripts, TxFacts, TxPosition, WatchList};
+use crate::gateway::Gateway;
+use crate::store::coins::Coin;
+use crate::store::keychains::Keychain;
+use crate::store::{Reader, StoreError};
+
+/// Time for which a gone transaction is followed: well beyond the 14 days after which it is gone for good. If it
+/// returns later, it is treated as a new transaction.
+pub(super) const FOLLOWED_FOR_MS: i64 = 30 * 24 * 3_600_000;
+
+/// The parts of one transaction that are ours.
+#[derive(Default)]
+pub(super) struct OurParts {
+    /// Outputs to payments, by payment number: the derivation index, and output numbers with satoshis.
+    pub payments: BTreeMap<i64, (u32, Vec<(u32, u64)>)>,
+    /// Other outputs to this wallet: our change, and addresses not given to any payment here.
+    pub change: Vec<Coin>,
+    /// Coins of ours that it spends.
+    pub spends: Vec<OutPoint>,
+    /// The transaction is a known twin, which is followed.
+    pub is_twin: bool,
+}
+
+/// Recognises our transactions by the database and the wallet.
+pub(super) struct OurTransactions<'a> {
+    gateway: &'a Gateway,
+    txids: Vec<Txid>,
+    /// Results for transactions that the backend asked about.
+    found: RefCell<HashMap<Txid, OurParts>>,
+    /// Coins created in this look, which the database does not hold yet.
+    made: RefCell<HashSet<OutPoint>>,
+    /// The chain is another one, so the stored script states are outdated.
+    is_anew: Cell<bool>,
+    /// Blocks up to this height are those of the database; `None`: all blocks.
+    known_up_to: Cell<Option<u32>>,
+    /// A database error during the look.
+    error: Cell<Option<StoreError>>,
+    /// The scripts ahead could not be derived, because the program is stopping.
+    is_broken_off: Cell<bool>,
+}
+
+impl<'a> OurTransactions<'a> {
+    pub(super) fn new(gateway: &'a Gateway) -> Result<Self, WatchError> {
+        wait_until_known_ahead(gateway)?;
+        let (found, made) = (RefCell::default(), RefCell::default());
+        let (is_anew, known_up_to) = (Cell::new(false), Cell::new(None));
+        let (error, is_broken_off) = (Cell::new(None), Cell::new(false));
+        Ok(Self { gateway, txids: Vec::new(), found, made, is_anew, known_up_to, error, is_broken_off })
+    }
+
+    /// Also asks for reports on all known transactions.
+    pub(super) fn expect_all_known(&mut self) -> Result<(), StoreError> {
+        self.txids = self.gateway.store.read(|reader| reader.known_transactions())?;
+        Ok(())
+    }
+
+    /// Whether reports on known transactions are asked for.
+    pub(super) const fn expects_known(&self) -> bool {
+        !self.txids.is_empty()
+    }
+
+    /// Ignores stored script states from now on.
+    pub(super) fn begin_anew(&self) {
+        self.is_anew.set(true);
+    }
+
+    /// Treats stored heights above `height` as outdated from now on.
+    pub(super) fn know_up_to(&self, height: Option<u32>) {
+        self.known_up_to.set(height);
+    }
+
+    /// The parts of a transaction that are ours, mostly found already when the backend asked.
+    pub(super) fn of(&self, facts: &TxFacts, txid: &Txid) -> Result<OurParts, StoreError> {
+        let found = self.found.borrow_mut().remove(txid);
+        let mut found = found.map_or_else(|| self.find(&facts.tx, txid), Ok)?;
+        self.take_out_older(&mut found, facts, txid)?;
+        Ok(found)
+    }
+
+    /// Takes outputs from a payment if their block is older than the payment's address. Another copy of the wallet gave
+    /// such an address to somebody else, before this copy was restored. A stored coin keeps its payee.
+    fn take_out_older(&self, found: &mut OurParts, facts: &TxFacts, txid: &Txid) -> Result<(), StoreError> {
+        let OurParts { payments, change, .. } = found;
+        self.gateway.store.read(|reader| {
+            for (seq, (index, outputs)) in payments.iter_mut() {
+                let given_above = reader.given_above(*seq)?.map(|height| self.known(height));
+                let is_older = match facts.position {
+                    TxPosition::Block { height, .. } => given_above.is_some_and(|given_above| height <= given_above),
+                    TxPosition::Mempool { .. } | TxPosition::Absent => false,
+                };
+                for (vout, amount_sats) in std::mem::take(outputs) {
+                    let outpoint = OutPoint { txid: *txid, vout };
+                    let is_of_other = reader.payee_of_coin(&outpoint)?.map_or(is_older, |payee| payee.is_none());
+                    if is_of_other {
+                        let (keychain, is_coinbase) = (Keychain::External, facts.tx.is_coinbase());
+                        let index = *index;
+                        change.push(Coin { outpoint, keychain, index, payment_seq: None, amount_sats, is_coinbase });
+                    } else {
+                        outputs.push((vout, amount_sats));
+                    }
+                }
+            }
+            payments.retain(|_, (_, outputs)| !outputs.is_empty());
+            Ok(())
+        })
+    }
+
+    /// Fails if a transaction could not be classified: the view is incomplete then.
+    pub(super) fn check(&self) -> Result<(), WatchError> {
+        if self.is_broken_off.get() {
+            return Err(WatchError::BrokenOff);
+        }
+        Ok(self.error.take().map_or(Ok(()), Err)?)
+    }
+
+    fn find(&self, tx: &Transaction, txid: &Txid) -> Result<OurParts, StoreError> {
+        self.gateway.store.read(|reader| {
+            let mut found = OurParts::default();
+            for (vout, output) in (0u32..).zip(&tx.output) {
+                // An output of zero satoshis pays nothing.
+                if output.value == Amount::ZERO {
+                    continue;
+                }
+                let amount_sats = output.value.to_sat();
+                let outpoint = OutPoint { txid: *txid, vout };
+                if let Some((seq, index)) = reader.payment_of_script(&output.script_pubkey)? {
+                    found.payments.entry(seq).or_insert_with(|| (index, Vec::new())).1.push((vout, amount_sats));
+                } else if let Some((keychain, index)) = self.of_wallet(&output.script_pubkey) {
+                    let is_coinbase = tx.is_coinbase();
+                    found.change.push(Coin { outpoint, keychain, index, payment_seq: None, amount_sats, is_coinbase });
+                } else {
+                    continue;
+                }
+                self.made.borrow_mut().insert(outpoint);
+            }
+            found.spends = self.spent(reader, tx)?;
+            found.is_twin = reader.is_twin(txid)?;
+            Ok(found)
+        })
+    }
+
+    /// A stored height, limited to blocks that are still in the chain.
+    fn known(&self, height: u32) -> u32 {
+        self.known_up_to.get().map_or(height, |known| known.min(height))
+    }
+
+    /// Keychain and index of a wallet script that no payment has. Another copy of the wallet may use scripts far beyond
+    /// this copy's. So the scripts beyond a found one are derived before the next transaction is checked.
+    fn of_wallet(&self, script: &Script) -> Option<(Keychain, u32)> {
+        let wallet = self.gateway.wallet.get()?;
+        if let Some(index) = wallet.change.index_of(script) {
+            if let Err(error) = wallet.change.given(index.saturating_add(1)) {
+                tracing::error!(%error, index, "the scripts of our change beyond one that was used cannot be derived");
+            }
+            return Some((Keychain::Internal, index));
+        }
+        let index = wallet.addresses.index_ahead(script)?;
+        wallet.addresses.skip_to_beyond(index);
+        if !wallet.addresses.wait_until_known_ahead() {
+            self.is_broken_off.set(true);
+        }
+        Some((Keychain::External, index))
+    }
+
+    /// The same without side effects; includes skipped addresses.
+    fn place_in_wallet(&self, script: &Script) -> Option<(Keychain, u32)> {
+        let wallet = self.gateway.wallet.get()?;
+        let of_change = wallet.change.index_of(script).map(|index| (Keychain::Internal, index));
+        of_change.or_else(|| wallet.addresses.index_ahead(script).map(|index| (Keychain::External, index)))
+    }
+
+    /// The database's answer, or a default after an error, which fails the look.
+    fn or_note<T: Default>(&self, answer: Result<T, StoreError>) -> T {
+        answer.unwrap_or_else(|error| {
+            self.error.set(Some(error));
+            T::default()
+        })
+    }
+
+    fn spent(&self, reader: &Reader<'_>, tx: &Transaction) -> Result<Vec<OutPoint>, StoreError> {
+        let mut spent = Vec::new();
+        for outpoint in tx.input.iter().map(|input| input.previous_output) {
+            if self.made.borrow().contains(&outpoint) || reader.has_coin(&outpoint)? {
+                spent.push(outpoint);
+            }
+        }
+        Ok(spent)
+    }
+}
+
+impl KnownScripts for OurTransactions<'_> {
+    fn state(&self, script: &Script) -> Option<Vec<u8>> {
+        if self.is_anew.get() {
+            return None;
+        }
+        self.or_note(self.gateway.store.read(|reader| reader.script_state(script)))
+    }
+
+    fn transactions(&self, script: &Script) -> Vec<(Transaction, KnownPosition)> {
+        let known = self.gateway.store.read(|reader| {
+            if let Some((seq, index)) = reader.payment_of_script(script)? {
+                let mut known = reader.transactions_of_payment(seq)?;
+                // Transactions from before the address was given to this payment.
+                known.append(&mut reader.transactions_of_index(Keychain::External, index)?);
+                return Ok(known);
+            }
+            match self.place_in_wallet(script) {
+                Some((keychain, index)) => reader.transactions_of_index(keychain, index),
+                None => Ok(Vec::new()),
+            }
+        });
+        self.or_note(known)
+    }
+}
+
+impl OurParts {
+    fn is_empty(&self) -> bool {
+        self.payments.is_empty() && !self.moves_coins()
+    }
+
+    /// Whether it moves coins that are no payment's.
+    pub(super) fn moves_coins(&self) -> bool {
+        !self.change.is_empty() || !self.spends.is_empty() || self.is_twin
+    }
+}
+
+impl WatchList for OurTransactions<'_> {
+    fn concerns(&self, tx: &Transaction) -> bool {
+        let txid = tx.compute_txid();
+        match self.find(tx, &txid) {
+            Ok(found) if found.is_empty() => false,
+            Ok(found) => {
+                self.found.borrow_mut().insert(txid, found);
+                true
+            }
+            Err(error) => {
+                self.error.set(Some(error));
+                false
+            }
+        }
+    }
+
+    fn txids(&self) -> &[Txid] {
+        &self.txids
+    }
+
+    fn unsettled(&self, above: u32) -> Vec<Transaction> {
+        let since = self.gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
+        self.or_note(self.gateway.store.read(|reader| reader.unsettled_transactions(above, since)))
+    }
+
+    fn is_followed(&self, txid: &Txid) -> bool {
+        let since = self.gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
+        // A look with a failed read fails in any case.
+        self.or_note(self.gateway.store.read(|reader| reader.is_followed(txid, since)))
+    }
+}
+
+/// Waits until all addresses are derived that another copy of the wallet may have given.
+///
+/// # Errors
+/// Fails when they cannot be derived, because the program is stopping.
+pub(super) fn wait_until_known_ahead(gateway: &Gateway) -> Result<(), WatchError> {
+    match gateway.wallet.get().is_none_or(|wallet| wallet.addresses.wait_until_known_ahead()) {
+        true => Ok(()),
+        false => Err(WatchError::BrokenOff),
+    }
+}

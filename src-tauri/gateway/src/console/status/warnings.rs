@@ -3,7 +3,7 @@
 use tillgate_domain::money::Currency;
 use tillgate_domain::words::count;
 
-use super::{silent_together, strays};
+use super::sources::{silent_together, strays};
 use crate::backup;
 use crate::console::states::WarningKind;
 use crate::gateway::{Gateway, StaffWarning, WatchStatus};

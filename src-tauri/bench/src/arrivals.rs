@@ -7,8 +7,8 @@ use bitcoin::{Address, Amount, Denomination, Network, ScriptBuf};
 use serde_json::Value;
 use tillgate_sandbox::Sandbox;
 
-use crate::Fallible;
 use crate::client::Client;
+use crate::fallible::Fallible;
 use crate::load;
 use crate::looks;
 use crate::process::{self, Served};

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::Fallible;
+use crate::fallible::Fallible;
 use crate::load::{self, Run, Until};
 use crate::process::{self, Served};
 use crate::report::Report;

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::Fallible;
+use crate::fallible::Fallible;
 use crate::process;
 use crate::report::Report;
 use crate::seed::{self, Plan};

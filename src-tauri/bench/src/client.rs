@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::Fallible;
+use crate::fallible::Fallible;
 use crate::load;
 
 /// Payments on a page that comes in one piece; longer pages come in chunks, which `load::receive` cannot read.

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::Fallible;
+use crate::fallible::Fallible;
 use crate::process::{self, Served};
 use crate::report::Report;
 

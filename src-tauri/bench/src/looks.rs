@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tillgate_gateway::bench::machine_now;
 use tillgate_sandbox::{Pay, Sandbox};
 
-use crate::Fallible;
+use crate::fallible::Fallible;
 use crate::merchant::Merchant;
 use crate::report::Report;
 use crate::scene::Scene;

@@ -5,6 +5,7 @@ mod arrivals;
 mod backups;
 mod both;
 mod client;
+mod fallible;
 mod idle;
 mod limits;
 mod load;
@@ -28,10 +29,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use fallible::Fallible;
 use report::Report;
-
-/// The result of a step; an error ends the run and is printed.
-type Fallible<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 #[derive(Parser)]
 #[command(about = "Measures the tillgate beside this program, in release")]

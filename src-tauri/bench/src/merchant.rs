@@ -13,7 +13,7 @@ use tillgate_gateway::bench::{
 use tillgate_gateway::{Actor, App, Gateway, dispatch};
 use tokio::task::JoinSet;
 
-use crate::Fallible;
+use crate::fallible::Fallible;
 
 /// A merchant's gateway with a wallet; its loops do not run.
 pub struct Merchant {

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::Fallible;
 use crate::client::Client;
+use crate::fallible::Fallible;
 use crate::load::{self, Until};
 use crate::process::{self, Served};
 use crate::report::{Report, millis};

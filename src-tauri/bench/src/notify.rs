@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use crate::Fallible;
 use crate::client::Client;
+use crate::fallible::Fallible;
 use crate::load;
 use crate::process::{self, Served};
 use crate::report::Report;

@@ -8,11 +8,12 @@ use bitcoin::{Address, Network, ScriptBuf, WPubkeyHash};
 use serde_json::Value;
 
 use crate::client::Client;
+use crate::fallible::Fallible;
+use crate::limits;
 use crate::load::{self, Run, Until};
 use crate::process::{self, Served};
 use crate::report::Report;
 use crate::spine;
-use crate::{Fallible, limits};
 
 /// Sustained load lasts this long.
 const SPAN: Duration = Duration::from_secs(5);

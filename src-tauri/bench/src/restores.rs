@@ -11,8 +11,8 @@ use bitcoin::bip32::ChildNumber;
 use tillgate_gateway::bench::machine_now;
 use tillgate_sandbox::Sandbox;
 
-use crate::Fallible;
 use crate::arrivals::can_make_payments;
+use crate::fallible::Fallible;
 use crate::looks;
 use crate::merchant::Merchant;
 use crate::process::{self, Served};

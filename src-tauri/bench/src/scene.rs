@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use tillgate_gateway::bench::machine_now;
 use tillgate_sandbox::Sandbox;
 
-use crate::Fallible;
+use crate::fallible::Fallible;
 use crate::merchant::Merchant;
 use crate::process;
 use crate::servers::{Kind, Server};

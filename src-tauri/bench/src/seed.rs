@@ -9,7 +9,7 @@ use bitcoin::{OutPoint, ScriptBuf};
 use tillgate_gateway::bench::{DataDir, Environment, PaymentRow, WhereNone, machine_now};
 use tillgate_sandbox::Sandbox;
 
-use crate::Fallible;
+use crate::fallible::Fallible;
 use crate::merchant::Merchant;
 use crate::sweep::{self, Coin};
 

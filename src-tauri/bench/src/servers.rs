@@ -8,7 +8,7 @@ use tillgate_gateway::bench::machine_now;
 use tillgate_nodes::{CoreNode, ElectrumNode};
 use tillgate_sandbox::Sandbox;
 
-use crate::Fallible;
+use crate::fallible::Fallible;
 
 /// A kind of server, and how it is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

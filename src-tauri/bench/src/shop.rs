@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::Fallible;
+use crate::fallible::Fallible;
 use crate::load::{self, Until};
 
 /// A later notification counts as lost.

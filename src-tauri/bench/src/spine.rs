@@ -4,10 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::client::Client;
+use crate::fallible::Fallible;
+use crate::limits;
 use crate::load::{self, Run, Until};
 use crate::process::{self, Served};
 use crate::report::Report;
-use crate::{Fallible, limits};
 
 /// Sustained load lasts this long.
 const SPAN: Duration = Duration::from_secs(8);

@@ -14,7 +14,7 @@ use tillgate_gateway::Gateway;
 use tillgate_gateway::bench::{Broadcast, Purpose, machine_now};
 use tillgate_sandbox::Sandbox;
 
-use crate::Fallible;
+use crate::fallible::Fallible;
 
 /// Coins spent by one transaction: 34,000 vB of the 100,000 that are relayed.
 const INPUTS: usize = 500;

@@ -4,10 +4,12 @@
 
 mod counting;
 mod due;
+mod look;
 mod misfits;
 mod state;
 #[cfg(test)]
 mod tests;
+mod warning;
 
 use bitcoin::Txid;
 
@@ -17,29 +19,12 @@ use crate::receipt::Receipt;
 use crate::time::Timestamp;
 
 use counting::Evaluated;
+pub use look::Look;
+pub use warning::Warning;
 
 /// On a backend without a mempool, a block closes a payment only if it is later than the deadline by this. A block's
 /// time may be two hours ahead of the network's.
 const BLOCK_TIME_LEEWAY_MS: i64 = 2 * 3_600_000;
-
-/// One successful view of the chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
-    /// When it started.
-    pub at: Timestamp,
-    /// Height of the best block.
-    pub tip_height: u32,
-    /// Header time of the best block.
-    pub tip_time: Timestamp,
-    /// Whether the backend shows a mempool; without one a payment closes by block time.
-    pub has_mempool: bool,
-    /// Whether time alone may change states; otherwise due changes wait. False if the look missed coins that came
-    /// to the address before it started, or if its clock may be wrong.
-    pub time_decides: bool,
-    /// With this look staff accepts the coins that came ([`may_accept`] said yes). If nothing is left to accept,
-    /// `accepted_sats` stays as it was.
-    pub staff_accepts: bool,
-}
 
 /// The decision of a look on one receipt; the next look starts from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,27 +39,6 @@ pub struct Verdict {
     pub gone: bool,
     /// In neither mempool nor chain, and not gone nor displaced; it is to be broadcast again.
     pub missing: bool,
-}
-
-/// A message for the panel that changes nothing in the payment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Warning {
-    /// The mempool holds a conflict with a transaction on which a CONFIRMED payment rests. Each look that sees it says
-    /// so.
-    DoubleSpendAttempt {
-        /// The transaction under attack.
-        txid: Txid,
-    },
-    /// The coins behind an anomaly that people decided on have changed.
-    DecidedAnomalyChanged {
-        /// Its identifier.
-        id: crate::id::Id,
-    },
-    /// The coins behind it have changed back to those that people decided on.
-    DecidedAnomalyRestored {
-        /// Its identifier.
-        id: crate::id::Id,
-    },
 }
 
 /// The consequences of a look.
@@ -200,11 +164,6 @@ fn is_closing(payment: &Payment, look: &Look) -> bool {
         look.tip_time > payment.expires_at.plus_ms(BLOCK_TIME_LEEWAY_MS)
     };
     look.time_decides && is_past
-}
-
-/// The chain took a confirmed payment back.
-fn is_fall(before: &Payment, after: &Payment) -> bool {
-    before.state == PaymentState::Confirmed && after.state == PaymentState::Invalid
 }
 
 fn verdict(evaluated: &Evaluated<'_>) -> Verdict {

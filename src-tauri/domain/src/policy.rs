@@ -2,12 +2,14 @@
 //! payments.
 
 mod tiers;
+mod usd;
 
 use std::str::FromStr;
 
 use rust_decimal::Decimal;
 
 pub use tiers::{ConfirmationTiers, MAX_CONFIRMATIONS, MAX_TIERS, TiersError};
+pub use usd::parse_usd;
 
 /// The effect of an overpayment by a single transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,14 +35,6 @@ pub struct Policy {
     pub anomaly_confirmations: u32,
     /// Time after the deadline at which coins are still in time, if the closing look finds them; in milliseconds.
     pub offline_grace_ms: i64,
-}
-
-/// Reads a setting's sum in US dollars, such as `zeroConfUpTo`: 0 or more, in plain decimal notation (`1000`,
-/// `1000.50`).
-#[must_use]
-pub fn parse_usd(text: &str) -> Option<Decimal> {
-    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && text.len() <= 20;
-    if plain { Decimal::from_str_exact(text).ok().map(|sum| sum.normalize()) } else { None }
 }
 
 /// The merchant's settings that a payment freezes at its creation.

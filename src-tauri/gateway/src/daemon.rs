@@ -6,7 +6,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use listen::{Listen, ListenError, Tls};
+pub(crate) use listen::{Listen, Tls};
 pub(crate) use open::OpenError;
 pub use open::{Options, ensure_wallet, open};
 #[cfg(test)]

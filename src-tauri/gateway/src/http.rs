@@ -18,11 +18,13 @@ mod peer;
 mod query;
 mod rates;
 mod read_permits;
+mod reading;
 mod resend;
 mod respond;
 mod router;
 mod sandbox;
 mod serve;
+mod state;
 #[cfg(test)]
 mod tests;
 mod throttle;
@@ -30,54 +32,4 @@ pub(crate) mod tls;
 
 pub(crate) use connections::Limits;
 pub(crate) use serve::{ListenRefused, Surface, base_url, may_listen, serve};
-
-use std::num::NonZero;
-use std::sync::Arc;
-use std::thread;
-
-use tokio_util::task::LocalPoolHandle;
-
-use crate::app::App;
-use crate::machine::threads;
-use connections::Connections;
-use payment_page::StreamPermits;
-use read_permits::ReadPermits;
-use throttle::Throttle;
-
-/// Threads that serve connections, at most: more than any shop needs, and each may read from the database
-/// (`read_permits`).
-const THREADS_MAX: usize = 4;
-
-/// The state that all listeners of a gateway share.
-pub(crate) struct Http {
-    pub(crate) app: Arc<App>,
-    connections: Arc<Connections>,
-    throttle: Throttle,
-    read_permits: ReadPermits,
-    stream_permits: Arc<StreamPermits>,
-    /// Each connection stays on one of these threads, and each thread has a runtime of its own. So a request is read
-    /// and answered without waking another thread.
-    threads: LocalPoolHandle,
-}
-
-impl Http {
-    /// The shared state for the listeners of `app`, within these limits.
-    #[must_use]
-    pub(crate) fn new(app: Arc<App>, limits: Limits) -> Arc<Self> {
-        let count = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
-        let threads = LocalPoolHandle::new(count);
-        let environment = threads::whose();
-        for index in 0..count {
-            // The mark is set before a connection comes, because each of these threads works in order.
-            drop(threads.spawn_pinned_by_idx(move || async move { threads::works_for(environment) }, index));
-        }
-        Arc::new(Self {
-            app,
-            connections: Arc::new(Connections::new(limits)),
-            throttle: Throttle::default(),
-            read_permits: ReadPermits::default(),
-            stream_permits: Arc::default(),
-            threads,
-        })
-    }
-}
+pub(crate) use state::Http;

@@ -5,11 +5,11 @@ mod addresses;
 mod change;
 mod descriptor;
 mod drafts;
-#[cfg(test)]
-mod foreign;
 mod keychain;
 mod public_keychains;
 pub(crate) mod spend;
+#[cfg(test)]
+mod tests;
 pub(crate) mod words;
 
 pub(crate) use addresses::AddressPool;
@@ -85,30 +85,5 @@ impl Wallet {
         let addresses = AddressPool::start(&descriptors.external, network, next_address, skipped, skip)?;
         let change = ChangeScripts::derive(&descriptors.internal, network, next_change, skip)?;
         Ok(Self { addresses, change, keychains })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::time::Instant;
-
-    use super::*;
-    use crate::machine::secrets::Secret;
-    use crate::settings::AddressType;
-
-    #[test]
-    #[ignore = "prints figures"]
-    fn what_loading_a_wallet_costs_whose_addresses_were_skipped() {
-        let words = bip39::Mnemonic::from_entropy(&[7; 16]).unwrap();
-        let descriptors =
-            Descriptors::derive(&Secret::new(words.to_string()), Network::Regtest, AddressType::Bip84).unwrap();
-        for skipped in [1_000, 11_000, 100_000] {
-            let keychains = PublicKeychains::of(descriptors.clone(), Network::Regtest).unwrap();
-            let begun = Instant::now();
-            let wallet = Wallet::start(keychains, skipped, vec![(0, skipped - 1)], 1_000, 1_000).unwrap();
-            let loaded = begun.elapsed();
-            assert!(wallet.addresses.wait_until_known_ahead());
-            println!("{skipped} skipped: loaded in {loaded:?}, all known in {:?}", begun.elapsed());
-        }
     }
 }

@@ -19,7 +19,7 @@ use bitcoin::{Transaction, Txid};
 use serde_json::{Value, json};
 use tillgate_sandbox::{Sandbox, SandboxError};
 
-use crate::Clock;
+use crate::clock::Clock;
 use crate::counted::Counted;
 use crate::http::{self, Answer, Manner};
 use crate::listener::{Listener, Stop};

@@ -8,43 +8,27 @@ mod connection;
 mod fault;
 mod index;
 mod invented;
+mod shared;
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tillgate_sandbox::Sandbox;
 
-use crate::Clock;
+use crate::clock::Clock;
 use crate::counted::Counted;
 use crate::listener::Listener;
 use crate::tls::Tls;
 use connection::Connection;
 pub use fault::ElectrumFault;
 use index::Index;
+use shared::{Inner, Shared};
 
 /// A server that runs until it is dropped.
 pub struct ElectrumNode {
     shared: Arc<Shared>,
     listener: Listener,
     is_secure: bool,
-}
-
-/// State that all connections of a server share.
-struct Shared {
-    clock: Clock,
-    inner: Mutex<Inner>,
-}
-
-struct Inner {
-    sandbox: Arc<Sandbox>,
-    index: Index,
-    fault: Option<ElectrumFault>,
-    /// The newest version that is spoken.
-    newest: &'static str,
-    counted: Counted,
-    connections: u64,
-    /// Connections that are still open.
-    open: u64,
 }
 
 impl ElectrumNode {
@@ -134,21 +118,5 @@ impl ElectrumNode {
     #[must_use]
     pub fn connections(&self) -> u64 {
         self.shared.lock().connections
-    }
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Inner {
-    /// Takes in the changes, unless the fault is to stand still.
-    fn refresh(&mut self) {
-        if self.fault != Some(ElectrumFault::StandsStill) {
-            // A failed read is repeated the next time.
-            let _ = self.index.refresh(&self.sandbox);
-        }
     }
 }

@@ -4,6 +4,7 @@
 
 mod bent;
 pub mod bitcoind;
+mod clock;
 pub mod core;
 mod counted;
 pub mod electrs;
@@ -14,9 +15,7 @@ mod listener;
 mod tls;
 
 pub use bitcoind::Bitcoind;
+pub use clock::Clock;
 pub use core::{CoreFault, CoreNode, ZmqFault};
 pub use electrs::Electrs;
 pub use electrum::{ElectrumFault, ElectrumNode};
-
-/// A server's clock: milliseconds since 1970.
-pub type Clock = Box<dyn Fn() -> i64 + Send + Sync>;

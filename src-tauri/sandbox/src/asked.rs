@@ -5,9 +5,10 @@ use bitcoin::{BlockHash, OutPoint, Txid};
 use rusqlite::{OptionalExtension as _, params};
 
 use crate::error::SandboxError;
+use crate::sandbox::{Sandbox, read};
 use crate::transactions::{self, Position};
 use crate::types::{MempoolEntry, TxView, UnspentOutput};
-use crate::{Sandbox, blocks, change_log, changes, mempool, read};
+use crate::{blocks, change_log, changes, mempool};
 
 impl Sandbox {
     /// The number of the last change of chain or mempool. It only grows.

@@ -4,8 +4,9 @@ use bitcoin::{Block, BlockHash, Script, Transaction, Txid};
 use rusqlite::TransactionBehavior;
 
 use crate::error::{BroadcastRefusal, SandboxError};
+use crate::sandbox::{Sandbox, read};
 use crate::types::{Broadcast, BroadcastFault, Changes, PaidOutput, Tip};
-use crate::{Sandbox, blocks, changes, faults_rates, mempool, read, transactions};
+use crate::{blocks, changes, faults_rates, mempool, transactions};
 
 impl Sandbox {
     /// The best block.

@@ -4,10 +4,11 @@ use bitcoin::{Amount, BlockHash, ScriptBuf, Transaction, TxOut, Txid};
 use rusqlite::Connection;
 
 use crate::error::SandboxError;
+use crate::sandbox::{Sandbox, write};
 use crate::spending::{self, DEFAULT_FEE_RATE_SAT_VB};
 use crate::transactions::{self, Position};
 use crate::types::{Pay, Replace};
-use crate::{Sandbox, given_block, mempool, miner, reorg, template, write};
+use crate::{given_block, mempool, miner, reorg, template};
 
 /// Most blocks of one call, so that it answers within seconds and block times stay near the clock.
 pub const MAX_BLOCKS_PER_CALL: u32 = 1_000;

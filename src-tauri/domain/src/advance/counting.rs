@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use bitcoin::Txid;
 
-use super::Look;
+use super::look::Look;
 use crate::anomaly::Anomaly;
 use crate::payment::{Payment, PaymentState};
 use crate::receipt::{Position, Receipt};

@@ -2,7 +2,8 @@
 //! never due, so that it costs no work.
 
 use super::counting::{Evaluated, GONE_AFTER_MS, quiet_end};
-use super::{Look, is_fall};
+use super::look::Look;
+use super::state::is_fall;
 use crate::payment::{Payment, PaymentState};
 use crate::receipt::Position;
 use crate::time::Timestamp;

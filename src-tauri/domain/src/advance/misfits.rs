@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use bitcoin::Txid;
 
 use super::counting::{self, Evaluated};
-use super::state::{is_enough, is_invalidated_by};
-use super::{Warning, is_fall};
+use super::state::{is_enough, is_fall, is_invalidated_by};
+use super::warning::Warning;
 use crate::anomaly::{Anomaly, AnomalyChange, AnomalyKind, Coins, Resolution};
 use crate::payment::{Payment, PaymentState};
 

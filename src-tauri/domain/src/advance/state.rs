@@ -71,3 +71,8 @@ fn confirmed_sats(evaluated: &[Evaluated<'_>], confirmations: u32) -> u64 {
     };
     counting::sum(evaluated.iter().filter(is_confirmed).map(|one| one.counted_sats))
 }
+
+/// The chain took a confirmed payment back.
+pub(super) fn is_fall(before: &Payment, after: &Payment) -> bool {
+    before.state == PaymentState::Confirmed && after.state == PaymentState::Invalid
+}

@@ -1,7 +1,7 @@
 //! The known currencies, with the number of their decimals.
 
-use super::number::Number;
-use super::{AmountError, format_scaled};
+use super::error::AmountError;
+use super::number::{Number, format_scaled};
 
 /// The most decimals that a currency has.
 const THOUSANDTHS_DECIMALS: u8 = 3;

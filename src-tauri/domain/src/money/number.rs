@@ -2,7 +2,7 @@
 
 use rust_decimal::Decimal;
 
-use super::AmountError;
+use super::error::AmountError;
 
 /// More significant digits than any amount or rate can have.
 const MAX_DIGITS: usize = 28;
@@ -102,6 +102,17 @@ fn exponent(text: &str) -> Result<i64, AmountError> {
 /// Lengths of texts in memory fit.
 fn length(len: usize) -> i64 {
     i64::try_from(len).unwrap_or(i64::MAX / 4)
+}
+
+/// Plain decimal notation of `value` units, `decimals` of its digits after the point.
+pub(super) fn format_scaled(value: i64, decimals: u8) -> String {
+    let sign = if value < 0 { "-" } else { "" };
+    let digits = value.unsigned_abs();
+    if decimals == 0 {
+        return format!("{sign}{digits}");
+    }
+    let one = 10_u64.pow(u32::from(decimals));
+    format!("{sign}{}.{:0width$}", digits / one, digits % one, width = usize::from(decimals))
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
+use super::bitcoin::SATS_PER_BTC;
+use super::currency::Currency;
+use super::error::AmountError;
 use super::number::Number;
-use super::{AmountError, Currency, SATS_PER_BTC};
 
 /// Decimals of a rate.
 const RATE_DECIMALS: u32 = 4;

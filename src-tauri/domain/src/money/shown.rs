@@ -1,7 +1,9 @@
 //! Sums and rates for people: with a comma between thousands, and without needless zeros. Texts that a program reads or
 //! a customer copies are not written here.
 
-use super::{Currency, Rate, format_btc_signed};
+use super::bitcoin::format_btc_signed;
+use super::currency::Currency;
+use super::rate::Rate;
 
 /// Least decimals of a rate that is not whole; prices are read in hundredths.
 const RATE_DECIMALS_MIN: usize = 2;

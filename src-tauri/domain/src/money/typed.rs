@@ -1,7 +1,7 @@
 //! A price as a person types it: `10,00` and `10.00`, `1,234.50` and `1.234,50`. It never guesses: a text that could
 //! mean two prices is refused. Programs write plain decimals and do not use this.
 
-use super::Currency;
+use super::currency::Currency;
 
 /// Digits between two thousands separators.
 const GROUP: usize = 3;

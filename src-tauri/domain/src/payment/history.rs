@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::PaymentState;
+use super::state::PaymentState;
 
 /// The cause of a payment's change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

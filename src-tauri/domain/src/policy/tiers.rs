@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use rust_decimal::Decimal;
 
-use super::parse_usd;
+use super::usd::parse_usd;
 
 /// The most confirmations a tier may ask for: about a day of blocks.
 pub const MAX_CONFIRMATIONS: u32 = 144;

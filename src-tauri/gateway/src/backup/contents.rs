@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::BackupError;
+use super::error::BackupError;
 use crate::machine::data_dir::{DATABASE, SANDBOX};
 use crate::machine::secrets::{Purpose, Secret};
 

@@ -7,8 +7,8 @@ use std::path::Path;
 use bitcoin::Network;
 use tillgate_sandbox::Sandbox;
 
-use super::BackupError;
 use super::contents::{self, Manifest, Secrets};
+use super::error::BackupError;
 use super::key::{BackupKey, KeyRecipe};
 use super::sealed::{Closed, FileId};
 use crate::chain::backend::BackendError;

@@ -9,10 +9,11 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use super::contents;
+use super::error::BackupError;
 use super::mark::Mark;
 use super::place::{found, on_disk, part_of};
 use super::sealed::{FILE_ID_BYTES, FileId};
-use super::{BackupError, contents};
 use crate::gateway::Gateway;
 use crate::store::backups::FolderRow;
 

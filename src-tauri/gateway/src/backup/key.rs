@@ -6,7 +6,7 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize as _, Zeroizing};
 
-use super::BackupError;
+use super::error::BackupError;
 use crate::machine::entropy::Entropy;
 use crate::machine::environment::Environment;
 use crate::machine::secrets::Secret;

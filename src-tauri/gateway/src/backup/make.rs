@@ -13,13 +13,14 @@ use tokio::sync::MutexGuard;
 use tokio_util::sync::CancellationToken;
 
 use super::contents::{self, Manifest, Part, Secrets};
+use super::error::BackupError;
 use super::examine::{self, GoesOn, SealedFile};
 use super::folder::known_mark;
 use super::key::BackupKey;
 use super::mark::Mark;
 use super::place::{self, Scratch, on_disk};
 use super::sealed::{FILE_ID_BYTES, FileId, Sealing};
-use super::{BackupError, tidy};
+use super::tidy;
 use crate::gateway::Gateway;
 use crate::machine::clock::machine_now;
 use crate::machine::data_dir::{DATABASE, SANDBOX};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tillgate_domain::time::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use super::BackupError;
+use super::error::BackupError;
 use super::make::{KeySource, Place, make};
 use super::mark::Mark;
 use super::schedule::{Before, next_at};

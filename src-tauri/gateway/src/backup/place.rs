@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tillgate_domain::time::Timestamp;
 
-use super::BackupError;
+use super::error::BackupError;
 use super::sealed::FileId;
 use crate::gateway::Gateway;
 use crate::machine::clock::{local_offset_ms, machine_now};

@@ -13,8 +13,9 @@ use tillgate_domain::restore::{looks_ahead, usual_run};
 use tillgate_domain::time::Timestamp;
 
 use super::contents::{Manifest, Secrets};
+use super::error::BackupError;
 use super::examine::{self, SealedFile};
-use super::{BackupError, place};
+use super::place;
 use crate::machine::clock::machine_now;
 use crate::machine::data_dir::{self, DATABASE, DataDir, LOCK, SANDBOX};
 use crate::machine::entropy::{Entropy as _, SystemEntropy};

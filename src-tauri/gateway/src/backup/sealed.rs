@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-use super::BackupError;
+use super::error::BackupError;
 use super::key::{BackupKey, KEY_BYTES, KeyRecipe};
 
 /// Format version of the file.

@@ -13,6 +13,7 @@ use super::sealed::FILE_ID_BYTES;
 use super::*;
 use crate::console::settings::SetSetting;
 use crate::console::{Actor, ask};
+use crate::machine::environment::Environment;
 use crate::machine::secrets::{Purpose, Secret, SecretsLocation};
 use crate::store::StoreError;
 use crate::store::backups::BackupState;

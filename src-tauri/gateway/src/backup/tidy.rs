@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::error::BackupError;
 use super::sealed::FileId;
-use super::{BackupError, examine, place};
+use super::{examine, place};
 use crate::gateway::Gateway;
 use crate::machine::environment::Environment;
 

@@ -7,11 +7,12 @@ use tillgate_domain::time::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::contents::Manifest;
+use super::error::BackupError;
 use super::examine::{self, GoesOn, SealedFile};
 use super::make::{stored_key, turn};
 use super::place::{self, Scratch};
 use super::sealed::FileId;
-use super::{BackupError, tidy};
+use super::tidy;
 use crate::gateway::Gateway;
 use crate::machine::clock::machine_now;
 use crate::machine::secrets::Secret;

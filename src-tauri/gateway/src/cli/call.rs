@@ -7,9 +7,11 @@ use std::process::ExitCode;
 use serde_json::Value;
 
 use super::args::{Common, Form};
-use super::asked::{Asked, found};
+use super::failure::Failure;
+use super::gateway_client::{GatewayClient, found};
+use super::output::print_answer;
 use super::render::render;
-use super::{Failure, json, labels, passphrase, remedy, statement, tell, wallet};
+use super::{json, label_pages, passphrase, remedy, statement_pages, wallet};
 use crate::console::backups::WRONG_PASSPHRASE;
 use crate::console::settings::ListSettings;
 use crate::console::{Command, CommandError, Status, StatusView, control, doctor};
@@ -17,7 +19,7 @@ use crate::machine::data_dir;
 
 /// Runs the command and prints its answer in this form.
 pub(super) async fn run(common: &Common, mut command: Command, form: Form) -> Result<ExitCode, Failure> {
-    let mut gateway = Asked::new(common);
+    let mut gateway = GatewayClient::new(common);
     match &mut command {
         Command::RestoreWallet(asked) => {
             wallet::check_birthday(asked, &mut gateway).await?;
@@ -33,13 +35,13 @@ pub(super) async fn run(common: &Common, mut command: Command, form: Form) -> Re
     done
 }
 
-async fn ask(gateway: &mut Asked<'_>, command: &Command, form: Form) -> Result<ExitCode, Failure> {
+async fn ask(gateway: &mut GatewayClient<'_>, command: &Command, form: Form) -> Result<ExitCode, Failure> {
     let common = gateway.common;
     if let Command::Statement(asked) = command {
-        return statement::run(asked, form, gateway).await.map(|()| ExitCode::SUCCESS);
+        return statement_pages::run(asked, form, gateway).await.map(|()| ExitCode::SUCCESS);
     }
     if let Command::WalletLabels(asked) = command {
-        return labels::run(asked, form, gateway).await.map(|()| ExitCode::SUCCESS);
+        return label_pages::run(asked, form, gateway).await.map(|()| ExitCode::SUCCESS);
     }
     if let Command::CreateWallet(asked) = command {
         return wallet::create(asked, form, gateway).await.map(|()| ExitCode::SUCCESS);
@@ -71,7 +73,7 @@ async fn ask(gateway: &mut Asked<'_>, command: &Command, form: Form) -> Result<E
         Form::Text | Form::Csv if remedy::are_told_by(command) => remedy::as_given(&render(command, view)?),
         Form::Text | Form::Csv => render(command, view)?,
     };
-    tell(&text)?;
+    print_answer(&text)?;
     Ok(if is_ill { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

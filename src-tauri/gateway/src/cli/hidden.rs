@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Failure;
+use super::failure::Failure;
 use crate::machine::secrets::Secret;
 
 /// Whether a person broke a question off. The program then cleans up, and ends with the exit status of Ctrl-C.

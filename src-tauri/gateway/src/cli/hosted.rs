@@ -9,7 +9,9 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::args::{CommonArgs, ServeArgs};
-use super::{Failure, both, call, for_all, log, options, serve, which};
+use super::failure::Failure;
+use super::options::options;
+use super::{call, environment, log, privacy, runtime, serve, usage};
 use crate::app::App;
 use crate::console::StatusView;
 use crate::machine::data_dir;
@@ -39,11 +41,11 @@ impl Hosted {
     ///
     /// # Errors The exit code, after help was shown or wrong usage explained.
     pub fn parse() -> Result<Self, ExitCode> {
-        let hosted = <Self as Parser>::try_parse().map_err(super::explain)?;
-        super::keep_private();
+        let hosted = <Self as Parser>::try_parse().map_err(usage::explain)?;
+        privacy::keep_private();
         log::start(hosted.common.log_format, "info");
         if hosted.environments().len() > 1 {
-            for_all(&hosted.common, &hosted.serve)?;
+            usage::check_shared(&hosted.common, &hosted.serve)?;
         }
         Ok(hosted)
     }
@@ -57,8 +59,9 @@ impl Hosted {
     /// The environment to show if none was chosen before: production once it has a wallet.
     #[must_use]
     pub fn first(&self) -> Environment {
-        let live =
-            || if which::is_live(&self.common).unwrap_or(true) { Environment::Production } else { Environment::Test };
+        let live = || {
+            if environment::is_live(&self.common).unwrap_or(true) { Environment::Production } else { Environment::Test }
+        };
         self.common.environment.unwrap_or_else(live)
     }
 
@@ -73,7 +76,7 @@ impl Hosted {
     /// # Errors
     /// When the system gives none.
     pub fn threads(environment: Environment) -> std::io::Result<Runtime> {
-        both::runtime_of(environment)
+        runtime::of_environment(environment)
     }
 
     /// Opens the gateway of one environment and serves until `shutdown`; `ready` is called once it takes payments.

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use zeroize::Zeroizing;
 
-use super::Failure;
 use super::args::Common;
+use super::failure::Failure;
 use super::hidden;
 use crate::console::Command;
 use crate::console::backups::Passphrase;

@@ -4,7 +4,8 @@ use std::io::{self, BufRead, IsTerminal as _};
 
 use zeroize::Zeroizing;
 
-use super::{Failure, hidden};
+use super::failure::Failure;
+use super::hidden;
 use crate::console::Command;
 use crate::console::settings::BACKEND_PASSWORD;
 use crate::machine::secrets::Secret;

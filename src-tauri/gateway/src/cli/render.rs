@@ -10,6 +10,7 @@ mod payments;
 mod payouts;
 mod settings;
 mod status;
+mod wait;
 
 use serde_json::Value;
 use tillgate_domain::words::count;
@@ -29,7 +30,6 @@ use self::status::{doctor, servers, status};
 use crate::console::Command;
 use crate::console::ask::Ask;
 use crate::console::page::Page;
-use crate::console::payouts::WaitCause;
 
 /// The answer to `command` as text.
 ///
@@ -111,11 +111,6 @@ fn page<T>(page: &Page<T>, list: fn(&[T]) -> String) -> String {
         String::new()
     };
     list(&page.items) + &note
-}
-
-/// The reason of a wait, with its remedy at the command line; `None` if there is no reason.
-fn waits_for(reason: Option<&str>, cause: Option<WaitCause>) -> Option<String> {
-    Some(cause.unwrap_or(WaitCause::Other).at_the_command_line(reason?))
 }
 
 #[cfg(test)]

@@ -6,8 +6,11 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::args::{Common, Form, Restore};
+use super::failure::Failure;
+use super::options::options;
+use super::output::print;
+use super::passphrase;
 use super::remedy::as_given;
-use super::{Failure, options, passphrase, print};
 use crate::backup::{self, BackupError, Restored};
 use crate::console::Actor;
 use crate::machine::data_dir;
@@ -30,7 +33,7 @@ pub(super) fn run(common: &Common, asked: &Restore, form: Form) -> Result<ExitCo
     if let Some(notice) = passphrase::notice_of_restore(common)? {
         let _ = writeln!(std::io::stderr(), "tillgate: {notice}");
     }
-    print(&shown(common, &restored, form))?;
+    print(&render(common, &restored, form))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -40,7 +43,7 @@ fn refused(common: &Common, error: &BackupError) -> Failure {
     Failure(tried.map_or_else(|| error.to_string(), |tried| format!("{error}; {tried}")))
 }
 
-fn shown(common: &Common, restored: &Restored, form: Form) -> String {
+fn render(common: &Common, restored: &Restored, form: Form) -> String {
     let Restored { env_dir, made_at, has_wallet } = restored;
     match form {
         Form::Json => {

@@ -8,7 +8,10 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::args::{Common, ServeArgs};
-use super::{Failure, call, options, print};
+use super::call;
+use super::failure::Failure;
+use super::options::options;
+use super::output::print;
 use crate::app::App;
 use crate::daemon::{self, Listen, OpenError, Options, Tls};
 use crate::gateway::Served;

@@ -5,8 +5,11 @@ use std::io::{BufRead, BufReader, IsTerminal as _, Read, Write as _};
 use zeroize::Zeroizing;
 
 use super::args::Form;
-use super::asked::{Asked, found};
-use super::{Failure, hidden, options, print};
+use super::failure::Failure;
+use super::gateway_client::{GatewayClient, found};
+use super::hidden;
+use super::options::options;
+use super::output::print;
 use crate::console::settings::GetSetting;
 use crate::console::wallet::{
     ConfirmWallet, CreateWallet, DraftWallet, MakeWallet, RestoreWallet, WalletDraftView, Words,
@@ -29,7 +32,7 @@ const WORDS_MAX: usize = 24;
 const TRIES: usize = 5;
 
 /// Makes the wallet: for a program at once, for a person once they have told back two of the words.
-pub(super) async fn create(asked: &CreateWallet, form: Form, gateway: &mut Asked<'_>) -> Result<(), Failure> {
+pub(super) async fn create(asked: &CreateWallet, form: Form, gateway: &mut GatewayClient<'_>) -> Result<(), Failure> {
     match form {
         Form::Json => {
             let kept = gateway.answer_of(asked).await?;
@@ -39,7 +42,7 @@ pub(super) async fn create(asked: &CreateWallet, form: Form, gateway: &mut Asked
         }
         Form::Text | Form::Csv => {
             let draft = gateway.answer_of(&DraftWallet { words: asked.words }).await?;
-            print(&shown(&draft))?;
+            print(&render(&draft))?;
             let mut tries = 0;
             loop {
                 let told = told_back(draft.asked)?;
@@ -59,7 +62,7 @@ pub(super) async fn create(asked: &CreateWallet, form: Form, gateway: &mut Asked
 }
 
 /// The words below each other, with their places.
-fn shown(draft: &WalletDraftView) -> String {
+fn render(draft: &WalletDraftView) -> String {
     let mut text = String::from(
         "These words are the wallet. Who has them has its coins; without them nobody can bring it back.\n\
          Write them down on paper, in this order. They are shown this once.\n\n",
@@ -132,7 +135,7 @@ fn line_of(typed: &mut impl BufRead) -> std::io::Result<Option<Secret>> {
 
 /// Refuses an invalid birthday, and a date if no backend is set that could tell its block. This comes before a person
 /// types words, and before any file is created.
-pub(super) async fn check_birthday(asked: &RestoreWallet, gateway: &mut Asked<'_>) -> Result<(), Failure> {
+pub(super) async fn check_birthday(asked: &RestoreWallet, gateway: &mut GatewayClient<'_>) -> Result<(), Failure> {
     let Some(birthday) = &asked.birthday else { return Ok(()) };
     match Birthday::read(birthday.trim()).ok_or(SetupError::Birthday)? {
         Birthday::Height(_) => return Ok(()),

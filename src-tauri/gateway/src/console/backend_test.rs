@@ -101,7 +101,7 @@ pub struct ServerTestItem {
 }
 
 /// The answer of a reachable server.
-struct Told {
+struct ServerAnswer {
     height: u32,
     time: Timestamp,
     pruned_from: u32,
@@ -186,18 +186,18 @@ fn ask_one(
     gateway: &Arc<Gateway>,
     options: &BackendOptions,
     url: String,
-) -> impl Future<Output = Result<Told, Refused>> + Send + use<> {
+) -> impl Future<Output = Result<ServerAnswer, Refused>> + Send + use<> {
     let (gateway, options, runtime) = (Arc::clone(gateway), options.clone(), Handle::current());
     let asked = tokio::task::spawn_blocking(move || {
         let chain =
             open_one(&options, &url, runtime, Waker::default()).map_err(|down| Refused::new(down.to_string()))?;
-        told_by(&gateway, chain.as_ref())
+        ask_server(&gateway, chain.as_ref())
             .map_err(|down| Refused { why: down.to_string(), certificate_to_pin: chain.certificate_to_pin() })
     });
     async move {
         // The thread ends by itself: each request has its own bound.
         match timeout(TESTED_WITHIN, asked).await {
-            Ok(Ok(told)) => told,
+            Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(Refused::new("asking it failed: see the log".to_owned())),
             Err(_) => Err(Refused::new(format!(
                 "it did not answer within {} s: see that it runs, and that nothing keeps this machine from it",
@@ -207,10 +207,10 @@ fn ask_one(
     }
 }
 
-fn told_by(gateway: &Gateway, chain: &dyn Chain) -> Result<Told, ChainDown> {
+fn ask_server(gateway: &Gateway, chain: &dyn Chain) -> Result<ServerAnswer, ChainDown> {
     chain.identity()?;
     let tip = chain.tip()?;
-    Ok(Told {
+    Ok(ServerAnswer {
         height: tip.height,
         time: tip.time,
         pruned_from: chain.first_block()?,
@@ -220,9 +220,14 @@ fn told_by(gateway: &Gateway, chain: &dyn Chain) -> Result<Told, ChainDown> {
     })
 }
 
-fn item(gateway: &Gateway, options: &BackendOptions, url: &str, asked: Result<Told, Refused>) -> ServerTestItem {
-    let told = match asked {
-        Ok(told) => told,
+fn item(
+    gateway: &Gateway,
+    options: &BackendOptions,
+    url: &str,
+    asked: Result<ServerAnswer, Refused>,
+) -> ServerTestItem {
+    let answer = match asked {
+        Ok(answer) => answer,
         Err(Refused { why, certificate_to_pin }) => {
             return ServerTestItem {
                 url: url.to_owned(),
@@ -237,26 +242,26 @@ fn item(gateway: &Gateway, options: &BackendOptions, url: &str, asked: Result<To
             };
         }
     };
-    let age_ms = gateway.clock.now().ms().saturating_sub(told.time.ms());
+    let age_ms = gateway.clock.now().ms().saturating_sub(answer.time.ms());
     let stale = options.network == bitcoin::Network::Bitcoin && age_ms > STALE_MS;
-    let message = match told.wrong.clone() {
+    let message = match answer.wrong.clone() {
         Some(wrong) => wrong,
         None if stale => format!(
             "{}, and that is {} h old: see that the server is connected to others, and that this machine's clock is right",
-            answers(told.height),
+            answers(answer.height),
             age_ms / 3_600_000
         ),
-        None => answers(told.height),
+        None => answers(answer.height),
     };
     ServerTestItem {
         url: url.to_owned(),
-        ok: told.wrong.is_none() && !stale,
+        ok: answer.wrong.is_none() && !stale,
         message,
         network: Some(options.network.to_string()),
-        height: Some(told.height),
-        tip_time: Some(told.time.iso_seconds()),
-        pruned_from: Some(told.pruned_from).filter(|first| *first > 0),
-        software: told.software,
+        height: Some(answer.height),
+        tip_time: Some(answer.time.iso_seconds()),
+        pruned_from: Some(answer.pruned_from).filter(|first| *first > 0),
+        software: answer.software,
         fingerprint: None,
     }
 }

@@ -163,7 +163,7 @@ impl Ask for BackUp {
         let key = self.passphrase.map_or(KeySource::Stored, |given| KeySource::Passphrase(given.secret()));
         let made = backup::make(by.gateway(), place, key, by.actor).await?;
         Ok(BackupItem {
-            file: shown(&made.path),
+            file: display_path(&made.path),
             made_at: made.made_at.iso_seconds(),
             size_bytes: made.size_bytes,
             checked_at: Some(machine_now().iso_seconds()),
@@ -259,6 +259,6 @@ fn item(row: &BackupRow) -> BackupItem {
     }
 }
 
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     path.display().to_string()
 }

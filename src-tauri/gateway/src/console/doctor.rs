@@ -1,5 +1,6 @@
 //! Finds the faults of an installation and names the remedies. Reads only, and changes no state.
 
+mod check;
 mod machine;
 
 use std::path::Path;
@@ -10,6 +11,8 @@ use tillgate_domain::money::format_btc_signed;
 use tillgate_domain::words::count;
 use ts_rs::TS;
 
+pub(crate) use self::check::CheckItem;
+use self::check::{Finding, check};
 use self::machine::{clock, disk, free_port, permissions, ports};
 use super::alarms::AlarmItem;
 use super::ask::{Ask, Asker};
@@ -43,23 +46,6 @@ pub struct DoctorView {
     /// One item for each check.
     pub checks: Vec<CheckItem>,
 }
-
-/// One check of `doctor`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
-pub struct CheckItem {
-    /// The name of the check: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
-    /// `notifications`, `payouts`, `stuck`, `alarms`, `backups`; `folder`, `lock` and others if the gateway could not
-    /// be opened.
-    pub name: String,
-    /// Whether the check passed.
-    pub ok: bool,
-    /// The finding, and the remedy.
-    pub message: String,
-}
-
-/// The result of a check: a sentence either way.
-type Finding = Result<String, String>;
 
 impl Ask for Doctor {
     type Answer = DoctorView;
@@ -120,14 +106,6 @@ pub(crate) fn examine_unopened(
 
 fn view(checks: Vec<CheckItem>) -> DoctorView {
     DoctorView { ok: checks.iter().all(|check| check.ok), checks }
-}
-
-fn check(name: &str, finding: Finding) -> CheckItem {
-    let ok = finding.is_ok();
-    let message = match finding {
-        Ok(message) | Err(message) => message,
-    };
-    CheckItem { name: name.to_owned(), ok, message }
 }
 
 fn keyring(gateway: &Gateway) -> Finding {

@@ -9,6 +9,7 @@ mod sender;
 mod steps;
 mod stuck;
 mod twins;
+mod typed;
 mod view;
 mod wait_cause;
 mod waiting;
@@ -19,7 +20,7 @@ use bitcoin::address::NetworkUnchecked;
 use bitcoin::{Address, Txid};
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
-use tillgate_domain::money::{Currency, parse_btc};
+use tillgate_domain::money::parse_btc;
 use tillgate_domain::payout::PayoutState;
 use ts_rs::TS;
 
@@ -41,15 +42,13 @@ pub(crate) use stuck::StuckItem;
 pub(super) use stuck::StuckPayouts;
 pub(super) use twins::HeldFor;
 pub(crate) use twins::TwinItem;
+use typed::{plain_fiat, typed};
 pub use view::PayoutItem;
 use view::Shown;
-pub(super) use view::queued;
 pub(crate) use view::{PayoutView, VersionItem};
+pub(super) use view::{queued, show};
 pub(crate) use wait_cause::WaitCause;
 pub(super) use waiting::Waiting;
-
-/// Fee rates that a person may ask for, in sat/vB.
-const FEE_RATES: std::ops::RangeInclusive<u32> = 1..=10_000;
 
 /// Lists payouts, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -169,25 +168,6 @@ impl Ask for ApprovePayout {
         let approver = Approver { name: by.actor.to_owned(), sees: Sees::Everything, is_person: true };
         payouts::approve(by.gateway(), payout_id, approver).await?;
         show(by, payout_id).await
-    }
-}
-
-/// The view of the payout with this id.
-pub(super) async fn show(by: &Asker<'_>, id: Id) -> Result<PayoutView, CommandError> {
-    let found = by.read(move |gateway, reader| PayoutView::find(gateway, reader, &id)).await?;
-    found.ok_or_else(|| CommandError::not_found("payout", &id))
-}
-
-/// The text of an optional field; `None` if empty.
-fn typed(text: Option<String>) -> Option<String> {
-    text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
-}
-
-/// A typed fiat amount as a plain number. With an unknown currency it stays as it is, because the currency is refused.
-fn plain_fiat(currency: &str, text: String) -> Result<String, CommandError> {
-    match Currency::from_code(currency) {
-        Some(currency) => currency.plain_amount(&text).map_err(|error| CommandError::invalid("fiatAmount", &error)),
-        None => Ok(text),
     }
 }
 

@@ -1,16 +1,15 @@
 //! The state of the running gateway at a glance.
 
 mod backend;
+mod sources;
 mod warnings;
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
-use tillgate_domain::money::Currency;
 use tillgate_domain::time::Timestamp;
 use ts_rs::TS;
 
 pub(crate) use self::backend::{BackendItem, BackendName};
+pub(crate) use self::sources::{silent, strays};
 pub(crate) use self::warnings::WarningKind;
 use self::warnings::{Seen, Warnings};
 use super::alarms::{AlarmItem, alarms};
@@ -280,47 +279,6 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
 fn seen_height(watched: &WatchStatus) -> u32 {
     let caught_up = || watched.tip.map_or(0, |tip| tip.height);
     watched.catching_up.map_or_else(caught_up, |catching_up| catching_up.seen_height)
-}
-
-/// A sentence about a source that did not answer when it was last asked.
-pub(crate) fn silent(source: &SourceRow) -> Option<String> {
-    let why = source.failed.as_ref()?;
-    Some(format!("the rate source {} does not answer: {why}", source.name))
-}
-
-/// One sentence about all sources that did not answer; the errors of each stand in `sources`.
-pub(crate) fn silent_together(sources: &[SourceRow]) -> Option<String> {
-    let silent_ones: Vec<_> = sources.iter().filter(|source| source.failed.is_some()).collect();
-    match silent_ones.as_slice() {
-        [] => None,
-        [one] => silent(one),
-        many => {
-            let names: Vec<_> = many.iter().map(|source| source.name).collect();
-            let which = if many.len() == sources.len() {
-                "no rate source answers".to_owned()
-            } else {
-                format!("{} of {} rate sources do not answer ({})", many.len(), sources.len(), names.join(", "))
-            };
-            Some(format!("{which}: see that this computer reaches the internet"))
-        }
-    }
-}
-
-/// A sentence for each source whose quotes for one of these currencies are left out of its rate.
-pub(crate) fn strays(rates: &[RatesRow], currencies: &[Currency]) -> Vec<String> {
-    let mut strays: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for row in rates.iter().filter(|row| currencies.contains(&row.currency)) {
-        for source in row.strays() {
-            strays.entry(source).or_default().push(row.currency.code());
-        }
-    }
-    let sentence = |(source, codes): (&str, Vec<&str>)| {
-        format!(
-            "the rate source {source} strays from the others by more than 5 % and is left out of {}",
-            codes.join(", ")
-        )
-    };
-    strays.into_iter().map(sentence).collect()
 }
 
 /// The names of the servers; of many only the first.

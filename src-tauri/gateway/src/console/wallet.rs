@@ -1,9 +1,9 @@
 //! The wallet: its sums, its public descriptors, and labels for other wallets' programs.
 
+mod descriptor;
+mod existing;
 mod making;
 mod restoring;
-
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::{format_btc, format_btc_signed};
@@ -17,7 +17,9 @@ use crate::gateway::Gateway;
 use crate::store::keychains::Keychain;
 use crate::store::labels::{Labelled, LabelledKind, LabelsFrom};
 use crate::store::{Reader, StoreError};
-use crate::wallet::{Descriptors, Wallet};
+use crate::wallet::Wallet;
+pub(crate) use descriptor::{WalletDescriptor, WalletDescriptorView};
+use existing::existing_wallet;
 pub(crate) use making::{
     ConfirmWallet, CreateWallet, DiscardDraft, DraftWallet, MakeWallet, VerifyWords, WalletDraftView, Words,
 };
@@ -33,11 +35,6 @@ const USUAL_GAP_LIMIT: u32 = 20;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct WalletInfo {}
-
-/// Asks for the wallet's public descriptors. Their holder sees every payment, and cannot spend.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
-pub struct WalletDescriptor {}
 
 /// Asks for labels of transactions, addresses and coins in the form of BIP329, a page at a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -96,16 +93,6 @@ pub struct WalletInfoView {
     pub record: String,
 }
 
-/// The public descriptors, with checksums.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
-pub struct WalletDescriptorView {
-    /// Addresses for customers.
-    pub external: String,
-    /// Our own change.
-    pub internal: String,
-}
-
 /// A page of labels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
@@ -134,17 +121,9 @@ impl Ask for WalletInfo {
     type Answer = WalletInfoView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<WalletInfoView, CommandError> {
-        let wallet = wallet(by.gateway())?;
+        let wallet = existing_wallet(by.gateway())?;
         let fee_rate = funds::fee_rate(by.gateway(), &by.gateway().settings.snapshot()).await;
         by.read(move |gateway, reader| info(gateway, reader, &wallet, fee_rate)).await
-    }
-}
-
-impl Ask for WalletDescriptor {
-    type Answer = WalletDescriptorView;
-
-    async fn answer(self, by: &Asker<'_>) -> Result<WalletDescriptorView, CommandError> {
-        Ok(WalletDescriptorView::of(wallet(by.gateway())?.keychains.descriptors()))
     }
 }
 
@@ -162,12 +141,6 @@ impl Ask for WalletLabels {
             items: labels.iter().map(Label::from).collect(),
             next: next.as_ref().map(LabelsPlace::from),
         })
-    }
-}
-
-impl WalletDescriptorView {
-    fn of(descriptors: &Descriptors) -> Self {
-        Self { external: descriptors.external.clone(), internal: descriptors.internal.clone() }
     }
 }
 
@@ -200,11 +173,6 @@ impl From<&Labelled> for Label {
         };
         Self { kind: kind.to_owned(), reference: labelled.reference.clone(), label: labelled.label.clone() }
     }
-}
-
-fn wallet(gateway: &Gateway) -> Result<Arc<Wallet>, CommandError> {
-    let none = "there is no wallet yet: `tillgate wallet create` makes one, `tillgate wallet restore` brings one back";
-    gateway.wallet.get().cloned().ok_or_else(|| CommandError::of("WALLET_NOT_READY", &none))
 }
 
 fn info(

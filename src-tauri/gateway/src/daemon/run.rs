@@ -8,9 +8,8 @@ use std::time::Duration;
 use tokio::task::{self, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::listen::Listening;
-use super::open::ensure_wallet;
-use super::{Listen, ListenError, OpenError};
+use super::listen::{Listen, ListenError, Listening};
+use super::open::{OpenError, ensure_wallet};
 use crate::app::App;
 use crate::console::control::ControlSocket;
 use crate::gateway::{Gateway, Served};

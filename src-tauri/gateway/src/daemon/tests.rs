@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use super::listen::ListenError;
 use super::run::RunError;
 use super::*;
 use crate::app::App;

@@ -2,7 +2,7 @@
 
 use std::sync::Weak;
 
-use super::Gateway;
+use super::resources::Gateway;
 
 /// Announces a committed change when dropped. A write returns it beside its result, and the caller drops it after the
 /// commit. If the caller is gone (a client that hung up), the writer drops it. It also announces a failed commit, which

@@ -8,7 +8,7 @@ use bitcoin::{Network, Script};
 use tillgate_domain::chain::Urgency;
 use zeroize::Zeroizing;
 
-use super::Gateway;
+use super::resources::Gateway;
 use crate::chain::Sees;
 use crate::chain::configured::{BackendOptions, Protocol};
 use crate::chain::core::{ANSWERED_WITHIN, Credentials};

@@ -9,22 +9,11 @@ use tokio::sync::Mutex;
 use tokio::task::JoinError;
 use tokio::time::{Instant, timeout};
 
-use super::Gateway;
 use crate::chain::ChainDown;
 use crate::machine::clock::Moment;
 
-/// Blocks within which a payout should be confirmed (interface, section 4). A payment that is accepted without
-/// confirmation must pay for as many.
-pub(crate) const SOON_BLOCKS: u16 = 6;
-
 /// Longest wait of offers and estimates for the backend, because shops wait for them.
 const OFFERS_WAIT: Duration = Duration::from_secs(2);
-
-/// Time for which one answer, or one silence, serves all offers and estimates: an estimate does not change faster.
-const SERVES_OFFERS: Duration = Duration::from_secs(5);
-
-/// Greatest age of an estimate for a signed transaction (interface, section 4, "Queue").
-const SERVES_SIGNING: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 pub(crate) struct FeeRates {
@@ -43,43 +32,9 @@ struct Answer {
     moment: Moment,
 }
 
-impl Gateway {
-    /// The backend's estimate for 6 blocks, at most a few seconds old. While the backend is silent it is the last known
-    /// one; `None` before any.
-    pub(crate) async fn fee_rate_estimate(&self) -> Option<FeeRate> {
-        let (serves, ask) = self.fee_rate_question(SERVES_OFFERS);
-        self.fee_rates.ask_briefly(serves, ask).await.or_else(|| self.fee_rates.last_known())
-    }
-
-    /// The backend's estimate for 6 blocks, at most a minute old; `None` while the backend is silent. Waits as long as
-    /// a look does.
-    pub(crate) async fn fee_rate_now(&self) -> Option<FeeRate> {
-        let (serves, ask) = self.fee_rate_question(SERVES_SIGNING);
-        self.fee_rates.ask(serves, ask).await
-    }
-
-    /// The last estimate for 6 blocks, however old. Asks no backend.
-    pub(crate) fn fee_rate_known(&self) -> Option<FeeRate> {
-        self.fee_rates.last_known()
-    }
-
-    /// The question, and the greatest age of an answer that serves.
-    fn fee_rate_question(
-        &self,
-        serves: Duration,
-    ) -> (Duration, impl FnOnce() -> Result<FeeRate, ChainDown> + Send + use<>) {
-        // The sandbox answers at once, and its faults count at once.
-        let serves = if self.sandbox.is_some() { Duration::ZERO } else { serves };
-        let chain = Arc::clone(&self.chain);
-        let last = self.fee_rates.last_known();
-        // A backend without an estimate leaves the last one in force; before any, the floor of the settings.
-        (serves, move || Ok(chain.fee_rate(SOON_BLOCKS)?.or(last).unwrap_or(FeeRate::ZERO)))
-    }
-}
-
 impl FeeRates {
     /// The same as [`Self::ask`] for at most two seconds, and not at all while the backend is known to be silent.
-    async fn ask_briefly(
+    pub(super) async fn ask_briefly(
         &self,
         serves: Duration,
         ask: impl FnOnce() -> Result<FeeRate, ChainDown> + Send + 'static,
@@ -96,7 +51,7 @@ impl FeeRates {
     }
 
     /// Asks, unless an answer still serves or comes meanwhile. Answers `None` if the backend is silent.
-    async fn ask(
+    pub(super) async fn ask(
         &self,
         serves: Duration,
         ask: impl FnOnce() -> Result<FeeRate, ChainDown> + Send + 'static,
@@ -135,7 +90,7 @@ impl FeeRates {
         (at > began || (serves_ms > 0 && moment.is_within(serves_ms))).then_some(rate)
     }
 
-    fn last_known(&self) -> Option<FeeRate> {
+    pub(super) fn last_known(&self) -> Option<FeeRate> {
         (*self.last.lock()).map(|answer| answer.rate)
     }
 }
@@ -148,6 +103,7 @@ mod tests {
     use std::task::{Context, Poll, Waker};
 
     use super::*;
+    use crate::gateway::fee_rate_estimate::{SERVES_OFFERS, SERVES_SIGNING};
 
     fn sat_vb(rate: u32) -> FeeRate {
         FeeRate::from_sat_per_vb_u32(rate)

@@ -7,7 +7,7 @@ use tillgate_domain::checked_clock::{ClockFault, latest_stored};
 use tillgate_domain::time::Timestamp;
 use tokio::sync::watch;
 
-use super::StaffWarning;
+use super::staff_warning::StaffWarning;
 use crate::chain::Tip;
 use crate::machine::clock::Moment;
 use crate::store::chain::WatchedChain;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Gateway;
+use super::resources::Gateway;
 use crate::machine::disk::DiskNearlyFull;
 use crate::machine::owed::Promise;
 use crate::store::StoreError;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tillgate_domain::checked_clock::latest_stored;
 use tillgate_domain::time::Timestamp;
 
-use super::Gateway;
+use super::resources::Gateway;
 use crate::store::{StoreError, Tx};
 
 impl Gateway {

@@ -16,10 +16,10 @@ pub(crate) struct ToSign {
 #[derive(Default)]
 struct Inner {
     scripts: Vec<ScriptBuf>,
-    last: Option<Told>,
+    last: Option<Coverage>,
 }
 
-struct Told {
+struct Coverage {
     covered: Covered,
     /// Scripts with more history than the server ever tells.
     refused: HashSet<ScriptBuf>,
@@ -36,14 +36,14 @@ impl ToSign {
     }
 
     pub(crate) fn note(&self, covered: Covered, refused: HashSet<ScriptBuf>) {
-        self.inner.lock().last = Some(Told { covered, refused });
+        self.inner.lock().last = Some(Coverage { covered, refused });
     }
 
     /// Whether the last look covered all of these scripts, as far as the server tells them.
     pub(crate) fn is_covered(&self, scripts: &[ScriptBuf]) -> bool {
         let inner = self.inner.lock();
-        let is_told =
-            |told: &Told| scripts.iter().all(|script| told.covered.holds(script) || told.refused.contains(script));
-        inner.last.as_ref().is_some_and(is_told)
+        let is_covered =
+            |last: &Coverage| scripts.iter().all(|script| last.covered.holds(script) || last.refused.contains(script));
+        inner.last.as_ref().is_some_and(is_covered)
     }
 }

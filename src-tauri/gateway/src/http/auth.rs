@@ -11,11 +11,11 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use tillgate_domain::permission::Permission;
 use tokio::time::Instant;
 
-use super::Http;
 use super::connections::Peer;
 use super::error::Failure;
 use super::error_type::ErrorType;
 use super::peer::client_address;
+use super::state::Http;
 use crate::access::sees::Sees;
 use crate::machine::clock::machine_now;
 use crate::store::api_keys::ApiKey;

@@ -9,10 +9,11 @@ use tokio::sync::mpsc;
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::Http;
 use super::error::Failure;
-use super::read_permits::{Long, read_on_another_thread};
+use super::read_permits::Long;
+use super::reading::read_on_another_thread;
 use super::respond::{holding, json_answer};
+use super::state::Http;
 use crate::gateway::Gateway;
 use crate::records::{RecordList, Snapshot};
 use crate::store::StoreError;

@@ -5,6 +5,7 @@
 mod brand;
 mod events;
 mod html;
+mod load;
 mod stream_permits;
 mod texts;
 mod view;
@@ -21,23 +22,17 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use tillgate_domain::id::Id;
-use tillgate_domain::payment::PaymentState;
 
-use super::Http;
 use super::connections::Peer;
 use super::error::Failure;
 use super::error_type::ErrorType;
 use super::peer::{client_address, network_of};
-use super::read_permits::{Long, PAGES, read_on_another_thread};
 use super::respond::holding;
-use crate::gateway::Gateway;
+use super::state::Http;
 use crate::machine::entropy::Entropy;
-use crate::store::StoreError;
-use crate::store::payments::PaymentRow;
+use load::load;
 pub(super) use stream_permits::StreamPermits;
 use texts::Texts;
-use view::{Came, View};
 
 /// Random bytes of the nonce that marks the page's own script and style.
 const NONCE_BYTES: usize = 16;
@@ -89,37 +84,6 @@ async fn follow(
     let mut events = events::stream(Arc::clone(&http), id, texts_for(&headers), permit).into_response();
     events.headers_mut().insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
     Ok(holding(events, peer.permit.streams()))
-}
-
-/// The payment as its page shows it; `None` if there is none with this id.
-async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Failure> {
-    let Ok(id) = id.parse::<Id>() else { return Ok(None) };
-    let gateway = &http.app.gateway;
-    // One row is read by its key on the connection's own thread. Transactions are read elsewhere, because there may be
-    // any number.
-    match gateway.store.read(|reader| reader.payment(&id))? {
-        Some(row) if !matches!(row.payment.state, PaymentState::New | PaymentState::Underpaid) => {
-            match read_on_another_thread(http, Long::Record, PAGES, move |gateway| read_view(gateway, &id)).await {
-                // Even a busy gateway tells a customer that the coins were seen.
-                Err(failure) if failure.is_for_storage() => Ok(Some(view_of(gateway, &row, None))),
-                read => read,
-            }
-        }
-        row => Ok(row.map(|row| view_of(gateway, &row, None))),
-    }
-}
-
-/// The same from one snapshot. Blocks for as long as it takes to read the payment's transactions.
-fn read_view(gateway: &Gateway, id: &Id) -> Result<Option<View>, StoreError> {
-    gateway.store.read(|reader| {
-        let Some(row) = reader.payment(id)? else { return Ok(None) };
-        let came = Came::read(reader, &row)?;
-        Ok(Some(view_of(gateway, &row, Some(came))))
-    })
-}
-
-fn view_of(gateway: &Gateway, row: &PaymentRow, came: Option<Came>) -> View {
-    View::of(row, came, gateway.clock.now(), gateway.environment, &gateway.settings.snapshot())
 }
 
 fn nonce(entropy: &dyn Entropy) -> Result<String, Failure> {

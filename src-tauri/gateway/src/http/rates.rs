@@ -6,10 +6,10 @@ use axum::extract::State;
 use axum::response::Response;
 use tillgate_domain::permission::Permission;
 
-use super::Http;
 use super::auth::Caller;
 use super::error::Failure;
 use super::respond::json_answer;
+use super::state::Http;
 use crate::records::rates_record;
 
 /// `GET /v2/rates`

@@ -9,9 +9,6 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use super::Http;
-use super::error::Failure;
-use crate::gateway::Gateway;
 use crate::store::StoreError;
 
 /// Reads that may take long. Each kind has permits of its own, so that a key's lists do not block its records. The
@@ -106,29 +103,6 @@ impl ReadPermits {
     }
 }
 
-/// Runs a read of any length under a permit. It runs on another thread, so that other connections of this thread need
-/// not wait.
-///
-/// # Errors The error of `read`, or no permit came in time.
-pub(super) async fn read_on_another_thread<T, E>(
-    http: &Arc<Http>,
-    kind: Long,
-    key_id: i64,
-    read: impl FnOnce(&Gateway) -> Result<T, E> + Send + 'static,
-) -> Result<T, Failure>
-where
-    T: Send + 'static,
-    E: Into<Failure> + Send + 'static,
-{
-    let permit = http.read_permits.take(kind, key_id).await?;
-    let gateway = Arc::clone(&http.app.gateway);
-    let reading = tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        read(&gateway)
-    });
-    reading.await.map_err(|error| Failure::internal(&error))?.map_err(Into::into)
-}
-
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
@@ -143,7 +117,7 @@ mod tests {
     use crate::http::auth::Caller;
     use crate::http::body::Unused;
     use crate::http::path::RecordId;
-    use crate::http::{Limits, anomalies, payments, payouts};
+    use crate::http::{Http, Limits, anomalies, payments, payouts};
     use crate::payments::FEW_TRANSACTIONS;
     use crate::store::api_keys::ApiKey;
     use crate::store::notify_hosts::NotifyHosts;

@@ -3,11 +3,11 @@
 use tillgate_domain::id::Id;
 use tillgate_domain::permission::Permission;
 
-use super::Http;
 use super::auth::Caller;
 use super::body::Unused;
 use super::error::Failure;
 use super::path::RecordId;
+use super::state::Http;
 use crate::machine::owed::Promise;
 use crate::store::owed::ATTEMPTS_BYTES;
 

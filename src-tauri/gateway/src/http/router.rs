@@ -9,7 +9,8 @@ use axum::routing::{get, post};
 
 use super::error::Failure;
 use super::respond::json_answer;
-use super::{Http, anomalies, payment_page, payments, payouts, rates, sandbox};
+use super::state::Http;
+use super::{anomalies, payment_page, payments, payouts, rates, sandbox};
 
 /// The API of `/v2`.
 pub(super) fn api(http: &Http) -> Router<Arc<Http>> {

@@ -11,12 +11,12 @@ use axum::response::Response;
 use axum::routing::{MethodRouter, get, post, put};
 use tillgate_sandbox::SandboxError;
 
-use super::Http;
 use super::auth::Caller;
 use super::body::read_json_body;
 use super::error::Failure;
 use super::error_type::ErrorType;
 use super::respond::json_answer;
+use super::state::Http;
 use crate::sandbox::{self, CallError, ROUTES, Route};
 use crate::sender::SendError;
 use crate::watcher::WatchError;

@@ -31,7 +31,8 @@ use tower::ServiceExt as _;
 use super::connections::{ConnectionPermit, Peer};
 use super::error::Failure;
 use super::error_type::ErrorType;
-use super::{Http, cross_site, host, router};
+use super::state::Http;
+use super::{cross_site, host, router};
 use crate::settings::Settings;
 
 /// Bytes that one connection buffers of requests and answers. A request's head must fit. Of an answer no more is made

@@ -6,6 +6,7 @@
 //! repeats an attempt rather than losing one.
 
 mod attempt;
+mod attempts;
 mod post;
 mod select;
 mod under_way;
@@ -13,17 +14,15 @@ mod under_way;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
 use tillgate_domain::time::Timestamp;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::hmac_keys::{self, HmacKeys};
 use crate::gateway::Gateway;
 use crate::machine::clock;
 use crate::store::StoreError;
+use attempts::Attempts;
 use select::Rounds;
-use under_way::UnderWay;
 
 /// Time for a merchant's server to answer (interface, section 5).
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -34,9 +33,6 @@ const LOOK_EVERY_MS: i64 = 5_000;
 
 /// Time before a look that did not reach all servers goes on.
 const LOOK_ON_MS: i64 = 100;
-
-/// Time for running attempts to end when the gateway stops.
-const STOP_WITHIN: Duration = Duration::from_secs(2);
 
 /// Time for which bodies are kept after the last attempt.
 const BODIES_DROPPED_AFTER_MS: i64 = 30 * 24 * 3_600_000;
@@ -52,15 +48,9 @@ pub struct Notifier {
     gateway: Arc<Gateway>,
     /// The keys that sign notifications.
     pub keys: HmacKeys,
-    client: post::Client,
-    /// Time for a merchant's server to answer.
-    timeout: Duration,
-    under_way: Mutex<UnderWay>,
+    attempts: Arc<Attempts>,
     /// Held during a pass: two passes at once would start the same notification twice.
     rounds: tokio::sync::Mutex<Rounds>,
-    attempts: TaskTracker,
-    /// Cuts the running attempts short.
-    stop: CancellationToken,
 }
 
 /// The HTTP client could not be made.
@@ -84,13 +74,9 @@ impl Notifier {
     pub fn new(gateway: Arc<Gateway>, timeout: Duration) -> Result<Arc<Self>, NoClient> {
         Ok(Arc::new(Self {
             keys: HmacKeys::new(Arc::clone(&gateway)),
+            attempts: Attempts::new(Arc::clone(&gateway), post::client()?, timeout),
             gateway,
-            client: post::client()?,
-            timeout,
-            under_way: Mutex::default(),
             rounds: tokio::sync::Mutex::default(),
-            attempts: TaskTracker::new(),
-            stop: CancellationToken::new(),
         }))
     }
 
@@ -101,7 +87,7 @@ impl Notifier {
     pub async fn start_due(self: &Arc<Self>) -> Result<Pass, StoreError> {
         let mut rounds = self.rounds.lock().await;
         // Taken before the database's snapshot: see `select`.
-        let under_way = self.under_way().clone();
+        let under_way = self.attempts.under_way().clone();
         let now = self.gateway.follow_clock().await?;
         let (reading, mut round) = (Arc::clone(&self.gateway), rounds.clone());
         let selecting = tokio::task::spawn_blocking(move || {
@@ -122,7 +108,7 @@ impl Notifier {
         };
         let started = selection.due.len();
         for due in selection.due {
-            attempt::start(self, due, keys.clone());
+            attempt::start(&self.attempts, due, keys.clone());
         }
         let look_on_at = selection.is_unfinished.then(|| now.plus_ms(LOOK_ON_MS));
         Ok(Pass { started, next_due_at: [selection.next_due_at, look_on_at].into_iter().flatten().min() })
@@ -153,7 +139,7 @@ impl Notifier {
                 () = clock::sleep_until(self.gateway.clock.as_ref(), next_at) => {}
             }
         }
-        self.end().await;
+        self.attempts.end().await;
     }
 
     /// Drops the bodies of notifications whose last attempt is more than 30 days ago. Returns their number.
@@ -170,30 +156,17 @@ impl Notifier {
             }
         }
     }
-
-    /// Gives running attempts a moment to end, then cuts them short; they are due again at the next start.
-    async fn end(&self) {
-        self.attempts.close();
-        if tokio::time::timeout(STOP_WITHIN, self.attempts.wait()).await.is_err() {
-            self.stop.cancel();
-            self.attempts.wait().await;
-        }
-    }
-
-    fn under_way(&self) -> MutexGuard<'_, UnderWay> {
-        self.under_way.lock()
-    }
 }
 
 #[cfg(test)]
 impl Notifier {
     /// The number of attempts that have started and not ended.
     pub(crate) fn count_under_way(&self) -> usize {
-        self.under_way().count()
+        self.attempts.under_way().count()
     }
 
     /// The same, at the server that a URL names.
     pub(crate) fn count_under_way_at(&self, url: &str) -> usize {
-        self.under_way().count_at(&crate::store::notifications::server_of(url))
+        self.attempts.under_way().count_at(&crate::store::notifications::server_of(url))
     }
 }

@@ -11,8 +11,10 @@ use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::quotes::Quotes;
-use super::{Answered, Failed, Question, RateRules, RateSource, RateUnavailable, RatesRow, SourceRow};
+use super::quotes::{Quotes, RatesRow, SourceRow};
+use super::rate_source::{Question, RateSource, SourceAnswer, SourceFailure};
+use super::rules::RateRules;
+use super::unavailable::RateUnavailable;
 use crate::machine::entropy::{SystemEntropy, jitter_per_mille};
 use crate::store::rates::StoredRate;
 use crate::store::{Store, StoreError};
@@ -196,7 +198,7 @@ impl Rates {
     }
 
     /// Starts one request to each due source. Dropping the set cancels them.
-    fn ask_due(&self, rules: &Arc<RateRules>, now: Timestamp) -> JoinSet<(usize, Result<Answered, Failed>)> {
+    fn ask_due(&self, rules: &Arc<RateRules>, now: Timestamp) -> JoinSet<(usize, Result<SourceAnswer, SourceFailure>)> {
         let due: Vec<usize> = {
             let quotes = self.quotes.read();
             let is_due = |source: &dyn RateSource| {
@@ -210,7 +212,7 @@ impl Rates {
             asked.spawn(async move {
                 let answer = match sources.get(index) {
                     Some(source) => source.ask(Question { at: now, rules: &rules }).await,
-                    None => Err(Failed { why: "it is not there".to_owned(), kind: NoAnswer::Unreachable }),
+                    None => Err(SourceFailure { why: "it is not there".to_owned(), kind: NoAnswer::Unreachable }),
                 };
                 (index, answer)
             });
@@ -222,7 +224,7 @@ impl Rates {
     fn take(
         &self,
         source: &dyn RateSource,
-        answer: Result<Answered, Failed>,
+        answer: Result<SourceAnswer, SourceFailure>,
         rules: &Arc<RateRules>,
         now: Timestamp,
     ) -> Vec<(Currency, StoredRate)> {

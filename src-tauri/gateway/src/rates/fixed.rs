@@ -1,6 +1,7 @@
 //! Exchange rates that the setting `fixedRates` names, as a source of quotes.
 
-use super::{Answer, Question, RateRules, RateSource, Said};
+use super::rate_source::{Answer, Question, RateSource, SourceQuote};
+use super::rules::RateRules;
 
 /// The rates in the setting.
 pub(super) struct Fixed;
@@ -11,8 +12,8 @@ impl RateSource for Fixed {
     }
 
     fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
-        let said = |(currency, price): &(_, _)| Said { currency: *currency, price: *price, at: question.at };
-        let all: Vec<Said> = question.rules.fixed.iter().map(said).collect();
+        let quote = |(currency, price): &(_, _)| SourceQuote { currency: *currency, price: *price, at: question.at };
+        let all: Vec<SourceQuote> = question.rules.fixed.iter().map(quote).collect();
         Box::pin(async { Ok(all.into()) })
     }
 

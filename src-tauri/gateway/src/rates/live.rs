@@ -8,16 +8,18 @@ mod coingecko;
 mod fetch;
 mod kraken;
 mod mempool;
+mod site;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tillgate_domain::money::Currency;
 use tillgate_domain::rates::NoAnswer;
 
-use super::{Answer, Answered, Failed, Question, RateRules, RateSource, Said};
-use answer::{Quoted, Unreadable};
+use super::rate_source::{Answer, Question, RateSource, SourceAnswer, SourceFailure, SourceQuote};
+use super::rules::RateRules;
+use answer::Quoted;
 use fetch::{Fetched, Fetcher};
+use site::Site;
 
 /// Time limit of a site's answer, from the first byte out to the last byte in.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
@@ -27,18 +29,6 @@ pub(crate) const LIVE_SOURCES: [&str; 5] =
     [kraken::SITE.name, coinbase::SITE.name, bitstamp::SITE.name, coingecko::SITE.name, mempool::SITE.name];
 
 const SITES: [&Site; 5] = [&kraken::SITE, &coinbase::SITE, &bitstamp::SITE, &coingecko::SITE, &mempool::SITE];
-
-/// A public server that gives quotes.
-struct Site {
-    /// Its name in the setting `rateSources` and in certificates.
-    name: &'static str,
-    /// Its scheme and host.
-    base: &'static str,
-    /// The path and query that ask for these currencies; `None` if it has none of them.
-    path: fn(&[Currency]) -> Option<String>,
-    /// Reads its answer, strictly. A currency that it lacks is left out.
-    read: fn(&str, &[Currency]) -> Result<Vec<Quoted>, Unreadable>,
-}
 
 /// One site as a source.
 struct Live {
@@ -65,13 +55,13 @@ impl RateSource for Live {
     fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
         Box::pin(async move {
             let rules = question.rules;
-            let Some(path) = (self.site.path)(&rules.currencies) else { return Ok(Answered::default()) };
+            let Some(path) = (self.site.path)(&rules.currencies) else { return Ok(SourceAnswer::default()) };
             let fetched = self.fetcher.get(&format!("{}{path}", self.base), rules.proxy.as_ref()).await?;
             let quoted = fetched.text().and_then(|text| (self.site.read)(text, &rules.currencies));
             let quoted =
-                quoted.map_err(|unreadable| Failed { why: unreadable.to_string(), kind: NoAnswer::Refused })?;
-            let said = quoted.into_iter().map(|quoted| said(quoted, &fetched, question)).collect();
-            Ok(Answered { said, server_time: fetched.date.map(|date| date.plus_ms(fetched.cached_ms)) })
+                quoted.map_err(|unreadable| SourceFailure { why: unreadable.to_string(), kind: NoAnswer::Refused })?;
+            let quotes = quoted.into_iter().map(|quoted| quote_of(quoted, &fetched, question)).collect();
+            Ok(SourceAnswer { quotes, server_time: fetched.date.map(|date| date.plus_ms(fetched.cached_ms)) })
         })
     }
 
@@ -82,10 +72,10 @@ impl RateSource for Live {
 
 /// A quote with its time on our clock: the time of the request, less the quote's age by the server's clock. So an error
 /// of our clock does no harm, and a source cannot make its quote younger than the request.
-fn said(quoted: Quoted, fetched: &Fetched, Question { at, .. }: Question<'_>) -> Said {
+fn quote_of(quoted: Quoted, fetched: &Fetched, Question { at, .. }: Question<'_>) -> SourceQuote {
     let age_ms = quoted.at.map_or(0, |quoted_at| fetched.date.unwrap_or(at).ms().saturating_sub(quoted_at.ms()).max(0));
     let age_ms = age_ms.saturating_add(fetched.cached_ms);
-    Said { currency: quoted.currency, price: quoted.price, at: at.plus_ms(age_ms.saturating_neg()) }
+    SourceQuote { currency: quoted.currency, price: quoted.price, at: at.plus_ms(age_ms.saturating_neg()) }
 }
 
 #[cfg(test)]

@@ -8,7 +8,9 @@ use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::rates::{self, ASKED_EVERY_MS, Judged, Known, Quote, Verdict, asked_again_after_ms};
 use tillgate_domain::time::Timestamp;
 
-use super::{Answered, Failed, RateUnavailable, Said, certificate};
+use super::certificate;
+use super::rate_source::{SourceAnswer, SourceFailure, SourceQuote};
+use super::unavailable::RateUnavailable;
 use crate::store::rates::StoredRate;
 
 /// Least time between two stores of a rate that no price uses; it serves after a restart.
@@ -126,7 +128,7 @@ impl Quotes {
     }
 
     /// Takes in a source's answer to the request of `asked_at`. A currency that the answer lacks loses its quote.
-    pub(super) fn take(&mut self, name: &'static str, never_stale: bool, answered: Answered, asked_at: Timestamp) {
+    pub(super) fn take(&mut self, name: &'static str, never_stale: bool, answered: SourceAnswer, asked_at: Timestamp) {
         let state = self.sources.entry(name).or_default();
         if state.failed.take().is_some() {
             tracing::info!(source = name, "the source of exchange rates answers again");
@@ -141,7 +143,7 @@ impl Quotes {
                 before.insert(*currency, known);
             }
         }
-        for Said { currency, price, at } in answered.said {
+        for SourceQuote { currency, price, at } in answered.quotes {
             if !price.is_sign_positive() || price.is_zero() {
                 continue;
             }
@@ -155,7 +157,13 @@ impl Quotes {
     }
 
     /// Notes a failed request; earlier quotes stay until they are stale.
-    pub(super) fn fail(&mut self, name: &'static str, failed: Failed, asked_at: Timestamp, jitter_per_mille: i64) {
+    pub(super) fn fail(
+        &mut self,
+        name: &'static str,
+        failed: SourceFailure,
+        asked_at: Timestamp,
+        jitter_per_mille: i64,
+    ) {
         let state = self.sources.entry(name).or_default();
         state.failures = state.failures.saturating_add(1);
         state.due_at = Some(asked_at.plus_ms(asked_again_after_ms(state.failures, failed.kind, jitter_per_mille)));

@@ -6,7 +6,7 @@ use tillgate_domain::money::Currency;
 use tillgate_domain::rates::NoAnswer;
 use tillgate_sandbox::Sandbox;
 
-use super::{Answer, Failed, Question, RateSource, Said};
+use super::rate_source::{Answer, Question, RateSource, SourceFailure, SourceQuote};
 
 /// The rates that developers set by `PUT /sandbox/rates`.
 pub(crate) struct Simulated {
@@ -29,14 +29,14 @@ impl RateSource for Simulated {
     fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
         let sandbox = Arc::clone(&self.sandbox);
         Box::pin(async move {
-            let failed = |why: String| Failed { why, kind: NoAnswer::Unreachable };
+            let failed = |why: String| SourceFailure { why, kind: NoAnswer::Unreachable };
             // This reads the sandbox's file.
             let rates = tokio::task::spawn_blocking(move || sandbox.rates()).await;
             let rates = rates.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
-            let said = |(code, price): (String, String)| {
-                Some(Said { currency: Currency::from_code(&code)?, price: price.parse().ok()?, at: question.at })
+            let quote = |(code, price): (String, String)| {
+                Some(SourceQuote { currency: Currency::from_code(&code)?, price: price.parse().ok()?, at: question.at })
             };
-            Ok(rates.into_iter().filter_map(said).collect::<Vec<_>>().into())
+            Ok(rates.into_iter().filter_map(quote).collect::<Vec<_>>().into())
         })
     }
 

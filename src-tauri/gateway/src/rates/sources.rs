@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tillgate_sandbox::Sandbox;
 
-use super::RateSource;
 use super::fixed::Fixed;
 use super::live;
+use super::rate_source::RateSource;
 use super::simulated::Simulated;
 
 /// The sources of an environment: simulated rates with a sandbox, public ones without. The settings choose among them.

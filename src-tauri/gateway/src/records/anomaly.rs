@@ -4,8 +4,9 @@ use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::money::format_btc;
 use tillgate_domain::receipt::Receipt;
 
+use super::context::{RecordContext, mark_environment};
 use super::object::Object;
-use super::{RecordContext, mark_environment, transaction};
+use super::transaction::transaction;
 use crate::store::anomalies::AnomalyRow;
 
 /// The Anomaly record of `row`. `receipts` are the ones that it rests on, each with its full amount.

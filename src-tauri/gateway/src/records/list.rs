@@ -2,7 +2,7 @@
 
 use std::vec::IntoIter;
 
-use super::Snapshot;
+use super::snapshot::Snapshot;
 use crate::store::StoreError;
 
 /// Bytes at which a part ends, after a whole record; a page of the usual 50 records is one part. Unread lists keep a

@@ -4,8 +4,9 @@ use tillgate_domain::bip21::payment_uri;
 use tillgate_domain::money::{format_btc, format_btc_signed};
 use tillgate_domain::receipt::Receipt;
 
+use super::context::{RecordContext, mark_environment};
 use super::object::Object;
-use super::{RecordContext, mark_environment, transaction};
+use super::transaction::transaction;
 use crate::store::payments::PaymentRow;
 
 /// The Payment record of `row`. `receipts` are all of its receipts; the record lists those that count.

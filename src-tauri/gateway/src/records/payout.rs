@@ -2,8 +2,8 @@
 
 use tillgate_domain::money::{Currency, Rate, format_btc};
 
+use super::context::{RecordContext, mark_environment};
 use super::object::Object;
-use super::{RecordContext, mark_environment};
 use crate::store::payouts::PayoutRow;
 
 /// The Payout record of `row`.

@@ -2,7 +2,10 @@
 
 use std::cell::OnceCell;
 
-use super::{RecordContext, anomaly_record, payment_record, payout_record};
+use super::anomaly::anomaly_record;
+use super::context::RecordContext;
+use super::payment::payment_record;
+use super::payout::payout_record;
 use crate::store::anomalies::AnomalyRow;
 use crate::store::payments::PaymentRow;
 use crate::store::payouts::PayoutRow;

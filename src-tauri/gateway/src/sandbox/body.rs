@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use rust_decimal::Decimal;
 use tillgate_domain::money::{Currency, Rate, parse_btc};
 
-use super::CallError;
+use super::error::CallError;
 use crate::field_errors::FieldError;
 use crate::json::{JsonObject, read_number};
 

@@ -8,8 +8,8 @@ use tillgate_sandbox::{
     BroadcastFault, FaultsPatch, MAX_BLOCKS_PER_CALL, MAX_FEE_RATE_SAT_VB, MAX_PARTS, Replace, ReplaceTo,
 };
 
-use super::CallError;
 use super::body::Body;
+use super::error::CallError;
 use crate::gateway::Gateway;
 
 /// The longest delay that can be set: longer than any time-out of the gateway.

@@ -8,7 +8,7 @@ use tillgate_domain::id::Id;
 use tillgate_domain::money::{Rate, format_btc};
 use tillgate_sandbox::PaidOutput;
 
-use super::CallError;
+use super::error::CallError;
 use crate::field_errors::FieldError;
 use crate::gateway::Gateway;
 

@@ -1,8 +1,23 @@
 //! Changes of settings: validated together, stored in one transaction, in effect at once.
 
-use super::{Act, LiveSettings, NewPassword, PasswordEntry, Setting, SettingError, SettingNow, Settings};
+use tillgate_domain::time::Timestamp;
+
+use super::error::SettingError;
+use super::live::{LiveSettings, SettingNow};
+use super::password_entry::{NewPassword, PasswordEntry};
+use super::table::Setting;
+use super::values::Settings;
 use crate::store::Store;
 use crate::store::backups::FolderRow;
+
+/// The actor and time of a change, for the audit log.
+#[derive(Debug, Clone, Copy)]
+pub struct Act<'a> {
+    /// The actor.
+    pub actor: &'a str,
+    /// The time, on the environment's clock.
+    pub at: Timestamp,
+}
 
 /// A setting and its new stored text; `None` returns it to its default.
 type Change = (&'static Setting, Option<String>);

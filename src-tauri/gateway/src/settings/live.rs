@@ -6,9 +6,34 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use tokio::sync::Mutex;
 
-use super::{Override, PasswordEntry, SETTINGS, Setting, SettingError, SettingNow, Settings};
+use super::error::SettingError;
+use super::password_entry::PasswordEntry;
+use super::table::{SETTINGS, Setting};
+use super::values::Settings;
 use crate::machine::environment::Environment;
 use crate::store::Store;
+
+/// A value given at the start, which overrides the stored one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    /// The value, in the setting's form.
+    pub value: String,
+    /// Its flag or environment variable, for people.
+    pub by: String,
+}
+
+/// A setting as people see it.
+#[derive(Debug, Clone)]
+pub struct SettingNow {
+    /// The table's row.
+    pub setting: &'static Setting,
+    /// The value in effect.
+    pub value: String,
+    /// The default of this environment.
+    pub default: String,
+    /// For a hidden value: whether it is set, as far as known.
+    pub is_set: Option<bool>,
+}
 
 /// The settings of a gateway: the stored values, overridden by values given at the start.
 #[derive(Debug)]

@@ -4,11 +4,16 @@ use tillgate_domain::money::{Currency, MAX_SATS};
 use tillgate_domain::payout::offer;
 use tillgate_domain::policy::{PolicySettings, parse_usd};
 
+use super::address_type::AddressType;
+use super::backend_kind::BackendKind;
+use super::chain_network::ChainNetwork;
+use super::error::SettingError;
 use super::forms::{
     backend_urls, backend_user, btc, btc_text, color, currencies, file, fixed_rates, fixed_rates_text, joined, list,
     logo, name, optional, public_url, rate_sources, whole, zmq_address,
 };
-use super::{AddressType, BackendKind, ChainNetwork, PasswordEntry, SettingError, Settings};
+use super::password_entry::PasswordEntry;
+use super::values::Settings;
 use crate::machine::environment::Environment;
 use crate::rates::LIVE_SOURCES;
 use crate::store::notify_hosts::host_name;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::{SetupError, Words, adopt, refuse_second};
+use super::error::SetupError;
+use super::making::{Words, adopt, refuse_second};
 use crate::gateway::Gateway;
 use crate::machine::secrets::Purpose;
 use crate::wallet::words::{self as mnemonic, WordCount};

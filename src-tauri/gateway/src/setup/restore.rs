@@ -7,7 +7,8 @@ use bitcoin::Network;
 use tillgate_domain::restore::{looks_ahead, usual_run};
 use tillgate_domain::time::Timestamp;
 
-use super::{SetupError, Words, adopt};
+use super::error::SetupError;
+use super::making::{Words, adopt};
 use crate::gateway::Gateway;
 use crate::machine::secrets::{Purpose, Secret};
 use crate::settings::AddressType;

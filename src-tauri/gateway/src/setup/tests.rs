@@ -15,8 +15,11 @@ use super::*;
 use crate::chain::tests::by_script::ByScript;
 use crate::console::wallet::{ShowRestore, WalletInfo};
 use crate::console::{Actor, ask};
+use crate::machine::secrets::{Purpose, Secret};
+use crate::store::restore::Restore;
 use crate::store::sender_hold::HoldCause;
 use crate::testing::World;
+use crate::wallet::words::{self as mnemonic, WordCount};
 
 const BY: &str = "cli:ann";
 

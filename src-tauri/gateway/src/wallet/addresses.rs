@@ -13,8 +13,8 @@ use std::time::Duration;
 use bitcoin::{Network, Script, ScriptBuf};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use super::descriptor::{NotReady, WalletError};
 use super::keychain::{Address, KeychainAddresses};
-use super::{NotReady, WalletError};
 use crate::machine::threads::{Thread, Threads};
 
 /// Addresses derived ahead: a burst of five thousand payments, and half as many again.

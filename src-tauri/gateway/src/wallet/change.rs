@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bitcoin::{Network, Script, ScriptBuf};
 use parking_lot::RwLock;
 
-use super::WalletError;
+use super::descriptor::WalletError;
 use super::keychain::KeychainAddresses;
 
 /// Scripts known beyond the given ones and those that a restored copy skips. A restored wallet may know more.

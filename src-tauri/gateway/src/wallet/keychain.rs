@@ -6,7 +6,7 @@ use bitcoin::bip32::{ChildNumber, DerivationPath, Xpub};
 use bitcoin::secp256k1::{Secp256k1, VerifyOnly};
 use bitcoin::{CompressedPublicKey, Network, ScriptBuf};
 
-use super::WalletError;
+use super::descriptor::WalletError;
 use crate::settings::AddressType;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

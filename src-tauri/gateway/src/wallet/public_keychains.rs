@@ -2,8 +2,8 @@
 
 use bitcoin::{Network, ScriptBuf};
 
+use super::descriptor::{Descriptors, WalletError};
 use super::keychain::KeychainAddresses;
-use super::{Descriptors, WalletError};
 use crate::settings::AddressType;
 use crate::store::keychains::Keychain;
 

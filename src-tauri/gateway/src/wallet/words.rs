@@ -4,7 +4,7 @@
 use bip39::{Language, Mnemonic};
 use zeroize::Zeroizing;
 
-use super::WalletError;
+use super::descriptor::WalletError;
 use crate::machine::entropy::Entropy;
 use crate::machine::secrets::Secret;
 

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use super::calls::{self, Answer, Refusal, Shown};
 use super::fault::ElectrumFault;
-use super::{Inner, Shared, index};
+use super::index;
+use super::shared::{Inner, Shared};
 use crate::listener::Stop;
 use crate::tls::Tls;
 

@@ -4,6 +4,7 @@ use tillgate_domain::words::count;
 
 use super::certificates::certificate;
 use super::deliveries::deliveries;
+use super::wait;
 use crate::cli::remedy::as_given;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
@@ -189,7 +190,7 @@ fn refund_instead(alike: &AnomalyAlike) -> String {
 /// The reason why a payout waits, with the remedy at the command line. The rest of an answer is left unchanged, because
 /// it may hold words of others.
 fn waits_for(item: &PayoutItem) -> Option<String> {
-    super::waits_for(item.waits_for.as_deref(), item.wait_cause).map(|why| as_given(&why))
+    wait::waits_for(item.waits_for.as_deref(), item.wait_cause).map(|why| as_given(&why))
 }
 
 fn versions(view: &PayoutView) -> String {

@@ -2,7 +2,7 @@
 
 use tillgate_domain::words::count;
 
-use super::waits_for;
+use super::wait::waits_for;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields, plain};
 use crate::console::backend_test::BackendTestView;

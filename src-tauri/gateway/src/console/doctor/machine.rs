@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
-use super::Finding;
+use super::check::Finding;
 use crate::gateway::Gateway;
 use crate::machine::clock::machine_now;
 use crate::machine::disk::Disk;

@@ -5,8 +5,7 @@ use ts_rs::TS;
 
 use super::bump::worth;
 use super::replaced::{RefusalView, Replaced};
-use super::show;
-use super::view::{PayoutView, SharingItem, VersionItem};
+use super::view::{PayoutView, SharingItem, VersionItem, show};
 use crate::console::ask::{Ask, Asker, id};
 use crate::console::btc::BtcView;
 use crate::console::error::CommandError;

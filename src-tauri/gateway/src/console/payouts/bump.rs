@@ -6,14 +6,16 @@ use ts_rs::TS;
 
 use super::fee_rate::rate_shown;
 use super::replaced::{RefusalView, Replaced};
-use super::view::{PayoutView, VersionItem};
-use super::{FEE_RATES, show};
+use super::view::{PayoutView, VersionItem, show};
 use crate::console::ask::{Ask, Asker, id};
 use crate::console::btc::BtcView;
 use crate::console::error::CommandError;
 use crate::console::sums::FiatView;
 use crate::gateway::Gateway;
 use crate::sender::{Agreed, ReplacementFee, bump_fee};
+
+/// Fee rates that a person may ask for, in sat/vB.
+const FEE_RATES: std::ops::RangeInclusive<u32> = 1..=10_000;
 
 /// Replaces a payout's transaction, or the last one along its change, by one with a higher fee.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

@@ -7,7 +7,7 @@ use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 use ts_rs::TS;
 
-use super::{plain_fiat, typed};
+use super::typed::{plain_fiat, typed};
 use crate::anomalies::refund_sats;
 use crate::console::ask::{Ask, Asker, id};
 use crate::console::btc::BtcView;

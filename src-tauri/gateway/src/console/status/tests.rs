@@ -2,6 +2,7 @@
 
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
+use tillgate_domain::money::Currency;
 use tillgate_domain::payment::PaymentState;
 use tillgate_domain::policy::PolicySettings;
 use tillgate_domain::rates::NoAnswer;
@@ -11,7 +12,7 @@ use super::*;
 use crate::console::{Actor, Command, dispatch};
 use crate::gateway::Served;
 use crate::machine::environment::Environment;
-use crate::rates::{Answer, Failed, Question, RateSource, Rates, Said};
+use crate::rates::{Answer, Question, RateSource, Rates, SourceFailure, SourceQuote};
 use crate::settings::Settings;
 use crate::testing::{World, ask_for_payment};
 
@@ -24,10 +25,10 @@ impl RateSource for Quotes {
     }
 
     fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
-        let said = |(code, price): (&str, i64)| {
-            Some(Said { currency: Currency::from_code(code)?, price: Decimal::from(price), at: question.at })
+        let quote = |(code, price): (&str, i64)| {
+            Some(SourceQuote { currency: Currency::from_code(code)?, price: Decimal::from(price), at: question.at })
         };
-        let all: Vec<Said> = [("USD", self.1), ("ARS", self.2)].into_iter().filter_map(said).collect();
+        let all: Vec<SourceQuote> = [("USD", self.1), ("ARS", self.2)].into_iter().filter_map(quote).collect();
         Box::pin(async { Ok(all.into()) })
     }
 }
@@ -42,7 +43,7 @@ impl RateSource for Silent {
 
     fn ask<'a>(&'a self, _: Question<'a>) -> Answer<'a> {
         Box::pin(async {
-            Err(Failed { why: "the server refuses connections".to_owned(), kind: NoAnswer::Unreachable })
+            Err(SourceFailure { why: "the server refuses connections".to_owned(), kind: NoAnswer::Unreachable })
         })
     }
 }

@@ -5,7 +5,7 @@ use tillgate_domain::money::Currency;
 use tillgate_domain::words::count;
 use ts_rs::TS;
 
-use super::{silent_together, strays};
+use super::sources::{silent_together, strays};
 use crate::backup::{self, Trouble};
 use crate::gateway::{Gateway, StaffWarning, WatchStatus};
 use crate::machine::ballast;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 use zeroize::Zeroize as _;
 
-use super::{WalletDescriptorView, wallet};
+use super::descriptor::WalletDescriptorView;
 use crate::console::ask::{Ask, Asker};
 use crate::console::error::CommandError;
 use crate::setup::{self, DraftError, Fit, SetupError};
@@ -144,7 +144,7 @@ impl Ask for MakeWallet {
 
     async fn answer(self, by: &Asker<'_>) -> Result<WalletDescriptorView, CommandError> {
         setup::make(by.gateway(), by.actor).await?;
-        Ok(WalletDescriptorView::of(wallet(by.gateway())?.keychains.descriptors()))
+        WalletDescriptorView::of(by.gateway())
     }
 }
 
@@ -167,7 +167,7 @@ impl Ask for ConfirmWallet {
     async fn answer(self, by: &Asker<'_>) -> Result<WalletDescriptorView, CommandError> {
         let told = [self.told[0].reveal(), self.told[1].reveal()];
         setup::confirm(by.gateway(), &self.draft_id, told, by.actor).await?;
-        Ok(WalletDescriptorView::of(wallet(by.gateway())?.keychains.descriptors()))
+        WalletDescriptorView::of(by.gateway())
     }
 }
 

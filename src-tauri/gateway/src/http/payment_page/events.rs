@@ -13,11 +13,12 @@ use tokio::time::{sleep, timeout};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 
+use super::html;
+use super::load::load;
 use super::stream_permits::StreamPermit;
 use super::texts::Texts;
 use super::view::View;
-use super::{html, load};
-use crate::http::Http;
+use crate::http::state::Http;
 
 /// Time between heartbeats. After twice this time without any event the page asks by itself.
 const HEARTBEAT: Duration = Duration::from_secs(5);

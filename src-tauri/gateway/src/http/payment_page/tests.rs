@@ -7,10 +7,13 @@ use axum::response::Sse;
 use axum::response::sse::Event;
 use tillgate_domain::money::format_btc;
 
+use super::load::read_view;
 use super::texts::ENGLISH;
-use super::view::PageState;
+use super::view::{PageState, View};
 use super::*;
 use crate::http::Limits;
+use crate::http::read_permits::{Long, PAGES};
+use crate::store::payments::PaymentRow;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 /// The interface's bound for a page without the logo.

@@ -8,7 +8,7 @@ use tillgate_domain::money::Currency;
 
 use super::shop::{Shop, make_key, make_wallet, order};
 use crate::machine::environment::Environment;
-use crate::rates::{Answer, Question, RateSource, Rates, Said};
+use crate::rates::{Answer, Question, RateSource, Rates, SourceQuote};
 use crate::settings::{Act, Settings};
 use crate::testing::World;
 
@@ -22,7 +22,7 @@ impl RateSource for Dollars {
 
     fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
         let (price, at) = (Decimal::from(self.1), question.at.plus_ms(-self.2 * 1_000));
-        Box::pin(async move { Ok(vec![Said { currency: Currency::USD, price, at }].into()) })
+        Box::pin(async move { Ok(vec![SourceQuote { currency: Currency::USD, price, at }].into()) })
     }
 }
 

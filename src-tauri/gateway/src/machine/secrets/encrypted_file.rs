@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{Purpose, Secret, SecretError, SecretStore};
+use super::secret::{Purpose, Secret};
+use super::store::{SecretError, SecretStore};
 use crate::machine::environment::Environment;
 use crate::machine::private_file;
 

@@ -13,7 +13,8 @@ use keyring_core::api::CredentialStoreApi;
 use keyring_core::{Entry, Error};
 use tillgate_domain::id::Id;
 
-use super::{Purpose, Secret, SecretError, SecretStore};
+use super::secret::{Purpose, Secret};
+use super::store::{SecretError, SecretStore};
 use crate::machine::environment::Environment;
 
 /// Name of the entries, for people who look into their keyring.

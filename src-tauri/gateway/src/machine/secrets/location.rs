@@ -12,7 +12,8 @@ use tillgate_domain::id::Id;
 use super::encrypted_file::EncryptedFile;
 use super::keyring::Keyring;
 use super::plain_file::PlainFile;
-use super::{Purpose, Secret, SecretError, SecretStore};
+use super::secret::{Purpose, Secret};
+use super::store::{SecretError, SecretStore};
 use crate::machine::environment::Environment;
 use crate::machine::private_file;
 

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use parking_lot::Mutex;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{Purpose, Secret, SecretError, SecretStore};
+use super::secret::{Purpose, Secret};
+use super::store::{SecretError, SecretStore};
 use crate::machine::private_file;
 
 /// Secrets in a file: a JSON object of purpose and secret.

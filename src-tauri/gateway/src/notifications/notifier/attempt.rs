@@ -7,7 +7,7 @@ use tillgate_domain::notification::{Outcome, after_failure};
 use tillgate_domain::time::Timestamp;
 use tokio::time::Instant;
 
-use super::Notifier;
+use super::attempts::Attempts;
 use super::post::{self, Answer};
 use super::under_way::{Attempted, Responsiveness};
 use crate::gateway::Gateway;
@@ -24,7 +24,7 @@ const STORE_AGAIN_MAX: Duration = Duration::from_secs(30);
 
 /// The right to one attempt, given back however the attempt ends.
 struct AttemptPermit {
-    notifier: Arc<Notifier>,
+    attempts: Arc<Attempts>,
     attempted: Attempted,
     responsiveness: Responsiveness,
     is_stored: bool,
@@ -32,7 +32,7 @@ struct AttemptPermit {
 
 impl Drop for AttemptPermit {
     fn drop(&mut self) {
-        let mut under_way = self.notifier.under_way();
+        let mut under_way = self.attempts.under_way();
         under_way.end(&self.attempted, self.responsiveness);
         if self.is_stored {
             under_way.stored(&self.attempted.subject);
@@ -41,7 +41,7 @@ impl Drop for AttemptPermit {
             under_way.not_stored(&self.attempted.subject, Instant::now());
         }
         drop(under_way);
-        self.notifier.gateway.notifier_wake.notify_one();
+        self.attempts.gateway.notifier_wake.notify_one();
     }
 }
 
@@ -58,29 +58,29 @@ struct Ended {
 }
 
 /// Starts an attempt, for which the caller has found room.
-pub(super) fn start(notifier: &Arc<Notifier>, due: DueNotification, keys: Option<Arc<SigningKeys>>) {
+pub(super) fn start(attempts: &Arc<Attempts>, due: DueNotification, keys: Option<Arc<SigningKeys>>) {
     let attempted = Attempted::of(&due);
-    notifier.under_way().begin(&attempted);
+    attempts.under_way().begin(&attempted);
     let permit = AttemptPermit {
-        notifier: Arc::clone(notifier),
+        attempts: Arc::clone(attempts),
         attempted,
         responsiveness: Responsiveness::Neither,
         is_stored: false,
     };
-    let stop = notifier.stop.clone();
-    notifier.attempts.spawn(async move {
+    let stop = attempts.stop.clone();
+    attempts.running.spawn(async move {
         // An attempt that is cut short is not stored, so it stays due.
         stop.run_until_cancelled_owned(attempt(permit, due, keys)).await;
     });
 }
 
 async fn attempt(mut permit: AttemptPermit, due: DueNotification, keys: Option<Arc<SigningKeys>>) {
-    let notifier = Arc::clone(&permit.notifier);
-    let gateway = &notifier.gateway;
+    let attempts = Arc::clone(&permit.attempts);
+    let gateway = &attempts.gateway;
     let started_at = gateway.clock.now();
     let began = Instant::now();
     let answer =
-        post::post(&notifier.client, notifier.timeout, &due.url, due.id, due.body, keys.as_deref(), started_at).await;
+        post::post(&attempts.client, attempts.timeout, &due.url, due.id, due.body, keys.as_deref(), started_at).await;
     let duration_ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
     permit.responsiveness = responsiveness(&answer);
 

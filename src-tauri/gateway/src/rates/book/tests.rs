@@ -2,31 +2,31 @@ use rust_decimal::Decimal;
 
 use super::*;
 use crate::rates::fixed::Fixed;
-use crate::rates::{Answer, Said};
+use crate::rates::{Answer, SourceQuote};
 
 const MINUTE: i64 = 60_000;
 
 /// A source that answers as the test tells it.
-struct Told {
+struct ScriptedSource {
     name: &'static str,
     never_stale: bool,
-    answer: Telling,
+    answer: ScriptedAnswer,
 }
 
-type Telling = Arc<Mutex<Result<Vec<(Currency, Decimal)>, NoAnswer>>>;
+type ScriptedAnswer = Arc<Mutex<Result<Vec<(Currency, Decimal)>, NoAnswer>>>;
 
-impl RateSource for Told {
+impl RateSource for ScriptedSource {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
-        let told = self.answer.lock().clone();
+        let answer = self.answer.lock().clone();
         Box::pin(async move {
-            let said = |(currency, price)| Said { currency, price, at: question.at };
-            match told {
-                Ok(prices) => Ok(prices.into_iter().map(said).collect::<Vec<_>>().into()),
-                Err(kind) => Err(Failed { why: "no route".to_owned(), kind }),
+            let quote = |(currency, price)| SourceQuote { currency, price, at: question.at };
+            match answer {
+                Ok(prices) => Ok(prices.into_iter().map(quote).collect::<Vec<_>>().into()),
+                Err(kind) => Err(SourceFailure { why: "no route".to_owned(), kind }),
             }
         })
     }
@@ -45,14 +45,14 @@ fn usd() -> Currency {
     Currency::from_code("USD").unwrap()
 }
 
-fn says(answer: &Telling, price: Option<i64>) {
+fn says(answer: &ScriptedAnswer, price: Option<i64>) {
     *answer.lock() = Ok(price.map(|price| (usd(), Decimal::from(price))).into_iter().collect());
 }
 
-fn source(name: &'static str, never_stale: bool, price: i64) -> (Box<dyn RateSource>, Telling) {
-    let answer: Telling = Arc::new(Mutex::new(Ok(Vec::new())));
+fn source(name: &'static str, never_stale: bool, price: i64) -> (Box<dyn RateSource>, ScriptedAnswer) {
+    let answer: ScriptedAnswer = Arc::new(Mutex::new(Ok(Vec::new())));
     says(&answer, Some(price));
-    (Box::new(Told { name, never_stale, answer: Arc::clone(&answer) }), answer)
+    (Box::new(ScriptedSource { name, never_stale, answer: Arc::clone(&answer) }), answer)
 }
 
 fn store(folder: &tempfile::TempDir) -> Store {
@@ -71,8 +71,8 @@ fn price(rates: &Rates, now: Timestamp) -> Option<String> {
 async fn a_quote_is_stale_after_five_minutes_and_still_the_last_known() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
-    let (told, answer) = source("a", false, 65_000);
-    let rates = Rates::new(vec![told], rules(1));
+    let (scripted, answer) = source("a", false, 65_000);
+    let rates = Rates::new(vec![scripted], rules(1));
     rates.refresh_once(&store, at(0)).await.unwrap();
     *answer.lock() = Err(NoAnswer::Unreachable);
     rates.refresh_once(&store, at(1)).await.unwrap();
@@ -88,8 +88,8 @@ async fn a_quote_is_stale_after_five_minutes_and_still_the_last_known() {
 async fn a_simulated_rate_stays_until_it_is_withdrawn() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
-    let (told, answer) = source("sandbox", true, 65_000);
-    let rates = Rates::new(vec![told], rules(1));
+    let (scripted, answer) = source("sandbox", true, 65_000);
+    let rates = Rates::new(vec![scripted], rules(1));
     rates.refresh_once(&store, at(0)).await.unwrap();
     let first = rates.row_id(&store, usd(), &rates.rate_for(usd(), at(1)).unwrap()).await.unwrap();
     rates.refresh_once(&store, at(600)).await.unwrap();
@@ -103,10 +103,10 @@ async fn a_simulated_rate_stays_until_it_is_withdrawn() {
 #[tokio::test]
 async fn the_last_known_rate_survives_a_restart() {
     let folder = tempfile::tempdir().unwrap();
-    let (told, answer) = source("sandbox", true, 65_000);
+    let (scripted, answer) = source("sandbox", true, 65_000);
     {
         let store = store(&folder);
-        let rates = Rates::new(vec![told], rules(1));
+        let rates = Rates::new(vec![scripted], rules(1));
         rates.refresh_once(&store, at(0)).await.unwrap();
         says(&answer, Some(66_000));
         rates.refresh_once(&store, at(1)).await.unwrap();
@@ -122,8 +122,8 @@ async fn the_last_known_rate_survives_a_restart() {
 async fn an_unused_rate_is_replaced_and_a_rate_in_use_stays() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
-    let (told, answer) = source("a", false, 65_000);
-    let rates = Rates::new(vec![told], rules(1));
+    let (scripted, answer) = source("a", false, 65_000);
+    let rates = Rates::new(vec![scripted], rules(1));
     let stored = || store.read(|reader| reader.stored_rates(usd())).unwrap();
     let mut used = None;
     for round in 0..6 {

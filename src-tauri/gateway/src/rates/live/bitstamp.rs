@@ -3,8 +3,8 @@
 use tillgate_domain::money::Currency;
 use tillgate_domain::rates::mid_price;
 
-use super::Site;
 use super::answer::{Quoted, Unreadable, array, object, price_in_string, seconds_in_string};
+use super::site::Site;
 
 pub(super) const SITE: Site = Site { name: "bitstamp", base: "https://www.bitstamp.net", path, read };
 

@@ -2,8 +2,8 @@
 
 use tillgate_domain::money::Currency;
 
-use super::Site;
 use super::answer::{Quoted, Unreadable, member, object, price_in_string};
+use super::site::Site;
 
 pub(super) const SITE: Site = Site { name: "coinbase", base: "https://api.coinbase.com", path, read };
 

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use super::answer::Unreadable;
 use crate::machine::outgoing::{self, Proxy, TooMuch, date, retry_after_ms, sentence, text};
-use crate::rates::Failed;
+use crate::rates::rate_source::SourceFailure;
 
 /// A cache's age beyond a day is taken as a day; the quote is stale either way.
 const CACHED_MAX_S: i64 = 24 * 3_600;
@@ -56,8 +56,8 @@ impl Fetcher {
     ///
     /// # Errors
     /// The failure, as a sentence.
-    pub(super) async fn get(&self, url: &str, proxy: Option<&Proxy>) -> Result<Fetched, Failed> {
-        let unreachable = |why: String| Failed { why, kind: NoAnswer::Unreachable };
+    pub(super) async fn get(&self, url: &str, proxy: Option<&Proxy>) -> Result<Fetched, SourceFailure> {
+        let unreachable = |why: String| SourceFailure { why, kind: NoAnswer::Unreachable };
         let tls =
             self.tls().map_err(|error| unreachable(format!("the system's certificates cannot be read: {error}")))?;
         let request = request(url).ok_or_else(|| unreachable("the URL cannot be used".to_owned()))?;
@@ -97,11 +97,11 @@ fn request(url: &str) -> Option<Request<Empty<Bytes>>> {
         .ok()
 }
 
-fn check(status: StatusCode, headers: &HeaderMap) -> Result<(), Failed> {
-    let refused = |why: String| Failed { why, kind: NoAnswer::Refused };
+fn check(status: StatusCode, headers: &HeaderMap) -> Result<(), SourceFailure> {
+    let refused = |why: String| SourceFailure { why, kind: NoAnswer::Refused };
     if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
         let kind = NoAnswer::TooOften { wait_ms: retry_after_ms(headers) };
-        return Err(Failed { why: format!("the server answered {status}"), kind });
+        return Err(SourceFailure { why: format!("the server answered {status}"), kind });
     }
     if status.is_redirection() {
         return Err(refused(format!("the server redirects elsewhere ({status}), which is not followed")));

@@ -4,8 +4,8 @@
 use tillgate_domain::money::Currency;
 use tillgate_domain::rates::mid_price;
 
-use super::Site;
 use super::answer::{Quoted, Unreadable, array, member, object, price_in_string, words};
+use super::site::Site;
 
 pub(super) const SITE: Site = Site { name: "kraken", base: "https://api.kraken.com", path, read };
 

@@ -3,8 +3,8 @@
 
 use tillgate_domain::money::Currency;
 
-use super::Site;
 use super::answer::{Quoted, Unreadable, object, price_in_number, seconds};
+use super::site::Site;
 
 pub(super) const SITE: Site = Site { name: "mempool", base: "https://mempool.space", path, read };
 

@@ -4,6 +4,7 @@ use tillgate_domain::payment::PaymentState;
 
 use super::*;
 use crate::chain::tests::stage::{Backend, Stage};
+use crate::setup::making::{Words, adopt};
 use crate::store::keychains::Keychain;
 use crate::store::restore::{NewRestore, RestoreSource};
 use crate::watcher::WatchError;

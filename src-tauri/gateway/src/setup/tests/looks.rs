@@ -1,7 +1,7 @@
 //! The look after a restore: its range, its stop and its resumption.
 
 use super::*;
-use crate::chain::{Chain, LookRequest, View};
+use crate::chain::{Chain, ChainDown, LookRequest, View};
 use crate::testing::bent::Bent;
 
 /// Stops the look after its first answer.

@@ -7,10 +7,13 @@ use bitcoin::secp256k1::rand::{Rng as _, SeedableRng as _};
 use bitcoin::transaction::Version;
 use bitcoin::{Amount, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Witness};
 
-use super::payee::{self, BadPayee};
+use super::coin::SpendableCoin;
+use super::draft::{Change, Draft, Seed};
+use super::error::DraftError;
+use super::means::Means;
+use super::payee::{self, BadPayee, Payee};
 use super::select::{Coins, Rest};
 use super::size::Shape;
-use super::{Change, Draft, DraftError, Means, Payee, Seed, SpendableCoin};
 
 /// One transaction in ten has a lock time below the tip's height, by less than [`LOWER_BY`]. Bitcoin Core does the
 /// same, so that transactions signed some time before their broadcast do not stand out.

@@ -5,7 +5,7 @@ use bitcoin::policy::MAX_STANDARD_TX_WEIGHT;
 use bitcoin::transaction::Version;
 use bitcoin::{Amount, FeeRate, OutPoint, Script, ScriptBuf, Sequence, Transaction, TxOut};
 
-use super::Draft;
+use super::draft::Draft;
 use super::fee::{FeeWanted, sats};
 use super::payee::{self, BadPayee};
 use super::size::{output_wu, some_script};

@@ -3,10 +3,13 @@
 use bitcoin::{FeeRate, Script};
 
 use super::build::divide;
+use super::coin::SpendableCoin;
+use super::error::DraftError;
 use super::fee::FeeWanted;
+use super::means::{FreshChange, Means};
+use super::payee::Payee;
 use super::select::{Coins, Rest};
 use super::size::{Shape, some_script};
-use super::{DraftError, FreshChange, Means, Payee, SpendableCoin};
 use crate::settings::AddressType;
 
 /// The fee of a transaction for one payee alone.

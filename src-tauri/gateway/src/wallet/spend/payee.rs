@@ -2,7 +2,12 @@
 
 use bitcoin::{Amount, ScriptBuf};
 
-use super::Payee;
+/// A recipient, paid by one output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Payee {
+    pub script: ScriptBuf,
+    pub amount_sats: u64,
+}
 
 /// Reason why a recipient cannot be paid. Requests are checked long before; this is the last check.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

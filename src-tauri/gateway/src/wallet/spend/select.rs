@@ -14,10 +14,19 @@ use bitcoin::secp256k1::rand::SeedableRng as _;
 use bitcoin::secp256k1::rand::rngs::StdRng;
 use bitcoin::{Amount, BlockHash, FeeRate, OutPoint, ScriptBuf, TxIn, TxOut, Weight};
 
+use super::coin::SpendableCoin;
+use super::error::DraftError;
 use super::fee::{FeeWanted, MAX_RATE};
+use super::means::Means;
 use super::size::{Shape, input_wu, output_wu};
-use super::{DraftError, MAX_ANCESTORS, MAX_VSIZE_WITH_ANCESTORS, Means, SpendableCoin};
 use crate::settings::AddressType;
+
+/// The most unconfirmed ancestors of a transaction of ours, itself not counted. Nodes relay 63, those of Bitcoin Core
+/// before 31.0 only 24, so all relay ours.
+pub(crate) const MAX_ANCESTORS: u32 = 10;
+
+/// The largest vsize of a transaction of ours with its unconfirmed ancestors. Nodes relay 101 kvB.
+pub(super) const MAX_VSIZE_WITH_ANCESTORS: u64 = 90_000;
 
 /// A coin worth at least this many times its cost is spent in its turn, the oldest first: at most a tenth of it goes to
 /// the fee. So the wallet gathers small coins while fees are low, and no payout pays for that while they are high.

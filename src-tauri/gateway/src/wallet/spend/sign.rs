@@ -9,7 +9,7 @@ use bitcoin::{
     taproot,
 };
 
-use super::Draft;
+use super::draft::Draft;
 use crate::machine::secrets::Secret;
 use crate::settings::AddressType;
 use crate::wallet::descriptor::{PrivateKeychains, WalletError, WipedKey};

@@ -15,7 +15,7 @@ use tillgate_sandbox::{Replace, ReplaceTo};
 use super::watched;
 use crate::chain::{Chain, ChainDown, Fact, Identity, LookRequest, TxFacts, View};
 use crate::machine::environment::Environment;
-use crate::rates::{Answer, Answered, Question, RateSource, Rates, Said};
+use crate::rates::{Answer, Question, RateSource, Rates, SourceAnswer, SourceQuote};
 use crate::settings::Settings;
 use crate::testing::bent::Bent;
 use crate::testing::{HALF_AN_HOUR_MS, World};
@@ -166,9 +166,9 @@ impl RateSource for Server {
     }
 
     fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
-        let said = vec![Said { currency: Currency::USD, price: Decimal::from(50_000), at: question.at }];
+        let quotes = vec![SourceQuote { currency: Currency::USD, price: Decimal::from(50_000), at: question.at }];
         let server_time = Some(question.at.plus_ms(-self.1.load(SeqCst)));
-        Box::pin(async move { Ok(Answered { said, server_time }) })
+        Box::pin(async move { Ok(SourceAnswer { quotes, server_time }) })
     }
 }
 

@@ -3,7 +3,7 @@
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
-use super::PayoutItem;
+use super::item::PayoutItem;
 use crate::console::btc::BtcView;
 use crate::console::payouts::stuck::StuckItem;
 use crate::console::payouts::waiting::{Queue, Standing, Why};

@@ -1,6 +1,6 @@
 //! The page's words in English.
 
-use super::Texts;
+use super::words::Texts;
 
 pub(in super::super) const ENGLISH: Texts = Texts {
     lang: "en",

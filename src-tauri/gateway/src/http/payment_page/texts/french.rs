@@ -1,6 +1,6 @@
 //! The page's words in French.
 
-use super::Texts;
+use super::words::Texts;
 
 pub(in super::super) const FRENCH: Texts = Texts {
     lang: "fr",

@@ -1,6 +1,6 @@
 //! The page's words in German.
 
-use super::Texts;
+use super::words::Texts;
 
 pub(in super::super) const GERMAN: Texts = Texts {
     lang: "de",

@@ -1,6 +1,6 @@
 //! The page's words in Japanese.
 
-use super::Texts;
+use super::words::Texts;
 
 pub(in super::super) const JAPANESE: Texts = Texts {
     lang: "ja",

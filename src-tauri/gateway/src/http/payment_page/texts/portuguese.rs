@@ -1,6 +1,6 @@
 //! The page's words in Portuguese.
 
-use super::Texts;
+use super::words::Texts;
 
 pub(in super::super) const PORTUGUESE: Texts = Texts {
     lang: "pt",

@@ -1,6 +1,6 @@
 //! The page's words in Spanish.
 
-use super::Texts;
+use super::words::Texts;
 
 pub(in super::super) const SPANISH: Texts = Texts {
     lang: "es",

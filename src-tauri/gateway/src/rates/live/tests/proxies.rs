@@ -15,8 +15,8 @@ async fn the_proxy_is_given_the_name_which_nobody_resolves_here() {
     let server = Server::answering(answer("200 OK", MEMPOOL)).await;
     let (proxy, names) = socks::leading_to(server.base.trim_start_matches("http://")).await;
     // Resolvers do not know a name below `invalid`.
-    let said = ask_through(&mempool::SITE, "http://rates.invalid:8080", PATIENT, Some(proxy)).await.unwrap();
-    assert_eq!(said[0].0.to_string(), "43753");
+    let quotes = ask_through(&mempool::SITE, "http://rates.invalid:8080", PATIENT, Some(proxy)).await.unwrap();
+    assert_eq!(quotes[0].0.to_string(), "43753");
     assert_eq!(*names.lock().unwrap(), ["rates.invalid:8080"]);
 }
 

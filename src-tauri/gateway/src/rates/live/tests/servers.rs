@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::super::{SITES, bitstamp, coinbase, coingecko, kraken, mempool};
 use super::support::{ASKED_AT, PATIENT, SHORT, Server, answer, ask, live, rules};
-use crate::rates::{Answered, Question, RateSource, Rates};
+use crate::rates::{Question, RateSource, Rates, SourceAnswer};
 use crate::store::Store;
 
 const MEMPOOL: &str = include_str!("../fixtures/mempool.json");
@@ -57,9 +57,14 @@ async fn each_site_is_asked_once_and_its_quotes_are_read() {
         (&coingecko::SITE, "67187.3358936566"),
         (&mempool::SITE, "43753"),
     ] {
-        let said = ask(site, &base, PATIENT).await.unwrap();
-        assert_eq!(said.iter().map(|(price, _)| *price).collect::<Vec<_>>(), [price.parse().unwrap()], "{}", site.name);
-        assert!(said[0].1 <= ASKED_AT);
+        let quotes = ask(site, &base, PATIENT).await.unwrap();
+        assert_eq!(
+            quotes.iter().map(|(price, _)| *price).collect::<Vec<_>>(),
+            [price.parse().unwrap()],
+            "{}",
+            site.name
+        );
+        assert!(quotes[0].1 <= ASKED_AT);
     }
     let requests = requests.lock().unwrap();
     let asked: Vec<&str> = requests.iter().map(|(uri, _)| uri.as_str()).collect();
@@ -85,8 +90,8 @@ async fn a_site_without_the_currencies_is_not_asked_and_not_down() {
     let (base, requests) = all_sites().await;
     let source = live(&mempool::SITE, &base, PATIENT);
     let rules = rules(&["ZAR"], &["mempool"]);
-    let said = source.ask(Question { at: ASKED_AT, rules: &rules }).await;
-    assert_eq!(said, Ok(Answered::default()));
+    let quotes = source.ask(Question { at: ASKED_AT, rules: &rules }).await;
+    assert_eq!(quotes, Ok(SourceAnswer::default()));
     assert!(requests.lock().unwrap().is_empty());
 }
 
@@ -102,12 +107,12 @@ async fn a_quotes_age_is_the_servers_whatever_our_clock_shows() {
         (format!("date: {said_at}\r\nage: x"), 24 * 60 * MINUTE),
     ] {
         let server = Server::answering(answer(&format!("200 OK\r\n{headers}"), MEMPOOL)).await;
-        let said = ask(&mempool::SITE, &server.base, PATIENT).await.unwrap();
-        assert_eq!(said[0].1, ASKED_AT.plus_ms(-age_ms), "{headers}");
+        let quotes = ask(&mempool::SITE, &server.base, PATIENT).await.unwrap();
+        assert_eq!(quotes[0].1, ASKED_AT.plus_ms(-age_ms), "{headers}");
     }
     let server = Server::answering(answer("200 OK", MEMPOOL)).await;
-    let said = ask(&mempool::SITE, &server.base, PATIENT).await.unwrap();
-    assert_eq!(said[0].1.ms(), 1_703_252_411_000, "without a date it is taken at its word");
+    let quotes = ask(&mempool::SITE, &server.base, PATIENT).await.unwrap();
+    assert_eq!(quotes[0].1.ms(), 1_703_252_411_000, "without a date it is taken at its word");
 }
 
 #[tokio::test]

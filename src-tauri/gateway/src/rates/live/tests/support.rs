@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::super::{Fetcher, Live, Site};
 use crate::machine::outgoing::Proxy;
-use crate::rates::{Failed, Question, RateRules, RateSource, Said};
+use crate::rates::{Question, RateRules, RateSource, SourceFailure, SourceQuote};
 
 /// Time limit for servers that never answer.
 pub const SHORT: Duration = Duration::from_millis(300);
@@ -44,7 +44,11 @@ pub fn live(site: &'static Site, base: &str, within: Duration) -> Live {
 }
 
 /// A site's US dollar quote at `base`, with its time.
-pub async fn ask(site: &'static Site, base: &str, within: Duration) -> Result<Vec<(Decimal, Timestamp)>, Failed> {
+pub async fn ask(
+    site: &'static Site,
+    base: &str,
+    within: Duration,
+) -> Result<Vec<(Decimal, Timestamp)>, SourceFailure> {
     ask_through(site, base, within, None).await
 }
 
@@ -54,11 +58,11 @@ pub async fn ask_through(
     base: &str,
     within: Duration,
     proxy: Option<Proxy>,
-) -> Result<Vec<(Decimal, Timestamp)>, Failed> {
+) -> Result<Vec<(Decimal, Timestamp)>, SourceFailure> {
     let rules = RateRules { proxy, ..rules(&["USD"], &[site.name]) };
     let source = live(site, base, within);
     let answered = source.ask(Question { at: ASKED_AT, rules: &rules }).await?;
-    Ok(answered.said.into_iter().map(|Said { price, at, .. }| (price, at)).collect())
+    Ok(answered.quotes.into_iter().map(|SourceQuote { price, at, .. }| (price, at)).collect())
 }
 
 /// A whole HTTP answer.

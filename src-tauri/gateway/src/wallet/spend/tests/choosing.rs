@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::wallet::spend::payee::BadPayee;
 
 const RATE: FeeRate = FeeRate::from_sat_per_vb_u32(10);
 

@@ -4,11 +4,11 @@ use bitcoin::Network;
 use bitcoin::hashes::{Hash as _, sha256};
 use serde::Deserialize;
 
-use super::keychain::KeychainAddresses;
-use super::{Descriptors, words};
 use crate::settings::AddressType;
+use crate::wallet::keychain::KeychainAddresses;
+use crate::wallet::{Descriptors, words};
 
-const FOREIGN: &str = include_str!("fixtures/foreign.json");
+const FOREIGN: &str = include_str!("../fixtures/foreign.json");
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

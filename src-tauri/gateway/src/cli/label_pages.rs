@@ -1,30 +1,31 @@
 //! Labels for other wallets' programs, written a page at a time as they are read.
 
 use super::args::Form;
-use super::asked::Asked;
-use super::{Failure, tell};
+use super::failure::Failure;
+use super::gateway_client::GatewayClient;
+use super::output::print_answer;
 use crate::console::wallet::{WalletLabels, WalletLabelsView};
 
 /// Asks for page after page, and prints each.
-pub(super) async fn run(asked: &WalletLabels, form: Form, gateway: &mut Asked<'_>) -> Result<(), Failure> {
+pub(super) async fn run(asked: &WalletLabels, form: Form, gateway: &mut GatewayClient<'_>) -> Result<(), Failure> {
     let mut after = None;
     let mut is_begun = false;
     loop {
         let page = gateway.answer_of(&WalletLabels { after, ..asked.clone() }).await?;
-        tell(&written(&page, form, &mut is_begun)?)?;
+        print_answer(&render(&page, form, &mut is_begun)?)?;
         if page.next.is_none() {
             break;
         }
         after = page.next;
     }
     if form == Form::Json {
-        tell(if is_begun { "]}\n" } else { "{\"items\":[]}\n" })?;
+        print_answer(if is_begun { "]}\n" } else { "{\"items\":[]}\n" })?;
     }
     Ok(())
 }
 
 /// The text of a page: one label on each line (BIP329), or members of a JSON document's list.
-fn written(page: &WalletLabelsView, form: Form, is_begun: &mut bool) -> Result<String, serde_json::Error> {
+fn render(page: &WalletLabelsView, form: Form, is_begun: &mut bool) -> Result<String, serde_json::Error> {
     let mut text = String::new();
     for label in &page.items {
         let label = serde_json::to_string(label)?;
@@ -53,7 +54,7 @@ mod tests {
         let (mut lines, mut after) = (Vec::new(), None);
         loop {
             let page = ask(&world.app, WalletLabels { after, limit: Some(limit) }, &Actor::panel()).await.unwrap();
-            lines.extend(written(&page, Form::Text, &mut false).unwrap().lines().map(str::to_owned));
+            lines.extend(render(&page, Form::Text, &mut false).unwrap().lines().map(str::to_owned));
             after = page.next;
             if after.is_none() {
                 return lines;

@@ -8,9 +8,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::args::Common;
+use super::failure::Failure;
 use super::made::MadeByCommand;
+use super::options::options;
 use super::render::read;
-use super::{Failure, options};
 use crate::app::App;
 use crate::console::ask::Ask;
 use crate::console::{Actor, Command, CommandError, control, dispatch};
@@ -24,7 +25,7 @@ const WAIT_FOR_LOCK: Duration = Duration::from_secs(10);
 const TRY_EVERY: Duration = Duration::from_millis(50);
 
 /// The gateway that the command line asks.
-pub(super) struct Asked<'a> {
+pub(super) struct GatewayClient<'a> {
     pub(super) common: &'a Common,
     /// A gateway that was opened because none ran; it stays open for the next command.
     pub(super) opened: Option<Arc<App>>,
@@ -49,7 +50,7 @@ fn where_none(command: &Command) -> WhereNone {
 /// The gateway's answer, or the error of opening one.
 pub(super) type Answer = Result<Result<Value, CommandError>, OpenError>;
 
-impl<'a> Asked<'a> {
+impl<'a> GatewayClient<'a> {
     /// A value before the first command.
     pub(super) const fn new(common: &'a Common) -> Self {
         Self { common, opened: None, made: None }

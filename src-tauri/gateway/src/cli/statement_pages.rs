@@ -1,9 +1,11 @@
 //! The statement, written a page at a time as it is read, because a ledger grows for years.
 
 use super::args::Form;
-use super::asked::Asked;
+use super::failure::Failure;
+use super::gateway_client::GatewayClient;
+use super::output::print_answer;
 use super::render::{movements, totals};
-use super::{Failure, csv, json, tell};
+use super::{csv, json};
 use crate::console::statement::{PAGE_MAX, Statement, StatementTotals, StatementView};
 
 /// The statement as far as it is written.
@@ -19,18 +21,18 @@ struct Sheet<'a> {
 }
 
 /// Asks for page after page, and prints each.
-pub(super) async fn run(asked: &Statement, form: Form, gateway: &mut Asked<'_>) -> Result<(), Failure> {
+pub(super) async fn run(asked: &Statement, form: Form, gateway: &mut GatewayClient<'_>) -> Result<(), Failure> {
     let mut sheet = Sheet::new(form, &asked.currency);
     let mut after = None;
     loop {
         let page = gateway.answer_of(&Statement { after, limit: Some(PAGE_MAX), ..asked.clone() }).await?;
-        tell(&sheet.page(&page))?;
+        print_answer(&sheet.page(&page))?;
         if page.next.is_none() {
             break;
         }
         after = page.next;
     }
-    Ok(tell(&sheet.end())?)
+    Ok(print_answer(&sheet.end())?)
 }
 
 impl<'a> Sheet<'a> {

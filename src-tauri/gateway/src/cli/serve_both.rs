@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use tokio::runtime::{self, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-use super::args::{CommonArgs, ServeArgs};
-use super::{Failure, LEFTOVERS_WITHIN, options, serve};
+use super::args::{Common, CommonArgs, ServeArgs};
+use super::failure::Failure;
+use super::options::options;
+use super::{runtime, serve};
 use crate::app::App;
 use crate::gateway::Served;
 use crate::machine::environment::Environment;
@@ -23,7 +24,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 const AGAIN_AT_MOST: Duration = Duration::from_secs(60);
 
 /// A report on one environment.
-enum Told {
+enum Report {
     Serves,
     /// Why it does not serve.
     Failed(String),
@@ -31,32 +32,29 @@ enum Told {
 
 /// Serves these environments until SIGTERM or Ctrl-C, or until none of them can be served.
 pub(super) fn run(common: &CommonArgs, args: &ServeArgs, environments: &[Environment]) -> Result<(), Failure> {
-    let signals = runtime::Builder::new_current_thread().enable_all().build()?;
+    let signals = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let shutdown = signals.block_on(async { serve::on_signal() })?;
-    let (tell, told) = unbounded_channel();
+    let (reports, reported) = unbounded_channel();
     let mut running = Vec::new();
     for &environment in environments {
         let (common, args, stop) = (common.of(environment), args.clone(), shutdown.clone());
-        let tell = tell.clone();
+        let reports = reports.clone();
         let gateways = environments.len();
         let run = move || {
             threads::works_for(Some(environment));
-            match runtime_of(environment) {
-                Ok(runtime) => {
-                    runtime.block_on(keep_serving(common, args, gateways, &tell, &stop));
-                    runtime.shutdown_timeout(LEFTOVERS_WITHIN);
-                }
+            match runtime::of_environment(environment) {
+                Ok(threads) => runtime::finish(threads, keep_serving(common, args, gateways, &reports, &stop)),
                 Err(error) => {
                     let why = format!("the system gives no threads: {error}");
                     // The report has no receiver once the program ends.
-                    let _ = tell.send((environment, Told::Failed(why)));
+                    let _ = reports.send((environment, Report::Failed(why)));
                 }
             }
         };
         running.push(thread::Builder::new().name(environment.as_str().to_owned()).spawn(run)?);
     }
-    drop(tell);
-    let ended = signals.block_on(until_none_serves(environments, told, &shutdown));
+    drop(reports);
+    let ended = signals.block_on(until_none_serves(environments, reported, &shutdown));
     shutdown.cancel();
     for one in running {
         if one.join().is_err() {
@@ -66,30 +64,22 @@ pub(super) fn run(common: &CommonArgs, args: &ServeArgs, environments: &[Environ
     ended
 }
 
-/// Threads for one environment alone, so that hanging work in one does not delay the other.
-///
-/// # Errors The system gives no threads.
-pub(super) fn runtime_of(environment: Environment) -> std::io::Result<Runtime> {
-    let mark = move || threads::works_for(Some(environment));
-    runtime::Builder::new_multi_thread().thread_name(environment.as_str()).on_thread_start(mark).enable_all().build()
-}
-
 /// Serves until `stop`, and begins again after each failure.
 async fn keep_serving(
-    common: super::args::Common,
+    common: Common,
     args: ServeArgs,
     gateways: usize,
-    tell: &UnboundedSender<(Environment, Told)>,
+    reports: &UnboundedSender<(Environment, Report)>,
     stop: &CancellationToken,
 ) {
     let (environment, common) = (common.environment, Arc::new(common));
     let mut again = AGAIN;
     loop {
         let (common, args, stopped) = (Arc::clone(&common), args.clone(), stop.clone());
-        let serves = tell.clone();
+        let serves = reports.clone();
         let ready = move |app: &Arc<App>, served: &Served| {
             serve::print_ready(app, served);
-            let _ = serves.send((environment, Told::Serves));
+            let _ = serves.send((environment, Report::Serves));
         };
         // A task of its own: a panic in it is one more reason why this environment is not served.
         let work = async move { serve::until_stopped(options(&common)?, args, gateways, ready, stopped).await };
@@ -106,7 +96,7 @@ async fn keep_serving(
             again = AGAIN;
         }
         tracing::error!(%why, again_in_seconds = again.as_secs(), "not served");
-        let _ = tell.send((environment, Told::Failed(why)));
+        let _ = reports.send((environment, Report::Failed(why)));
         tokio::select! {
             () = stop.cancelled() => return,
             () = tokio::time::sleep(again) => {}
@@ -118,18 +108,18 @@ async fn keep_serving(
 /// Waits for the signal, or until the last environment failed.
 async fn until_none_serves(
     environments: &[Environment],
-    mut told: UnboundedReceiver<(Environment, Told)>,
+    mut reports: UnboundedReceiver<(Environment, Report)>,
     shutdown: &CancellationToken,
 ) -> Result<(), Failure> {
     let mut failed = BTreeMap::new();
     loop {
-        let heard = tokio::select! {
+        let report = tokio::select! {
             () = shutdown.cancelled() => return Ok(()),
-            heard = told.recv() => heard,
+            report = reports.recv() => report,
         };
-        match heard {
-            Some((environment, Told::Serves)) => drop(failed.remove(environment.as_str())),
-            Some((environment, Told::Failed(why))) => drop(failed.insert(environment.as_str(), why)),
+        match report {
+            Some((environment, Report::Serves)) => drop(failed.remove(environment.as_str())),
+            Some((environment, Report::Failed(why))) => drop(failed.insert(environment.as_str(), why)),
             None => return Err(Failure("nothing is served any more: the log says why".to_owned())),
         }
         if failed.len() == environments.len() {

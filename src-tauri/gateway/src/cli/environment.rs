@@ -1,10 +1,8 @@
 //! Chooses the environment for a command line that names none, or refuses the line
 //! (docs/decisions/both-environments.md).
 
-use std::net::SocketAddr;
-
-use super::Failure;
-use super::args::{CommonArgs, ServeArgs};
+use super::args::CommonArgs;
+use super::failure::Failure;
 use crate::console::Command;
 use crate::machine::data_dir::{self, DataDirError};
 use crate::machine::environment::Environment;
@@ -103,43 +101,22 @@ pub(super) fn is_live(common: &CommonArgs) -> Result<bool, DataDirError> {
     wallet_mark::is_there(&data_dir::base(common.data_dir.as_deref())?, Environment::Production)
 }
 
-/// The refusal of an argument that only one of two gateways could have; `None` if there is no such argument.
-/// `variables` are the environment variables that set settings. A port chosen by the system suits both.
-pub(super) fn for_one_alone(common: &CommonArgs, serve: &ServeArgs, variables: &[String]) -> Option<String> {
-    let is_fixed = |address: Option<SocketAddr>| address.is_some_and(|address| address.port() != 0);
-    let given = [
-        ("--listen (TILLGATE_LISTEN)", is_fixed(serve.listen)),
-        ("--pages-listen (TILLGATE_PAGES_LISTEN)", is_fixed(serve.pages_listen)),
-        ("--public-url", serve.public_url.is_some()),
-        ("--secrets-file (TILLGATE_SECRETS_FILE)", common.secrets_file.is_some()),
-    ];
-    let flag = given.into_iter().find_map(|(name, is_given)| is_given.then(|| name.to_owned()));
-    let what = flag.or_else(|| variables.first().cloned())?;
-    Some(format!(
-        "{what} is for one environment, and two would be served, test and production: name one with --environment (a second \
-         process may serve the other)"
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
 
     use super::*;
-    use crate::cli::args::{Act, Tillgate};
+    use crate::cli::args::Tillgate;
     use crate::machine::data_dir::{DataDir, WhereNone};
 
-    fn line(line: &str) -> (CommonArgs, ServeArgs) {
-        let words = std::iter::once("tillgate").chain(line.split(' '));
-        let Tillgate { common, act } = Tillgate::try_parse_from(words).unwrap();
-        let Act::Serve(serve) = act else { panic!("{line} does not serve") };
-        (common, serve)
+    fn arguments(line: &str) -> CommonArgs {
+        Tillgate::try_parse_from(line.split(' ')).unwrap().common
     }
 
     #[test]
     fn production_is_meant_once_it_has_a_wallet_and_test_before() {
         let folder = tempfile::tempdir().unwrap();
-        let at = |more: &str| line(&format!("serve --data-dir {}{more}", folder.path().display())).0;
+        let at = |more: &str| arguments(&format!("tillgate serve --data-dir {}{more}", folder.path().display()));
         let command = |more: &str| of_reading(&at(more)).unwrap().environment;
         assert_eq!((command(""), to_serve(&at(""))), (Environment::Test, vec![Environment::Test]));
         let production = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
@@ -153,31 +130,11 @@ mod tests {
     #[test]
     fn an_unnamed_environment_is_told_if_there_is_another() {
         let folder = tempfile::tempdir().unwrap();
-        let at = |more: &str| line(&format!("serve --data-dir {}{more}", folder.path().display())).0;
+        let at = |more: &str| arguments(&format!("tillgate serve --data-dir {}{more}", folder.path().display()));
         let is_told = |more: &str| of_reading(&at(more)).unwrap().is_told;
         assert!(!is_told(""), "there is only one");
         let production = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
         std::fs::write(production.database(), "").unwrap();
         assert!(is_told("") && !is_told(" --environment test"));
-    }
-
-    #[test]
-    fn an_argument_for_one_environment_is_refused_for_two() {
-        let refused = |more: &str, variables: &[&str]| {
-            let (common, serve) = line(&format!("serve{more}"));
-            let variables: Vec<String> = variables.iter().map(|&name| name.to_owned()).collect();
-            for_one_alone(&common, &serve, &variables)
-        };
-        for (more, names) in [
-            (" --listen 127.0.0.1:7500", "--listen"),
-            (" --pages-listen 127.0.0.1:7500", "--pages-listen"),
-            (" --public-url https://a.example", "--public-url"),
-            (" --secrets-file /s", "--secrets-file"),
-        ] {
-            assert!(refused(more, &[]).is_some_and(|why| why.starts_with(names)), "{more}");
-        }
-        let limit = refused("", &["TILLGATE_DAILY_LIMIT_BTC"]);
-        assert!(limit.is_some_and(|why| why.starts_with("TILLGATE_DAILY_LIMIT_BTC")));
-        assert_eq!(refused(" --listen 127.0.0.1:0 --tls-self-signed --data-dir /d", &[]), None);
     }
 }

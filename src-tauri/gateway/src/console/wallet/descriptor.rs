@@ -1,0 +1,43 @@
+//! The wallet's public descriptors.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::existing::existing_wallet;
+use crate::console::ask::{Ask, Asker};
+use crate::console::error::CommandError;
+use crate::gateway::Gateway;
+
+/// Asks for the wallet's public descriptors. Their holder sees every payment, and cannot spend.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct WalletDescriptor {}
+
+/// The public descriptors, with checksums.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct WalletDescriptorView {
+    /// Addresses for customers.
+    pub external: String,
+    /// Our own change.
+    pub internal: String,
+}
+
+impl Ask for WalletDescriptor {
+    type Answer = WalletDescriptorView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<WalletDescriptorView, CommandError> {
+        WalletDescriptorView::of(by.gateway())
+    }
+}
+
+impl WalletDescriptorView {
+    /// The descriptors of the wallet.
+    ///
+    /// # Errors There is no wallet yet.
+    pub(super) fn of(gateway: &Gateway) -> Result<Self, CommandError> {
+        let wallet = existing_wallet(gateway)?;
+        let descriptors = wallet.keychains.descriptors();
+        Ok(Self { external: descriptors.external.clone(), internal: descriptors.internal.clone() })
+    }
+}

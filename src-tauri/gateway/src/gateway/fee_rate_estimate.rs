@@ -1,0 +1,53 @@
+//! Asks the backend for the fee rate.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bitcoin::FeeRate;
+
+use super::resources::Gateway;
+use crate::chain::ChainDown;
+
+/// Blocks within which a payout should be confirmed (interface, section 4). A payment that is accepted without
+/// confirmation must pay for as many.
+pub(crate) const SOON_BLOCKS: u16 = 6;
+
+/// Time for which one answer, or one silence, serves all offers and estimates: an estimate does not change faster.
+pub(super) const SERVES_OFFERS: Duration = Duration::from_secs(5);
+
+/// Greatest age of an estimate for a signed transaction (interface, section 4, "Queue").
+pub(super) const SERVES_SIGNING: Duration = Duration::from_secs(60);
+
+impl Gateway {
+    /// The backend's estimate for 6 blocks, at most a few seconds old. While the backend is silent it is the last known
+    /// one; `None` before any.
+    pub(crate) async fn fee_rate_estimate(&self) -> Option<FeeRate> {
+        let (serves, ask) = self.fee_rate_question(SERVES_OFFERS);
+        self.fee_rates.ask_briefly(serves, ask).await.or_else(|| self.fee_rates.last_known())
+    }
+
+    /// The backend's estimate for 6 blocks, at most a minute old; `None` while the backend is silent. Waits as long as
+    /// a look does.
+    pub(crate) async fn fee_rate_now(&self) -> Option<FeeRate> {
+        let (serves, ask) = self.fee_rate_question(SERVES_SIGNING);
+        self.fee_rates.ask(serves, ask).await
+    }
+
+    /// The last estimate for 6 blocks, however old. Asks no backend.
+    pub(crate) fn fee_rate_known(&self) -> Option<FeeRate> {
+        self.fee_rates.last_known()
+    }
+
+    /// The question, and the greatest age of an answer that serves.
+    fn fee_rate_question(
+        &self,
+        serves: Duration,
+    ) -> (Duration, impl FnOnce() -> Result<FeeRate, ChainDown> + Send + use<>) {
+        // The sandbox answers at once, and its faults count at once.
+        let serves = if self.sandbox.is_some() { Duration::ZERO } else { serves };
+        let chain = Arc::clone(&self.chain);
+        let last = self.fee_rates.last_known();
+        // A backend without an estimate leaves the last one in force; before any, the floor of the settings.
+        (serves, move || Ok(chain.fee_rate(SOON_BLOCKS)?.or(last).unwrap_or(FeeRate::ZERO)))
+    }
+}

@@ -1,0 +1,46 @@
+//! Reads a payment as its page shows it.
+
+use std::sync::Arc;
+
+use tillgate_domain::id::Id;
+use tillgate_domain::payment::PaymentState;
+
+use super::view::{Came, View};
+use crate::gateway::Gateway;
+use crate::http::error::Failure;
+use crate::http::read_permits::{Long, PAGES};
+use crate::http::reading::read_on_another_thread;
+use crate::http::state::Http;
+use crate::store::StoreError;
+use crate::store::payments::PaymentRow;
+
+/// The payment as its page shows it; `None` if there is none with this id.
+pub(super) async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Failure> {
+    let Ok(id) = id.parse::<Id>() else { return Ok(None) };
+    let gateway = &http.app.gateway;
+    // One row is read by its key on the connection's own thread. Transactions are read elsewhere, because there may be
+    // any number.
+    match gateway.store.read(|reader| reader.payment(&id))? {
+        Some(row) if !matches!(row.payment.state, PaymentState::New | PaymentState::Underpaid) => {
+            match read_on_another_thread(http, Long::Record, PAGES, move |gateway| read_view(gateway, &id)).await {
+                // Even a busy gateway tells a customer that the coins were seen.
+                Err(failure) if failure.is_for_storage() => Ok(Some(view_of(gateway, &row, None))),
+                read => read,
+            }
+        }
+        row => Ok(row.map(|row| view_of(gateway, &row, None))),
+    }
+}
+
+/// The same from one snapshot. Blocks for as long as it takes to read the payment's transactions.
+pub(super) fn read_view(gateway: &Gateway, id: &Id) -> Result<Option<View>, StoreError> {
+    gateway.store.read(|reader| {
+        let Some(row) = reader.payment(id)? else { return Ok(None) };
+        let came = Came::read(reader, &row)?;
+        Ok(Some(view_of(gateway, &row, Some(came))))
+    })
+}
+
+fn view_of(gateway: &Gateway, row: &PaymentRow, came: Option<Came>) -> View {
+    View::of(row, came, gateway.clock.now(), gateway.environment, &gateway.settings.snapshot())
+}

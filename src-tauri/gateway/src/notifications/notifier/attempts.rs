@@ -1,0 +1,53 @@
+//! The attempts that a notifier has begun.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::post;
+use super::under_way::UnderWay;
+use crate::gateway::Gateway;
+
+/// Time for running attempts to end when the gateway stops.
+const STOP_WITHIN: Duration = Duration::from_secs(2);
+
+/// The attempts under way, and the means of further ones.
+pub(super) struct Attempts {
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) client: post::Client,
+    /// Time for a merchant's server to answer.
+    pub(super) timeout: Duration,
+    under_way: Mutex<UnderWay>,
+    pub(super) running: TaskTracker,
+    /// Cuts the running attempts short.
+    pub(super) stop: CancellationToken,
+}
+
+impl Attempts {
+    pub(super) fn new(gateway: Arc<Gateway>, client: post::Client, timeout: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            gateway,
+            client,
+            timeout,
+            under_way: Mutex::default(),
+            running: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        })
+    }
+
+    pub(super) fn under_way(&self) -> MutexGuard<'_, UnderWay> {
+        self.under_way.lock()
+    }
+
+    /// Gives running attempts a moment to end, then cuts them short; they are due again at the next start.
+    pub(super) async fn end(&self) {
+        self.running.close();
+        if tokio::time::timeout(STOP_WITHIN, self.running.wait()).await.is_err() {
+            self.stop.cancel();
+            self.running.wait().await;
+        }
+    }
+}

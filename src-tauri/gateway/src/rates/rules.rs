@@ -1,0 +1,29 @@
+//! The merchant's settings about exchange rates.
+
+use rust_decimal::Decimal;
+use tillgate_domain::money::Currency;
+
+use crate::machine::outgoing::Proxy;
+
+/// The settings that choose and bound the sources.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RateRules {
+    /// Least number of sources with a fresh quote.
+    pub min_fresh_sources: usize,
+    /// The currencies to ask for.
+    pub currencies: Vec<Currency>,
+    /// The names of the public sources in use.
+    pub sources: Vec<&'static str>,
+    /// Fixed rates. If there are any, no source is asked.
+    pub fixed: Vec<(Currency, Decimal)>,
+    /// The proxy for requests to public sources.
+    pub proxy: Option<Proxy>,
+}
+
+impl RateRules {
+    /// Whether the same sources are asked for the same currencies in the same way.
+    pub(super) fn asks_like(&self, other: &Self) -> bool {
+        let Self { min_fresh_sources: _, currencies, sources, fixed, proxy } = self;
+        (currencies, sources, fixed, proxy) == (&other.currencies, &other.sources, &other.fixed, &other.proxy)
+    }
+}

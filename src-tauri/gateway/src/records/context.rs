@@ -1,0 +1,27 @@
+//! The facts that all records of one snapshot share.
+
+use tillgate_domain::id::Id;
+
+use super::object::Object;
+use crate::machine::environment::Environment;
+
+/// Facts of a record that lie outside its own rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RecordContext<'a> {
+    /// Records of the test environment name it.
+    pub environment: Environment,
+    /// The merchant of the payouts.
+    pub merchant_id: Id,
+    /// The URL of the payment pages, without a slash at the end: `http://127.0.0.1:7421/pay`.
+    pub pages_base: &'a str,
+    /// Height of the best block in the snapshot of the rows; confirmations are counted from it.
+    pub tip_height: u32,
+}
+
+/// Adds the member that marks a record of the test environment.
+pub(super) fn mark_environment(object: &mut Object, environment: Environment) {
+    match environment {
+        Environment::Test => object.text("environment", environment.as_str()),
+        Environment::Production => {}
+    }
+}

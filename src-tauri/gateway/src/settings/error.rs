@@ -1,0 +1,69 @@
+//! Reasons why a setting cannot be changed.
+
+use crate::store::StoreError;
+
+/// Why a setting cannot be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingError {
+    /// There is no setting of that name.
+    #[error("there is no setting {0:?}: `tillgate settings list` shows all")]
+    Unknown(String),
+    /// The value is out of bounds.
+    #[error("{name} must be {form}")]
+    Value {
+        name: &'static str,
+        /// Its form and bounds.
+        form: &'static str,
+    },
+    /// The backend is one that an earlier program had.
+    #[error(
+        "backend may be esplora no more: an Esplora server is asked address by address, so that many payments delay each other by minutes. Its operator serves Electrum too: choose that (backend=electrum backendUrl=ssl://HOST:50002), or a node of your own (backend=core)"
+    )]
+    NoEsplora,
+    /// The value has a host but no scheme.
+    #[error("{name} must begin with what kind of address it is: put {schemes} in front")]
+    NoScheme {
+        name: &'static str,
+        /// The schemes that it may begin with.
+        schemes: &'static str,
+    },
+    /// The floor of fee rates is above their cap.
+    #[error(
+        "feeFloorSatVb may not be above feeCapSatVb, and would be {floor} above {cap}: change both at once, like feeFloorSatVb=5 feeCapSatVb=50"
+    )]
+    FloorAboveCap { floor: u32, cap: u32 },
+    /// The minimum is above the daily limit, so that no payout could be made; the limit is not 0.
+    #[error(
+        "minPayoutBtc may not be above dailyLimitBtc, and would be {minimum} above {daily}, so that no payout could be made; lower the one or raise the other, both at once if need be"
+    )]
+    MinimumAboveDaily { minimum: String, daily: String },
+    /// The URL does not suit the backend.
+    #[error(
+        "backend is {backend}, and no {backend} server answers at {url}: set both at once, like backend={backend} backendUrl={example}"
+    )]
+    BackendUrl {
+        backend: &'static str,
+        url: String,
+        /// A valid URL.
+        example: &'static str,
+    },
+    /// The setting was given twice.
+    #[error("{0} is named twice: name each setting once")]
+    Twice(&'static str),
+    /// Production must not use invented rates.
+    #[error("fixedRates must be empty in production: rates come from rateSources there")]
+    FixedRatesInProduction,
+    /// A flag or an environment variable overrides the stored value.
+    #[error("{name} is given by {by} at the start of the gateway: change it there")]
+    Overridden {
+        name: &'static str,
+        /// The flag or variable.
+        by: String,
+    },
+    /// There is a wallet already.
+    #[error("{0} is fixed since the wallet was made: another one needs a new installation (another --data-dir)")]
+    Fixed(&'static str),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,125 @@
+//! Makes the wallet from new, kept or known words.
+
+use std::sync::Arc;
+
+use super::error::SetupError;
+use crate::gateway::Gateway;
+use crate::machine::fail_points::{self, Point};
+use crate::machine::secrets::{Purpose, Secret};
+use crate::store::keychains::Keychain;
+use crate::store::restore::{NewRestore, Restore};
+use crate::wallet::words::{self as mnemonic, WordCount};
+use crate::wallet::{Descriptors, Wallet};
+
+/// Puts new words into the secret store and returns them; the caller shows them before [`make`] makes the wallet. Words
+/// of an interrupted making are returned instead, however many they are.
+///
+/// # Errors
+/// The reason why not.
+pub(crate) async fn keep_words(gateway: &Arc<Gateway>, count: WordCount) -> Result<Secret, SetupError> {
+    let _one_at_a_time = gateway.wallet_setup.lock().await;
+    refuse_second(gateway)?;
+    let words = mnemonic::new(gateway.entropy.as_ref(), count)?;
+    let keeping = Arc::clone(gateway);
+    let keep = move || keep(&keeping, Words::New(words));
+    tokio::task::spawn_blocking(keep).await.map_err(|_| SetupError::BrokenOff)?
+}
+
+/// Makes the wallet from the words in the secret store.
+///
+/// # Errors
+/// The reason why not.
+pub(crate) async fn make(gateway: &Arc<Gateway>, actor: &str) -> Result<(), SetupError> {
+    adopt(gateway, Words::Kept, None, actor).await.map(drop)
+}
+
+/// Makes the wallet if there is none yet.
+///
+/// # Errors
+/// The reason why not.
+pub(crate) async fn ensure(gateway: &Arc<Gateway>) -> Result<(), SetupError> {
+    if gateway.wallet.get().is_some() {
+        return Ok(());
+    }
+    keep_words(gateway, WordCount::default()).await?;
+    make(gateway, "serve").await
+}
+
+/// The words for a wallet.
+pub(super) enum Words {
+    /// New words; existing words are used instead.
+    New(Secret),
+    /// The words in the secret store.
+    Kept,
+    /// Words that a person gave; existing words are not used instead.
+    Known(Secret),
+}
+
+/// Keeps the words, makes the wallet in one transaction, and gives it to the running gateway.
+pub(super) async fn adopt(
+    gateway: &Arc<Gateway>,
+    words: Words,
+    restore: Option<NewRestore>,
+    actor: &str,
+) -> Result<Option<Restore>, SetupError> {
+    let _one_at_a_time = gateway.wallet_setup.lock().await;
+    refuse_second(gateway)?;
+    let keeping = Arc::clone(gateway);
+    let keep = move || keep(&keeping, words);
+    let words = tokio::task::spawn_blocking(keep).await.map_err(|_| SetupError::BrokenOff)??;
+    let address_type = gateway.settings.snapshot().address_type;
+    let descriptors = Descriptors::derive(&words, gateway.network, address_type)?;
+    let (now, actor) = (gateway.clock.now(), actor.to_owned());
+    gateway.data_dir.mark_wallet()?;
+    fail_points::pass(Point::WalletBefore);
+    let made = gateway
+        .store
+        .write(move |tx| -> Result<Option<Restore>, SetupError> {
+            tx.insert_keychain(Keychain::External, &descriptors.external)?;
+            tx.insert_keychain(Keychain::Internal, &descriptors.internal)?;
+            let (act, restored) = match restore {
+                Some(new) => ("wallet restore", Some(tx.begin_restore(&new)?)),
+                None => ("wallet create", None),
+            };
+            tx.audit(now, &actor, act, "wallet")?;
+            Ok(restored)
+        })
+        .await?;
+    fail_points::pass(Point::WalletAfter);
+    take_into_use(gateway).await?;
+    Ok(made)
+}
+
+pub(super) fn refuse_second(gateway: &Gateway) -> Result<(), SetupError> {
+    if gateway.store.read(|reader| reader.has_wallet())? { Err(SetupError::Exists) } else { Ok(()) }
+}
+
+/// Puts the words into the secret store, unless it holds some already; returns the words in use. Blocks the thread.
+fn keep(gateway: &Gateway, words: Words) -> Result<Secret, SetupError> {
+    let there = gateway.secrets.get(Purpose::WalletMnemonic)?;
+    match (there, words) {
+        (Some(there), Words::New(_) | Words::Kept) => Ok(there),
+        (None, Words::Kept) => Err(SetupError::NoWords),
+        (Some(there), Words::Known(words)) if there.reveal() == words.reveal() => Ok(words),
+        (Some(_), Words::Known(_)) => Err(SetupError::OtherWords(gateway.secrets.describe())),
+        (None, Words::New(words) | Words::Known(words)) => {
+            gateway.secrets.set(Purpose::WalletMnemonic, &words)?;
+            Ok(words)
+        }
+    }
+}
+
+/// Loads the wallet from the database, and gives it to all loops of the gateway.
+async fn take_into_use(gateway: &Arc<Gateway>) -> Result<(), SetupError> {
+    let loading = Arc::clone(gateway);
+    let skip = loading.settings.snapshot().restore_skip;
+    let load = move || Wallet::load(&loading.store, loading.network, skip);
+    let wallet = tokio::task::spawn_blocking(load).await.map_err(|_| SetupError::BrokenOff)??;
+    if let Some(wallet) = wallet {
+        // Only one caller at a time makes the wallet, and only if there is none.
+        let _ = gateway.wallet.set(Arc::new(wallet));
+    }
+    gateway.sender_wake.notify_one();
+    gateway.note_change();
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! A coin that may be spent.
+
+use bitcoin::OutPoint;
+
+use super::fee::Paid;
+use crate::store::keychains::Keychain;
+
+/// A coin of ours that may be spent now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SpendableCoin {
+    pub outpoint: OutPoint,
+    pub amount_sats: u64,
+    pub keychain: Keychain,
+    /// The derivation index of its script.
+    pub index: u32,
+    /// The height of its block; `None` for our own unconfirmed change.
+    pub height: Option<u32>,
+    /// Number of unconfirmed transactions behind the coin, its own included; 0 for a confirmed coin.
+    pub ancestors: u32,
+    /// Their vsize in all.
+    pub ancestors_vsize: u64,
+    /// Their fees in all.
+    pub ancestors_fee_sats: u64,
+}
+
+impl SpendableCoin {
+    /// Fees and vsize of its unconfirmed ancestors.
+    pub(super) const fn ancestors_paid(&self) -> Paid {
+        Paid { fee_sats: self.ancestors_fee_sats, vsize: self.ancestors_vsize }
+    }
+}

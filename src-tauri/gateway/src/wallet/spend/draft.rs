@@ -1,0 +1,37 @@
+//! An unsigned transaction.
+
+use bitcoin::ScriptBuf;
+use bitcoin::absolute::LockTime;
+
+use super::coin::SpendableCoin;
+use super::payee::Payee;
+
+/// A transaction that is not signed yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Draft {
+    /// The coins that it spends, in the order of its inputs.
+    pub inputs: Vec<SpendableCoin>,
+    /// The payees in the order of the request; none if it pays ourselves alone.
+    pub payees: Vec<Payee>,
+    /// `None` if the change would have been dust, which then goes to the fee.
+    pub change: Option<Change>,
+    /// The payee's number for each output; `None` for our change.
+    pub(super) outputs: Vec<Option<usize>>,
+    pub fee_sats: u64,
+    /// Its largest size once signed.
+    pub vsize: u64,
+    /// The tip's height, or seldom a little less, so that mining the tip's transactions anew gains nothing.
+    pub lock_time: LockTime,
+}
+
+/// The output that pays ourselves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub script: ScriptBuf,
+    /// The index of its script in the internal keychain.
+    pub index: u32,
+    pub amount_sats: u64,
+}
+
+/// 32 random bytes that shuffle inputs and outputs. The same seed gives the same transaction.
+pub(crate) type Seed = [u8; 32];

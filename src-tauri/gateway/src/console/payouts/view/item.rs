@@ -1,4 +1,4 @@
-//! A payout in the list.
+//! The view of one payout in lists.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::payout::PayoutState;
@@ -9,7 +9,7 @@ use crate::console::payouts::stuck::StuckItem;
 use crate::console::payouts::wait_cause::WaitCause;
 use crate::console::sums::FiatView;
 
-/// A payout as lists show it.
+/// A payout in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]

@@ -76,7 +76,7 @@ impl Sender {
                 return Err(ReplaceError::Stale);
             }
             // Shops read the reason, so it does not name the staff.
-            batches::fail(outbox, payout, "it was given up kind staff", Some(actor.clone()))?;
+            batches::fail(outbox, payout, "it was given up by staff", Some(actor.clone()))?;
             outbox.tx.audit(outbox.now, &actor, "payouts abandon", &id.to_string())?;
             Ok(())
         };

@@ -1,5 +1,5 @@
 //! The desktop: a window and a tray around the gateways of both environments, which run in the same process. Only this
-//! code names Tauri. It parses only the shell's own few acts, and holds no rule.
+//! code names Tauri. It handles the acts of the window only, and holds no rule.
 //!
 //! Without the feature `desktop` this crate is empty, so that servers need no web view.
 #![cfg(feature = "desktop")]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::fallible::Fallible;
 use crate::load;
 
-/// Payments on a page that comes in one piece; longer pages come in chunks, which `load::receive` cannot read.
+/// Most payments on a page. Longer pages are chunked, and `load::receive` cannot read chunks.
 const PAGE: u32 = 50;
 
 /// A client of the API with a connection of its own.

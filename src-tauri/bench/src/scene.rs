@@ -12,10 +12,10 @@ use crate::merchant::Merchant;
 use crate::process;
 use crate::servers::{Kind, Server};
 
-/// Age of the old payments: old enough to matter no more than those of years ago.
+/// Age of the old payments: the gateway treats them like those of years ago.
 const MADE_BEFORE_MS: i64 = 3 * 24 * 3_600_000;
 
-/// Time after which they have expired, with all grace.
+/// Longest lifetime of a payment, with all grace.
 const EXPIRED_AFTER_MS: i64 = 6 * 3_600_000;
 
 /// Payments made at one moment.

@@ -1,5 +1,5 @@
-//! Writes a busy merchant's database with its sandbox chain. The gateway's own use cases and looks do it, while the
-//! benchmark sets their clock. So the database is as the program would leave it.
+//! Writes a busy merchant's database with its sandbox chain. The gateway's own code writes it, under a clock that
+//! the benchmark sets. So the database is as the program would leave it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub struct Plan {
     /// Confirmed payments among them.
     #[arg(long, default_value_t = 100_000)]
     pub paid: u32,
-    /// Their coins that the merchant has not sent on.
+    /// Unspent outputs of the paid payments.
     #[arg(long, default_value_t = 1_000)]
     pub unspent: u32,
     /// Open payments among them, made last.

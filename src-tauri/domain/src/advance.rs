@@ -22,8 +22,8 @@ use counting::Evaluated;
 pub use look::Look;
 pub use warning::Warning;
 
-/// On a backend without a mempool, a block closes a payment only if it is later than the deadline by this. A block's
-/// time may be two hours ahead of the network's.
+/// On a backend without a mempool, a block closes a payment only if its time is two hours after the deadline. A
+/// block's time may be that far ahead of the network's.
 const BLOCK_TIME_LEEWAY_MS: i64 = 2 * 3_600_000;
 
 /// The decision of a look on one receipt; the next look starts from it.
@@ -62,7 +62,7 @@ pub struct Advance {
     pub anomalies: Vec<AnomalyChange>,
     /// Messages for the panel.
     pub warnings: Vec<Warning>,
-    /// The next moment at which time alone could change something; after a fall from CONFIRMED, the time of this look.
+    /// The next moment at which time alone could change something. After a reversal of CONFIRMED it is due at once.
     pub next_due_at: Option<Timestamp>,
     /// The next tip height at which confirmations alone could change something.
     pub next_due_height: Option<u32>,

@@ -154,8 +154,8 @@ pub enum Outcome {
 /// The outcome of failed attempt number `attempts` (the first is 1), which ended at `ended_at`. The notification was
 /// first due at `queued_at`; `jitter_per_mille` is the caller's random number from -100 to 100.
 ///
-/// The last attempt is never earlier than the end of the three days, however far the clock jumps. A retry that would
-/// come later is moved to that end.
+/// The last attempt is at the end of the three days: a retry that would come later is moved there. A jump of the clock
+/// makes no earlier attempt the last one.
 #[must_use]
 pub fn after_failure(attempts: u32, queued_at: Timestamp, ended_at: Timestamp, jitter_per_mille: i64) -> Outcome {
     let end = queued_at.plus_ms(TRIED_FOR_MS);

@@ -84,7 +84,7 @@ impl ElectrumNode {
         self.shared.lock().fault = fault.into();
     }
 
-    /// Limits the newest version from now on.
+    /// Sets the newest version of the protocol that is offered from now on.
     pub fn speak(&self, newest: &'static str) {
         self.shared.lock().newest = newest;
     }

@@ -130,7 +130,8 @@ fn conflicts(receipts: &[Receipt]) -> Vec<BTreeSet<usize>> {
     conflicts
 }
 
-/// The part of a receipt that counts by itself, apart from any it replaces. The look that first sees it decides.
+/// The part of a receipt that counts by itself, apart from any it replaces: nothing if it came late. The look that
+/// first sees it decides.
 fn own_verdict(payment: &Payment, receipt: &Receipt) -> u64 {
     let found_in_time = payment.closed_at.is_none() && payment.state != PaymentState::Confirmed;
     let latest = payment.expires_at.plus_ms(payment.policy.offline_grace_ms);

@@ -1,4 +1,5 @@
-//! The transition table of section 2, row by row. It runs after the counting and before the anomalies.
+//! The transition table of payments ([`crate::payment::TRANSITIONS`]), row by row. It runs after the counting and
+//! before the anomalies.
 
 use super::counting::{self, Evaluated};
 use crate::anomaly::Anomaly;

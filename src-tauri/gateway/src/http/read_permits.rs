@@ -1,5 +1,5 @@
-//! Bounds how much of the database is read at once for answers of any length, in all and for each API key. So the
-//! watcher, the notifier and the panel can always read, whatever lists the keys ask for.
+//! Limits the long reads that run at once, in total and for each API key. So the watcher, the notifier and the panel
+//! can always read.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use tokio::time::timeout;
 use crate::store::StoreError;
 
 /// Reads that may take long. Each kind has permits of its own, so that a key's lists do not block its records. The
-/// database allows 48 reads at once (`store/readers.rs`). Short reads over HTTP take no permit; there is one for each
-/// thread that serves connections, 4 at most.
+/// database allows 48 reads at once (`store/readers.rs`). Short reads over HTTP need no permit: at most 4 threads
+/// serve connections, and each runs one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Long {
     /// A part of a list.
@@ -38,7 +38,7 @@ impl Long {
 /// Time that a read waits for its permit: the same as the database's wait for a connection.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// The key of the payment pages, which need no sign-in: all together they read as much as one API key.
+/// The payment pages need no sign-in. Together they share the permits of one API key under this number.
 pub(super) const PAGES: i64 = i64::MIN;
 
 /// The permits that are left.
@@ -94,7 +94,7 @@ impl ReadPermits {
             Arc::clone(keys.entry(key_id).or_insert_with(|| Arc::new(Semaphore::new(permits.of_key_max))))
         };
         let both = async {
-            // The key's own permit comes first: a key that waits for its own keeps no permit from others.
+            // The key's own permit comes first, so a key at its limit holds no permit of all.
             let of_key = of_key.acquire_owned().await.ok()?;
             let of_all = Arc::clone(&permits.all).acquire_owned().await.ok()?;
             Some(ReadPermit { _of_key: of_key, _of_all: of_all })

@@ -1,6 +1,6 @@
 //! The limit of open file descriptors, which connections, databases and sockets share.
 
-/// More than the gateway ever uses. Some systems refuse to give all that they promise.
+/// More than the gateway ever uses. Some systems reject the maximum that they report.
 #[cfg(unix)]
 const WANTED: u64 = 8_192;
 

@@ -11,14 +11,14 @@ use crate::store::payouts::PayoutRow;
 /// Most offers that expire in one commit, so that the writer is not held long.
 const EXPIRED_AT_ONCE: u32 = 200;
 
-/// Makes up to 200 offers EXPIRED whose time is over at `now`, and reopens their anomalies. Answers their number; after
-/// the most, call it again. Only the anomalies are notified.
+/// Makes up to 200 offers EXPIRED whose time is over at `now`, and reopens their anomalies. Answers their number; if
+/// it is 200, call it again. Only the anomalies are notified.
 pub(crate) fn expire_due(outbox: &Outbox<'_>, now: Timestamp) -> Result<u32, OutboxError> {
     expire(outbox, outbox.tx.payouts_due_to_expire(now, EXPIRED_AT_ONCE)?)
 }
 
-/// The same for offers of a future time, made before the start by a clock that was ahead. In a restored copy they wait
-/// for the end of its look.
+/// Makes offers EXPIRED whose creation lies in the future, because an earlier clock was ahead. A restored copy does it
+/// only after its look.
 pub(crate) fn expire_of_clock_ahead(outbox: &Outbox<'_>) -> Result<u32, OutboxError> {
     if outbox.tx.dangerous_restore()?.is_some() {
         return Ok(0);

@@ -27,8 +27,8 @@ type Change = (&'static Setting, Option<String>);
 pub(crate) struct Beside {
     /// A new password of the backend, which is kept with the secrets.
     pub password: Option<NewPassword>,
-    /// The new folder of nightly backups with its mark. Without a mark, any disk mounted there would pass for the right
-    /// one.
+    /// The new folder of nightly backups, with the name of the file that marks it. The mark tells the right disk from
+    /// another one that is mounted there.
     pub backup_folder: Option<FolderRow>,
 }
 
@@ -53,7 +53,8 @@ impl LiveSettings {
     /// settings are judged once all values are in place.
     ///
     /// # Errors
-    /// The error with the name of the wrong setting, or the last name if no single setting is wrong.
+    /// The error with the name of the wrong setting. If a combination is wrong, or the database fails, it is the last
+    /// name.
     pub async fn change<'a>(
         &self,
         store: &Store,
@@ -133,8 +134,7 @@ impl LiveSettings {
         act: Act<'_>,
     ) -> Result<(), SettingError> {
         let (actor, at) = (act.actor.to_owned(), act.at);
-        // Later, a user without this row would mean that an earlier program may have set a password. So a known absence
-        // is stored together with the user.
+        // A missing row means that nobody knows whether a password is set. So a known absence is stored.
         let has_none = self.snapshot().has_backend_password == Some(false);
         store
             .write(move |tx| {

@@ -77,7 +77,8 @@ pub struct Settings {
     pub network: ChainNetwork,
     /// `backend`: the source of the chain.
     pub backend: BackendKind,
-    /// Why no server is asked: the stored `backend` is unknown to this program, and another must be chosen.
+    /// The error if the stored `backend` is unknown to this program. Then no server is asked, and another must be
+    /// chosen.
     pub backend_refused: Option<String>,
     /// `backendUrl`: the addresses of its servers, the preferred first.
     pub backend_urls: Vec<String>,

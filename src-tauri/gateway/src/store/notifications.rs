@@ -80,9 +80,9 @@ pub(crate) fn server_of(url: &str) -> String {
 }
 
 impl Tx<'_> {
-    /// Queues a notification, in the transaction of the change that it reports. It supersedes a notification of the
-    /// record with failed attempts; one without attempts keeps its turn. A resend replaces the last waiting
-    /// notification if that is a resend before its turn. So repeated requests leave one resend waiting.
+    /// Queues a notification, in the transaction of the change that it reports. It supersedes the record's
+    /// head if an attempt failed; else it queues behind the head. A resend replaces the last waiting notification if
+    /// that is a resend whose turn has not come. So repeated requests leave one resend waiting.
     pub fn queue_notification(&self, new: &NewNotification) -> Result<(), StoreError> {
         if new.is_resend && self.replace_last_resend(new)? {
             return Ok(());

@@ -106,8 +106,8 @@ fn document(head: &Markup, body: &Markup, nonce: &str, texts: &Texts) -> String 
     page.into_string()
 }
 
-/// The `refresh` of a page without scripts: it moves on, or reloads, because coins may come late. A confirmed payment
-/// needs no reload.
+/// The `refresh` of a page without scripts: it redirects to the shop, or reloads because coins may come late. A
+/// confirmed payment needs no reload.
 fn refresh(view: &View) -> Option<String> {
     match (&view.redirect, &view.state) {
         (Some(url), _) if view.moves_on() => Some(format!("{MOVE_ON_SECONDS};url={url}")),

@@ -92,7 +92,7 @@ async fn requests_whose_bodies_never_come_keep_nobody_out() {
     other.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     let mut rest = Vec::new();
-    // Closed with a byte unread, it may end by a reset.
+    // The peer closes with a byte unread, so the end may be a TCP reset.
     let _ = slow[0].read_to_end(&mut rest).await;
     assert!(rest.is_empty(), "the oldest gave way");
 }

@@ -1,4 +1,5 @@
-//! A reorganised block had ruled out a parent of payouts. Nothing is given up for it, whatever the backend tells later.
+//! A block held a double spend of a payout's parent, and a reorganisation removed that block. The payout does not fail,
+//! even if the backend later omits the transactions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +13,7 @@ use crate::chain::{Chain, ChainDown, LookRequest, TxPosition, View};
 use crate::testing::World;
 use crate::testing::bent::Bent;
 
-/// A backend that omits absent transactions, as an omitted script would.
+/// A backend that no longer reports absent transactions.
 struct Silent {
     chain: Arc<dyn Chain>,
     is_silent: Arc<AtomicBool>,

@@ -25,9 +25,9 @@ pub enum Step {
     },
     Look,
     Pass,
-    /// Half a minute passes.
+    /// Half a minute passes; then come a look and a pass of the sender.
     Send,
-    /// A payout takes nearly all coins. The next payout has only its change, at another fee rate.
+    /// A payout takes nearly all coins. The next payout must spend its change, at another fee rate.
     SendOnChange {
         sats: u64,
         fee_rate: u64,

@@ -2,7 +2,7 @@
 //! parent's items by its child.
 //!
 //! Paths count in expressions as well as in `use`. A name that a module re-exports from a child counts as the child's.
-//! Cycles and folders pass over imports between a module and its own children. Tests may import freely.
+//! Tests may import freely.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -217,13 +217,13 @@ impl Modules {
         Some(at)
     }
 
-    /// The imports of each module, without those within a family.
+    /// The imports of each module. The root file of a crate only names its modules.
     fn imports(&self) -> BTreeMap<&Name, BTreeSet<Name>> {
-        let imports = |(name, module): (&Name, &Module)| {
+        let imports = |name: &Name, module: &Module| {
             let targets = module.paths.iter().filter_map(|path| self.target(name, path));
-            targets.filter(|target| !target.starts_with(name) && !name.starts_with(target)).collect()
+            targets.filter(|target| target != name && !name.is_empty()).collect()
         };
-        self.0.iter().map(|entry| (entry.0, imports((entry.0, entry.1)))).collect()
+        self.0.iter().map(|(name, module)| (name, imports(name, module))).collect()
     }
 }
 

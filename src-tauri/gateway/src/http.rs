@@ -25,6 +25,7 @@ mod router;
 mod sandbox;
 mod serve;
 mod state;
+mod stream_permits;
 #[cfg(test)]
 mod tests;
 mod throttle;

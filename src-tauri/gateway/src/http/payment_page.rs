@@ -6,7 +6,6 @@ mod brand;
 mod events;
 mod html;
 mod load;
-mod stream_permits;
 mod texts;
 mod view;
 
@@ -31,7 +30,6 @@ use super::respond::holding;
 use super::state::Http;
 use crate::machine::entropy::Entropy;
 use load::load;
-pub(super) use stream_permits::StreamPermits;
 use texts::Texts;
 
 /// Random bytes of the nonce that marks the page's own script and style.

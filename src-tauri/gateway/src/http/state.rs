@@ -7,8 +7,8 @@ use std::thread;
 use tokio_util::task::LocalPoolHandle;
 
 use super::connections::{Connections, Limits};
-use super::payment_page::StreamPermits;
 use super::read_permits::ReadPermits;
+use super::stream_permits::StreamPermits;
 use super::throttle::Throttle;
 use crate::app::App;
 use crate::machine::threads;

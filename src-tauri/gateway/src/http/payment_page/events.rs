@@ -15,10 +15,10 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::html;
 use super::load::load;
-use super::stream_permits::StreamPermit;
 use super::texts::Texts;
 use super::view::View;
 use crate::http::state::Http;
+use crate::http::stream_permits::StreamPermit;
 
 /// Time between heartbeats. After twice this time without any event the page asks by itself.
 const HEARTBEAT: Duration = Duration::from_secs(5);

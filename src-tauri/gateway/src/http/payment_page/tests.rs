@@ -13,6 +13,7 @@ use super::view::{PageState, View};
 use super::*;
 use crate::http::Limits;
 use crate::http::read_permits::{Long, PAGES};
+use crate::http::stream_permits::StreamPermits;
 use crate::store::payments::PaymentRow;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 

@@ -6,6 +6,7 @@ mod certificates;
 mod deliveries;
 mod keys;
 mod money;
+mod name;
 mod payments;
 mod payouts;
 mod settings;

@@ -1,7 +1,6 @@
 //! Anomalies: listed, shown, dismissed, refunded.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::anomaly::{self, AnomalyKind};
@@ -36,18 +35,6 @@ pub enum Resolution {
     Accepted,
     /// Staff set it aside, or the system because its basis is gone.
     Dismissed,
-}
-
-impl fmt::Display for Resolution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Open => "OPEN",
-            Self::Refunding => "REFUNDING",
-            Self::Refunded => "REFUNDED",
-            Self::Accepted => "ACCEPTED",
-            Self::Dismissed => "DISMISSED",
-        })
-    }
 }
 
 impl From<anomaly::Resolution> for Resolution {

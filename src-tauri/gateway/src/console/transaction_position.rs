@@ -1,7 +1,5 @@
 //! The place of a transaction, as people know it.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use tillgate_domain::batch;
 use tillgate_domain::receipt::{Position, Receipt};
@@ -20,17 +18,6 @@ pub enum TransactionPosition {
     Missing,
     /// It will not come back.
     Gone,
-}
-
-impl fmt::Display for TransactionPosition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Mempool => "mempool",
-            Self::Block => "block",
-            Self::Missing => "missing",
-            Self::Gone => "gone",
-        })
-    }
 }
 
 impl From<&Receipt> for TransactionPosition {

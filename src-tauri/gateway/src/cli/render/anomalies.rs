@@ -1,5 +1,6 @@
 //! Anomalies.
 
+use super::name::name;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
 use crate::console::anomalies::AnomalyItem;
@@ -20,7 +21,7 @@ pub(super) fn anomalies(items: &[AnomalyItem]) -> String {
         table.row([
             item.anomaly_id.clone(),
             item.anomaly_type.to_string(),
-            item.resolution.to_string(),
+            name(item.resolution),
             item.paid.shown.clone(),
             item.worth.shown.clone(),
             item.worth.currency.clone(),
@@ -36,7 +37,7 @@ pub(super) fn anomaly(item: &AnomalyItem) -> String {
     let mut shown = vec![
         ("anomaly", item.anomaly_id.clone()),
         ("kind", item.anomaly_type.to_string()),
-        ("resolution", item.resolution.to_string()),
+        ("resolution", name(item.resolution)),
         ("coins", format!("{} BTC, {} {}", item.paid.shown, item.worth.shown, item.worth.currency)),
         ("time", item.time.clone()),
         ("payment", item.payment_id.clone()),

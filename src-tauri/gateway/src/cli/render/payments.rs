@@ -5,6 +5,7 @@ use tillgate_domain::payment::PaymentState;
 use super::anomalies::anomalies;
 use super::certificates::certificate;
 use super::deliveries::deliveries;
+use super::name::name;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
 use crate::console::payments::{PaymentItem, PaymentView};
@@ -68,7 +69,7 @@ pub(super) fn payment(view: &PaymentView) -> String {
             one.amount.shown.clone(),
             one.counted.shown.clone(),
             one.confirmations.to_string(),
-            one.position.to_string(),
+            name(one.position),
             one.time.clone(),
         ]);
     }
@@ -79,7 +80,7 @@ pub(super) fn payment(view: &PaymentView) -> String {
             one.from.to_string(),
             state(one.to, one.why_invalid),
             one.paid.shown.clone(),
-            one.cause.to_string(),
+            name(one.cause),
         ]);
     }
     for section in [

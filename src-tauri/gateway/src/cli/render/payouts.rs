@@ -4,6 +4,7 @@ use tillgate_domain::words::count;
 
 use super::certificates::certificate;
 use super::deliveries::deliveries;
+use super::name::name;
 use super::wait;
 use crate::cli::remedy::as_given;
 use crate::cli::table::Align::{Left, Right};
@@ -60,7 +61,7 @@ pub(super) fn payout(view: &PayoutView) -> String {
     for one in &view.history {
         history.row([
             one.time.clone(),
-            one.step.to_string(),
+            name(one.step),
             one.by.clone().unwrap_or_default(),
             one.btc_tx_id.clone().unwrap_or_default(),
             one.reason.clone().unwrap_or_default(),
@@ -211,7 +212,7 @@ fn versions(view: &PayoutView) -> String {
             one.fee.shown.clone(),
             one.fee_rate.clone(),
             one.confirmations.to_string(),
-            one.position.to_string(),
+            name(one.position),
             if one.accepted { "yes" } else { "not yet" }.to_owned(),
             one.time.clone(),
         ]);

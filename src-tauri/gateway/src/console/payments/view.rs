@@ -1,8 +1,6 @@
 //! Payments as the panel and the command line show them. Reads through the store's own queries, formats, and
 //! decides nothing.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use tillgate_domain::bip21::{payment_uri, qr_uri};
 use tillgate_domain::id::Id;
@@ -172,17 +170,6 @@ pub enum ChangeCause {
     Time,
     /// Staff accepted the coins that came.
     Staff,
-}
-
-impl fmt::Display for ChangeCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Chain => "chain",
-            Self::Withdrawn => "withdrawn",
-            Self::Time => "time",
-            Self::Staff => "staff",
-        })
-    }
 }
 
 impl ChangeCause {

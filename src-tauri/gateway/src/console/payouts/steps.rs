@@ -1,7 +1,5 @@
 //! The history of a payout, step by step.
 
-use std::fmt;
-
 use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
 use tillgate_domain::payout::PayoutState;
@@ -32,21 +30,6 @@ pub enum PayoutStep {
     Sent,
     /// It was given up.
     Failed,
-}
-
-impl fmt::Display for PayoutStep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Offered => "offered",
-            Self::Approved => "approved",
-            Self::Expired => "expired",
-            Self::Signed => "signed",
-            Self::Bumped => "bumped",
-            Self::Abandoned => "abandoned",
-            Self::Sent => "sent",
-            Self::Failed => "failed",
-        })
-    }
 }
 
 /// One step in a payout's life.

@@ -1,0 +1,50 @@
+//! Names of states.
+
+use serde::Serialize;
+
+/// The name of a state, kind or cause, as the interface and the panel have it.
+pub(super) fn name(state: impl Serialize) -> String {
+    serde_json::to_value(state).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use tillgate_domain::anomaly::{self, AnomalyKind};
+    use tillgate_domain::notification::{NotificationState, SubjectKind};
+    use tillgate_domain::payment::PaymentState;
+    use tillgate_domain::payout::PayoutState;
+    use tillgate_domain::restore::RestoreState;
+
+    use super::name;
+    use crate::console::anomalies::Resolution;
+    use crate::store::ledger::LedgerKind;
+
+    #[test]
+    fn the_panel_reads_the_names_that_the_interface_has() {
+        for state in PaymentState::ALL {
+            assert_eq!(name(state), state.as_str());
+            assert_eq!(state.to_string(), state.as_str());
+        }
+        for state in PayoutState::ALL {
+            assert_eq!(name(state), state.as_str());
+        }
+        for kind in LedgerKind::ALL {
+            assert_eq!(name(kind), kind.as_str());
+        }
+        for kind in AnomalyKind::ALL {
+            assert_eq!(name(kind), kind.as_str());
+        }
+        for resolution in anomaly::Resolution::ALL {
+            assert_eq!(name(Resolution::from(resolution)), resolution.as_str());
+        }
+        for state in NotificationState::ALL {
+            assert_eq!(name(state), state.as_str());
+        }
+        for kind in SubjectKind::ALL {
+            assert_eq!(name(kind), kind.as_str());
+        }
+        for state in RestoreState::ALL {
+            assert_eq!(name(state), state.as_str());
+        }
+    }
+}

@@ -409,7 +409,7 @@ type Reply<N extends CommandName> = Answer<N> | ((command: never) => Answer<N> |
 export class FixtureHost implements Transport {
   /** The commands to the test environment. */
   readonly asked: Command[] = [];
-  /** What production was asked. */
+  /** The commands to the production environment. */
   readonly askedOfProduction: Command[] = [];
   readonly acts: ShellAct[] = [];
   /** The same, with the environment that each concerned. */
@@ -432,7 +432,7 @@ export class FixtureHost implements Transport {
     }
   }
 
-  /** What the test environment answers. */
+  /** Sets the reply of the test environment. */
   reply<N extends CommandName>(command: N, reply: Reply<N>): void {
     this.replyIn("test", command, reply);
   }

@@ -126,8 +126,8 @@ pub enum AcceptRefusal {
     NoCoins,
 }
 
-/// Whether staff may accept the coins that came, and the sum that would then count by the facts of the last look. To
-/// accept, call [`advance`] with `staff_accepts`.
+/// Whether staff may accept the received coins. Answers the sum that would then count, by the facts of the last look.
+/// To accept, call [`advance`] with `staff_accepts`.
 ///
 /// # Errors
 /// The reason why not.

@@ -217,7 +217,7 @@ fn share(payment: &Payment, evaluated: &mut [Evaluated<'_>], conflicts: &[BTreeS
     }
 }
 
-/// The sums that can be inherited from receipts that do not stand. A receipt that counted until now gives that sum. Any
+/// The sums that can be inherited from receipts that do not stand. A receipt that counted gives its counted sum. Any
 /// other gives the sum it would count for, were it not displaced. These receipts never conflict with each other, so
 /// that the same inputs are never shared twice.
 fn pools(evaluated: &[Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) -> Vec<(usize, u64)> {

@@ -143,7 +143,7 @@ fn chain(gateway: &Gateway) -> Finding {
         [] if gateway.chosen.is_some() => format!("{error}: `tillgate settings set backendUrl http://127.0.0.1:8332`"),
         _ => error.to_string(),
     })?;
-    if let Some(WatchedChain { cursor: Some(cursor), tip: watched, .. }) = gateway.last_look.watched() {
+    if let Some(WatchedChain { cursor, tip: watched, .. }) = gateway.last_look.watched() {
         if cursor.chain != identity {
             return Err("another chain is there than the one that was watched: the next look begins at the wallet's birth; if it should not be there, stop the gateway and put the former back".to_owned());
         }

@@ -237,7 +237,7 @@ async fn backend(
 /// Refuses a database of the sandbox on another chain, or the reverse. Both use regtest, so addresses do not show the
 /// difference.
 fn stays_on_its_chain(chosen: ChainNetwork, watched: Option<&WatchedChain>) -> Result<(), OpenError> {
-    let Some(cursor) = watched.and_then(|watched| watched.cursor.as_ref()) else { return Ok(()) };
+    let Some(cursor) = watched.map(|watched| &watched.cursor) else { return Ok(()) };
     let was_sandbox = cursor.chain.instance.is_some();
     let genesis = genesis_block(chosen.network()).block_hash();
     if was_sandbox == (chosen == ChainNetwork::Sandbox) && cursor.chain.genesis == genesis {

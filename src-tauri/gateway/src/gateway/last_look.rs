@@ -314,8 +314,10 @@ impl LastLook {
 mod tests {
     use bitcoin::BlockHash;
     use bitcoin::hashes::Hash as _;
+    use tillgate_domain::chain::Identity;
 
     use super::*;
+    use crate::store::chain::Cursor;
 
     #[test]
     fn a_look_by_a_clock_that_was_ahead_says_nothing_about_new_payments_after_a_restart() {
@@ -323,7 +325,9 @@ mod tests {
         for (ahead_minutes, is_lately) in [(120, false), (11, false), (9, true), (0, true), (-9, true), (-11, false)] {
             let tip = Tip { height: 1, hash: BlockHash::all_zeros(), time: now };
             let looked_at = now.plus_ms(ahead_minutes * 60_000);
-            let watched = WatchedChain { cursor: None, tip, looked_at, begun_anew_at: None };
+            let chain = Identity { genesis: BlockHash::all_zeros(), instance: None };
+            let cursor = Cursor { chain, token: Vec::new() };
+            let watched = WatchedChain { cursor, tip, looked_at, begun_anew_at: None };
             let look = LastLook::of(Inner { watched: Some(watched), ..Inner::default() });
             assert_eq!(look.watched_lately(now).is_ok(), is_lately, "{ahead_minutes}");
         }

@@ -1,6 +1,5 @@
 //! Progress of watching the chain: one row.
 
-use bitcoin::BlockHash;
 use bitcoin::hashes::Hash as _;
 use rusqlite::{OptionalExtension as _, params};
 use tillgate_domain::chain::{Identity, Tip};
@@ -13,8 +12,8 @@ use super::values;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchedChain {
-    /// End of the last look; `None` if an older schema did not store the chain of the look.
-    pub cursor: Option<Cursor>,
+    /// End of the last look.
+    pub cursor: Cursor,
     /// The best block of the last look.
     pub tip: Tip,
     /// Start of the last look; the stored time lags by at most a minute.
@@ -39,15 +38,9 @@ impl Reader<'_> {
         )?;
         let mut rows = query.query([])?;
         let Some(row) = rows.next()? else { return Ok(None) };
-        let cursor = match (row.get("genesis")?, row.get("token")?) {
-            (Some(genesis), Some(token)) => {
-                let chain = Identity { genesis: BlockHash::from_byte_array(genesis), instance: row.get("instance")? };
-                Some(Cursor { chain, token })
-            }
-            _ => None,
-        };
+        let chain = Identity { genesis: values::block_hash(row, "genesis")?, instance: row.get("instance")? };
         Ok(Some(WatchedChain {
-            cursor,
+            cursor: Cursor { chain, token: row.get("token")? },
             tip: Tip {
                 height: values::number(row, "tip_height")?,
                 hash: values::block_hash(row, "tip_hash")?,
@@ -73,11 +66,10 @@ impl Tx<'_> {
             "INSERT OR REPLACE INTO chain (one, genesis, instance, token, tip_height, tip_hash, tip_time, looked_at, \
              begun_anew_at) VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?;
-        let cursor = watched.cursor.as_ref();
         save.execute(params![
-            cursor.map(|cursor| cursor.chain.genesis.to_byte_array()),
-            cursor.and_then(|cursor| cursor.chain.instance),
-            cursor.map(|cursor| &cursor.token),
+            watched.cursor.chain.genesis.as_byte_array(),
+            watched.cursor.chain.instance,
+            watched.cursor.token,
             watched.tip.height,
             watched.tip.hash.as_byte_array(),
             watched.tip.time.ms(),

@@ -172,7 +172,7 @@ impl Tx<'_> {
             .execute([new.birth_height])?;
         self.begin_below_coins()?;
         let birth_height = self.birth_height()?.ok_or(StoreError::BadValue("birth_height"))?;
-        self.connection.prepare_cached("UPDATE chain SET token = x'' WHERE token IS NOT NULL")?.execute([])?;
+        self.connection.prepare_cached("UPDATE chain SET token = x''")?.execute([])?;
         self.connection
             .prepare_cached(
                 "INSERT OR REPLACE INTO restore (one, source, state, begun_at, birth_height, looks_ahead) VALUES (1, ?1, ?2, ?3, ?4, ?5)",

@@ -93,7 +93,7 @@ pub(super) fn take(
     (round, batch_progress): (Round, &BatchProgress),
     clock: CheckedClock,
 ) -> Result<Findings, WatchError> {
-    let cursor = watched.and_then(|watched| watched.cursor.as_ref());
+    let cursor = watched.map(|watched| &watched.cursor);
     let chain = identity(gateway, cursor)?;
     let (birth_height, restore) =
         gateway.store.read(|reader| Ok::<_, StoreError>((reader.birth_height()?, reader.dangerous_restore()?)))?;
@@ -117,7 +117,7 @@ pub(super) fn take(
     // The database that was restored knows more of this chain than the backend shows.
     if begins_at_birth
         && let Some(watched) = watched
-        && watched.cursor.as_ref().is_some_and(|cursor| cursor.chain == chain)
+        && watched.cursor.chain == chain
         && watched.tip.height > tip_height
     {
         return Err(WatchError::BehindBackup { known_height: watched.tip.height, tip_height });

@@ -254,7 +254,7 @@ impl<'a> LookPermit<'a> {
             );
         }
         WatchedChain {
-            cursor: Some(findings.cursor.clone()),
+            cursor: findings.cursor.clone(),
             tip: findings.tip,
             looked_at: at,
             begun_anew_at: if begun_anew { Some(at) } else { before.and_then(|before| before.begun_anew_at) },
@@ -263,8 +263,7 @@ impl<'a> LookPermit<'a> {
 
     /// Whether a restarted look has found another chain than before.
     fn begins_anew(&self, findings: &Findings) -> bool {
-        let is_known = self.progress.watched.as_ref().is_some_and(|before| before.cursor.is_some());
-        findings.from_start && findings.restore.is_none() && is_known
+        findings.from_start && findings.restore.is_none() && self.progress.watched.is_some()
     }
 
     /// Whether the stored time of the last look is too old: a look without findings is stored only now and then.

@@ -110,7 +110,7 @@ async fn a_denial_alone_costs_the_merchant_nothing() {
     stage.world().mine(1).await;
     let token = |world: &World| {
         let watched = world.gateway.store.read(|reader| reader.watched_chain()).unwrap();
-        Token::read(&watched.unwrap().cursor.unwrap().token).unwrap()
+        Token::read(&watched.unwrap().cursor.token).unwrap()
     };
     let before = token(stage.world());
     let stage = stage.restart(|world| drop(world.sandbox().mine(4, false, world.now_ms()).unwrap())).await;

@@ -87,7 +87,7 @@ async fn a_node_that_denies_what_its_chain_holds_has_no_payment_judged_by_what_c
 /// Writes two blocks of a stranger up to a height into the database, with their claimed work.
 async fn misled(world: &World, up_to: u32) {
     let known = watched(world);
-    let cursor = known.cursor.clone().unwrap();
+    let cursor = known.cursor.clone();
     let mut token = vec![5];
     token.extend(7u128.to_be_bytes());
     token.extend((u128::MAX >> 8).to_be_bytes());
@@ -97,7 +97,7 @@ async fn misled(world: &World, up_to: u32) {
         token.extend(BlockHash::from_byte_array(hash).to_byte_array());
         token.extend(work.to_be_bytes());
     }
-    let misled = WatchedChain { cursor: Some(Cursor { token, ..cursor }), ..known };
+    let misled = WatchedChain { cursor: Cursor { token, ..cursor }, ..known };
     world.gateway.store.write(move |tx| tx.save_watched_chain(&misled)).await.unwrap();
 }
 

@@ -202,7 +202,7 @@ async fn what_a_server_hid_is_found_by_the_node_that_follows_it_however_often_th
     assert_eq!(receipts(world), [], "it is hidden");
     // More than two rounds over all scripts. Their result is stored with the next look that stores something or comes a
     // minute later: here, these looks find nothing.
-    let whole_up_to = || Token::read(&watched(world).unwrap().cursor.unwrap().token).unwrap().whole_up_to;
+    let whole_up_to = || Token::read(&watched(world).unwrap().cursor.token).unwrap().whole_up_to;
     let before = whole_up_to();
     for _ in 0..16 {
         world.look().await;

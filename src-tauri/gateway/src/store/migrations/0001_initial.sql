@@ -37,15 +37,14 @@ CREATE TABLE keychains (
 -- The watched chain and the end of the last look. `instance` tells apart chains with the same first block.
 CREATE TABLE chain (
     one           INTEGER PRIMARY KEY CHECK (one = 1),
-    genesis       BLOB CHECK (length(genesis) = 32),
+    genesis       BLOB NOT NULL CHECK (length(genesis) = 32),
     instance      BLOB CHECK (length(instance) = 32),
-    token         BLOB,                                                      -- opaque to all but the backend
+    token         BLOB NOT NULL,                                             -- opaque to all but the backend
     tip_height    INTEGER NOT NULL CHECK (tip_height >= 0),
     tip_hash      BLOB NOT NULL CHECK (length(tip_hash) = 32),
     tip_time      INTEGER NOT NULL,
     looked_at     INTEGER NOT NULL,
-    begun_anew_at INTEGER,                                                   -- the last look that found another chain
-    CHECK ((genesis IS NULL) = (token IS NULL))
+    begun_anew_at INTEGER                                                    -- the last look that found another chain
 ) STRICT;
 
 -- The memory of a backend that asks about single scripts, in its own form.

@@ -23,7 +23,7 @@ async fn store() -> (tempfile::TempDir, Store) {
     let store = Store::open(&folder.path().join("tillgate.db")).unwrap();
     let hash = BlockHash::from_byte_array([7; 32]);
     let watched = WatchedChain {
-        cursor: Some(Cursor { chain: Identity { genesis: hash, instance: None }, token: vec![1, 2, 3] }),
+        cursor: Cursor { chain: Identity { genesis: hash, instance: None }, token: vec![1, 2, 3] },
         tip: Tip { height: 700, hash, time: AT },
         looked_at: AT,
         begun_anew_at: None,
@@ -45,7 +45,7 @@ async fn a_restored_copy_begins_at_its_birth_and_stays_on_its_network() {
     let restore = store.write(|tx| tx.begin_restore(&new(Some(300)))).await.unwrap();
     assert_eq!((restore.state, restore.birth_height, restore.looks_ahead), (RestoreState::Awaited, 300, 50));
     assert_eq!(store.read(|reader| reader.birth_height()).unwrap(), Some(300));
-    let cursor = store.read(|reader| reader.watched_chain()).unwrap().unwrap().cursor.unwrap();
+    let cursor = store.read(|reader| reader.watched_chain()).unwrap().unwrap().cursor;
     assert!(cursor.token.is_empty(), "a look would go on where the last one ended");
     assert_eq!(cursor.chain.genesis, BlockHash::from_byte_array([7; 32]));
 }

@@ -9,7 +9,7 @@ use tillgate_domain::payment::PaymentState::Confirmed;
 
 use crate::chain::Broadcast;
 use crate::daemon;
-use crate::store::chain::WatchedChain;
+use crate::store::chain::{Cursor, WatchedChain};
 use crate::store::coins::StoredCoin;
 use crate::store::keychains::Keychain;
 use crate::store::payments::PaymentRow;
@@ -88,10 +88,11 @@ async fn a_coin_follows_its_transaction_and_its_current_spend() {
     world.mine(1).await;
     assert_eq!(the_coin(&world).spent_by, Some(third));
 
-    // A start from an older database sees everything in one look.
+    // A look that goes on from nowhere sees everything at once.
     let before = the_coin(&world);
     let watched = world.gateway.store.read(|reader| reader.watched_chain()).unwrap().unwrap();
-    let from_start = WatchedChain { cursor: None, ..watched };
+    let cursor = Cursor { token: Vec::new(), ..watched.cursor.clone() };
+    let from_start = WatchedChain { cursor, ..watched };
     world.gateway.store.write(move |tx| tx.save_watched_chain(&from_start)).await.unwrap();
     let world = world.reopen().await;
     world.look().await;

@@ -14,4 +14,5 @@ pub(crate) mod private_file;
 pub(crate) mod secrets;
 pub(crate) mod threads;
 pub(crate) mod trust;
+pub(crate) mod upper_bound;
 pub(crate) mod wallet_mark;

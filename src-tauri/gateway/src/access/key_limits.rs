@@ -8,15 +8,12 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
+use crate::machine::upper_bound::UpperBound;
 use crate::store::payment_lists::PaymentFilter;
 use crate::store::{Store, StoreError};
 
 /// Requests that a quiet key may make at once, in seconds of its rate.
 const BURST_SECONDS: u64 = 25;
-
-/// Pause between two counts of a key's open payments, as a multiple of the last count's time. Counting thus takes at
-/// most a twentieth of the time, however many are open.
-const COUNT_PAUSE_FACTOR: u32 = 20;
 
 /// Wait for a key with too many open payments. An unpaid payment is open for half an hour.
 const OPEN_RETRY_SECONDS: u32 = 30;
@@ -90,22 +87,10 @@ pub struct KeyLimits {
 struct Used {
     /// Time at which the requests so far would end at the allowed rate.
     idle_at: Option<Instant>,
-    open: OpenPayments,
+    /// Open payments, with those paid or expired since the last count.
+    open: UpperBound,
     /// Its unfinished long lists.
     lists: usize,
-}
-
-/// Upper bound of a key's open payments. It includes those paid or expired since the last count.
-#[derive(Debug, Default)]
-struct OpenPayments {
-    /// The last count plus later commits; `None` before the first count.
-    at_most: Option<u64>,
-    /// Permits held now.
-    being_made: u64,
-    /// Payments made since the program started.
-    made: u64,
-    /// Earliest time of the next count.
-    count_again_at: Option<Instant>,
 }
 
 /// The right to make one payment. Dropped before [`Self::will_be_made`], it is given back.
@@ -170,7 +155,7 @@ impl KeyLimits {
         if most == 0 {
             // A limit set later starts with a new count.
             if let Some(used) = self.keys().get_mut(&key_id) {
-                used.open.at_most = None;
+                used.open.forget();
             }
             return Ok(None);
         }
@@ -182,37 +167,19 @@ impl KeyLimits {
             return Ok(Some(permit));
         }
         let limit = KeyLimit::OpenPayments { most };
-        let now = Instant::now();
-        let made_before = {
-            let mut keys = self.keys();
-            let open = &mut keys.entry(key_id).or_default().open;
-            if open.at_most.is_some() && open.count_again_at.is_some_and(|at| now < at) {
-                return Err(limit.into());
-            }
-            open.made
-        };
+        let begun = self.keys().entry(key_id).or_default().open.begin_count(Instant::now());
+        let Some(begun) = begun else { return Err(limit.into()) };
         let reading = Arc::clone(store);
         let filter = PaymentFilter { key_id: Some(key_id), ..PaymentFilter::open() };
         let counting = move || reading.read(|reader| reader.payments_count(&filter));
         let counted = tokio::task::spawn_blocking(counting).await.map_err(|_| StoreError::Closed)??;
-        {
-            let mut keys = self.keys();
-            let open = &mut keys.entry(key_id).or_default().open;
-            // A payment made during the count may be in it or not.
-            open.at_most = Some(counted + (open.made - made_before));
-            open.count_again_at = Some(Instant::now() + now.elapsed().saturating_mul(COUNT_PAUSE_FACTOR));
-        }
+        self.keys().entry(key_id).or_default().open.end_count(begun, counted, Instant::now());
         self.take(key_id, most).map(Some).ok_or_else(|| limit.into())
     }
 
     fn take(self: &Arc<Self>, key_id: i64, most: u32) -> Option<OpenPaymentPermit> {
-        let mut keys = self.keys();
-        let open = &mut keys.entry(key_id).or_default().open;
-        if open.at_most? + open.being_made >= u64::from(most) {
-            return None;
-        }
-        open.being_made += 1;
-        Some(OpenPaymentPermit { limits: Arc::clone(self), key_id, made: false })
+        let reserved = self.keys().entry(key_id).or_default().open.reserve(1, u64::from(most));
+        reserved.then(|| OpenPaymentPermit { limits: Arc::clone(self), key_id, made: false })
     }
 
     fn keys(&self) -> MutexGuard<'_, HashMap<i64, Used>> {
@@ -240,10 +207,10 @@ impl Drop for OpenPaymentPermit {
     fn drop(&mut self) {
         let mut keys = self.limits.keys();
         let open = &mut keys.entry(self.key_id).or_default().open;
-        open.being_made -= 1;
         if self.made {
-            open.made += 1;
-            open.at_most = open.at_most.map(|at_most| at_most + 1);
+            open.keep(1);
+        } else {
+            open.release(1);
         }
     }
 }
@@ -310,7 +277,7 @@ mod tests {
         let third = reserve().await.unwrap().unwrap();
         drop(second.will_be_made());
         drop(third.will_be_made());
-        assert_eq!(limits.keys()[&1].open.at_most, Some(2));
+        assert_eq!(limits.keys()[&1].open.sum(), Some(2));
         assert!(limits.reserve(2, 2, &store).await.unwrap().is_some());
         assert!(limits.reserve(1, 0, &store).await.unwrap().is_none());
     }

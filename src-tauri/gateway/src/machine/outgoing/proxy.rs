@@ -1,5 +1,6 @@
 //! A SOCKS5 proxy (RFC 1928), such as Tor. It is given the server's name, so that no resolver of this machine learns
-//! it.
+//! it. The handshake reads no byte beyond the proxy's reply: the SOCKS client of `hyper-util` discards such bytes, and a
+//! ZMQ server sends first.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -177,6 +178,8 @@ const fn refusal(reply: u8) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use tokio::net::TcpListener;
+
     use super::*;
 
     #[test]
@@ -210,5 +213,16 @@ mod tests {
         assert_eq!(request(&target).unwrap(), wanted);
         let address: Uri = "http://[::1]:8080/".parse().unwrap();
         assert_eq!(request(&address).unwrap()[3..5], [4, 0]);
+    }
+
+    #[tokio::test]
+    async fn bytes_of_a_server_that_sends_first_are_kept() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (mut end, _) = listener.accept().await.unwrap();
+        end.write_all(b"\x05\x00\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50hello").await.unwrap();
+        let proxy: Proxy = "socks5h://127.0.0.1:9050".parse().unwrap();
+        let mut stream = proxy.through(stream, &"http://node.onion:28332".parse().unwrap()).await.unwrap();
+        assert_eq!(&read::<5>(&mut stream).await.unwrap(), b"hello");
     }
 }

@@ -1,8 +1,11 @@
-//! Alerts people who do not look at the panel. Reversed payments are shown until they are decided, and shops' payout
-//! requests until they are approved or lapse. Failing nightly backups are shown until one succeeds.
+//! Alerts people who do not look at the panel. The tray and the window's title show these tasks:
 //!
-//! The tray and lists of windows show all of them. A desktop notification comes once for each offer and once for each
-//! payout that a shop's program approved itself. For backups it comes each time that they begin to fail.
+//! - reversed payments, until staff decide about them,
+//! - shops' offers, until they are approved or expire,
+//! - failing nightly backups, until one succeeds.
+//!
+//! A desktop notification is shown once for each offer, and once for each payout that an API key approved. For backups
+//! it is shown each time that they begin to fail.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Weak};
@@ -17,25 +20,25 @@ use tokio_util::sync::CancellationToken;
 use crate::desktop::Note;
 use crate::{desktop, standing};
 
-/// A burst of commits leads to one reading.
+/// Shortest time between two readings, so that a burst of commits leads to few of them.
 const READ_AT_MOST_EVERY: Duration = Duration::from_secs(1);
 
-/// Most offers that are notified one by one; if there are more at once, only their number is notified.
+/// The most new payouts that are notified one by one. If there are more at once, one notification shows their number.
 const TOLD_EACH: usize = 3;
 
-/// Number of the newest offers that are searched for new ones.
+/// The most offers that are read.
 const OFFERS_READ: u32 = 500;
 
-/// Number of the newest approved payouts that are searched for new ones.
+/// The most approved payouts that are read.
 const APPROVED_READ: u32 = 100;
 
 /// The tasks that wait for a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Waiting {
     reversals: u64,
-    /// Offers made by shops; offers made at the panel need no alert.
+    /// Offers requested by API keys. An offer that a person requested needs no alert.
     offers: u64,
-    /// Nightly backups are on, and the last one failed or was not made.
+    /// Nightly backups are set up, and the last one failed or is overdue.
     no_backup: bool,
 }
 
@@ -46,7 +49,7 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
     let mut told = Waiting::default();
     let (mut known, mut approved) = (HashSet::new(), Approved::default());
     loop {
-        // This task must not keep the gateway, and its lock on the data, alive.
+        // This task must not keep the gateway alive, because the gateway holds the lock of the data directory.
         let Some(gateway) = app.upgrade() else { return };
         let read = read(gateway).await;
         match read {
@@ -62,7 +65,7 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
                     desktop::notify(&shell, environment, note.of(environment));
                 }
             }
-            Err(error) => tracing::warn!(%error, "the tray cannot be kept in step"),
+            Err(error) => tracing::warn!(%error, "the waiting tasks cannot be read for the tray"),
         }
         tokio::select! {
             () = stop.cancelled() => return,
@@ -72,21 +75,23 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
     }
 }
 
-/// The result of a reading: the waiting tasks, the shops' offers, the payouts approved by keys, and the trouble with
-/// backups.
+/// The result of a reading.
 struct Read {
     waiting: Waiting,
+    /// The shops' offers.
     offers: Vec<PayoutItem>,
+    /// Payouts that API keys approved.
     by_keys: Vec<PayoutItem>,
+    /// The fault of the nightly backups, for people.
     backup_trouble: Option<String>,
 }
 
-/// Payouts approved by keys that the desktop was already notified of.
+/// The payouts approved by API keys that need no notification any more.
 #[derive(Debug, Default)]
 struct Approved {
-    /// Absent before the first reading; payouts approved before it are not news.
+    /// The ids of the last reading; absent before the first reading, which notifies of no payout.
     known: Option<HashSet<String>>,
-    /// Approval time of the newest of them, ISO 8601.
+    /// The newest approval time of all readings, ISO 8601.
     newest: Option<String>,
 }
 
@@ -114,12 +119,12 @@ async fn ask_list(app: &Arc<App>, limit: u32, states: Vec<PayoutState>) -> Resul
     Ok(ask(app, list, &Actor::panel()).await?.items)
 }
 
-/// Whether an API key approved it. People are recorded with their entry, as in `panel:ann`; a key's name has no colon.
+/// Whether an API key approved the payout. A key's name has no colon, but a person is recorded as in `panel:ann`.
 fn is_approved_by_key(payout: &PayoutItem) -> bool {
     payout.approved_by.as_ref().is_some_and(|name| !name.contains(':'))
 }
 
-/// The offers that were not notified yet. `known` forgets those that no longer wait.
+/// The offers that are not in `known`, the ids of the last reading. Then `known` becomes the ids of `offers`.
 fn news(known: &mut HashSet<String>, offers: Vec<PayoutItem>) -> Vec<PayoutItem> {
     let waiting: HashSet<String> = offers.iter().map(|offer| offer.payout_id.clone()).collect();
     let before = std::mem::replace(known, waiting);
@@ -127,7 +132,7 @@ fn news(known: &mut HashSet<String>, offers: Vec<PayoutItem>) -> Vec<PayoutItem>
 }
 
 impl Note {
-    /// The same with the environment in front, where it is read first.
+    /// Puts the environment's name before the title.
     fn of(self, environment: Environment) -> Self {
         Self { title: format!("{}: {}", standing::name_of(environment), self.title), ..self }
     }
@@ -149,8 +154,8 @@ fn notes(news: &[PayoutItem]) -> Vec<Note> {
 }
 
 impl Approved {
-    /// The payouts approved by keys that were not notified yet. A known payout that returns to the list, because newer
-    /// ones leave it, was approved before the newest.
+    /// The payouts in `by_keys` that need a notification. An older payout can return to the list, because a newer one
+    /// left it. Its approval time shows that it is not new.
     fn news(&mut self, by_keys: Vec<PayoutItem>) -> Vec<PayoutItem> {
         let before = self.newest.clone();
         self.newest = by_keys.iter().filter_map(|payout| payout.approval_time.clone()).chain(before.clone()).max();
@@ -179,8 +184,8 @@ fn notes_of_approved(news: &[PayoutItem]) -> Vec<Note> {
     news.iter().map(note).collect()
 }
 
-/// The note about a failed backup, unless it was already given: the backup is tried each hour and fails for the same
-/// reason.
+/// The note about a failed backup, unless it was shown since backups began to fail. A failed backup is tried again each
+/// hour, and usually fails again for the same reason.
 fn note_of_backup(told: Waiting, trouble: Option<String>) -> Option<Note> {
     let body = trouble.filter(|_| !told.no_backup)?;
     Some(Note { title: "No nightly backup is made".to_owned(), body })
@@ -231,12 +236,12 @@ mod tests {
             let payouts = payouts.iter().map(|(id, minute)| payout(id, "till", *minute)).collect();
             notes_of_approved(&approved.news(payouts)).into_iter().map(|note| note.title).collect::<Vec<_>>()
         };
-        assert_eq!(told(&[("a", 1)]), [""; 0], "what was approved before the program ran");
+        assert_eq!(told(&[("a", 1)]), [""; 0], "a payout approved before the start needs no notification");
         let one = "0.01000000 BTC were approved by an API key";
         assert_eq!(told(&[("b", 2), ("a", 1)]), [one]);
         assert_eq!(told(&[("b", 2), ("a", 1)]), [""; 0]);
-        assert_eq!(told(&[("c", 2), ("b", 2)]), [one], "in the same second");
-        assert_eq!(told(&[("b", 2), ("a", 1)]), [""; 0], "an old one is no news because newer ones left the list");
+        assert_eq!(told(&[("c", 2), ("b", 2)]), [one], "a payout approved in the same second as a known one is new");
+        assert_eq!(told(&[("b", 2), ("a", 1)]), [""; 0], "an older payout that returns to the list is not new");
         let many: Vec<_> = ["d", "e", "f", "g"].map(|id| (id, 3)).into();
         assert_eq!(told(&many), ["4 payouts were approved by API keys"]);
     }
@@ -249,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_tasks_are_counted_and_none_gives_no_text() {
+    fn waiting_tasks_are_counted_in_the_text() {
         let said = |reversals, offers| words(Waiting { reversals, offers, no_backup: false });
         assert_eq!(said(0, 0), None);
         assert_eq!(said(1, 0).as_deref(), Some("1 payment reversed"));
@@ -260,12 +265,12 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_nightly_backup_is_notified_once_until_one_succeeds() {
+    fn only_the_first_of_several_failed_backups_is_notified() {
         let why = || Some("the last nightly backup failed: the disk is full".to_owned());
         let (well, failing) = (Waiting::default(), Waiting { no_backup: true, ..Waiting::default() });
         let note = note_of_backup(well, why()).unwrap();
         assert!(note.title.contains("backup") && note.body.contains("the disk is full"), "{}", note.body);
-        assert!(note_of_backup(failing, why()).is_none(), "each hour anew");
+        assert!(note_of_backup(failing, why()).is_none(), "a second failure is not notified");
         assert!(note_of_backup(failing, None).is_none() && note_of_backup(well, None).is_none());
     }
 }

@@ -1,4 +1,5 @@
-//! The one call that the window can make: a command for one environment's gateway, or one of a few acts of the program.
+//! The only Tauri command that the window can call. It passes a command to the gateway of one environment, or acts on
+//! the program itself.
 
 use serde_json::Value;
 use tauri::{AppHandle, State};
@@ -7,8 +8,8 @@ use tillgate_gateway::CommandError;
 use crate::gateway_task::Gateways;
 use crate::{standing, window};
 
-/// Passes a command of the panel (`gateway/src/console`) to the gateway of the named environment, or acts on the
-/// window.
+/// Handles the program's own commands, such as `hide`, and passes every other command to the gateway of the named
+/// environment.
 #[tauri::command]
 pub async fn console(
     app: AppHandle,

@@ -1,24 +1,24 @@
 //! Desktop notifications, for events that should not wait until a person looks at the window. On a desktop without
-//! notifications only the window asks for attention.
+//! notifications only the window is highlighted.
 
 use tauri::AppHandle;
 use tillgate_gateway::Environment;
 
 use crate::window;
 
-/// A notification. Its text is plain: a shop's words in it are never markup.
+/// A desktop notification. Its text is plain, so a shop's name in it is never read as markup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     pub title: String,
     pub body: String,
 }
 
-/// Shows a notification of one environment; a click on it shows that environment in the window. Never waits for the
-/// desktop.
+/// Shows a notification about one environment. A click on it shows the offers of that environment in the window. The
+/// call does not wait for the desktop.
 pub fn notify(app: &AppHandle, environment: Environment, note: Note) {
     window::ask_for_attention(app);
     let app = app.clone();
-    // The session bus may take a moment to answer, and starts the notification server if none runs.
+    // The session bus may answer slowly, because it starts the notification server if none runs.
     std::thread::spawn(move || bus::notify(&app, environment, &note));
 }
 
@@ -42,11 +42,11 @@ mod bus {
     /// The name of the action for a click on the notification itself.
     const CLICKED: &str = "default";
 
-    /// The desktop decides how long the notification is shown.
+    /// The value of `expire_timeout` that lets the desktop decide how long the notification is shown.
     const ITS_OWN_TIME: i32 = -1;
 
-    /// The notifications of this program with their environments; clicks on other programs' notifications are heard
-    /// too.
+    /// The ids of this program's notifications with their environments. They are needed because the signal also reports
+    /// clicks on other programs' notifications.
     static OURS: Mutex<Option<HashMap<u32, Environment>>> = Mutex::new(None);
 
     pub fn notify(app: &AppHandle, environment: Environment, note: &Note) {
@@ -60,12 +60,13 @@ mod bus {
             Ok(id) => {
                 OURS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(id, environment);
             }
-            // Many desktops have no such server; the tray and the window show the same.
+            // Many desktops have no notification server. The tray and the window show the same tasks.
             Err(error) => tracing::debug!(%error, "the desktop shows no notifications"),
         }
     }
 
-    /// The server, on a connection that is kept, because clicks are sent to the connection that made the notification.
+    /// The notification server. Its connection is kept, because clicks are reported to the connection that sent the
+    /// notification.
     fn server(app: &AppHandle) -> zbus::Result<Proxy<'static>> {
         static SERVED: OnceLock<Proxy<'static>> = OnceLock::new();
         if let Some(server) = SERVED.get() {
@@ -87,7 +88,7 @@ mod bus {
         Ok(SERVED.get_or_init(|| server).clone())
     }
 
-    /// A server may accept markup, so a shop's name is escaped.
+    /// Escapes a text, because a server may read it as markup.
     fn escaped(text: &str) -> String {
         text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
     }
@@ -107,6 +108,6 @@ mod bus {
 mod bus {
     use super::Note;
 
-    /// The window asks for attention; these systems offer no more without another crate.
+    /// Does nothing. On these systems notifications need another crate, so only the window is highlighted.
     pub fn notify(_: &tauri::AppHandle, _: tillgate_gateway::Environment, _: &Note) {}
 }

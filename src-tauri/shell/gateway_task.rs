@@ -1,5 +1,5 @@
-//! Runs a gateway for each environment beside the window, each on threads of its own, and passes the panel's commands
-//! on. If a gateway cannot run, its part of the window says why. It never panics, and the other gateway goes on.
+//! Runs a gateway for each environment in the window's process, each on its own threads, and passes the panel's
+//! commands to it. If a gateway cannot run, the window shows the reason, and the other gateway keeps running.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,13 +13,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{alarm, standing};
 
-/// Event for the panel, with the environment's name: something that it may show has changed.
+/// Event for the panel, with the environment's name: data that the panel may show has changed.
 const CHANGED: &str = "changed";
 
-/// A burst of commits leads to one reading by the panel.
+/// Shortest time between two such events, so that a burst of commits makes the panel read only a few times.
 const CHANGED_AT_MOST_EVERY: Duration = Duration::from_millis(100);
 
-/// Longest time for a stop; after it the program ends anyway. The gateway's own limit is 5 s.
+/// Longest time for stopping the gateways. After it the program ends anyway. A gateway's own limit is 5 s.
 const STOP_WITHIN: Duration = Duration::from_secs(10);
 
 /// The gateways inside this process.
@@ -28,7 +28,7 @@ pub struct Gateways {
     tasks: Vec<GatewayTask>,
 }
 
-/// A gateway's life inside this process.
+/// The gateway of one environment, running or not.
 pub struct GatewayTask {
     hosted: Arc<Hosted>,
     environment: Environment,
@@ -36,7 +36,7 @@ pub struct GatewayTask {
     actor: Actor,
     runtime: Runtime,
     phase: Arc<Mutex<Phase>>,
-    /// Taken when the program stops.
+    /// The running task; absent before the first start and after the stop of the program.
     run: Mutex<Option<Run>>,
 }
 
@@ -44,9 +44,9 @@ pub struct GatewayTask {
 enum Phase {
     Opening,
     Open(Arc<App>),
-    /// Another process serves the same data; says what to do.
+    /// Another process serves the same data. Holds a sentence with the remedy.
     Elsewhere(String),
-    /// The reason why the gateway does not run, and what to do.
+    /// The gateway does not run. Holds a sentence with the reason and the remedy.
     Down(String),
 }
 
@@ -56,10 +56,10 @@ struct Run {
 }
 
 impl Gateways {
-    /// Prepares the threads, without opening a gateway.
+    /// Creates the threads, without opening a gateway.
     ///
     /// # Errors
-    /// The system gives no threads.
+    /// The system cannot create threads.
     pub fn new(hosted: Hosted) -> std::io::Result<Self> {
         let hosted = Arc::new(hosted);
         let tasks = hosted.environments().into_iter().map(|environment| GatewayTask::new(&hosted, environment));
@@ -67,24 +67,24 @@ impl Gateways {
         Ok(Self { hosted, tasks })
     }
 
-    /// Opens and runs all of them.
+    /// Opens and runs all gateways.
     pub fn start(&self, app: &AppHandle) {
         for task in &self.tasks {
             task.start(app);
         }
     }
 
-    /// The environments that run here, and the first one to show.
+    /// The environments of this window, the environment to show first, and the data folder, as JSON for the panel.
     pub fn told(&self) -> Value {
         let environments: Vec<&str> = self.tasks.iter().map(|task| task.environment.as_str()).collect();
         let folder = self.hosted.folder();
         json!({ "environments": environments, "first": self.hosted.first().as_str(), "folder": folder })
     }
 
-    /// The gateway of the named environment. A command without an environment is refused.
+    /// The gateway of the named environment.
     ///
     /// # Errors
-    /// The name is missing, or this window does not run the environment.
+    /// The name is missing, or this window does not run that environment.
     pub fn of(&self, environment: Option<&str>) -> Result<&GatewayTask, CommandError> {
         let named = self.tasks.iter().find(|task| Some(task.environment.as_str()) == environment);
         named.ok_or_else(|| {
@@ -102,24 +102,24 @@ impl Gateways {
         any.runtime.spawn(async move {
             match Hosted::signalled().await {
                 Ok(()) => act(),
-                Err(error) => tracing::warn!(%error, "signals cannot be heard: quit from the window or the tray"),
+                Err(error) => tracing::warn!(%error, "signals cannot be received: quit from the window or the tray"),
             }
         });
     }
 
-    /// Stops all of them, and waits until their last commits are on disk.
+    /// Stops all gateways, and waits until their last commits are on disk, or for [`STOP_WITHIN`].
     pub fn stop(&self) {
         let stopping: Vec<_> = self.tasks.iter().filter_map(GatewayTask::shut_down).collect();
         let Some(any) = self.tasks.first() else { return };
         let all = async {
             for task in stopping {
-                // A task that panicked has stopped.
+                // A task that panicked has stopped as well.
                 let _ = task.await;
             }
         };
         if any.runtime.block_on(async { tokio::time::timeout(STOP_WITHIN, all).await }).is_err() {
-            // Data is not lost: answered calls are on disk, and the rest is found at the next start.
-            tracing::warn!("a gateway did not stop in time; ending all the same");
+            // No data is lost: answered calls are on disk, and the first look after the next start finds the rest.
+            tracing::warn!("a gateway did not stop in time: the program ends anyway");
         }
     }
 }
@@ -136,12 +136,11 @@ impl GatewayTask {
         })
     }
 
-    /// The environment of the gateway.
     pub fn environment(&self) -> Environment {
         self.environment
     }
 
-    /// Opens the gateway and runs it, unless it is running.
+    /// Opens and runs the gateway, unless it runs already.
     pub fn start(&self, app: &AppHandle) {
         let mut run = locked(&self.run);
         if run.as_ref().is_some_and(|run| !run.task.is_finished()) {
@@ -159,7 +158,7 @@ impl GatewayTask {
                 tokio::spawn(alarm::follow(shell, Arc::downgrade(opened), stopped));
             };
             let served = stop.clone();
-            // A task of its own: a panic in it is a reason why this gateway does not run.
+            // The gateway has its own task, so that a panic in it ends only this gateway.
             let serving = tokio::spawn(async move { hosted.serve(environment, opened, served).await });
             let ended = match serving.await {
                 Ok(Ok(())) => Phase::Down("The gateway was stopped.".to_owned()),
@@ -172,14 +171,14 @@ impl GatewayTask {
                     Phase::Down(why)
                 }
                 Err(error) => {
-                    tracing::error!(%error, "the gateway broke off");
-                    Phase::Down("The gateway broke off. Its log on standard error says why.".to_owned())
+                    tracing::error!(%error, "the gateway panicked");
+                    Phase::Down("The gateway failed. Its log on standard error says why.".to_owned())
                 }
             };
             *locked(&phase) = ended;
-            // A program that ends needs no message; its tray and its window end too.
+            // While the program quits, the tray and the window are not updated.
             if !stop.is_cancelled() {
-                // Stops the tasks that still follow the gateway, which ended by itself.
+                // The gateway ended by itself, so the tasks that follow it are stopped here.
                 stop.cancel();
                 standing::waits(&app, environment, None);
                 tell(&app, environment);
@@ -204,8 +203,8 @@ impl GatewayTask {
         let actor = self.actor.clone();
         let answer = self.runtime.spawn(async move { dispatch(&app, command, &actor).await });
         answer.await.unwrap_or_else(|cause| {
-            tracing::error!(error = %cause, "a command of the panel broke off");
-            Err(error("INTERNAL", "The gateway broke off. Its log on standard error says why."))
+            tracing::error!(error = %cause, "a command of the panel panicked");
+            Err(error("INTERNAL", "The command failed. The log on standard error says why."))
         })
     }
 
@@ -216,10 +215,10 @@ impl GatewayTask {
     }
 }
 
-/// Tells the panel of changes while the gateway runs.
+/// Sends the event [`CHANGED`] to the panel after each change while the gateway runs.
 async fn tell_changes(app: AppHandle, gateway: Arc<Gateway>, stop: CancellationToken) {
     let (mut changes, environment) = (gateway.changes.subscribe(), gateway.environment);
-    // This task must not keep the gateway, and its lock on the data, alive.
+    // This task must not keep the gateway alive, because the gateway holds the lock of the data directory.
     drop(gateway);
     loop {
         tell(&app, environment);
@@ -242,7 +241,7 @@ fn error(error_type: &str, message: &str) -> CommandError {
     CommandError::of(error_type, &message)
 }
 
-/// The data behind a poisoned lock is sound.
+/// The data behind a poisoned lock is still valid.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
-//! The desktop: a window and a tray around the gateways of both environments, which run in the same process. Only this
-//! code names Tauri. It handles the acts of the window only, and holds no rule.
+//! The desktop program: a window and a tray icon for the gateways of both environments, which run in the same process.
+//! Only this crate uses Tauri. It holds no rule about payments or payouts.
 //!
 //! Without the feature `desktop` this crate is empty, so that servers need no web view.
 #![cfg(feature = "desktop")]
@@ -21,7 +21,7 @@ use tillgate_gateway::Hosted;
 
 use crate::gateway_task::Gateways;
 
-/// Runs the desktop until a person quits it. A second start shows the first one's window and ends.
+/// Runs the desktop program until a person quits it. A second process shows the window of the first one, and ends.
 #[must_use]
 pub fn run() -> ExitCode {
     let hosted = match Hosted::parse() {
@@ -80,7 +80,7 @@ pub fn run() -> ExitCode {
     if code == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Whether there is a display; without one GTK would panic.
+/// Whether there is a display. Without a display GTK would panic.
 fn has_display() -> bool {
     let named = |variable| std::env::var_os(variable).is_some_and(|name| !name.is_empty());
     !cfg!(target_os = "linux") || named("DISPLAY") || named("WAYLAND_DISPLAY")

@@ -1,6 +1,8 @@
-//! Quitting: the gateways stop first, and then the program ends. The window's own thread goes on meanwhile, because the
-//! tray and the window need it for each text. A start of the program meanwhile is handed to the ending one, which
-//! starts a new one once it has released all it holds.
+//! Quitting the program: the gateways stop first, and then the process ends. The main thread keeps running until then,
+//! because the tray and the window need it for each change of a text.
+//!
+//! If the program is started again before it has ended, the new process passes its arguments to the ending one and
+//! exits. The ending process then starts the program again after it has released its resources.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,7 +13,7 @@ use tauri::{AppHandle, ExitRequestApi, Manager};
 use crate::gateway_task::Gateways;
 use crate::window;
 
-/// The stage of the program's end, kept by the program.
+/// The stage of quitting, kept as Tauri state.
 #[derive(Debug, Default)]
 pub struct Quit(Mutex<Stage>);
 
@@ -19,23 +21,23 @@ pub struct Quit(Mutex<Stage>);
 enum Stage {
     #[default]
     Runs,
-    /// The gateways are stopping; holds a start of the program meanwhile.
+    /// The gateways are stopping. Holds the last start of the program since then.
     Stops(Option<Start>),
-    /// The gateways have stopped; holds a start of the program meanwhile.
+    /// The gateways have stopped. Holds the last start of the program since the quit began.
     Stopped(Option<Start>),
-    /// All resources are free for another process.
+    /// All resources are released, so that another process can use them.
     Free,
 }
 
-/// The arguments and folder of another start of the program.
+/// The arguments and the working folder of another start of the program.
 #[derive(Debug)]
 struct Start {
     arguments: Vec<String>,
     folder: PathBuf,
 }
 
-/// A person quits: the window closes at once, and the program ends after its gateways have stopped. Further calls have
-/// no effect.
+/// Quits the program: hides the window at once, and ends the process after the gateways have stopped. Further calls
+/// have no effect.
 pub fn requested(app: &AppHandle, api: &ExitRequestApi) {
     let mut stage = stage(app);
     match *stage {
@@ -55,7 +57,8 @@ pub fn requested(app: &AppHandle, api: &ExitRequestApi) {
     }
 }
 
-/// The program was started again. Its window is shown, or it is started anew after its end.
+/// Handles another start of the program. A running program shows its window. A quitting program is started again after
+/// its end.
 pub fn started_again(app: &AppHandle, arguments: Vec<String>, folder: String) {
     let start = Start { arguments, folder: folder.into() };
     match &mut *stage(app) {
@@ -65,10 +68,11 @@ pub fn started_again(app: &AppHandle, arguments: Vec<String>, folder: String) {
     }
 }
 
-/// The last step. If the system ends the program without asking, the gateways stop now.
+/// Runs as the last step of the event loop. If the system ended the loop without a call of [`requested`], the gateways
+/// stop here.
 pub fn ends(app: &AppHandle) {
     stop(app);
-    // This releases the name by which a second start finds this program.
+    // This releases the bus name through which a second process finds this one.
     app.cleanup_before_exit();
     if let Stage::Stopped(Some(again)) = std::mem::replace(&mut *stage(app), Stage::Free) {
         again.run();
@@ -92,15 +96,15 @@ impl Start {
             Command::new(program).args(self.arguments.iter().skip(1)).current_dir(&self.folder).spawn()
         });
         match started {
-            Ok(_) => tracing::info!("it was started again while it ended: a new one runs"),
+            Ok(_) => tracing::info!("the program was started again while it was quitting: a new process runs"),
             Err(error) => {
-                tracing::error!(%error, "it was started again while it ended, and cannot be: start it once more")
+                tracing::error!(%error, "the start of the program while it was quitting failed: start it again")
             }
         }
     }
 }
 
-/// The data behind a poisoned lock is sound.
+/// The data behind a poisoned lock is still valid.
 fn stage(app: &AppHandle) -> MutexGuard<'_, Stage> {
     app.state::<Quit>().inner().0.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
-//! The text of the window's title, the tray and lists of windows: the shown environment, and the tasks that wait in
-//! each. One text serves all of them, so that each task is shown with its environment.
+//! The text of the window's title and of the tray: the environment that the window shows, and the tasks that wait in
+//! each environment.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,13 +9,13 @@ use tillgate_gateway::Environment;
 
 use crate::{tray, window};
 
-/// The present text, kept by the program.
+/// The facts from which the text is made, kept as Tauri state.
 #[derive(Debug, Default)]
 pub struct Standing(Mutex<Said>);
 
 #[derive(Debug, Default)]
 struct Said {
-    /// The environment that the window shows; absent until it says so.
+    /// The environment that the window shows; absent until the panel reports it.
     shown: Option<Environment>,
     /// Tasks that wait for a person, by the environment's name.
     waiting: BTreeMap<&'static str, String>,
@@ -44,8 +44,8 @@ pub fn waits(app: &AppHandle, environment: Environment, words: Option<String>) {
 
 fn change(app: &AppHandle, act: impl FnOnce(&mut Said)) {
     let Some(standing) = app.try_state::<Standing>() else { return };
-    // The data behind a poisoned lock is sound. The lock is held while the text is set, so that the newest text is set
-    // last.
+    // The data behind a poisoned lock is still valid. The lock is held while the text is set, so that the newest text
+    // is set last.
     let mut said = standing.0.lock().unwrap_or_else(PoisonError::into_inner);
     act(&mut said);
     tray::tell(app, said.waiting().as_deref(), said.is_production_waiting());

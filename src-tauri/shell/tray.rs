@@ -1,4 +1,4 @@
-//! The tray icon: the gateway's only trace on the desktop while the window is closed.
+//! The tray icon, which shows that the program runs while its window is hidden.
 
 use tauri::image::Image;
 use tauri::menu::{MenuBuilder, MenuItem, MenuItemBuilder};
@@ -14,16 +14,16 @@ const SHOW_WORDS: &str = "Show Tillgate";
 const SHOW: &str = "show";
 const QUIT: &str = "quit";
 
-/// The mark's colour while only play money waits; it stands out on light and dark panels alike.
+/// The mark's colour while tasks wait only in the test environment. It is visible on light and dark desktops.
 const MARK_RGBA: [u8; 4] = [0xff, 0xb6, 0x27, 0xff];
 
-/// The mark's colour while something in production waits.
+/// The mark's colour while a task waits in production.
 const PRODUCTION_MARK_RGBA: [u8; 4] = [0xe5, 0x39, 0x2f, 0xff];
 
 /// The menu item that shows the window.
 struct ShowItem(MenuItem<Wry>);
 
-/// Puts the icon into the tray. On a desktop without a tray the icon appears once there is one.
+/// Puts the icon into the tray. On a desktop without a tray it appears once a tray is started.
 pub fn open(app: &App) -> tauri::Result<()> {
     let show = MenuItemBuilder::with_id(SHOW, SHOW_WORDS).build(app)?;
     let quit = MenuItemBuilder::with_id(QUIT, "Quit Tillgate").build(app)?;
@@ -44,15 +44,15 @@ pub fn open(app: &App) -> tauri::Result<()> {
     Ok(())
 }
 
-/// Puts a mark on the icon and sets its tooltip and menu text; `None` removes them. The mark has another colour if
-/// something in production waits.
+/// Shows the waiting tasks as a mark on the icon, in the tooltip and in the menu. `None` removes them. The colour of
+/// the mark depends on `is_production`.
 pub fn tell(app: &AppHandle, words: Option<&str>, is_production: bool) {
     let mark = if is_production { PRODUCTION_MARK_RGBA } else { MARK_RGBA };
     let told = || -> tauri::Result<()> {
         if let Some(tray) = app.tray_by_id(ICON) {
             let tooltip = words.map_or_else(|| TOOLTIP.to_owned(), |words| format!("{TOOLTIP}: {words}"));
             tray.set_tooltip(Some(tooltip))?;
-            // Some desktops show no tooltip but a title.
+            // Some desktops show the title instead of the tooltip.
             tray.set_title(words)?;
             if let Some(icon) = app.default_window_icon() {
                 tray.set_icon(Some(if words.is_some() { marked(icon, mark) } else { icon.clone() }))?;
@@ -63,7 +63,7 @@ pub fn tell(app: &AppHandle, words: Option<&str>, is_production: bool) {
         show.map_or(Ok(()), |show| show.0.set_text(line))
     };
     if let Err(error) = told() {
-        tracing::warn!(%error, "the tray does not obey");
+        tracing::warn!(%error, "the tray icon cannot be changed");
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mark_is_in_one_corner_and_leaves_the_rest() {
+    fn the_mark_changes_only_the_lower_right_corner() {
         let icon = Image::new_owned(vec![7; 32 * 32 * 4], 32, 32);
         let marked = marked(&icon, MARK_RGBA);
         let pixel = |x: usize, y: usize| &marked.rgba()[(y * 32 + x) * 4..][..4];

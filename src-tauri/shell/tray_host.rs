@@ -1,10 +1,10 @@
-//! Whether this desktop has a place for tray icons.
+//! Finds out whether this desktop shows tray icons.
 
-/// The bus name of the tray's host, by freedesktop.org's StatusNotifierItem.
+/// The bus name of the watcher that knows whether a tray exists, from freedesktop.org's StatusNotifierItem.
 #[cfg(target_os = "linux")]
 const WATCHER: &str = "org.kde.StatusNotifierWatcher";
 
-/// Whether the desktop shows tray icons. It asks the session bus, so call it from a thread that may wait.
+/// Whether the desktop shows tray icons. The call asks the session bus, so it needs a thread that may block.
 #[cfg(target_os = "linux")]
 pub fn is_there() -> bool {
     let asked = || -> zbus::Result<bool> {
@@ -17,11 +17,11 @@ pub fn is_there() -> bool {
             .build()?;
         watcher.get_property("IsStatusNotifierHostRegistered")
     };
-    // A missing bus or host is the usual form of "no".
+    // A desktop without a tray usually has no watcher on the bus, so an error means "no".
     asked().unwrap_or(false)
 }
 
-/// Whether the desktop shows tray icons: always, on macOS and Windows.
+/// Whether the desktop shows tray icons. macOS and Windows always do.
 #[cfg(not(target_os = "linux"))]
 pub fn is_there() -> bool {
     true

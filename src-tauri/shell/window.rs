@@ -1,4 +1,4 @@
-//! The panel's window: opened once, never destroyed while the program runs.
+//! The panel's window. It is created once, and hidden instead of destroyed while the program runs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,27 +12,26 @@ use crate::tray_host;
 
 const LABEL: &str = "main";
 
-/// The title until the panel names its environment.
+/// The title until the panel reports which environment it shows.
 const TITLE: &str = "Tillgate";
 
-/// Event for the panel: a person closed the window, and the desktop has no tray.
+/// Event for the panel: a person closed the window, but the desktop has no tray.
 const NO_TRAY: &str = "no-tray";
 
 /// Event for the panel, with the environment's name: a person wants to see the offers that wait for approval.
 const OFFERS: &str = "offers";
 
-/// Whether the missing tray was already reported; once is enough.
+/// Whether the panel was already told that the desktop has no tray.
 #[derive(Debug, Default)]
 pub struct Told(AtomicBool);
 
-/// Opens the window.
 pub fn open(app: &App) -> tauri::Result<WebviewWindow> {
     let dev_server = app.config().build.dev_url.clone().filter(|_| tauri::is_dev());
     let window = WebviewWindowBuilder::new(app, LABEL, WebviewUrl::default())
         .title(TITLE)
         .inner_size(1200.0, 800.0)
         .min_inner_size(720.0, 520.0)
-        // The panel has no links to other pages; any navigation away is refused.
+        // The panel has no links to other pages, so every navigation away from it is refused.
         .on_navigation(move |url| is_the_panels(url, dev_server.as_ref()))
         .build()?;
     #[cfg(target_os = "linux")]
@@ -40,8 +39,8 @@ pub fn open(app: &App) -> tauri::Result<WebviewWindow> {
     Ok(window)
 }
 
-/// Makes `WebKitGTK` draw without the graphics card. The panel has no animation that needs one, and the card's path
-/// costs 80 MB. With software rendering it also costs half a second before the first picture.
+/// Makes `WebKitGTK` draw without hardware acceleration. The panel has no animation that needs it, and acceleration
+/// costs 80 MB of memory. On a machine without a graphics card it also delays the first picture by half a second.
 #[cfg(target_os = "linux")]
 fn draw_without_graphics_card(window: &WebviewWindow) -> tauri::Result<()> {
     use webkit2gtk::{HardwareAccelerationPolicy, SettingsExt as _, WebViewExt as _};
@@ -53,7 +52,8 @@ fn draw_without_graphics_card(window: &WebviewWindow) -> tauri::Result<()> {
     })
 }
 
-/// Whether a URL belongs to the panel. The whole origin counts, because any program may serve a port of `localhost`.
+/// Whether a URL belongs to the panel. The whole origin is compared, because any program may serve on a port of
+/// `localhost`.
 fn is_the_panels(url: &Url, dev_server: Option<&Url>) -> bool {
     let origin = |url: &Url| (url.scheme().to_owned(), url.host_str().map(str::to_owned), url.port_or_known_default());
     let bundled = if cfg!(windows) { "http://tauri.localhost" } else { "tauri://localhost" };
@@ -70,20 +70,20 @@ pub fn show(app: &AppHandle) {
     });
 }
 
-/// Shows the window at the offers that wait for approval.
+/// Shows the window, with the list of offers that wait for approval.
 pub fn show_offers(app: &AppHandle, environment: Environment) {
     show(app);
     if let Err(error) = app.emit(OFFERS, environment.as_str()) {
-        tracing::warn!(%error, "the panel cannot be asked for its offers");
+        tracing::warn!(%error, "the panel cannot be asked to show the offers");
     }
 }
 
-/// Marks the window in lists of windows, unless a person is using it.
+/// Asks the desktop to highlight the window in its lists of windows. A focused window is not highlighted.
 pub fn ask_for_attention(app: &AppHandle) {
     with_window(app, |window| window.request_user_attention(Some(UserAttentionType::Informational)));
 }
 
-/// Hides the window; the gateway goes on.
+/// Hides the window. The gateways keep running.
 pub fn hide(app: &AppHandle) {
     with_window(app, WebviewWindow::hide);
 }
@@ -93,7 +93,8 @@ pub fn tell(app: &AppHandle, title: &str) {
     with_window(app, |window| window.set_title(title));
 }
 
-/// A person closed the window, so it hides. If no tray could bring it back, the panel says so first, once.
+/// Hides the window that a person closed. The first time that the desktop has no tray, the panel asks the person
+/// instead.
 pub fn closed_by_person(app: &AppHandle) {
     let app = app.clone();
     // Asking the session bus may take a moment, and the main thread must not wait.
@@ -111,7 +112,7 @@ pub fn closed_by_person(app: &AppHandle) {
 fn with_window(app: &AppHandle, act: impl FnOnce(&WebviewWindow) -> tauri::Result<()>) {
     let Some(window) = app.get_webview_window(LABEL) else { return };
     if let Err(error) = act(&window) {
-        tracing::warn!(%error, "the window does not obey");
+        tracing::warn!(%error, "the window cannot be changed");
     }
 }
 
@@ -121,7 +122,7 @@ mod tests {
 
     #[test]
     #[cfg(not(windows))]
-    fn the_window_goes_nowhere_but_to_the_panel() {
+    fn the_window_opens_no_page_but_the_panel() {
         let is_ours = |url: &str, dev: Option<&str>| {
             is_the_panels(&url.parse().unwrap(), dev.map(|dev| dev.parse().unwrap()).as_ref())
         };

@@ -29,9 +29,9 @@ const PAST_THE_BATCH_MS: i64 = 60_000;
 
 const HALF_AN_HOUR_MS: i64 = 30 * 60_000;
 
-/// Starts the gateway with its data on a small disk of its own, which has room beside the gigabyte that test keeps free,
-/// after `prepare` changed the command. Returns the disk
-/// as the gateway sees it; `None` if this machine permits no such disk.
+/// Starts the gateway with its data on a small disk of its own, which has room beside the gigabyte that test keeps
+/// free, after `prepare` changed the command. Returns the disk as the gateway sees it; `None` if this machine permits
+/// no such disk.
 pub fn on_a_small_disk(site: &mut Site, prepare: impl FnOnce(&mut Command)) -> Option<(TempDir, PathBuf)> {
     if !Command::new("unshare").args(namespace()).arg("true").status().is_ok_and(|status| status.success()) {
         println!("skipped: this machine permits no mount of a small disk");

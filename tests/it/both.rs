@@ -82,18 +82,18 @@ fn an_unnamed_environment_is_printed_if_there_are_two() {
     make_production(&program);
     let told = program.output(&["keys", "list", "--json"]);
     assert!(told.status.success() && serde_json::from_slice::<Value>(&told.stdout).is_ok());
-    assert_eq!(told.stderr, b"tillgate: this was test (--environment names another)\n");
+    assert_eq!(told.stderr, b"tillgate: this was environment test (--environment chooses another)\n");
     assert_eq!(program.output(&["keys", "list", "--environment", "test"]).stderr, b"", "it was named");
 
     // Production has a wallet from now on, so the line is about production, and its remedies name it.
     live(&program);
     let refusal = program.refusal(&["keys", "list"]);
-    assert!(refusal.contains("keyring") && refusal.contains("(this was production"), "{refusal}");
+    assert!(refusal.contains("keyring") && refusal.contains("(this was environment production"), "{refusal}");
     assert_eq!(refusal.lines().count(), 1, "{refusal}");
     let told = program.output(&["doctor"]);
     let checks = String::from_utf8_lossy(&told.stdout).into_owned();
     assert!(!checks.contains("`tillgate doctor") && !checks.contains("`tillgate serve`"), "{checks}");
-    assert!(String::from_utf8_lossy(&told.stderr).contains("this was production"));
+    assert!(String::from_utf8_lossy(&told.stderr).contains("this was environment production"));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Secrets in the memory of a gateway that runs, and in what a crash leaves of it. Only root may read the memory of a gateway:
-//! elsewhere the test says so and proves nothing.
+//! Secrets in the memory of a gateway that runs, and in what a crash leaves of it. Only root may read the memory of a
+//! gateway: elsewhere the test says so and proves nothing.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};

@@ -210,7 +210,7 @@ fn a_wallet_made_beside_production_is_in_use_at_once() {
         let told = elsewhere.program.output_of(Production::command(&elsewhere.program, &[asked]), "");
         let told = String::from_utf8_lossy(&told.stdout);
         let data_dir = elsewhere.program.data_dir().display();
-        let remedy = format!("--data-dir {data_dir} wallet restore --continue` lets it go on");
+        let remedy = format!("--data-dir {data_dir} wallet restore --continue` continues it");
         assert!(told.contains(&remedy), "as this command was given: {told}");
         assert!(!told.contains("by itself"), "{told}");
     }
@@ -229,7 +229,7 @@ fn a_restored_wallet_without_a_backend_says_how_to_set_one() {
     let restored = run(&["wallet", "restore"], &format!("{ZOO}\n"));
     for told in [restored, run(&["wallet", "restore", "--show"], ""), run(&["wallet", "info"], "")] {
         assert!(told.contains(&remedy) && told.contains("before a Bitcoin backend is set"), "{told}");
-        assert!(!told.contains("were asked about"), "nobody knows yet whether addresses will be: {told}");
+        assert!(!told.contains("asked about"), "nobody knows yet whether addresses will be: {told}");
     }
     // The remedy names the environment, so that a copied command does not change another one.
     let doctor = program.output_of(Production::command(&program, &["doctor"]), "");

@@ -7,7 +7,7 @@ import { tauriTransport } from "./lib/host/tauri";
 setTransport(tauriTransport);
 const target = document.getElementById("app");
 if (target) {
-  // Without an answer the window still opens, and each part of it says what is wrong.
+  // If this call fails, the window still opens, and each screen shows the error.
   const running = await tauriTransport.running().catch(() => undefined);
   mount(App, { target, props: running ? { running } : {} });
 }

@@ -136,7 +136,7 @@ describe("restoring", () => {
     await type(/The words, in their order/, WORDS);
     host.replyIn("production", "restoreWallet", {
       errorType: "CHAIN_NOT_READY",
-      message: "which block a date has is asked of the Bitcoin backend",
+      message: "the block of a date is looked up by the Bitcoin backend",
       field: null,
     });
     await click("Restore the wallet");

@@ -332,8 +332,7 @@ describe("a payout's transaction", () => {
     host.reply("estimateBump", bumpEstimate());
     host.reply("bumpPayout", {
       errorType: "FEE_ABOVE_CAP",
-      message:
-        "the replacement must pay 250 sat/vB, above the highest rate that is paid unasked, 200 (feeCapSatVb)",
+      message: "the replacement must pay 250 sat/vB, above the allowed maximum of 200 sat/vB",
       field: null,
     });
     const dialog = await asks(/^Pay a higher fee/);

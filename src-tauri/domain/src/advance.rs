@@ -22,11 +22,11 @@ use counting::Evaluated;
 pub use look::Look;
 pub use warning::Warning;
 
-/// On a backend without a mempool, a block closes a payment only if its time is two hours after the deadline. A
-/// block's time may be that far ahead of the network's.
+/// Without a mempool, a block closes a payment only if its time is two hours after the deadline, because a block's time
+/// may be two hours ahead of the network's.
 const BLOCK_TIME_LEEWAY_MS: i64 = 2 * 3_600_000;
 
-/// The decision of a look on one receipt; the next look starts from it.
+/// The decision of a look on one receipt. The next look takes it as input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
     /// The transaction.
@@ -37,7 +37,8 @@ pub struct Verdict {
     pub counted_sats: u64,
     /// Whether it is gone.
     pub gone: bool,
-    /// In neither mempool nor chain, and not gone nor displaced; it is to be broadcast again.
+    /// Whether the transaction is missing and must be broadcast again: it is in neither mempool nor chain, and neither
+    /// gone nor displaced.
     pub missing: bool,
 }
 
@@ -60,11 +61,12 @@ pub struct Advance {
     pub notify: bool,
     /// The changes to its anomalies, in the order to write them.
     pub anomalies: Vec<AnomalyChange>,
-    /// Messages for the panel.
+    /// Warnings for staff.
     pub warnings: Vec<Warning>,
-    /// The next moment at which time alone could change something. After a reversal of CONFIRMED it is due at once.
+    /// The next time at which the payment may change without a change of its transactions. After a reversal the payment
+    /// is due at once.
     pub next_due_at: Option<Timestamp>,
-    /// The next tip height at which confirmations alone could change something.
+    /// The next tip height at which the payment may change by confirmations alone.
     pub next_due_height: Option<u32>,
 }
 
@@ -112,7 +114,7 @@ pub fn advance(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly], l
     }
 }
 
-/// Why staff cannot accept the coins of a payment.
+/// Reason why staff cannot accept the coins of a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AcceptRefusal {
     /// Its state needs no acceptance.
@@ -122,15 +124,15 @@ pub enum AcceptRefusal {
     #[error("a refund of this payment's coins is under way")]
     Refunding,
     /// There are no coins to accept.
-    #[error("no coins came that could be accepted")]
+    #[error("this payment has no coins to accept")]
     NoCoins,
 }
 
-/// Whether staff may accept the received coins. Answers the sum that would then count, by the facts of the last look.
-/// To accept, call [`advance`] with `staff_accepts`.
+/// The sum that would count if staff accepted the received coins, by the facts of the last look. [`advance`] with
+/// `staff_accepts` makes the acceptance.
 ///
 /// # Errors
-/// The reason why not.
+/// The reason why staff cannot accept them.
 pub fn may_accept(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly]) -> Result<u64, AcceptRefusal> {
     if !is_acceptable(payment.state) {
         return Err(AcceptRefusal::WrongState);
@@ -155,8 +157,8 @@ fn is_refunding(anomalies: &[Anomaly]) -> bool {
     anomalies.iter().any(|anomaly| anomaly.resolution == Resolution::Refunding)
 }
 
-/// Whether this look closes the payment: its time, or its newest block's time without a mempool, is after the deadline.
-/// A look without `time_decides` closes no payment.
+/// Whether this look closes the payment. The look's time must be after the deadline; without a mempool, the time of its
+/// best block. A look without `time_decides` closes no payment.
 fn is_closing(payment: &Payment, look: &Look) -> bool {
     let is_past = if look.has_mempool {
         look.at > payment.expires_at

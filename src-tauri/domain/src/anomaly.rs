@@ -17,9 +17,9 @@ pub enum AnomalyKind {
     LatePayment,
     /// Coins that do not count; the payment is UNCONFIRMED or CONFIRMED. One per transaction.
     ExtraPayment,
-    /// More than the amount counts. One per payment.
+    /// The counted coins exceed the amount. One per payment.
     Overpayment,
-    /// The payment is EXPIRED or INVALID, and something counts that is not enough. One per payment.
+    /// The payment is EXPIRED or INVALID, and the counted coins are too few. One per payment.
     Underpayment,
     /// The chain took a confirmed payment back. One per payment.
     ReversedPayment,
@@ -38,7 +38,7 @@ pub enum Resolution {
     Accepted,
     /// Staff dismissed it.
     DismissedByStaff,
-    /// Its basis is gone; the system dismissed it and says why.
+    /// Dismissed by the system, because its coins are gone.
     DismissedBySystem,
 }
 
@@ -55,7 +55,7 @@ pub const TRANSITIONS: &[(Resolution, Resolution)] = {
         // The payout is EXPIRED or FAILED.
         (Refunding, Open),
         (Refunded, Open),
-        // A payout that had FAILED was mined all the same.
+        // A FAILED payout was mined after all.
         (Open, Refunded),
         (DismissedBySystem, Refunded),
     ]
@@ -72,11 +72,11 @@ pub struct NotAnAnomalyKind;
 pub struct NotAResolution;
 
 impl AnomalyKind {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 5] =
         [Self::LatePayment, Self::ExtraPayment, Self::Overpayment, Self::Underpayment, Self::ReversedPayment];
 
-    /// Its name on the wire and in the database.
+    /// Its name in the interface and in the database.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -99,11 +99,11 @@ impl AnomalyKind {
 }
 
 impl Resolution {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 6] =
         [Self::Open, Self::Refunding, Self::Refunded, Self::Accepted, Self::DismissedByStaff, Self::DismissedBySystem];
 
-    /// Its name on the wire; the wire does not tell who dismissed it.
+    /// Its name in the interface, which does not show who dismissed it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -125,7 +125,7 @@ impl Resolution {
         }
     }
 
-    /// Whether people decided it; the system then leaves it alone.
+    /// Whether staff decided on it. The system then never changes it.
     #[must_use]
     pub const fn is_decided_by_people(self) -> bool {
         match self {
@@ -184,7 +184,7 @@ pub struct Anomaly {
 }
 
 impl Anomaly {
-    /// Whether it rests on these coins: the same sum of the same transactions, in any order.
+    /// Whether the anomaly is about these coins: the same sum of the same transactions, in any order.
     #[must_use]
     pub fn rests_on(&self, coins: &Coins) -> bool {
         let set = |txids: &[Txid]| txids.iter().copied().collect::<BTreeSet<_>>();

@@ -5,11 +5,10 @@ use bitcoin::Txid;
 
 use crate::payout::PayoutState;
 
-/// Confirmations from which a conflict is taken for final.
+/// Confirmations from which a conflict is final.
 pub const FINAL_CONFIRMATIONS: u32 = 6;
 
-/// The highest block in which no transaction is left to settle under a tip of this height; negative near the genesis
-/// block.
+/// The highest block whose transactions are all settled under a tip of this height; negative near the genesis block.
 /// Its transactions have one confirmation more than [`FINAL_CONFIRMATIONS`]: a transaction that just became final is
 /// still settled under this tip.
 #[must_use]
@@ -36,7 +35,7 @@ pub enum Position {
 pub struct Version {
     /// Its transaction id.
     pub txid: Txid,
-    /// Whether it pays the payouts; the other versions give the batch up.
+    /// Whether it pays the payouts. Versions that abandon the batch pay the wallet itself.
     pub pays: bool,
     /// Whether a backend ever accepted it.
     pub accepted: bool,
@@ -52,8 +51,8 @@ pub struct Version {
 pub struct Settled {
     /// Its state.
     pub state: PayoutState,
-    /// The transaction that its record names: the confirmed one that pays it; else one of another copy that a block held,
-    /// as long as that may be mined and ours is not in the mempool; else our newest that a node took; else our first.
+    /// The transaction that its record names. The first of these: the confirmed one that pays it; one of another copy
+    /// that may be mined again, unless ours is in the mempool; our newest that a node accepted; our first.
     pub txid: Option<Txid>,
 }
 

@@ -1,4 +1,4 @@
-//! The words for what a look at the chain tells.
+//! The facts that a look at the chain reports.
 
 use bitcoin::policy::MAX_STANDARD_TX_WEIGHT;
 use bitcoin::{BlockHash, ScriptBuf, Transaction};
@@ -25,7 +25,7 @@ pub struct Tip {
     pub time: Timestamp,
 }
 
-/// The place of a transaction, as a backend tells it.
+/// The place of a transaction, as a backend reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TxPosition {
     /// In a block of the chain.
@@ -59,9 +59,9 @@ impl TxPosition {
 /// A backend's answer to a yes-or-no question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fact {
-    /// It is so.
+    /// Yes.
     Yes,
-    /// It is not so.
+    /// No.
     No,
     /// The backend cannot tell.
     Unknown,

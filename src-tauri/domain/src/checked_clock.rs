@@ -1,4 +1,4 @@
-//! Whether a clock may be believed, judged by block times and by other servers' times.
+//! Judges by block times and by other servers' times whether a clock is right.
 //!
 //! A block's time may be two hours ahead of the network's and an hour behind it, and a server may keep blocks back. So
 //! a young block confirms the clock, but an old block does not prove it wrong. A fault only puts off closing by the
@@ -23,10 +23,10 @@ const PUT_OFF_MAX_MS: i64 = 24 * 3_600_000;
 /// seconds.
 const SERVERS_AGREE_MS: i64 = 60_000;
 
-/// A clock that is off by at most this counts as right; so small an error costs no one anything.
+/// Largest error of a clock that counts as right, in milliseconds. It is far below the time of a payment.
 const RIGHT_MS: i64 = 5 * 60_000;
 
-/// A stored time may be ahead of the clock by this; the system corrects the clock by seconds all the time.
+/// Largest lead of a stored time over the clock, in milliseconds. The system corrects its clock by seconds at any time.
 const STORED_AHEAD_MS: i64 = 60_000;
 
 /// The evidence against a clock.
@@ -40,12 +40,12 @@ pub enum ClockFault {
     },
     /// It is ahead of the time on which several servers agree.
     IsAhead {
-        /// By how much.
+        /// The difference.
         by_ms: i64,
     },
     /// The times of blocks, or of several servers, are later than the clock's.
     IsBehind {
-        /// By how much at least.
+        /// The least difference.
         by_ms: i64,
     },
 }

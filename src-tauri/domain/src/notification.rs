@@ -1,4 +1,4 @@
-//! The states of a notification: when it is retried, and when it is given up (interface, section 5).
+//! The states of a notification: the times of its retries and their end (interface, section 5).
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ const LATER_DELAY_MS: i64 = 6 * 3_600_000;
 /// A notification is retried for three days, in milliseconds.
 const TRIED_FOR_MS: i64 = 3 * 24 * 3_600_000;
 
-/// The most that chance may add or take, per mille of a delay.
+/// Largest random change of a delay, per mille.
 const MAX_JITTER_PER_MILLE: i64 = 100;
 
 /// The kind of record that a notification is about.
@@ -36,7 +36,7 @@ pub enum SubjectKind {
 pub struct NotASubjectKind;
 
 impl SubjectKind {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 3] = [Self::Payment, Self::Anomaly, Self::Payout];
 
     /// Its name in the database and in views.
@@ -69,11 +69,11 @@ impl FromStr for SubjectKind {
 #[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
 #[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"), ts(export))]
 pub enum NotificationState {
-    /// It waits for its turn, its first attempt or its next attempt.
+    /// It waits for its first or next attempt.
     Waiting,
     /// The merchant's server took it.
     Delivered,
-    /// It was attempted, and a newer notification of the same record took its place.
+    /// An attempt failed, and a newer notification of the same record replaced it.
     Superseded,
     /// Three days of attempts failed.
     GivenUp,
@@ -86,7 +86,7 @@ pub const TRANSITIONS: &[(NotificationState, NotificationState)] = {
         (Waiting, Delivered),
         (Waiting, Superseded),
         (Waiting, GivenUp),
-        // A newer notification took its place during an attempt that succeeded all the same.
+        // A newer notification replaced it during an attempt that then succeeded.
         (Superseded, Delivered),
     ]
 };
@@ -97,11 +97,11 @@ pub const TRANSITIONS: &[(NotificationState, NotificationState)] = {
 pub struct NotANotificationState;
 
 impl NotificationState {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 4] = [Self::Waiting, Self::Delivered, Self::Superseded, Self::GivenUp];
 
-    /// The state after an attempt, and the time of the next attempt, if there is one. `is_newer_waiting`: a newer
-    /// notification of the record waits its turn, so this one gives way after one attempt.
+    /// The state after an attempt, and the time of the next attempt, if there is one. With `is_newer_waiting`, a newer
+    /// notification of the record replaces this one after its attempt.
     #[must_use]
     pub const fn after_attempt(self, outcome: Outcome, is_newer_waiting: bool) -> (Self, Option<Timestamp>) {
         match (self, outcome) {
@@ -109,7 +109,7 @@ impl NotificationState {
             (Self::Waiting, Outcome::RetryAt(_) | Outcome::GiveUp) if is_newer_waiting => (Self::Superseded, None),
             (Self::Waiting, Outcome::RetryAt(at)) => (Self::Waiting, Some(at)),
             (Self::Waiting, Outcome::GiveUp) => (Self::GivenUp, None),
-            // A newer notification took its place during the attempt.
+            // A newer notification replaced it during the attempt.
             (Self::Delivered | Self::Superseded | Self::GivenUp, Outcome::RetryAt(_) | Outcome::GiveUp) => (self, None),
         }
     }

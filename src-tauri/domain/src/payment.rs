@@ -16,7 +16,7 @@ pub use state::{NotAPaymentState, PaymentState, TRANSITIONS};
 /// Time that a customer has to pay, in milliseconds.
 pub const LIFETIME_MS: i64 = 30 * 60 * 1_000;
 
-/// A payment as the rules see it: its terms, and the decisions so far.
+/// A payment: its terms, and the decisions so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {
     /// Its identifier.
@@ -71,27 +71,27 @@ impl Payment {
         }
     }
 
-    /// The deadline as first told, without the time that later clock jumps added. Times from other sources, such as
-    /// blocks, are compared with it.
+    /// The deadline at the creation, without extensions by later clock jumps. Times of other clocks, such as block
+    /// times, are compared with it.
     #[must_use]
     pub const fn told_first(&self) -> Timestamp {
         self.created_at.plus_ms(LIFETIME_MS)
     }
 
-    /// The first moment at which time alone could change something: a look after the deadline closes the payment.
+    /// The first time at which the payment may change without coins: a look after the deadline closes it.
     #[must_use]
     pub const fn first_due_at(&self) -> Timestamp {
         self.expires_at.plus_ms(1)
     }
 
-    /// The amount a customer is asked for now: the remainder, but at least the dust limit.
+    /// The amount that the payment page requests now: the remainder, but at least the dust limit.
     #[must_use]
     pub fn asked_sats(&self, dust_limit_sats: u64) -> u64 {
         self.amount_sats.saturating_sub(self.paid_sats).max(dust_limit_sats)
     }
 
-    /// The least sum that is enough: the amount less the tolerance (per mille of the amount, rounded down). After staff
-    /// accepted, it is at most the sum that they accepted.
+    /// The least sum that pays the payment: the amount less the tolerance (per mille of the amount, rounded down).
+    /// After an acceptance by staff, it is at most the accepted sum.
     #[must_use]
     pub fn enough_sats(&self) -> u64 {
         let tolerance = u128::from(self.amount_sats) * u128::from(self.policy.tolerance_per_mille) / 1_000;

@@ -14,13 +14,13 @@ use std::str::FromStr;
 pub enum PayoutState {
     /// An offer: it waits for approval, and nothing was sent.
     New,
-    /// The approval did not come in time; it is never sent.
+    /// Not approved in time, so it is never sent.
     Expired,
     /// Approved; it is sent without further action.
     Queued,
-    /// A backend accepted a transaction that pays it, or one was seen.
+    /// A backend accepted a transaction that pays it, or shows such a transaction.
     Sent,
-    /// Given up, or no transaction that pays it can be mined any more.
+    /// Abandoned by staff, or every transaction that pays it is ruled out.
     Failed,
 }
 
@@ -33,7 +33,7 @@ pub const TRANSITIONS: &[(PayoutState, PayoutState)] = {
         (Queued, Sent),
         (Queued, Failed),
         (Sent, Failed),
-        // A transaction that pays it was mined all the same.
+        // A transaction that pays it was mined after all.
         (Failed, Sent),
         // Another copy of the wallet approved and sent it.
         (New, Sent),
@@ -47,10 +47,10 @@ pub const TRANSITIONS: &[(PayoutState, PayoutState)] = {
 pub struct NotAPayoutState;
 
 impl PayoutState {
-    /// All of them, in the order of a payout's life.
+    /// All values, in the order of a payout's life.
     pub const ALL: [Self; 5] = [Self::New, Self::Expired, Self::Queued, Self::Sent, Self::Failed];
 
-    /// Its name on the wire and in the database.
+    /// Its name in the interface and in the database.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -19,7 +19,7 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// All of them, in the order in which a set names them.
+    /// All values, in the order in which a set names them.
     pub const ALL: [Self; 5] =
         [Self::PaymentsRead, Self::PaymentsCreate, Self::PayoutsRead, Self::PayoutsCreate, Self::PayoutsApprove];
 

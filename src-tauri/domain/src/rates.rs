@@ -14,7 +14,7 @@ pub use price::{NotAPrice, mid_price, parse_price};
 /// Quotes older than this are stale.
 const STALE_AFTER_MS: i64 = 5 * 60_000;
 
-/// A quote that strays further from the median is left out.
+/// A quote that differs from the median by more than this is ignored.
 const STRAY_MAX_PER_CENT: i64 = 5;
 
 /// A price that moves by more than this in [`JUMP_WITHIN_MS`] has jumped.
@@ -110,11 +110,11 @@ pub enum Verdict {
     Used,
     /// It is older than five minutes.
     Stale,
-    /// It strays too far from the others.
+    /// It differs too much from the median.
     Stray,
     /// It jumped, and no other source agrees.
     Jumped,
-    /// There is no rate that could use it.
+    /// The quotes give no rate.
     NoRate,
 }
 
@@ -139,7 +139,7 @@ pub struct Combined {
     pub median: Decimal,
     /// The quotes behind the median.
     pub used: Vec<Quote>,
-    /// The quotes that stray too far.
+    /// The quotes that differ too much from the median.
     pub strays: Vec<Quote>,
 }
 
@@ -202,7 +202,7 @@ pub fn combine(fresh: &[Quote], wanted: usize) -> Result<Combined, NoRate> {
     if fresh.len() < wanted {
         return Err(NoRate::TooFew { fresh: fresh.len(), wanted });
     }
-    // If two sources disagree, neither can be called the stray.
+    // If two sources disagree, either may be the wrong one.
     if let [one, other] = fresh
         && !one.agrees(other)
     {

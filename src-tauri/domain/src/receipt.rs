@@ -42,7 +42,7 @@ pub struct Receipt {
     pub position: Position,
     /// A transaction in the chain spends one of its inputs, or an input of its unconfirmed ancestors.
     pub conflict_in_chain: bool,
-    /// The same for a transaction in the mempool.
+    /// A transaction in the mempool spends one of its inputs, or an input of its unconfirmed ancestors.
     pub conflict_in_mempool: bool,
     /// When a look last saw such a conflict.
     pub last_conflict_at: Option<Timestamp>,

@@ -56,7 +56,7 @@ pub const fn looks_ahead(run: u32, skip: u32) -> u32 {
 }
 
 impl RestoreState {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 4] = [Self::Awaited, Self::Scanning, Self::Stopped, Self::Looked];
 
     /// Its name in the database and in views.

@@ -3,4 +3,4 @@
 pub(crate) mod api_keys;
 pub(crate) mod idempotency;
 pub(crate) mod key_limits;
-pub(crate) mod sees;
+pub(crate) mod record_scope;

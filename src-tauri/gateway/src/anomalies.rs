@@ -1,4 +1,4 @@
-//! Acts of staff on anomalies, and their records. Only the watcher raises anomalies, follows the chain for them and
+//! Acts of staff on anomalies, and their records. Only the watcher raises anomalies, updates them by the chain and
 //! takes them back.
 
 mod dismiss;

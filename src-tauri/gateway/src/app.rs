@@ -1,4 +1,4 @@
-//! One environment's gateway with what works on it: what the shells and the sandbox's calls are given.
+//! One environment's gateway with its watcher, sender and notifier. The shells and the sandbox's calls take an [`App`].
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use crate::notifications::Notifier;
 use crate::sender::Sender;
 use crate::watcher::Watcher;
 
-/// There are no globals: a desktop opens one of these for each environment.
+/// A desktop opens one `App` for each environment. It holds all state of the environment; there are no globals.
 pub struct App {
-    /// The resources that all share.
+    /// The resources that the watcher, the sender and the notifier share.
     pub gateway: Arc<Gateway>,
     /// Looks at the chain.
     pub watcher: Watcher,

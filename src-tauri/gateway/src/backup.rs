@@ -1,6 +1,6 @@
-//! Backups: one file, sealed with a passphrase, that makes this environment's gateway again on a bare machine. It holds
-//! the database, the secrets, and in the sandbox the chain. Backups are made while the gateway runs and each night,
-//! checked, and restored. Copies in the clear never leave the environment's own folder.
+//! Backups. A backup is one file, sealed with a passphrase, from which this environment can be restored on another
+//! machine. It holds the database, the secrets, and the sandbox's chain if there is one. Backups are made while the
+//! gateway runs: by command, or each night. Unsealed copies exist only in the environment's own folder.
 
 mod contents;
 mod error;

@@ -1,4 +1,5 @@
-//! The program `tillgate`: parses, asks the gateway that runs (or opens one), renders. Holds no rule.
+//! The program `tillgate`: parses the command line, asks the running gateway or opens one, and prints the answer. It
+//! decides no business rule.
 
 mod args;
 mod call;
@@ -45,7 +46,7 @@ use args::{CommonArgs, Form, Meaning, ServeArgs, Tillgate};
 use environment::Chosen;
 use failure::Failure;
 
-/// The whole program.
+/// Runs the command line of this process and returns its exit status.
 #[must_use]
 pub fn main() -> ExitCode {
     let arguments = match Tillgate::try_parse().and_then(Tillgate::checked) {
@@ -78,7 +79,7 @@ fn run(arguments: Tillgate) -> Result<ExitCode, Failure> {
             restore::run(&common.of(environment::of_change(&common)?.environment), &asked, form)
         }
         Meaning::Ask(command) => {
-            // The command's failure is one line of its own, outside the log.
+            // A failed command prints its own line on stderr, outside the log.
             log::start(common.log_format, log::OF_A_COMMAND);
             ask(&common, command, form)
         }
@@ -98,7 +99,7 @@ fn serve_all(common: &CommonArgs, serve: ServeArgs) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks one gateway. If no environment was named and both live, it says which one answered.
+/// Runs `command` in one environment. If the line named none although production has data, stderr names the one used.
 fn ask(common: &CommonArgs, mut command: Command, form: Form) -> Result<ExitCode, Failure> {
     let Chosen { environment, is_told } = if environment::only_shows(&command) {
         environment::of_reading(common)?
@@ -118,11 +119,14 @@ fn ask(common: &CommonArgs, mut command: Command, form: Form) -> Result<ExitCode
     }
     match answered {
         Ok(code) if is_told => {
-            let _ = writeln!(std::io::stderr(), "tillgate: this was {environment} (--environment names another)");
+            let _ = writeln!(
+                std::io::stderr(),
+                "tillgate: this was environment {environment} (--environment chooses another)"
+            );
             Ok(code)
         }
         Err(Failure(why)) if is_told => {
-            Err(Failure(format!("{why} (this was {environment}: --environment names another)")))
+            Err(Failure(format!("{why} (this was environment {environment}: --environment chooses another)")))
         }
         Ok(_) | Err(_) => answered,
     }

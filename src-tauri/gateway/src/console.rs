@@ -1,6 +1,6 @@
-//! The commands that the panel and the command line can ask of the gateway, without any transport: a [`Command`] goes
-//! in, a view comes out. One file for each subject. Holds no SQL and no rule by which payments change. Its only rules
-//! are those of showing, such as why a payment is invalid, or what accepting would mean.
+//! The commands of the panel and the command line, without any transport: a [`Command`] is the input, and a view is
+//! the output. Each subject has its own file. This module holds no SQL, and no rule by which a payment changes. Its
+//! only rules decide how facts are displayed, such as the reason why a payment is invalid.
 
 mod actor;
 pub(crate) mod alarms;

@@ -1,5 +1,5 @@
-//! Errors of a request's fields, in words that every shell renders in its own form. They never name a transport:
-//! `http/error` has the HTTP statuses.
+//! Errors of a request's fields. Each shell renders them in its own form, so they are independent of HTTP: the statuses
+//! are in `http/error.rs`.
 
 use std::borrow::Cow;
 

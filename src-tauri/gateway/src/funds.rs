@@ -1,4 +1,4 @@
-//! The coins that payouts may spend now, and the rate of their fee. Reads; writes nothing.
+//! The coins that payouts may spend now, and their fee rate. This module writes nothing.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::store::coins::{CHOICE_MAX, CoinFacts, UnspentCoin};
 use crate::store::{Reader, StoreError};
 use crate::wallet::spend::{self, Paid, SpendableCoin};
 
-/// Assumed fee of a transaction that is not ours, such as a customer's after a reorganisation or another copy's. Its
-/// real fee is not known; this one is always enough.
+/// Assumed fee, in satoshis, of an unconfirmed transaction that is not ours, such as a customer's or another copy's.
+/// Its real fee is not known. With this value, our transaction never pays a part for such an ancestor.
 const FEE_OF_OTHERS: u64 = 1 << 40;
 
-/// The rate that payouts pay now.
+/// The fee rate for payouts at present, and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PayoutFeeRate {
     /// The backend's estimate, at least the floor.
@@ -25,13 +25,13 @@ pub(crate) struct PayoutFeeRate {
 }
 
 impl PayoutFeeRate {
-    /// The rate of an estimate under the settings.
+    /// Applies the settings `feeFloorSatVb` and `feeCapSatVb` to an estimate.
     pub(crate) fn of(estimate: FeeRate, settings: &Settings) -> Self {
         let rate = |sat_vb: u32| FeeRate::from_sat_per_vb_u32(sat_vb);
         Self { estimate: estimate.max(rate(settings.fee_floor_sat_vb)), cap: rate(settings.fee_cap_sat_vb) }
     }
 
-    /// Whether payouts wait for a lower estimate.
+    /// Whether the estimate is above the cap. Then payouts wait.
     pub(crate) fn is_above_cap(&self) -> bool {
         self.estimate > self.cap
     }
@@ -42,7 +42,7 @@ impl PayoutFeeRate {
     }
 }
 
-/// The rate of offers and estimates. While the backend is silent it is the last estimate, or else the floor.
+/// The rate of offers and estimates. While the backend is silent, the last estimate is used, or else the floor.
 pub(crate) async fn fee_rate(gateway: &Gateway, settings: &Settings) -> PayoutFeeRate {
     PayoutFeeRate::of(gateway.fee_rate_estimate().await.unwrap_or(FeeRate::ZERO), settings)
 }
@@ -57,7 +57,8 @@ pub(crate) async fn fee_rate_now(gateway: &Gateway, settings: &Settings) -> Opti
     Some(PayoutFeeRate::of(gateway.fee_rate_now().await?, settings))
 }
 
-/// Coins that a payout could spend now, the oldest first. Of very many coins, only the choice of one transaction.
+/// Coins that a payout could spend now, the oldest first. If there are very many, only those that `unspent_coins`
+/// chooses for one transaction.
 pub(crate) fn spendable(reader: &Reader<'_>, settings: &Settings) -> Result<Vec<SpendableCoin>, StoreError> {
     let coins = reader.unspent_coins(reader.tip_height()?, settings.spend_confirmations)?;
     let mut spendable = Vec::with_capacity(coins.len());
@@ -82,8 +83,8 @@ pub(crate) fn is_given_up(reader: &Reader<'_>, txid: &Txid) -> Result<bool, Stor
     Ok(false)
 }
 
-/// Whether a transaction of ours may never be mined, because of itself or an unconfirmed ancestor. Either it is being
-/// given up, another copy pays one of its payouts, or another transaction spends one of its inputs.
+/// Whether a transaction of ours may never be mined. It may not if it or an unconfirmed ancestor is being given up, has
+/// a payout that another copy pays, or has an input that another transaction spends.
 fn may_never_be_mined(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
     for ancestor in unconfirmed(reader, txid)?.keys() {
         let Some(batch_seq) = reader.batch_of_version(ancestor)? else { continue };
@@ -103,8 +104,7 @@ fn may_never_be_mined(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreErr
     Ok(false)
 }
 
-/// Sum of all coins that payouts could spend at a rate, in satoshis. Coins not worth spending at that rate do not
-/// count.
+/// Sum of all coins that are worth spending at a rate, in satoshis.
 pub(crate) fn spendable_sats(
     reader: &Reader<'_>,
     settings: &Settings,
@@ -116,7 +116,7 @@ pub(crate) fn spendable_sats(
     let worth = coins.iter().filter(|coin| spend::is_worth_spending(coin, fee_rate.capped(), address_type));
     let (count, worth_sats) =
         worth.fold((0usize, 0u64), |(count, sum), coin| (count + 1, sum.saturating_add(coin.amount_sats)));
-    // The choice holds the largest coins: if one of these is not worth spending, no smaller coin is.
+    // `unspent_coins` includes the `CHOICE_MAX` largest coins. If fewer coins are worth spending, no smaller coin is.
     if count < CHOICE_MAX as usize {
         return Ok(worth_sats);
     }
@@ -148,11 +148,12 @@ pub(crate) fn with_ancestors(reader: &Reader<'_>, coin: &UnspentCoin) -> Result<
 
 pub(crate) struct Unconfirmed {
     pub tx: Transaction,
-    /// Its fee and size. The fee of a customer's transaction is not known and assumed to be enough.
+    /// Its fee and size. The fee of a transaction that is not ours is `FEE_OF_OTHERS`.
     pub paid: Paid,
 }
 
-/// A transaction with an output of ours and its ancestors, by txid. Only those that are unconfirmed and stored here.
+/// A transaction with an output of ours, and its ancestors, by txid. Transactions that are confirmed or not stored here
+/// are left out.
 pub(crate) fn unconfirmed(reader: &Reader<'_>, txid: &Txid) -> Result<BTreeMap<Txid, Unconfirmed>, StoreError> {
     let mut found: BTreeMap<Txid, Unconfirmed> = BTreeMap::new();
     let mut open = vec![*txid];

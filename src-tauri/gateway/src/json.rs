@@ -1,5 +1,6 @@
-//! Reading a request's JSON object member by member, strictly: UTF-8, bounded depth, no name twice in one
-//! object. Numbers stay the text that they came as; nothing passes through a float. The only reader of bodies.
+//! The strict reader of JSON objects in requests. The text must be UTF-8, nesting is bounded, and a name may not occur
+//! twice in one object. A number is returned as its text, and never converted to a float. All request bodies are read
+//! here.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -10,22 +11,22 @@ use serde_json::value::RawValue;
 
 use crate::field_errors::FieldError;
 
-/// Nesting beyond this is no request of ours, and costs more to check than it says.
+/// The deepest nesting. Every valid request needs less; the limit bounds the cost of the check.
 const DEPTH_MAX: usize = 32;
 
-/// Up to so many members names are compared pairwise, which beats hashing.
-const FEW: usize = 16;
+/// The most members whose names are compared pairwise, which is faster than hashing.
+const PAIRWISE_MAX: usize = 16;
 
-/// The code of a body that is no JSON object of ours.
+/// The error code of a body that this reader refuses.
 pub(crate) const MALFORMED_JSON: &str = "MALFORMED_JSON";
 
-/// A body that is no JSON object of ours, and why.
+/// The reason why this reader refuses a body.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Malformed(String);
 
 impl Malformed {
-    /// The same as a field error of the whole request.
+    /// The reason as an error of the whole request.
     pub(crate) fn field_error(self) -> FieldError {
         FieldError::general(MALFORMED_JSON, self.0)
     }
@@ -38,7 +39,7 @@ pub(crate) struct JsonObject<'a> {
 }
 
 impl<'a> JsonObject<'a> {
-    /// An object without members, for a body that is not there.
+    /// An object without members, for a missing body.
     pub(crate) const fn empty() -> Self {
         Self { members: Vec::new() }
     }
@@ -57,7 +58,7 @@ impl<'a> JsonObject<'a> {
         self.string_named(name, name, field_errors)
     }
 
-    /// The same, with the name that a field error of it is told under.
+    /// Like [`Self::string`], but a field error names `field` instead of `name`.
     pub(crate) fn string_named(
         &self,
         name: &str,
@@ -71,7 +72,7 @@ impl<'a> JsonObject<'a> {
         text
     }
 
-    /// A number, as a JSON number or a string that holds one: its text.
+    /// The text of a number, which may be a JSON number or a string that holds one; `None` when it is missing or null.
     pub(crate) fn number(&self, name: &'static str, field_errors: &mut Vec<FieldError>) -> Option<Cow<'a, str>> {
         let text = read_number(self.get(name)?);
         if text.is_none() {
@@ -89,7 +90,7 @@ impl<'a> JsonObject<'a> {
         object
     }
 
-    /// Every member, by name: its JSON text.
+    /// The name and the JSON text of every member.
     pub(crate) fn members(&self) -> impl Iterator<Item = (&str, &'a str)> {
         self.members.iter().map(|(name, value)| (name.as_ref(), value.get()))
     }
@@ -102,14 +103,14 @@ impl<'a> JsonObject<'a> {
 
     fn check(&self, depth: usize) -> Result<(), Malformed> {
         if let Some(name) = self.name_twice() {
-            return Err(Malformed(format!("The name {name:?} stands twice in one object")));
+            return Err(Malformed(format!("The name {name:?} occurs twice in one object")));
         }
         self.members.iter().try_for_each(|(_, value)| check_value(value, depth + 1))
     }
 
     fn name_twice(&self) -> Option<&str> {
         let names = || self.members.iter().map(|(name, _)| name.as_ref());
-        if self.members.len() <= FEW {
+        if self.members.len() <= PAIRWISE_MAX {
             return names().enumerate().find(|(index, name)| names().take(*index).any(|it| it == *name)).map(|it| it.1);
         }
         let mut before = HashSet::with_capacity(self.members.len());
@@ -117,7 +118,7 @@ impl<'a> JsonObject<'a> {
     }
 }
 
-/// Checks what stands below a value, also where we ignore it.
+/// Checks all values inside a value, also in members that no request uses.
 fn check_value(value: &RawValue, depth: usize) -> Result<(), Malformed> {
     let text = value.get();
     if !text.starts_with(['{', '[']) {
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_stay_the_text_that_they_came_as() {
+    fn a_number_is_returned_as_its_text() {
         let object = parse(r#"{"a": 10.00, "b": "10.00", "c": 1e400, "d": -0.10, "e": true, "f": null}"#).unwrap();
         let mut field_errors = Vec::new();
         for (name, text) in [("a", "10.00"), ("b", "10.00"), ("c", "1e400"), ("d", "-0.10")] {
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_unescaped_and_of_one_kind() {
+    fn strings_are_unescaped_and_numbers_are_no_strings() {
         let object = parse(r#"{"me\u0073sage": "a\n\u00e9", "n": 5}"#).unwrap();
         let mut field_errors = Vec::new();
         assert_eq!(object.string("message", &mut field_errors).as_deref(), Some("a\né"));
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_twice_is_refused_at_any_depth_and_however_it_is_written() {
+    fn a_repeated_name_is_refused_at_any_depth_and_with_escapes() {
         let many: String = (0..40).map(|n| format!(r#""k{n}":1,"#)).collect();
         for body in [
             r#"{"a":1,"a":2}"#.to_owned(),
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_object_in_utf_8_is_refused() {
+    fn only_a_json_object_in_utf_8_is_accepted() {
         for body in
             ["", "[]", "null", "1", "{", "{}x", r#"{"a":NaN}"#, r#"{"a":01}"#, "{'a':1}", r#"{"a":1,}"#, "\u{feff}{}"]
         {
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_serde_json_knows_is_an_ordinary_object() {
+    fn private_names_of_serde_json_are_ordinary_names() {
         let body = r#"{"a": {"$serde_json::private::RawValue": "[1"}, "$serde_json::private::Number": "x"}"#;
         let object = parse(body).unwrap();
         assert_eq!(object.get("a"), Some(r#"{"$serde_json::private::RawValue": "[1"}"#));

@@ -1,5 +1,6 @@
-//! Books movements of the balance, in the transaction of the change that causes them (interface, section 4, "Ledger").
-//! The balance is the customers' coins in blocks. Our own transactions count from SENT on as if they were confirmed.
+//! Adds a row to the ledger for each movement of the balance, in the database transaction of the change that causes it
+//! (interface, section 4, "Ledger"). The balance is the sum of customers' coins in blocks. Our own transactions change
+//! it from SENT on, as if they were confirmed.
 
 use bitcoin::Txid;
 
@@ -7,7 +8,7 @@ use crate::notifications::outbox::Outbox;
 use crate::store::StoreError;
 use crate::store::ledger::{LedgerKind, NewEntry};
 
-/// The subject of a movement.
+/// The transaction, payment and payout of a movement.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct About {
     pub txid: Option<Txid>,
@@ -15,8 +16,8 @@ pub(crate) struct About {
     pub payout_seq: Option<i64>,
 }
 
-/// Adds a row with the change of the balance in satoshis, negative for a decrease, and the present rates. A zero change
-/// adds none.
+/// Adds a row with a change of the balance in satoshis, negative for a decrease, and the present rates. For a change of
+/// zero no row is added.
 pub(crate) fn book(outbox: &Outbox<'_>, kind: LedgerKind, sats: i64, about: About) -> Result<(), StoreError> {
     if sats == 0 {
         return Ok(());
@@ -33,7 +34,8 @@ pub(crate) fn book(outbox: &Outbox<'_>, kind: LedgerKind, sats: i64, about: Abou
     outbox.tx.add_entry(&NewEntry { at: outbox.now, kind, sats, txid, payment_seq, payout_seq, rates_seq })
 }
 
-/// Updates the rows of a payment's coins: the counted and uncounted part of each transaction in a block.
+/// Adds rows for changes of a payment's coins in blocks: for each transaction, of the part that counts for the payment
+/// and of the part that does not.
 pub(crate) fn book_receipts(outbox: &Outbox<'_>, payment_seq: i64) -> Result<(), StoreError> {
     for unbooked in outbox.tx.unbooked_receipts(payment_seq)? {
         let about = About { txid: Some(unbooked.txid), payment_seq: Some(payment_seq), payout_seq: None };

@@ -1,10 +1,10 @@
-//! The payment gateway: all IO, and no window.
+//! The payment gateway: everything that does IO, except the desktop's window.
 //!
-//! The shells (`http`, `console`, `cli`, and the desktop) parse, call a use case and render. The use cases (`payments`,
-//! `anomalies`, `access`, …) load, ask the domain, and write once. `daemon` starts the loops: looks at the chain,
-//! deliveries, the refresh of rates.
+//! The shells (`http`, `console`, `cli`, and the desktop) parse a request, call a use case and render its answer. The
+//! use cases (`payments`, `anomalies`, `payouts`, …) load rows, call the domain's functions, and write once. `daemon`
+//! starts the loops, such as those of the watcher, the sender and the notifier.
 
-// Only the items named here are public, so that the compiler finds unused ones.
+// The crate exports only the items that this file names, so that the compiler finds unused ones.
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
 use std::alloc::System;
@@ -44,7 +44,7 @@ mod wallet;
 mod watcher;
 mod witness;
 
-/// Wipes memory when it is freed, so that no library leaves a copy of a secret behind.
+/// Wipes memory when it is freed, so that no library leaves a copy of a secret in freed memory.
 #[global_allocator]
 static WIPES_FREED_MEMORY: ZeroAlloc<System> = ZeroAlloc(System);
 
@@ -55,7 +55,7 @@ pub use gateway::Gateway;
 pub use machine::environment::Environment;
 pub use tillgate_domain::payout::PayoutState;
 
-/// Use cases and rows for the load driver, which makes histories. No shell needs them.
+/// Use cases and rows for the load driver (`src-tauri/bench`), which fills databases. No shell needs them.
 pub mod bench {
     pub use crate::chain::Broadcast;
     pub use crate::daemon::{Options, ensure_wallet, open};

@@ -1,5 +1,5 @@
-//! Notifications: queued in the transaction of their change, signed and POSTed to the merchants' servers, and queued
-//! again for a shop that missed one.
+//! Notifications: queued in the database transaction of the change that they report, signed, and POSTed to the
+//! merchants' servers. A shop that missed a notification can have it queued again.
 
 mod hmac_keys;
 mod notifier;

@@ -1,4 +1,4 @@
-//! Makes payments and answers their records. The watcher alone changes them in between.
+//! Creates payments and reads their records. Only the watcher changes a payment.
 
 mod checks;
 mod create;

@@ -1,7 +1,7 @@
-//! Exchange rates: quotes from sources, and the rate that they give.
+//! Exchange rates: the quotes of sources, and the rates that are computed from them.
 //!
-//! [`Rates`] is the book of one environment. It never gives a stale rate for a price. A value that is only shown (an
-//! anomaly's worth) or selects a price tier may use the last known rate.
+//! [`Rates`] holds the rates of one environment. It never returns a stale rate for a price. The last known rate, of any
+//! age, is used only to show an anomaly's value and to choose a payment's confirmation tier.
 
 mod book;
 pub(crate) mod certificate;

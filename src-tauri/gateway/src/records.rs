@@ -1,7 +1,7 @@
-//! The Payment, Anomaly and Payout records as JSON (interface, sections 2 to 4): the one form that create, GET, lists
-//! and notifications share. Free of any transport, because a notification's bytes are made in the transaction of its
-//! change. Reads by the store's queries, writes no row, and decides nothing about payments. Its only rules are of
-//! form: rounding worths down, and sentences.
+//! The Payment, Anomaly and Payout records as JSON (interface, sections 2 to 4). Create, GET, lists and notifications
+//! share this form. It depends on no transport, because a notification's body is rendered in the transaction of its
+//! change. This module writes no row and decides nothing about payments. Its only rules are of form: worths are rounded
+//! down, and sentences are worded.
 
 mod anomaly;
 mod context;

@@ -1,8 +1,8 @@
-//! The calls of the sandbox (docs/api.md, "The sandbox, for your own tests"), independent of any transport. Shop
-//! developers make them over HTTP, the panel's buttons over its own commands. [`ROUTES`] lists them.
+//! The calls of the sandbox (docs/api.md, "The sandbox, for your own tests"), without HTTP. Shop developers make them
+//! over HTTP, and the panel's buttons by a command of the console. [`ROUTES`] lists them.
 //!
-//! All changes of a call are made before the next look, and exactly one look follows each call. Both happen under the
-//! lock that allows one look at a time.
+//! A call makes all its changes before the next look, and exactly one look follows a call that changes the sandbox.
+//! Both happen under the lock that allows one look at a time.
 
 mod body;
 mod calls;
@@ -25,8 +25,7 @@ use calls::{Change, Question};
 pub(crate) use error::CallError;
 use error::refused;
 
-/// Makes a call named by its method and its path below `/v2`, like `/sandbox/blocks`; `body` is `null` if there is
-/// none.
+/// Makes the call with this method and path below `/v2`, such as `/sandbox/blocks`. `body` is `null` if there is none.
 ///
 /// # Errors
 /// As [`make`].
@@ -40,8 +39,8 @@ pub(crate) async fn call(app: &Arc<App>, method: &str, path: &str, body: Value) 
 /// Makes a call of the sandbox. When it returns, its effects on payments are stored and their notifications are queued.
 ///
 /// # Errors
-/// The reason of the refusal or failure. After a failed look or a failure of the gateway's database, the sandbox may
-/// have changed; the next look finds the change.
+/// The reason of the refusal or failure. If the look or the gateway's database failed, the sandbox may have changed
+/// already; then the next look finds the change.
 pub(crate) async fn make(app: &Arc<App>, call: Call) -> Result<Value, CallError> {
     let sandbox = Arc::clone(app.gateway.sandbox.as_ref().ok_or(CallError::NoSuchPath)?);
     let change = match call {
@@ -50,7 +49,7 @@ pub(crate) async fn make(app: &Arc<App>, call: Call) -> Result<Value, CallError>
         Call::Change(change) => change,
     };
     let app = Arc::clone(app);
-    // The look follows the change even if the client hangs up.
+    // In a task of its own, so that the look follows the change even if the client closes the connection.
     let made = tokio::spawn(async move { change_and_look(&app, sandbox, change).await });
     made.await.map_err(|_| CallError::BrokenOff)?
 }
@@ -60,9 +59,9 @@ async fn change_and_look(app: &App, sandbox: Arc<Sandbox>, change: Change) -> Re
     let gateway = &app.gateway;
     let moves_clock = matches!(change, Change::AdvanceClock { .. });
     let concerns_rates = moves_clock || matches!(change, Change::SetRates { .. });
-    // A jump of the clock blocks all decisions by the clock until its look is over: at the new time the last look is
-    // too old. This lock is taken before the permit to look, because the jump takes that permit a second time in the
-    // sender's pass.
+    // Until the look after a jump of the clock has ended, nothing is decided by the clock, because the last look is too
+    // old for the new time. This lock is taken before the permit to look, because the sender's pass below takes that
+    // permit again.
     let _jump = if moves_clock { Some(gateway.clock_jumps.write().await) } else { None };
     let looking = app.watcher.hold().await;
     let answer = {
@@ -89,10 +88,11 @@ async fn change_and_look(app: &App, sandbox: Arc<Sandbox>, change: Change) -> Re
     }
 }
 
-/// The only place for the steps between a change and its call's answer: one look, and then the sender's pass.
+/// Runs one look and then the sender's pass, after every change and before the call is answered.
 async fn follow(app: &App, mut looking: LookPermit<'_>) -> Result<(), CallError> {
     match looking.look().await {
-        // A backend that was told not to answer does not fail the call: the first look after it sees all.
+        // With the fault `chainDown` the look fails, but not the call. The first look without the fault finds the
+        // change.
         Ok(()) | Err(WatchError::Chain(_)) => {}
         Err(error) => return Err(error.into()),
     }
@@ -100,7 +100,7 @@ async fn follow(app: &App, mut looking: LookPermit<'_>) -> Result<(), CallError>
     Ok(app.sender.pass(&app.watcher).await?)
 }
 
-/// Makes the change; returns the transactions that it made, if it can make any.
+/// Makes the change. Returns the txids of its transactions, or `None` for a kind of change that makes none.
 fn make_change(gateway: &Gateway, sandbox: &Sandbox, change: Change) -> Result<Option<Vec<String>>, CallError> {
     let now_ms = gateway.clock.now().ms();
     let made = |txids: Vec<Txid>| Some(txids.iter().map(Txid::to_string).collect());
@@ -147,7 +147,7 @@ async fn status(gateway: &Arc<Gateway>, sandbox: Arc<Sandbox>) -> Result<Value, 
     }))
 }
 
-/// The older `broadcastRejects` says the same as `broadcast`, as far as it can.
+/// The faults as JSON. `broadcastRejects` is the older form of `broadcast`, and shows only the fault `reject`.
 fn faults_object(faults: &Faults) -> Value {
     json!({
         "chainDown": faults.chain_down,

@@ -1,7 +1,12 @@
-//! Sends approved payouts, each exactly once (interface, section 4). A pass does four things: it expires lapsed offers;
-//! broadcasts missing transactions again; builds, signs, checks, stores and then broadcasts due payouts; and fails
-//! overdue ones. No network and no secret store is asked inside a transaction. After a crash the stored transaction
-//! goes out again, never a new one.
+//! Sends approved payouts, each exactly once (interface, section 4). A pass has four steps:
+//!
+//! 1. It expires offers whose time is over.
+//! 2. It broadcasts missing transactions again.
+//! 3. It builds, signs, checks, stores and then broadcasts a transaction of the due payouts.
+//! 4. It fails overdue payouts.
+//!
+//! A database transaction never waits for the network or the secret store. After a crash the stored transaction is
+//! broadcast again, never a new one.
 
 mod build;
 mod cannot;

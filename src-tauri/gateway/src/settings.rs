@@ -1,5 +1,5 @@
-//! The merchant's settings. One table gives each its name, form, bounds, default and sentence; values that differ from
-//! the default are in the database. This module never acts on a setting: users of a setting take a
+//! The merchant's settings. One table gives each setting its name, form, bounds, default and description; values that
+//! differ from the default are in the database. This module never acts on a setting: its users take a
 //! [`LiveSettings::snapshot`].
 
 mod address_type;

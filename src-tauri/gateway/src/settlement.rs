@@ -1,5 +1,5 @@
-//! Applies the rules to the findings of a look, in the transaction that stores the look: to payments, coins, batches of
-//! payouts, twins and the ledger. Settling again changes nothing.
+//! Applies the domain's rules to the findings of a look: for payments, coins, batches of payouts, twins and the ledger.
+//! The transaction that stores the findings also stores the results. Settling twice changes nothing.
 
 pub(crate) mod batches;
 pub(crate) mod coins;
@@ -21,14 +21,15 @@ pub(crate) use touched::Touched;
 pub(crate) enum Due {
     #[default]
     Nothing,
-    /// These batches.
+    /// Batches by their `seq`.
     Batches(Vec<i64>),
-    /// All batches, and everything else that a block decides. `before` is the tip height of the last full settling.
+    /// All pending batches and twins. `before` is the tip height when all were last settled; `None` before the first
+    /// time.
     All { before: Option<u32> },
 }
 
-/// Recomputes the touched and the due batches and twins. After a block, each batch is due as soon as its scripts are
-/// known.
+/// Recomputes the touched and the due batches and twins. Returns warnings for staff. After a block, each batch is due
+/// as soon as the backend has reported its scripts.
 pub(crate) fn settle(
     outbox: &Outbox<'_>,
     mut touched: Touched,

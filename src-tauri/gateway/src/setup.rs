@@ -1,6 +1,6 @@
 //! Makes the wallet, or restores it from its words. The words are in the secret store, and shown, before the database
-//! has a wallet. An interrupted making leaves words without any coins; the next making shows and uses them. Words in
-//! the secret store are never overwritten by others.
+//! has a wallet. If the making is interrupted, its words stay in the secret store without any coins, and the next
+//! making shows and uses them. Words of a wallet in the making are never overwritten.
 
 mod draft;
 mod error;

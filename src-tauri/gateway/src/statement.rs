@@ -1,4 +1,4 @@
-//! The statement: the ledger's rows of a period, with their worths and sums.
+//! The statement: the ledger's rows of a period, with their values in a currency and their sums.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,26 @@ use tillgate_domain::money::{Currency, Rate};
 use crate::store::ledger::{Entry, LedgerKind, LedgerPart, Place};
 use crate::store::{Reader, StoreError};
 
-/// Length of a date in an ISO 8601 time, and of its month.
+/// Number of characters of the date in an ISO 8601 time, and of the year and month.
 const DATE: usize = "2026-01-12".len();
 const MONTH: usize = "2026-01".len();
 
-/// A part of a period's movements, with their sums.
+/// A page of a period's movements, with their sums.
 #[derive(Debug)]
 pub(crate) struct Statement {
-    /// The oldest first.
+    /// The movements, oldest first.
     pub lines: Vec<Line>,
     /// Sums of the UTC days with movements.
     pub by_day: Vec<Total>,
     /// Sums of the UTC months with movements.
     pub by_month: Vec<Total>,
-    /// The sum of all.
+    /// The sum of all lines.
     pub sats: i64,
-    /// The next part, if there are more movements.
+    /// The next page, if there may be more movements.
     pub next: Option<LedgerPart>,
 }
 
-/// Rates by the rows that hold them.
+/// Rates that were read already, by the `seq` of their row in `ledger_rates`.
 type Moments = BTreeMap<i64, Option<Rate>>;
 
 /// One movement.
@@ -52,8 +52,7 @@ pub(crate) struct Total {
     pub fee_sats: i64,
 }
 
-/// A part of the ledger, valued in one currency. The parts that follow it hold only rows that exist now, and none
-/// written later.
+/// A page of the ledger, valued in one currency. Rows that are written later are on none of the following pages.
 pub(crate) fn of(reader: &Reader<'_>, part: LedgerPart, currency: Currency) -> Result<Statement, StoreError> {
     let last_seq = part.last_seq.map_or_else(|| reader.ledger_last_seq(), Ok)?;
     let part = LedgerPart { last_seq: Some(last_seq), ..part };
@@ -87,7 +86,7 @@ impl Line {
         });
         let fee_sats = match entry.kind {
             LedgerKind::Fee | LedgerKind::FeeDifference => Some(entry.sats.saturating_neg()),
-            // A transaction that gives payouts up pays ourselves, so its whole cost is its fee.
+            // A transaction that gives payouts up pays ourselves, so its fee is all that it costs.
             LedgerKind::Other if entry.gives_up => Some(entry.sats.saturating_neg()),
             LedgerKind::Payment | LedgerKind::Anomaly | LedgerKind::Payout | LedgerKind::Other => None,
         };
@@ -95,13 +94,13 @@ impl Line {
     }
 }
 
-/// The rate of the movement's own record, if it is in the currency.
+/// The rate of the movement's payout or payment, if it is in this currency.
 fn rate_of_record(entry: &Entry, currency: Currency) -> Option<Rate> {
     let of_record = [entry.payout, entry.payment].into_iter().flatten().find(|(_, its, _)| *its == currency);
     of_record.map(|(_, _, rate)| rate)
 }
 
-/// The rate at the time when a movement was booked. Many movements share a time, which is read once.
+/// The rate at the time when a movement was booked. Many movements share a row of rates, which is read once.
 fn rate_of_moment(
     reader: &Reader<'_>,
     moments: &mut Moments,
@@ -122,7 +121,7 @@ fn rate_among(rates: &str, currency: Currency) -> Option<Rate> {
     Rate::parse(rates.get(currency.code())?.as_str()?).ok()
 }
 
-/// Sums of lines whose times share this many leading characters.
+/// Sums of the lines whose times have the same first `characters` characters.
 fn totals(lines: &[Line], characters: usize) -> Vec<Total> {
     let mut totals: Vec<Total> = Vec::new();
     for line in lines {
@@ -178,14 +177,14 @@ mod tests {
         Line::of(entry, currency, of_moment)
     }
 
-    fn told_in(code: &str, rate: &str) -> Option<(Id, Currency, Rate)> {
+    fn rate_in(code: &str, rate: &str) -> Option<(Id, Currency, Rate)> {
         Some((Id::from_bytes([1; 20]), Currency::from_code(code).unwrap(), Rate::parse(rate).unwrap()))
     }
 
     #[test]
-    fn a_row_is_valued_by_its_own_rate_or_that_of_its_moment() {
+    fn a_row_is_valued_at_its_records_rate_or_at_the_booked_rates() {
         let payment = || Entry {
-            payment: told_in("USD", "60000"),
+            payment: rate_in("USD", "60000"),
             ..entry("2026-01-12T12:00:00Z", LedgerKind::Payment, 100_000_000)
         };
         assert_eq!(line(payment(), "USD").worth_minor, Some(6_000_000));
@@ -198,24 +197,24 @@ mod tests {
     fn a_worth_has_its_amounts_sign_and_is_rounded_half_to_even() {
         for (sats, minor) in [(1, 0), (-1, 0), (3, 2), (-3, -2), (5, 2), (-5, -2)] {
             let half_a_cent =
-                Entry { payout: told_in("USD", "500000"), ..entry("2026-01-12T12:00:00Z", LedgerKind::Payout, sats) };
+                Entry { payout: rate_in("USD", "500000"), ..entry("2026-01-12T12:00:00Z", LedgerKind::Payout, sats) };
             assert_eq!(line(half_a_cent, "USD").worth_minor, Some(minor), "{sats}");
         }
     }
 
     #[test]
-    fn fees_are_told_positive_where_they_were_paid() {
+    fn paid_fees_are_positive() {
         let fee = |kind, sats| line(entry("2026-01-12T12:00:00Z", kind, sats), "USD").fee_sats;
         assert_eq!(fee(LedgerKind::Fee, -282), Some(282));
         assert_eq!(fee(LedgerKind::FeeDifference, 100), Some(-100));
         assert_eq!(fee(LedgerKind::Payout, -1), None);
-        assert_eq!(fee(LedgerKind::Other, -500), None, "what another copy of the wallet spent");
+        assert_eq!(fee(LedgerKind::Other, -500), None, "a spend of another copy has no known fee");
         let given_up = Entry { gives_up: true, ..entry("2026-01-12T12:00:00Z", LedgerKind::Other, -500) };
         assert_eq!(line(given_up, "USD").fee_sats, Some(500));
     }
 
     #[test]
-    fn a_sum_of_a_utc_day_or_month_with_an_unknown_worth_has_none() {
+    fn a_days_or_months_sum_with_an_unknown_value_has_no_value() {
         let mut lines: Vec<Line> = [
             ("2026-01-12T23:59:59.999Z", LedgerKind::Payment, 300),
             ("2026-01-13T00:00:00Z", LedgerKind::Payout, -200),

@@ -1,7 +1,7 @@
 //! The database: one SQLite file, one writer thread, read-only connections beside it.
 //!
-//! Only this module and its children name `rusqlite`. SQL stands beside the row type of its table, one file each. Reads
-//! are methods of [`Reader`], writes are methods of [`Tx`].
+//! Only this module and its children name `rusqlite`. Each table has a file with its row type and its SQL. Reads are
+//! methods of [`Reader`], writes are methods of [`Tx`].
 
 pub(crate) mod alarms;
 pub(crate) mod ancestors;
@@ -84,14 +84,15 @@ impl Store {
         Ok(Self { readers: readers::Readers::new(file), writer, threads })
     }
 
-    /// Waits until one of the writing threads ends, and names it. In normal operation no thread ends. After an end the
-    /// store writes no more.
+    /// Waits until one of the store's threads ends, and returns its name. In normal operation no thread ends. After
+    /// that, the store no longer writes.
     pub async fn ended(&self) -> &'static str {
         self.threads.ended().await
     }
 
-    /// Runs `job` in the writer's next transaction; answers after the durable commit. Concurrent jobs share a commit,
-    /// each in its own savepoint, so that a failed job is undone alone. `job` must block on nothing but the database.
+    /// Runs `job` in the writer's next transaction. Returns once the commit is on the disk. Concurrent jobs share a
+    /// commit, each in its own savepoint, so that only a failed job is undone. `job` must wait for nothing but the
+    /// database.
     ///
     /// # Errors
     /// The error of `job`, or the reason why nothing could be stored.
@@ -103,8 +104,9 @@ impl Store {
         self.writer.write(job::any(job)).await
     }
 
-    /// The same for a few rows, in two steps without a savepoint. `check` only reads and may refuse. `apply` writes the
-    /// plan of `check`. It fails only if the database does, which fails the whole shared commit.
+    /// Like [`Self::write`] for a few rows, in two steps without a savepoint. `check` only reads and may refuse.
+    /// `apply` writes the plan of `check`. If `apply` fails, the whole shared commit fails, so only the database may
+    /// make it fail.
     ///
     /// With no other write and a quick disk, the job runs on the caller's thread: two thread switches would take a
     /// sixth of a payment's time.

@@ -1,5 +1,5 @@
-//! A gateway on its sandbox in a folder of its own, for the tests of this crate. It runs no loop:
-//! a test calls the `*_once` functions and never sleeps.
+//! A gateway on a sandbox in a temporary folder, for the tests of this crate. No loop runs: a test starts each look,
+//! pass and refresh itself, and never sleeps.
 
 pub mod bent;
 pub mod cut_off;
@@ -41,7 +41,7 @@ use crate::watcher::Watcher;
 /// Half an hour, the lifetime of a payment.
 pub const HALF_AN_HOUR_MS: i64 = 30 * 60_000;
 
-/// The URL for notifications of the tests' payments. No server answers there, so that the rows stay in the outbox.
+/// The URL for notifications of the tests' payments. It has no server, so that the notifications stay in the outbox.
 pub const SHOP: &str = "http://shop.test/notify";
 
 /// The URL for notifications of the tests' anomalies.
@@ -49,11 +49,11 @@ pub const SHOP_ANOMALIES: &str = "http://shop.test/anomalies";
 
 /// A gateway and its folder.
 pub struct World {
-    /// The gateway with its watcher and notifier.
+    /// The gateway with its watcher, sender and notifier.
     pub app: Arc<App>,
-    /// The gateway alone.
+    /// The gateway of `app`.
     pub gateway: Arc<Gateway>,
-    /// Its data directory's base.
+    /// The base of its data directory.
     pub folder: TempDir,
 }
 
@@ -63,7 +63,7 @@ impl World {
         Self::in_folder(tempfile::tempdir().unwrap()).await
     }
 
-    /// The gateway of a folder, opened as by the program. It has looked once.
+    /// The gateway of a folder, opened as the program opens it. It has looked once.
     pub async fn in_folder(folder: TempDir) -> Self {
         let world = Self::opened(folder).await;
         world.look().await;
@@ -75,7 +75,7 @@ impl World {
         let Self { app, gateway, folder } = self;
         let left = Arc::downgrade(&gateway);
         drop((app, gateway));
-        assert!(left.upgrade().is_none(), "somebody still holds the gateway");
+        assert!(left.upgrade().is_none(), "another `Arc` of the gateway is left");
         Self::opened(folder).await
     }
 
@@ -114,14 +114,14 @@ impl World {
         Self { app: Arc::new(app), gateway, folder }
     }
 
-    /// The gateway without its watcher and notifier.
+    /// The gateway without its watcher, sender and notifier.
     pub fn into_gateway(self) -> (Gateway, TempDir) {
         let Self { app, gateway, folder } = self;
         drop(app);
-        (Arc::into_inner(gateway).expect("somebody still holds the gateway"), folder)
+        (Arc::into_inner(gateway).expect("no other `Arc` of the gateway is left"), folder)
     }
 
-    /// The gateway of a folder, opened as by the program. It has not looked.
+    /// The gateway of a folder, opened as the program opens it. It has not looked.
     pub async fn opened(folder: TempDir) -> Self {
         let options = Options {
             environment: Environment::Test,
@@ -135,17 +135,17 @@ impl World {
         Self { gateway: Arc::clone(&app.gateway), app, folder }
     }
 
-    /// The private chain.
+    /// The gateway's sandbox.
     pub fn sandbox(&self) -> &Sandbox {
         self.gateway.sandbox.as_ref().unwrap()
     }
 
-    /// Makes the wallet, as the first start does. Payments by [`Self::payment`] need none.
+    /// Makes the wallet, as the first start does. [`Self::payment`] needs no wallet.
     pub async fn make_wallet(&self) {
         daemon::ensure_wallet(&self.gateway).await.unwrap();
     }
 
-    /// Now on the environment's clock.
+    /// The time of the environment's clock.
     pub fn now_ms(&self) -> i64 {
         self.gateway.clock.now().ms()
     }
@@ -155,7 +155,7 @@ impl World {
         self.app.watcher.look().await.unwrap();
     }
 
-    /// Has the sender pass once, which must succeed.
+    /// Runs one pass of the sender, which must succeed.
     pub async fn pass_sender(&self) {
         self.app.sender.pass(&self.app.watcher).await.unwrap();
     }
@@ -167,19 +167,19 @@ impl World {
         self.gateway.store.write(move |tx| tx.begin_restore(&new)).await.unwrap()
     }
 
-    /// Moves the clock and looks.
+    /// Advances the clock and looks.
     pub async fn pass_ms(&self, ms: i64) {
         self.advance_clock_ms(ms);
         self.look().await;
     }
 
-    /// Moves the clock without looking.
+    /// Advances the clock without a look.
     pub fn advance_clock_ms(&self, ms: i64) {
         let offset_ms = self.sandbox().advance_clock(u64::try_from(ms).unwrap().div_ceil(1_000)).unwrap();
         self.gateway.clock_offset_ms.store(offset_ms, Ordering::SeqCst);
     }
 
-    /// Mines and looks.
+    /// Mines blocks and looks.
     pub async fn mine(&self, count: u32) {
         self.sandbox().mine(count, false, self.now_ms()).unwrap();
         self.look().await;
@@ -199,22 +199,22 @@ impl World {
         txid
     }
 
-    /// A payment of 10 USD under the default rules: one confirmation.
+    /// A payment of 10 USD with the default policy, which wants one confirmation.
     pub async fn payment(&self) -> PaymentRow {
         self.payment_under(PolicySettings::default()).await
     }
 
-    /// A payment of 10 USD under these rules.
+    /// A payment of 10 USD with this policy.
     pub async fn payment_under(&self, policy: PolicySettings) -> PaymentRow {
         self.insert_payment(policy, script_of).await
     }
 
-    /// A payment of 10 USD to this script, under the default rules.
+    /// A payment of 10 USD to this script, with the default policy.
     pub async fn payment_to(&self, script: ScriptBuf) -> PaymentRow {
         self.insert_payment(PolicySettings::default(), |_| script).await
     }
 
-    /// A payment of 10 USD to the next address of the wallet, which exists already.
+    /// A payment of 10 USD to the wallet's next address. The wallet must exist.
     pub async fn payment_to_wallet(&self) -> PaymentRow {
         let address = self.gateway.wallet.get().unwrap().addresses.give().unwrap();
         self.insert_payment_at(PolicySettings::default(), |_| address.script, Some(address.index)).await
@@ -338,24 +338,24 @@ impl World {
         self.now_of(&payment.payment.id).payment.state
     }
 
-    /// The bodies ever queued for a record, oldest first.
+    /// The bodies of all notifications of a record, oldest first.
     pub fn notified(&self, subject: &Id) -> Vec<serde_json::Value> {
         let bodies = self.gateway.store.read(|reader| reader.notification_bodies(subject)).unwrap();
         bodies.iter().map(|body| serde_json::from_slice(body).unwrap()).collect()
     }
 
-    /// One field of each body.
+    /// One field of each body of [`Self::notified`].
     pub fn notified_field(&self, subject: &Id, field: &str) -> Vec<String> {
         self.notified(subject).iter().map(|body| body[field].to_string().trim_matches('"').to_owned()).collect()
     }
 }
 
-/// A script used for this id only.
+/// A script that is made from an id, so that each id has its own.
 fn script_of(id: &Id) -> ScriptBuf {
     ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array(*id.as_bytes()))
 }
 
-/// A shop asks for a payment of ten dollars. Answers the outcome.
+/// Creates a payment of 10 USD, as a shop does, and returns only whether that succeeded.
 pub async fn ask_for_payment(gateway: &Arc<Gateway>) -> Result<(), CreateError> {
     let author = Author {
         key_id: None,

@@ -1,7 +1,7 @@
 //! Watches the chain. One look takes a view of the chain, recomputes the affected payments, and stores the result.
 //!
 //! Looks are level-triggered: after a reorganisation, a replacement, a crash or a suspend, the next look is the
-//! recovery. No database transaction waits for the network. A failed commit makes no state in memory wrong.
+//! recovery. No database transaction waits for the network. The state in memory stays valid after a failed commit.
 
 mod accept;
 mod ancestors;
@@ -39,7 +39,7 @@ use look::{Patience, Progress};
 /// first look after a resume is at most this late.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Least time between looks after wake-ups of the backend, so that a flood of transactions cannot raise the rate.
+/// Least time between looks after wake-ups from the backend, so that a flood of transactions cannot cause more looks.
 const WOKEN_EVERY: Duration = Duration::from_millis(50);
 
 /// Watches the chain of one environment.
@@ -84,11 +84,11 @@ impl Watcher {
         permit.look_with(Patience::OneAnswer).await
     }
 
-    /// Accepts the coins received for a payment on behalf of `actor`, whom the audit names. Refuses if fewer than
-    /// `agreed_sats` are left, the sum that staff saw.
+    /// Accepts the coins received for a payment on behalf of `actor`, whom the audit names. `agreed_sats` is the sum
+    /// that staff saw: fails if less is left.
     ///
     /// # Errors
-    /// Fails when the coins cannot be accepted; nothing is changed then.
+    /// Fails when the coins cannot be accepted. Nothing is stored then.
     pub async fn accept(&self, id: Id, agreed_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {
         self.hold().await.accept(id, agreed_sats, actor).await
     }
@@ -98,7 +98,7 @@ impl Watcher {
         self.run_every(LOOK_EVERY, shutdown).await;
     }
 
-    /// The same with a given interval for a backend that sends no wake-ups.
+    /// Like [`Self::run`], with a given interval between looks that no wake-up from the backend starts.
     pub(crate) async fn run_every(&self, every: Duration, shutdown: CancellationToken) {
         // This function runs once.
         let _ = self.shutdown.set(shutdown.clone());

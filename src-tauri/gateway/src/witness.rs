@@ -1,4 +1,4 @@
-//! Checks a transaction's witness against the outputs that it spends, as far as they are known.
+//! Checks a transaction's witness against the outputs that it spends. Some of these outputs may be unknown.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -7,7 +7,7 @@ use bitcoin::{OutPoint, Transaction, TxOut, Txid};
 
 use tillgate_domain::chain::Fact;
 
-/// The spent outputs, in the order of the inputs, as far as `parent` knows the transactions that create them.
+/// The spent outputs, in the order of the inputs. An output is `None` if `parent` does not find its transaction.
 pub(crate) fn spent_outputs<E>(
     tx: &Transaction,
     mut parent: impl FnMut(&Txid) -> Result<Option<Transaction>, E>,
@@ -24,7 +24,8 @@ pub(crate) fn spent_outputs<E>(
     Ok(spent)
 }
 
-/// Whether the witness is valid for the spent outputs; unknown if an output is missing.
+/// Whether every input's witness is valid for the spent output. Unknown if no witness is invalid, but an output is
+/// missing.
 pub(crate) fn has_good_witness(tx: &Transaction, spent: &[Option<TxOut>]) -> Fact {
     let mut all = Fact::Yes;
     for fulfils in tillgate_sandbox::verify_each_script(tx, spent) {

@@ -1,4 +1,4 @@
-// Copies to the clipboard, also in a web view that knows only `execCommand`.
+// Copies a text to the clipboard. In a web view without `navigator.clipboard` it uses `execCommand`.
 
 export async function copyText(text: string): Promise<boolean> {
   try {
@@ -10,7 +10,7 @@ export async function copyText(text: string): Promise<boolean> {
 }
 
 function copyBySelection(text: string): boolean {
-  // A modal dialog makes everything outside it inert: the field must be inside.
+  // A modal dialog makes everything outside it inert, so the field must be inside the dialog.
   const parent = document.querySelector("dialog[open]") ?? document.body;
   const before = document.activeElement;
   const field = document.createElement("textarea");

@@ -1,7 +1,7 @@
 // Moves the keyboard's focus.
 import { tick } from "svelte";
 
-/** Focuses the page's heading: the button that opened a dialog may be gone after the dialog's act. */
+/** Focuses the page's heading, because the button that opened a dialog may no longer exist when the dialog closes. */
 export async function goOnFromHeading(): Promise<void> {
   await tick();
   const heading = document.querySelector<HTMLElement>("main h1");

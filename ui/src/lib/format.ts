@@ -1,4 +1,4 @@
-// Formats times, ids and constants. Never computes with money: texts of sums come from the gateway.
+// Formats times, ids and constants. Amounts of money arrive as texts from the gateway and are not computed here.
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -16,7 +16,7 @@ const otherYear = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", time
 const zoned = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" });
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 
-/** This computer's name for its time zone at a given time: `CET`, `GMT+1`. */
+/** The short name of this computer's time zone at a given time: `CET` or `GMT+1`. */
 export function zoneAt(time: Date): string {
   return zoned.formatToParts(time).find((part) => part.type === "timeZoneName")?.value ?? "";
 }
@@ -26,7 +26,7 @@ export function zoneName(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** A time in full, with its weekday and zone, followed by its ISO 8601 form as the API has it. */
+/** A time in full, with its weekday and zone, followed by its ISO 8601 form. */
 export function wholeTime(iso: string): string {
   const time = new Date(iso);
   return Number.isNaN(time.getTime()) ? iso : `${whole.format(time)} = ${iso}`;
@@ -34,7 +34,7 @@ export function wholeTime(iso: string): string {
 
 /**
  * A time for people, in this computer's zone: without the date if it is today, without the year if it is this year.
- * The window names the zone once; the time names its own where the offset differs from today's.
+ * The window names the zone once. A time whose offset differs from the present one names its own zone.
  */
 export function showTime(iso: string, nowMs: number): string {
   const time = new Date(iso);
@@ -61,10 +61,10 @@ export function timeLeft(iso: string, nowMs: number): string | undefined {
   return `${Math.floor(left / DAY_MS)} d ${Math.floor((left % DAY_MS) / HOUR_MS)} h`;
 }
 
-/** Control characters, line separators and marks of writing direction; the same set as on the command line. */
+/** Control characters, line separators and marks of writing direction. The command line escapes the same set. */
 const INVISIBLE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
-/** A foreign text with its invisible characters written out (`\u{202e}`), so that none can reorder the line. */
+/** A text of another person with its invisible characters escaped (`\u{202e}`), so that none can reorder the line. */
 export function plain(text: string): string {
   return text.replace(INVISIBLE, (mark) => `\\u{${mark.codePointAt(0)?.toString(16) ?? ""}}`);
 }
@@ -85,7 +85,7 @@ export function inGroups(text: string): string[] {
   return text.match(/.{1,4}/gu) ?? [];
 }
 
-/** A constant as words: `LATE_PAYMENT` becomes `Late payment`. */
+/** A constant as a text: `LATE_PAYMENT` becomes `Late payment`. */
 export function words(constant: string): string {
   const text = constant.toLowerCase().replaceAll("_", " ");
   return text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,4 +1,4 @@
-// The steps of going live. Most progress is read from the gateway, so that a closed window loses nothing.
+// The steps of the guide for going live. Most progress is read from the gateway, so that it survives a closed window.
 import type { BackupsView } from "./bindings/BackupsView";
 import type { SettingItem } from "./bindings/SettingItem";
 import type { StatusView } from "./bindings/StatusView";
@@ -6,7 +6,7 @@ import { count } from "./format";
 
 export type Step = "wallet" | "words" | "chain" | "rates" | "limits" | "backup" | "done";
 
-/** The steps in their order, as people call them. */
+/** The steps in their order, with their names for people. */
 export const STEPS: readonly { step: Step; name: string }[] = [
   { step: "wallet", name: "Wallet" },
   { step: "words", name: "Words" },
@@ -28,11 +28,11 @@ export interface Facts {
   backendSet: boolean;
   /** Whether the last look at the chain succeeded. */
   chainSeen: boolean;
-  /** Whether there is a rate for any currency. */
+  /** Whether any accepted currency has a fresh rate. */
   ratesFresh: boolean;
   /** Whether a backup was ever completed. */
   backedUp: boolean;
-  /** Steps with a default that a person went through in this window. */
+  /** The steps that a person has gone through, of those whose settings have a default. */
   seen: readonly Step[];
 }
 
@@ -52,7 +52,7 @@ export function factsOf(
   };
 }
 
-/** The value of a setting; empty where it is not known. */
+/** The value of a setting; empty if the setting is unknown. */
 export function valueOf(settings: readonly SettingItem[], name: string): string {
   return settings.find((setting) => setting.name === name)?.value ?? "";
 }
@@ -82,27 +82,27 @@ export function firstOpen(facts: Facts): Step {
 
 const indexOf = (step: Step) => STEPS.findIndex((one) => one.step === step);
 
-/** The step after this one. Wallet leads past Words, because the wallet exists already. */
+/** The step after the given one. Wallet is followed by Bitcoin network, because the wallet then exists already. */
 export function nextOf(step: Step): Step {
   return STEPS[indexOf(step === "wallet" ? "words" : step) + 1]?.step ?? "done";
 }
 
-/** The step before this one. Bitcoin network leads back to Wallet, because words are shown only once. */
+/** The step before the given one. Before Bitcoin network it is Wallet, because words are shown only once. */
 export function backOf(step: Step): Step {
   return STEPS[indexOf(step === "chain" ? "words" : step) - 1]?.step ?? "wallet";
 }
 
 /**
- * Whether a step can be opened out of its turn. Words cannot, because they belong to a choice made in Wallet. Bitcoin
- * network can be opened without a wallet: the date of a restored wallet's first coin is looked up there. All later
- * steps need a wallet.
+ * Whether a person may open a step at any time. Words may not be opened, because it follows a choice made in Wallet.
+ * Bitcoin network may be opened without a wallet, because a restore with a date needs a backend to find the block. All
+ * later steps need a wallet.
  */
 export function canOpen(step: Step, facts: Facts): boolean {
   if (step === "wallet" || step === "chain") return true;
   return step !== "words" && facts.hasWallet;
 }
 
-/** A verdict on a backup's passphrase: whether it is accepted, and a sentence about its strength. */
+/** The strength of a backup's passphrase: whether it is accepted, and a sentence about it. */
 export interface Strength {
   enough: boolean;
   sentence: string;
@@ -147,7 +147,7 @@ export function wordsIn(text: string): string[] {
     .filter((word) => word !== "");
 }
 
-/** Numbers of words that BIP39 wallets have. */
+/** The numbers of words that a BIP39 mnemonic can have. */
 const COUNTS = [12, 15, 18, 21, 24];
 
 /** A hint about the words typed so far, before the gateway judges them. */
@@ -161,12 +161,15 @@ export function aboutWords(text: string): string {
 
 export type BackendKind = "core" | "electrum";
 
-/** A kind of backend for the guide, with the knowledge that its owner gains about the shop. */
+/** The guide's texts about a kind of backend. */
 export interface BackendWords {
   kind: BackendKind;
   name: string;
+  /** The knowledge that its owner gains about the shop. */
   learns: string;
+  /** An example of its URL. */
   example: string;
+  /** The label of the field for its URL. */
   where: string;
 }
 
@@ -189,7 +192,7 @@ export const BACKENDS: readonly BackendWords[] = [
   },
 ];
 
-/** The contents of the backend's form. `password` is only what was typed: the stored one is never shown. */
+/** The contents of the backend's form. `password` is the typed one, because the stored password is never shown. */
 export interface BackendForm {
   kind: BackendKind;
   url: string;
@@ -238,7 +241,7 @@ export function testOf(form: BackendForm) {
   };
 }
 
-/** The settings to change, all at once: `null` returns one to its default. */
+/** The changes of settings that save this form. The value `null` returns a setting to its default. */
 export function changesOf(
   form: BackendForm,
   settings: readonly SettingItem[],
@@ -264,7 +267,7 @@ export function shellWord(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The command lines that restore a backup. The first moves aside the folder that the window has made already. */
+/** The command lines that restore a backup. The first line renames the data folder that this program created. */
 export function restoreLines(folder: string, environment: string): string[] {
   const base = folder.replace(/[\\/][^\\/]*$/, "");
   const moved = `${folder}.before`;

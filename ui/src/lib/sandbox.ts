@@ -1,4 +1,4 @@
-// The calls of the built-in sandbox, as the gateway's HTTP interface names them.
+// The calls of the built-in sandbox, with the paths of the gateway's HTTP interface.
 import { host } from "./host";
 
 /** The sandbox's answer to the gateway's broadcasts. */
@@ -38,25 +38,25 @@ export async function sandboxState(): Promise<SandboxState> {
   })) as SandboxState;
 }
 
-/** The customer pays; without an amount it pays what remains. Returns the ids of the transactions. */
+/** Makes the customer pay this amount, or the remaining sum if none is given. Returns the ids of the transactions. */
 export async function pay(paymentId: string, btcAmount?: string): Promise<string[]> {
   const answer = await post(`payments/${paymentId}/pay`, btcAmount === undefined ? {} : { btcAmount });
   return (answer as { btcTxIds: string[] }).btcTxIds;
 }
 
-/** The customer sends an unconfirmed transaction's coins back to itself. */
+/** Makes the customer replace an unconfirmed transaction by one that pays the coins back to the customer. */
 export async function doubleSpend(btcTxId: string): Promise<true> {
   await post(`transactions/${btcTxId}/replace`, { toCustomer: true });
   return true;
 }
 
-/** The transaction drops out of the mempool, and is refused until the next block. */
+/** Drops a transaction from the mempool. The mempool refuses it until the next block. */
 export async function evict(btcTxId: string): Promise<true> {
   await post(`transactions/${btcTxId}/evict`);
   return true;
 }
 
-/** Mines blocks. Transactions below `minFeeRate` (sat/vB) stay out of them. */
+/** Mines blocks. They include no transaction below `minFeeRate` (sat/vB), and none at all if `empty` is true. */
 export async function mine(count: number, empty = false, minFeeRate?: number): Promise<true> {
   await post("blocks", minFeeRate === undefined ? { count, empty } : { count, empty, minFeeRate });
   return true;
@@ -72,13 +72,13 @@ export async function advanceClock(advanceSeconds: number): Promise<true> {
   return true;
 }
 
-/** The customer sends coins to any address. */
+/** Makes the customer send coins to any address. */
 export async function send(address: string, btcAmount: string): Promise<true> {
   await post("send", { address, btcAmount });
   return true;
 }
 
-/** Sets a rate; null withdraws it. */
+/** Sets the sandbox's rate of a currency. `null` removes the rate. */
 export async function setRate(currency: string, rate: string | null): Promise<true> {
   await put("rates", { [currency]: rate });
   return true;

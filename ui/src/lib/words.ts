@@ -1,4 +1,4 @@
-// The panel's words for constants of the gateway.
+// The panel's texts for the constants of the gateway.
 import type { AnomalyItem } from "./bindings/AnomalyItem";
 import type { BackendItem } from "./bindings/BackendItem";
 import type { BackendName } from "./bindings/BackendName";
@@ -18,7 +18,7 @@ import { count, plain, words } from "./format";
 
 export type Tone = "calm" | "short" | "wait" | "good" | "over" | "bad";
 
-/** Words and tone for INVALID, by its reason. */
+/** Text and colour of the badge of an INVALID payment, by its reason. */
 export const WHY_INVALID: Record<WhyInvalid, { text: string; tone: Tone }> = {
   SHORT_PAID: { text: "Short paid", tone: "short" },
   OVERPAID: { text: "Overpaid", tone: "short" },
@@ -55,7 +55,7 @@ export function toneOf(state: Badged, whyInvalid: WhyInvalid | null = null): Ton
   return whyInvalid ? WHY_INVALID[whyInvalid].tone : TONES[state];
 }
 
-/** A payment's state as a merchant says it. */
+/** A payment's state, for a merchant. */
 export function stateWords(
   payment: Pick<PaymentItem, "state" | "whyInvalid" | "confirmations" | "confirmationsWanted">,
 ): string {
@@ -67,7 +67,7 @@ export function stateWords(
   return `Paid, ${confirmations} of ${count(confirmationsWanted, "confirmation")}`;
 }
 
-/** Names of the payment filter, made of the words in the rows that it shows. */
+/** Names of the states in the filter of payments. They repeat the texts that the rows show. */
 export const FILTER_WORDS: Record<PaymentState, string> = {
   NEW: "New",
   UNDERPAID: "Underpaid",
@@ -77,7 +77,7 @@ export const FILTER_WORDS: Record<PaymentState, string> = {
   INVALID: "Short paid, overpaid, reversed or withdrawn",
 };
 
-/** A payout's state as a merchant says it. */
+/** A payout's state, for a merchant. */
 export function payoutWords(
   payout: Pick<PayoutItem, "state" | "confirmations"> &
     Partial<Pick<PayoutItem, "beingGivenUp" | "madeElsewhere">>,
@@ -89,7 +89,7 @@ export function payoutWords(
   return confirmations > 0 ? `Sent, ${count(confirmations, "confirmation")}` : "Sent, waits for a block";
 }
 
-/** Words for the states of a payout. */
+/** Texts for the states of a payout. */
 export const PAYOUT_WORDS: Record<PayoutState, string> = {
   NEW: "Waits for approval",
   QUEUED: "Approved, to be sent",
@@ -110,24 +110,24 @@ export const STUCK_WORDS: Record<StuckReason, string> = {
 export const WAIT_REMEDIES: Record<WaitCause, string> = {
   TURN: "It goes on by itself.",
   GATEWAY: "It goes on once Tillgate runs.",
-  HOLD: "It goes on once you let it.",
-  HOLD_RESTORED: "It goes on once you have compared what waits, and let it.",
+  HOLD: "It goes on once you let payouts go on.",
+  HOLD_RESTORED: "It goes on once you have compared the waiting payouts, and let payouts go on.",
   RESTORED: "It goes on by itself once the whole chain was looked through.",
-  RESTORE_STOPPED: "It goes on once you let the look go on, on the page “Wallet”.",
-  KEYRING: "Tillgate asks by itself, too.",
-  COINS: "It goes on by itself once enough have come.",
+  RESTORE_STOPPED: "It goes on once you continue the look on the page “Wallet”.",
+  KEYRING: "Tillgate asks again by itself.",
+  COINS: "It goes on by itself once enough coins have come.",
   BLOCK: "It goes on by itself with the next block.",
   SMALL_COINS: "Give it up, and make smaller payouts instead.",
   FEES: "It goes on by itself once the network asks for less, or once you allow a higher rate (the setting feeCapSatVb).",
   CHAIN: "It goes on by itself once the Bitcoin network is seen again.",
   NODE: "It goes on by itself. A higher fee may help.",
-  OTHER_COPY: "Give this payout up, and ask anew for the payouts that are not paid.",
+  OTHER_COPY: "Give this payout up, and then request the payouts again that are not paid.",
   COPY_PAYS: "It goes on by itself.",
   GIVEN_UP: "It goes on by itself.",
   OTHER: "It goes on by itself.",
 };
 
-/** Whether single payouts name this cause themselves, so that a notice for all of them is not needed. */
+/** Whether each payout shows this cause itself, so that no notice about all payouts is needed. */
 export function isSaidByPayouts(cause: WaitCause | null): boolean {
   return cause === "COINS" || cause === "BLOCK" || cause === "SMALL_COINS" || cause === "COPY_PAYS";
 }
@@ -147,19 +147,19 @@ export function backendWords({ kind, servers }: Pick<BackendItem, "kind" | "serv
   return `${BACKENDS[kind]} at ${first}${others}`;
 }
 
-/** Names a payout in a sentence by its sum and its purpose. */
+/** A payout's name within a sentence: its amount and its comment. */
 export function payoutOf(payout: Pick<PayoutItem, "amount" | "comment">): string {
   const sum = `the payout of ${payout.amount.shown} BTC`;
   return payout.comment ? `${sum} (“${plain(payout.comment)}”)` : sum;
 }
 
-/** That no node has taken a transaction in place of another yet, and why. */
+/** A sentence that no node has accepted a replacement transaction yet, with the reason if it is known. */
 export function untaken(refusal: RefusalView | null): string {
   const why = refusal ? refusal.message : "no node has taken the new transaction yet";
   return `${capital(why)}. It is offered again after each block, and the former one stays until then.`;
 }
 
-/** When what is approved now is sent, by the setting `batchSeconds`. */
+/** How soon a payout that is approved now will be sent, from the setting `batchSeconds`. */
 export function sentWithin(batchSeconds: string | undefined): string {
   const seconds = Number(batchSeconds ?? NaN);
   if (Number.isNaN(seconds)) return "soon";
@@ -167,17 +167,17 @@ export function sentWithin(batchSeconds: string | undefined): string {
   return seconds < 120 ? `within about ${seconds} s` : `within about ${Math.ceil(seconds / 60)} min`;
 }
 
-/** A transaction's confirmations: `1 of 3` until there are enough, then the count alone. */
+/** A transaction's confirmations: `1 of 3` until there are enough, then only the number. */
 export function confirmationsOf(confirmations: number, wanted: number): string {
   return confirmations < wanted ? `${confirmations} of ${wanted}` : count(confirmations, "confirmation");
 }
 
-/** Whether the customer is still asked for coins. */
+/** Whether the payment page still asks the customer for coins. */
 export function asksForCoins(payment: Pick<PaymentItem, "state">): boolean {
   return payment.state === "NEW" || payment.state === "UNDERPAID";
 }
 
-/** The fate of coins that do not count as paid, in a sentence; empty while staff can do nothing. */
+/** A sentence about coins that do not count: their refund, or the choices of staff. Empty if staff can do nothing. */
 export function uncountedWords(payment: Pick<PaymentView, "acceptance" | "anomalies">): string {
   const [stands, ...others] = new Set(payment.anomalies.map((anomaly) => anomaly.resolution));
   if (others.length > 0) return "Its anomalies say where it stands.";
@@ -190,7 +190,7 @@ export function uncountedWords(payment: Pick<PaymentView, "acceptance" | "anomal
     : "You can refund it, or dismiss the anomaly.";
 }
 
-/** Names a payment in a sentence by the shop's own reference and the price. */
+/** A payment's name within a sentence: the shop's own reference and the price. */
 export function orderOf(payment: Pick<PaymentItem, "merchantTransactionId" | "price">): string {
   const price = `${payment.price.shown} ${payment.price.currency}`;
   return payment.merchantTransactionId
@@ -198,7 +198,7 @@ export function orderOf(payment: Pick<PaymentItem, "merchantTransactionId" | "pr
     : `the payment of ${price}`;
 }
 
-/** Words for the permissions of an API key. */
+/** Texts for the permissions of an API key. */
 export const PERMISSIONS: Record<string, string> = {
   "payments.read": "read payments",
   "payments.create": "make payments",
@@ -207,13 +207,13 @@ export const PERMISSIONS: Record<string, string> = {
   "payouts.approve": "approve payouts",
 };
 
-/** A form's words for the API's field names. */
+/** A form's labels, by the field name of the API. */
 export type Labels = Record<string, string>;
 
 const DAILY = "At most a day, in BTC";
 const MINIMUM = "The least payout, in BTC";
 
-/** Labels of the limit forms. The gateway names a limit by its field or by its setting. */
+/** Labels of the forms for the limits. The gateway names a limit by its field or by its setting, so both are keys. */
 export const LIMIT_LABELS = {
   dailyBtc: DAILY,
   dailyLimitBtc: DAILY,
@@ -228,7 +228,7 @@ export function freshCurrencies(status: Pick<StatusView, "currencies" | "rates">
   );
 }
 
-/** An error message in which the form's label replaces a field name at the start of a part. */
+/** An error message in which the form's label replaces a field name at the start of each part. Parts end with `; `. */
 export function inFormsWords(message: string, labels: Labels): string {
   const parts = message.split("; ").map((part) => {
     const [first = ""] = part.split(" ", 1);
@@ -238,8 +238,8 @@ export function inFormsWords(message: string, labels: Labels): string {
 }
 
 /**
- * The message for a field in which the gateway finds no number. A price may have a decimal comma; a sum of Bitcoin may
- * not.
+ * A clearer message if the gateway found no number in a field; otherwise `message`. A price may have a decimal comma,
+ * but an amount in BTC may not.
  */
 export function aboutSum(message: string, label: string, typed: string, takesCommas = false): string {
   if (!/\bmust be a (decimal number|sum in Bitcoin)\b/.test(message)) return message;
@@ -247,7 +247,7 @@ export function aboutSum(message: string, label: string, typed: string, takesCom
   return typed.includes(",") ? `${label}: write it with a point, not a comma` : message;
 }
 
-/** A gateway sentence that names the page with the daily limit instead of the setting. */
+/** A sentence of the gateway, in which the page with the daily limit replaces the setting `dailyLimitBtc`. */
 export function withLimitPage(text: string): string {
   return text.replace(
     "have the limit raised (the setting dailyLimitBtc)",
@@ -255,14 +255,14 @@ export function withLimitPage(text: string): string {
   );
 }
 
-/** Whether a sentence names a `tillgate` command, which a person cannot type in a window. */
+/** Whether a sentence names a `tillgate` command. A person cannot type a command in the window. */
 export function namesCommand(text: string): boolean {
   return /\btillgate (backup|deliveries|hmac-key|payouts|serve|settings|wallet)\b/.test(text);
 }
 
 /**
- * The part of a message in which a node says that it is still catching up (`chain/core/blocks.rs`). It needs no
- * action.
+ * The part of a message which says that a node is still catching up, so that no action is needed. The gateway writes it
+ * in `chain/core/blocks.rs`.
  */
 export function nodeCatchesUp(text: string): string | undefined {
   return /the node is (?:downloading the chain|catching up|loading its mempool)[^.]*/.exec(text)?.[0];
@@ -275,7 +275,7 @@ export function withLabels(text: string, labels: Labels): string {
   );
 }
 
-/** A text with a capital first letter. The gateway writes its messages to follow other words in a line of the log. */
+/** A text with a capital first letter. The gateway's messages begin with a small letter. */
 export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
@@ -285,7 +285,7 @@ export function sentence(text: string): string {
   return text.replace(/^the /, "The ");
 }
 
-/** Explains what happens to the coins of an anomaly that is dismissed, by its type. */
+/** A sentence about the coins of an anomaly after its dismissal. */
 export function afterDismissal(row: AnomalyItem): string {
   const coins = `${row.paid.shown} BTC`;
   switch (row.anomalyType) {

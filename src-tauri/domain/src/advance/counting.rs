@@ -1,5 +1,5 @@
-//! Decides which coins count (interface, section 2): whether they are gone, displaced or late. It does not depend on
-//! later states, and on anomalies only for the refunded coins.
+//! Decides which coins count (interface, section 2): whether they are gone, displaced or late. It reads neither the
+//! next state nor anomalies, except for refunded coins.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -12,14 +12,14 @@ use crate::payment::{Payment, PaymentState};
 use crate::receipt::{Position, Receipt};
 use crate::time::Timestamp;
 
-/// Every look must have missed a transaction for this long before it is gone; nodes drop one from their mempools after
+/// A transaction is gone if every look for this long has missed it. Nodes drop transactions from their mempools after
 /// the same time.
 pub(super) const GONE_AFTER_MS: i64 = 14 * 24 * 3_600_000;
 
 /// A receipt with the judgement of one look.
 #[derive(Debug, Clone)]
 pub(super) struct Evaluated<'a> {
-    /// The facts, and the verdicts of the look before.
+    /// The facts of this look, and the verdict of the previous look.
     pub receipt: &'a Receipt,
     /// The part that counts while the transaction is not gone, in satoshis.
     pub eligible_sats: u64,
@@ -27,13 +27,13 @@ pub(super) struct Evaluated<'a> {
     pub counted_sats: u64,
     /// The chain and the mempool can no longer accept it.
     pub gone: bool,
-    /// Not gone, but a conflicting receipt stands: two receipts never count for the same inputs.
+    /// Not gone, but a conflicting receipt is preferred: two receipts never count for the same inputs.
     pub displaced: bool,
     /// A transaction that spends one of its inputs is in the mempool.
     pub conflict_in_mempool: bool,
     /// Confirmations at this look.
     pub confirmations: u32,
-    /// Counts as confirmed where the policy asks for no confirmation.
+    /// Counts as confirmed if the policy requires no confirmation.
     pub acceptable_unconfirmed: bool,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn paid_sats(evaluated: &[Evaluated<'_>]) -> u64 {
     sum(evaluated.iter().map(|one| one.counted_sats))
 }
 
-/// Sums amounts; the chain holds far too few coins to reach the bound.
+/// Sums amounts. All existing coins together are far below the bound.
 pub(super) fn sum(sats: impl Iterator<Item = u64>) -> u64 {
     sats.fold(0, u64::saturating_add)
 }
@@ -87,9 +87,8 @@ pub(super) fn evaluate<'a>(payment: &Payment, receipts: &'a [Receipt], look: &Lo
         .collect();
     let ranking = ranking(receipts, &conflicts, is_confirmed);
     displace(&mut evaluated, &conflicts, &ranking);
-    // A receipt that no longer counts may have displaced others. This look frees that place at once, as the next one
-    // would, so that looking twice changes nothing. Each round frees at least one place, and there are at most as many
-    // places as receipts.
+    // A receipt that no longer counts may have displaced others, which may count now. The rounds repeat until no sum
+    // changes, so that a second look at the same facts changes nothing. Each round settles at least one receipt.
     for _ in 0..=evaluated.len() {
         share(payment, &mut evaluated, &conflicts, &ranking);
         if !settle(&mut evaluated) {
@@ -108,7 +107,7 @@ fn settle(evaluated: &mut [Evaluated<'_>]) -> bool {
     has_changed
 }
 
-/// When a transaction and its conflicts have been quiet long enough to be accepted unconfirmed.
+/// The time from which a transaction can be accepted unconfirmed, because it had no new conflict for long enough.
 pub(super) fn quiet_end(payment: &Payment, receipt: &Receipt) -> Timestamp {
     let disturbed_at = receipt.last_conflict_at.map_or(receipt.first_seen_at, |at| at.max(receipt.first_seen_at));
     disturbed_at.plus_ms(payment.policy.zero_conf_quiet_ms)
@@ -130,8 +129,8 @@ fn conflicts(receipts: &[Receipt]) -> Vec<BTreeSet<usize>> {
     conflicts
 }
 
-/// The part of a receipt that counts by itself, apart from any it replaces: nothing if it came late. The look that
-/// first sees it decides.
+/// The part of a receipt that counts, without sums inherited from replaced receipts: 0 for a late receipt. The look
+/// that first sees the receipt decides.
 fn own_verdict(payment: &Payment, receipt: &Receipt) -> u64 {
     let found_in_time = payment.closed_at.is_none() && payment.state != PaymentState::Confirmed;
     let latest = payment.expires_at.plus_ms(payment.policy.offline_grace_ms);
@@ -155,8 +154,8 @@ fn is_gone(receipt: &Receipt, in_chain: bool, in_mempool: bool, is_confirmed: bo
     }
 }
 
-/// The receipts with conflicts, the strongest claim to their inputs first. The order is: in a block; counted before,
-/// while CONFIRMED; in the mempool; seen later.
+/// The receipts with conflicts, the preferred ones first: those in a block; those that counted, if the payment is
+/// CONFIRMED; those in the mempool; those seen later.
 fn ranking(receipts: &[Receipt], conflicts: &[BTreeSet<usize>], is_confirmed: bool) -> Vec<usize> {
     let mut ranking: Vec<usize> = (0..receipts.len()).filter(|&index| !conflicts[index].is_empty()).collect();
     ranking.sort_by_key(|&index| {
@@ -184,10 +183,10 @@ fn displace(evaluated: &mut [Evaluated<'_>], conflicts: &[BTreeSet<usize>], rank
     }
 }
 
-/// A receipt that replaces another inherits its verdict, up to the sum that the other counts for. If several replace
-/// one, the first in the ranking takes its part, and the next takes from the rest. Parts given at an earlier look are
-/// taken off first, so that never more is shared than was replaced. After staff accepted, refunded receipts inherit no
-/// sum.
+/// A receipt that replaces another inherits its verdict, up to the counted sum of the replaced receipt. If several
+/// replace one, the first in the ranking inherits first, and the next inherits from the remainder. Sums inherited at an
+/// earlier look are deducted first, so that the replacements together never inherit more than the replaced sum. After
+/// an acceptance by staff, refunded receipts inherit nothing.
 fn share(payment: &Payment, evaluated: &mut [Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) {
     let mut pools = pools(evaluated, conflicts, ranking);
     let mut drain = |index: usize, wanted_sats: u64| {
@@ -217,9 +216,9 @@ fn share(payment: &Payment, evaluated: &mut [Evaluated<'_>], conflicts: &[BTreeS
     }
 }
 
-/// The sums that can be inherited from receipts that do not stand. A receipt that counted gives its counted sum. Any
-/// other gives the sum it would count for, were it not displaced. These receipts never conflict with each other, so
-/// that the same inputs are never shared twice.
+/// The sums that can be inherited from receipts that are gone or displaced. For a receipt that counted, this is its
+/// counted sum; for any other, the sum without the displacement. The receipts never conflict with each other, so that
+/// the same inputs are never inherited twice.
 fn pools(evaluated: &[Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) -> Vec<(usize, u64)> {
     let mut taken: BTreeSet<usize> =
         ranking.iter().copied().filter(|&index| evaluated[index].counted_sats > 0).collect();
@@ -238,8 +237,8 @@ fn pools(evaluated: &[Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking: &[
     pools
 }
 
-/// Makes all coins count that are not gone and were not refunded; returns the sum of those that stand. `None`, with no
-/// change, if no coins came.
+/// Makes all coins count that are neither gone nor refunded. Returns the sum of those that are not displaced, or `None`
+/// without any change if there are no coins.
 pub(super) fn accept(evaluated: &mut [Evaluated<'_>], anomalies: &[Anomaly]) -> Option<u64> {
     let receipts: Vec<&Receipt> = evaluated.iter().map(|one| one.receipt).collect();
     let acceptable = acceptable_of(&receipts, anomalies);
@@ -289,7 +288,7 @@ fn acceptable_of(receipts: &[&Receipt], anomalies: &[Anomaly]) -> Vec<u64> {
         let receipt = receipts[index];
         let own: Vec<u64> =
             refunds.iter().filter(|refund| refund.txid == Some(receipt.txid)).map(|refund| refund.paid_sats).collect();
-        // It is marked as refunded, and no record tells how much; all of it is taken as refunded.
+        // The receipt is marked as refunded, but no record holds the sum: all of it is taken as refunded.
         if receipt.refunded && own.is_empty() && whole.is_empty() {
             continue;
         }

@@ -8,8 +8,8 @@ use crate::payment::{Payment, PaymentState};
 use crate::receipt::Position;
 use crate::time::Timestamp;
 
-/// The next moment at which time alone could change something. After a fall it is due at once, because the mempool had
-/// no effect while the payment was CONFIRMED.
+/// The next time at which the payment may change without a change of its transactions. After a reversal the payment is
+/// due at once, because the mempool had no effect while it was CONFIRMED.
 pub(super) fn next_due_at(
     before: &Payment,
     after: &Payment,
@@ -33,7 +33,7 @@ pub(super) fn next_due_at(
     moments.chain(deadline).filter(|moment| *moment > look.at || !look.time_decides).min()
 }
 
-/// The next height of the best block at which confirmations alone could change something.
+/// The next height of the best block at which the payment may change by confirmations alone.
 pub(super) fn next_due_height(after: &Payment, evaluated: &[Evaluated<'_>], look: &Look) -> Option<u32> {
     let closes_by_block = after.closed_at.is_none() && !look.has_mempool;
     // A payment that is due stays due while time does not decide.

@@ -5,7 +5,7 @@ use crate::time::Timestamp;
 /// One successful view of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
-    /// When it started.
+    /// Start of the look.
     pub at: Timestamp,
     /// Height of the best block.
     pub tip_height: u32,
@@ -13,10 +13,10 @@ pub struct Look {
     pub tip_time: Timestamp,
     /// Whether the backend shows a mempool; without one a payment closes by block time.
     pub has_mempool: bool,
-    /// Whether time alone may change states; if not, no payment expires at this look. False if the look missed coins
-    /// that came to the address before it started, or if its clock may be wrong.
+    /// Whether time alone may change states; if not, no payment expires at this look. False if the look may have missed
+    /// earlier coins of the address, or if the clock may be wrong.
     pub time_decides: bool,
-    /// With this look staff accepts the coins that came ([`super::may_accept`] said yes). If nothing is left to accept,
-    /// `accepted_sats` stays as it was.
+    /// Whether staff accepts the received coins with this look, after [`super::may_accept`] allowed it. If no coins are
+    /// left to accept, `accepted_sats` is unchanged.
     pub staff_accepts: bool,
 }

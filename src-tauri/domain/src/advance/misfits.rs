@@ -1,5 +1,5 @@
-//! The changes of a payment's anomalies at a look (interface, section 3). They are raised once, followed while OPEN and
-//! dismissed when their basis is gone. Once people decided, they are left alone.
+//! The changes of a payment's anomalies at a look (interface, section 3). An anomaly is raised once, updated while
+//! OPEN, and dismissed when its coins are gone. After a decision of staff it never changes by itself.
 
 use std::collections::{HashMap, HashSet};
 
@@ -30,15 +30,15 @@ struct Scene<'a> {
     accepted_now: bool,
 }
 
-/// The coins that an anomaly is about, before and after the look. With 0 satoshis its basis is gone.
+/// The coins of an anomaly, before and after the look. With 0 satoshis the anomaly is dismissed.
 struct Basis {
     before: Coins,
     now: Coins,
-    /// Why no coins are left.
+    /// The reason for a dismissal.
     reason: &'static str,
 }
 
-/// The changes of anomalies, the existing ones first, and warnings of decided ones whose basis changed.
+/// The changes of anomalies, the existing ones first, and warnings of decided anomalies whose coins changed.
 pub(super) fn changes(
     before: &Payment,
     after: &Payment,
@@ -57,7 +57,7 @@ pub(super) fn changes(
         }
         let Some(basis) = scene.basis(anomaly) else { continue };
         changes.extend(follow(anomaly, &basis));
-        // Staff needs no warning of a change by their own acceptance.
+        // An acceptance of staff changes the coins of decided anomalies without a warning.
         let has_changed = basis.now != basis.before && !accepted_now;
         if anomaly.resolution.is_decided_by_people() && has_changed {
             let id = anomaly.id;
@@ -113,7 +113,7 @@ impl Scene<'_> {
         }
     }
 
-    /// The basis of an existing anomaly; `None` if this look leaves it as it is.
+    /// The coins of an existing anomaly; `None` if this look does not change them.
     fn basis(&self, anomaly: &Anomaly) -> Option<Basis> {
         match anomaly.kind {
             AnomalyKind::LatePayment | AnomalyKind::ExtraPayment => self.basis_of_transaction(anomaly.txid?),
@@ -132,7 +132,7 @@ impl Scene<'_> {
         Some(Basis { before: coins(before_sats, [txid]), now: uncounted(one), reason })
     }
 
-    /// The part of the counted coins that OVERPAYMENT or UNDERPAYMENT is about.
+    /// The part of the counted coins that makes an OVERPAYMENT or UNDERPAYMENT.
     fn basis_of_payment(&self, kind: AnomalyKind) -> Basis {
         let largest_before = self.evaluated.iter().map(|one| one.receipt.counted_sats).max();
         let largest_now = self.evaluated.iter().map(|one| one.counted_sats).max();
@@ -156,7 +156,8 @@ impl Scene<'_> {
         }
     }
 
-    /// The basis of a reversal: its coins are fixed at each fall, and are gone when the payment is CONFIRMED again.
+    /// The coins of a reversal. They are set whenever the payment stops being CONFIRMED, and are 0 once it is CONFIRMED
+    /// again.
     fn basis_of_reversal(&self, anomaly: &Anomaly) -> Option<Basis> {
         let (nothing, reason) = (coins(0, []), CONFIRMED_AGAIN);
         if is_fall(self.before, self.after) {
@@ -226,7 +227,7 @@ fn coins(paid_sats: u64, txids: impl IntoIterator<Item = Txid>) -> Coins {
     Coins { paid_sats, txids: if paid_sats == 0 { Vec::new() } else { txids.into_iter().collect() } }
 }
 
-/// The part of a transaction that is there and does not count.
+/// The part of a transaction that is not gone and does not count.
 fn uncounted(one: &Evaluated<'_>) -> Coins {
     let paid_sats = if one.gone { 0 } else { one.receipt.amount_sats.saturating_sub(one.counted_sats) };
     coins(paid_sats, [one.receipt.txid])

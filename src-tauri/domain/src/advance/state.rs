@@ -41,7 +41,7 @@ pub(super) fn next(
     }
 }
 
-/// The state of a payment that does not have enough.
+/// The state of a payment without enough coins.
 fn not_enough(payment: &Payment) -> PaymentState {
     match (payment.closed_at, payment.paid_sats) {
         (None, 0) => PaymentState::New,
@@ -73,7 +73,7 @@ fn confirmed_sats(evaluated: &[Evaluated<'_>], confirmations: u32) -> u64 {
     counting::sum(evaluated.iter().filter(is_confirmed).map(|one| one.counted_sats))
 }
 
-/// The chain took a confirmed payment back.
+/// Whether the chain took a confirmed payment back.
 pub(super) fn is_fall(before: &Payment, after: &Payment) -> bool {
     before.state == PaymentState::Confirmed && after.state == PaymentState::Invalid
 }

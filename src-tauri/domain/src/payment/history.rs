@@ -12,7 +12,7 @@ pub enum Cause {
     Chain,
     /// Time alone.
     Time,
-    /// Staff accepted the coins that came.
+    /// Staff accepted the received coins.
     Staff,
 }
 
@@ -22,7 +22,7 @@ pub enum Cause {
 pub struct NotACause;
 
 impl Cause {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 3] = [Self::Chain, Self::Time, Self::Staff];
 
     /// Its name in the database and in views.
@@ -63,7 +63,7 @@ impl FromStr for Cause {
 /// Why a payment is INVALID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhyInvalid {
-    /// Too little came before it closed.
+    /// Too few coins were received before the close.
     ShortPaid,
     /// One transaction paid too much, and the merchant refuses overpayments.
     Overpaid,

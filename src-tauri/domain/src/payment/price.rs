@@ -1,8 +1,8 @@
-//! A shop's price, in Bitcoin at the rate of one moment.
+//! A price in fiat, converted to Bitcoin at one exchange rate.
 
 use crate::money::{Currency, MAX_SATS, Rate, format_btc};
 
-/// A price at the rate of one moment.
+/// A price, with its amount in Bitcoin at one exchange rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Price {
     /// The price in minor units of `currency`.
@@ -18,7 +18,7 @@ pub struct Price {
 /// Why a price is refused, with the bound and its worth at the present rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PriceRefusal {
-    /// The network does not relay so small an output.
+    /// The network does not relay an output of so small an amount.
     #[error("must be worth at least {} BTC{}", format_btc(*.dust_limit_sats), about(.worth_minor.as_ref(), .currency))]
     TooSmall {
         /// The least that an output to the payment's address may hold, in satoshis.

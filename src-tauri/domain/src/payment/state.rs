@@ -8,17 +8,17 @@ use std::str::FromStr;
 #[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
 #[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"), ts(export))]
 pub enum PaymentState {
-    /// Coins do not count yet.
+    /// No coins count yet.
     New,
     /// Coins count, but too few.
     Underpaid,
-    /// Enough counts, but is not confirmed as required.
+    /// Enough coins count, but they lack the required confirmations.
     Unconfirmed,
-    /// Enough counts and is confirmed as required.
+    /// Enough coins count, with the required confirmations.
     Confirmed,
     /// Closed, and no coins count.
     Expired,
-    /// Closed with too little, overpaid under `invalidate`, or reversed by the chain.
+    /// Closed with too few coins, overpaid under `invalidate`, or reversed by the chain.
     Invalid,
 }
 
@@ -45,7 +45,7 @@ pub const TRANSITIONS: &[(PaymentState, PaymentState)] = {
         (Invalid, Confirmed),
         // Under the rule `overpayment = invalidate`, when coins come back that were gone.
         (Expired, Invalid),
-        // Staff accepts the coins that came.
+        // Staff accepts the received coins.
         (Expired, Unconfirmed),
         (Invalid, Unconfirmed),
     ]
@@ -57,11 +57,11 @@ pub const TRANSITIONS: &[(PaymentState, PaymentState)] = {
 pub struct NotAPaymentState;
 
 impl PaymentState {
-    /// All of them, in the order of a payment's life.
+    /// All values, in the order of a payment's life.
     pub const ALL: [Self; 6] =
         [Self::New, Self::Underpaid, Self::Unconfirmed, Self::Confirmed, Self::Expired, Self::Invalid];
 
-    /// Its name on the wire and in the database.
+    /// Its name in the interface and in the database.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -14,20 +14,20 @@ pub struct UtcDay {
     pub end: Timestamp,
 }
 
-/// The limit of a day at one moment of it.
+/// The limit of a day, as used at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PayoutLimit {
     /// The sum that was approved on this day and did not fail.
     pub used_sats: u64,
     /// The sum that may still be approved.
     pub available_sats: u64,
-    /// The least amount of one payout.
+    /// The minimum of one payout.
     pub minimum_sats: u64,
     /// The end of the last day on which something counts; as a rule, of this day.
     pub until: Timestamp,
 }
 
-/// The same in a fiat currency, in minor units.
+/// A day's limit in minor units of a fiat currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FiatLimit {
     /// The sum used, rounded up.
@@ -92,7 +92,7 @@ impl PayoutLimit {
         above.into_iter().chain(below).collect()
     }
 
-    /// The same for a refund, which has no minimum but the dust limit of its address.
+    /// The reasons not to pay out this refund. Its only minimum is the dust limit of its address.
     #[must_use]
     pub fn refusals_of_refund(&self, amount_sats: u64, dust_sats: u64) -> Vec<LimitRefusal> {
         let mut refusals = Self { minimum_sats: 0, ..*self }.refusals(amount_sats);

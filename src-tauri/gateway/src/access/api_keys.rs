@@ -1,5 +1,5 @@
-//! API keys: made, listed, revoked, and held in memory for authentication. A secret is told once. Only its SHA-256 is
-//! stored: with 256 random bits, a slow hash would add nothing.
+//! Creates, lists and revokes API keys, and holds them in memory for authentication. A secret is shown once. Only its
+//! SHA-256 is stored: a slow hash would not protect 256 random bits better.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,21 +15,21 @@ use crate::store::api_keys::ApiKey;
 use crate::store::notify_hosts::NotifyHosts;
 use crate::store::{Store, StoreError};
 
-/// Longest name in characters.
+/// Limit of a name's characters.
 const NAME_MAX: usize = 64;
 
 /// A request for a new key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRequest {
-    /// 1 to 64 letters, digits or underscores; no other live key has it.
+    /// 1 to 64 letters, digits or underscores; unique among live keys.
     pub name: String,
     /// The calls that it allows.
     pub permissions: Permissions,
     /// Whether its payments need no `notificationUrl`.
     pub notification_url_optional: bool,
-    /// Whether it sees, resends and approves only its own records.
+    /// Whether the key can read, resend and approve only its own records.
     pub own_only: bool,
-    /// The hosts that its payments may have notified.
+    /// The hosts to which the key's payments and payouts may send notifications.
     pub notify_hosts: NotifyHosts,
 }
 
@@ -52,7 +52,7 @@ pub enum KeyError {
 pub struct ApiKeys {
     store: Arc<Store>,
     live: RwLock<HashMap<String, Arc<ApiKey>>>,
-    /// Held from a commit until memory has changed too, so that both happen in the same order.
+    /// Held from a commit to the change in memory, so that both happen in the same order.
     changing: tokio::sync::Mutex<()>,
 }
 
@@ -73,7 +73,7 @@ impl ApiKeys {
         if bool::from(given.ct_eq(&stored)) { key } else { None }
     }
 
-    /// Makes a key, valid at once, and answers its secret for the only time. `actor` is for the audit.
+    /// Creates a key, valid at once, and returns its secret, which is shown only once. The audit log names `actor`.
     ///
     /// # Errors
     /// When the name is invalid or taken, or the key could not be stored.
@@ -106,7 +106,7 @@ impl ApiKeys {
         Ok((key, secret))
     }
 
-    /// Revokes the live key of this name at once. `actor` is for the audit.
+    /// Revokes the live key of this name at once. The audit log names `actor`.
     ///
     /// # Errors
     /// When there is no such key, or the change could not be stored.
@@ -153,7 +153,7 @@ impl ApiKeys {
         Ok(key)
     }
 
-    /// Runs a change to its end, even if the caller goes away between commit and memory.
+    /// Runs a change to its end, even if the caller is cancelled between the commit and the change in memory.
     async fn to_the_end<T, F>(self: &Arc<Self>, change: impl FnOnce(Arc<Self>) -> F) -> Result<T, KeyError>
     where
         T: Send + 'static,

@@ -1,5 +1,5 @@
-//! Takes effect once, however often a request is repeated (interface, section 1, "Idempotency"). The database's one
-//! writer makes a simultaneous repetition wait: in its turn it finds the first answer.
+//! Lets a repeated request take effect once (interface, section 1, "Idempotency"). The database has one writer: a
+//! simultaneous repetition waits for it, and then finds the first answer.
 
 use sha2::{Digest, Sha256};
 use tillgate_domain::time::Timestamp;
@@ -7,7 +7,7 @@ use tillgate_domain::time::Timestamp;
 use crate::store::idempotency::StoredAnswer;
 use crate::store::{Reader, StoreError, Tx};
 
-/// Time for which an answer is repeated, on the environment's clock.
+/// Time for which a stored answer is repeated, by the environment's clock.
 const ANSWERED_AGAIN_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// A request that must take effect once.
@@ -22,7 +22,7 @@ pub struct Once {
 /// The earlier use of an idempotency key within 24 hours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PriorRequest {
-    /// None: this request is the first.
+    /// This request is the first.
     None,
     /// The same request, with its answer, byte for byte.
     Same(Vec<u8>),
@@ -42,7 +42,7 @@ impl Once {
         Self { key_id, path, key, request_sha256: hash.finalize().into() }
     }
 
-    /// The earlier use of its key.
+    /// The earlier use of the request's Idempotency-Key.
     pub fn prior(&self, reader: &Reader<'_>, now: Timestamp) -> Result<PriorRequest, StoreError> {
         Ok(match reader.stored_answer(self.key_id, self.path, &self.key, now.plus_ms(-ANSWERED_AGAIN_MS))? {
             None => PriorRequest::None,
@@ -51,7 +51,7 @@ impl Once {
         })
     }
 
-    /// Stores the answer, in the transaction of the request's effect.
+    /// Stores the answer in the transaction of the request's effect.
     pub fn store(&self, tx: &Tx<'_>, answer: &[u8], now: Timestamp) -> Result<(), StoreError> {
         let stored = StoredAnswer { request_sha256: self.request_sha256, answer: answer.to_vec() };
         let after = now.plus_ms(-ANSWERED_AGAIN_MS);

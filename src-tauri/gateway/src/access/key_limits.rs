@@ -1,5 +1,5 @@
-//! Limits of an API key: requests per second, open payments, and long lists left unread. They are in memory. Only a key
-//! at its limit has its open payments counted in the database, never each payment.
+//! Limits of an API key: requests per second, open payments and unread long lists. Their use is counted in memory. The
+//! database counts a key's open payments only when the key reaches its limit.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use crate::machine::upper_bound::UpperBound;
 use crate::store::payment_lists::PaymentFilter;
 use crate::store::{Store, StoreError};
 
-/// Requests that a quiet key may make at once, in seconds of its rate.
+/// Burst of a key that was idle, in seconds of its allowed rate.
 const BURST_SECONDS: u64 = 25;
 
 /// Wait for a key with too many open payments. An unpaid payment is open for half an hour.
 const OPEN_RETRY_SECONDS: u32 = 30;
 
-/// Most unfinished long lists of one key. Each holds memory until its client has read it.
+/// Limit of unfinished long lists of one key. Each holds memory until its client has read it.
 const LISTS_OF_KEY_MAX: usize = 16;
 
-/// Most unfinished long lists of all keys.
+/// Limit of unfinished long lists of all keys together.
 const LISTS_MAX: usize = 128;
 
-/// Wait for a key with too many unfinished lists. A list is read, or its client cut off, within some seconds.
+/// Wait for a key with too many unfinished lists. Within some seconds a list is read, or its client is disconnected.
 const LISTS_RETRY_SECONDS: u32 = 5;
 
 /// A limit that a key has reached.
@@ -85,15 +85,15 @@ pub struct KeyLimits {
 /// Use of the limits by one key.
 #[derive(Debug, Default)]
 struct Used {
-    /// Time at which the requests so far would end at the allowed rate.
+    /// Time at which the key's requests so far would have ended at the allowed rate.
     idle_at: Option<Instant>,
     /// Open payments, with those paid or expired since the last count.
     open: UpperBound,
-    /// Its unfinished long lists.
+    /// The number of unfinished long lists.
     lists: usize,
 }
 
-/// The right to make one payment. Dropped before [`Self::will_be_made`], it is given back.
+/// The permit to create one payment. It returns on drop, unless [`Self::will_be_made`] was called.
 #[derive(Debug)]
 pub struct OpenPaymentPermit {
     limits: Arc<KeyLimits>,
@@ -101,7 +101,7 @@ pub struct OpenPaymentPermit {
     made: bool,
 }
 
-/// The right to leave one long list unread, given back on drop.
+/// The permit for one unread long list. It returns on drop.
 #[derive(Debug)]
 pub struct ListPermit {
     limits: Arc<KeyLimits>,
@@ -109,7 +109,7 @@ pub struct ListPermit {
 }
 
 impl KeyLimits {
-    /// Takes the right to one more long list.
+    /// Takes the permit for one more long list.
     ///
     /// # Errors
     /// [`KeyLimit::Lists`].
@@ -124,7 +124,8 @@ impl KeyLimits {
         Ok(ListPermit { limits: Arc::clone(self), key_id })
     }
 
-    /// Counts a creating request of a key: at most `per_second` (0 for no limit), and 25 seconds' worth at once.
+    /// Counts a request of a key that creates or resends. The limit is `per_second` (0 for no limit), with a burst of
+    /// 25 seconds' worth.
     ///
     /// # Errors
     /// [`KeyLimit::Requests`].
@@ -142,7 +143,7 @@ impl KeyLimits {
         Ok(())
     }
 
-    /// Takes the right to make one more payment, with at most `most` open (0 for no limit).
+    /// Takes the permit to create one more payment, if the key has less than `most` open ones (0 for no limit).
     ///
     /// # Errors
     /// [`KeyLimit::OpenPayments`], or a failed count.
@@ -153,7 +154,7 @@ impl KeyLimits {
         store: &Arc<Store>,
     ) -> Result<Option<OpenPaymentPermit>, ReserveError> {
         if most == 0 {
-            // A limit set later starts with a new count.
+            // Payments without a limit are not counted, so a limit that is set later needs a new count.
             if let Some(used) = self.keys().get_mut(&key_id) {
                 used.open.forget();
             }
@@ -188,8 +189,8 @@ impl KeyLimits {
 }
 
 impl OpenPaymentPermit {
-    /// The payment is in a transaction. After the drop, which must follow the commit, it counts as made. A payment that
-    /// failed to commit counts too, until the next count.
+    /// Marks the payment as part of a transaction. The caller drops the permit after the commit; the payment then
+    /// counts as open. After a failed commit it counts until the next count.
     #[must_use]
     pub fn will_be_made(mut self) -> Self {
         self.made = true;

@@ -1,4 +1,4 @@
-//! Dismissing an anomaly.
+//! Dismisses an anomaly.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::notifications::outbox::{self, OutboxError};
 use crate::store::StoreError;
 use crate::store::anomalies::AnomalyUpdate;
 
-/// The longest reason for a dismissal, in characters.
+/// Limit of characters of a dismissal's reason.
 const REASON_MAX: usize = 512;
 
-/// Why an anomaly was not dismissed. Nothing was changed.
+/// Reason why an anomaly was not dismissed. The database is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum DismissError {
     #[error("there is no anomaly {0}")]
@@ -32,8 +32,7 @@ impl From<StoreError> for DismissError {
     }
 }
 
-/// Dismisses an OPEN anomaly for good, on behalf of staff. `actor` is the person, for the audit. The change is
-/// notified.
+/// Dismisses an OPEN anomaly for good, on behalf of staff, and notifies the shop. The audit log names `actor`.
 ///
 /// # Errors [`DismissError`].
 pub(crate) async fn dismiss(gateway: &Arc<Gateway>, id: Id, reason: &str, actor: &str) -> Result<(), DismissError> {

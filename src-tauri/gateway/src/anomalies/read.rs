@@ -1,20 +1,19 @@
-//! Anomalies in answers to GET.
+//! Reads anomalies for GET requests.
 
 use tillgate_domain::id::Id;
 
-use crate::access::sees::Sees;
+use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
 use crate::records::{RecordList, Snapshot};
 use crate::store::StoreError;
 use crate::store::anomalies::AnomalyFilter;
 
-/// The record of one anomaly, if the caller `sees` one with this id. Blocks while its transactions are read; there may
-/// be any number.
+/// The record of one anomaly, if the caller may see it. Blocks while its transactions are read, which may be many.
 ///
 /// # Errors The database cannot be read.
-pub(crate) fn record(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Option<String>, StoreError> {
+pub(crate) fn record(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Option<String>, StoreError> {
     gateway.render(|snapshot| {
-        let row = snapshot.reader.anomaly(id)?.filter(|row| sees.may_see(row.key_id));
+        let row = snapshot.reader.anomaly(id)?.filter(|row| scope.includes(row.key_id));
         row.map(|row| snapshot.anomaly(&row)).transpose()
     })
 }

@@ -10,7 +10,7 @@ use tillgate_domain::money::format_btc;
 use tillgate_domain::payment::PaymentState;
 use tillgate_domain::payout::PayoutState;
 
-use crate::access::sees::Sees;
+use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::notifications::refunds;
@@ -21,15 +21,15 @@ use crate::store::payout_lists::PayoutFilter;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
-/// The most payouts of one sum to one address that are checked for an earlier refund.
+/// Limit of payouts of one sum to one address that are checked for an earlier refund.
 const ALIKE_MAX: u32 = 100;
 
 pub(crate) struct RefundRequest<'a> {
     pub(crate) anomaly_id: Id,
     /// The anomalies that the requester may refund.
-    pub(crate) sees: Sees,
-    /// The requested payout. It may lack the amount, and the currency, which is then the payment's. `again` also allows
-    /// a sum that a payout of ours paid to this address.
+    pub(crate) scope: RecordScope,
+    /// The requested payout. Amount and currency are optional; a missing currency is the payment's. `again` allows a
+    /// sum that an earlier payout paid to this address.
     pub(crate) offer: OfferRequest<'a>,
 }
 
@@ -40,11 +40,11 @@ impl<'a> RefundRequest<'a> {
         let draft = Draft { address: Some(address.into()), ..Draft::default() };
         let (is_approved, again) = (false, false);
         let offer = OfferRequest { requester, draft, is_approved, once: None, permit: Permit::none(), again };
-        Self { anomaly_id, sees: Sees::Everything, offer }
+        Self { anomaly_id, scope: RecordScope::Everything, offer }
     }
 }
 
-/// Why an anomaly is not refunded. Nothing was changed.
+/// Reason why an anomaly is not refunded. The database is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RefundError {
     #[error("there is no anomaly {0}")]
@@ -90,7 +90,7 @@ pub(crate) enum RefundError {
         /// The sum of that payout.
         amount_sats: u64,
     },
-    /// A look changed the anomaly between the request and its storing.
+    /// A look changed the anomaly between the request and the commit.
     #[error("the coins of this anomaly have just changed: look at it again, then refund it")]
     Changed,
     #[error(transparent)]
@@ -105,12 +105,12 @@ impl From<StoreError> for RefundError {
     }
 }
 
-/// Offers a payout of an OPEN anomaly's coins, minus earlier refunds. The anomaly becomes REFUNDING, which is
-/// notified. With immediate approval, the approval is part of the same transaction.
+/// Offers a payout of an OPEN anomaly's coins, minus earlier refunds. The anomaly becomes REFUNDING, and the shop is
+/// notified. An immediate approval is part of the same transaction.
 ///
 /// # Errors [`RefundError`].
 pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest<'_>) -> Result<Offered, RefundError> {
-    let RefundRequest { anomaly_id, sees, mut offer } = request;
+    let RefundRequest { anomaly_id, scope, mut offer } = request;
     let although_paid = offer.again;
     let (confirmations, now) = (gateway.settings.snapshot().spend_confirmations, gateway.clock.now());
     let begun = gateway.store.read(|reader| {
@@ -119,7 +119,7 @@ pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest<'_>) -
         {
             return Ok(Err(answer));
         }
-        let row = reader.anomaly(&anomaly_id)?.filter(|row| sees.may_see(row.key_id));
+        let row = reader.anomaly(&anomaly_id)?.filter(|row| scope.includes(row.key_id));
         let row = row.ok_or(RefundError::NoSuchAnomaly(anomaly_id))?;
         judge(reader, &row, confirmations).map(|refund_sats| Ok((row, refund_sats)))
     })?;
@@ -180,8 +180,8 @@ impl Along for Refund {
     }
 }
 
-/// Refuses a refund that may have been made already: by a payout without the anomaly's id, or by another copy of the
-/// wallet. This database does not know the payouts of another copy.
+/// Refuses a refund that may have been made already, by a payout without the anomaly's id or by another copy of the
+/// wallet. This database lacks the payouts of another copy.
 fn check_not_paid(reader: &Reader<'_>, anomaly: &AnomalyRow, refund: &PayoutRow) -> Result<(), RefundError> {
     let amount_sats = refund.amount_sats;
     if let Some(paid) = payout_alike(reader, anomaly, &refund.script, amount_sats)? {
@@ -231,8 +231,8 @@ fn judge(reader: &Reader<'_>, row: &AnomalyRow, confirmations: u32) -> Result<u6
     }
 }
 
-/// The refundable sum of a payment, and the sum of its other refunds. The refundable sum is all coins that are there,
-/// minus the price while the payment is paid, minus those refunds.
+/// The refundable sum of a payment, and the sum of its other refunds. The refundable sum is all received coins that the
+/// chain still shows, minus the price of a paid payment, minus those refunds.
 fn free_sats(reader: &Reader<'_>, row: &AnomalyRow) -> Result<(u64, u64), StoreError> {
     let payment = reader.payment(&row.payment_id)?.ok_or(StoreError::BadValue("anomalies.payment_seq"))?.payment;
     let kept_sats = match payment.state {

@@ -6,7 +6,7 @@ use tillgate_domain::id::Id;
 use tillgate_sandbox::Pay;
 
 use super::list;
-use crate::access::sees::Sees;
+use crate::access::record_scope::RecordScope;
 use crate::notifications::resend;
 use crate::store::anomalies::AnomalyFilter;
 use crate::store::payments::PaymentRow;
@@ -41,14 +41,14 @@ fn listed(world: &World, filter: &AnomalyFilter) -> usize {
     serde_json::from_str::<Vec<serde_json::Value>>(&format!("[{}]", records.unwrap())).unwrap().len()
 }
 
-/// SQLite's steps to resend a payment's anomalies, and to list them.
+/// The SQLite steps that resending a payment's anomalies takes, and those of listing them.
 async fn steps(world: &World, payment: &PaymentRow, expected: u32) -> [u64; 2] {
     let gateway = &world.gateway;
     let id: Id = payment.payment.id;
     let filter = AnomalyFilter { payment_id: Some(id), ..AnomalyFilter::default() };
-    // Preparing a statement costs once, so a first run is not counted.
+    // The first run is not counted, because it also prepares the statements.
     let resend = async || {
-        let ids = resend::anomalies_of(gateway, &id, Sees::Everything).unwrap().unwrap();
+        let ids = resend::anomalies_of(gateway, &id, RecordScope::Everything).unwrap().unwrap();
         resend::resend_anomalies(gateway, &ids).await.unwrap()
     };
     resend().await;

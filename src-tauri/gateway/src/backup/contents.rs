@@ -1,4 +1,4 @@
-//! The content of a sealed file: a list, the secrets, then the databases one after another.
+//! The content of a sealed file: the manifest, the secrets, then the databases one after another.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -12,16 +12,16 @@ use super::error::BackupError;
 use crate::machine::data_dir::{DATABASE, SANDBOX};
 use crate::machine::secrets::{Purpose, Secret};
 
-/// Longest list in bytes; ours are shorter.
+/// Longest manifest in bytes. Every manifest that we write is shorter.
 const LIST_MAX: u32 = 64 * 1_024;
 
-/// Largest size of the secrets in bytes; no gateway has more.
+/// Largest size of the secrets in bytes. Every gateway has less.
 const SECRETS_MAX: u32 = 1_024 * 1_024;
 
 /// Size of a copy buffer in bytes.
 const COPY_BYTES: usize = 64 * 1_024;
 
-/// The list of the content.
+/// Describes a backup and lists its files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Manifest {
@@ -31,7 +31,7 @@ pub(super) struct Manifest {
     pub installation: String,
     /// Time of the database's copy, in milliseconds of the machine's clock.
     pub made_at_ms: i64,
-    /// The program that made it.
+    /// Version of the program that made the backup.
     pub program: String,
     /// The files that follow the secrets, in this order.
     pub files: Vec<Part>,
@@ -66,13 +66,13 @@ impl Secrets {
     }
 }
 
-/// Writes the list and the secrets; the files follow.
+/// Writes the manifest and the secrets. The files must follow.
 pub(super) fn write_head(to: &mut impl Write, manifest: &Manifest, secrets: &Secrets) -> io::Result<()> {
     write_short(to, &serde_json::to_vec(manifest)?)?;
     write_short(to, &Zeroizing::new(serde_json::to_vec(secrets)?))
 }
 
-/// Reads the list and the secrets. Refuses contents unknown to this program.
+/// Reads the manifest and the secrets. Refuses secrets and files that this program does not know.
 pub(super) fn read_head(from: &mut impl Read) -> Result<(Manifest, Secrets), BackupError> {
     let manifest: Manifest =
         serde_json::from_slice(&read_short(from, LIST_MAX)?).map_err(|_| BackupError::NewerForm)?;
@@ -86,7 +86,7 @@ pub(super) fn read_head(from: &mut impl Read) -> Result<(Manifest, Secrets), Bac
     Ok((manifest, secrets))
 }
 
-/// Writes a file of this many bytes, and asks `goes_on` between two pieces.
+/// Writes a file of this many bytes. Calls `goes_on` before each piece, and stops if it returns `false`.
 pub(super) fn write_file(
     to: &mut impl Write,
     file: &Path,
@@ -97,7 +97,7 @@ pub(super) fn write_file(
     copy(&mut from, to, bytes, goes_on, BackupError::at("reading", file), BackupError::writing)
 }
 
-/// Unpacks the next file into `folder`, for its owner alone, and syncs it.
+/// Unpacks the next file into `folder`, readable only for its owner, and syncs it.
 pub(super) fn unpack(
     from: &mut impl Read,
     part: &Part,
@@ -123,7 +123,7 @@ pub(super) fn ends(from: &mut impl Read) -> Result<(), BackupError> {
     }
 }
 
-/// Creates a file for its owner alone. Refuses an existing one.
+/// Creates a file that only its owner can read. Refuses if the path exists.
 pub(super) fn create_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

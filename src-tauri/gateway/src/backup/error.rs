@@ -11,93 +11,94 @@ use crate::machine::secrets::SecretError;
 use crate::store::StoreError;
 use crate::wallet::WalletError;
 
-/// Why a backup was not made, is not good, or was not restored.
+/// The reason why a backup was not made, did not pass its check, or was not restored.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BackupError {
     #[error("the passphrase of a backup must have at least {0} characters")]
     ShortPassphrase(usize),
-    #[error("backups without a passphrase need the stored one: `tillgate backup --set-passphrase`")]
+    #[error("no passphrase is stored for backups: store one with `tillgate backup --set-passphrase`")]
     NoPassphrase,
-    /// The backup was made with another passphrase than the stored one.
-    #[error("the backup was made with another passphrase than the one that is stored: give it")]
+    #[error("the backup was made with another passphrase than the stored one: enter its passphrase")]
     OtherKey,
-    #[error("the stored key of backups is unreadable: set it anew with `tillgate backup --set-passphrase`")]
+    #[error("the stored key of backups is unreadable: replace it with `tillgate backup --set-passphrase`")]
     BadStoredKey,
-    #[error("no key could be made of the passphrase: {0}")]
+    #[error("the key could not be derived from the passphrase: {0}")]
     Key(String),
     #[error("the backup does not open: the passphrase is wrong, or the file was changed")]
     WrongPassphrase,
-    #[error("the backup is damaged: it was changed or cut, and nothing of it is used; take another one")]
+    #[error("the backup is damaged: bytes were changed or are missing, and no part of it is used; take another backup")]
     Damaged,
     #[error("this is not a backup of Tillgate: name the right file")]
     NotABackup,
-    #[error("the backup has a form that this program does not know: install the newer Tillgate")]
+    #[error("the backup has a format that this version does not know: install a newer Tillgate")]
     NewerForm,
-    /// The file asks for so much memory or time that the machine would stall.
-    #[error("the backup asks for more memory or time than any of Tillgate's does: it was changed")]
+    /// The key's parameters in the file need so much memory or time that the machine would stall.
+    #[error("opening the backup needs more memory or time than Tillgate's backups do: the file was changed")]
     Greedy,
     #[error(
-        "the backup is of the environment {found}, not of {wanted}: use it there (at the command line by --environment {found})"
+        "the backup is of the environment {found}, not of {wanted}: restore or check it there (on the command line with --environment {found})"
     )]
     OtherEnvironment { found: Environment, wanted: Environment },
-    /// The words open another wallet than the database's, in a backup or before one is made.
+    /// The words and the database are of different wallets, in a backup or in the gateway that is to be backed up.
     #[error(
-        "the wallet's words do not fit its database, and its coins could not be spent: put the right words back, or take another backup"
+        "the wallet's words do not belong to its database, so its coins could not be spent: restore the right words, or take another backup"
     )]
     OtherWords,
-    #[error("the wallet's words are missing: a backup without them could not spend its coins; restore them first")]
+    #[error("the wallet's words are missing, and without them its coins could not be spent: restore the words first")]
     NoWords,
     #[error("the key that signs notifications is missing: make a new one first (`tillgate hmac-key rotate`)")]
     NoHmacKey,
-    #[error("the backup is of another wallet than this installation's: it would not restore this one")]
+    #[error("the backup is of another wallet than this installation's")]
     OtherWallet,
     #[error("this installation has no wallet yet that a backup could restore")]
     NoWallet,
-    #[error("the database in the backup is damaged ({0}): take another one")]
+    #[error("the database in the backup is damaged ({0}): take another backup")]
     DamagedDatabase(String),
-    #[error("the database is damaged ({0}), and no backup is made of it: restore the last good one")]
+    #[error("the database is damaged ({0}), so it is not backed up: restore the last good backup")]
     DamagedSource(String),
-    #[error("{} exists, and a backup writes over nothing: name another file", .0.display())]
+    #[error("{} exists, and a backup never overwrites a file: name another file", .0.display())]
     Exists(PathBuf),
     /// The path is not text, so the database cannot hold it.
-    #[error("the path {} is not text in UTF-8: name another one", .0.display())]
+    #[error("the path {} is not text in UTF-8: name another path", .0.display())]
     NotText(PathBuf),
     #[error("{} is not the absolute path of a file", .0.display())]
     NotAFile(PathBuf),
-    #[error("no folder for backups is set: name a file, or set one with `tillgate settings set backupFolder FOLDER`")]
+    #[error(
+        "no folder for backups is set: name a file, or set a folder with `tillgate settings set backupFolder FOLDER`"
+    )]
     NoFolder,
     #[error(
-        "there is no folder {}: make it, or put the disk in that it is on, or name another one; of nightly backups it is the setting backupFolder", .0.display()
+        "there is no folder {}: make it, connect its disk, or name another folder (for nightly backups with the setting backupFolder)", .0.display()
     )]
     NoSuchFolder(PathBuf),
-    #[error("{} is no folder: name one", .0.display())]
+    #[error("{} is not a folder: name a folder", .0.display())]
     NotAFolder(PathBuf),
     /// The mark file is missing; the disk is probably not mounted.
     #[error(
-        "{} is not the folder that was named, or its disk is not in: the file {mark} that Tillgate put there is missing. Put the disk in; if it is the right folder all the same, name it again: `tillgate settings set backupFolder \"{}\"`", .folder.display(), .folder.display()
+        "{} is not the folder that was named, or its disk is not connected: the file {mark} that Tillgate wrote there is missing. Connect the disk; if it is the right folder nevertheless, name it again: `tillgate settings set backupFolder \"{}\"`", .folder.display(), .folder.display()
     )]
     OtherFolder { folder: PathBuf, mark: String },
     #[error(
-        "no file can be written to the folder {} ({source}): let the user who runs Tillgate write there, or name another one", .folder.display()
+        "no file can be written to the folder {} ({source}): let the user who runs Tillgate write there, or name another folder", .folder.display()
     )]
     TakesNoFiles { folder: PathBuf, source: io::Error },
-    #[error("the disk of the folder {} did not answer: see that it is there and reachable, or name another folder", .0.display())]
+    #[error("the disk of the folder {} did not answer: check that it is connected, or name another folder", .0.display())]
     SilentDisk(PathBuf),
     #[error(
-        "the disks of several folders that were named before still do not answer: start Tillgate again, then name another folder"
+        "the disks of several folders that were named earlier still do not answer: restart Tillgate, then name another folder"
     )]
     SilentDisks,
     #[error("a backup needs {needed_mb} MB on the disk of {folder}, and {free_mb} MB are free: make room")]
     NoRoom { folder: PathBuf, needed_mb: u64, free_mb: u64 },
     #[error(
-        "{} holds this environment already, and a restore writes over nothing: name another --data-dir, or move that folder away", .0.display()
+        "{} holds this environment already, and a restore never overwrites it: name another --data-dir, or move that folder away", .0.display()
     )]
     Occupied(PathBuf),
-    #[error("the backup was broken off: the gateway stops")]
+    #[error("the backup was interrupted, because the gateway stops")]
     BrokenOff,
-    #[error("another backup is still being made or checked: try again when it is done")]
+    #[error("another backup is still being made or checked: try again later")]
     Busy,
-    #[error("file must be the whole path of a backup, and there is none at {}: see that it is written right, and its disk in", .0.display())]
+    #[error("file must be the absolute path of a backup, and there is none at {}: check the spelling, and that its disk is connected", .0.display())]
     NoSuchFile(PathBuf),
     #[error("{action} {} failed: {source}", path.display())]
     File { action: &'static str, path: PathBuf, source: io::Error },
@@ -120,7 +121,7 @@ pub(crate) enum BackupError {
 }
 
 impl BackupError {
-    /// The refusal that a sealed stream gave, or a failed read.
+    /// Converts an error of a read: back into the refusal of a sealed stream, or into a failed read.
     pub(super) fn reading(error: io::Error) -> Self {
         match error.downcast::<Self>() {
             Ok(refused) => refused,
@@ -136,7 +137,7 @@ impl BackupError {
         }
     }
 
-    /// The name of the mark that the folder lacks.
+    /// The file name of the mark that the folder lacks, for [`Self::OtherFolder`].
     pub(super) fn missing_mark(&self) -> Option<String> {
         if let Self::OtherFolder { mark, .. } = self { Some(mark.clone()) } else { None }
     }

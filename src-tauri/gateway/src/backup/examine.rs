@@ -1,4 +1,4 @@
-//! Opens a sealed file with its key, reads it through, unpacks it, and examines it before it is used.
+//! Reads a sealed file: checks all of it, unpacks it, and examines its content before it is used.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -22,7 +22,7 @@ use crate::store::keychains::Keychain;
 use crate::store::{Reader, StoreError};
 use crate::wallet::{Descriptors, PublicKeychains};
 
-/// Asked between two pieces of work; `false` stops the work.
+/// Called between two pieces of work. `false` stops the work.
 pub(super) type GoesOn<'a> = &'a dyn Fn() -> bool;
 
 /// A sealed file with its key.
@@ -33,7 +33,8 @@ pub(super) struct SealedFile<'a> {
 }
 
 impl<'a> SealedFile<'a> {
-    /// Finds the key of a file. A wrong key shows only when the file is opened.
+    /// Reads the first line of a file and passes its recipe to `key`. A wrong key is noticed only when the content is
+    /// read.
     pub(super) fn with_key(
         path: &'a Path,
         key: impl FnOnce(&KeyRecipe) -> Result<BackupKey, BackupError>,
@@ -42,7 +43,7 @@ impl<'a> SealedFile<'a> {
         Ok(Self { path, key: key(&closed.recipe)?, file_id: closed.file_id })
     }
 
-    /// Reads the whole file and keeps only its list.
+    /// Reads the whole file and returns its manifest.
     pub(super) fn read_through(&self, goes_on: GoesOn<'_>) -> Result<Manifest, BackupError> {
         let mut content = closed(self.path)?.open(&self.key);
         let (manifest, _secrets) = contents::read_head(&mut content)?;
@@ -61,7 +62,7 @@ impl<'a> SealedFile<'a> {
     }
 }
 
-/// The id of the backup in `path`. It needs no secret.
+/// The id of the backup in `path`. It is readable without a key.
 pub(super) fn file_id(path: &Path) -> Result<FileId, BackupError> {
     Ok(closed(path)?.file_id)
 }
@@ -78,14 +79,14 @@ fn closed(path: &Path) -> Result<Closed<BufReader<File>>, BackupError> {
     Closed::read(BufReader::new(File::open(path).map_err(BackupError::at("opening", path))?))
 }
 
-/// Checks that the list names the environment `wanted`.
+/// Checks that the manifest names the environment `wanted`.
 pub(super) fn check_environment(manifest: &Manifest, wanted: Environment) -> Result<(), BackupError> {
     let found: Environment = manifest.environment.parse().map_err(|_| BackupError::NewerForm)?;
     if found == wanted { Ok(()) } else { Err(BackupError::OtherEnvironment { found, wanted }) }
 }
 
-/// Examines the files unpacked into `folder`, without trust. The databases must be sound, of this environment and of no
-/// newer schema, and the secrets must fit. An older schema is migrated. Answers the wallet.
+/// Examines the files that were unpacked into `folder`. The databases must be undamaged, of this environment and of no
+/// newer schema, and the secrets must belong to them. An older schema is migrated. Returns the wallet's descriptors.
 pub(super) fn examine(
     folder: &Path,
     manifest: &Manifest,
@@ -105,7 +106,7 @@ pub(super) fn examine(
     match found.map(|installation| installation.environment) {
         Some(found) if found == wanted => {}
         Some(found) => return Err(BackupError::OtherEnvironment { found, wanted }),
-        None => return Err(BackupError::DamagedDatabase("it belongs to nobody".to_owned())),
+        None => return Err(BackupError::DamagedDatabase("it has no owner".to_owned())),
     }
     if manifest.files.iter().any(|part| part.name == SANDBOX) {
         Sandbox::open(&folder.join(SANDBOX), machine_now().ms()).map_err(BackendError::from)?;
@@ -113,7 +114,8 @@ pub(super) fn examine(
     fitting_wallet(&database, secrets, wanted)
 }
 
-/// The wallet of a copied database, if these secrets belong to it.
+/// The wallet's descriptors in a copied database; `None` without a wallet. Refuses secrets that do not belong to the
+/// database.
 pub(super) fn fitting_wallet(
     database: &Path,
     secrets: &Secrets,
@@ -138,7 +140,7 @@ fn descriptors(reader: &Reader<'_>) -> Result<Option<Descriptors>, StoreError> {
 }
 
 fn are_words_of(words: &Secret, wallet: &Descriptors, environment: Environment) -> Result<bool, BackupError> {
-    // All test networks have the same descriptors.
+    // The descriptors are the same on all test networks.
     let network = match environment {
         Environment::Test => Network::Regtest,
         Environment::Production => Network::Bitcoin,

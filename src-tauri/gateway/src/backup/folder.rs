@@ -1,5 +1,5 @@
-//! The check of a folder for nightly backups when staff name it: it must exist and take files, and is marked. The
-//! nightly backups find out if it is missing later, as a disk in another room may be.
+//! The check of a folder for nightly backups when staff name it: the folder must exist and be writable, and is marked.
+//! Whether the folder is still there later is checked by each nightly backup.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,11 +20,11 @@ use crate::store::backups::FolderRow;
 /// Longest wait for a disk's answer.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Marks a folder or finds its mark. Refuses a folder to which no backup could be written now. The caller must store
-/// the mark with the setting, or the next night would write into any folder of that name.
+/// Marks a folder, or finds its mark. Refuses a folder to which no backup could be written now. The caller must store
+/// the mark with the setting; otherwise the next nightly backup would use any folder of that name.
 ///
 /// # Errors
-/// Why the folder is refused, with the remedy.
+/// The reason why the folder is refused, with the remedy.
 pub(crate) async fn mark_folder(gateway: &Gateway, folder: PathBuf) -> Result<FolderRow, BackupError> {
     let mut trial = [0; FILE_ID_BYTES];
     gateway.entropy.fill(&mut trial)?;
@@ -39,19 +39,19 @@ pub(crate) async fn mark_folder(gateway: &Gateway, folder: PathBuf) -> Result<Fo
     looked_at(&gateway.backups.folder_looks, folder, ANSWERED_WITHIN, look).await?.row()
 }
 
-/// The mark of a folder that was named before.
+/// The stored mark of a folder; `None` if this folder was not named before.
 pub(super) fn known_mark(gateway: &Gateway, folder: &Path) -> Result<Option<Mark>, BackupError> {
     Ok(gateway.store.read(|reader| Mark::known(reader, folder))?)
 }
 
-/// The answer of `look` about a folder, unless its disk is silent.
+/// Runs `look` on a folder, with a time limit, because a disk may not answer.
 async fn looked_at<T: Send + 'static>(
     looks: &Arc<Semaphore>,
     folder: PathBuf,
     within: Duration,
     look: impl FnOnce(&Path) -> Result<T, BackupError> + Send + 'static,
 ) -> Result<T, BackupError> {
-    // The permit is held until the disk answers, so that few threads wait for silent disks.
+    // The permit is kept until the disk answers, even after the time limit. So few threads wait for silent disks.
     let permit = Arc::clone(looks).try_acquire_owned().map_err(|_| BackupError::SilentDisks)?;
     let named = folder.clone();
     let looked = on_disk(move || {
@@ -65,7 +65,7 @@ fn takes_files(folder: &Path, trial: &FileId) -> Result<(), BackupError> {
     if !found(folder)?.is_dir() {
         return Err(BackupError::NotAFolder(folder.to_owned()));
     }
-    // Permissions alone do not tell this for every disk.
+    // Permissions do not tell for every disk whether a file can be written, so one is written.
     let file = part_of(&folder.join("trial"), trial);
     let written = contents::create_private(&file).map(drop).and_then(|()| fs::remove_file(&file));
     written.map_err(|source| BackupError::TakesNoFiles { folder: folder.to_owned(), source })
@@ -82,22 +82,22 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_must_exist_and_take_files_and_is_left_unchanged() {
+    fn a_folder_must_exist_and_be_writable_and_is_not_changed() {
         let base = tempfile::tempdir().unwrap();
         assert!(takes_files(base.path(), &[7; FILE_ID_BYTES]).is_ok());
         assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
         assert!(refusal(&base.path().join("nas")).contains("make it"));
         let file = base.path().join("file");
         fs::write(&file, "").unwrap();
-        assert!(refusal(&file).contains("is no folder"));
+        assert!(refusal(&file).contains("is not a folder"));
         assert!(refusal(&file.join("below")).contains("below"));
-        // Even root cannot write there.
+        // Even root cannot write to `/proc`.
         #[cfg(target_os = "linux")]
         assert!(refusal(Path::new("/proc")).contains("let the user who runs Tillgate write there"));
     }
 
     #[tokio::test]
-    async fn a_disk_that_hangs_holds_up_nobody_and_few_threads() {
+    async fn a_silent_disk_blocks_no_caller_and_few_threads() {
         let looks = Arc::new(Semaphore::new(1));
         let (answer, answers) = mpsc::channel();
         let hangs = move |_: &Path| {

@@ -1,4 +1,4 @@
-//! The key of backups: rules of a passphrase, and the memory-hard function.
+//! The key of backups: the rule for passphrases, and the derivation of a key by a memory-hard function (Argon2id).
 
 use std::fmt;
 
@@ -15,13 +15,13 @@ pub(super) const KEY_BYTES: usize = 32;
 
 const SALT_BYTES: usize = 16;
 
-/// Twice the memory of the secrets file, because others may read a backup and guess for years. Unit tests make many
-/// keys and use less.
+/// Memory of the key derivation. It is twice that of the secrets file, because a stranger who has a backup can guess
+/// for years. Unit tests derive many keys and use less.
 const MEMORY_KIB: u32 = if cfg!(test) { 1_024 } else { 128 * 1_024 };
 const PASSES: u32 = 3;
 const LANES: u32 = 4;
 
-/// Highest memory that a file may ask for; more would only stall the machine.
+/// Highest memory that a file may ask for. More would stall the machine.
 const MEMORY_KIB_MAX: u32 = 1_024 * 1_024;
 const PASSES_MAX: u32 = 20;
 const LANES_MAX: u32 = 16;
@@ -36,7 +36,7 @@ pub(crate) const fn shortest_passphrase(environment: Environment) -> usize {
     }
 }
 
-/// The public parameters that make a key of a passphrase.
+/// The public parameters for the derivation of a key from a passphrase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct KeyRecipe {
@@ -76,12 +76,12 @@ impl fmt::Debug for BackupKey {
 }
 
 impl KeyRecipe {
-    /// Whether this program can follow the recipe.
+    /// Whether this program knows the recipe's function.
     pub(super) fn is_known(&self) -> bool {
         self.kdf == KDF
     }
 
-    /// Derives the key of a passphrase. It takes about a second, and the memory that the recipe names.
+    /// Derives the key from a passphrase. This takes about a second, and as much memory as the recipe says.
     pub(super) fn key(&self, passphrase: &Secret) -> Result<BackupKey, BackupError> {
         if self.memory_kib > MEMORY_KIB_MAX || self.passes > PASSES_MAX || self.lanes > LANES_MAX {
             return Err(BackupError::Greedy);
@@ -99,7 +99,7 @@ impl KeyRecipe {
 }
 
 impl BackupKey {
-    /// The key of a passphrase for new backups, with a new salt.
+    /// Derives a key for new backups from a passphrase, with a new salt.
     ///
     /// # Errors
     /// When the passphrase is too short, or there are no random bytes.
@@ -146,7 +146,7 @@ impl BackupKey {
         self.key.as_ref()
     }
 
-    /// A key that takes no time to derive.
+    /// A key that is derived with little memory and time, for tests.
     #[cfg(test)]
     pub(crate) fn cheap(passphrase: &str) -> Self {
         let recipe =
@@ -177,16 +177,20 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_key_reads_back_the_same_and_is_never_printed() {
+    fn a_stored_key_parses_to_the_same_key_and_is_never_printed() {
         let key = of("correct horse battery", Environment::Production).unwrap();
         let again = BackupKey::from_stored(&key.to_stored().unwrap()).unwrap();
         assert_eq!((again.recipe(), again.bytes()), (key.recipe(), key.bytes()));
         assert_eq!(format!("{key:?}"), "[REDACTED]");
-        assert_ne!(of("correct horse battery", Environment::Production).unwrap().bytes(), key.bytes(), "a salt each");
+        assert_ne!(
+            of("correct horse battery", Environment::Production).unwrap().bytes(),
+            key.bytes(),
+            "each key has its own salt"
+        );
     }
 
     #[test]
-    fn a_file_that_asks_for_more_memory_or_time_than_any_of_ours_is_refused_at_once() {
+    fn a_recipe_with_too_much_memory_or_time_is_refused() {
         let recipe = BackupKey::cheap("secret").recipe().clone();
         for greedy in [
             KeyRecipe { memory_kib: MEMORY_KIB_MAX + 1, ..recipe.clone() },

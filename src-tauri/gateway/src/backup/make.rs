@@ -1,6 +1,6 @@
-//! Makes a backup. The databases are copied into the environment's own folder, examined, sealed into a new file beside
-//! the wanted one, and read back. Only then the file gets its name. An interrupted backup leaves no file of that name,
-//! and the next one removes its remains.
+//! Makes a backup. The databases are copied into the environment's own folder, examined, and sealed into a file with a
+//! temporary name in the backup's folder. After this file was read back without an error, it gets its name. So an
+//! interrupted backup leaves no file of that name. The next backup removes its remains.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -31,7 +31,7 @@ use crate::store::StoreError;
 use crate::store::backups::Failure;
 use crate::store::copy::{copy_database, damage_of_copy};
 
-/// Room to leave on the backup's disk, for headers, tags and the folder itself.
+/// Room on the backup's disk beyond the databases, for headers, tags and the folder itself.
 const MARGIN_BYTES: u64 = 10_000_000;
 
 /// Longest wait for another backup. A gigabyte takes some ten seconds.
@@ -42,7 +42,7 @@ const TURN_WITHIN: Duration = Duration::from_secs(60);
 pub(crate) enum Place {
     /// A file that does not exist yet.
     File(PathBuf),
-    /// A new name in the folder of the setting `backupFolder`. The setting `backupKeep` rules its removal.
+    /// A new name in the folder of the setting `backupFolder`. The setting `backupKeep` decides when it is removed.
     Folder,
 }
 
@@ -73,10 +73,10 @@ pub(super) struct Job {
     pub(super) mark: Option<Mark>,
 }
 
-/// Makes a backup on behalf of `actor`. Payments go on meanwhile.
+/// Makes a backup on behalf of `actor`, while the gateway runs.
 ///
 /// # Errors
-/// Why there is no backup. Then there is no file either.
+/// The reason why there is no backup. Then there is no file either.
 pub(crate) async fn make(
     gateway: &Arc<Gateway>,
     place: Place,
@@ -100,7 +100,7 @@ pub(crate) async fn make(
     let mut file_id = [0; FILE_ID_BYTES];
     gateway.entropy.fill(&mut file_id)?;
     note_begun(gateway, &path, file_id, is_nightly, actor).await?;
-    // When the gateway stops and this wait ends, the work ends too.
+    // If this future is dropped because the gateway stops, the guard stops the work.
     let stop = CancellationToken::new();
     let _stops = stop.clone().drop_guard();
     let job = Job { gateway: Arc::clone(gateway), path, key, file_id, mark };
@@ -110,7 +110,7 @@ pub(crate) async fn make(
     gateway.note_change();
     if let (true, Ok(made)) = (is_nightly, &made) {
         if is_unmarked && let Err(error) = mark_folder_of(gateway, &made.path).await {
-            // The backup is good even without the mark, and the next one marks the folder.
+            // The backup is good without a mark, and the next backup marks the folder.
             tracing::warn!(%error, "the folder of backups could not be marked");
         }
         tidy::remove_old(gateway).await?;
@@ -118,7 +118,7 @@ pub(crate) async fn make(
     made
 }
 
-/// Marks a folder that was named before marks existed, or that an environment variable names.
+/// Marks a folder that has no mark, because an environment variable or an older version of the program named it.
 async fn mark_folder_of(gateway: &Gateway, file: &Path) -> Result<(), BackupError> {
     let Some(folder) = file.parent() else { return Ok(()) };
     let mark = Mark::new(folder.to_owned(), gateway.entropy.as_ref())?;
@@ -127,7 +127,7 @@ async fn mark_folder_of(gateway: &Gateway, file: &Path) -> Result<(), BackupErro
     Ok(gateway.store.write(move |tx| tx.put_backup_folder(&row)).await?)
 }
 
-/// Stores the key of this passphrase as a secret. Backups without a typed passphrase are sealed with it from now on.
+/// Derives a key from this passphrase and stores it as a secret. It seals all later backups without a typed passphrase.
 ///
 /// # Errors
 /// When the passphrase is too short, or the key cannot be stored.
@@ -150,13 +150,14 @@ pub(crate) async fn set_passphrase(gateway: &Arc<Gateway>, passphrase: Secret, a
     Ok(())
 }
 
-/// Waits for the end of another backup or check, which the gateway may have started by itself.
+/// Waits up to `TURN_WITHIN` for the end of another backup or check, which may be a nightly one.
 pub(super) async fn turn(gateway: &Gateway) -> Result<MutexGuard<'_, ()>, BackupError> {
     let turn = tokio::time::timeout(TURN_WITHIN, gateway.backups.turn.lock()).await;
     turn.map_err(|_| BackupError::Busy)
 }
 
-/// Refuses before the backup is noted if no key was ever set: a missing key is no failed backup.
+/// Refuses a backup without a passphrase if none was ever set. This is checked before the backup is noted, because a
+/// missing key does not count as a failed backup.
 fn check_key(gateway: &Gateway, key: &KeySource) -> Result<(), BackupError> {
     match key {
         KeySource::Passphrase(_) => Ok(()),
@@ -202,7 +203,7 @@ async fn note_ended(
     };
     let note = gateway.store.write(move |tx| match failure {
         None => tx.finish_backup(&file_id, size, at),
-        // A person who named a file is told the failure at once.
+        // The person who named a file has read the failure, so it is not stored.
         Some(_) if !is_nightly => tx.forget_backup(&file_id),
         Some(failure) => tx.fail_backup(&file_id, &failure, at),
     });
@@ -250,14 +251,14 @@ impl Job {
         match named {
             Ok(size_bytes) => Ok(Made { path: self.path, size_bytes, made_at }),
             Err(error) => {
-                // On a full disk this is all that can be done.
+                // If it cannot be removed now, the next backup removes it.
                 let _ = std::fs::remove_file(&part);
                 Err(error)
             }
         }
     }
 
-    /// Refuses to start if the copies or the file would leave too little room. Answers the needed bytes.
+    /// Refuses to start if the copies or the file would leave too little room. Returns the size of a copy in bytes.
     fn check_room(&self, folder: &Path) -> Result<u64, BackupError> {
         let gateway = &self.gateway;
         let size_of = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
@@ -279,8 +280,8 @@ impl Job {
         Ok(needed)
     }
 
-    /// Copies the database before the chain, so that no look in the database is ahead of the chain. The secrets come
-    /// last, so that they include each key that the database names.
+    /// Copies the database before the sandbox's chain, so that the copied database knows no block that the copied chain
+    /// lacks. The secrets are read last, so that they include each key that the database names.
     fn copy(&self, scratch: &Path, goes_on: GoesOn<'_>) -> Result<(Manifest, Secrets), BackupError> {
         let gateway = &self.gateway;
         let made_at_ms = machine_now().ms();
@@ -304,7 +305,7 @@ impl Job {
         Ok((manifest, secrets))
     }
 
-    /// Seals all into `part`, durably, and reads it back. Answers its length.
+    /// Seals the content into the file `part`, durably, and reads it back. Returns its size in bytes.
     fn seal(
         &self,
         part: &Path,

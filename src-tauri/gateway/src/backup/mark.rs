@@ -1,6 +1,6 @@
-//! The mark of the folder of nightly backups: a small file written when the folder is named. If the folder's disk is
-//! not mounted, an empty folder of the same name is often on the disk that the backups should outlive. Without the mark
-//! it takes no backup.
+//! The mark of the folder of nightly backups: a small file that is written when the folder is named. A folder without
+//! its mark takes no backup. If a disk is not mounted, its mount point is often an empty folder on the computer's own
+//! disk, whose failure the backups should survive.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -12,13 +12,13 @@ use crate::machine::entropy::{Entropy, NoEntropy};
 use crate::store::backups::FolderRow;
 use crate::store::{Reader, StoreError};
 
-/// Random bytes in a mark's name. Two installations may share a folder, and a folder named earlier by mistake must not
-/// pass for the present one.
+/// Random bytes in a mark's name. So the marks of two installations in one folder differ, and a folder that was named
+/// earlier is not mistaken for the present one.
 const ID_BYTES: usize = 8;
 
 /// The explanation for people who find the file.
-const TEXT: &str = "By this file Tillgate knows the folder to which it writes its nightly backups: where it is missing, none is \
-written here. Keep it, and copy it with the backups if you move them.\n";
+const TEXT: &str = "This file marks the folder for Tillgate's nightly backups. Without it, Tillgate writes no backup to the folder. \
+Keep it, and copy it with the backups if you move them.\n";
 
 /// A folder and the name of its mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Mark {
         Ok(Self { folder, name: format!(".tillgate-{}", hex::encode(id)) })
     }
 
-    /// The mark of a folder that was named before, or `None`.
+    /// The stored mark of a folder; `None` if this folder was not named before.
     pub(super) fn known(reader: &Reader<'_>, folder: &Path) -> Result<Option<Self>, StoreError> {
         let row = reader.backup_folder()?;
         Ok(row.filter(|row| Path::new(&row.path) == folder).map(|row| Self { folder: row.path.into(), name: row.mark }))

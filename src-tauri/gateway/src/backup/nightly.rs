@@ -1,4 +1,4 @@
-//! Nightly backups: their start and their faults.
+//! Nightly backups: when they are started, and their faults.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,24 +23,24 @@ const ASK_EVERY: Duration = Duration::from_secs(60);
 /// The actor in the audit.
 const ACTOR: &str = "nightly";
 
-/// Age of the last good backup after which staff are told.
+/// Age of the last good backup after which a fault is reported.
 const LATE_AFTER_MS: i64 = 36 * 3_600_000;
 
 /// A fault of nightly backups.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Trouble {
-    #[error("no backup is made by night, because no passphrase is set for it: `tillgate backup --set-passphrase`")]
+    #[error("no nightly backup is made, because no passphrase is set: `tillgate backup --set-passphrase`")]
     NoPassphrase,
     #[error(
-        "the last backup to the folder of the nightly ones failed, and is tried again in an hour: {why} ({last_good})"
+        "the last backup to the folder of nightly backups failed, and is tried again in an hour: {why} ({last_good})"
     )]
     Failed {
         why: String,
         last_good: String,
-        /// The failure is that the folder is not the named one.
+        /// Whether the folder's mark is missing.
         is_other_folder: bool,
     },
-    #[error("no backup was made last night: {last_good}; they are made while Tillgate runs")]
+    #[error("no backup was made last night: {last_good}; nightly backups need a running Tillgate")]
     Late { last_good: String },
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn run(gateway: Arc<Gateway>, shutdown: CancellationToken) {
     if let Ok(_turn) = gateway.backups.turn.try_lock()
         && let Err(error) = settle_cut_short(&gateway).await
     {
-        tracing::error!(%error, "what a backup that was cut short left behind could not be removed");
+        tracing::error!(%error, "the remains of an interrupted backup could not be removed");
     }
     loop {
         tokio::select! {
@@ -64,7 +64,7 @@ pub(crate) async fn run(gateway: Arc<Gateway>, shutdown: CancellationToken) {
     }
 }
 
-/// Makes a backup if one is due by the machine's clock. A failure is stored, and told by [`trouble`].
+/// Makes a backup if one is due by the machine's clock. A failure is stored, and reported by [`trouble`].
 pub(super) async fn once(gateway: &Arc<Gateway>, now: Timestamp) {
     if gateway.settings.snapshot().backup_folder.is_none() {
         return;
@@ -80,7 +80,7 @@ pub(super) async fn once(gateway: &Arc<Gateway>, now: Timestamp) {
     }
     match make(gateway, Place::Folder, KeySource::Stored, ACTOR).await {
         Ok(made) => tracing::info!(file = %made.path.display(), bytes = made.size_bytes, "the nightly backup is made"),
-        // Another backup is being made.
+        // Another backup is being made. The next round tries again.
         Err(BackupError::Busy) => {}
         Err(error) => tracing::error!(%error, "the nightly backup failed; it is tried again in an hour"),
     }
@@ -102,14 +102,14 @@ pub(crate) fn trouble(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) ->
     }
     let good = reader.last_nightly_backup(BackupState::Good)?;
     let last_good = good.as_ref().map_or_else(
-        || "there is no good one yet".to_owned(),
-        |good| format!("the last good one is of {}", good.begun_at.iso_seconds()),
+        || "there is no good backup yet".to_owned(),
+        |good| format!("the last good backup is of {}", good.begun_at.iso_seconds()),
     );
     if let Some(failed) = reader.last_nightly_backup(BackupState::Failed)?
         && good.as_ref().is_none_or(|good| good.seq < failed.seq)
     {
         let why = failed.failure.unwrap_or_default();
-        // The failure belongs to a former folder, or to this one before it was named again.
+        // The stored failure may be of a former folder, or of this folder before it was named again.
         let mark = Mark::known(reader, Path::new(&folder))?;
         let is_other_folder =
             failed.missing_mark.is_some_and(|missing| mark.is_some_and(|mark| mark.is_called(&missing)));
@@ -125,7 +125,7 @@ pub(crate) fn trouble(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) ->
 fn before(reader: &Reader<'_>) -> Result<Before, StoreError> {
     let good = reader.last_nightly_backup(BackupState::Good)?;
     let failed = reader.last_nightly_backup(BackupState::Failed)?;
-    // The sequence numbers give the order, whatever the clock showed.
+    // The order is that of the sequence numbers, because the clock may have been changed.
     let failed = failed.filter(|failed| good.as_ref().is_none_or(|good| good.seq < failed.seq));
     Ok(Before { good_at: good.map(|row| row.begun_at), failed_at: failed.and_then(|row| row.done_at) })
 }

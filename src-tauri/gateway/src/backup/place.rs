@@ -1,4 +1,4 @@
-//! Files and folders of backups: their places and names, and the temporary folder for copies in the clear.
+//! The files and folders of backups: their paths and names, and the temporary folder for unsealed copies.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -12,10 +12,10 @@ use crate::gateway::Gateway;
 use crate::machine::clock::{local_offset_ms, machine_now};
 use crate::machine::environment::Environment;
 
-/// Most backups of one day in the folder, one every nine seconds; more would be a mistake.
+/// Most backups of one day in the folder. That is one every nine seconds; more would be a mistake.
 const OF_ONE_DAY_MAX: u32 = 9_999;
 
-/// Prefix of the folders for copies in the clear.
+/// Prefix of the names of folders for unsealed copies.
 const SCRATCH: &str = "backing-up-";
 
 /// A private folder that is removed on drop.
@@ -41,7 +41,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes folders with copies in the clear that a crash left. No backup may be in progress.
+/// Removes folders with unsealed copies after a crash. No backup may be in progress.
 pub(super) fn remove_scratches(env_dir: &Path) -> Result<(), BackupError> {
     for entry in fs::read_dir(env_dir).map_err(BackupError::at("reading the folder", env_dir))? {
         let path = entry.map_err(BackupError::at("reading the folder", env_dir))?.path();
@@ -53,7 +53,7 @@ pub(super) fn remove_scratches(env_dir: &Path) -> Result<(), BackupError> {
     Ok(())
 }
 
-/// Creates a folder for its owner alone. Refuses an existing one.
+/// Creates a folder that only its owner can open. Refuses if the path exists.
 pub(super) fn create_private(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -61,7 +61,7 @@ pub(super) fn create_private(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Checks that a new file can have the path that a person named.
+/// Checks that a person named the absolute path of a file.
 pub(super) fn checked(path: PathBuf) -> Result<PathBuf, BackupError> {
     if path.to_str().is_none() {
         return Err(BackupError::NotText(path));
@@ -73,7 +73,7 @@ pub(super) fn checked(path: PathBuf) -> Result<PathBuf, BackupError> {
     Ok(path)
 }
 
-/// An unused name in the folder of the setting. No backup had it before.
+/// A path in the folder of the setting `backupFolder` that no file has and no backup had before.
 pub(super) fn in_folder(gateway: &Gateway) -> Result<PathBuf, BackupError> {
     let folder = gateway.settings.snapshot().backup_folder.as_ref().map(PathBuf::from).ok_or(BackupError::NoFolder)?;
     let now = machine_now();
@@ -82,22 +82,22 @@ pub(super) fn in_folder(gateway: &Gateway) -> Result<PathBuf, BackupError> {
     Ok(free_name(&folder, gateway.environment, date, &given))
 }
 
-/// Works on files of backups on a blocking thread, because their disk may be far away and silent.
+/// Runs `work` on a blocking thread, because the disk of backups may be remote and may not answer.
 pub(super) async fn on_disk<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, BackupError> + Send + 'static,
 ) -> Result<T, BackupError> {
     tokio::task::spawn_blocking(work).await.unwrap_or(Err(BackupError::Panicked))
 }
 
-/// `tillgate-test-2026-11-22.backup`, and with `-2` and so on for further ones of that day. A name is never given
-/// twice, even after its file was removed, so that a noted name leads to that backup or to none.
+/// A free name: `tillgate-test-2026-11-22.backup`, or `tillgate-test-2026-11-22-2.backup` and so on for further backups
+/// of that day. No name is used twice, even after its file was removed. So a name that somebody noted is never another
+/// backup's.
 fn free_name(folder: &Path, environment: Environment, date: Timestamp, given: &[String]) -> PathBuf {
     let iso = date.iso_seconds();
     let day = iso.split('T').next().unwrap_or_default();
     let first = format!("tillgate-{environment}-{day}");
     let numbers = |path: &Path| number_of(path, &first);
-    // The newest file stays until a newer one is good, so the folder knows its number even after the database was
-    // restored.
+    // The folder always has the newest backup. So its number is known even if the database was restored and lacks it.
     let there = fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| numbers(&entry.path())).max();
     let known = given.iter().filter_map(|path| numbers(Path::new(path))).max();
     let next = there.max(known).map_or(1, |highest| highest.saturating_add(1)).min(OF_ONE_DAY_MAX);
@@ -105,7 +105,7 @@ fn free_name(folder: &Path, environment: Environment, date: Timestamp, given: &[
         1 => folder.join(format!("{first}.backup")),
         number => folder.join(format!("{first}-{number}.backup")),
     };
-    // If the folder cannot be listed, each name is tried. If all are taken, the last one is refused later.
+    // If the folder cannot be listed, each name is tried. If all names are taken, `give_name` refuses the last one.
     let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
     (next..=OF_ONE_DAY_MAX).map(name).find(is_free).unwrap_or_else(|| name(OF_ONE_DAY_MAX))
 }
@@ -120,7 +120,7 @@ fn number_of(path: &Path, first: &str) -> Option<u32> {
     }
 }
 
-/// Whether a file has a name such as [`in_folder`] makes.
+/// Whether a file's name has the form of [`in_folder`]'s names.
 pub(super) fn is_name_of_ours(path: &Path, environment: Environment) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let prefix = format!("tillgate-{environment}-");
@@ -134,7 +134,7 @@ pub(super) fn folder_of(path: &Path) -> Result<&Path, BackupError> {
     if found(folder)?.is_dir() { Ok(folder) } else { Err(BackupError::NotAFile(path.to_owned())) }
 }
 
-/// The file or folder under this name.
+/// The metadata of a folder, which must exist.
 pub(super) fn found(folder: &Path) -> Result<fs::Metadata, BackupError> {
     fs::metadata(folder).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => BackupError::NoSuchFolder(folder.to_owned()),
@@ -142,20 +142,20 @@ pub(super) fn found(folder: &Path) -> Result<fs::Metadata, BackupError> {
     })
 }
 
-/// The name of the file while it is written.
+/// The path of a backup's file while it is written.
 pub(super) fn part_of(path: &Path, file_id: &FileId) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}.part", short(file_id)))
 }
 
-/// Gives a written file its name, durably. Refuses a name that is taken.
+/// Renames a written file to its name, durably. Refuses if the name exists.
 pub(super) fn give_name(part: &Path, path: &Path) -> Result<(), BackupError> {
     match rename_to_new(part, path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(BackupError::Exists(path.to_owned())),
         renamed => renamed.map_err(BackupError::at("naming", path))?,
     }
     sync_folder(path).map_err(|error| {
-        // Without durability the file could be gone after a power cut, so it does not count.
+        // After a power cut the file could be missing, so the backup fails.
         let _ = fs::remove_file(path);
         BackupError::at("writing the folder of", path)(error)
     })
@@ -166,7 +166,7 @@ fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // Some file systems lack this operation.
+        // Some file systems have no rename that refuses an existing name.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => rename_if_free(from, to),
         renamed => Ok(renamed?),
     }
@@ -184,12 +184,12 @@ fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// A name is durable once its folder is synced.
+/// Syncs the folder of a file: only then is the file's name durable.
 pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
         match fs::File::open(folder)?.sync_all() {
-            // Some file systems, mostly network ones, do not sync folders.
+            // Some file systems, mostly of networks, cannot sync folders.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
             synced => return synced,
         }
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_has_several_names_and_no_name_is_given_twice() {
+    fn a_day_has_several_names_and_no_name_is_used_twice() {
         let folder = tempfile::tempdir().unwrap();
         let day = Timestamp::from_ms(1_768_219_580_123);
         let next = || free_name(folder.path(), Environment::Test, day, &[]);
@@ -220,9 +220,9 @@ mod tests {
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink("/nowhere", next()).unwrap();
-            assert_eq!(next(), folder.path().join("tillgate-test-2026-01-12-4.backup"), "a link takes a name, too");
+            assert_eq!(next(), folder.path().join("tillgate-test-2026-01-12-4.backup"), "a link uses up a name too");
         }
-        // The oldest one is tidied away, and another one was moved to a safe by hand.
+        // The oldest backup was removed, and a person moved another one away.
         fs::remove_file(folder.path().join("tillgate-test-2026-01-12.backup")).unwrap();
         let in_the_safe = ["/elsewhere/tillgate-test-2026-01-12-9.backup".to_owned()];
         let next = free_name(folder.path(), Environment::Test, day, &in_the_safe);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_there_keeps_its_name_and_content() {
+    fn an_existing_file_is_never_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let (part, path) = (folder.path().join("part"), folder.path().join("diary"));
         fs::write(&part, "backup").unwrap();

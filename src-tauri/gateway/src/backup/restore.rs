@@ -1,9 +1,9 @@
-//! Restores a backup where its environment does not exist. The file is read through before anything is made. Then all
-//! is laid out and examined in a folder beside the later place, and moved there at once. A killed restore leaves no
-//! environment; repeating the command finishes the work.
+//! Restores a backup to a place where its environment does not exist. The whole file is read before anything is
+//! written. Then its content is unpacked and examined in a temporary folder, which a rename makes the environment's
+//! folder. A restore that was killed leaves no environment, and can be repeated.
 //!
-//! The restored environment gets a new installation id, so that it shares no keyring entry with the saved one. It gives
-//! no address and signs nothing before it has looked through the chain (`store/restore.rs`).
+//! The restored environment gets a new installation id, so that it shares no keyring entry with the backed-up one. It
+//! gives no address and signs nothing before it has looked through the chain (`store/restore.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use crate::store::copy::change_copy;
 use crate::store::restore::{NewRestore, RestoreSource};
 use crate::store::{StoreError, Tx};
 
-/// File with the new installation's id, kept between attempts so that no keyring entry is orphaned.
+/// File with the new installation's id. A repeated attempt uses the same id, so that no keyring entry is orphaned.
 const INSTALLATION: &str = "installation";
 
 /// The backup to restore, and its place.
@@ -37,7 +37,7 @@ pub(crate) struct Restore {
     /// The folder of all environments.
     pub base: PathBuf,
     pub environment: Environment,
-    /// The place for the secrets.
+    /// The location of the secrets after the restore.
     pub secrets: SecretsLocation,
     /// The actor in the audit.
     pub actor: String,
@@ -53,11 +53,11 @@ pub(crate) struct Restored {
     pub has_wallet: bool,
 }
 
-/// An environment laid out beside its later place, without its secrets.
+/// An environment in its temporary folder, without its secrets.
 struct LaidOut {
     restored: Restored,
     kept: Secrets,
-    /// The coins that the secrets can spend.
+    /// The kind of coins that the secrets can spend.
     coins: Coins,
     installation: Id,
 }
@@ -65,12 +65,12 @@ struct LaidOut {
 /// Restores a backup. Blocks.
 ///
 /// # Errors
-/// Why nothing was restored. Then no environment was made.
+/// The reason why nothing was restored. Then no environment was made.
 pub(crate) fn restore(restore: &Restore) -> Result<Restored, BackupError> {
     let Restore { base, environment, .. } = restore;
     check_free(base, *environment)?;
     let file = SealedFile::with_key(&restore.file, |recipe| recipe.key(&restore.passphrase))?;
-    // A changed, cut or foreign file is refused before anything is made.
+    // A damaged file, or one of another environment, is refused before anything is written.
     let manifest = file.read_through(&|| true)?;
     examine::check_environment(&manifest, *environment)?;
     let had_base = base.exists();
@@ -85,13 +85,13 @@ pub(crate) fn restore(restore: &Restore) -> Result<Restored, BackupError> {
         check_free(base, *environment)?;
         let env_dir = folder.settle(base, *environment)?;
         fail_points::pass(Point::RestoreAfter);
-        // The file is no longer needed, and harmless if it stays.
+        // The file is no longer needed. If it cannot be removed, it is harmless.
         let _ = fs::remove_file(env_dir.join(INSTALLATION));
         Ok(Restored { env_dir, ..restored })
     });
     if restored.is_err() && path.exists() {
-        // A failed attempt leaves no copies in the clear; the lock is held until they are gone. If a keyring may hold
-        // its secrets, their id stays for the next attempt.
+        // A failed attempt leaves no unsealed copies, which are removed before the lock is released. If the secrets may
+        // be in the keyring, the file with their installation id is kept for the next attempt.
         if keeps_secrets {
             let _ = remove_but_installation(&path);
         } else {
@@ -108,7 +108,7 @@ pub(crate) fn restore(restore: &Restore) -> Result<Restored, BackupError> {
 /// Refuses a place that holds any part of the environment.
 ///
 /// # Errors
-/// [`BackupError::Occupied`], or why the place cannot be read.
+/// [`BackupError::Occupied`], or the reason why the folder cannot be read.
 pub(crate) fn check_free(base: &Path, environment: Environment) -> Result<(), BackupError> {
     let env_dir = data_dir::env_dir(base, environment);
     if data_dir::exists(base, environment)? {
@@ -124,7 +124,7 @@ pub(crate) fn check_free(base: &Path, environment: Environment) -> Result<(), Ba
     }
 }
 
-/// Makes the whole content of the environment's folder in `folder`.
+/// Unpacks and examines the content of the environment's folder in the temporary `folder`.
 fn lay_out(restore: &Restore, file: &SealedFile<'_>, folder: &Path) -> Result<LaidOut, BackupError> {
     let installation = installation_of_attempt(folder)?;
     fail_points::pass(Point::RestoreBefore);
@@ -145,7 +145,7 @@ fn lay_out(restore: &Restore, file: &SealedFile<'_>, folder: &Path) -> Result<La
     Ok(LaidOut { restored, kept, coins, installation })
 }
 
-/// The id of the new installation: that of an interrupted attempt, or a new one. The other remains of that attempt are
+/// The id of the new installation: the id of an earlier attempt, or a new one. All other remains of that attempt are
 /// removed.
 fn installation_of_attempt(folder: &Path) -> Result<Id, BackupError> {
     let path = folder.join(INSTALLATION);
@@ -174,7 +174,7 @@ fn remove_but_installation(folder: &Path) -> Result<(), BackupError> {
     Ok(())
 }
 
-/// Removes copies that a migration made of the older schema: the backup itself holds that content.
+/// Removes the copies that a migration made of the database with its older schema. The backup has that content.
 fn remove_copies_of_migrations(folder: &Path) -> Result<(), BackupError> {
     for entry in fs::read_dir(folder).map_err(BackupError::at("reading the folder", folder))? {
         let path = entry.map_err(BackupError::at("reading the folder", folder))?.path();
@@ -185,7 +185,7 @@ fn remove_copies_of_migrations(folder: &Path) -> Result<(), BackupError> {
     Ok(())
 }
 
-/// Gives the database to another installation: it made none of the backups and has not looked through the chain.
+/// Makes the database that of the new installation, which has made no backup and has not looked through the chain.
 fn make_it_a_copy(
     restore: &Restore,
     manifest: &Manifest,
@@ -208,7 +208,7 @@ fn make_it_a_copy(
     Ok(())
 }
 
-/// Number of addresses that another copy of the wallet may have given since the backup, by the setting.
+/// The setting `restoreSkip`: the number of addresses that another copy of the wallet may have given since the backup.
 fn restore_skip(tx: &Tx<'_>) -> Result<u32, StoreError> {
     let stored =
         tx.settings()?.into_iter().find(|(name, _)| name == "restoreSkip").and_then(|(_, value)| value.parse().ok());

@@ -1,5 +1,5 @@
-//! Times of nightly backups: three in the morning of the machine's local time, when shops are quiet. A missed one is
-//! due at once, and a failed one again after an hour.
+//! Times of nightly backups: three in the morning of the machine's local time, when shops are quiet. A missed backup is
+//! due at once, and a failed one is due again after an hour.
 
 use tillgate_domain::time::Timestamp;
 
@@ -7,20 +7,20 @@ const HOUR_MS: i64 = 3_600_000;
 
 const DAY_MS: i64 = 24 * HOUR_MS;
 
-/// The time of day.
+/// The hour of the day, in local time.
 const AT_HOUR: i64 = 3;
 
 /// The earlier nightly backups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Before {
-    /// Start of the last good one.
+    /// Start of the last good nightly backup.
     pub good_at: Option<Timestamp>,
     /// Time of the last failure.
     pub failed_at: Option<Timestamp>,
 }
 
-/// Time of the next one, on the machine's clock. A time of `before` that is well ahead comes from a wrong clock and is
-/// ignored.
+/// Time of the next nightly backup, on the machine's clock. A time in `before` that is far in the future was stored
+/// while the clock was wrong, and is ignored.
 pub(super) fn next_at(before: Before, now: Timestamp, local_offset_ms: i64) -> Timestamp {
     let good_at = before.good_at.filter(|at| *at <= now.plus_ms(DAY_MS));
     let failed_at = before.failed_at.filter(|at| *at <= now.plus_ms(HOUR_MS));
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_is_due_at_once_and_the_next_at_three_local_time() {
+    fn the_first_backup_is_due_at_once_and_the_next_at_three() {
         let now = at("2026-01-12T12:00:00Z");
         assert_eq!(next_at(NONE, now, 0), now);
         for (offset_hours, due) in
@@ -65,17 +65,17 @@ mod tests {
     }
 
     #[test]
-    fn a_night_that_was_slept_through_is_made_up_for() {
+    fn a_backup_missed_during_a_sleep_is_due_at_once() {
         assert!(next_at(good("2026-01-12T03:00:00Z"), at("2026-01-15T09:00:00Z"), 0) < at("2026-01-15T09:00:00Z"));
     }
 
     #[test]
-    fn one_that_failed_is_tried_again_in_an_hour() {
+    fn a_failed_backup_is_tried_again_in_an_hour() {
         let failed = Before { failed_at: Some(at("2026-01-13T03:00:00Z")), ..good("2026-01-12T03:00:00Z") };
         assert_eq!(next_at(failed, at("2026-01-13T03:30:00Z"), 0), at("2026-01-13T04:00:00Z"));
         let first_failed = Before { good_at: None, ..failed };
         assert_eq!(next_at(first_failed, at("2026-01-13T03:30:00Z"), 0), at("2026-01-13T04:00:00Z"));
-        // A backup requested by day does not wait for the night either.
+        // After a failed backup by day, the next attempt does not wait for the night either.
         let by_day = Before { failed_at: Some(at("2026-01-12T12:00:00Z")), ..good("2026-01-12T11:00:00Z") };
         assert_eq!(next_at(by_day, at("2026-01-12T12:10:00Z"), 0), at("2026-01-12T13:00:00Z"));
         let mended = Before { failed_at: Some(at("2026-01-13T03:00:00Z")), ..good("2026-01-13T04:00:00Z") };

@@ -1,7 +1,7 @@
-//! The sealed form of a backup: a line of JSON with the key's recipe, then the content in chunks (STREAM with
-//! ChaCha20-Poly1305). Each chunk is bound to its number and to being the last or not, so a changed, missing, moved or
-//! cut chunk does not open. The line is part of the file's key, so a changed line opens nothing either. Memory: two
-//! chunks.
+//! The format of a sealed backup: a line of JSON with the key's recipe, then the content in encrypted chunks (the
+//! STREAM construction with ChaCha20-Poly1305). The nonce of a chunk is its number and whether it is the last, so a
+//! changed, missing, moved or cut chunk is refused. The file's key is derived from the line too, so a changed line is
+//! noticed as well. Reading and writing need memory for two chunks.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -18,16 +18,16 @@ use super::key::{BackupKey, KEY_BYTES, KeyRecipe};
 /// Format version of the file.
 const VERSION: u32 = 1;
 
-/// Name of the cipher and its chunk size in the line.
+/// Name of the cipher and its chunk size, in the file's first line.
 const CIPHER: &str = "chacha20poly1305-stream-64k";
 
 /// Content bytes of each chunk. The last chunk may have fewer.
 const CHUNK_BYTES: usize = 64 * 1_024;
 
-/// Bytes that sealing adds to a chunk.
+/// Bytes that the encryption adds to a chunk.
 const TAG_BYTES: usize = 16;
 
-/// Longest first line in bytes; ours are shorter.
+/// Longest first line in bytes. Every line that we write is shorter.
 const LINE_MAX: u64 = 1_024;
 
 /// Bytes of a file's random id. It gives each file its own key under the same passphrase.
@@ -35,10 +35,10 @@ pub(crate) const FILE_ID_BYTES: usize = 32;
 
 pub(crate) type FileId = [u8; FILE_ID_BYTES];
 
-/// Separates this use of the key from any other.
+/// Separates the derivation of a file's key from other uses of the backup key.
 const KEY_CONTEXT: &[u8] = b"tillgate backup, key of a file\0";
 
-/// The line in the clear.
+/// The first line of a file, unencrypted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Header {
@@ -50,7 +50,7 @@ struct Header {
     file_id: String,
 }
 
-/// Seals the bytes written to it.
+/// A writer that seals the bytes written to it.
 pub(super) struct Sealing<W: Write> {
     to: W,
     cipher: ChaCha20Poly1305,
@@ -58,7 +58,7 @@ pub(super) struct Sealing<W: Write> {
     chunk: Zeroizing<Vec<u8>>,
 }
 
-/// A file whose line was read, still without a key.
+/// A file whose first line was read. Its content is not open yet.
 pub(super) struct Closed<R: BufRead> {
     from: R,
     /// The line's bytes as in the file.
@@ -67,19 +67,20 @@ pub(super) struct Closed<R: BufRead> {
     pub(super) file_id: FileId,
 }
 
-/// Reads the content of a sealed file. Each byte that it gives is authentic.
+/// A reader of a sealed file's content. Each byte that it returns is authentic.
 pub(super) struct Opening<R: BufRead> {
     from: R,
     cipher: ChaCha20Poly1305,
     number: u64,
     chunk: Zeroizing<Vec<u8>>,
+    /// Number of bytes of the chunk that were returned.
     given: usize,
-    /// The last chunk was opened.
+    /// Whether the last chunk was opened.
     is_over: bool,
 }
 
 impl<W: Write> Sealing<W> {
-    /// Writes the line, and seals what follows.
+    /// Writes the first line. The bytes that follow are sealed.
     pub(super) fn begin(mut to: W, key: &BackupKey, file_id: &FileId) -> Result<Self, BackupError> {
         let header = Header {
             tillgate_backup: VERSION,
@@ -94,7 +95,7 @@ impl<W: Write> Sealing<W> {
         Ok(Self { to, cipher: cipher_of(key, &line), number: 0, chunk })
     }
 
-    /// Seals the rest as the last chunk, and gives the writer back.
+    /// Seals the remaining bytes as the last chunk. Returns the inner writer.
     pub(super) fn finish(mut self) -> io::Result<W> {
         self.seal(true)?;
         self.to.flush()?;
@@ -130,7 +131,7 @@ impl<W: Write> Write for Sealing<W> {
 }
 
 impl<R: BufRead> Closed<R> {
-    /// Reads the line of a backup.
+    /// Reads the first line of a backup.
     pub(super) fn read(mut from: R) -> Result<Self, BackupError> {
         let mut line = Vec::new();
         (&mut from).take(LINE_MAX).read_until(b'\n', &mut line).map_err(BackupError::reading)?;
@@ -147,7 +148,7 @@ impl<R: BufRead> Closed<R> {
         Ok(Self { from, line, recipe: header.recipe, file_id })
     }
 
-    /// Opens the content. A wrong key shows at the first byte.
+    /// Opens the content. With a wrong key the first read fails.
     pub(super) fn open(self, key: &BackupKey) -> Opening<R> {
         let cipher = cipher_of(key, &self.line);
         let chunk = Zeroizing::new(Vec::new());
@@ -155,7 +156,7 @@ impl<R: BufRead> Closed<R> {
     }
 }
 
-/// The part of the line that all versions have.
+/// The field of the first line that all versions of the format have.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Version {
@@ -171,7 +172,7 @@ impl<R: BufRead> Opening<R> {
         let mut sealed = Vec::with_capacity(CHUNK_BYTES + TAG_BYTES);
         let longest = u64::try_from(CHUNK_BYTES + TAG_BYTES).unwrap_or(u64::MAX);
         (&mut self.from).take(longest).read_to_end(&mut sealed)?;
-        // The last chunk has no bytes behind it.
+        // After the last chunk the file has no more bytes.
         let is_last = self.from.fill_buf()?.is_empty();
         let opened = self.cipher.decrypt(&nonce(self.number, is_last).into(), sealed.as_slice());
         let is_first = self.number == 0;
@@ -206,7 +207,7 @@ fn cipher_of(key: &BackupKey, line: &[u8]) -> ChaCha20Poly1305 {
     ChaCha20Poly1305::new((&*file_key).into())
 }
 
-/// The chunk's number and whether it is the last. Each key seals one file, so no nonce comes twice.
+/// The chunk's number, and whether it is the last. Each key seals one file, so no nonce is used twice.
 fn nonce(number: u64, is_last: bool) -> [u8; 12] {
     let mut nonce = [0; 12];
     nonce[3..11].copy_from_slice(&number.to_be_bytes());

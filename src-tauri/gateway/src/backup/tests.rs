@@ -1,4 +1,4 @@
-//! Backups of a real gateway, in its own folder.
+//! Tests of backups of a real gateway with its own folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ async fn set(world: &World, name: &str, value: &str) {
     world.gateway.settings.set(&world.gateway.store, name, value, act).await.unwrap();
 }
 
-/// The same, with nightly backups into the folder.
+/// A gateway with a wallet, and the folder of its nightly backups.
 async fn nightly_world() -> (World, TempDir) {
     let (world, folder) = world().await;
     set(&world, "backupFolder", folder.path().to_str().unwrap()).await;
@@ -67,7 +67,7 @@ fn trouble_of(world: &World, now: Timestamp) -> String {
     gateway.store.read(|reader| trouble(gateway, reader, now)).unwrap().map(|told| told.to_string()).unwrap_or_default()
 }
 
-/// Checks that a failed backup left no remains.
+/// Checks that a failed backup left neither a file nor an unsealed copy.
 fn nothing_is_left(world: &World, folder: &Path) {
     assert_eq!(names(folder), Vec::<String>::new());
     let left = names(world.gateway.data_dir.path());
@@ -91,7 +91,7 @@ fn restored(file: &Path, base: &Path) -> Result<restore::Restored, BackupError> 
 }
 
 #[tokio::test]
-async fn a_backup_restores_every_row_but_whose_it_is_and_every_secret() {
+async fn a_restore_has_all_rows_and_secrets_and_a_new_installation() {
     let (world, folder) = world().await;
     let payment = world.payment_to_wallet().await;
     world.pay(&payment, payment.payment.amount_sats).await;
@@ -115,14 +115,14 @@ async fn a_backup_restores_every_row_but_whose_it_is_and_every_secret() {
         |world: &World| world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap().reveal().to_owned();
     assert_eq!(words(&copy), words(&world));
     let store = &copy.gateway.store;
-    assert!(store.read(|reader| reader.dangerous_restore()).unwrap().is_some(), "it has not looked");
+    assert!(store.read(|reader| reader.dangerous_restore()).unwrap().is_some(), "the restored copy has not looked yet");
     assert!(store.read(|reader| reader.last_backup(BackupState::Writing)).unwrap().is_none());
     copy.look().await;
-    assert!(store.read(|reader| reader.dangerous_restore()).unwrap().is_none(), "it has looked");
+    assert!(store.read(|reader| reader.dangerous_restore()).unwrap().is_none(), "the restored copy has looked");
 }
 
 #[tokio::test]
-async fn what_is_refused_makes_nothing_and_leaves_nothing() {
+async fn a_refused_backup_or_restore_writes_nothing() {
     let (world, folder) = world().await;
     let file = folder.path().join("till.backup");
     made(&world, &file).await.unwrap();
@@ -139,7 +139,7 @@ async fn what_is_refused_makes_nothing_and_leaves_nothing() {
     {
         let why = restored(file, &nowhere).unwrap_err().to_string();
         assert!(why.contains(wanted), "{why}");
-        assert!(!nowhere.exists(), "nothing was made");
+        assert!(!nowhere.exists(), "a refused restore made its folder");
     }
     let of_production = Restore {
         file: file.clone(),
@@ -154,7 +154,7 @@ async fn what_is_refused_makes_nothing_and_leaves_nothing() {
     let before = fs::read(world.gateway.data_dir.path().join("secrets.json")).unwrap();
     assert!(matches!(restored(&file, world.folder.path()), Err(BackupError::Occupied(_))));
     assert_eq!(fs::read(world.gateway.data_dir.path().join("secrets.json")).unwrap(), before);
-    // A foreign folder of that name is not overwritten either.
+    // A folder of that name with other files is not overwritten either.
     fs::create_dir_all(nowhere.join("test")).unwrap();
     fs::write(nowhere.join("test").join("diary"), "dear diary").unwrap();
     assert!(matches!(restored(&file, &nowhere), Err(BackupError::Occupied(_))));
@@ -162,7 +162,7 @@ async fn what_is_refused_makes_nothing_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_failed_backup_leaves_no_file_and_no_copy_in_the_clear() {
+async fn a_failed_backup_leaves_no_file_and_no_unsealed_copy() {
     let (world, folder) = world().await;
     let file = folder.path().join("till.backup");
     world.gateway.disk.pretend(1_000_000);
@@ -175,7 +175,7 @@ async fn a_failed_backup_leaves_no_file_and_no_copy_in_the_clear() {
     assert!(why.contains("none"), "{why}");
     assert!(made(&world, Path::new("till.backup")).await.is_err(), "not an absolute path");
 
-    // The gateway stops in the middle.
+    // The gateway stops during the backup.
     let key = KeySource::Passphrase(passphrase());
     let job = Job { gateway: world.gateway.clone(), path: file.clone(), key, file_id: [1; FILE_ID_BYTES], mark: None };
     let steps = std::cell::Cell::new(0);
@@ -195,7 +195,7 @@ async fn a_failed_backup_leaves_no_file_and_no_copy_in_the_clear() {
 }
 
 #[tokio::test]
-async fn the_oldest_of_the_nightly_backups_go_and_no_other_file_does() {
+async fn only_the_oldest_nightly_backups_are_removed() {
     let (world, folder) = nightly_world().await;
     set(&world, "backupKeep", "2").await;
     let foreign = folder.path().join("tillgate-test-2020-01-01.backup");
@@ -213,12 +213,12 @@ async fn the_oldest_of_the_nightly_backups_go_and_no_other_file_does() {
     assert_eq!(
         names(folder.path()).len(),
         4,
-        "two nightly ones, a person's own, somebody else's: {:?}",
+        "two nightly backups, a person's backup and another file: {:?}",
         names(folder.path())
     );
     assert_eq!(trouble_of(&world, machine_now_of_a_test()), "");
 
-    // A foreign file under the name of one of ours stays.
+    // Another file with the name of one of our backups is kept.
     let replaced = PathBuf::from(&rows[1].path);
     fs::write(&replaced, "put there by somebody").unwrap();
     nightly::once(&world.gateway, now).await;
@@ -228,7 +228,7 @@ async fn the_oldest_of_the_nightly_backups_go_and_no_other_file_does() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_pipe_in_the_place_of_an_old_backup_holds_up_no_night() {
+async fn a_pipe_in_the_place_of_an_old_backup_blocks_no_backup() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     let (world, _folder) = nightly_world().await;
@@ -242,7 +242,7 @@ async fn a_pipe_in_the_place_of_an_old_backup_holds_up_no_night() {
     nightly::once(&world.gateway, now.plus_ms(2 * DAY_MS)).await;
     let rows = world.gateway.store.read(|reader| reader.nightly_backups()).unwrap();
     assert!(rows.len() == 1 && rows[0].path != old.to_str().unwrap(), "{rows:?}");
-    assert!(old.exists(), "it is not ours to remove");
+    assert!(old.exists(), "a pipe that somebody made was removed");
     let verified = verify(&world.gateway, old, Tried::Passphrase(passphrase())).await;
     assert!(matches!(verified, Err(BackupError::NotABackup)), "{verified:?}");
 }
@@ -253,7 +253,7 @@ fn machine_now_of_a_test() -> Timestamp {
 }
 
 #[tokio::test]
-async fn a_failing_night_is_told_and_repeated_and_removes_nothing() {
+async fn a_failed_nightly_backup_is_reported_and_tried_again() {
     let (world, folder) = nightly_world().await;
     set(&world, "backupKeep", "1").await;
     let now = machine_now_of_a_test();
@@ -267,18 +267,18 @@ async fn a_failing_night_is_told_and_repeated_and_removes_nothing() {
     let tomorrow = now.plus_ms(2 * DAY_MS);
     nightly::once(&world.gateway, tomorrow).await;
     let told = trouble_of(&world, now);
-    assert!(told.contains("unplugged") && told.contains("the last good one is of"), "{told}");
-    assert_eq!(names(folder.path()), good, "the good one is there");
+    assert!(told.contains("unplugged") && told.contains("the last good backup is of"), "{told}");
+    assert_eq!(names(folder.path()), good, "a failed backup removed the good one");
 
     fs::create_dir(&elsewhere).unwrap();
     nightly::once(&world.gateway, now.plus_ms(60_000)).await;
-    assert!(names(&elsewhere).is_empty(), "not before an hour has passed");
+    assert!(names(&elsewhere).is_empty(), "it was tried again before an hour had passed");
     nightly::once(&world.gateway, tomorrow).await;
     assert_eq!((names(&elsewhere).len(), trouble_of(&world, now)), (1, String::new()));
 }
 
 #[tokio::test]
-async fn an_empty_folder_in_the_place_of_a_disk_that_is_not_in_takes_no_backup_and_staff_are_told() {
+async fn the_mount_point_of_an_unplugged_disk_takes_no_backup() {
     let (world, base) = nightly_world().await;
     let (folder, in_the_drawer) = (base.path().join("usb stick"), base.path().join("drawer"));
     fs::create_dir(&folder).unwrap();
@@ -287,21 +287,27 @@ async fn an_empty_folder_in_the_place_of_a_disk_that_is_not_in_takes_no_backup_a
     nightly::once(&world.gateway, night(0)).await;
     assert_eq!((names(&folder).len(), trouble_of(&world, night(0))), (1, String::new()));
 
-    // The stick is pulled out. Its mount point is a folder on this computer's own disk.
+    // The stick is unplugged. Its mount point is a folder on this computer's own disk.
     fs::rename(&folder, &in_the_drawer).unwrap();
     fs::create_dir(&folder).unwrap();
     nightly::once(&world.gateway, night(1)).await;
-    assert_eq!(names(&folder), Vec::<String>::new(), "it went to the disk that it is to outlive");
+    assert_eq!(names(&folder), Vec::<String>::new(), "a backup was written to the computer's own disk");
     let told = trouble_of(&world, night(0));
-    assert!(told.contains("its disk is not in") && told.contains("the last good one is of"), "{told}");
+    assert!(told.contains("its disk is not connected") && told.contains("the last good backup is of"), "{told}");
     let kind = world.gateway.store.read(|reader| trouble(&world.gateway, reader, night(0))).unwrap();
     assert!(matches!(kind, Some(Trouble::Failed { is_other_folder: true, .. })), "{kind:?}");
     let told = trouble_of(&world, night(0));
-    assert!(told.contains(&format!("set backupFolder \"{}\"`", folder.display())), "a shell would cut it: {told}");
+    assert!(
+        told.contains(&format!("set backupFolder \"{}\"`", folder.display())),
+        "the path needs quotes in a shell: {told}"
+    );
     let asked = make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann").await;
-    assert!(matches!(asked, Err(BackupError::OtherFolder { .. })), "nor does one that a person asks for: {asked:?}");
+    assert!(
+        matches!(asked, Err(BackupError::OtherFolder { .. })),
+        "a requested backup was written to the mount point: {asked:?}"
+    );
 
-    // It is put in again.
+    // The stick is plugged in again.
     fs::remove_dir(&folder).unwrap();
     fs::rename(&in_the_drawer, &folder).unwrap();
     nightly::once(&world.gateway, night(2)).await;
@@ -316,20 +322,20 @@ async fn an_empty_folder_in_the_place_of_a_disk_that_is_not_in_takes_no_backup_a
     let kind = world.gateway.store.read(|reader| trouble(&world.gateway, reader, night(0))).unwrap();
     assert!(
         matches!(kind, Some(Trouble::Failed { is_other_folder: false, .. })),
-        "it is the right one now, and none was made yet: {kind:?}"
+        "the failure was of the folder before it was named: {kind:?}"
     );
     name_folder(&world, &folder).await;
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "one mark, however often it is named");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "a folder that was named twice has one mark");
     nightly::once(&world.gateway, night(4)).await;
     assert_eq!((names(&folder).len(), trouble_of(&world, night(0))), (1, String::new()));
     fs::remove_dir_all(&folder).unwrap();
     fs::rename(&in_the_drawer, &folder).unwrap();
     nightly::once(&world.gateway, night(5)).await;
-    assert!(trouble_of(&world, night(0)).contains("its disk is not in"));
+    assert!(trouble_of(&world, night(0)).contains("its disk is not connected"));
 }
 
 #[tokio::test]
-async fn a_folder_named_before_marks_is_known_after_its_next_backup() {
+async fn a_folder_without_a_mark_is_marked_by_its_next_backup() {
     let (world, base) = nightly_world().await;
     let now = machine_now_of_a_test();
     nightly::once(&world.gateway, now).await;
@@ -345,24 +351,24 @@ async fn a_folder_named_before_marks_is_known_after_its_next_backup() {
 }
 
 #[tokio::test]
-async fn the_name_of_a_backup_that_was_removed_is_never_another_ones() {
+async fn the_name_of_a_removed_backup_is_never_used_again() {
     let (world, folder) = nightly_world().await;
     set(&world, "backupKeep", "1").await;
     let mut given = Vec::new();
     for _ in 0..3 {
         let made = make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann").await.unwrap();
-        assert!(!given.contains(&made.path), "whoever wrote {} down finds another one there", made.path.display());
+        assert!(!given.contains(&made.path), "{} was the name of another backup", made.path.display());
         assert_eq!(names(folder.path()).len(), 1);
         given.push(made.path);
     }
-    // The number of a file that a person took away is not given again either.
+    // The number of a file that a person moved away is not used again either.
     fs::rename(&given[2], folder.path().join("in the safe")).unwrap();
     let made = make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann").await.unwrap();
     assert!(!given.contains(&made.path), "{}", made.path.display());
 }
 
 #[tokio::test]
-async fn no_folder_means_no_backup_and_no_passphrase_a_warning() {
+async fn a_folder_without_a_passphrase_gives_a_warning_and_no_backup() {
     let (world, folder) = world().await;
     let now = machine_now_of_a_test();
     nightly::once(&world.gateway, now).await;
@@ -373,7 +379,7 @@ async fn no_folder_means_no_backup_and_no_passphrase_a_warning() {
     set_passphrase(&world.gateway, passphrase(), "cli:ann").await.unwrap();
     nightly::once(&world.gateway, now).await;
     assert_eq!((names(folder.path()).len(), trouble_of(&world, now)), (1, String::new()));
-    // It opens with the passphrase, on a machine without a stored key.
+    // The backup opens with the passphrase on a machine without a stored key.
     let base = tempfile::tempdir().unwrap();
     restored(&folder.path().join(&names(folder.path())[0]), base.path()).unwrap();
 }
@@ -409,7 +415,7 @@ async fn remains_of_a_crash_are_removed_and_a_whole_backup_counts() {
 }
 
 #[tokio::test]
-async fn a_backup_is_proved_against_this_wallet_and_no_other() {
+async fn a_check_needs_the_files_key_and_this_wallet() {
     let (world, folder) = world().await;
     let file = folder.path().join("till.backup");
     made(&world, &file).await.unwrap();
@@ -422,17 +428,20 @@ async fn a_backup_is_proved_against_this_wallet_and_no_other() {
     proof(&world, Tried::StoredFirst(passphrase())).await.unwrap();
     let wrong = proof(&world, Tried::Passphrase(other())).await;
     assert!(matches!(wrong, Err(BackupError::WrongPassphrase)), "{wrong:?}");
-    assert!(matches!(proof(&world, Tried::Stored).await, Err(BackupError::NoPassphrase)), "none is stored");
+    assert!(matches!(proof(&world, Tried::Stored).await, Err(BackupError::NoPassphrase)), "no key is stored yet");
     set_passphrase(&world.gateway, passphrase(), "cli:ann").await.unwrap();
     assert!(
         matches!(proof(&world, Tried::Stored).await, Err(BackupError::OtherKey)),
-        "the file's key has another salt"
+        "the stored key has another salt than the file's"
     );
     let own = folder.path().join("own.backup");
     make(&world.gateway, Place::File(own.clone()), KeySource::Stored, "cli:ann").await.unwrap();
     verify(&world.gateway, own.clone(), Tried::StoredFirst(other())).await.unwrap();
     let wrong = verify(&world.gateway, own, Tried::Passphrase(other())).await;
-    assert!(matches!(wrong, Err(BackupError::WrongPassphrase)), "the passphrase itself is what is proved: {wrong:?}");
+    assert!(
+        matches!(wrong, Err(BackupError::WrongPassphrase)),
+        "a wrong passphrase passed, because the stored key fits: {wrong:?}"
+    );
     let (other, _) = self::world().await;
     assert!(matches!(proof(&other, Tried::Passphrase(passphrase())).await, Err(BackupError::OtherWallet)));
     let left = names(world.gateway.data_dir.path());
@@ -448,13 +457,10 @@ async fn a_backup_waits_for_the_end_of_another() {
     let mut asked = Box::pin(make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann"));
     tokio::select! {
         biased;
-        made = &mut asked => panic!("the other one has its turn: {made:?}"),
+        made = &mut asked => panic!("it did not wait for the other backup: {made:?}"),
         () = std::future::ready(()) => {}
     }
-    assert!(
-        works_in.exists(),
-        "what it would do first, before it waits for anything, is to remove what one that was cut short left"
-    );
+    assert!(works_in.exists(), "a waiting backup removed the folder of the one in progress");
     drop(turn);
     assert!(asked.await.unwrap().path.starts_with(folder.path()));
 }

@@ -1,4 +1,4 @@
-//! Checks that a backup would restore this installation's wallet, by all steps of a restore but the last move.
+//! Checks that a backup would restore this installation's wallet, by the steps of a restore up to the examination.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,12 +31,13 @@ pub(crate) enum Tried {
     Passphrase(Secret),
     /// The key in the secret store.
     Stored,
-    /// The key in the secret store if it fits, else a passphrase that may be meant for something else.
+    /// The key in the secret store if it is the file's, otherwise this passphrase, which may be that of the secrets
+    /// file.
     StoredFirst(Secret),
 }
 
-/// Proves a backup: opens all of it, examines its databases as a restore would, and compares its wallet with this
-/// installation's.
+/// Checks a backup: opens all of it, examines its databases as a restore would, and compares its wallet with this
+/// installation's. Stores the time of the check.
 pub(crate) async fn verify(gateway: &Arc<Gateway>, file: PathBuf, tried: Tried) -> Result<Verified, BackupError> {
     let _turn = turn(gateway).await?;
     tidy::settle_cut_short(gateway).await?;
@@ -60,7 +61,7 @@ fn prove(
 ) -> Result<(Manifest, FileId), BackupError> {
     let ours = gateway.wallet.get().ok_or(BackupError::NoWallet)?;
     let sealed = SealedFile::with_key(file, |recipe| {
-        // A stored key with another recipe belongs to another passphrase.
+        // The recipe includes the salt, so a stored key with another recipe does not open the file.
         let stored = || {
             stored_key(gateway)
                 .and_then(|key| if key.recipe() == recipe { Ok(key) } else { Err(BackupError::OtherKey) })
@@ -71,7 +72,7 @@ fn prove(
             Tried::StoredFirst(passphrase) => stored().or_else(|_| recipe.key(passphrase)),
         }
     })?;
-    // Nothing is unpacked from a changed file.
+    // Reads all of the file before it is unpacked, so that no part of a damaged file is unpacked.
     sealed.read_through(goes_on)?;
     let scratch = Scratch::new(gateway.data_dir.path(), &sealed.file_id)?;
     let (manifest, secrets) = sealed.unpack(scratch.path(), goes_on)?;

@@ -1,4 +1,4 @@
-//! The command line's grammar: what `clap` reads, and the [`Command`] that it means. Acts on nothing.
+//! The command line's grammar: the arguments that `clap` parses, and the [`Command`] for each. It executes nothing.
 
 mod backups;
 mod keys;
@@ -29,17 +29,17 @@ use crate::machine::secrets::Secret;
 const EXAMPLES: &str = "\
 Examples:
   tillgate serve                                                start on the built-in sandbox at 127.0.0.1:7421
-  tillgate keys create webshop --environment test               a key for a shop; its secret is shown this once
+  tillgate keys create webshop --environment test               a key for a shop; its secret is shown only once
   tillgate hmac-key rotate --environment test                   sign notifications from now on
   tillgate payments list --environment test                     the newest payments
-  tillgate payouts approve ID --environment test                send what a shop's program asked for
-  tillgate statement --currency USD --environment test          what came and went, and its worth
-  tillgate settings set merchantName 'Café' --environment test  what customers read
-  tillgate backup /media/usb/till.backup --environment test     all that there is, in one encrypted file
-  tillgate doctor --environment production                      what is wrong, and what to do
-  tillgate serve --environment production                       the other environment, which shares nothing with the first
+  tillgate payouts approve ID --environment test                approve a payout that a shop requested
+  tillgate statement --currency USD --environment test          every movement of the balance, valued in USD
+  tillgate settings set merchantName 'Café' --environment test  the name that customers read
+  tillgate backup /media/usb/till.backup --environment test     database and secrets in one encrypted file
+  tillgate doctor --environment production                      find problems, and their remedies
+  tillgate serve --environment production                       start production, which shares nothing with test
 
-Once production has a wallet and test is there too, a command that changes something must name its environment.
+Once production has a wallet and test exists too, a command that changes something must name its environment.
 
 Every command works whether or not a gateway is running on the data directory, and
 takes effect at once in a running one. With --json it prints one JSON document on
@@ -60,11 +60,12 @@ pub(super) struct Tillgate {
 /// Arguments of every command.
 #[derive(Debug, Clone, Args)]
 pub(super) struct CommonArgs {
-    /// Which environment: test (the built-in sandbox) or production [default: test until production has a wallet; then `serve`
-    /// serves both, a command that shows means production, and a command that changes something must name one].
+    /// The environment: test (the built-in sandbox) or production. The default is test until production has a wallet.
+    /// Then `serve` serves both, and a command that only shows uses production. If test exists too, a command that
+    /// changes something must name its environment.
     #[arg(long, global = true, env = "TILLGATE_ENVIRONMENT", value_name = "test|production")]
     pub environment: Option<Environment>,
-    /// The folder that holds the data; each environment has a sub-folder [default: the platform's].
+    /// The folder that holds the data; each environment has a sub-folder [default: the platform's data folder].
     #[arg(long, global = true, env = "TILLGATE_DATA_DIR", value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
     /// Print one JSON document on stdout.
@@ -76,8 +77,8 @@ pub(super) struct CommonArgs {
     /// Keep secrets in this file, encrypted with a passphrase, instead of the OS keyring.
     #[arg(long, global = true, env = "TILLGATE_SECRETS_FILE", value_name = "FILE")]
     pub secrets_file: Option<PathBuf>,
-    /// Read the passphrase of --secrets-file, and of backups without one of their own, from this file descriptor, not from
-    /// TILLGATE_PASSPHRASE.
+    /// Read the passphrase of --secrets-file from this file descriptor, not from TILLGATE_PASSPHRASE. Backups use it
+    /// too, unless they are given their own.
     #[arg(long, global = true, value_name = "FD")]
     pub passphrase_fd: Option<i32>,
     /// Read the passphrase of backups from this file descriptor, not from TILLGATE_BACKUP_PASSPHRASE.
@@ -85,7 +86,7 @@ pub(super) struct CommonArgs {
     pub backup_passphrase_fd: Option<i32>,
 }
 
-/// The same arguments for one chosen environment.
+/// [`CommonArgs`] for one chosen environment.
 #[derive(Debug, Clone)]
 pub(super) struct Common {
     pub environment: Environment,
@@ -93,11 +94,11 @@ pub(super) struct Common {
     pub secrets_file: Option<PathBuf>,
     pub passphrase_fd: Option<i32>,
     pub backup_passphrase_fd: Option<i32>,
-    /// Whether the command must not ask a person.
+    /// Whether `--json` was given. The command then asks a person nothing.
     pub json: bool,
     /// The passphrase given for this environment's secrets, kept because a descriptor can be read only once.
     pub passphrase: OnceLock<Secret>,
-    /// The passphrase given for backups alone, kept for the same reason.
+    /// The passphrase given for backups alone, kept because a descriptor can be read only once.
     pub backup_passphrase: OnceLock<Secret>,
 }
 
@@ -110,7 +111,7 @@ pub(super) enum LogFormat {
     Json,
 }
 
-/// What to do.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(super) enum Act {
     /// Run the gateway until SIGTERM or Ctrl-C.
@@ -118,9 +119,9 @@ pub(super) enum Act {
     /// When ready it prints one line to stdout:
     /// {"event":"ready","environment":"test","api":"http://127.0.0.1:7421/v2","pages":"http://127.0.0.1:7421/pay"}
     Serve(ServeArgs),
-    /// Show the running gateway: how far the chain was watched, rates, queues, and why payouts wait.
+    /// Show the gateway's state: the last look at the chain, rates, queues, and why payouts wait.
     Status,
-    /// Keys by which programs call the API.
+    /// API keys, with which programs call the API.
     #[command(subcommand)]
     Keys(Keys),
     /// The key that signs notifications.
@@ -135,7 +136,7 @@ pub(super) enum Act {
     /// Coins that do not fit a payment.
     #[command(subcommand)]
     Anomalies(Anomalies),
-    /// Coins that leave: offers, approval, fees, giving up.
+    /// Payouts to other addresses: offers, approval, fees, cancelling.
     #[command(subcommand)]
     Payouts(Payouts),
     /// How much may be paid out.
@@ -144,41 +145,44 @@ pub(super) enum Act {
     /// Make, restore and show the wallet.
     #[command(subcommand)]
     Wallet(Wallet),
-    /// Every movement of the balance, with its worth, and sums by day and month.
-    /// JSON: {"currency", "items": [{"time", "kind", "btcAmount" (negative where it leaves), "fiatAmount",
+    /// Every movement of the balance, with its value, and sums by day and month.
+    /// JSON: {"currency", "items": [{"time", "kind", "btcAmount" (negative for outgoing coins), "fiatAmount",
     /// "exchangeRate", "feeBtc", "btcTxId", "paymentId", "payoutId", "anomalyId"}], "totals": {"byDay", "byMonth"}}.
     /// Members without a value are left out. The sum of btcAmount over all time is the balance of `wallet info`. A row
-    /// is valued by the rate of its payment or payout if that is in the currency, else by the rate of its moment.
+    /// is valued at the rate of its payment or payout if that has the same currency, else at the rate of the row's
+    /// time.
     Statement(Statement),
     /// Attempts to notify shops.
     #[command(subcommand)]
     Deliveries(Deliveries),
-    /// Save all that there is in one encrypted file, while payments go on: database, secrets, on the sandbox its chain.
+    /// Save database, secrets and the sandbox's chain in one encrypted file, while payments go on.
     ///
     /// The passphrase comes from TILLGATE_BACKUP_PASSPHRASE or --backup-passphrase-fd, else from TILLGATE_PASSPHRASE or
-    /// --passphrase-fd, else it is asked for; it has at least 8 characters, in production 12. Who has file and passphrase has the coins; without the passphrase the file is worth nothing, to you too.
+    /// --passphrase-fd, else you are asked for it. It has at least 8 characters, in production 12. Anyone with the file
+    /// and the passphrase can spend the coins; without the passphrase nobody can open the file, not even you.
     /// JSON: {"file", "madeAt", "sizeBytes", "checkedAt"}.
     Backup(Backup),
-    /// Restore a backup where there is none of this environment: the same payments, keys and balance.
-    /// The restored copy gives no address and sends nothing before it has looked through the chain: start `tillgate
-    /// serve`. The copy that was saved must not run any more. JSON: {"environment", "folder", "madeAt", "wallet"}.
+    /// Restore a backup into an environment that does not exist yet: the same payments, keys and balance.
+    /// Then start `tillgate serve`: the restored copy gives no address and sends nothing before it has scanned the
+    /// chain. The original must never run again. JSON: {"environment", "folder", "madeAt", "wallet"}.
     Restore(Restore),
-    /// Check keyring, chain, rates, clock, disk, ports, permissions, database, notifications and payouts; say what to do.
+    /// Check keyring, chain, rates, clock, disk, ports, permissions, database, notifications and payouts; say what to
+    /// do.
     ///
     /// JSON: {"ok", "checks": [{"name", "ok", "message"}]}; exit status 1 when something is wrong.
     Doctor,
 }
 
-/// How to serve.
+/// The arguments of `serve`.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ServeArgs {
     /// The address of the API; port 0 picks a free one [default: 127.0.0.1:7421, production 127.0.0.1:7420].
     #[arg(long, env = "TILLGATE_LISTEN", value_name = "ADDR:PORT")]
     pub listen: Option<SocketAddr>,
-    /// The address of the payment pages [default: with the API].
+    /// The address of the payment pages [default: the address of the API].
     #[arg(long, env = "TILLGATE_PAGES_LISTEN", value_name = "ADDR:PORT")]
     pub pages_listen: Option<SocketAddr>,
-    /// The address under which customers reach the payment pages; rules over the setting publicUrl.
+    /// The address under which customers reach the payment pages; overrides the setting publicUrl.
     #[arg(long, value_name = "URL")]
     pub public_url: Option<String>,
     /// The certificate for TLS, a PEM file.
@@ -190,10 +194,10 @@ pub(super) struct ServeArgs {
         conflicts_with = "tls_self_signed"
     )]
     pub tls_cert: Option<PathBuf>,
-    /// Its private key, a PEM file.
+    /// The certificate's private key, a PEM file.
     #[arg(long, env = "TILLGATE_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// Serve TLS with a certificate of our own making, stored in the data directory.
+    /// Serve TLS with a self-signed certificate, which is stored in the data directory.
     #[arg(long, env = "TILLGATE_TLS_SELF_SIGNED")]
     pub tls_self_signed: bool,
 }
@@ -214,14 +218,14 @@ pub(super) enum Form {
 pub(super) enum Meaning {
     /// Run the gateway.
     Serve(ServeArgs),
-    /// Ask a gateway.
+    /// Send this command to a gateway.
     Ask(Command),
     /// Restore a backup, without a gateway.
     Restore(Restore),
 }
 
 impl CommonArgs {
-    /// The same, for this environment.
+    /// These arguments for one environment.
     pub(super) fn of(&self, environment: Environment) -> Common {
         let Self { data_dir, secrets_file, passphrase_fd, backup_passphrase_fd, json, .. } = self.clone();
         let (passphrase, backup_passphrase) = (OnceLock::new(), OnceLock::new());
@@ -239,10 +243,10 @@ impl CommonArgs {
 }
 
 impl Tillgate {
-    /// The line, unless it asks for two forms at once, or names settings without their values.
+    /// Checks rules that `clap` cannot express: one form of output, and a value for each setting.
     ///
     /// # Errors
-    /// As wrong usage.
+    /// The usage error to print.
     pub(super) fn checked(self) -> Result<Self, clap::Error> {
         if self.common.json && self.form() == Form::Csv {
             let why = "--format csv and --json ask for two forms: leave one of them out";
@@ -256,7 +260,7 @@ impl Tillgate {
         Ok(self)
     }
 
-    /// The form of the answer; the command's own `--format` counts before `--json`.
+    /// The form of the answer; the command's own `--format` takes precedence over `--json`.
     pub(super) fn form(&self) -> Form {
         let format = match &self.act {
             Act::Statement(statement) => statement.format,
@@ -272,7 +276,7 @@ impl Tillgate {
 }
 
 impl Act {
-    /// Turns the act into its meaning.
+    /// Converts the subcommand to its [`Meaning`].
     pub(super) fn meaning(self) -> Meaning {
         Meaning::Ask(match self {
             Self::Serve(serve) => return Meaning::Serve(serve),

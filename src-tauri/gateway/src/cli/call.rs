@@ -17,7 +17,7 @@ use crate::console::settings::ListSettings;
 use crate::console::{Command, CommandError, Status, StatusView, control, doctor};
 use crate::machine::data_dir;
 
-/// Runs the command and prints its answer in this form.
+/// Runs the command and prints its answer in `form`.
 pub(super) async fn run(common: &Common, mut command: Command, form: Form) -> Result<ExitCode, Failure> {
     let mut gateway = GatewayClient::new(common);
     match &mut command {
@@ -49,7 +49,7 @@ async fn ask(gateway: &mut GatewayClient<'_>, command: &Command, form: Form) -> 
     let is_doctor = matches!(command, Command::Doctor(_));
     let view = match gateway.answer(command).await? {
         Ok(answer) => answer.map_err(|error| refused(common, &error))?,
-        // The doctor examines the very cause for which the gateway does not open.
+        // The doctor reports why the gateway does not open.
         Err(error) if is_doctor => {
             let base = data_dir::base(common.data_dir.as_deref()).ok();
             let env_dir = base.map(|base| data_dir::env_dir(&base, common.environment));
@@ -64,8 +64,8 @@ async fn ask(gateway: &mut GatewayClient<'_>, command: &Command, form: Form) -> 
         _ => false,
     };
     if let (Form::Json, Some(refusal)) = (form, view["refusal"]["message"].as_str()) {
-        // The record on stdout does not tell it.
-        let _ = writeln!(std::io::stderr(), "tillgate: {refusal}; it is offered again after each block");
+        // The record on stdout does not hold the refusal.
+        let _ = writeln!(std::io::stderr(), "tillgate: {refusal}; the transaction is broadcast again after each block");
     }
     let text = match form {
         Form::Json => json::document(command, view)? + "\n",
@@ -89,14 +89,14 @@ fn refused(common: &Common, error: &CommandError) -> Failure {
 
 fn remedy(error: &CommandError) -> Option<&'static str> {
     Some(match error.error_type.as_str() {
-        "PAYOUT_SHARES_TRANSACTION" => "say --all if you want that",
-        "FEE_ABOVE_PAYOUT" => "say --force if you want that",
+        "PAYOUT_SHARES_TRANSACTION" => "add --all to do that",
+        "FEE_ABOVE_PAYOUT" => "add --force to do that",
         "FEE_ABOVE_CAP" => {
-            "to bump at this rate, give it as --fee-rate; to give the payout up at it, raise the setting `feeCapSatVb` first"
+            "to bump at this rate, give it as --fee-rate; to cancel the payout at this rate, raise the setting `feeCapSatVb` first"
         }
-        "REFUND_PAID_BEFORE" | "PAYOUT_PAID_BEFORE" => "say --again if you want that",
+        "REFUND_PAID_BEFORE" | "PAYOUT_PAID_BEFORE" => "add --again to do that",
         "SENDER_HOLDS" => "`tillgate payouts release` lets it go on",
-        "OTHER_COPY_UNSEEN" => "let the gateway run (`tillgate serve`), and try again",
+        "OTHER_COPY_UNSEEN" => "start the gateway (`tillgate serve`), and try again",
         _ => return None,
     })
 }
@@ -122,9 +122,9 @@ mod tests {
     use crate::sender::ReplaceError;
 
     #[test]
-    fn only_the_command_line_names_the_remedy_of_an_early_bump() {
+    fn only_the_command_line_says_to_start_the_gateway() {
         let error = CommandError::from(ReplaceError::Unseen("the backend is being asked".to_owned()));
-        assert!(!error.to_string().contains("tillgate"), "the window has no commands: {error}");
+        assert!(!error.to_string().contains("tillgate"), "the window must name no command: {error}");
         assert!(remedy(&error).is_some_and(|remedy| remedy.contains("`tillgate serve`")));
     }
 
@@ -132,7 +132,7 @@ mod tests {
     fn only_the_command_line_says_how_to_refund_again() {
         let txid = bitcoin::Txid::from_byte_array([7; 32]);
         let error = CommandError::from(RefundError::PaidBefore { txid, amount_sats: 1 });
-        assert!(!error.to_string().contains("--"), "the window has a box for it: {error}");
+        assert!(!error.to_string().contains("--"), "the window has a checkbox, not an option: {error}");
         assert!(remedy(&error).is_some_and(|remedy| remedy.contains("--again")));
     }
 }

@@ -16,7 +16,7 @@ const HEADER: [&str; 11] = [
     "anomalyId",
 ];
 
-/// The first line.
+/// The line of headings.
 pub(super) fn header() -> String {
     line(HEADER.map(str::to_owned))
 }
@@ -48,7 +48,7 @@ fn line(cells: impl IntoIterator<Item = String>) -> String {
     cells.join(",") + "\r\n"
 }
 
-/// A cell. A text that a spreadsheet would run as a formula is marked as text; numbers stay numbers.
+/// The text as a cell. An apostrophe marks a text that a spreadsheet would run as a formula; numbers stay numbers.
 fn cell(text: &str) -> String {
     let is_number =
         !text.is_empty() && text.trim_start_matches('-').bytes().all(|it| it.is_ascii_digit() || it == b'.');
@@ -62,7 +62,7 @@ mod tests {
     use super::cell;
 
     #[test]
-    fn a_cell_is_quoted_where_it_must_be_and_never_a_formula() {
+    fn cells_are_quoted_and_formulas_are_marked_as_text() {
         for (text, written) in [
             ("", ""),
             ("-0.10000000", "-0.10000000"),

@@ -1,5 +1,5 @@
-//! Signals that end the program while the terminal's echo is off. The echo is turned on first, because a terminal
-//! outlives its programs.
+//! Signals that end the program while the terminal's echo is off. The echo is turned on first, because the terminal
+//! keeps its settings after the program has ended.
 
 use std::fs::File;
 use std::future::pending;
@@ -16,13 +16,13 @@ use tokio::signal::unix::{SignalKind, signal};
 /// The terminal whose echo is off, and its settings from before.
 static HIDDEN: Mutex<Option<(File, Termios)>> = Mutex::new(None);
 
-/// Whether a thread waits for the signals already.
+/// Whether the thread that waits for signals was started.
 static WATCHES: Mutex<bool> = Mutex::new(false);
 
 /// Whether another part of the program ends it at SIGTERM or SIGINT.
 static LEFT_TO_OTHERS: AtomicBool = AtomicBool::new(false);
 
-/// Added to a signal's number, the exit status of a program that the signal ended, by the convention of shells.
+/// A program that a signal ended has this plus the signal's number as exit status, by the convention of shells.
 const BY_SIGNAL: i32 = 128;
 
 /// From now on a signal that ends the program first restores the terminal's settings from `before`.
@@ -51,7 +51,7 @@ pub(super) fn leave_to_others() {
     LEFT_TO_OTHERS.store(true, Ordering::SeqCst);
 }
 
-/// Starts a thread that waits for the signals for good; the asking thread is busy with the terminal.
+/// Starts a thread that waits for the signals until the program ends. The caller's thread blocks on the terminal.
 fn watch() -> io::Result<()> {
     let (told, begun) = channel();
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
@@ -68,7 +68,7 @@ fn watch() -> io::Result<()> {
     begun.recv().unwrap_or_else(|_| Err(io::Error::other("the thread for signals ended")))
 }
 
-/// A runtime that hears the signals while it runs.
+/// A runtime with a task for each signal.
 fn waiting() -> io::Result<Runtime> {
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let entered = runtime.enter();
@@ -87,7 +87,8 @@ fn waiting() -> io::Result<Runtime> {
     Ok(runtime)
 }
 
-/// Ends the program as the signal itself would, so that a waiting shell learns of it.
+/// Ends the program with the exit status of the signal, so that a waiting shell sees it. A signal that was left to
+/// others ends it only while the echo is off.
 fn end_by(kind: SignalKind) {
     let is_hidden = HIDDEN.lock().is_some();
     shows(OptionalActions::Flush);

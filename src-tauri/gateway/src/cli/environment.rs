@@ -14,14 +14,14 @@ const BOTH_LIVE: &str = "test and production both run here, and this command cha
 /// The environment that one command acts on.
 pub(super) struct Chosen {
     pub(super) environment: Environment,
-    /// Whether to say which environment it was: none was named, and both live.
+    /// Whether stderr names the environment: the line named none, and production has data.
     pub(super) is_told: bool,
 }
 
 /// The environment of a command that only shows: the named one, or production once it has a wallet, and test before
 /// that.
 ///
-/// # Errors The answer is uncertain, because another user may have prepared the folder.
+/// # Errors It is uncertain whether production has a wallet, because another user may have prepared the folder.
 pub(super) fn of_reading(common: &CommonArgs) -> Result<Chosen, DataDirError> {
     if let Some(environment) = common.environment {
         return Ok(Chosen { environment, is_told: false });
@@ -31,9 +31,9 @@ pub(super) fn of_reading(common: &CommonArgs) -> Result<Chosen, DataDirError> {
     Ok(Chosen { environment, is_told: data_dir::exists(&base, Environment::Production)? })
 }
 
-/// The same for a command that changes state, which must name its environment once both live.
+/// The environment of a command that changes state. It must be named once production has a wallet and test exists.
 ///
-/// # Errors It names none although both live, or as [`of_reading`].
+/// # Errors It was not named although it must be, or as [`of_reading`].
 pub(super) fn of_change(common: &CommonArgs) -> Result<Chosen, Failure> {
     let chosen = of_reading(common)?;
     let base = data_dir::base(common.data_dir.as_deref())?;
@@ -86,8 +86,9 @@ pub(super) fn to_serve(common: &CommonArgs) -> Vec<Environment> {
             Ok(false) => vec![Environment::Test],
             Ok(true) => Environment::ALL.to_vec(),
             Err(error) => {
-                // Serving it shows the error. Without it, shops would reach no gateway and no message would say why.
-                tracing::error!(%error, "whether production has a wallet cannot be told; it is served");
+                // The attempt to serve production reports the error. Without the attempt, shops would reach no gateway
+                // and no message would say why.
+                tracing::error!(%error, "cannot tell whether production has a wallet; production is served");
                 Environment::ALL.to_vec()
             }
         },
@@ -96,7 +97,7 @@ pub(super) fn to_serve(common: &CommonArgs) -> Vec<Environment> {
 
 /// Whether production has a wallet.
 ///
-/// # Errors The answer is uncertain.
+/// # Errors As [`of_reading`].
 pub(super) fn is_live(common: &CommonArgs) -> Result<bool, DataDirError> {
     wallet_mark::is_there(&data_dir::base(common.data_dir.as_deref())?, Environment::Production)
 }
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn production_is_meant_once_it_has_a_wallet_and_test_before() {
+    fn the_default_is_test_until_production_has_a_wallet() {
         let folder = tempfile::tempdir().unwrap();
         let at = |more: &str| arguments(&format!("tillgate serve --data-dir {}{more}", folder.path().display()));
         let command = |more: &str| of_reading(&at(more)).unwrap().environment;
@@ -128,11 +129,11 @@ mod tests {
     }
 
     #[test]
-    fn an_unnamed_environment_is_told_if_there_is_another() {
+    fn an_unnamed_environment_is_told_once_production_exists() {
         let folder = tempfile::tempdir().unwrap();
         let at = |more: &str| arguments(&format!("tillgate serve --data-dir {}{more}", folder.path().display()));
         let is_told = |more: &str| of_reading(&at(more)).unwrap().is_told;
-        assert!(!is_told(""), "there is only one");
+        assert!(!is_told(""), "there is no production");
         let production = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
         std::fs::write(production.database(), "").unwrap();
         assert!(is_told("") && !is_told(" --environment test"));

@@ -1,6 +1,6 @@
 //! The error of every command.
 
-/// Why the program ends with status 1: one line.
+/// The line on stderr with which the program ends with status 1.
 #[derive(Debug)]
 pub(super) struct Failure(pub(super) String);
 

@@ -1,4 +1,4 @@
-//! The gateway that the command line asks: the one that runs on the data directory, or one opened for it.
+//! The gateway that the command line asks: the one that serves the data directory, or one opened for the command.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::console::{Actor, Command, CommandError, control, dispatch};
 use crate::daemon::{self, OpenError, Options};
 use crate::machine::data_dir::{self, DataDirError, WhereNone};
 
-/// Time to wait for a command that holds the data directory, or for a gateway that is just starting.
+/// Time to wait until a command releases the data directory, or a starting gateway answers.
 const WAIT_FOR_LOCK: Duration = Duration::from_secs(10);
 
 /// Time between two tries.
@@ -33,8 +33,8 @@ pub(super) struct GatewayClient<'a> {
     pub(super) made: Option<MadeByCommand>,
 }
 
-/// A setting may be chosen, and a wallet made, before the first start. For any other command a missing folder is a
-/// typing error.
+/// Commands that may come before the first start create a missing data directory. For any other command a missing
+/// folder is a typing error.
 fn where_none(command: &Command) -> WhereNone {
     let makes = matches!(
         command,
@@ -47,11 +47,11 @@ fn where_none(command: &Command) -> WhereNone {
     if makes { WhereNone::Make } else { WhereNone::Refuse }
 }
 
-/// The gateway's answer, or the error of opening one.
+/// The gateway's answer, or the error of opening the gateway.
 pub(super) type Answer = Result<Result<Value, CommandError>, OpenError>;
 
 impl<'a> GatewayClient<'a> {
-    /// A value before the first command.
+    /// A client that has asked no gateway yet.
     pub(super) const fn new(common: &'a Common) -> Self {
         Self { common, opened: None, made: None }
     }
@@ -63,7 +63,7 @@ impl<'a> GatewayClient<'a> {
         }
     }
 
-    /// The gateway's answer.
+    /// The gateway's answer, in the type that belongs to the question.
     ///
     /// # Errors The gateway cannot be opened, or it refuses.
     pub(super) async fn answer_of<A: Ask + Clone + Into<Command>>(&mut self, asked: &A) -> Result<A::Answer, Failure> {

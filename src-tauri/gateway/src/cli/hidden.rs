@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::failure::Failure;
 use crate::machine::secrets::Secret;
 
-/// Whether a person broke a question off. The program then cleans up, and ends with the exit status of Ctrl-C.
+/// Whether a person pressed Ctrl-C at a question. The program then cleans up, and ends with the exit status of Ctrl-C.
 static BROKEN_OFF: AtomicBool = AtomicBool::new(false);
 
-/// The exit status of a program that Ctrl-C ended, by the convention of shells: 128 and the signal's number.
+/// The exit status of a program that Ctrl-C ended, by the convention of shells: 128 plus the signal's number.
 const BY_CTRL_C: u8 = 130;
 
 /// A terminal without echo as long as this value lives, also between two lines of one question.
@@ -35,7 +35,7 @@ impl Terminal {
 
     /// Asks for one line.
     ///
-    /// # Errors No line was read; after Ctrl-C [`status_if_broken_off`] says so.
+    /// # Errors No line was read; after Ctrl-C [`status_if_broken_off`] returns a status.
     pub(super) fn line(&mut self, question: &str) -> Result<Secret, Failure> {
         #[cfg(unix)]
         let line = self.hidden.ask(question);
@@ -54,18 +54,18 @@ pub(super) fn line(question: &str) -> Result<Secret, Failure> {
     Terminal::hide()?.line(question)
 }
 
-/// The exit status of a program whose question was broken off by Ctrl-C, so that a waiting shell learns of it.
+/// The exit status after Ctrl-C at a question, so that a waiting shell sees the signal.
 pub(super) fn status_if_broken_off() -> Option<u8> {
-    // Not by raising the signal itself: the parent process may have it ignored.
+    // The signal itself is not raised, because it is ignored if the parent process ignored it.
     BROKEN_OFF.load(Ordering::Relaxed).then_some(BY_CTRL_C)
 }
 
 fn failed(error: io::Error) -> Failure {
     if error.kind() == io::ErrorKind::Interrupted {
         BROKEN_OFF.store(true, Ordering::Relaxed);
-        return Failure("it was broken off".to_owned());
+        return Failure("the command was cancelled with Ctrl-C".to_owned());
     }
-    Failure(format!("it cannot be asked for at this terminal: {error}"))
+    Failure(format!("this terminal cannot be asked: {error}"))
 }
 
 #[cfg(unix)]
@@ -82,11 +82,11 @@ mod unix {
     /// The longest line of a terminal, in bytes.
     const LINE_MAX: usize = 4_096;
 
-    /// The byte that the terminal sends for Ctrl-C while it raises no signals.
+    /// The byte that the terminal sends for Ctrl-C while `ISIG` is off.
     const CTRL_C: u8 = 3;
 
-    /// Turns the echo off while it lives, and hands Ctrl-C over as the end of the line. So the program can remove the
-    /// files that it created before it ends.
+    /// Turns the echo off while this value lives. Ctrl-C ends the line and raises no signal, so that the program can
+    /// remove the files that it created.
     pub(super) struct Hiding {
         terminal: File,
     }
@@ -142,7 +142,7 @@ mod unix {
         use super::*;
 
         #[test]
-        fn a_line_ends_with_its_end_and_what_follows_is_left() {
+        fn a_read_takes_one_line_and_leaves_the_next() {
             let mut typed = &b"correct horse\r\nbattery\n"[..];
             assert_eq!(line_of(&mut typed).unwrap().reveal(), "correct horse");
             assert_eq!(line_of(&mut typed).unwrap().reveal(), "battery");
@@ -150,7 +150,7 @@ mod unix {
         }
 
         #[test]
-        fn ctrl_c_is_no_part_of_a_line() {
+        fn ctrl_c_interrupts_a_line() {
             let broken_off = line_of(&mut &b"corr\x03ect\n"[..]).unwrap_err();
             assert_eq!(broken_off.kind(), io::ErrorKind::Interrupted);
         }
@@ -162,7 +162,7 @@ mod unix {
             tcgetattr(terminal).unwrap().local_modes.contains(LocalModes::ECHO)
         }
 
-        /// Two lines of one question, followed by a third that is not asked for.
+        /// Asks for two lines; the third line of input must be discarded.
         fn at_a_terminal() {
             let own = File::options().read(true).write(true).open("/dev/tty").unwrap();
             assert!(shows(&own));
@@ -176,11 +176,11 @@ mod unix {
             }
             drop(hidden);
             assert!(shows(&own));
-            assert_eq!(rustix::io::ioctl_fionread(&own).unwrap(), 0, "the shell would be given it");
+            assert_eq!(rustix::io::ioctl_fionread(&own).unwrap(), 0, "the shell would read the third line");
         }
 
         #[test]
-        fn the_echo_stays_off_between_lines_and_the_rest_is_dropped() {
+        fn the_echo_stays_off_between_lines_and_excess_is_dropped() {
             use std::process::{Command, Stdio};
 
             if std::env::var_os(AT_A_TERMINAL).is_some() {

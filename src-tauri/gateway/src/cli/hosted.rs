@@ -1,5 +1,5 @@
 //! `tillgate serve` for a program that runs the gateway inside itself: the desktop. It takes the same flags
-//! and environment variables, prints no ready line, and ends when its host says so.
+//! and environment variables, prints no ready line, and stops when its host cancels the token.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::console::StatusView;
 use crate::machine::data_dir;
 use crate::machine::environment::Environment;
 
-/// Take Bitcoin on your own machine: the window around the gateway.
+/// Take Bitcoin on your own machine: the gateway with a window.
 #[derive(Debug, Parser)]
 #[command(name = "tillgate-desktop", version, max_term_width = 110)]
 pub struct Hosted {
@@ -71,17 +71,17 @@ impl Hosted {
         data_dir::base(self.common.data_dir.as_deref()).map(|base| base.display().to_string()).unwrap_or_default()
     }
 
-    /// Threads for one environment alone, which the log names where there are several.
+    /// A runtime for one environment alone. The log begins lines of its threads with the environment's name.
     ///
     /// # Errors
-    /// When the system gives none.
+    /// The system creates no threads.
     pub fn threads(environment: Environment) -> std::io::Result<Runtime> {
         runtime::of_environment(environment)
     }
 
     /// Opens the gateway of one environment and serves until `shutdown`; `ready` is called once it takes payments.
     ///
-    /// # Errors Why it does not run, or stopped, and the remedy.
+    /// # Errors The reason that the gateway does not run, and the remedy.
     pub async fn serve(
         &self,
         environment: Environment,
@@ -107,7 +107,7 @@ impl Hosted {
 
     /// Waits for SIGTERM or Ctrl-C.
     ///
-    /// # Errors The system does not let signals be caught.
+    /// # Errors The system installs no signal handler.
     pub async fn signalled() -> std::io::Result<()> {
         serve::on_signal()?.cancelled().await;
         Ok(())

@@ -9,20 +9,17 @@ use base64::prelude::BASE64_STANDARD;
 
 use crate::machine::private_file;
 
-/// Bytes of an image at most: in base64 they just fit into the 48 KiB of the setting `merchantLogo`.
+/// The largest image, in bytes. In base64 it just fits into the 48 KiB of the setting `merchantLogo`.
 const IMAGE_MAX: u64 = 36_800;
 
-/// Why a file cannot be the value.
+/// Why a file cannot be the value of a setting.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ImageError {
-    /// It cannot be read.
-    #[error("it cannot be read: {0}")]
+    #[error("the file cannot be read: {0}")]
     Read(#[from] std::io::Error),
-    /// It is no image of an accepted kind.
-    #[error("it is no PNG, JPEG, WebP or SVG image")]
+    #[error("the file is no PNG, JPEG, WebP or SVG image")]
     Kind,
-    /// It is larger than an image may be.
-    #[error("it is larger than the 36,800 bytes that an image may have")]
+    #[error("the file is larger than the 36,800 bytes that an image may have")]
     TooLarge,
 }
 
@@ -58,7 +55,7 @@ mod tests {
     use crate::settings::{SETTINGS, Settings};
 
     #[test]
-    fn the_largest_image_fits_and_one_byte_more_names_the_bound() {
+    fn an_image_one_byte_above_the_bound_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("logo.svg");
         let image = |bytes: usize| format!("{:<bytes$}", "<svg/>");
@@ -72,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn images_are_known_by_what_they_hold() {
+    fn the_content_tells_the_kind_of_an_image() {
         for (image, known) in [
             (b"\x89PNG\r\n\x1a\n....".as_slice(), Some("png")),
             (b"\xff\xd8\xff\xe0", Some("jpeg")),

@@ -1,4 +1,5 @@
-//! Answers of commands as one JSON document for other programs: the view, or a form of its own for some commands.
+//! Answers of commands as one JSON document for other programs: the view as received, or for some commands the
+//! interface's record.
 
 use serde_json::Value;
 
@@ -8,7 +9,7 @@ use crate::console::statement::{StatementItem, StatementTotal, StatementTotals};
 
 /// The answer to `command` as a JSON document.
 ///
-/// # Errors The view is not of the command's form, because a gateway of another version answered.
+/// # Errors The view does not parse as the command's answer, because a gateway of another version sent it.
 pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_json::Error> {
     Ok(match command {
         Command::ListPayouts(asked) => {
@@ -54,7 +55,7 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::StopRestore(_)
         | Command::ContinueRestore(_)
         | Command::VerifyWords(_)
-        // One page of labels or movements; the whole document is written page by page.
+        // These views are one page; `label_pages` and `statement_pages` print the whole document.
         | Command::WalletLabels(_)
         | Command::Statement(_)
         | Command::ListDeliveries(_)
@@ -74,12 +75,12 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
     })
 }
 
-/// The statement's document up to its first movement.
+/// The beginning of the statement's document, before its first movement.
 pub(super) fn statement_begins(currency: &str) -> String {
     format!(r#"{{"currency":{},"items":["#, text(currency))
 }
 
-/// The statement's document after its last movement.
+/// The end of the statement's document, after its last movement.
 pub(super) fn statement_ends(sums: &StatementTotals) -> String {
     let totals = |period: &str, totals: &[StatementTotal]| {
         totals.iter().map(|sum| total(period, sum)).collect::<Vec<_>>().join(",")
@@ -113,7 +114,7 @@ fn total(period: &str, total: &StatementTotal) -> String {
     ])
 }
 
-/// An object of the members that have a value. Values are JSON already, so that numbers keep their text.
+/// An object of the members that have a value. Values are JSON text already, so that numbers keep their digits.
 fn object<const N: usize>(members: [(&str, Option<String>); N]) -> String {
     let members = members.into_iter().filter_map(|(name, json)| json.map(|json| format!(r#""{name}":{json}"#)));
     format!("{{{}}}", members.collect::<Vec<_>>().join(","))

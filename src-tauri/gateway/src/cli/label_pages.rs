@@ -1,4 +1,4 @@
-//! Labels for other wallets' programs, written a page at a time as they are read.
+//! Prints labels for other wallet programs (BIP329), page by page as they are read.
 
 use super::args::Form;
 use super::failure::Failure;
@@ -49,7 +49,7 @@ mod tests {
     use crate::console::{Actor, ask};
     use crate::testing::World;
 
-    /// All labels in pages of so many outputs.
+    /// All labels, asked for in pages of `limit` outputs.
     async fn all(world: &World, limit: u32) -> Vec<String> {
         let (mut lines, mut after) = (Vec::new(), None);
         loop {

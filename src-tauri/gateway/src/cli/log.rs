@@ -1,7 +1,7 @@
-//! The log on stderr, human or JSON. Each module decides about its own lines; secrets are never among them.
+//! The log on stderr, for people or as JSON. No module logs a secret.
 //!
-//! A log that cannot be written stops no work: its lines are dropped and counted. The number of dropped lines is its
-//! first line once it can be written again.
+//! A log that cannot be written stops no work: its lines are dropped and counted. Once the log can be written again,
+//! its first line is the number of dropped lines.
 
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
@@ -16,10 +16,11 @@ use tracing_subscriber::registry::LookupSpan;
 use super::args::LogFormat;
 use crate::machine::threads;
 
-/// The filter for a command, whose answer says all else: only that the keyring waits for a person.
+/// The log filter of a command: only the keyring's warnings, such as that it waits for a person. The command's answer
+/// says the rest.
 pub(super) const OF_A_COMMAND: &str = "off,tillgate_gateway::machine::secrets::keyring=warn";
 
-/// Starts the log. `TILLGATE_LOG` says what to log (`debug`, `tillgate_gateway=trace,warn`), else `default` does.
+/// Starts the log. Its filter is `TILLGATE_LOG` (like `debug` or `tillgate_gateway=trace,warn`), or else `default`.
 pub(super) fn start(format: LogFormat, default: &str) {
     let filter = std::env::var("TILLGATE_LOG").ok().and_then(|wanted| EnvFilter::try_new(wanted).ok());
     let filter = filter.unwrap_or_else(|| EnvFilter::new(default));
@@ -39,7 +40,7 @@ pub(super) fn start(format: LogFormat, default: &str) {
     };
 }
 
-/// In a process of several gateways, lines begin with the environment of the gateway that logs them.
+/// Begins each line of a thread that serves one environment (`threads::whose`) with the environment's name.
 struct Named<F> {
     format: LogFormat,
     lines: F,
@@ -119,7 +120,7 @@ impl<W: Write> Lossy<W> {
 }
 
 impl<W: Write> Write for Lossy<W> {
-    /// Always takes the line: a failed write counts as dropped.
+    /// Never fails: a line that cannot be written counts as dropped.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if !(self.told_of_dropped() && self.try_write(line)) {
             self.dropped = self.dropped.saturating_add(1);
@@ -137,7 +138,7 @@ impl<W: Write> Write for Lossy<W> {
 mod tests {
     use super::*;
 
-    /// A disk with room for so many bytes.
+    /// A disk with `room` free bytes.
     struct Disk {
         room: usize,
         content: Vec<u8>,

@@ -1,5 +1,5 @@
-//! Removes the files that a failed command created: when a wallet was to be made and none was, or when a setting was
-//! refused. A folder that stays would prevent a restore.
+//! Removes the files that a failed command created, if it made no wallet or its setting was refused. A leftover folder
+//! would prevent a restore.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,8 +9,8 @@ use crate::app::App;
 use crate::console::Command;
 use crate::machine::secrets::Purpose;
 
-/// The files that a command may create: the environment's folder and the secrets file. The folder itself knows whether
-/// it was created.
+/// The files that a command may create: the environment's folder and the secrets file. `DataDir::made` tells whether
+/// the folder was created.
 #[derive(Debug)]
 pub(super) struct MadeByCommand {
     /// `None` if a secrets file existed before.
@@ -18,14 +18,14 @@ pub(super) struct MadeByCommand {
 }
 
 impl MadeByCommand {
-    /// The files that the command may create.
+    /// The value before the command runs.
     pub(super) fn before(common: &Common) -> Self {
         Self { secrets_file: common.secrets_file.clone().filter(|path| path.symlink_metadata().is_err()) }
     }
 
-    /// Removes these files as far as possible, with the environment's whole folder. It does not if there is a wallet,
-    /// or words for one among the secrets. The gateway that holds the folder is still open, so no other program uses
-    /// it yet.
+    /// Removes the environment's folder and the secrets file, if the command created them. Keeps both if there is a
+    /// wallet, or words of a wallet among the secrets. The gateway still locks the folder, so no other program uses the
+    /// folder.
     pub(super) fn take_back(&self, command: &Command, app: &App) {
         let begins = matches!(
             command,
@@ -41,7 +41,7 @@ impl MadeByCommand {
         if !matches!((has_wallet, words), (Ok(false), Ok(None))) {
             return;
         }
-        // A file that cannot be removed stays; no work is lost by that.
+        // Errors are ignored, because a file that stays loses no work.
         let env_dir = gateway.data_dir.path();
         let _ = fs::remove_dir_all(env_dir);
         if let Some(file) = &self.secrets_file {

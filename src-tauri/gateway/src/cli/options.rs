@@ -10,7 +10,7 @@ use crate::machine::data_dir::WhereNone;
 use crate::machine::secrets::SecretsLocation;
 use crate::settings::{Override, SETTINGS};
 
-/// The options to open a gateway with: flags first, then environment variables. The database's settings come last.
+/// The options to open a gateway with. Flags override environment variables, which override the stored settings.
 pub(super) fn options(common: &Common) -> Result<Options, Failure> {
     let secrets = match &common.secrets_file {
         Some(file) => SecretsLocation::File { file: file.clone(), passphrase: passphrase::of_secrets_file(common)? },
@@ -30,7 +30,7 @@ pub(super) fn overrides_of_environment() -> BTreeMap<String, Override> {
     overrides(|variable| std::env::var(variable).ok())
 }
 
-/// Settings given by environment variables: `merchantName` by `TILLGATE_MERCHANT_NAME`. An empty variable is ignored.
+/// Settings given by variables, like `merchantName` by `TILLGATE_MERCHANT_NAME`. An empty variable is ignored.
 fn overrides(variable: impl Fn(&str) -> Option<String>) -> BTreeMap<String, Override> {
     SETTINGS
         .iter()

@@ -1,4 +1,4 @@
-//! Prints on stdout, and notes a reader who has closed the pipe.
+//! Prints on stdout, and remembers whether the reader has closed the pipe.
 
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether the reader of the answer has closed the pipe.
 static READER_LEFT: AtomicBool = AtomicBool::new(false);
 
-/// The exit status of a program that a closed pipe ended, by the convention of shells: 128 and the number of SIGPIPE.
+/// The exit status of a program that a closed pipe ended, by the convention of shells: 128 plus the number of SIGPIPE.
 const BY_CLOSED_PIPE: u8 = 141;
 
 /// Prints an answer. If the reader has closed the pipe, as `head` does, the program ends without a message.
@@ -18,7 +18,7 @@ pub(super) fn print_answer(text: &str) -> io::Result<()> {
     })
 }
 
-/// Writes to stdout; an error means that the reader is gone.
+/// Writes to stdout and flushes it.
 pub(super) fn print(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;

@@ -24,7 +24,7 @@ const HOW_OF_BACKUP: &str = "in TILLGATE_BACKUP_PASSPHRASE or TILLGATE_PASSPHRAS
 /// The longest passphrase, in bytes.
 const PASSPHRASE_MAX: usize = 4_096;
 
-/// The name of the credential by which systemd gives the passphrase to the unit, without a variable that others inherit.
+/// The systemd credential that holds the passphrase. Child processes do not inherit it, unlike a variable.
 const CREDENTIAL: &str = "passphrase";
 
 /// The passphrase of `--secrets-file`.
@@ -36,7 +36,8 @@ pub(super) fn of_secrets_file(common: &Common) -> Result<Secret, Failure> {
     given.ok_or_else(|| Failure(format!("--secrets-file needs its passphrase {HOW}")))
 }
 
-/// The unit's credential; `None` where there is none, or the blank one that stands in for it.
+/// The passphrase in the unit's credential. `None` if the credential is missing or blank: `packaging/tillgate.service`
+/// sets a blank one as the default.
 fn of_unit(credentials: Option<&Path>) -> Result<Option<Secret>, Failure> {
     let Some(file) = credentials.map(|folder| folder.join(CREDENTIAL)) else { return Ok(None) };
     let failed = |error| Failure(format!("the passphrase cannot be read from {}: {error}", file.display()));
@@ -48,13 +49,13 @@ fn of_unit(credentials: Option<&Path>) -> Result<Option<Secret>, Failure> {
     }
 }
 
-/// The variable of the secrets file's passphrase. Scripts export it for good, and may mean it for backups too.
+/// The variable of the secrets file's passphrase. A script that exports it may not mean it for backups.
 const VARIABLE: &str = "TILLGATE_PASSPHRASE";
 
-/// The hint about a passphrase of backups' own.
-const OF_THEIR_OWN: &str = "TILLGATE_BACKUP_PASSPHRASE or --backup-passphrase-fd gives backups one of their own";
+/// The hint how to give backups a passphrase of their own.
+const OF_THEIR_OWN: &str = "TILLGATE_BACKUP_PASSPHRASE or --backup-passphrase-fd gives backups their own passphrase";
 
-/// The passphrase of the backup that is to be restored from a file.
+/// The passphrase of the backup in `file`, which is to be restored.
 pub(super) fn of_backup(common: &Common, file: &Path) -> Result<Secret, Failure> {
     check_there(file)?;
     match given(common)? {
@@ -64,7 +65,7 @@ pub(super) fn of_backup(common: &Common, file: &Path) -> Result<Secret, Failure>
     }
 }
 
-/// Puts the passphrase into a command that wants one.
+/// Puts the passphrase into a command that needs it.
 pub(super) fn fill(common: &Common, command: &mut Command) -> Result<(), Failure> {
     match command {
         Command::BackUp(asked) if asked.file.is_some() => {
@@ -79,7 +80,7 @@ pub(super) fn fill(common: &Common, command: &mut Command) -> Result<(), Failure
         Command::SetBackupPassphrase(asked) => {
             // The passphrase must be remembered for years, so a person is asked for it, even if one was exported for
             // the secrets file.
-            let is_asked = is_asked_for_all_the_same(common)?;
+            let is_asked = is_asked_anyway(common)?;
             let passphrase = match given(common)? {
                 Some(passphrase) if !is_asked => passphrase,
                 Some(_) | None => new(common)?,
@@ -94,7 +95,7 @@ pub(super) fn fill(common: &Common, command: &mut Command) -> Result<(), Failure
                     Some(Passphrase::of(&passphrase))
                 }
                 None if is_attended(common) => Some(Passphrase::of(&hidden::line("Passphrase of the backup: ")?)),
-                // A nightly backup uses the stored key.
+                // The gateway then tries the stored key of nightly backups.
                 None => None,
             };
         }
@@ -103,14 +104,14 @@ pub(super) fn fill(common: &Common, command: &mut Command) -> Result<(), Failure
     Ok(())
 }
 
-/// The notice that a command sealed or opened a backup with a passphrase that was not named for backups.
+/// The notice that a command encrypted or opened a backup with a passphrase that was not given for backups alone.
 pub(super) fn notice(common: &Common, command: &Command) -> Result<Option<String>, Failure> {
     let seals = match command {
         Command::BackUp(asked) => asked.file.is_some(),
-        Command::SetBackupPassphrase(_) => !is_asked_for_all_the_same(common)?,
+        Command::SetBackupPassphrase(_) => !is_asked_anyway(common)?,
         Command::VerifyBackup(_) if is_borrowed(common)? => {
             return Ok(Some(format!(
-                "it opened with the stored key, or else the passphrase in {VARIABLE}: {OF_THEIR_OWN}"
+                "the backup opened with the stored key or with the passphrase in {VARIABLE}: {OF_THEIR_OWN}"
             )));
         }
         _ => false,
@@ -124,10 +125,10 @@ pub(super) fn notice(common: &Common, command: &Command) -> Result<Option<String
     Ok(is_borrowed(common)?.then(|| format!("the backup opens with the passphrase in {VARIABLE}: {OF_THEIR_OWN}")))
 }
 
-/// The same notice for a restore, which makes the secrets file anew.
+/// The same notice for a restore, which also creates the secrets file.
 pub(super) fn notice_of_restore(common: &Common) -> Result<Option<String>, Failure> {
     if is_shared(common)? {
-        let shared = "the new secrets file opens with the backup's passphrase, for one was given for both";
+        let shared = "the new secrets file opens with the backup's passphrase, because one was given for both";
         return Ok(Some(format!("{shared}: {OF_THEIR_OWN}")));
     }
     Ok(is_borrowed(common)?.then(|| format!("the backup opened with the passphrase in {VARIABLE}: {OF_THEIR_OWN}")))
@@ -138,9 +139,9 @@ fn is_shared(common: &Common) -> Result<bool, Failure> {
     Ok(common.secrets_file.is_some() && of_backups_alone(common)?.is_none() && of_gateway(common)?.is_some())
 }
 
-/// The passphrase that failed to open a backup, if none was named for backups.
+/// The sentence that the passphrase in [`VARIABLE`] did not open a backup; `None` if another one was tried.
 pub(super) fn what_was_tried(common: &Common) -> Option<String> {
-    is_borrowed(common).unwrap_or(false).then(|| format!("the one in {VARIABLE} was tried: {OF_THEIR_OWN}"))
+    is_borrowed(common).unwrap_or(false).then(|| format!("the passphrase in {VARIABLE} was tried: {OF_THEIR_OWN}"))
 }
 
 /// Whether backups use a passphrase that may have been exported for the secrets file.
@@ -150,11 +151,11 @@ fn is_borrowed(common: &Common) -> Result<bool, Failure> {
 
 /// Whether a person is asked for the passphrase of nightly backups, although one was exported, perhaps for another
 /// purpose.
-fn is_asked_for_all_the_same(common: &Common) -> Result<bool, Failure> {
+fn is_asked_anyway(common: &Common) -> Result<bool, Failure> {
     Ok(is_attended(common) && is_borrowed(common)?)
 }
 
-/// Checked before a person types a passphrase: the file must exist.
+/// Refuses a missing backup before a person types its passphrase.
 fn check_there(file: &Path) -> Result<(), Failure> {
     match std::fs::metadata(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -164,7 +165,7 @@ fn check_there(file: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Checked before a person types a passphrase twice: the new file must not exist, and its folder must.
+/// Refuses an existing file or a missing folder before a person types a passphrase twice.
 fn check_free(file: Option<&Path>) -> Result<(), Failure> {
     let Some(file) = file else { return Ok(()) };
     if std::fs::symlink_metadata(file).is_ok() {
@@ -178,14 +179,16 @@ fn check_free(file: Option<&Path>) -> Result<(), Failure> {
     }
 }
 
-/// A new passphrase for backups, if no script gave one. A person types it twice; without a person it is refused.
+/// A new passphrase for backups, which a person types twice.
+///
+/// # Errors No person can be asked, or the two passphrases differ.
 fn new(common: &Common) -> Result<Secret, Failure> {
     if !is_attended(common) {
         return Err(Failure(format!("a backup needs a passphrase {HOW_OF_BACKUP}")));
     }
     let mut terminal = hidden::Terminal::hide()?;
     let first = terminal.line("New passphrase of the backup: ")?;
-    let second = terminal.line("The same once more: ")?;
+    let second = terminal.line("The same passphrase again: ")?;
     if first.reveal() == second.reveal() {
         Ok(first)
     } else {
@@ -209,8 +212,8 @@ fn of_gateway(common: &Common) -> Result<Option<Secret>, Failure> {
     read_once(&common.passphrase, common.passphrase_fd, VARIABLE)
 }
 
-/// Reads the passphrase from the descriptor, which gives it once, or else from the variable. An unusable one is an
-/// error: another passphrase must not take its place.
+/// Reads the passphrase from the descriptor, or else from the variable, and stores it in `known`, because a descriptor
+/// can be read only once. An unusable passphrase is an error, so that no other passphrase is used instead.
 fn read_once(known: &OnceLock<Secret>, fd: Option<i32>, variable: &str) -> Result<Option<Secret>, Failure> {
     if let Some(known) = known.get() {
         return Ok(Some(known.clone()));
@@ -226,7 +229,7 @@ fn read_once(known: &OnceLock<Secret>, fd: Option<i32>, variable: &str) -> Resul
             )?
         }
         #[cfg(not(unix))]
-        Some(_) => return Err(Failure(format!("descriptors of passphrases work on Unix only: use {variable}"))),
+        Some(_) => return Err(Failure(format!("passphrases from file descriptors work on Unix only: use {variable}"))),
         None => match std::env::var_os(variable) {
             Some(given) => usable(variable, Zeroizing::new(given.into_encoded_bytes()))?,
             None => return Ok(None),
@@ -235,7 +238,7 @@ fn read_once(known: &OnceLock<Secret>, fd: Option<i32>, variable: &str) -> Resul
     Ok(Some(known.get_or_init(|| passphrase).clone()))
 }
 
-/// Reads all input, but only a little more than is accepted of an input without an end.
+/// Reads at most a little more than [`PASSPHRASE_MAX`], so that `usable` refuses an endless input as too long.
 #[cfg(unix)]
 fn bounded(given: impl io::Read) -> io::Result<Zeroizing<Vec<u8>>> {
     use io::Read as _;
@@ -244,7 +247,7 @@ fn bounded(given: impl io::Read) -> io::Result<Zeroizing<Vec<u8>>> {
     Ok(bytes)
 }
 
-/// The passphrase that was given at a place.
+/// The passphrase that was read from `place`, if it is valid text and neither empty nor too long.
 fn usable(place: &str, given: Zeroizing<Vec<u8>>) -> Result<Secret, Failure> {
     let Ok(text) = std::str::from_utf8(&given) else {
         return Err(Failure(format!("the passphrase in {place} is no text in UTF-8")));
@@ -252,13 +255,13 @@ fn usable(place: &str, given: Zeroizing<Vec<u8>>) -> Result<Secret, Failure> {
     match text.trim_end_matches(['\r', '\n']) {
         "" => Err(Failure(format!("the passphrase in {place} is empty: give one there, or leave it out"))),
         long if long.len() > PASSPHRASE_MAX => {
-            Err(Failure(format!("the passphrase in {place} is too long: {PASSPHRASE_MAX} bytes are the most")))
+            Err(Failure(format!("the passphrase in {place} is too long: at most {PASSPHRASE_MAX} bytes are allowed")))
         }
         passphrase => Ok(Secret::new(passphrase.to_owned())),
     }
 }
 
-/// Whether a person is at the terminal who expects to be asked.
+/// Whether a person at the terminal can be asked.
 fn is_attended(common: &Common) -> bool {
     !common.json && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
@@ -286,13 +289,13 @@ mod tests {
         let given = || of_unit(Some(folder.path())).map(|given| given.map(|passphrase| passphrase.reveal().to_owned()));
         assert!(of_unit(None).unwrap().is_none() && given().unwrap().is_none());
         std::fs::write(folder.path().join("passphrase"), "\n").unwrap();
-        assert!(given().unwrap().is_none(), "the blank one stands in for a file that is missing");
+        assert!(given().unwrap().is_none(), "a blank credential counts as missing");
         std::fs::write(folder.path().join("passphrase"), "correct horse\n").unwrap();
         assert_eq!(given().unwrap().as_deref(), Some("correct horse"));
     }
 
     #[test]
-    fn nobody_types_a_passphrase_for_a_backup_that_cannot_be_made() {
+    fn an_impossible_backup_is_refused_before_the_passphrase() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("till.backup");
         assert!(check_free(Some(&file)).is_ok() && check_free(None).is_ok());
@@ -303,7 +306,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_descriptor_without_an_end_is_not_read_without_one() {
+    fn an_endless_descriptor_is_refused_as_too_long() {
         assert!(usable("here", bounded(io::repeat(b'x')).unwrap()).unwrap_err().0.contains("too long"));
     }
 }

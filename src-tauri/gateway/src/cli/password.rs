@@ -1,4 +1,4 @@
-//! The password of the Bitcoin backend. It is never an argument, because other users can list a machine's processes.
+//! The password of the Bitcoin backend. It is never an argument, because other users can list a process's arguments.
 
 use std::io::{self, BufRead, IsTerminal as _};
 
@@ -10,10 +10,10 @@ use crate::console::Command;
 use crate::console::settings::BACKEND_PASSWORD;
 use crate::machine::secrets::Secret;
 
-/// The argument that stands for the password on the command line.
+/// The argument in place of the password: the password is read from the standard input.
 pub(super) const PASSWORD_IS_READ: &str = "-";
 
-/// The longest password, in bytes. It bounds the reading of an input without an end.
+/// The longest password, in bytes. It also bounds how much of an endless input is read.
 const PASSWORD_MAX: usize = 1_024;
 
 /// Puts the password into a command that sets it. It is typed at a terminal without echo, or read as a line of the
@@ -58,11 +58,12 @@ fn line_of(given: impl BufRead) -> Result<Secret, Failure> {
     Ok(Secret::new(line.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
-/// An empty password would remove the stored one by mistake: another command removes it.
+/// Refuses a password that is too long or empty. An empty one would remove the stored password by mistake;
+/// `settings unset` is the command for that.
 fn checked(password: Secret) -> Result<Secret, Failure> {
     match password.reveal().len() {
         0 => Err(Failure(format!(
-            "{BACKEND_PASSWORD} is empty, and nothing was changed: `tillgate settings unset {BACKEND_PASSWORD}` takes it away"
+            "{BACKEND_PASSWORD} is empty, and nothing was changed: `tillgate settings unset {BACKEND_PASSWORD}` removes the stored one"
         ))),
         1..=PASSWORD_MAX => Ok(password),
         _ => Err(Failure(format!("{BACKEND_PASSWORD} may have {PASSWORD_MAX} bytes at most, and nothing was changed"))),
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_one_line_and_neither_empty_nor_without_an_end() {
+    fn a_password_is_one_line_not_empty_and_bounded() {
         assert_eq!(read_of(b"correct horse\r\nbattery\n").as_deref(), Ok("correct horse"));
         let longest = "x".repeat(PASSWORD_MAX);
         assert_eq!(read_of(format!("{longest}\r\n").as_bytes()), Ok(longest.clone()));

@@ -1,4 +1,4 @@
-//! Files and memory of the program are its user's alone.
+//! Keeps the program's files and memory from other users.
 
 /// Keeps files and memory from others, because secrets pass through both. A crash leaves no core dump. On Linux no
 /// other program of this user reads the memory.
@@ -7,7 +7,7 @@ pub(super) fn keep_private() {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
-    // The web process of the window inherits it.
+    // The window's web process inherits this limit.
     #[cfg(unix)]
     let _ = rustix::process::setrlimit(
         rustix::process::Resource::Core,

@@ -1,4 +1,5 @@
-//! Commands that are told as a remedy: they name the folder, the environment and the file of secrets that the line meant.
+//! Completes the commands that an answer recommends: they get the data directory, the environment and the secrets file
+//! of the present command line.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
@@ -6,22 +7,22 @@ use std::sync::OnceLock;
 use crate::console::Command;
 use crate::machine::environment::Environment;
 
-/// Options that name the gateway and the way to its secrets.
+/// Options that select the gateway and its secrets.
 const NAMED: [&str; 3] = ["--data-dir", "--environment", "--secrets-file"];
 
 /// The beginning of a command in a sentence.
 const TOLD: &str = "`tillgate ";
 
-/// The environment of a line that named none, where there is another.
+/// The environment that was used, if the line named none although production has data.
 static MEANT: OnceLock<Environment> = OnceLock::new();
 
 /// Makes remedies name this environment, although the line did not.
 pub(super) fn name(environment: Environment) {
-    // One line means one environment.
+    // A process runs one line, so the value is set at most once.
     let _ = MEANT.set(environment);
 }
 
-/// Whether the answer tells commands, and holds nothing that somebody else wrote.
+/// Whether the answer recommends commands, and shows the text of others only quoted.
 pub(super) const fn are_told_by(command: &Command) -> bool {
     matches!(
         command,
@@ -37,15 +38,15 @@ pub(super) const fn are_told_by(command: &Command) -> bool {
     )
 }
 
-/// The text with commands as they are given from where this one was.
+/// The text with the options of the present line added to each recommended command.
 pub(super) fn as_given(text: &str) -> String {
     let meant = MEANT.get().map(|environment| format!("--environment {environment} ")).unwrap_or_default();
     text.replace(TOLD, &format!("{TOLD}{}{meant}", named(std::env::args_os())))
 }
 
-/// The options of a line that go on from the program's name. Environment variables hold for the next line anyway.
+/// The options of a line that a recommended command needs too. Environment variables apply to the next line anyway.
 fn named(line: impl Iterator<Item = OsString>) -> String {
-    // A word that is no text cannot be shown.
+    // A word that is not UTF-8 cannot be shown.
     let mut line = line.skip(1).map(|word| word.into_string().unwrap_or_default());
     let mut named = String::new();
     while let Some(word) = line.next() {
@@ -62,7 +63,7 @@ fn named(line: impl Iterator<Item = OsString>) -> String {
     named
 }
 
-/// A word as a shell reads it back.
+/// The word, in quotes if a shell would otherwise change it.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%".contains(c);
     if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_remedy_names_what_the_line_named_and_nothing_else() {
+    fn a_remedy_repeats_the_options_that_select_the_gateway() {
         assert_eq!(named_by(&["tillgate", "status"]), "");
         let line = ["tillgate", "--data-dir", "/srv/till", "doctor", "--json", "--environment=production"];
         assert_eq!(named_by(&line), "--data-dir /srv/till --environment production ");

@@ -34,7 +34,7 @@ use crate::console::page::Page;
 
 /// The answer to `command` as text.
 ///
-/// # Errors The view is not of the command's form, because a gateway of another version answered.
+/// # Errors The view does not parse as the command's answer, because a gateway of another version sent it.
 pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_json::Error> {
     Ok(match command {
         Command::Status(asked) => status(&read(asked, view)?),
@@ -94,7 +94,7 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::ChangeSettings(asked) => read(asked, view)?.items.iter().map(setting).collect(),
         Command::TestBackend(asked) => servers(&read(asked, view)?),
         Command::Doctor(asked) => doctor(&read(asked, view)?),
-        // The statement and the labels are written page by page elsewhere.
+        // `statement_pages` and `label_pages` print the statement and the labels.
         Command::Sandbox(_) | Command::Statement(_) | Command::WalletLabels(_) => format!("{view}\n"),
     })
 }

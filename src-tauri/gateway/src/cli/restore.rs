@@ -1,4 +1,4 @@
-//! `tillgate restore`. It asks no gateway, because there is none yet.
+//! `tillgate restore`. It asks no gateway, because the environment does not exist yet.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use crate::machine::data_dir;
 /// Restores the backup and prints the next steps.
 pub(super) fn run(common: &Common, asked: &Restore, form: Form) -> Result<ExitCode, Failure> {
     let base = data_dir::base(common.data_dir.as_deref())?;
-    // Refused before a person types a passphrase.
+    // Refuses an existing environment before a person types a passphrase.
     backup::check_free(&base, common.environment)?;
     let file = std::path::absolute(&asked.file)?;
     let restored = backup::restore(&backup::Restore {
@@ -57,8 +57,8 @@ fn render(common: &Common, restored: &Restored, form: Form) -> String {
         }
         Form::Text | Form::Csv => as_given(&format!(
             "Restored to {}, from a backup of {}.\n\
-             What came later it does not know: it gives no address and sends nothing before it has looked through the chain.\n\
-             Start it with `tillgate serve`, and never again start the copy that was saved.\n",
+             Later payments and payouts are missing: no address is given and nothing is sent before the chain was scanned.\n\
+             Start the restored copy with `tillgate serve`, and never start the original again.\n",
             env_dir.display(),
             made_at.iso_seconds()
         )),

@@ -9,16 +9,16 @@ use super::failure::Failure;
 use crate::machine::environment::Environment;
 use crate::machine::threads;
 
-/// Time for blocking work that is left after everything else has ended.
+/// Time that unfinished blocking work gets after all other work has ended.
 const LEFTOVERS_WITHIN: Duration = Duration::from_millis(500);
 
-/// Runs the work of a whole program.
+/// Runs the work on a runtime of its own.
 pub(super) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     finish(runtime, work)
 }
 
-/// Runs the work to its end, and gives blocking work that is left a moment.
+/// Runs the work to its end, then waits at most [`LEFTOVERS_WITHIN`] for blocking work.
 pub(super) fn finish<T>(runtime: Runtime, work: impl Future<Output = T>) -> T {
     let done = runtime.block_on(work);
     runtime.shutdown_timeout(LEFTOVERS_WITHIN);

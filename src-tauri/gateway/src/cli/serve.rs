@@ -1,4 +1,4 @@
-//! `tillgate serve`: the gateway until SIGTERM or Ctrl-C.
+//! `tillgate serve`: runs the gateway until SIGTERM or Ctrl-C.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -35,10 +35,10 @@ struct Ready<'a> {
 
 /// The program `tillgate serve`: says when it is ready, ends by SIGTERM or Ctrl-C.
 pub(super) async fn run(common: Common, serve: ServeArgs) -> Result<(), Failure> {
-    // Before anything is opened, so that no signal finds it half open.
+    // The handlers are installed first, so that no signal ends the program while it opens the gateway.
     let shutdown = on_signal()?;
     let options = options(&common)?;
-    // It holds a passphrase, which only the start needs.
+    // `common` holds a passphrase, which only the start needs.
     drop(common);
     until_stopped(options, serve, 1, print_ready, shutdown).await
 }
@@ -49,7 +49,7 @@ pub(super) fn print_ready(app: &Arc<App>, served: &Served) {
     let ready = Ready { event: "ready", environment, api: &served.api, pages: &served.pages };
     let printed = serde_json::to_string(&ready).map_err(std::io::Error::from);
     if let Err(error) = printed.and_then(|line| print(&format!("{line}\n"))) {
-        tracing::warn!(%error, "nobody reads the ready line");
+        tracing::warn!(%error, "the ready line cannot be printed");
     }
 }
 
@@ -83,7 +83,8 @@ pub(super) async fn until_stopped(
     Ok(())
 }
 
-/// The socket tells a running gateway from a command that holds the lock for a moment.
+/// Opens the gateway, and waits for a command that holds the lock for a moment. A running gateway is an error at once:
+/// it answers on the socket.
 async fn open(options: Options) -> Result<Arc<App>, OpenError> {
     let base = data_dir::base(options.data_dir.as_deref())?;
     let socket = data_dir::socket(&data_dir::env_dir(&base, options.environment));

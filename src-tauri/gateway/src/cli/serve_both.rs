@@ -18,7 +18,7 @@ use crate::gateway::Served;
 use crate::machine::environment::Environment;
 use crate::machine::threads;
 
-/// The wait before a failed environment is tried again; doubled up to [`AGAIN_AT_MOST`].
+/// The wait before a failed environment is tried again; each further failure doubles it, up to [`AGAIN_AT_MOST`].
 const AGAIN: Duration = Duration::from_secs(2);
 
 const AGAIN_AT_MOST: Duration = Duration::from_secs(60);
@@ -58,7 +58,7 @@ pub(super) fn run(common: &CommonArgs, args: &ServeArgs, environments: &[Environ
     shutdown.cancel();
     for one in running {
         if one.join().is_err() {
-            tracing::error!("the threads of an environment failed");
+            tracing::error!("the thread of an environment panicked");
         }
     }
     ended
@@ -81,13 +81,13 @@ async fn keep_serving(
             serve::print_ready(app, served);
             let _ = serves.send((environment, Report::Serves));
         };
-        // A task of its own: a panic in it is one more reason why this environment is not served.
+        // The work has its own task, so that a panic counts as a failure of this environment.
         let work = async move { serve::until_stopped(options(&common)?, args, gateways, ready, stopped).await };
         let began = tokio::time::Instant::now();
         let why = match tokio::spawn(work).await {
             Ok(Ok(())) => return,
             Ok(Err(Failure(why))) => why,
-            Err(error) => format!("it broke off: {error}"),
+            Err(error) => format!("the gateway's task failed: {error}"),
         };
         if stop.is_cancelled() {
             return;

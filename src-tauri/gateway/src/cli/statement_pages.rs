@@ -1,4 +1,4 @@
-//! The statement, written a page at a time as it is read, because a ledger grows for years.
+//! Prints the statement page by page as it is read, because a ledger grows for years.
 
 use super::args::Form;
 use super::failure::Failure;
@@ -8,7 +8,7 @@ use super::render::{movements, totals};
 use super::{csv, json};
 use crate::console::statement::{PAGE_MAX, Statement, StatementTotals, StatementView};
 
-/// The statement as far as it is written.
+/// The state between two printed pages of a statement.
 #[derive(Debug)]
 struct Sheet<'a> {
     form: Form,
@@ -90,7 +90,8 @@ mod tests {
 
     const DAY_MS: i64 = 24 * 3_600_000;
 
-    /// Adds rows to the ledger, two in each millisecond and some each day, newer rows not always behind older ones.
+    /// Adds rows to the ledger. Two rows share each time, and the times begin again after 80 rows, so that the order of
+    /// the rows is not the order of their times.
     async fn add_rows(world: &World, count: i64) {
         let write = move |tx: &crate::store::Tx<'_>| {
             for number in 0..count {
@@ -106,7 +107,7 @@ mod tests {
         world.gateway.store.write(write).await.unwrap();
     }
 
-    /// The whole statement in pages of so many rows, while `between` happens after the first.
+    /// The whole statement in pages of `limit` rows. After the first page `between` rows are added to the ledger.
     async fn written(world: &World, form: Form, limit: u32, between: i64) -> String {
         let mut sheet = Sheet::new(form, "USD");
         let (mut text, mut after, mut rows) = (String::new(), None, between);
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_statement_in_pages_equals_one_page_with_its_first_rows() {
+    async fn a_statement_in_pages_equals_one_page_of_the_first_moment() {
         let world = World::new().await;
         for rows in [0, 211] {
             add_rows(&world, rows).await;
@@ -142,8 +143,12 @@ mod tests {
         let before = written(&world, Form::Json, PAGE_MAX, 0).await;
         let parsed: serde_json::Value = serde_json::from_str(&before).unwrap();
         assert_eq!(parsed["items"].as_array().unwrap().len(), 211);
-        assert_eq!(written(&world, Form::Json, 10, 60).await, before, "rows that came meanwhile are not in it");
-        assert_ne!(written(&world, Form::Json, 10, 0).await, before, "but in the next");
+        assert_eq!(
+            written(&world, Form::Json, 10, 60).await,
+            before,
+            "rows added after the first page are not included"
+        );
+        assert_ne!(written(&world, Form::Json, 10, 0).await, before, "the next statement includes these rows");
     }
 
     #[tokio::test]

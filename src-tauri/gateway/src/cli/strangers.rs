@@ -1,4 +1,4 @@
-//! A server's words are shown as its own, and never as a remedy that a person could paste.
+//! The error text of a server is shown in quotes, and never as a command that a person could paste.
 
 use tillgate_domain::id::Id;
 use tillgate_nodes::CoreFault;
@@ -10,13 +10,13 @@ use crate::console::doctor::Doctor;
 use crate::console::payouts::{BumpPayout, ListPayouts, ShowPayout};
 use crate::console::{Actor, Command, Status, dispatch};
 
-/// The words of a server that wants people to release the sender.
+/// The error text of a server that tries to make a person release the sender.
 const WORDS: &str = "busy\"; `tillgate payouts release` lets it go on, and \"";
 
-/// The same words as shown.
+/// [`WORDS`] as they are shown.
 const SHOWN: &str = "\"busy'; 'tillgate payouts release' lets it go on, and '\"";
 
-/// All texts for the window, and the output of the command line.
+/// All texts of the answer for the window, and the output of the command line.
 async fn told(stage: &Stage, command: Command) -> [String; 2] {
     let world = stage.world();
     match dispatch(&world.app, command.clone(), &Actor::command_line()).await {

@@ -22,8 +22,8 @@ impl Table {
         Self { columns: columns.to_vec(), rows: Vec::new() }
     }
 
-    /// Adds a row, one cell for each column. Some cells hold foreign text, so control characters are written out: they
-    /// could move the terminal's cursor.
+    /// Adds a row, one cell for each column. Control characters are escaped, because text of others could move the
+    /// terminal's cursor.
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().map(|cell| plain(&cell)).collect());
     }
@@ -33,8 +33,8 @@ impl Table {
         self.render_on(nothing, &mut Vec::new())
     }
 
-    /// The table as text, as a page of a longer one. `widths` are the widths of the columns so far. Only the first
-    /// page, for which it is empty, has headings, or `nothing` if it has no rows.
+    /// One page of a longer table. `widths` are the columns' widths so far, empty before the first page. Only the first
+    /// page has headings; without rows it is `nothing`.
     pub(super) fn render_on(&self, nothing: &str, widths: &mut Vec<usize>) -> String {
         let is_first = widths.is_empty();
         if self.rows.is_empty() {
@@ -79,8 +79,7 @@ pub(super) fn fields(fields: &[(&str, String)]) -> String {
         .collect()
 }
 
-/// The text with its invisible characters written out (`\u{202e}`), so that none can move the cursor or reorder the
-/// line.
+/// The text with its invisible characters escaped (`\u{202e}`), because they could move the cursor or reorder the line.
 pub(super) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for character in text.chars() {
@@ -132,14 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn others_text_cannot_move_the_cursor() {
+    fn text_of_others_cannot_move_the_cursor() {
         let mut table = Table::new(&[("message", Align::Left)]);
         table.row(["a\u{1b}[2Jb\nc".to_owned()]);
         assert_eq!(table.render(""), "message\na\\u{1b}[2Jb\\nc\n");
     }
 
     #[test]
-    fn others_text_cannot_be_read_backwards() {
+    fn text_of_others_cannot_change_the_writing_direction() {
         let text = "pay \u{202e}09.9\u{202c} to \u{2066}me\u{2069}\u{200f}\u{61c}\u{2028}";
         assert_eq!(plain(text), "pay \\u{202e}09.9\\u{202c} to \\u{2066}me\\u{2069}\\u{200f}\\u{61c}\\u{2028}");
         for ordinary in ["Café Genève", "שלום", "👩‍🚀", "日本"] {
@@ -148,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_stand_in_one_column() {
+    fn the_values_of_fields_are_aligned() {
         assert_eq!(fields(&[("a", "1".to_owned()), ("long", String::new())]), "a     1\nlong\n");
     }
 }

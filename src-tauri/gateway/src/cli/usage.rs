@@ -1,4 +1,4 @@
-//! Wrong usage: arguments that do not parse, and arguments that do not go together.
+//! Wrong usage: arguments that do not parse, and arguments that exclude each other.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ pub(super) fn explain(error: clap::Error) -> ExitCode {
 
 /// Refuses arguments that two gateways in one process cannot share.
 ///
-/// # Errors The exit code of wrong usage, which was explained.
+/// # Errors The exit code of wrong usage, after the reason was printed.
 pub(super) fn check_shared(common: &CommonArgs, serve: &ServeArgs) -> Result<(), ExitCode> {
     let variables: Vec<String> = overrides_of_environment().into_values().map(|one| one.by).collect();
     let Some(why) = refusal_for_two(common, serve, &variables) else { return Ok(()) };
@@ -37,8 +37,8 @@ fn refusal_for_two(common: &CommonArgs, serve: &ServeArgs, variables: &[String])
     let flag = given.into_iter().find_map(|(name, is_given)| is_given.then(|| name.to_owned()));
     let what = flag.or_else(|| variables.first().cloned())?;
     Some(format!(
-        "{what} is for one environment, and two would be served, test and production: name one with --environment (a second \
-         process may serve the other)"
+        "{what} is for one environment, but test and production would be served: name one with --environment (a second \
+         process may serve the other one)"
     ))
 }
 

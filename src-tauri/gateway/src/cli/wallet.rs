@@ -22,16 +22,16 @@ use crate::wallet::words;
 /// The most bytes that are read for 24 words.
 const TYPED_MAX: usize = 4_096;
 
-/// Bytes that 24 words usually take: a text that grows would leave copies in memory.
+/// The initial capacity of the text, in bytes. It holds 24 words, because a text that grows leaves copies in memory.
 const TYPED_USUAL: usize = 512;
 
-/// The most words of a wallet; then no more are asked for.
+/// The most words of a wallet. Reading ends after this number of words.
 const WORDS_MAX: usize = 24;
 
 /// The number of tries to correct a wrong word.
 const TRIES: usize = 5;
 
-/// Makes the wallet: for a program at once, for a person once they have told back two of the words.
+/// Makes the wallet: for a program at once, for a person after two of the words were typed back.
 pub(super) async fn create(asked: &CreateWallet, form: Form, gateway: &mut GatewayClient<'_>) -> Result<(), Failure> {
     match form {
         Form::Json => {
@@ -64,8 +64,8 @@ pub(super) async fn create(asked: &CreateWallet, form: Form, gateway: &mut Gatew
 /// The words below each other, with their places.
 fn render(draft: &WalletDraftView) -> String {
     let mut text = String::from(
-        "These words are the wallet. Who has them has its coins; without them nobody can bring it back.\n\
-         Write them down on paper, in this order. They are shown this once.\n\n",
+        "These words are the wallet. Anyone who has them can spend its coins; without them nobody can restore it.\n\
+         Write them down on paper, in this order. They are shown only once.\n\n",
     );
     for (place, word) in (1..).zip(draft.words.reveal().split(' ')) {
         text.push_str(&format!("{place:>4}  {word}\n"));
@@ -87,14 +87,14 @@ fn told_back(places: [u32; 2]) -> Result<[Words; 2], Failure> {
     Ok([ask(places[0])?, ask(places[1])?])
 }
 
-/// The same from a program, for one place.
+/// The word at `place`, as a program writes it to the standard input.
 fn read_back(place: u32) -> Result<Words, Failure> {
     let mut stderr = std::io::stderr();
     write!(stderr, "Word {place}: ")?;
     stderr.flush()?;
     let Some(line) = line_of(&mut std::io::stdin().lock().take(TYPED_MAX as u64))? else {
         return Err(Failure(
-            "nothing was made: two of the words are asked back, and nobody answered (with --json nothing is asked back)"
+            "no wallet was made: two of the words must be typed back, and the input ended (with --json none must be)"
                 .to_owned(),
         ));
     };
@@ -113,7 +113,7 @@ pub(super) fn read() -> Result<Words, Failure> {
     words_of(|text| {
         let line = match words_in(text) {
             0 => terminal.line("The wallet's words, in their order (they are not shown): ")?,
-            known => terminal.line(&format!("{known} words so far; more, or nothing where these are all: "))?,
+            known => terminal.line(&format!("{known} words so far; type more, or Enter if these are all: "))?,
         };
         Ok((words_in(line.reveal()) > 0).then_some(line))
     })
@@ -133,8 +133,8 @@ fn line_of(typed: &mut impl BufRead) -> std::io::Result<Option<Secret>> {
     Ok((typed.read_line(&mut line)? > 0).then(|| Secret::new(line.to_string())))
 }
 
-/// Refuses an invalid birthday, and a date if no backend is set that could tell its block. This comes before a person
-/// types words, and before any file is created.
+/// Refuses an invalid birthday, and a date if no backend is set that could look up its block. This check runs before a
+/// person types words, and before any file is created.
 pub(super) async fn check_birthday(asked: &RestoreWallet, gateway: &mut GatewayClient<'_>) -> Result<(), Failure> {
     let Some(birthday) = &asked.birthday else { return Ok(()) };
     match Birthday::read(birthday.trim()).ok_or(SetupError::Birthday)? {
@@ -159,14 +159,14 @@ pub(super) async fn check_birthday(asked: &RestoreWallet, gateway: &mut GatewayC
     };
     if url.is_empty() && network != "sandbox" {
         return Err(Failure(
-            "which block a date has is asked of the Bitcoin backend, and none is set: set backendUrl first, or name a height"
+            "the block of a date is looked up by the Bitcoin backend, and none is set: set backendUrl first, or give a height"
                 .to_owned(),
         ));
     }
     Ok(())
 }
 
-/// The same, for valid words only: others are refused before a file is opened or created for them.
+/// Reads words as [`read`] does, and refuses invalid ones before a file is opened or created for them.
 pub(super) fn read_valid() -> Result<Words, Failure> {
     let text = read()?;
     words::read(text.reveal())?;
@@ -203,7 +203,7 @@ mod tests {
 
     impl Read for LineByLine<'_> {
         fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
-            let line = format!("{}\n", self.0.next().expect("it is waited for more"));
+            let line = format!("{}\n", self.0.next().expect("the reader waits for more lines than there are"));
             to[..line.len()].copy_from_slice(line.as_bytes());
             Ok(line.len())
         }
@@ -218,7 +218,7 @@ mod tests {
         let read_of = |typed: &str| count_of(words_of_program(BufReader::new(typed.as_bytes())));
         assert_eq!(read_of(VALID), 12);
         assert_eq!(read_of(&"zoo\n".repeat(24)), 24);
-        assert_eq!(read_of("zoo zoo\nzoo\n\nmore"), 3, "an empty line ends them");
+        assert_eq!(read_of("zoo zoo\nzoo\n\nmore"), 3, "an empty line ends the words");
         assert_eq!(read_of(&format!("{VALID}\n\nmore")), 12);
         assert_eq!(read_of(&format!("{}\nmore", "zoo ".repeat(24))), 24);
         assert_eq!(read_of(""), 0);
@@ -227,10 +227,14 @@ mod tests {
     #[test]
     fn a_programs_twelve_words_end_if_valid_and_no_input_is_ready() {
         let of_lines = |typed: &str| count_of(words_of_program(BufReader::new(LineByLine(typed.lines()))));
-        assert_eq!(of_lines(VALID), 12, "a pipe that stays open is no wait");
+        assert_eq!(of_lines(VALID), 12, "the reader does not wait for the pipe to close");
         let halves = format!("{}\n{}", "zoo ".repeat(12), "zoo ".repeat(12));
-        assert_eq!(of_lines(&halves), 24, "the first half is no wallet's");
+        assert_eq!(of_lines(&halves), 24, "the first twelve words are not valid alone");
         let both = format!("{VALID}\n{VALID}");
-        assert_eq!(count_of(words_of_program(BufReader::new(both.as_bytes()))), 24, "the second half lies ready");
+        assert_eq!(
+            count_of(words_of_program(BufReader::new(both.as_bytes()))),
+            24,
+            "the second line is ready before the words are checked"
+        );
     }
 }

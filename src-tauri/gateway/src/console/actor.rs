@@ -1,4 +1,4 @@
-//! The actor of a command, as the audit stores it: the door, and the user of the operating system.
+//! The actor of a command, as the audit stores it: `cli` or `panel`, and the name of the operating system's user.
 
 use crate::machine::trust;
 
@@ -19,7 +19,6 @@ impl Actor {
         Self(format!("panel:{}", trust::own_name()))
     }
 
-    /// The actor as the audit stores it.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,5 @@
-//! Alarms about payouts that ended against a promise, shown until staff dismiss them.
+//! Alarms about payouts: a failed one was sent, one was paid twice, or another copy of the wallet sent one. Each is
+//! shown until staff dismiss it.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -10,16 +11,15 @@ use crate::payouts;
 use crate::store::alarms::{Alarm, AlarmKind};
 use crate::store::{Reader, StoreError};
 
-/// Confirms that staff know of a payout's alarms, so that these are shown no more.
+/// Dismisses all alarms of a payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct DismissAlarm {
-    /// The payout's id.
     pub payout_id: String,
 }
 
-/// The remaining alarms.
+/// The alarms that are not dismissed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct AlarmsView {
@@ -32,9 +32,8 @@ pub struct AlarmsView {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AlarmItem {
-    /// The payout's id.
     pub payout_id: String,
-    /// A sentence that says what happened, and the remedy.
+    /// The event and the remedy, in a sentence.
     pub message: String,
     /// The time of the event, ISO 8601.
     pub time: String,
@@ -52,7 +51,7 @@ impl Ask for DismissAlarm {
     }
 }
 
-/// The alarms that were not dismissed.
+/// The alarms that are not dismissed, the oldest first.
 pub(super) fn alarms(reader: &Reader<'_>) -> Result<Vec<AlarmItem>, StoreError> {
     Ok(reader.alarms()?.iter().map(AlarmItem::of).collect())
 }

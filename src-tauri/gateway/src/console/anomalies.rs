@@ -1,4 +1,4 @@
-//! Anomalies: listed, shown, dismissed, refunded.
+//! Lists, shows, dismisses and refunds anomalies.
 
 use std::collections::HashMap;
 
@@ -25,15 +25,15 @@ use crate::store::{self, Reader, StoreError};
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[ts(export)]
 pub enum Resolution {
-    /// It waits for a decision.
+    /// Staff have not decided yet.
     Open,
-    /// A refund is offered, approved or on its way.
+    /// The payout of its refund is NEW or QUEUED.
     Refunding,
     /// The coins were sent back.
     Refunded,
-    /// Staff took the coins as payment.
+    /// Staff accepted the coins as payment.
     Accepted,
-    /// Staff set it aside, or the system because its basis is gone.
+    /// Staff dismissed it, or the system did, because its coins are gone or count after all.
     Dismissed,
 }
 
@@ -56,40 +56,36 @@ pub struct ListAnomalies {
     /// Only OPEN anomalies.
     #[serde(default)]
     pub open: bool,
-    /// How many at most, 1 to 500.
+    /// Most anomalies to list, 1 to 500.
     pub limit: u32,
-    /// How many of the newest to pass over.
+    /// Number of the newest anomalies to skip.
     pub offset: u32,
 }
 
-/// Shows one anomaly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct ShowAnomaly {
-    /// The anomaly's id.
     pub anomaly_id: String,
 }
 
-/// Dismisses an anomaly.
+/// Dismisses an OPEN anomaly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct DismissAnomaly {
-    /// The anomaly's id.
     pub anomaly_id: String,
-    /// Why, for the record.
+    /// The reason, stored with the anomaly.
     pub reason: String,
 }
 
-/// Sends an anomaly's coins back: offers a payout of all of them.
+/// Offers a payout of all coins of an anomaly, to send them back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RefundAnomaly {
-    /// The anomaly's id.
     pub anomaly_id: String,
-    /// The address to which the coins go.
+    /// The address to pay the coins to.
     pub address: String,
     /// The ISO code of the payout's currency; absent for the payment's currency.
     #[serde(default)]
@@ -97,35 +93,31 @@ pub struct RefundAnomaly {
     /// Whether the payout is approved at once.
     #[serde(default)]
     pub approve: bool,
-    /// Whether to refund although the same sum was paid to this address before, for another purpose.
+    /// Whether to refund although an earlier payout sent the same sum to this address.
     #[serde(default)]
     pub although_paid: bool,
 }
 
-/// An anomaly.
+/// An anomaly as lists and views show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AnomalyItem {
-    /// The anomaly's id.
     pub anomaly_id: String,
-    /// The id of its payment.
     pub payment_id: String,
-    /// The type of the anomaly.
     pub anomaly_type: AnomalyKind,
-    /// The coins concerned.
+    /// The sum of the coins concerned.
     pub paid: BtcView,
-    /// Their worth when observed.
+    /// The worth of that sum at the rate of `time`.
     pub worth: FiatView,
-    /// When it was observed, ISO 8601.
+    /// When the anomaly was raised, ISO 8601.
     pub time: String,
-    /// A sentence for people that says what happened.
+    /// The event, in a sentence for people.
     pub message: String,
     /// The state of the anomaly.
     pub resolution: Resolution,
-    /// The reason of a dismissal.
     pub dismissal_reason: Option<String>,
-    /// The ids of its transactions.
+    /// The transactions that hold its coins.
     pub btc_tx_ids: Vec<String>,
     /// The shop's own reference of its payment.
     pub merchant_transaction_id: String,
@@ -139,16 +131,14 @@ pub struct AnomalyItem {
     pub payout_id: Option<String>,
 }
 
-/// The facts about its payment in an anomaly's view.
+/// The facts about a payment that the views of its anomalies show.
 pub struct AboutPayment {
-    /// The payment's price.
     pub price: FiatView,
     /// The effect of accepting the payment's coins; `None` if staff may not accept.
     pub acceptance: Option<Acceptance>,
 }
 
 impl AboutPayment {
-    /// The facts about a payment with these receipts and anomalies.
     pub fn of(
         row: &store::payments::PaymentRow,
         receipts: &[Receipt],
@@ -170,7 +160,6 @@ impl AboutPayment {
 }
 
 impl AnomalyItem {
-    /// The view of an anomaly of that payment.
     pub fn of(row: &store::anomalies::AnomalyRow, about: &AboutPayment) -> Self {
         Self {
             anomaly_id: row.anomaly.id.to_string(),
@@ -201,7 +190,7 @@ impl Ask for ListAnomalies {
         let limit = page_size(self.limit)?;
         by.read(move |_, reader| {
             let rows = reader.anomalies(&filter, limit, u64::from(self.offset))?;
-            // Many anomalies may be of one payment, which is read once.
+            // A payment with many anomalies is read once.
             let mut payments: HashMap<Id, AboutPayment> = HashMap::new();
             let mut items = Vec::with_capacity(rows.len());
             for row in &rows {
@@ -248,7 +237,7 @@ impl Ask for RefundAnomaly {
         by.refresh_rates_if_unserved().await?;
         match anomalies::refund(by.gateway(), request).await {
             Ok(Offered::New { payout_id, .. }) => payouts::show(by, payout_id).await,
-            // Only a request with an idempotency key is answered again.
+            // Only a request with an idempotency key can be answered again.
             Ok(Offered::Again(_)) => Err(CommandError::internal()),
             Err(error @ RefundError::NotOpen(_)) => Err(not_open(by, anomaly_id, error).await?),
             Err(error) => Err(error.into()),

@@ -1,4 +1,4 @@
-//! The trait of commands: each is a struct that names the type of its answer and computes it.
+//! The trait that every command implements, and the context in which a command runs.
 
 use std::sync::Arc;
 
@@ -19,25 +19,25 @@ pub trait Ask: Sized {
 
     /// Runs the command.
     ///
-    /// # Errors The command was not done: a stable `errorType`, and a sentence that names the remedy.
+    /// # Errors The command failed; the error has a stable `errorType` and a sentence that names the remedy.
     fn answer(self, by: &Asker<'_>) -> impl Future<Output = Result<Self::Answer, CommandError>> + Send;
 }
 
-/// The asker of a command, and the gateway that is asked.
+/// The gateway on which a command runs, and the actor who runs it.
 pub struct Asker<'a> {
     /// The gateway with its watcher, sender and notifier.
     pub app: &'a Arc<App>,
-    /// The actor, for the audit.
+    /// The actor as the audit stores it: `cli:ann`.
     pub actor: &'a str,
 }
 
 impl Asker<'_> {
-    /// The resources that all share.
+    /// The gateway without its watcher, sender and notifier.
     pub fn gateway(&self) -> &Arc<Gateway> {
         &self.app.gateway
     }
 
-    /// Asks the sources of exchange rates if no gateway runs that would ask them.
+    /// Asks the sources of exchange rates, unless a gateway serves and so asks them itself.
     pub async fn refresh_rates_if_unserved(&self) -> Result<(), CommandError> {
         if self.gateway().served.get().is_none() {
             self.gateway().refresh_rates().await?;
@@ -45,7 +45,7 @@ impl Asker<'_> {
         Ok(())
     }
 
-    /// Reads on a snapshot, away from the threads that must not wait.
+    /// Reads from one snapshot of the database, on a thread that may block.
     pub async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Gateway, &Reader<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -62,7 +62,7 @@ impl Asker<'_> {
     }
 }
 
-/// The id in an argument.
+/// Parses the id in the argument `field`.
 pub(crate) fn id(field: &'static str, text: &str) -> Result<Id, CommandError> {
     text.parse().map_err(|error| CommandError::at(field, &error))
 }

@@ -1,4 +1,5 @@
-//! Tests a Bitcoin backend before it is saved. Stores nothing, and asks none of a look's questions.
+//! Tests a Bitcoin backend before its settings are saved. A test stores nothing, and reads neither blocks nor the
+//! mempool.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,8 +28,8 @@ const TESTED_WITHIN: Duration = Duration::from_secs(30);
 /// Time for one request of the test.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
-/// A server of the real network that shows no block for this long is probably cut off. By chance alone such a gap
-/// comes once in a thousand years.
+/// A mainnet server whose best block is older than this is probably disconnected from its peers. A gap of three hours
+/// between blocks happens by chance about once in a thousand years.
 const STALE_MS: i64 = 3 * 3_600_000;
 
 /// The password of a backend: wiped when it is dropped, and never printed.
@@ -43,29 +44,29 @@ pub struct BackendPassword(String);
 pub struct TestBackend {
     /// `core` or `electrum`.
     pub backend: String,
-    /// Its URLs, as the setting of this name has them.
+    /// The servers' URLs, in the form of the setting `backendUrl`.
     pub backend_url: String,
-    /// The node's cookie file, if it signs in by that.
+    /// The node's cookie file, if the gateway signs in with one.
     #[serde(default)]
     pub backend_cookie_file: Option<String>,
-    /// Its user, if it signs in by a password.
+    /// The user, if the gateway signs in with a password.
     #[serde(default)]
     pub backend_user: Option<String>,
-    /// The password; absent for the stored one.
+    /// The password; if absent, the stored password is used.
     #[serde(default)]
     pub backend_password: Option<BackendPassword>,
-    /// The node's ZMQ address, as in the setting.
+    /// The node's ZMQ address, in the form of the setting `backendZmq`.
     #[serde(default)]
     pub backend_zmq: Option<String>,
-    /// Pinned certificates, as the setting has them.
+    /// Pinned certificates, in the form of the setting `backendCertificate`.
     #[serde(default)]
     pub backend_certificate: Option<String>,
-    /// The proxy, as the setting has it.
+    /// The proxy, in the form of the setting `proxy`.
     #[serde(default)]
     pub proxy: Option<String>,
 }
 
-/// The result of a test.
+/// The result of testing all servers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct BackendTestView {
@@ -75,28 +76,27 @@ pub struct BackendTestView {
     pub servers: Vec<ServerTestItem>,
 }
 
-/// The result of one server.
+/// The result of testing one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerTestItem {
-    /// Its URL.
     pub url: String,
-    /// Whether it can be used.
+    /// Whether the server can be used.
     pub ok: bool,
-    /// The finding, and the remedy.
+    /// The finding, and the remedy if there is a fault.
     pub message: String,
     /// `bitcoin`, `testnet4`, `signet` or `regtest`.
     pub network: Option<String>,
-    /// The height of its best block.
+    /// The height of the server's best block.
     pub height: Option<u32>,
     /// The time in that block's header, ISO 8601.
     pub tip_time: Option<String>,
-    /// The first block that it still has; absent if it has all blocks.
+    /// The height of the first block that the server still stores; absent if it stores all blocks.
     pub pruned_from: Option<u32>,
-    /// The name that the software gives itself.
+    /// The software's name, as the server reports it.
     pub software: Option<String>,
-    /// The SHA-256 of a certificate that no authority signed. The merchant pins it if the server is their own.
+    /// The SHA-256 of a certificate that no authority signed. A merchant pins it if the server is their own.
     pub fingerprint: Option<String>,
 }
 
@@ -110,10 +110,10 @@ struct ServerAnswer {
     wrong: Option<String>,
 }
 
-/// Why a server cannot be used.
+/// The reason why a server cannot be used.
 struct Refused {
     why: String,
-    /// The certificate to pin, if an unknown certificate is the only fault.
+    /// The SHA-256 of the certificate to pin, if an unknown certificate is the only fault.
     certificate_to_pin: Option<String>,
 }
 
@@ -151,7 +151,7 @@ impl Ask for TestBackend {
 }
 
 impl TestBackend {
-    /// The form as options of a backend, within the same bounds as the settings.
+    /// The form as options of a backend, checked by the rules of the settings.
     async fn options(&self, gateway: &Arc<Gateway>) -> Result<BackendOptions, CommandError> {
         let typed = [
             ("backend", Some(self.backend.as_str())),
@@ -181,7 +181,7 @@ impl TestBackend {
     }
 }
 
-/// Tests one server, at the same time as the others.
+/// Starts the test of one server on its own thread, so that several servers are tested at the same time.
 fn ask_one(
     gateway: &Arc<Gateway>,
     options: &BackendOptions,
@@ -195,12 +195,12 @@ fn ask_one(
             .map_err(|down| Refused { why: down.to_string(), certificate_to_pin: chain.certificate_to_pin() })
     });
     async move {
-        // The thread ends by itself: each request has its own bound.
+        // After a time-out the thread ends by itself, because each of its requests is limited to `ANSWERED_WITHIN`.
         match timeout(TESTED_WITHIN, asked).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => Err(Refused::new("asking it failed: see the log".to_owned())),
+            Ok(Err(_)) => Err(Refused::new("the test of this server failed: see the log".to_owned())),
             Err(_) => Err(Refused::new(format!(
-                "it did not answer within {} s: see that it runs, and that nothing keeps this machine from it",
+                "the server did not answer within {} s: check that it runs, and that this machine can reach it",
                 TESTED_WITHIN.as_secs()
             ))),
         }
@@ -214,7 +214,7 @@ fn ask_server(gateway: &Gateway, chain: &dyn Chain) -> Result<ServerAnswer, Chai
         height: tip.height,
         time: tip.time,
         pruned_from: chain.first_block()?,
-        // Some servers do not name their software, and need not.
+        // Some servers do not report their software. That is no fault.
         software: chain.software().unwrap_or_default(),
         wrong: reaches_back(gateway, chain).err().or_else(|| chain.trouble_once_tried()),
     })
@@ -247,7 +247,7 @@ fn item(
     let message = match answer.wrong.clone() {
         Some(wrong) => wrong,
         None if stale => format!(
-            "{}, and that is {} h old: see that the server is connected to others, and that this machine's clock is right",
+            "{}, which is {} h old: check that the server is connected to other nodes, and that this machine's clock is right",
             answers(answer.height),
             age_ms / 3_600_000
         ),

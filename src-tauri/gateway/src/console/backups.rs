@@ -1,4 +1,4 @@
-//! Backups: their state, making one, checking one, and the passphrase of the nightly ones.
+//! Shows the state of the backups, makes and checks a backup, and sets the passphrase of nightly backups.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::machine::secrets::Secret;
 use crate::store::backups::{BackupRow, BackupState};
 use crate::store::{Reader, StoreError};
 
-/// The `error_type` of a wrong backup passphrase. A shell that knows which passphrase was tried says so.
+/// The `error_type` of a wrong backup passphrase. The command line may add which passphrase was tried.
 pub(crate) const WRONG_PASSPHRASE: &str = "WRONG_PASSPHRASE";
 
 /// The passphrase of a backup: wiped when it is dropped, and never printed.
@@ -31,15 +31,15 @@ pub struct Passphrase(String);
 #[ts(export)]
 pub struct ShowBackups {}
 
-/// Makes a backup while the gateway goes on running.
+/// Makes a backup while the gateway keeps running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct BackUp {
-    /// The absolute path of the new file. If absent, the file goes into `backupFolder`, and is kept by the rule of
-    /// nightly backups.
+    /// The absolute path of the new file. If absent, the backup is written to `backupFolder` and counts as a nightly
+    /// backup.
     #[serde(default)]
     pub file: Option<String>,
-    /// Absent for the key that was stored for nightly backups.
+    /// If absent, the stored key of the nightly backups is used.
     #[serde(default)]
     pub passphrase: Option<Passphrase>,
 }
@@ -50,20 +50,20 @@ pub struct BackUp {
 pub struct VerifyBackup {
     /// The absolute path of the backup.
     pub file: String,
-    /// Absent for the key that was stored for nightly backups.
+    /// If absent, the stored key of the nightly backups is used.
     #[serde(default)]
     pub passphrase: Option<Passphrase>,
-    /// The passphrase is tried only where the stored key is not the backup's.
+    /// Whether to try the stored key first, and the passphrase only if that key does not open the backup.
     #[serde(default)]
     #[ts(as = "Option<bool>", optional)]
     pub stored_first: bool,
 }
 
-/// Stores the key of this passphrase with the secrets, for nightly backups.
+/// Derives the key of nightly backups from a passphrase, and stores that key with the secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct SetBackupPassphrase {
-    /// At least 8 characters, in production 12.
+    /// At least 8 characters; at least 12 in production.
     pub passphrase: Passphrase,
 }
 
@@ -76,17 +76,17 @@ pub struct BackupsView {
     pub folder: Option<String>,
     /// The number of nightly backups that are kept.
     pub keep: u32,
-    /// The time since which a key for nightly backups lies with the secrets, ISO 8601.
+    /// When the present key of nightly backups was stored with the secrets, ISO 8601.
     pub passphrase_set_at: Option<String>,
-    /// The newest good backup that this installation made, wherever it went.
+    /// The newest complete backup that this installation made, in any folder.
     pub last: Option<BackupItem>,
-    /// The nightly backups that are there, the newest first.
+    /// The nightly backups that are kept, the newest first.
     pub nightly: Vec<BackupItem>,
     /// The time of the next nightly backup, ISO 8601.
     pub next_at: Option<String>,
-    /// The trouble with nightly backups: a sentence with the remedy at the command line.
+    /// The fault of the nightly backups, with the remedy at the command line.
     pub trouble: Option<String>,
-    /// The kind of the trouble.
+    /// The kind of the fault.
     #[serde(default)]
     pub trouble_kind: Option<WarningKind>,
     /// The smallest number of characters of a backup's passphrase.
@@ -94,19 +94,18 @@ pub struct BackupsView {
     pub passphrase_min: u32,
 }
 
-/// A backup.
+/// A backup that this installation made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct BackupItem {
-    /// Its path.
+    /// The file's path.
     pub file: String,
-    /// When it was begun, by the machine's clock, ISO 8601.
+    /// When the backup began, by the machine's clock, ISO 8601.
     pub made_at: String,
-    /// Its length.
     #[ts(type = "number")]
     pub size_bytes: u64,
-    /// When it was last read from end to end, ISO 8601.
+    /// When the whole file was last read and checked, ISO 8601.
     pub checked_at: Option<String>,
 }
 
@@ -117,14 +116,13 @@ pub struct BackupItem {
 pub struct VerifiedBackup {
     /// Always true: a backup that would not restore is an error.
     pub ok: bool,
-    /// When it was made, ISO 8601.
+    /// When the backup began, ISO 8601.
     pub made_at: String,
     /// The version of the program that made it.
     pub program: String,
 }
 
 impl Passphrase {
-    /// Takes over a passphrase.
     #[must_use]
     pub(crate) fn of(secret: &Secret) -> Self {
         Self(secret.reveal().to_owned())
@@ -202,7 +200,7 @@ impl From<BackupError> for CommandError {
             E::ShortPassphrase(_) | E::OtherKey => Self::at("passphrase", &error),
             E::WrongPassphrase => Self { field: Some("passphrase".to_owned()), ..Self::of(WRONG_PASSPHRASE, &error) },
             E::Exists(_) | E::NoSuchFile(_) | E::NotText(_) | E::NotAFile(_) => Self::at("file", &error),
-            // Errors of the setting backupFolder alone.
+            // Only a change of the setting `backupFolder` causes these errors.
             E::NotAFolder(_) | E::TakesNoFiles { .. } | E::SilentDisk(_) | E::SilentDisks => Self::at("value", &error),
             E::NoPassphrase | E::NoFolder => Self::of("BACKUP_NOT_SET_UP", &error),
             E::Busy => Self::of("BACKUP_BUSY", &error),

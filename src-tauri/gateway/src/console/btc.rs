@@ -1,4 +1,4 @@
-//! Bitcoin in views: satoshis to compare, a text to copy and one to read. Nothing is computed with it outside the gateway.
+//! Amounts of Bitcoin in views. Clients display them and do not compute with them.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::{format_btc_signed, show_btc};
@@ -11,19 +11,19 @@ pub struct BtcView {
     /// Whole satoshis; negative for a difference.
     #[ts(type = "number")]
     pub sats: i64,
-    /// The same in BTC, `0.03444190`.
+    /// The amount in BTC for programs: `0.03444190`.
     pub text: String,
-    /// The same for people, with thousands separators: `1,234.50000000`.
+    /// The amount in BTC for people, with thousands separators: `1,234.50000000`.
     pub shown: String,
 }
 
 impl BtcView {
-    /// The view of so many satoshis.
+    /// The view of a signed number of satoshis.
     pub fn of(sats: i64) -> Self {
         Self { sats, text: format_btc_signed(sats), shown: show_btc(sats) }
     }
 
-    /// The view of so many satoshis, never negative.
+    /// The view of an unsigned number of satoshis.
     pub fn of_sats(sats: u64) -> Self {
         Self::of(i64::try_from(sats).unwrap_or(i64::MAX))
     }

@@ -1,4 +1,4 @@
-//! The certificate of a payment's or payout's rate, as the panel and the command line show it.
+//! The certificate of an exchange rate: all quotes from which the rate of a payment or payout was computed.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Rate;
@@ -16,30 +16,29 @@ use crate::store::rates::StoredRate;
 pub struct CertificateView {
     /// The median of the used quotes, before any spread, with 4 decimals.
     pub rate: String,
-    /// The same for people: `64,210.55`.
+    /// The rate for people: `64,210.55`.
     pub rate_shown: String,
     /// The time of the oldest quote that was used, ISO 8601.
     pub time: String,
-    /// Every quote that was known then.
+    /// All quotes that were known when the rate was computed.
     pub sources: Vec<CertificateItem>,
 }
 
-/// One source's part in a rate.
+/// The quote of one source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct CertificateItem {
-    /// The source's name.
     pub name: String,
-    /// Its quote, with all the digits that it gave.
+    /// The quote with all digits that the source gave.
     pub rate: String,
-    /// The same for people.
+    /// The quote for people.
     pub rate_shown: String,
-    /// When it was given, ISO 8601.
+    /// When the source gave the quote, ISO 8601.
     pub time: String,
-    /// Whether the quote was used.
+    /// Whether the rate was computed from this quote.
     pub used: bool,
-    /// Why it was not used, in words.
+    /// The reason why the quote was not used, for people.
     pub why: Option<String>,
 }
 

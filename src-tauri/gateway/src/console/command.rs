@@ -1,4 +1,4 @@
-//! All commands in one list: their names on the wire, the types of their answers for the panel, and their dispatch.
+//! The list of all commands, with their names in JSON, the types of their answers, and their dispatch.
 
 use std::sync::Arc;
 
@@ -32,15 +32,14 @@ use super::wallet::{
 };
 use crate::app::App;
 
-/// Makes from a list of commands their enum, the types of their answers, and the dispatch to each.
+/// Generates from a list of commands the enum [`Command`], the types of their answers, and [`dispatch`].
 macro_rules! commands {
     ($($name:ident: $command:ident,)+) => {
-        /// One request to the gateway by the people who own it. On the wire:
-        /// `{"command": "showPayment", "paymentId": "…"}`.
+        /// A request by the panel or the command line. In JSON: `{"command": "showPayment", "paymentId": "…"}`.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
         #[serde(tag = "command", rename_all = "camelCase")]
         #[ts(export)]
-        #[allow(missing_docs, reason = "each command says itself what it is for")]
+        #[allow(missing_docs, reason = "the struct of each command has the documentation")]
         pub enum Command {
             $($command($command),)+
         }
@@ -55,14 +54,14 @@ macro_rules! commands {
         #[cfg(test)]
         #[derive(TS)]
         #[ts(export, rename_all = "camelCase")]
-        #[allow(dead_code, reason = "the panel's types are made of it")]
+        #[allow(dead_code, reason = "only its TypeScript form is used, by the panel")]
         struct Answers {
             $($name: <$command as Ask>::Answer,)+
         }
 
         /// Runs a command on behalf of `actor`, and returns its view as JSON.
         ///
-        /// # Errors The command was not done: a stable `errorType`, and a sentence that names the remedy.
+        /// # Errors The command failed; the error has a stable `errorType` and a sentence that names the remedy.
         pub async fn dispatch(app: &Arc<App>, command: Command, actor: &Actor) -> Result<Value, CommandError> {
             let by = Asker { app, actor: actor.as_str() };
             match command {
@@ -151,10 +150,10 @@ mod tests {
     use super::*;
     use tillgate_domain::payment::PaymentState;
 
-    /// A command must be read from a value. Read from text, serde's tagged enums buffer their content, and
-    /// serde_json's exact numbers would become maps.
+    /// A command must be parsed from a [`Value`], not directly from text. For a tagged enum serde buffers the content,
+    /// and in that buffer serde_json's numbers of arbitrary precision become maps.
     #[test]
-    fn a_command_with_numbers_is_read_from_a_value() {
+    fn a_command_with_numbers_is_parsed_from_a_value() {
         let value = json!({"command": "listPayments", "limit": 50, "offset": 100, "states": ["NEW"]});
         let command: Command = serde_json::from_value(value).unwrap();
         let expected = ListPayments { limit: 50, offset: 100, states: vec![PaymentState::New], search: None };
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_without_arguments_is_its_name() {
+    fn a_command_without_arguments_has_only_its_name() {
         assert_eq!(serde_json::to_value(Command::from(ListKeys {})).unwrap(), json!({"command": "listKeys"}));
         let command: Command = serde_json::from_value(json!({"command": "rotateHmacKey"})).unwrap();
         assert_eq!(command, RotateHmacKey {}.into());

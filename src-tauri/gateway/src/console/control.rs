@@ -1,9 +1,9 @@
-//! The control socket, by which the command line talks to a running gateway. A connection carries one line of JSON each way:
-//! a [`Command`] in, `{"ok": view}` or `{"error": CommandError}` out. Then it ends, and its buffers are wiped with it, for a
-//! line may hold the words of a wallet.
+//! The control socket, through which the command line sends commands to a running gateway. A connection carries one
+//! request and one answer, each a line of JSON. The request is a [`Command`]; the answer is `{"ok": view}` or
+//! `{"error": CommandError}`. The buffers of both are wiped, because a line may hold the words of a wallet.
 //!
-//! The socket's file is its owner's alone. Both sides ask the kernel who is at the other end, and hear or believe only the
-//! user as whom the program runs.
+//! The socket's file has mode 0600. Both sides also ask the kernel for the user at the other end. They accept only the
+//! user who runs this program.
 
 use std::io;
 use std::path::Path;
@@ -21,10 +21,10 @@ use super::error::CommandError;
 #[cfg(unix)]
 use crate::machine::trust;
 
-/// Bytes of a request's line; setting a logo takes the longest.
+/// The most bytes of a request's line. The longest request sets a logo.
 const REQUEST_MAX: u64 = 256 * 1_024;
 
-/// Bytes of an answer's line; a page of 500 deliveries is the longest.
+/// The most bytes of an answer's line. The longest answer is a page of 500 deliveries.
 const ANSWER_MAX: u64 = 64 * 1_024 * 1_024;
 
 /// Time for a request to arrive in full.
@@ -37,16 +37,16 @@ enum Answer {
     Error(CommandError),
 }
 
-/// Asks a running gateway over its socket; `None` when none listens.
+/// Sends a command to a running gateway; `None` if no gateway listens on the socket.
 ///
 /// # Errors
-/// The gateway's own error; a connection that broke off; another user who listens there.
+/// The gateway returned an error, the connection broke, or another user's program listens on the socket.
 #[cfg(unix)]
 pub(crate) async fn ask(socket: &Path, command: &Command) -> Option<Result<Value, CommandError>> {
     ask_of(trust::own_uid(), socket, command).await
 }
 
-/// Asks over the socket if this user listens at its other end.
+/// Sends a command if a program of this user listens on the socket.
 #[cfg(unix)]
 async fn ask_of(user: u32, socket: &Path, command: &Command) -> Option<Result<Value, CommandError>> {
     let stream = tokio::net::UnixStream::connect(socket).await.ok()?;
@@ -67,7 +67,7 @@ async fn ask_of(user: u32, socket: &Path, command: &Command) -> Option<Result<Va
 #[cfg(unix)]
 fn foreign(socket: &Path, who: &str) -> CommandError {
     let what = format!(
-        "at {} listens a program of {who}, not yours: nothing was asked of it; name a --data-dir of your own",
+        "a program of {who} listens at {}, not one of yours: the command was not sent; name a --data-dir of your own",
         socket.display()
     );
     CommandError::of("GATEWAY_UNTRUSTED", &what)
@@ -77,12 +77,11 @@ async fn exchange(stream: impl AsyncRead + AsyncWrite + Unpin, command: &Command
     let mut stream = BufReader::new(stream);
     write_line(&mut stream, command).await?;
     let line = read_line(&mut stream, ANSWER_MAX).await?.ok_or(io::ErrorKind::UnexpectedEof)?;
-    // Parsed by way of a value: serde's direct way loses numbers of arbitrary precision (see `Command`).
+    // Parsed from a value, because numbers of arbitrary precision do not survive serde's buffer for tagged enums.
     let answer: Value = serde_json::from_slice(&line)?;
     Ok(serde_json::from_value(answer)?)
 }
 
-/// The listening side.
 #[cfg(unix)]
 pub(crate) use listener::ControlSocket;
 
@@ -102,10 +101,10 @@ mod listener {
     use crate::console::command::dispatch;
     use crate::field_errors::VALIDATION_FAILED;
 
-    /// Callers served at the same time; more wait for their turn.
+    /// The most callers served at the same time. Further callers wait.
     const CALLERS_MAX: usize = 32;
 
-    /// A bound socket; its file goes with it.
+    /// A bound socket. Dropping it removes its file.
     #[derive(Debug)]
     pub(crate) struct ControlSocket {
         listener: UnixListener,
@@ -117,23 +116,23 @@ mod listener {
     }
 
     impl ControlSocket {
-        /// Binds the socket, in place of one that a crash left behind. The caller holds the data directory's lock,
-        /// so nobody listens on that one.
+        /// Binds the socket, and removes the file that a crash left behind. The caller holds the data directory's
+        /// lock, so no other process listens on that file.
         ///
         /// # Errors
-        /// When the file cannot be made, for example because its path is longer than a socket's may be.
+        /// The file cannot be created, for example because its path is too long for a socket.
         pub(crate) fn bind(file: PathBuf) -> io::Result<Self> {
             match std::fs::remove_file(&file) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 Ok(()) | Err(_) => {}
             }
             let listener = UnixListener::bind(&file)?;
-            // The folder is 0700, so nobody could have connected before this.
+            // The folder has mode 0700, so no other user could connect before this line.
             std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
             Ok(Self { listener, file, user: trust::own_uid(), actor: Actor::command_line() })
         }
 
-        /// Answers until `shutdown`, and finishes the requests that came before it.
+        /// Answers requests until `shutdown`, and completes those that have arrived in full.
         pub(crate) async fn serve(self, app: Arc<App>, shutdown: CancellationToken) {
             let turns = Arc::new(Semaphore::new(CALLERS_MAX));
             let callers = TaskTracker::new();
@@ -147,19 +146,19 @@ mod listener {
                     Ok((stream, _)) => stream,
                     Err(error) => {
                         tracing::error!(%error, "the control socket cannot take a caller");
-                        // Probably out of file descriptors: the loop must not spin.
+                        // The cause is probably a lack of file descriptors, so the loop waits before the next try.
                         tokio::time::sleep(Duration::from_millis(100)).await;
                         continue;
                     }
                 };
                 if !is_of(&stream, self.user) {
-                    tracing::warn!("another user called the control socket, and was not heard");
+                    tracing::warn!("a connection of another user to the control socket was refused");
                     continue;
                 }
                 let (app, shutdown, actor) = (Arc::clone(&app), shutdown.clone(), self.actor.clone());
                 callers.spawn(async move {
                     if let Err(error) = answer_one(stream, &app, &actor, &shutdown).await {
-                        tracing::debug!(%error, "a caller of the control socket went away");
+                        tracing::debug!(%error, "the connection to a caller of the control socket failed");
                     }
                     drop(turn);
                 });
@@ -171,12 +170,12 @@ mod listener {
 
     impl Drop for ControlSocket {
         fn drop(&mut self) {
-            // A file that stays is removed at the next start.
+            // If this fails, the next start removes the file.
             let _ = std::fs::remove_file(&self.file);
         }
     }
 
-    /// Whether the caller is this user.
+    /// Whether a program of this user is at the other end.
     fn is_of(stream: &UnixStream, user: u32) -> bool {
         stream.peer_cred().is_ok_and(|peer| peer.uid() == user)
     }
@@ -200,15 +199,16 @@ mod listener {
                 Ok(view) => Answer::Ok(view),
                 Err(error) => Answer::Error(error),
             },
-            Err(error) => {
-                Answer::Error(CommandError::of(VALIDATION_FAILED, &format_args!("this is no command: {error}")))
-            }
+            Err(error) => Answer::Error(CommandError::of(
+                VALIDATION_FAILED,
+                &format_args!("the request is not a known command: {error}"),
+            )),
         };
         write_line(&mut stream, &answer).await
     }
 }
 
-/// One line without its end, `None` at the end of the stream.
+/// Reads one line, without its line feed; `None` at the end of the stream.
 async fn read_line(stream: &mut (impl AsyncBufRead + Unpin), longest: u64) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     let mut line = Zeroizing::new(Vec::new());
     stream.take(longest).read_until(b'\n', &mut line).await?;
@@ -238,12 +238,12 @@ mod tests {
     use crate::console::keys::ListKeys;
     use crate::testing::World;
 
-    /// A user who does not run these tests.
+    /// The id of a user other than the one who runs these tests.
     fn somebody_else() -> u32 {
         trust::own_uid() + 1
     }
 
-    /// Asks a gateway that accepts only the user `heard`, and believes only the user `believed`.
+    /// Asks a gateway that accepts only the user `heard`. The client accepts only the user `believed`.
     async fn asked(heard: u32, believed: u32) -> Result<Value, CommandError> {
         let world = World::new().await;
         let file = world.gateway.data_dir.socket();
@@ -251,21 +251,21 @@ mod tests {
         socket.user = heard;
         let stop = CancellationToken::new();
         let served = tokio::spawn(socket.serve(std::sync::Arc::clone(&world.app), stop.clone()));
-        let answer = ask_of(believed, &file, &ListKeys {}.into()).await.expect("it listens");
+        let answer = ask_of(believed, &file, &ListKeys {}.into()).await.expect("the gateway listens");
         stop.cancel();
         served.await.unwrap();
         answer
     }
 
     #[tokio::test]
-    async fn a_command_of_another_user_is_not_heard() {
+    async fn a_command_of_another_user_is_refused() {
         let us = trust::own_uid();
         assert!(asked(us, us).await.is_ok());
         assert_eq!(asked(somebody_else(), us).await.unwrap_err().error_type, "GATEWAY_BROKE_OFF");
     }
 
     #[tokio::test]
-    async fn an_answer_of_another_user_is_not_believed() {
+    async fn an_answer_of_another_user_is_refused() {
         let refused = asked(trust::own_uid(), somebody_else()).await.unwrap_err();
         assert_eq!(refused.error_type, "GATEWAY_UNTRUSTED");
         assert!(refused.message.contains("--data-dir"), "{refused}");

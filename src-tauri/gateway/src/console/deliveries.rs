@@ -1,4 +1,4 @@
-//! Attempts to notify shops: listed, and notifications sent again.
+//! Lists deliveries, the attempts to send notifications, and sends notifications again.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::notification::{NotificationState, SubjectKind};
@@ -10,20 +10,20 @@ use super::page::{Page, page_size};
 use crate::notifications::resend;
 use crate::store;
 
-/// Lists attempts to notify, newest first.
+/// Lists deliveries, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ListDeliveries {
-    /// Only failed attempts.
+    /// Only failed deliveries.
     #[serde(default)]
     pub failed: bool,
-    /// How many at most, 1 to 500.
+    /// Most deliveries to list, 1 to 500.
     pub limit: u32,
-    /// How many of the newest to pass over.
+    /// Number of the newest deliveries to skip.
     pub offset: u32,
 }
 
-/// Queues a record's current snapshot again.
+/// Queues a notification with the current state of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct Resend {
@@ -31,37 +31,35 @@ pub struct Resend {
     pub id: String,
 }
 
-/// One attempt to deliver a notification, or a notification that waits for its first.
+/// One attempt to deliver a notification, or a notification before its first attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryItem {
     /// The attempt's id.
     pub delivery_id: String,
-    /// The notification's id, the same as in its header `webhook-id`.
+    /// The notification's id, as in its header `webhook-id`.
     pub notification_id: String,
-    /// The kind of the notification's record.
+    /// The kind of the record that the notification reports: payment, anomaly or payout.
     pub subject_kind: SubjectKind,
-    /// The id of the notification's record.
+    /// The id of that record.
     pub subject_id: String,
-    /// The URL that it is sent to.
+    /// The URL that the notification is sent to.
     pub url: String,
-    /// The number of the attempt; 0 for a notification that waits for its first attempt.
+    /// The number of the attempt, from 1; 0 before the first attempt.
     pub attempt: u32,
-    /// The time of the attempt; before the first, the time when it was queued. ISO 8601 with milliseconds.
+    /// When the attempt began, or when the notification was queued if `attempt` is 0. ISO 8601 with milliseconds.
     pub time: String,
-    /// The duration of the attempt.
     #[ts(type = "number")]
     pub duration_ms: i64,
-    /// The status of the server's answer.
+    /// The HTTP status of the server's answer.
     pub status_code: Option<u16>,
-    /// The error of the attempt, for people.
+    /// The reason why the attempt failed, for people.
     pub error: Option<String>,
     /// The first KiB of the server's answer.
     pub answer: Option<String>,
-    /// The state of the notification.
     pub notification_state: NotificationState,
-    /// The time of the next attempt.
+    /// The time of the next attempt, ISO 8601 with milliseconds.
     pub next_attempt_time: Option<String>,
 }
 
@@ -69,7 +67,7 @@ pub struct DeliveryItem {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct Resent {
-    /// The number of queued notifications; 0 if there is none to send, or no URL.
+    /// The number of notifications queued. It is 0 if the record has nothing to report or no URL.
     pub queued: u32,
 }
 

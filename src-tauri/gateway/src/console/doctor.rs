@@ -1,4 +1,4 @@
-//! Finds the faults of an installation and names the remedies. Reads only, and changes no state.
+//! Finds the faults of an installation and names the remedies. It changes no state.
 
 mod check;
 mod machine;
@@ -32,18 +32,17 @@ use crate::store::chain::WatchedChain;
 use crate::store::sender_hold::{Hold, HoldCause};
 use crate::store::{Reader, StoreError};
 
-/// Checks all that the gateway needs, and says what to do.
+/// Checks everything that the gateway needs, and names the remedy of each fault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct Doctor {}
 
-/// The findings of `doctor`.
+/// The findings of all checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct DoctorView {
     /// Whether every check passed.
     pub ok: bool,
-    /// One item for each check.
     pub checks: Vec<CheckItem>,
 }
 
@@ -86,7 +85,7 @@ async fn examine(gateway: &Arc<Gateway>) -> DoctorView {
     view(checks)
 }
 
-/// Examines a gateway that could not be opened in `env_dir`, as far as possible. The check `concerned` fails with the
+/// Examines the folder, disk and ports of a gateway that could not be opened. The check `concerned` fails with the
 /// sentence `why`.
 #[must_use]
 pub(crate) fn examine_unopened(
@@ -113,10 +112,10 @@ fn keyring(gateway: &Gateway) -> Finding {
     match setup::secrets_fit(gateway) {
         Ok(Some(Fit::Fits)) => Ok(format!("secrets are in {location}")),
         Ok(Some(Fit::Other)) => Err(format!(
-            "the words in {location} are not this wallet's any more, so that nothing can be signed: `tillgate wallet restore` puts the right ones back"
+            "the words in {location} are those of another wallet, so nothing can be signed: `tillgate wallet restore` stores the right words"
         )),
         Ok(Some(Fit::NoWallet)) => Ok(format!(
-            "words of a wallet that was being made are in {location}: `tillgate wallet create` takes them into use"
+            "the words in {location} have no wallet yet: `tillgate wallet create` makes the wallet from them"
         )),
         Ok(None) if gateway.wallet.get().is_none() => {
             Ok(format!("secrets will be in {location}; there is no wallet yet"))
@@ -145,13 +144,13 @@ fn chain(gateway: &Gateway) -> Finding {
     })?;
     if let Some(WatchedChain { cursor, tip: watched, .. }) = gateway.last_look.watched() {
         if cursor.chain != identity {
-            return Err("another chain is there than the one that was watched: the next look begins at the wallet's birth; if it should not be there, stop the gateway and put the former back".to_owned());
+            return Err("the backend shows another chain than before: the next look begins at the wallet's birth; if you did not intend this, stop the gateway and put the former chain back".to_owned());
         }
         if tip.height < watched.height {
             let remedy = if gateway.chosen.is_some() {
-                "the backend is behind, or lost blocks: wait until it has caught up, or set another one; payments are late meanwhile"
+                "the backend is behind, or lost blocks: wait until it has caught up, or set another backend; until then payments are seen late"
             } else {
-                "it may be an older copy; if it should not be there, stop the gateway and put the newer back"
+                "the sandbox's file may be an older copy; if you did not intend this, stop the gateway and put the newer file back"
             };
             let (ends, watched) = (tip.height, watched.height);
             return Err(format!("the chain ends with block {ends}, and was watched up to block {watched}: {remedy}"));
@@ -160,7 +159,7 @@ fn chain(gateway: &Gateway) -> Finding {
     if gateway.chosen.is_some() {
         reaches_back(gateway, gateway.chain.as_ref())?;
     }
-    // The status says the same.
+    // The command `Status` shows this error as well.
     if let Some(error) = status.error {
         return Err(error);
     }
@@ -169,10 +168,10 @@ fn chain(gateway: &Gateway) -> Finding {
         return Err(begun_anew);
     }
     if let Some(catching_up) = status.catching_up {
-        return Err(format!("{catching_up}: payments are made again once it has caught up"));
+        return Err(format!("{catching_up}: new payments are possible once it has caught up"));
     }
     if gateway.served.get().is_some() && gateway.last_look.watched_lately(now).is_err() {
-        return Err("the chain has not been watched for 10 minutes: the log says more".to_owned());
+        return Err("the chain has not been watched for 10 minutes: the log says why".to_owned());
     }
     if let Some(trouble) = gateway.chain.trouble_once_tried() {
         return Err(trouble);
@@ -180,13 +179,13 @@ fn chain(gateway: &Gateway) -> Finding {
     Ok(answers(tip.height))
 }
 
-/// The sentence for a backend that is well.
+/// The sentence for a backend without a fault.
 pub(super) fn answers(height: u32) -> String {
     format!("the backend answers, its best block is {height}")
 }
 
-/// Whether the backend holds every block that a look may need: from the wallet's birth on, before the first look and
-/// after a restore.
+/// Checks that the backend stores all blocks since the wallet's birth. Only a first look and a look after a restore
+/// need them.
 pub(super) fn reaches_back(gateway: &Gateway, chain: &dyn Chain) -> Result<(), String> {
     let first = chain.first_block().map_err(|error| error.to_string())?;
     let (birth, restore) = gateway
@@ -196,7 +195,7 @@ pub(super) fn reaches_back(gateway: &Gateway, chain: &dyn Chain) -> Result<(), S
     let is_looked_from = gateway.last_look.watched().is_some() && restore.is_none();
     match birth {
         Some(birth) if first > birth.saturating_add(1) && !is_looked_from => Err(format!(
-            "the node has pruned all blocks below {first}, and the wallet began at block {birth}: let it download the chain again (-reindex) and keep blocks longer (-prune), or coins of the time between are not seen"
+            "the node has pruned all blocks below {first}, and the wallet began at block {birth}: let it download the chain again (-reindex) and keep blocks longer (-prune), or coins that came between these blocks are not seen"
         )),
         _ => Ok(()),
     }
@@ -204,7 +203,7 @@ pub(super) fn reaches_back(gateway: &Gateway, chain: &dyn Chain) -> Result<(), S
 
 async fn rates(gateway: &Gateway) -> Finding {
     if gateway.served.get().is_none() {
-        // While no gateway serves, the sources are not asked otherwise.
+        // Only a serving gateway asks the sources regularly.
         let asked = gateway.refresh_rates().await;
         asked.map_err(|error| error.to_string())?;
     }
@@ -218,25 +217,28 @@ async fn rates(gateway: &Gateway) -> Finding {
         let missing: Vec<String> =
             refusals.iter().map(|refusal| format!("{} ({})", refusal.currency, refusal.reason)).collect();
         let remedy = if settings.fixed_rates.is_empty() {
-            "until enough sources quote them: check the network and the settings rateSources, minFreshSources and proxy, or leave them out of \
+            "until enough sources quote them: check the network and the settings rateSources, minFreshSources and proxy, or remove them from \
              the setting currencies"
         } else {
-            "because the setting fixedRates has none for them: name them there, or leave them out of the setting currencies"
+            "because the setting fixedRates has no rate for them: add one, or remove them from the setting currencies"
         };
-        wrong.push(format!("no fresh rate for {}: payments in these are refused {remedy}", missing.join(", ")));
+        wrong.push(format!(
+            "no fresh rate for {}: payments in these currencies are refused {remedy}",
+            missing.join(", ")
+        ));
         wrong.extend(silent.iter().cloned());
     }
     wrong.extend(strays(&gateway.rates.rows(now), &settings.currencies));
     if !wrong.is_empty() {
         return Err(wrong.join("; "));
     }
-    // A single silent source is no fault, because the others make up for it.
+    // A silent source is no fault while every currency has a rate from the other sources.
     let well = "every currency has a fresh rate".to_owned();
     Ok(std::iter::once(well).chain(silent).collect::<Vec<_>>().join("; "))
 }
 
-/// Fails if a server fails now, or if a notification was given up and its record was never told since. A shop without
-/// notifications ships no goods.
+/// Fails if notifications to a server fail now, or if one was given up and no later one of its record arrived. A shop
+/// that receives no notification ships no goods.
 fn notifications(gateway: &Gateway) -> Finding {
     let found = gateway.store.read(|reader| Ok::<_, StoreError>((reader.failing_servers()?, reader.count_given_up()?)));
     let (failing, dropped) = found.map_err(|error| error.to_string())?;
@@ -245,42 +247,45 @@ fn notifications(gateway: &Gateway) -> Finding {
         let hosts: Vec<String> =
             failing.iter().map(|one| format!("{} ({} waiting)", host(&one.server), one.notifications)).collect();
         wrong.push(format!(
-            "no notification arrives at {}: see what the server answers with `tillgate deliveries list --failed`; each is tried again by itself for three days",
+            "notifications to {} fail: `tillgate deliveries list --failed` shows the server's answers; each notification is tried again for three days",
             hosts.join(", ")
         ));
     }
     if dropped > 0 {
         let given_up = count(dropped, "notification was", "notifications were");
         wrong.push(format!(
-            "{given_up} given up after three days: once the server is mended, send again with `tillgate deliveries resend`"
+            "{given_up} given up after three days: once the server works again, send again with `tillgate deliveries resend`"
         ));
     }
-    if wrong.is_empty() { Ok("every server takes its notifications".to_owned()) } else { Err(wrong.join("; ")) }
+    if wrong.is_empty() { Ok("no notification fails".to_owned()) } else { Err(wrong.join("; ")) }
 }
 
-/// Checks that sent payouts arrive.
+/// Checks that no payout is stuck.
 fn stuck(gateway: &Gateway) -> Finding {
     let stuck = gateway.store.read(|reader| StuckPayouts::of(gateway, reader)).map_err(|error| error.to_string())?;
     let mut sentences: Vec<String> = stuck.named.iter().map(StuckItem::at_the_command_line).collect();
     let unnamed = stuck.count.saturating_sub(sentences.len() as u64);
     if unnamed > 0 {
         let more = count(unnamed, "more payout is stuck", "more payouts are stuck");
-        sentences.push(format!("{more}: `tillgate payouts list` tells of each"));
+        sentences.push(format!("{more}: `tillgate payouts list` shows each"));
     }
     if sentences.is_empty() { Ok("no payout is stuck".to_owned()) } else { Err(sentences.join("; ")) }
 }
 
-/// Checks for alarms about payouts that staff must settle.
+/// Checks that no alarm about a payout is left to dismiss.
 fn alarms(gateway: &Gateway) -> Finding {
     let alarms = gateway.store.read(super::alarms::alarms).map_err(|error| error.to_string())?;
     let sentence = |alarm: &AlarmItem| {
-        format!("{}; once it is settled, `tillgate payouts dismiss {}`", alarm.message, alarm.payout_id)
+        format!(
+            "{}; once this is settled, dismiss it with `tillgate payouts dismiss {}`",
+            alarm.message, alarm.payout_id
+        )
     };
     let sentences: Vec<String> = alarms.iter().map(sentence).collect();
     if sentences.is_empty() { Ok("no alarm is open".to_owned()) } else { Err(sentences.join("; ")) }
 }
 
-/// Checks that nightly backups are made, if they are wanted.
+/// Checks that nightly backups are made, if they are set up, and that there is a backup at all.
 fn backups(gateway: &Gateway) -> Finding {
     let read = |reader: &Reader<'_>| {
         let last = reader.last_backup(BackupState::Good)?;
@@ -289,22 +294,24 @@ fn backups(gateway: &Gateway) -> Finding {
     let (trouble, last) = gateway.store.read(read).map_err(|error| error.to_string())?;
     match (trouble, last) {
         (Some(trouble), _) => Err(trouble.to_string()),
-        (None, Some(last)) => Ok(format!("the last backup is of {}", last.begun_at.iso_seconds())),
+        (None, Some(last)) => Ok(format!("the last backup was made at {}", last.begun_at.iso_seconds())),
         (None, None) => none_made(gateway.environment, gateway.wallet.get().is_some()),
     }
 }
 
-/// The finding while no backup was ever made. For real money it is a failure: a broken disk would take the wallet with
-/// it.
+/// The finding if no backup was ever made. In production this is a fault, because a broken disk would lose the wallet's
+/// records.
 fn none_made(environment: Environment, has_wallet: bool) -> Finding {
-    let told = "no backup was made yet: `tillgate backup FILE`, or each night with the setting backupFolder".to_owned();
+    let told =
+        "no backup was made yet: make one with `tillgate backup FILE`, or one each night with the setting backupFolder"
+            .to_owned();
     match environment {
         Environment::Production if has_wallet => Err(told),
         Environment::Production | Environment::Test => Ok(told),
     }
 }
 
-/// Checks that approved payouts are sent, and that the ledger equals the coins.
+/// Checks that approved payouts are sent, and that the ledger's balance equals the sum of the coins.
 fn payouts(gateway: &Gateway) -> Finding {
     let read = |reader: &Reader<'_>| {
         let sums = (reader.added_up_ledger_sats()?, reader.ledger_sats()?, reader.reckoned_balance_sats()?);
@@ -314,14 +321,14 @@ fn payouts(gateway: &Gateway) -> Finding {
         gateway.store.read(read).map_err(|error| error.to_string())?;
     if booked != kept {
         return Err(format!(
-            "the ledger's rows add up to {} BTC and their kept sum is {}: a fault of Tillgate, report it with the log; payouts go on",
+            "the ledger's rows add up to {} BTC, and their stored sum is {} BTC: this is a fault of Tillgate, report it with the log; payouts continue",
             format_btc_signed(booked),
             format_btc_signed(kept)
         ));
     }
     if booked != reckoned {
         return Err(format!(
-            "the ledger says {} BTC and the coins {}: a fault of Tillgate, report it with the log; payouts go on",
+            "the ledger's balance is {} BTC, and the coins add up to {} BTC: this is a fault of Tillgate, report it with the log; payouts continue",
             format_btc_signed(booked),
             format_btc_signed(reckoned)
         ));
@@ -330,21 +337,21 @@ fn payouts(gateway: &Gateway) -> Finding {
         let reason = match cause {
             HoldCause::UntilReleased => {
                 format!(
-                    "{reason}; see that no other copy of this wallet runs, and that what waits is still to be paid, then `tillgate payouts release`"
+                    "{reason}; check that no other copy of this wallet runs, and that the waiting payouts are still to be paid, then `tillgate payouts release`"
                 )
             }
             HoldCause::UntilCompared | HoldCause::Restored | HoldCause::Stopped => {
                 WaitCause::from(Cause::from(cause)).at_the_command_line(&reason)
             }
         };
-        return Err(format!("the sender holds since {}: {reason}", since.iso_seconds()));
+        return Err(format!("the sender has been on hold since {}: {reason}", since.iso_seconds()));
     }
     let waiting = count(queued, "approved payout waits", "approved payouts wait");
     match obstacle {
         Some(Waiting { why, .. }) => Err(format!("{waiting}: {}", why.cause.at_the_command_line(&why.reason))),
         None if queued == 0 => Ok("no approved payout waits".to_owned()),
-        None if gateway.served.get().is_none() => Ok(format!("{waiting} for `tillgate serve`, which sends")),
-        None => Ok(format!("{waiting} for a turn, or for a node that takes what is signed")),
+        None if gateway.served.get().is_none() => Ok(format!("{waiting} for a gateway to run: start `tillgate serve`")),
+        None => Ok(format!("{waiting} for the next batch, or for a node to accept the signed transaction")),
     }
 }
 
@@ -353,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn real_money_without_a_backup_is_not_well() {
+    fn no_backup_is_a_fault_only_for_a_production_wallet() {
         assert!(none_made(Environment::Production, true).unwrap_err().contains("tillgate backup FILE"));
         assert!(none_made(Environment::Production, false).is_ok() && none_made(Environment::Test, true).is_ok());
     }

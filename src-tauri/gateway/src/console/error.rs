@@ -1,4 +1,4 @@
-//! Errors of use cases as a [`CommandError`]: a stable type for programs, and the use case's own sentence for people.
+//! Errors of use cases as a [`CommandError`]: a stable type for programs, and the use case's sentence for people.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
@@ -18,7 +18,7 @@ use crate::settings::SettingError;
 use crate::store::StoreError;
 use crate::watcher::AcceptError;
 
-/// Why a command failed.
+/// The reason why a command failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, thiserror::Error)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -28,9 +28,9 @@ pub struct CommandError {
     pub error_type: String,
     /// A sentence for people, with the remedy.
     pub message: String,
-    /// The argument that is wrong.
+    /// The name of the argument that is wrong.
     pub field: Option<String>,
-    /// The system's own words, if the sentence for people does not repeat them.
+    /// The message of SQLite, if `message` does not repeat it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub details: Option<String>,
@@ -41,17 +41,17 @@ fn in_brackets(details: Option<&str>) -> String {
 }
 
 impl CommandError {
-    /// An invalid argument; `what` continues the argument's name ("must be …").
+    /// An invalid argument. The message is the argument's name followed by `what`, such as "must be …".
     pub(super) fn invalid(field: &str, what: &impl std::fmt::Display) -> Self {
         Self::at(field, &format!("{field} {what}"))
     }
 
-    /// An id that no record of this kind has.
+    /// An error for an id that no record has. `what` is the kind of record.
     pub(super) fn not_found(what: &str, id: &Id) -> Self {
         Self::of("NOT_FOUND", &format!("there is no {what} {id}"))
     }
 
-    /// A failure that only the log explains.
+    /// A failure whose cause is only in the log.
     #[must_use]
     pub fn internal() -> Self {
         Self::of("INTERNAL_ERROR", &"something failed inside Tillgate: its log says more")
@@ -67,7 +67,7 @@ impl CommandError {
         let message =
             field_errors.iter().map(|field_error| field_error.message.as_str()).collect::<Vec<_>>().join("; ");
         let field = field_errors.iter().find_map(|field_error| field_error.field.as_deref()).map(str::to_owned);
-        // Of several kinds of errors none is the request's own.
+        // If the errors have different codes, no single code describes the request.
         let code = match field_errors {
             [first, rest @ ..] if rest.iter().all(|error| error.code == first.code) => first.code,
             _ => VALIDATION_FAILED,
@@ -75,7 +75,7 @@ impl CommandError {
         Self { field, ..Self::of(code, &message) }
     }
 
-    /// The same, with a whole sentence as its message.
+    /// An invalid argument, with a whole sentence as its message.
     pub(super) fn at(field: &str, message: &impl std::fmt::Display) -> Self {
         Self { field: Some(field.to_owned()), ..Self::of(VALIDATION_FAILED, message) }
     }

@@ -22,7 +22,7 @@ use crate::store::payout_lists::PayoutFilter;
 #[ts(export)]
 pub struct ListKeys {}
 
-/// Makes an API key; its secret is told this once.
+/// Makes an API key. Only this answer shows its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -37,25 +37,23 @@ pub struct CreateKey {
     /// Whether the key sees and resends only its own records.
     #[serde(default)]
     pub own: bool,
-    /// Hosts that its notifications may go to; empty for all.
+    /// Hosts to which its notifications may be sent; empty for all.
     #[serde(default)]
     pub notify_hosts: Vec<String>,
 }
 
-/// Revokes an API key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct RevokeKey {
-    /// The key's name.
     pub name: String,
 }
 
-/// Makes a new HMAC key; in `webhook-signature` the old one signs beside it for 24 hours.
+/// Makes a new HMAC key. For 24 hours `webhook-signature` also holds a signature by the former key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct RotateHmacKey {}
 
-/// An API key; its secret is stored nowhere.
+/// An API key without its secret. The gateway stores only a hash of the secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -69,7 +67,7 @@ pub struct KeyItem {
     /// Whether the key sees and resends only its own records.
     #[serde(default)]
     pub own: bool,
-    /// Hosts that its notifications may go to; empty for all.
+    /// Hosts to which its notifications may be sent; empty for all.
     #[serde(default)]
     pub notify_hosts: Vec<String>,
     /// When it was made, ISO 8601.
@@ -78,39 +76,37 @@ pub struct KeyItem {
     pub revoked: Option<String>,
 }
 
-/// A revoked key, and the payouts that it leaves behind.
+/// A revoked key, with the number of its payouts that may still be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RevokedKey {
-    /// The key.
     #[serde(flatten)]
     pub key: KeyItem,
-    /// Payouts of the key that are NEW: an approval still pays them.
+    /// The number of its payouts in state NEW. They can still be approved.
     #[ts(type = "number")]
     pub payouts_new: u64,
-    /// Payouts of the key that are approved and not sent: they are sent all the same.
+    /// The number of its payouts in state QUEUED. They are still sent.
     #[ts(type = "number")]
     pub payouts_queued: u64,
 }
 
-/// A key just made.
+/// A new API key with its secret.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct NewKey {
-    /// The key's name.
     pub name: String,
-    /// The key's secret, told this once.
+    /// The key's secret, shown only in this answer.
     pub secret: String,
     /// The permissions: `payments.read`, …
     pub permissions: Vec<String>,
 }
 
-/// An HMAC key just made.
+/// A new HMAC key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct NewHmacKey {
-    /// The key, `whsec_…`, told this once.
+    /// The key, `whsec_…`, shown only in this answer.
     pub key: String,
 }
 
@@ -201,13 +197,13 @@ impl Ask for RotateHmacKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::sees::Sees;
+    use crate::access::record_scope::RecordScope;
     use crate::console::payouts::ListPayouts;
     use crate::console::{Actor, ask};
     use crate::payouts::{self, Approver, Draft, OfferRequest, Offered, Permit, Requester};
     use crate::testing::World;
 
-    /// Lets a key request a payout.
+    /// Requests a payout with this key.
     async fn offer(world: &World, key: &ApiKey) -> tillgate_domain::id::Id {
         let requester =
             Requester { key_id: Some(key.key_id), name: key.name.clone(), notify_hosts: NotifyHosts::default() };
@@ -232,7 +228,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn payouts_are_found_by_key_and_counted_when_it_is_revoked() {
+    async fn a_keys_payouts_are_found_by_name_and_counted_at_revocation() {
         let world = World::new().await;
         world.make_wallet().await;
         world.look().await;
@@ -248,7 +244,8 @@ mod tests {
         for is_approved in [false, false, true] {
             let id = offer(&world, &key).await;
             if is_approved {
-                let approver = Approver { name: "panel:ann".to_owned(), sees: Sees::Everything, is_person: true };
+                let approver =
+                    Approver { name: "panel:ann".to_owned(), scope: RecordScope::Everything, is_person: true };
                 payouts::approve(&world.gateway, id, approver).await.unwrap();
             }
         }
@@ -257,6 +254,6 @@ mod tests {
         assert_eq!(found(&world, "nobody").await, 0);
         let revoked = ask(&world.app, RevokeKey { name: "till".to_owned() }, &Actor::panel()).await.unwrap();
         assert_eq!((revoked.payouts_new, revoked.payouts_queued), (2, 1));
-        assert_eq!(found(&world, "till").await, 3, "afterwards as well");
+        assert_eq!(found(&world, "till").await, 3, "a revoked key's payouts can still be found by its name");
     }
 }

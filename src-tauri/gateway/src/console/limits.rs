@@ -1,4 +1,4 @@
-//! The limits of payouts: shown and changed.
+//! Shows and changes the limits of payouts.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Currency;
@@ -22,12 +22,12 @@ const MINIMUM: &str = "minPayoutBtc";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ShowLimits {
-    /// The ISO code of a currency, to show the limit in it too, at the present rate.
+    /// The ISO code of a currency. If given, the answer also holds the limits in this currency at the present rate.
     #[serde(default)]
     pub currency: Option<String>,
 }
 
-/// Changes the limits at once; an absent limit stays.
+/// Changes one or both limits, in one transaction. A limit that is absent stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -40,7 +40,7 @@ pub struct SetLimits {
     pub minimum_btc: Option<String>,
 }
 
-/// The limit of today.
+/// The limits of payouts, and how much of today's limit is used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -49,19 +49,18 @@ pub struct LimitsView {
     pub used: BtcView,
     /// The sum that may still be approved today.
     pub available: BtcView,
-    /// The smallest payout.
+    /// The smallest payout that may be requested.
     pub minimum: BtcView,
-    /// The daily limit.
     pub daily: BtcView,
-    /// The beginning of the next day: 00:00 UTC, ISO 8601.
+    /// The end of the present UTC day, when `used` becomes 0 again. ISO 8601.
     pub resets: String,
-    /// The same in the requested currency.
+    /// The limits in the requested currency.
     pub worth: Option<LimitsWorth>,
     /// The limit record of `/v2` in that currency or in BTC: JSON with exact numbers.
     pub record: String,
 }
 
-/// The limits in a currency.
+/// The limits in a currency, in its minor units.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct LimitsWorth {
@@ -103,7 +102,7 @@ impl Ask for SetLimits {
     }
 }
 
-/// Why a limit was not changed, with the field that gave it.
+/// The error for a limit that was refused, with the command's field in place of the setting's name.
 fn refused((name, error): (&str, SettingError)) -> CommandError {
     let error = CommandError::from(error);
     let field = if name == DAILY { "dailyBtc" } else { "minimumBtc" };

@@ -1,4 +1,4 @@
-//! Lists, a page at a time.
+//! Pages of lists.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -6,26 +6,25 @@ use ts_rs::TS;
 use super::error::CommandError;
 use crate::records::PAGE_MAX;
 
-/// A page of a list.
+/// Some items of a list, and the number of all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct Page<T> {
-    /// The items on this page.
     pub items: Vec<T>,
-    /// The number of items on all pages.
+    /// The number of items on all pages together.
     #[ts(type = "number")]
     pub items_count: u64,
 }
 
 impl<T> Page<T> {
-    /// A list that is one page.
+    /// A page that holds the whole list.
     pub fn whole(items: Vec<T>) -> Self {
         Self { items_count: u64::try_from(items.len()).unwrap_or(u64::MAX), items }
     }
 }
 
-/// The length of a requested page, if it is within the bounds.
+/// The requested page size, or an error if it is out of bounds.
 pub(crate) fn page_size(limit: u32) -> Result<u32, CommandError> {
     let bounds = 1..=PAGE_MAX;
     if bounds.contains(&limit) { Ok(limit) } else { Err(CommandError::invalid("limit", &"must be from 1 to 500")) }

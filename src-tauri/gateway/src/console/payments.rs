@@ -1,4 +1,4 @@
-//! Payments: listed, shown, made by a person, accepted.
+//! Lists, shows, creates and accepts payments.
 
 mod view;
 
@@ -25,14 +25,14 @@ pub(crate) use view::{PaymentItem, PaymentView};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ListPayments {
-    /// How many at most, 1 to 500.
+    /// Most payments to list, 1 to 500.
     pub limit: u32,
-    /// How many of the newest to pass over.
+    /// Number of the newest payments to skip.
     pub offset: u32,
     /// Only payments in these states; empty for all.
     #[serde(default)]
     pub states: Vec<PaymentState>,
-    /// An id, address, txid or the shop's own reference.
+    /// A payment's id, its address, the id of a transaction that pays it, or the shop's own reference.
     #[serde(default)]
     pub search: Option<String>,
 }
@@ -42,11 +42,10 @@ pub struct ListPayments {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct ShowPayment {
-    /// The payment's id.
     pub payment_id: String,
 }
 
-/// Makes a payment, as a person types it.
+/// Creates a payment from the fields of a form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -63,14 +62,13 @@ pub struct CreatePayment {
     pub merchant_transaction_id: String,
 }
 
-/// Accepts the coins that came for a payment.
+/// Accepts the coins that a payment received, as if they were in time and enough.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AcceptPayment {
-    /// The payment's id.
     pub payment_id: String,
-    /// The sum that the person was shown, in satoshis. Accepting less than this sum is refused.
+    /// The sum that was shown to the person, in satoshis. If less would be accepted by now, the command is refused.
     #[serde(default)]
     #[ts(type = "number | null")]
     pub agreed_sats: Option<u64>,
@@ -97,9 +95,9 @@ impl Ask for ShowPayment {
 impl Ask for CreatePayment {
     type Answer = PaymentView;
 
-    /// A payment by the merchant has no notification URL: the panel alone follows it.
+    /// Creates a payment without a notification URL, because no shop's program waits for it.
     async fn answer(self, by: &Asker<'_>) -> Result<PaymentView, CommandError> {
-        // A price in an unknown currency stays as it is, and is refused with its currency.
+        // A price in an unknown currency stays as it is, because `payments::create` refuses the currency.
         let amount = match Currency::from_code(&self.currency) {
             Some(currency) => {
                 currency.plain_amount(&self.amount).map_err(|error| CommandError::invalid("amount", &error))?
@@ -118,7 +116,7 @@ impl Ask for CreatePayment {
         let author = Author { key_id: None, label, notification_url_optional: true, notify_hosts };
         match payments::create(by.gateway(), author, draft, None).await? {
             Created::New { payment_id, .. } => show(by, payment_id).await,
-            // Only a request with an idempotency key is answered again.
+            // Only a request with an idempotency key can be answered again.
             Created::Again(_) => Err(CommandError::internal()),
         }
     }
@@ -168,7 +166,7 @@ fn narrowed(filter: PaymentFilter, search: &str) -> PaymentFilter {
         return PaymentFilter { txid: Some(txid), ..filter };
     }
     if let Ok(address) = search.parse::<Address<NetworkUnchecked>>() {
-        // Another network's address finds nothing: no payment has its script.
+        // The address's network is not checked, because the search compares scripts.
         return PaymentFilter { script: Some(address.assume_checked().script_pubkey()), ..filter };
     }
     PaymentFilter { merchant_transaction_id: Some(search.to_owned()), ..filter }

@@ -27,7 +27,7 @@ use ts_rs::TS;
 use super::ask::{Ask, Asker, id};
 use super::error::CommandError;
 use super::page::{Page, page_size};
-use crate::access::sees::Sees;
+use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
 use crate::payouts::{self, Approver, Draft, OfferRequest, Offered, Permit, Requester};
 use crate::store::notify_hosts::NotifyHosts;
@@ -61,7 +61,7 @@ pub struct ListPayouts {
     /// Only payouts in these states; empty for all.
     #[serde(default)]
     pub states: Vec<PayoutState>,
-    /// An id, address, transaction id, amount in BTC, or the requester's name.
+    /// A payout's id, its address, the id of its transaction, its amount in BTC, or the requester's name.
     #[serde(default)]
     pub search: Option<String>,
 }
@@ -71,45 +71,42 @@ pub struct ListPayouts {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct ShowPayout {
-    /// The payout's id.
     pub payout_id: String,
 }
 
-/// Requests a payout, as a person types it.
+/// Requests a payout from the fields of a form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestPayout {
-    /// The recipient's address.
     pub address: String,
-    /// The Bitcoin to send; either this or the fiat amount.
+    /// The amount in BTC. Exactly one of the two amounts is required.
     #[serde(default)]
     pub btc_amount: Option<String>,
-    /// The fiat worth to send.
+    /// The amount in `currency`.
     #[serde(default)]
     pub fiat_amount: Option<String>,
     /// The ISO code of the payout's currency.
     pub currency: String,
-    /// A note about the payout.
+    /// A note for the merchant's own use.
     #[serde(default)]
     pub comment: Option<String>,
-    /// The URL that is notified when the payout is sent or fails.
+    /// The URL that is notified when the payout is SENT or FAILED.
     #[serde(default)]
     pub notification_url: Option<String>,
-    /// Whether to approve it at once.
+    /// Whether to approve the payout in the same step.
     #[serde(default)]
     pub approve: bool,
-    /// Whether to request it although another copy of the wallet paid exactly this to this address.
+    /// Whether to request the payout although another copy of the wallet paid the same amount to this address.
     #[serde(default)]
     pub again: bool,
 }
 
-/// Approves an offer. It is then sent automatically.
+/// Approves an offer. The sender then sends the payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovePayout {
-    /// The payout's id.
     pub payout_id: String,
 }
 
@@ -165,7 +162,7 @@ impl Ask for ApprovePayout {
 
     async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
         let payout_id = id("payoutId", &self.payout_id)?;
-        let approver = Approver { name: by.actor.to_owned(), sees: Sees::Everything, is_person: true };
+        let approver = Approver { name: by.actor.to_owned(), scope: RecordScope::Everything, is_person: true };
         payouts::approve(by.gateway(), payout_id, approver).await?;
         show(by, payout_id).await
     }
@@ -202,7 +199,7 @@ fn narrowed(filter: PayoutFilter, search: &str) -> PayoutFilter {
         return PayoutFilter { txid: Some(txid), ..filter };
     }
     if let Ok(address) = search.parse::<Address<NetworkUnchecked>>() {
-        // An address of another network finds nothing, because no payout has its script.
+        // The address's network is not checked, because the search compares scripts.
         return PayoutFilter { script: Some(address.assume_checked().script_pubkey()), ..filter };
     }
     match parse_btc(search) {

@@ -1,4 +1,4 @@
-//! A call of the sandbox, put by the panel's buttons.
+//! The command that makes a sandbox call, for the buttons of the panel.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub struct Sandbox {
     pub body: Value,
 }
 
-/// The answer of a sandbox call; each call has its own form.
+/// The answer of a sandbox call. Its form depends on the call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct SandboxAnswer(#[ts(type = "unknown")] pub Value);

@@ -1,4 +1,4 @@
-//! The merchant's settings: listed, shown, changed.
+//! Lists, shows and changes the merchant's settings.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -16,10 +16,10 @@ use crate::machine::secrets::Secret;
 use crate::settings::{Act, Beside, NewPassword, PasswordEntry, SettingError, SettingNow};
 use crate::store::backups::FolderRow;
 
-/// The setting whose value lies with the secrets.
+/// The setting whose value is stored with the secrets, and not in the table of settings.
 pub(crate) const BACKEND_PASSWORD: &str = PasswordEntry::SETTING;
 
-/// The setting with a folder that must exist when it is set.
+/// The setting that names the folder of nightly backups. The folder must exist when it is set.
 const BACKUP_FOLDER: &str = "backupFolder";
 
 /// Lists all settings.
@@ -31,17 +31,15 @@ pub struct ListSettings {}
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct GetSetting {
-    /// The setting's name.
     pub name: String,
 }
 
-/// Changes a setting, at once.
+/// Changes a setting. The change takes effect at once.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct SetSetting {
-    /// The setting's name.
     pub name: String,
-    /// Its value, in the form that the table of settings gives.
+    /// The value in the form that `SettingItem::about` describes.
     pub value: String,
 }
 
@@ -56,25 +54,23 @@ impl fmt::Debug for SetSetting {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct UnsetSetting {
-    /// The setting's name.
     pub name: String,
 }
 
-/// Changes several settings at once, all or none. Rules between settings are checked with all changes in place.
+/// Changes several settings in one transaction. Rules between settings are checked against the final values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ChangeSettings {
-    /// Each setting once.
+    /// The changes; each setting may occur once.
     pub changes: Vec<SettingChange>,
 }
 
-/// A setting and the value that it is to have.
+/// The new value of one setting.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct SettingChange {
-    /// The setting's name.
     pub name: String,
-    /// Its value, in the form that the table of settings gives; absent for its default.
+    /// The value in the form that `SettingItem::about` describes. If absent, the setting returns to its default.
     #[serde(default)]
     pub value: Option<String>,
 }
@@ -86,19 +82,19 @@ impl fmt::Debug for SettingChange {
     }
 }
 
-/// A setting.
+/// A setting with its present value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct SettingItem {
-    /// The setting's name.
     pub name: String,
-    /// Its value now.
+    /// The value in effect.
     pub value: String,
-    /// Its default in this environment.
+    /// The default in this environment.
     pub default: String,
     /// The purpose and the allowed values of the setting, in sentences.
     pub about: String,
-    /// Whether a value is stored that is never shown. Absent for every other setting, and if this is not known.
+    /// Whether a password is stored. Absent for every setting but `backendPassword`, whose value is never shown. Absent
+    /// also if an earlier program set the password.
     #[serde(default, rename = "isSet", skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub is_set: Option<bool>,
@@ -155,7 +151,7 @@ impl Ask for ChangeSettings {
         let changes: Vec<_> = self.changes.iter().map(|one| (one.name.as_str(), one.value.as_deref())).collect();
         match change(by, &changes).await {
             Ok(items) => Ok(Page::whole(items)),
-            // Names the setting that is wrong, because the refusal of a value does not.
+            // The field names the setting, because the refusal of a value names only `value`.
             Err((name, error)) if error.field.is_some() => Err(CommandError { field: Some(name.to_owned()), ..error }),
             Err((_, error)) => Err(error),
         }
@@ -167,14 +163,14 @@ async fn change_one(by: &Asker<'_>, name: &str, value: Option<&str>) -> Result<S
     items.into_iter().next().ok_or_else(CommandError::internal)
 }
 
-/// Changes settings, or tells which of them is wrong.
+/// Changes settings. An error comes with the name of the setting that is wrong.
 async fn change<'a>(
     by: &Asker<'_>,
     changes: &[(&'a str, Option<&str>)],
 ) -> Result<Vec<SettingItem>, (&'a str, CommandError)> {
     let gateway = by.gateway();
     let act = Act { actor: by.actor, at: gateway.clock.now() };
-    // The password lies with the secrets: the table keeps an empty value, and the act is still audited.
+    // The password is stored with the secrets. The table stores an empty value, so that the audit records the change.
     let mut listed = changes.to_vec();
     for (name, value) in &mut listed {
         if *name == BACKEND_PASSWORD {
@@ -195,7 +191,7 @@ async fn change<'a>(
         gateway.choose_backend().await;
     }
     if gateway.rates.follow(gateway.settings.snapshot().rate_rules()) && gateway.served.get().is_some() {
-        // The new setting takes effect at once: rates under the former one are forgotten.
+        // Rates computed under the former settings were dropped, so new ones are fetched at once.
         gateway.refresh_rates_soon().await;
     }
     gateway.note_change();
@@ -206,15 +202,15 @@ fn refused((name, error): (&str, SettingError)) -> (&str, CommandError) {
     (name, error.into())
 }
 
-/// The folder of backups with its mark. Refuses a folder that cannot be written now. If the folder goes missing later,
-/// each nightly backup reports it.
+/// Writes the mark file into the folder of backups. Refuses a folder that cannot be written now. If the folder is
+/// missing later, each nightly backup reports it.
 async fn marked(gateway: &Gateway, folder: Option<String>) -> Result<Option<FolderRow>, CommandError> {
     let Some(folder) = folder else { return Ok(None) };
     let marked = backup::mark_folder(gateway, PathBuf::from(folder)).await;
     marked.map(Some).map_err(|error| CommandError::at("value", &error))
 }
 
-/// Changes settings together with the password of the Bitcoin backend, none for no password any more.
+/// Changes settings together with the password of the Bitcoin backend. Without a password the stored one is removed.
 async fn change_with_password<'a>(
     gateway: &Arc<Gateway>,
     (name, password): (&'a str, Option<&str>),
@@ -224,37 +220,37 @@ async fn change_with_password<'a>(
 ) -> Result<Vec<SettingNow>, (&'a str, CommandError)> {
     let of_password = |error: CommandError| (name, error);
     let _one_at_a_time = gateway.settings.changing_secrets.lock().await;
-    // Judged before the password is kept: most refusals come from here.
+    // The settings are checked before the password is stored, so that a refused change rarely stores one.
     gateway.settings.judge(&gateway.store, listed).map_err(refused)?;
-    // Read from the database: the settings in memory may be older after a failure.
+    // The entry in effect is read from the database, because the settings in memory may be older after a failure.
     let former = gateway.store.read(PasswordEntry::in_effect).map_err(|error| of_password(error.into()))?;
     let password = Secret::new(password.unwrap_or_default().to_owned());
     let new = NewPassword { entry: former.other(), is_set: !password.reveal().is_empty() };
     keep_password(gateway, former.other(), password).await.map_err(of_password)?;
     let beside = Beside { password: Some(new), ..beside };
     let changed = gateway.settings.change_with(&gateway.store, listed, beside, act).await;
-    // One of the two stored passwords is no longer in effect. If it is unknown which, both stay; the next change
-    // overwrites the unused one.
+    // One of the two entries is not in effect, and is emptied. If the database cannot say which, both stay, and the
+    // next change overwrites the unused one.
     if let Ok(entry) = gateway.store.read(PasswordEntry::in_effect)
         && let Err(error) = keep_password(gateway, entry.other(), Secret::new(String::new())).await
     {
-        tracing::warn!(%error, "a password of the Bitcoin backend still lies with the secrets, in use nowhere; the next change takes it away");
+        tracing::warn!(%error, "an unused password of the Bitcoin backend is still stored with the secrets; the next change removes it");
     }
     changed.map_err(refused)
 }
 
-/// Puts a password of the Bitcoin backend into this entry with the secrets; an empty one is none.
+/// Stores a password of the Bitcoin backend in this entry of the secrets. An empty password means that there is none.
 async fn keep_password(gateway: &Arc<Gateway>, entry: PasswordEntry, password: Secret) -> Result<(), CommandError> {
     let gateway = Arc::clone(gateway);
     let keep = move || match gateway.secrets.get(entry.purpose())? {
-        // A keyring may ask a person for each new entry, so no empty one is made.
+        // A keyring may ask a person for each new entry, so no entry is created for an empty password.
         None if password.reveal().is_empty() => Ok(()),
         Some(_) | None => gateway.secrets.set(entry.purpose(), &password),
     };
     match tokio::task::spawn_blocking(keep).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(CommandError::of("SECRETS_UNAVAILABLE", &error)),
-        Err(error) => Err(CommandError::of("INTERNAL_ERROR", &format!("the password could not be kept: {error}"))),
+        Err(error) => Err(CommandError::of("INTERNAL_ERROR", &format!("the password could not be stored: {error}"))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The statement: every movement of the balance, with its worth.
+//! The statement: the ledger's rows of a period, with their worth in a currency.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Currency;
@@ -12,28 +12,28 @@ use super::sums::FiatView;
 use crate::statement::{self, Line, Total};
 use crate::store::ledger::{LedgerKind, LedgerPart, Place};
 
-/// Rows of a page, where the asker names no number.
+/// The rows of a page if the command names no number.
 const PAGE: u32 = 1_000;
 
-/// Rows of a page at most: an answer is one line of the control socket.
+/// The most rows of a page, because the control socket limits the length of an answer.
 pub(crate) const PAGE_MAX: u32 = 5_000;
 
-/// Tells the movements of the balance in a period, the oldest first, a page at a time.
+/// Asks for a page of the movements of the balance in a period, the oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct Statement {
-    /// The ISO code of the currency that all rows are valued in; it filters none.
+    /// The ISO code of the currency in which all rows are valued. Rows of payments in other currencies are included.
     pub currency: String,
-    /// The beginning of the period, inclusive: ISO 8601, or a date for its midnight in UTC.
+    /// The beginning of the period, inclusive: a time in ISO 8601, or a date, which means 00:00 UTC.
     #[serde(default)]
     pub from: Option<String>,
-    /// The end of the period, exclusive.
+    /// The end of the period, exclusive, in the same form.
     #[serde(default)]
     pub to: Option<String>,
-    /// The `next` of the page before; absent for the first page.
+    /// The field `next` of the previous page; absent for the first page.
     #[serde(default)]
     pub after: Option<StatementPlace>,
-    /// Rows at most, from 1 to 5000; 1000 where it is absent.
+    /// The most rows of the page, from 1 to 5000; 1000 if absent.
     #[serde(default)]
     pub limit: Option<u32>,
 }
@@ -43,13 +43,13 @@ pub struct Statement {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct StatementPlace {
-    /// When its last row was written down, in milliseconds.
+    /// The time of the page's last row, in milliseconds since 1970.
     #[ts(type = "number")]
     pub at_ms: i64,
-    /// That row's number.
+    /// The number of the page's last row.
     #[ts(type = "number")]
     pub row: i64,
-    /// The number of the last row at the time when the first page was read.
+    /// The number of the ledger's last row when the first page was read.
     #[ts(type = "number")]
     pub last_row: i64,
 }
@@ -61,51 +61,49 @@ pub struct StatementPlace {
 pub struct StatementView {
     /// The movements, the oldest first.
     pub items: Vec<StatementItem>,
-    /// Their sums for each day in UTC.
+    /// The sums of the movements for each day in UTC.
     pub by_day: Vec<StatementTotal>,
-    /// Their sums for each month in UTC.
+    /// The sums of the movements for each month in UTC.
     pub by_month: Vec<StatementTotal>,
-    /// The sum of all.
+    /// The sum of all movements on this page.
     pub total: BtcView,
-    /// The beginning of the next page, if there is one.
+    /// The value of `after` for the next page; absent on the last page.
     pub next: Option<StatementPlace>,
 }
 
-/// The sums of all pages of a statement that were added.
+/// The sums of several pages of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StatementTotals {
-    /// For each day in UTC.
+    /// The sums for each day in UTC.
     pub by_day: Vec<StatementTotal>,
-    /// For each month in UTC.
+    /// The sums for each month in UTC.
     pub by_month: Vec<StatementTotal>,
-    /// Of all.
+    /// The sum of all movements.
     pub total: BtcView,
 }
 
-/// One movement.
+/// One movement of the balance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct StatementItem {
-    /// When it was written down, ISO 8601 with milliseconds.
+    /// When the ledger's row was written, ISO 8601 with milliseconds.
     pub time: String,
-    /// The kind of the movement.
     pub kind: LedgerKind,
     /// The change of the balance; negative if it falls.
     pub amount: BtcView,
-    /// Its worth at the rate, with the sign of the amount; absent where no rate was known.
+    /// The amount's worth at `exchange_rate`, with the sign of the amount; absent if no rate was known.
     pub worth: Option<FiatView>,
-    /// The rate of the row's record if the record is in this currency; otherwise the rate at the time of the row.
+    /// The rate of the payment or payout if it is in this currency; otherwise the rate at `time`.
     pub exchange_rate: Option<String>,
-    /// The part of the amount that is a network fee: all of it or none; positive if it was paid.
+    /// The network fee, if the whole amount is a fee. A paid fee is positive.
     pub fee: Option<BtcView>,
-    /// The transaction.
     pub btc_tx_id: Option<String>,
-    /// The payment concerned.
+    /// The payment that received the coins.
     pub payment_id: Option<String>,
-    /// The payout concerned.
+    /// The payout that sent the coins.
     pub payout_id: Option<String>,
-    /// The anomaly that the payout refunds, or the one raised for coins that do not count; absent before it is raised.
+    /// The anomaly that the payout refunds, or the anomaly of coins that do not count.
     pub anomaly_id: Option<String>,
 }
 
@@ -114,13 +112,13 @@ pub struct StatementItem {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct StatementTotal {
-    /// `2026-01-12` or `2026-01`.
+    /// The day or the month: `2026-01-12` or `2026-01`.
     pub period: String,
     /// The change of the balance.
     pub amount: BtcView,
-    /// The sum of their worths; absent where one of them has none.
+    /// The worth of the movements; absent if one of them has no worth.
     pub worth: Option<FiatView>,
-    /// The fees among them.
+    /// The network fees paid.
     pub fee: BtcView,
 }
 
@@ -163,7 +161,7 @@ impl Default for StatementTotals {
 }
 
 impl StatementTotals {
-    /// Adds the sums of the next page. Its first day and month may continue the last of the page before.
+    /// Adds the sums of the next page. The first day and month of that page may continue those of the previous page.
     pub(crate) fn add(&mut self, page: &StatementView) {
         for (all, of_page) in [(&mut self.by_day, &page.by_day), (&mut self.by_month, &page.by_month)] {
             for total in of_page {
@@ -196,7 +194,7 @@ impl StatementItem {
 }
 
 impl StatementTotal {
-    /// The sum of both.
+    /// Adds the sums of two parts of the same period.
     fn with(&self, other: &Self) -> Self {
         let worths = self.worth.as_ref().zip(other.worth.as_ref());
         Self {
@@ -219,7 +217,7 @@ impl StatementTotal {
     }
 }
 
-/// Parses a time as a person writes it: a date means its midnight in UTC.
+/// Parses a time in ISO 8601, or a date, which means 00:00 UTC.
 fn moment(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, CommandError> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
     let midnight = || Timestamp::parse_iso(&format!("{text}T00:00:00Z"));

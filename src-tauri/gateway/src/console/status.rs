@@ -1,4 +1,4 @@
-//! The state of the running gateway at a glance.
+//! The state of the gateway in one view.
 
 mod backend;
 mod sources;
@@ -24,13 +24,13 @@ use crate::store::notifications::FailingServer;
 use crate::store::payment_lists::PaymentFilter;
 use crate::store::{Reader, StoreError};
 
-/// Servers that fail, by name; a footer has no room for more.
+/// The most failing servers that are named, because the panel's footer has no room for more.
 const SERVERS_NAMED: usize = 3;
 
-/// Told while all knowledge of the chain is from before the start.
+/// The text of `catching_up` before the first look since the start has ended.
 const FIRST_LOOK: &str = "the first look at the chain since the start has not ended";
 
-/// Asks for the state of the gateway: whether it runs, how far the chain was watched, rates, queues.
+/// Asks for the state of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct Status {}
@@ -42,52 +42,51 @@ pub struct Status {}
 pub struct StatusView {
     /// `test` or `production`.
     pub environment: String,
-    /// The program's version.
     pub version: String,
-    /// Whether a gateway serves the API (a command line without one opens the data itself).
+    /// Whether a gateway serves the API. If not, the command line opened the data itself.
     pub serving: bool,
-    /// The API's address, when serving.
+    /// The URL of the API; absent unless a gateway serves.
     pub api: Option<String>,
-    /// The URL of the payment pages while it serves.
+    /// The URL of the payment pages; absent unless a gateway serves.
     pub pages: Option<String>,
-    /// The time of the environment's clock, ISO 8601.
+    /// The time of the environment's clock, ISO 8601 with milliseconds.
     pub clock: String,
     /// The chain backend; absent if none is set.
     #[serde(default)]
     pub backend: Option<BackendItem>,
-    /// The height of the best block of the last look, or of the progress of a look that catches up.
+    /// The height of the best block of the last look. While a long look is under way, the height that it has reached.
     pub chain_height: u32,
-    /// When the chain was last looked at; absent before the first look.
+    /// The time of the last successful look, ISO 8601 with milliseconds; absent before the first look.
     pub chain_looked_at: Option<String>,
-    /// Why the last look failed, if it did.
+    /// The reason why the last look failed; absent if it succeeded.
     pub chain_error: Option<String>,
-    /// Why no payment can be made, if the chain was not watched lately.
+    /// The reason why new payments are refused, if the chain was not watched for 10 minutes.
     #[serde(default)]
     pub payments_refused: Option<String>,
     /// A sentence while the chain is not known up to the best block: the progress of a long look, or a note that no
     /// look has ended since the start.
     #[serde(default)]
     pub catching_up: Option<String>,
-    /// The rates of this moment.
+    /// The present rates.
     pub rates: Vec<RateItem>,
     /// The sources of rates, and the state of each.
     pub rate_sources: Vec<RateSourceItem>,
-    /// How many payments are NEW, UNDERPAID or UNCONFIRMED.
+    /// The number of payments that are NEW, UNDERPAID or UNCONFIRMED.
     #[ts(type = "number")]
     pub open_payments: u64,
-    /// How many anomalies wait for a decision.
+    /// The number of OPEN anomalies.
     #[ts(type = "number")]
     pub open_anomalies: u64,
-    /// How many notifications wait.
+    /// The number of notifications that are still to be sent.
     #[ts(type = "number")]
     pub waiting_notifications: u64,
-    /// Whether notifications are signed.
+    /// Whether there is an HMAC key, so that notifications are signed.
     pub hmac_key: bool,
     /// Whether the backend is the built-in sandbox.
     pub sandbox: bool,
-    /// Whether there is a wallet: without one no payment can be made.
+    /// Whether there is a wallet. Without a wallet no payment can be created.
     pub has_wallet: bool,
-    /// The store of the secrets.
+    /// The place where the secrets are stored, for people.
     pub secrets: String,
     /// The folder of this environment's data.
     #[serde(default)]
@@ -97,52 +96,54 @@ pub struct StatusView {
     /// The kind of each warning, in the order of `warnings`.
     #[serde(default)]
     pub warning_kinds: Vec<WarningKind>,
-    /// How many notifications were given up after three days of attempts.
+    /// The number of notifications that were given up after three days of attempts.
     #[serde(default)]
     #[ts(type = "number")]
     pub given_up_notifications: u64,
-    /// The currencies that payments may be priced in, in the order of the setting.
+    /// The ISO codes of the setting `currencies`, in its order.
     pub currencies: Vec<String>,
-    /// How many reversals of confirmed payments wait for a decision.
+    /// The number of OPEN anomalies of type `REVERSED_PAYMENT`.
     #[ts(type = "number")]
     pub open_reversals: u64,
-    /// How many notifications were tried in vain and are tried again.
+    /// The number of notifications that failed and will be tried again.
     #[ts(type = "number")]
     pub failing_notifications: u64,
-    /// The servers of these notifications: a few by name, then the number of others.
+    /// The servers to which these notifications fail: the first ones by name, then the number of the others.
     pub failing_servers: Vec<String>,
-    /// How many payouts that shops asked for wait for approval.
+    /// The number of payouts that API keys requested and that wait for approval.
     #[ts(type = "number")]
     pub offers_waiting: u64,
-    /// How many payouts are approved and not sent.
+    /// The number of payouts in state QUEUED.
     #[ts(type = "number")]
     pub payouts_queued: u64,
-    /// Why approved payouts wait, unless it is only for their turn: a sentence without a remedy.
+    /// The reason why approved payouts wait, without a remedy; absent if they wait only for the next batch.
     pub sender_waits_for: Option<String>,
     /// The kind of `sender_waits_for`.
     pub sender_wait_cause: Option<WaitCause>,
-    /// Why the sender holds, if it does: nothing is signed until it is released.
+    /// The reason why the sender is on hold, so that it signs nothing; absent if it is not on hold.
     pub sender_hold: Option<String>,
-    /// Who ends the hold: staff (`HOLD`), itself (`RESTORED`), or itself after staff continue it (`RESTORE_STOPPED`).
+    /// The cause of the hold. `HOLD` and `HOLD_RESTORED` end when staff release the sender. `RESTORED` ends by itself,
+    /// and `RESTORE_STOPPED` after staff continue the look.
     #[serde(default)]
     pub sender_hold_cause: Option<WaitCause>,
-    /// The first transactions of another copy of the wallet for which it holds, the first made first.
+    /// The transactions of another copy of the wallet that caused the hold, the oldest first. Only the first ones are
+    /// listed.
     #[serde(default)]
     pub sender_hold_transactions: Vec<TwinItem>,
-    /// How many there are.
+    /// The number of all transactions that caused the hold.
     #[serde(default)]
     #[ts(type = "number")]
     pub sender_hold_transactions_count: u64,
-    /// The balance of the wallet, by the sum of the statement.
+    /// The balance of the wallet: the sum of the ledger.
     pub balance: BtcView,
     /// The first stuck payouts.
     #[serde(default)]
     pub stuck: Vec<StuckItem>,
-    /// The number of stuck payouts.
+    /// The number of all stuck payouts.
     #[serde(default)]
     #[ts(type = "number")]
     pub stuck_payouts: u64,
-    /// Alarms about payouts that ended against a promise, until staff dismiss them.
+    /// The alarms about payouts that staff have not dismissed.
     #[serde(default)]
     pub alarms: Vec<AlarmItem>,
 }
@@ -153,9 +154,9 @@ pub struct StatusView {
 pub struct RateItem {
     /// The currency's ISO code.
     pub currency: String,
-    /// How many units of it one Bitcoin costs.
+    /// The price of one Bitcoin in the currency.
     pub rate: String,
-    /// Whether it may be used.
+    /// Whether the rate is recent enough for new payments and payouts.
     pub fresh: bool,
     /// The rate for people: `64,210.55`.
     pub shown: String,
@@ -166,21 +167,20 @@ pub struct RateItem {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RateSourceItem {
-    /// Its name.
     pub name: String,
-    /// The time of its last answer, ISO 8601; absent if it never answered since the start.
+    /// The time of its last answer, ISO 8601; absent if it has not answered since the start.
     pub answered_at: Option<String>,
-    /// The age of that answer, in seconds.
+    /// The age of that answer.
     #[ts(type = "number | null")]
     pub age_seconds: Option<u64>,
-    /// The error of a later try, if there was one.
+    /// The reason why the source did not answer when it was last asked; absent if it answered.
     pub error: Option<String>,
-    /// The time of the next try; absent if it is due now.
+    /// When the source will be asked next, ISO 8601; absent if that is due now.
     pub next_at: Option<String>,
 }
 
 impl RateItem {
-    /// The row's rate; `None` if none was ever known.
+    /// The row's rate; `None` if no rate was ever known.
     fn of(row: &RatesRow) -> Option<Self> {
         let rate = row.rate?;
         Some(Self {
@@ -275,13 +275,13 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
     })
 }
 
-/// The block up to which all is known.
+/// The height up to which the chain was looked at.
 fn seen_height(watched: &WatchStatus) -> u32 {
     let caught_up = || watched.tip.map_or(0, |tip| tip.height);
     watched.catching_up.map_or_else(caught_up, |catching_up| catching_up.seen_height)
 }
 
-/// The names of the servers; of many only the first.
+/// The hosts of at most [`SERVERS_NAMED`] servers, and the number of the others.
 pub(crate) fn named(failing: &[FailingServer]) -> Vec<String> {
     let mut names: Vec<String> = failing.iter().take(SERVERS_NAMED).map(|one| host(&one.server).to_owned()).collect();
     let more = failing.len().saturating_sub(SERVERS_NAMED);

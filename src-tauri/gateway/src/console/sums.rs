@@ -1,5 +1,5 @@
-//! Sums and states as people read them: money with thousands separated, what accepting coins would mean, why a
-//! payment is invalid. The panel shows these as they are and computes nothing.
+//! Sums and reasons for people: amounts of money, the effect of accepting coins, and the reason why a payment is
+//! invalid. The panel shows them without computing anything.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::advance::may_accept;
@@ -23,12 +23,12 @@ pub struct FiatView {
     pub text: String,
     /// For people, with thousands separators: `1,234.50`.
     pub shown: String,
-    /// ISO code.
+    /// The ISO code of the currency.
     pub currency: String,
 }
 
 impl FiatView {
-    /// The view of so many minor units.
+    /// The view of a number of minor units.
     #[must_use]
     pub fn of(minor: i64, currency: Currency) -> Self {
         Self {
@@ -44,22 +44,21 @@ impl FiatView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct Acceptance {
-    /// All coins that would count.
+    /// The sum of all coins that would count.
     pub coins: BtcView,
-    /// Their worth at the payment's rate.
+    /// The worth of that sum at the payment's rate.
     pub worth: FiatView,
-    /// The price of the payment.
     pub price: FiatView,
-    /// The difference to the price, if the worth is less.
+    /// The price minus the worth; absent if the worth is not less.
     pub short: Option<FiatView>,
-    /// The difference to the price, if the worth is more.
+    /// The worth minus the price; absent if the worth is not more.
     pub over: Option<FiatView>,
-    /// Whether the shop is notified of it; false if the payment has no `notificationUrl`.
+    /// Whether the shop is notified of the acceptance; false if the payment has no `notificationUrl`.
     pub notified: bool,
 }
 
 impl Acceptance {
-    /// `None` if staff may not accept, or if no coins came.
+    /// The effect of accepting the coins; `None` if staff may not accept, or if no coins came.
     #[must_use]
     pub fn of(row: &PaymentRow, receipts: &[Receipt], anomalies: &[Anomaly]) -> Option<Self> {
         let sats = may_accept(&row.payment, receipts, anomalies).ok()?;
@@ -78,16 +77,16 @@ impl Acceptance {
     }
 }
 
-/// Why a payment is INVALID.
+/// The reason why a payment is INVALID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum WhyInvalid {
-    /// Too little came before it closed.
+    /// Too little came in time.
     ShortPaid,
-    /// One transaction paid too much, which the merchant does not take.
+    /// One transaction paid too much, and the setting `overpayment` is `invalidate`.
     Overpaid,
-    /// It was confirmed, and the chain took the coins back.
+    /// It was CONFIRMED, and then its coins were gone.
     Reversed,
     /// The coins were double-spent, or missed for 14 days, before they were confirmed.
     Withdrawn,

@@ -1,22 +1,20 @@
-//! The place of a transaction, as people know it.
+//! The position of a transaction: mempool, block, missing or gone.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::batch;
 use tillgate_domain::receipt::{Position, Receipt};
 use ts_rs::TS;
 
-/// The place of a transaction.
+/// The position of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 #[ts(export)]
 pub enum TransactionPosition {
-    /// It waits for a block.
     Mempool,
-    /// It is in a block.
     Block,
-    /// It was seen and is in neither now; it may come back.
+    /// It was seen, and is in neither the mempool nor a block now. It may come back.
     Missing,
-    /// It will not come back.
+    /// It is ruled out by another transaction, or was missing for 14 days.
     Gone,
 }
 

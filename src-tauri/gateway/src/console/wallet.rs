@@ -1,4 +1,4 @@
-//! The wallet: its sums, its public descriptors, and labels for other wallets' programs.
+//! The wallet: its sums, its public descriptors, and labels for other wallet programs.
 
 mod descriptor;
 mod existing;
@@ -25,10 +25,10 @@ pub(crate) use making::{
 };
 pub(crate) use restoring::{ContinueRestore, RestoreView, RestoreWallet, RestoredView, ShowRestore, StopRestore};
 
-/// The most outputs on a page of labels. The last transaction is told whole; it has some thousands at most.
+/// The most outputs on a page of labels. A page may be longer, because it holds all outputs of its last transaction.
 const LABELLED_MAX: u32 = 1_000;
 
-/// The number of unused addresses that other wallets' programs pass over by default.
+/// The default gap limit of other wallet programs: unused addresses in a row.
 const USUAL_GAP_LIMIT: u32 = 20;
 
 /// Asks for the wallet's sums.
@@ -36,12 +36,12 @@ const USUAL_GAP_LIMIT: u32 = 20;
 #[ts(export)]
 pub struct WalletInfo {}
 
-/// Asks for labels of transactions, addresses and coins in the form of BIP329, a page at a time.
+/// Asks for a page of labels of transactions, addresses and coins, in the format of BIP329.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletLabels {
-    /// The `next` of the page before; absent for the first page.
+    /// The field `next` of the previous page; absent for the first page.
     #[serde(default)]
     pub after: Option<LabelsPlace>,
     /// The number of outputs on a page, from 1 to 1000; 1000 if absent.
@@ -54,9 +54,9 @@ pub struct WalletLabels {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelsPlace {
-    /// Whether all labels were told except those of payout addresses.
+    /// Whether only labels of payout addresses remain.
     pub of_payout_addresses: bool,
-    /// The last transaction or script that was told, in hexadecimal digits.
+    /// The last transaction or script on the page, in hexadecimal digits.
     pub last: String,
 }
 
@@ -65,31 +65,31 @@ pub struct LabelsPlace {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletInfoView {
-    /// Confirmed coins of customers, with payouts reckoned from SENT on: the sum of the statement.
+    /// The sum of the ledger: the confirmed coins of customers, minus the payouts that are SENT.
     pub balance: BtcView,
-    /// The coins that payouts could use now and that are worth their fee at the present rate.
+    /// The coins that a payout could spend now, without those that are not worth their fee at the present fee rate.
     pub spendable: BtcView,
-    /// Coins that went into our own transactions that no block holds yet, each once. The change of these transactions may be
-    /// in `spendable` already.
+    /// The inputs of our own unconfirmed transactions, each coin once. The change of these transactions may be in
+    /// `spendable` already.
     pub locked: BtcView,
-    /// Coins of customers that no block holds yet.
+    /// Unconfirmed coins of customers.
     pub pending: BtcView,
-    /// Rewards of miners that are too young to be spent; the balance includes them.
+    /// Coinbase outputs with fewer than 100 confirmations, which cannot be spent yet. The balance includes them.
     pub immature: BtcView,
     /// `bip84` or `bip86`.
     pub address_type: String,
     /// `bitcoin`, `testnet4`, `signet` or `regtest`.
     pub network: String,
-    /// The longest run of addresses without a coin before an address with a coin.
+    /// The length of the longest run of addresses without a coin that is followed by an address with a coin.
     pub longest_unused: u32,
-    /// The gap limit that another wallet's program needs to find all coins: addresses in a row without a coin.
+    /// The gap limit that another wallet program needs to find all coins.
     pub gap_limit: u32,
-    /// The index of the next address.
+    /// The derivation index of the next external address.
     pub next_index: u32,
-    /// The progress of a restored wallet's look; absent if the wallet was not restored, or was looked through
-    /// completely.
+    /// The progress of a restored wallet's look through the chain; absent if the wallet was not restored, or the look
+    /// has ended.
     pub restore: Option<RestoreView>,
-    /// The output of `tillgate wallet info --json`: JSON, its numbers with 8 decimals.
+    /// The output of `tillgate wallet info --json`.
     pub record: String,
 }
 
@@ -99,21 +99,20 @@ pub struct WalletInfoView {
 pub struct WalletLabelsView {
     /// One label for each transaction, address and coin.
     pub items: Vec<Label>,
-    /// The beginning of the next page, if there is one.
+    /// The value of `after` for the next page; absent on the last page.
     pub next: Option<LabelsPlace>,
 }
 
-/// A label in the form of BIP329.
+/// A label in the format of BIP329.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct Label {
     /// `tx`, `addr` or `output`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// A transaction's id, an address, or a transaction's id with the number of the output: `…:0`.
+    /// A txid, an address, or an outpoint: `…:0`.
     #[serde(rename = "ref")]
     pub reference: String,
-    /// The text of the label.
     pub label: String,
 }
 
@@ -158,7 +157,7 @@ impl TryFrom<LabelsPlace> for LabelsFrom {
     type Error = CommandError;
 
     fn try_from(place: LabelsPlace) -> Result<Self, CommandError> {
-        let wrong = |_| CommandError::invalid("after", &"must be what the page before it named");
+        let wrong = |_| CommandError::invalid("after", &"must be the `next` of the previous page");
         let last = hex::decode(&place.last).map_err(wrong)?;
         Ok(if place.of_payout_addresses { Self::PayoutAddresses(last) } else { Self::Transactions(last) })
     }

@@ -1,4 +1,4 @@
-//! The addresses and certificates of a gateway, and the sentences for people if it cannot listen.
+//! Opens the listeners of a gateway, with their addresses and certificates. An error is a sentence for people.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,7 +11,7 @@ use crate::gateway::{Gateway, Served};
 use crate::http::tls::{self, TlsError};
 use crate::http::{ListenRefused, Surface, base_url, may_listen};
 
-/// Attempts to find a free port that is free on both loopback addresses.
+/// The most attempts to find a port that is free on both loopback addresses.
 const FREE_PORT_TRIES: u32 = 16;
 
 /// The addresses and the encryption to listen with.
@@ -19,10 +19,10 @@ const FREE_PORT_TRIES: u32 = 16;
 pub(crate) struct Listen {
     /// The API's address; port 0 picks a free one.
     pub api: SocketAddr,
-    /// The payment pages' address; `None` for the API's.
+    /// The address of the payment pages; `None` if it is the API's.
     pub pages: Option<SocketAddr>,
     pub tls: Tls,
-    /// Gateways in this process: they share its limit of open files.
+    /// The number of gateways in this process, which share its limit of open files.
     pub gateways: u64,
 }
 
@@ -31,25 +31,25 @@ pub(crate) struct Listen {
 pub(crate) enum Tls {
     /// None: on loopback, or behind a reverse proxy.
     None,
-    /// A certificate of our own making, stored in the data directory.
+    /// A self-signed certificate, stored in the data directory.
     SelfSigned,
     /// The merchant's own certificate.
     Files {
         /// The certificate chain, PEM.
         certificate: PathBuf,
-        /// Its private key, PEM.
+        /// The certificate's private key, PEM.
         key: PathBuf,
     },
 }
 
-/// Reason why it cannot listen.
+/// Reason why a gateway cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ListenError {
     #[error(transparent)]
     Refused(#[from] ListenRefused),
     #[error(transparent)]
     Tls(#[from] TlsError),
-    #[error("{address} is in use by another program: stop that one, or choose another port with {flag}")]
+    #[error("{address} is in use by another program: stop that program, or choose another port with {flag}")]
     InUse {
         address: SocketAddr,
         /// The flag that chooses the port.
@@ -57,8 +57,8 @@ pub(crate) enum ListenError {
     },
     /// Another program has the port on the loopback address of the other family.
     #[error(
-        "{address} is in use by another program, which would answer those who call http://localhost:{port} instead of \
-         this gateway: stop that one, or choose another port with {flag}", port = address.port()
+        "{address} is in use by another program, which would answer requests to http://localhost:{port} instead of \
+         this gateway: stop that program, or choose another port with {flag}", port = address.port()
     )]
     OtherLoopbackInUse {
         address: SocketAddr,
@@ -74,7 +74,7 @@ pub(crate) enum ListenError {
     },
 }
 
-/// Open listeners. New connections wait to be served.
+/// Open listeners. The system queues their connections until they are served.
 pub(super) struct Listening {
     pub(super) listeners: Vec<(TcpListener, Surface)>,
     pub(super) tls: Option<TlsAcceptor>,
@@ -128,8 +128,8 @@ fn acceptor(gateway: &Gateway, listen: &Listen) -> Result<Option<TlsAcceptor>, T
     }
 }
 
-/// Opens an address, and answers it with its real port. `localhost` means both loopback addresses: a gateway that has
-/// one takes the other too, so that another user's program cannot be called in its place.
+/// Listens on an address, and returns it with its real port. `localhost` means both loopback addresses: a listener on
+/// one of them needs the other too, or another user's program could answer there in its place.
 async fn bind(address: SocketAddr, flag: &'static str) -> Result<(Vec<TcpListener>, SocketAddr), ListenError> {
     let mut tries = FREE_PORT_TRIES;
     loop {
@@ -170,7 +170,7 @@ fn other_loopback(address: SocketAddr, is_v6_only: bool) -> Option<SocketAddr> {
     Some(SocketAddr::new(twin, address.port()))
 }
 
-/// Whether a listener on `[::]` leaves IPv4 to others, by the system's default.
+/// Whether a listener on `[::]` takes no IPv4 connections, so that another program can listen there.
 fn is_v6_only(listener: &TcpListener) -> bool {
     #[cfg(unix)]
     return rustix::net::sockopt::ipv6_v6only(listener).unwrap_or(false);
@@ -181,7 +181,7 @@ fn is_v6_only(listener: &TcpListener) -> bool {
     }
 }
 
-/// Whether the machine has no such address, so that no program can listen on it.
+/// Whether the error means that the machine lacks the address, so that no program can listen on it.
 fn is_missing(error: &io::Error) -> bool {
     #[cfg(unix)]
     if error.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error()) {

@@ -1,5 +1,5 @@
-//! Opens a gateway: lock, database, installation, secrets, backend, wallet. The next start finishes an interrupted one:
-//! each step finds the result of the step before.
+//! Opens a gateway: lock, database, installation, secrets, backend, wallet. A start after an interrupted one repeats
+//! these steps, and each step uses the results that exist already.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,11 +34,11 @@ use crate::watcher::Watcher;
 /// The options for opening a gateway.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The environment.
+    /// The environment whose gateway is opened.
     pub environment: Environment,
-    /// The folder of all environments; `None` for the platform's.
+    /// The folder of all environments; `None` for the platform's data folder.
     pub data_dir: Option<PathBuf>,
-    /// The treatment of a missing environment's folder.
+    /// Whether a missing folder of the environment is made.
     pub where_none: WhereNone,
     /// Values of settings, by name, that override the stored ones.
     pub overrides: BTreeMap<String, Override>,
@@ -54,7 +54,7 @@ pub enum OpenError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(
-        "{file} belongs to the environment {found}, not to {wanted}: environments share nothing; name another --data-dir"
+        "{file} belongs to the environment {found}, not to {wanted}: environments share no data; name another --data-dir"
     )]
     OtherEnvironment {
         file: PathBuf,
@@ -62,9 +62,9 @@ pub enum OpenError {
         found: Environment,
         wanted: Environment,
     },
-    /// The database was made on another chain than the settings name.
+    /// The database was made on a chain other than the one that the settings name.
     #[error(
-        "this data directory was used with the chain {known}, and the setting network names {chosen}: set it back, or name another --data-dir"
+        "this data directory was used with the chain {known}, but the setting network is {chosen}: change the setting back, or name another --data-dir"
     )]
     OtherChain {
         /// The network that the settings name.
@@ -99,12 +99,12 @@ pub enum OpenError {
 
 struct Running {
     runs: Arc<dyn Clock>,
-    /// Its lead over the machine's clock, which the sandbox may have moved.
+    /// The lead of `runs` over the machine's clock. The sandbox changes it.
     offset_ms: Arc<AtomicI64>,
 }
 
 impl OpenError {
-    /// The check of the doctor that reports it.
+    /// The name of the doctor's check that reports this error.
     #[must_use]
     pub const fn concerns(&self) -> &'static str {
         match self {
@@ -123,8 +123,8 @@ impl OpenError {
     }
 }
 
-/// Opens the gateway of one environment, for commands and use cases. It does nothing by itself until [`super::run`].
-/// The wallet is made by `run`, so that `addressType` can be set before.
+/// Opens the gateway of one environment, for commands and use cases. It starts no loop; [`super::run`] does.
+/// `run` also makes the wallet, so that `addressType` can be set before.
 ///
 /// # Errors
 /// Why it cannot be opened, with the remedy.
@@ -140,7 +140,7 @@ pub async fn open(options: Options) -> Result<Arc<App>, OpenError> {
 /// # Errors
 /// Why it cannot be opened, with the remedy.
 pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError> {
-    // The first call chooses the program's one provider. Later calls fail and change nothing.
+    // The first call in the process sets the provider of TLS. Later calls fail and change nothing.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let (data_dir, store) = {
@@ -163,7 +163,7 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
     rates.load_last_known(&store)?;
     let wallet = OnceLock::new();
     if let Some(made) = Wallet::load(&store, network.network(), settings.snapshot().restore_skip)? {
-        // The cell is new, so the call cannot fail.
+        // The cell is still empty, so the call cannot fail.
         let _ = wallet.set(Arc::new(made));
     }
     if let Err(error) = data_dir.set_wallet_mark(wallet.get().is_some()) {
@@ -210,7 +210,7 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
     .await
 }
 
-/// The backend of the network, and its clock, which is never behind the last look.
+/// The backend of the network, and its clock. The clock starts no earlier than the last look.
 async fn backend(
     network: ChainNetwork,
     last_look: &LastLook,
@@ -223,7 +223,7 @@ async fn backend(
     let offset_ms = Arc::new(AtomicI64::new(backend.clock_offset_ms()));
     let runs: Arc<dyn Clock> = Arc::new(SystemClock::start_with_offset(Arc::clone(&offset_ms)));
     if let (Some(sandbox), Some(watched)) = (backend.sandbox(), last_look.watched()) {
-        // A new or older sandbox file lacks the jumps that its clock made. Without them, all timed waits would begin
+        // A new or older sandbox file lacks the clock's later jumps. Without the jumps, all timed waits would begin
         // again.
         let behind_ms = watched.looked_at.ms().saturating_sub(runs.now().ms());
         if let Ok(seconds @ 1..) = u64::try_from(behind_ms).map(|ms| ms.div_ceil(1_000)) {
@@ -250,7 +250,7 @@ fn stays_on_its_chain(chosen: ChainNetwork, watched: Option<&WatchedChain>) -> R
 /// Makes the wallet of the test environment if there is none. The owner makes a production wallet.
 ///
 /// # Errors
-/// When the secret store or the database refuses.
+/// When the secret store or the database fails.
 pub async fn ensure_wallet(gateway: &Arc<Gateway>) -> Result<(), OpenError> {
     match gateway.environment {
         Environment::Production => Ok(()),
@@ -261,7 +261,7 @@ pub async fn ensure_wallet(gateway: &Arc<Gateway>) -> Result<(), OpenError> {
 fn open_files(options: &Options) -> Result<(DataDir, Store), OpenError> {
     let base = data_dir::base(options.data_dir.as_deref())?;
     if options.where_none == WhereNone::Make && !data_dir::exists(&base, options.environment)? {
-        // A folder made before a refusal would be in the way of a restore.
+        // The secrets are checked first, because a folder left by a refused start would prevent a restore.
         let network = options.overrides.get("network");
         let is_sandbox = network.is_none_or(|given| given.value == ChainNetwork::Sandbox.as_str());
         let coins = Coins::of(options.environment, is_sandbox);
@@ -314,7 +314,7 @@ fn settings(options: &Options, store: &Store) -> Result<LiveSettings, OpenError>
     })
 }
 
-/// Runs a blocking step off the async threads. One of the keyrings must not be asked from an async thread.
+/// Runs a blocking step off the async threads. The client of the Linux keyring panics on an async thread.
 async fn blocking<T: Send + 'static>(
     step: impl FnOnce() -> Result<T, OpenError> + Send + 'static,
 ) -> Result<T, OpenError> {

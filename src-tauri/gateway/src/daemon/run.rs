@@ -30,7 +30,7 @@ const FIRST_LOOK_WITHIN: Duration = Duration::from_secs(1);
 /// Interval between checks for a wallet, in case no change was announced.
 const LOOK_FOR_WALLET_EVERY: Duration = Duration::from_secs(5);
 
-/// Interval at which a ballast that was given up is made again if there is room.
+/// Interval at which a missing ballast is made again if the disk has room.
 const BALLAST_EVERY: Duration = Duration::from_secs(5);
 
 /// Reason why a gateway does not run, or stopped running.
@@ -40,7 +40,7 @@ pub(crate) enum RunError {
     Open(#[from] OpenError),
     #[error(transparent)]
     Listen(#[from] ListenError),
-    #[error("the control socket {file} cannot be made: {source}; a shorter --data-dir may help")]
+    #[error("the control socket {file} cannot be created: {source}; a shorter path in --data-dir may help")]
     ControlSocket {
         /// The socket's file.
         file: std::path::PathBuf,
@@ -53,7 +53,7 @@ pub(crate) enum RunError {
 /// Serves and runs every loop until `shutdown`. Once all listeners are open, `ready` is called with the addresses.
 ///
 /// # Errors
-/// When it cannot listen, or a part of it fails for good.
+/// When the gateway cannot listen, or one of its tasks or threads ends.
 pub(crate) async fn run(
     app: Arc<App>,
     listen: Listen,
@@ -75,7 +75,7 @@ pub(crate) async fn run(
         () = first_rates(gateway) => {}
     }
     leave_another_clock(gateway).await;
-    // A child token: a part that ends by itself stops the other parts, but not the caller's other work.
+    // With a child token, a part that fails stops the other parts, but not the caller's other work.
     let stop = shutdown.child_token();
     let mut parts = Parts::default();
     parts.start("the watcher", watch(Arc::clone(&app), stop.clone()));
@@ -130,7 +130,7 @@ impl Parts {
         self.names.insert(self.running.spawn(work).id(), name);
     }
 
-    /// Waits until a task ends, and answers its name; `None` if none is left.
+    /// Waits until a task ends, and returns its name; `None` if no task is left.
     async fn next_to_end(&mut self) -> Option<&'static str> {
         let id = match self.running.join_next_with_id().await? {
             Ok((id, ())) => id,
@@ -146,14 +146,14 @@ impl Parts {
     async fn end(&mut self, stop: &CancellationToken) {
         stop.cancel();
         if tokio::time::timeout(STOP_WITHIN, async { while self.next_to_end().await.is_some() {} }).await.is_err() {
-            tracing::warn!("some work did not end in time and is broken off; the next start takes it up again");
+            tracing::warn!("some work did not end in time and is cancelled; the next start resumes it");
             self.running.shutdown().await;
         }
     }
 }
 
-/// Releases offers and times that a clock which was ahead made before the start. An error does not stop the start: the
-/// next start tries again, and such an offer cannot be approved meanwhile.
+/// Expires offers, and corrects times, that were stored before this start by a clock that was ahead. An error does not
+/// stop the start: the next start tries again, and such an offer cannot be approved meanwhile.
 pub(crate) async fn leave_another_clock(gateway: &Arc<Gateway>) {
     let lapse = || outbox::commit(gateway, None, payouts::expire_of_clock_ahead);
     let left = async {
@@ -161,7 +161,7 @@ pub(crate) async fn leave_another_clock(gateway: &Arc<Gateway>) {
         Ok::<_, OutboxError>(gateway.leave_times_of_another_clock().await?)
     };
     if let Err(error) = left.await {
-        tracing::error!(%error, "what was made by a clock that was ahead could not be let go of");
+        tracing::error!(%error, "offers and times of a clock that was ahead could not be corrected");
     }
 }
 
@@ -172,8 +172,8 @@ async fn first_rates(gateway: &Gateway) {
     }
 }
 
-/// Waits for the first look, so that a ready gateway can take payments: always for the sandbox's, and for a limited
-/// time for a server's.
+/// Waits for the first look, so that a ready gateway can take payments. The wait for a server is limited to
+/// [`FIRST_LOOK_WITHIN`]; the wait for the sandbox is not.
 async fn first_look(gateway: &Gateway) {
     let ended = gateway.last_look.ended_once();
     if gateway.sandbox.is_some() {
@@ -191,8 +191,8 @@ async fn send(app: Arc<App>, shutdown: CancellationToken) {
     app.sender.run(&app.watcher, shutdown).await;
 }
 
-/// Whether payments can be made. If not, no source of rates is asked, so that a desktop that is not in use does not
-/// reveal itself.
+/// Whether payments can be made. Until then no source of rates is asked, so that an unused desktop program stays
+/// unknown to the sources.
 fn takes_payments(gateway: &Gateway) -> bool {
     gateway.environment == Environment::Test || gateway.wallet.get().is_some()
 }
@@ -216,7 +216,7 @@ pub(super) async fn refresh_rates(gateway: Arc<Gateway>, shutdown: CancellationT
                 }
             }
         }
-        // Counted from the time at which each source was asked, because the machine may have slept since.
+        // The wait is counted from the time at which each source was asked, because the machine may have slept since.
         let next_at = gateway.rates.next_round_at(gateway.clock.now());
         tokio::select! {
             () = shutdown.cancelled() => return,
@@ -231,7 +231,7 @@ async fn keep_ballast(gateway: Arc<Gateway>, shutdown: CancellationToken) {
     loop {
         let keeping = Arc::clone(&gateway);
         if let Err(error) = task::spawn_blocking(move || ballast::keep(&keeping.disk)).await {
-            tracing::error!(%error, "the ballast cannot be looked after");
+            tracing::error!(%error, "the task that keeps the ballast failed");
         }
         tokio::select! {
             () = shutdown.cancelled() => return,
@@ -240,7 +240,7 @@ async fn keep_ballast(gateway: Arc<Gateway>, shutdown: CancellationToken) {
     }
 }
 
-/// Waits until a thread of the database or the wallet ends, and answers its name.
+/// Waits until a thread of the database or the wallet ends, and returns its name.
 async fn end_of_a_thread(gateway: &Gateway) -> &'static str {
     let derivation = async {
         // The wallet may be made or restored while the gateway runs.

@@ -63,7 +63,7 @@ async fn each_start_finds_the_installation_and_wallet_of_the_first() {
 }
 
 #[tokio::test]
-async fn a_sandbox_begun_anew_turns_no_clock_back() {
+async fn a_new_sandbox_file_does_not_turn_the_clock_back() {
     let folder = tempfile::tempdir().unwrap();
     let first = open(folder.path()).await;
     let offset_ms = first.gateway.sandbox.as_ref().unwrap().advance_clock(15 * 24 * 3_600).unwrap();
@@ -96,7 +96,7 @@ async fn another_environments_database_is_refused() {
 }
 
 #[tokio::test]
-async fn a_gateway_that_runs_says_where_and_its_pages_follow() {
+async fn payment_pages_use_the_listen_address_then_public_url() {
     let folder = tempfile::tempdir().unwrap();
     let app = open(folder.path()).await;
     assert_eq!(app.gateway.pages_base(), "http://127.0.0.1:7421/pay");
@@ -117,12 +117,12 @@ async fn a_starting_gateway_can_be_stopped_despite_a_slow_backend() {
     app.gateway.sandbox.as_ref().unwrap().set_faults(slow).unwrap();
     let shutdown = CancellationToken::new();
     shutdown.cancel();
-    let run = run(app, on_loopback(), |_| panic!("it is not ready"), shutdown);
-    tokio::time::timeout(std::time::Duration::from_secs(5), run).await.expect("it stops").unwrap();
+    let run = run(app, on_loopback(), |_| panic!("a stopped gateway must not become ready"), shutdown);
+    tokio::time::timeout(std::time::Duration::from_secs(5), run).await.expect("the gateway stops in time").unwrap();
 }
 
 #[tokio::test]
-async fn a_gateway_whose_writer_ends_while_it_runs_ends_and_names_it() {
+async fn a_gateway_ends_with_the_name_of_a_thread_that_ended() {
     let folder = tempfile::tempdir().unwrap();
     let app = open(folder.path()).await;
     let (ready, is_ready) = tokio::sync::oneshot::channel();
@@ -130,7 +130,10 @@ async fn a_gateway_whose_writer_ends_while_it_runs_ends_and_names_it() {
     let run = run(Arc::clone(&app), on_loopback(), ready, CancellationToken::new());
     let fail = async {
         is_ready.await.unwrap();
-        app.gateway.store.write(|_| -> Result<(), crate::store::StoreError> { panic!("as the test wants it") }).await
+        app.gateway
+            .store
+            .write(|_| -> Result<(), crate::store::StoreError> { panic!("the test ends the writer") })
+            .await
     };
     let (ended, written) = tokio::join!(run, fail);
     assert!(matches!(ended, Err(RunError::Ended("the database's writer"))), "{ended:?}");
@@ -165,7 +168,7 @@ async fn rates_are_asked_for_as_soon_as_the_machine_wakes_from_sleep() {
     let refresh = super::run::refresh_rates(Arc::clone(&gateway), stop.clone());
     tokio::select! {
         biased;
-        () = refresh => panic!("it runs until it is stopped"),
+        () = refresh => panic!("the refresh must run until it is stopped"),
         told = tokio::time::timeout(std::time::Duration::from_secs(30), story) => told.expect("rates after the sleep"),
     }
 }
@@ -190,7 +193,7 @@ async fn an_address_that_cannot_be_listened_on_is_named_with_the_flag() {
 }
 
 #[tokio::test]
-async fn localhost_is_ours_on_both_loopbacks_or_the_start_is_refused() {
+async fn a_gateway_needs_its_port_on_both_loopback_addresses() {
     let folder = tempfile::tempdir().unwrap();
     let app = open(folder.path()).await;
     let (v4, v6) = ("127.0.0.1:0", "[::1]:0");
@@ -213,9 +216,8 @@ async fn localhost_is_ours_on_both_loopbacks_or_the_start_is_refused() {
     running.await.unwrap().unwrap();
 }
 
-/// A gateway on all addresses also takes `localhost` of the other family, or does not start.
 #[tokio::test]
-async fn an_address_for_all_has_both_loopbacks_or_does_not_start() {
+async fn a_gateway_on_all_addresses_needs_both_loopback_addresses() {
     let folder = tempfile::tempdir().unwrap();
     let app = open(folder.path()).await;
     let for_all = |port| SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
@@ -233,22 +235,22 @@ async fn an_address_for_all_has_both_loopbacks_or_does_not_start() {
             assert_eq!(
                 other.unwrap_err().kind(),
                 std::io::ErrorKind::AddrInUse,
-                "{address} leaves {loopback} to others"
+                "another program can listen on {loopback} beside {address}"
             );
         }
     }
 }
 
 #[tokio::test]
-async fn production_names_what_it_needs() {
+async fn production_without_a_keyring_is_refused_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let refused = super::open(options(folder.path(), Environment::Production)).await.map(|_| ()).unwrap_err();
     assert_eq!(refused.concerns(), "keyring", "{refused}");
-    assert!(refused.to_string().contains("--"), "a remedy: {refused}");
+    assert!(refused.to_string().contains("--"), "the refusal names no option as a remedy: {refused}");
 }
 
 #[tokio::test]
-async fn administrative_acts_leave_their_trace() {
+async fn administrative_acts_are_in_the_audit_log() {
     let folder = tempfile::tempdir().unwrap();
     let app = open(folder.path()).await;
     let create = CreateKey {

@@ -5,20 +5,20 @@ use std::sync::Weak;
 use super::resources::Gateway;
 
 /// Announces a committed change when dropped. A write returns it beside its result, and the caller drops it after the
-/// commit. If the caller is gone (a client that hung up), the writer drops it. It also announces a failed commit, which
-/// costs the listeners one needless read. It holds no gateway alive, because an answer may outlive the gateway.
+/// commit. If the caller is gone (a client that hung up), the writer drops it. A failed commit is announced too, which
+/// costs the listeners one needless read. The announcement keeps no gateway alive, because an answer may outlive it.
 pub(crate) struct Announcement {
     gateway: Weak<Gateway>,
     has_queued: bool,
 }
 
 impl Announcement {
-    /// Announces a change that people look at.
+    /// Announces a change that the panel and the payment pages show.
     pub(crate) fn of_change(gateway: Weak<Gateway>) -> Self {
         Self { gateway, has_queued: false }
     }
 
-    /// Announces a change that people look at, and whether the commit queued notifications.
+    /// Announces such a change, and whether the commit queued notifications.
     pub(crate) fn of_outbox(gateway: Weak<Gateway>, has_queued: bool) -> Self {
         Self { gateway, has_queued }
     }

@@ -1,4 +1,4 @@
-//! Servers that tell of the chain, as the settings choose them.
+//! Chooses the servers of the Bitcoin backend by the settings.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::settings::{BackendKind, ChainNetwork, PasswordEntry, Settings};
 
 /// A typed backend, not saved yet.
 pub(crate) struct TypedBackend {
-    /// All settings as they would be saved.
+    /// The settings that would be saved.
     pub settings: Settings,
     /// The password; `None` for the stored one.
     pub password: Option<Secret>,
@@ -26,7 +26,7 @@ pub(crate) struct TypedBackend {
 }
 
 impl Gateway {
-    /// Switches to the servers that the settings name now. The secret store blocks.
+    /// Switches to the servers that the settings name now.
     pub(crate) async fn choose_backend(self: &Arc<Self>) {
         let gateway = Arc::clone(self);
         let chosen = tokio::task::spawn_blocking(move || gateway.choose_backend_blocking()).await;
@@ -35,7 +35,7 @@ impl Gateway {
         }
     }
 
-    /// The same, on a blocking thread.
+    /// As [`Self::choose_backend`], on a blocking thread, because the secret store blocks.
     pub(crate) fn choose_backend_blocking(&self) {
         if let Some(chosen) = &self.chosen {
             let settings = self.settings.snapshot();
@@ -44,7 +44,7 @@ impl Gateway {
         }
     }
 
-    /// Connection options of a backend that is not saved, or why there are none. The secret store blocks.
+    /// Connection options of a backend that is not saved, or why there are none. Blocks in the secret store.
     pub(crate) fn backend_options(&self, typed: &TypedBackend) -> Result<BackendOptions, String> {
         let network = match (&self.chosen, typed.settings.network) {
             (Some(chosen), _) => chosen.network(),

@@ -1,18 +1,18 @@
-//! State shared by all that make backups.
+//! State that nightly and ordered backups share.
 
 use std::sync::Arc;
 
 use tokio::sync::{Mutex, Notify, Semaphore};
 
-/// Most threads that wait for the disks of named folders.
+/// Limit of threads that wait for the disk of a folder. A disconnected disk may block them for minutes.
 const FOLDER_LOOKS_MAX: usize = 4;
 
 pub(crate) struct Backups {
     /// Held while a backup is made or checked.
     pub turn: Mutex<()>,
-    /// Notified (`notify_one`) when a nightly backup that had failed may be possible.
+    /// Notified (`notify_one`) when a failed nightly backup may be possible now.
     pub wake: Notify,
-    /// Permits to look at a named folder.
+    /// Permits to read a folder.
     pub folder_looks: Arc<Semaphore>,
 }
 

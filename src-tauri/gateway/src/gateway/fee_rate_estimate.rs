@@ -8,19 +8,19 @@ use bitcoin::FeeRate;
 use super::resources::Gateway;
 use crate::chain::ChainDown;
 
-/// Blocks within which a payout should be confirmed (interface, section 4). A payment that is accepted without
-/// confirmation must pay for as many.
+/// Blocks within which a payout should be confirmed (interface, section 4). A payment accepted without confirmation
+/// must pay the fee rate for the same number of blocks.
 pub(crate) const SOON_BLOCKS: u16 = 6;
 
-/// Time for which one answer, or one silence, serves all offers and estimates: an estimate does not change faster.
+/// Age up to which an estimate, or a failed question, serves all offers. Estimates do not change faster.
 pub(super) const SERVES_OFFERS: Duration = Duration::from_secs(5);
 
 /// Greatest age of an estimate for a signed transaction (interface, section 4, "Queue").
 pub(super) const SERVES_SIGNING: Duration = Duration::from_secs(60);
 
 impl Gateway {
-    /// The backend's estimate for 6 blocks, at most a few seconds old. While the backend is silent it is the last known
-    /// one; `None` before any.
+    /// The backend's estimate for 6 blocks, at most a few seconds old. While the backend is silent, returns the last
+    /// known estimate, or `None` if there is none.
     pub(crate) async fn fee_rate_estimate(&self) -> Option<FeeRate> {
         let (serves, ask) = self.fee_rate_question(SERVES_OFFERS);
         self.fee_rates.ask_briefly(serves, ask).await.or_else(|| self.fee_rates.last_known())
@@ -38,7 +38,7 @@ impl Gateway {
         self.fee_rates.last_known()
     }
 
-    /// The question, and the greatest age of an answer that serves.
+    /// Asks the backend, and returns the greatest accepted age of an answer.
     fn fee_rate_question(
         &self,
         serves: Duration,

@@ -18,7 +18,7 @@ const OFFERS_WAIT: Duration = Duration::from_secs(2);
 #[derive(Default)]
 pub(crate) struct FeeRates {
     last: Arc<Lock<Option<Answer>>>,
-    /// Start of the silence; `None` from an answer on.
+    /// Start of the backend's silence; `None` once it answers.
     silent_since: Arc<Lock<Option<Instant>>>,
     /// Held while the backend is asked: one thread waits for all callers.
     asking: Arc<Mutex<()>>,
@@ -28,12 +28,12 @@ pub(crate) struct FeeRates {
 struct Answer {
     rate: FeeRate,
     at: Instant,
-    /// The time by clocks that count a machine's sleep.
+    /// Returns the time, including a machine's sleep.
     moment: Moment,
 }
 
 impl FeeRates {
-    /// The same as [`Self::ask`] for at most two seconds, and not at all while the backend is known to be silent.
+    /// As [`Self::ask`], but waits at most two seconds, and does not ask while the backend is known to be silent.
     pub(super) async fn ask_briefly(
         &self,
         serves: Duration,
@@ -50,7 +50,7 @@ impl FeeRates {
         rate
     }
 
-    /// Asks, unless an answer still serves or comes meanwhile. Answers `None` if the backend is silent.
+    /// Returns an answer that still serves, or asks the backend. Returns `None` if the backend is silent.
     pub(super) async fn ask(
         &self,
         serves: Duration,
@@ -67,7 +67,7 @@ impl FeeRates {
         let (last, silent_since) = (Arc::clone(&self.last), Arc::clone(&self.silent_since));
         let asked = tokio::task::spawn_blocking(move || {
             let _asking = asking;
-            // The watcher reports a silent chain.
+            // Logged as debug, because the watcher reports a silent backend.
             let rate = ask().inspect_err(|error| tracing::debug!(%error, "the backend names no fee rate")).ok()?;
             *last.lock() = Some(Answer { rate, at: Instant::now(), moment: Moment::now() });
             *silent_since.lock() = None;
@@ -77,13 +77,13 @@ impl FeeRates {
         asked.await.inspect_err(failed).ok().flatten()
     }
 
-    /// Whether the backend was silent within this time before `now`, or has been asked without an answer since.
+    /// Whether the backend gave no answer within this time before `now`, or a question is still open.
     fn is_known_silent(&self, within: Duration, now: Instant) -> bool {
         let silent_since = *self.silent_since.lock();
         silent_since.is_some_and(|at| now.duration_since(at) < within || self.asking.try_lock().is_err())
     }
 
-    /// The last answer, if it came after `began` or is at most `serves` old.
+    /// The last answer, if it arrived after `began` or is at most `serves` old.
     fn serving(&self, serves: Duration, began: Instant) -> Option<FeeRate> {
         let Answer { rate, at, moment } = (*self.last.lock())?;
         let serves_ms = i64::try_from(serves.as_millis()).unwrap_or(i64::MAX);
@@ -125,7 +125,7 @@ mod tests {
         let (answer, answered) = mpsc::channel();
         let slow = move || answered.recv().map_err(|_| ChainDown("it hung up".to_owned()));
         assert_eq!(rates.ask_briefly(SERVES_OFFERS, slow).await, None, "two seconds are over");
-        // No other offer waits for the open question or asks a second one.
+        // A second offer neither waits for the open question nor asks again.
         let asked = Arc::new(AtomicBool::new(false));
         for _ in 0..10 {
             let asked = Arc::clone(&asked);
@@ -162,7 +162,11 @@ mod tests {
     async fn a_backend_that_refuses_is_asked_again_for_a_signature_alone() {
         let rates = FeeRates::default();
         assert_eq!(rates.ask_briefly(SERVES_OFFERS, || Err(ChainDown("no".to_owned()))).await, None);
-        assert_eq!(rates.ask_briefly(SERVES_OFFERS, || Ok(sat_vb(1))).await, None, "it was asked a moment ago");
+        assert_eq!(
+            rates.ask_briefly(SERVES_OFFERS, || Ok(sat_vb(1))).await,
+            None,
+            "a silent backend is asked again at once"
+        );
         assert_eq!(rates.ask(SERVES_SIGNING, || Ok(sat_vb(2))).await, Some(sat_vb(2)));
     }
 }

@@ -1,4 +1,4 @@
-//! The last look at the chain and its outcome, for use cases and people. It is in memory: a restart looks anew.
+//! The last look at the chain and its outcome, for use cases and people. It is kept in memory: a restart looks again.
 
 use std::collections::VecDeque;
 
@@ -13,16 +13,16 @@ use crate::machine::clock::Moment;
 use crate::store::chain::WatchedChain;
 use crate::store::{Reader, Store, StoreError};
 
-/// Greatest age of a look that still tells of new payments (interface, "Errors").
+/// Greatest age of the last look at which new payments are accepted (interface, "Errors").
 const WATCHED_WITHIN_MS: i64 = 10 * 60 * 1_000;
 
-/// Warnings remembered; older ones are in the log.
+/// Limit of warnings in memory; older ones are in the log only.
 const WARNINGS_MAX: usize = 100;
 
-/// Greatest age of a look that still tells of another copy of the wallet.
+/// Greatest age of a look that rules out transactions of another copy of the wallet.
 const CAUGHT_UP_WITHIN_MS: i64 = 10 * 60 * 1_000;
 
-/// A changed chain is reported for this time, so that a daily look at the panel shows it.
+/// Time for which a changed chain is reported. Staff who open the panel once a day then see it.
 const BEGUN_ANEW_TOLD_FOR_MS: i64 = 24 * 3_600_000;
 
 /// The outcome of the looks at the chain, for people.
@@ -34,29 +34,29 @@ pub struct WatchStatus {
     pub looked_at: Option<Timestamp>,
     /// Time at which a look last found another chain than the look before it.
     pub begun_anew_at: Option<Timestamp>,
-    /// Reason why the last look failed, if it did.
+    /// Reason why the last look failed; `None` after a successful look.
     pub error: Option<String>,
     /// Warnings for staff, the newest last.
     pub warnings: Vec<StaffWarning>,
-    /// Whether a look has ended since the start, well or not.
+    /// Whether a look has succeeded or failed since the start.
     pub has_looked: bool,
     /// Progress of a look that needs several answers.
     pub catching_up: Option<CatchingUp>,
     /// Fault of the clock, if any.
     pub clock_fault: Option<ClockFault>,
-    /// The latest time of the rows that waited in the database when the gateway started.
+    /// The latest time among the database's open rows at the gateway's start.
     pub stored_until: Option<Timestamp>,
 }
 
 /// Progress of a look that needs several answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CatchingUp {
-    /// The height at which it began.
+    /// The height of the first block to read.
     pub from_height: u32,
-    /// The height up to which blocks were read.
+    /// The height of the last block read.
     pub seen_height: u32,
     pub tip_height: u32,
-    /// Time of the restore after which all blocks since the wallet's birth are read.
+    /// Time of the restore that began this scan of all blocks since the wallet's birth.
     pub restored_at: Option<Timestamp>,
 }
 
@@ -100,12 +100,12 @@ impl WatchStatus {
         ))
     }
 
-    /// A warning for people, for a day after the chain was found to be another.
+    /// A warning for people, shown for a day after a look found another chain.
     #[must_use]
     pub fn begun_anew(&self, now: Timestamp) -> Option<String> {
         let at = self.begun_anew_at.filter(|at| now < at.plus_ms(BEGUN_ANEW_TOLD_FOR_MS))?;
         Some(format!(
-            "since {} another chain is there than before, or an older copy of it: it was watched from the wallet's birth on, and payments that rest on what it does not hold fall if that stays away",
+            "since {} the backend shows another chain than before, or an older copy of it: it was scanned from the wallet's birth on, and payments become INVALID if their transactions stay missing",
             at.iso_seconds()
         ))
     }
@@ -114,7 +114,7 @@ impl WatchStatus {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FailedLook {
     pub reason: String,
-    /// The chain answered, but its view could not be stored now: the disk is full, or the database locked.
+    /// The backend answered, but its view could not be stored: the disk is full, or the database locked.
     pub is_for_storage: bool,
 }
 
@@ -125,7 +125,7 @@ pub enum NotWatched {
     Silent,
     #[error("{0}")]
     Behind(CatchingUp),
-    #[error("what the Bitcoin chain shows cannot be stored: {0}")]
+    #[error("the state of the Bitcoin chain cannot be stored: {0}")]
     NotStored(String),
 }
 
@@ -141,16 +141,16 @@ struct Inner {
     watched: Option<WatchedChain>,
     failed: Option<FailedLook>,
     warnings: VecDeque<StaffWarning>,
-    /// Start of the last whole and successful look, by the machine's clocks. `None` until such a look since the start
-    /// or since another backend was set; the database holds earlier looks.
+    /// Start of the last complete and successful look, by the machine's clocks. `None` before the first such look after
+    /// a start or a change of the backend; the database holds earlier looks.
     looked: Option<Moment>,
     clock_fault: Option<ClockFault>,
-    /// The latest time of the rows that waited in the database at the start.
+    /// The latest time among the database's open rows at the start.
     stored_until: Option<Timestamp>,
 }
 
 impl LastLook {
-    /// Starts from the watched position in the database.
+    /// Begins with the watched position in the database.
     pub fn load(store: &Store) -> Result<Self, StoreError> {
         let read = |reader: &Reader<'_>| Ok((reader.watched_chain()?, reader.latest_of_what_waits()?));
         let (watched, stored_until) = store.read::<_, StoreError>(read)?;
@@ -162,13 +162,13 @@ impl LastLook {
         Self { inner: Mutex::new(inner), has_looked, catching_up }
     }
 
-    /// Waits until a look has ended since the start, well or not.
+    /// Waits until a look has succeeded or failed since the start.
     pub(crate) async fn ended_once(&self) {
         // `self` holds the sender, so the channel stays open.
         let _ = self.has_looked.subscribe().wait_for(|has_looked| *has_looked).await;
     }
 
-    /// Waits until a look has more to read than one answer holds. Answers its progress.
+    /// Waits until a look needs more than one answer of the backend. Returns its progress.
     pub(crate) async fn falls_behind(&self) -> CatchingUp {
         let mut catching_up = self.catching_up.subscribe();
         loop {
@@ -180,9 +180,8 @@ impl LastLook {
         }
     }
 
-    /// Whether a whole look since the start began after `since`, at most `within_ms` ago, and none has failed after it.
-    /// The environment's clock and both of the machine's must say so: after a sleep nothing is known of the time
-    /// asleep.
+    /// Whether a complete look since the start began after `since` and at most `within_ms` ago, and no later look
+    /// failed. The environment's clock and both clocks of the machine must agree, because looks stop during a sleep.
     pub(crate) fn is_fresh(&self, since: Timestamp, now: Timestamp, within_ms: i64) -> bool {
         let inner = self.lock();
         let is_recent = |watched: &WatchedChain| {
@@ -217,13 +216,13 @@ impl LastLook {
         self.lock().watched.clone()
     }
 
-    /// The watched position, if the last look still tells of new payments and none since is behind.
+    /// The watched position, if the last look is recent enough for new payments and no later look is behind.
     pub(crate) fn watched_lately(&self, now: Timestamp) -> Result<WatchedChain, NotWatched> {
         let inner = self.lock();
         if let Some(catching_up) = *self.catching_up.borrow() {
             return Err(NotWatched::Behind(catching_up));
         }
-        // A look in the future comes from before the start, when the clock was ahead: its real age may be as large.
+        // A look in the future was stored by a clock that was ahead. Its real age may be as large as the difference.
         let lately =
             |watched: &&WatchedChain| now.ms().abs_diff(watched.looked_at.ms()) <= WATCHED_WITHIN_MS.unsigned_abs();
         match (inner.watched.as_ref().filter(lately), &inner.failed) {
@@ -233,8 +232,8 @@ impl LastLook {
         }
     }
 
-    /// The watched position of a recent look since the start, if none since is behind; otherwise `None`, whatever the
-    /// database says.
+    /// The watched position of a recent look since the start, if no later look is behind; otherwise `None`, even if the
+    /// database holds a position.
     #[must_use]
     pub(crate) fn caught_up(&self) -> Option<WatchedChain> {
         let inner = self.lock();
@@ -248,7 +247,7 @@ impl LastLook {
         self.lock().looked = None;
     }
 
-    /// Stores the outcome of a look that began at `began`, and logs each outage once.
+    /// Stores the outcome of a look that began at `began`. Logs each outage once.
     pub(crate) fn note(&self, failed: Option<FailedLook>, watched: Option<WatchedChain>, began: Moment) {
         let mut inner = self.lock();
         inner.watched = watched;
@@ -268,7 +267,7 @@ impl LastLook {
         self.has_looked.send_replace(true);
     }
 
-    /// Stores the progress of an unfinished look. The height at which it began stays.
+    /// Stores the progress of an unfinished look. The height of the first block does not change.
     pub(crate) fn note_catching_up(&self, now: CatchingUp) {
         self.catching_up.send_modify(|catching_up| {
             let before = catching_up.filter(|before| before.restored_at == now.restored_at);
@@ -292,7 +291,7 @@ impl LastLook {
         }
     }
 
-    /// Keeps and logs a warning once, however many looks repeat it.
+    /// Stores and logs a warning once, even if each look repeats it.
     pub fn warn(&self, warning: StaffWarning) {
         let mut inner = self.lock();
         if inner.warnings.contains(&warning) {

@@ -29,81 +29,78 @@ use crate::settings::LiveSettings;
 use crate::store::{Installation, Reader, Store, StoreError};
 use crate::wallet::{Drafts, NotReady, Wallet};
 
-/// Longest wait for exchange rates by callers that can go on without them.
+/// Longest wait for exchange rates by callers that do not need them.
 const RATES_WITHIN: Duration = Duration::from_secs(1);
 
 /// Everything that the use cases and loops of one environment share. There are no globals: a desktop runs one gateway
 /// for each environment.
 pub struct Gateway {
-    /// The environment.
+    /// Test or production.
     pub environment: Environment,
-    /// Its clock.
+    /// The clock for all times that are stored or compared with stored times.
     pub clock: Arc<dyn Clock>,
-    /// Time by which the sandbox moved the clock forward, in milliseconds. The sandbox stores its moves here.
+    /// Milliseconds by which the sandbox has moved the clock forward.
     pub clock_offset_ms: Arc<AtomicI64>,
-    /// Held for writing while the sandbox's clock jumps and the chain is looked at under the new time. Held for reading
+    /// Held for writing while the sandbox moves the clock and looks at the chain under the new time. Held for reading
     /// by a decision that needs both the clock and the last look.
     pub clock_jumps: RwLock<()>,
-    /// Number of the clock's forward steps that were followed.
+    /// Number of the clock's forward steps for which open rows got more time (`set_clock`).
     pub(crate) steps_followed: tokio::sync::Mutex<usize>,
-    /// Its random numbers.
+    /// The source of random numbers.
     pub entropy: Arc<dyn Entropy>,
-    /// Its database.
+    /// The database.
     pub store: Arc<Store>,
     /// The installation that owns the database.
     pub installation: Installation,
-    /// Its settings, live. Take a snapshot for consistent values.
+    /// The current settings. Take a snapshot for consistent values.
     pub settings: LiveSettings,
-    /// Its live API keys.
+    /// The API keys, as last committed.
     pub keys: Arc<ApiKeys>,
-    /// Use of its API keys' limits.
+    /// The API keys' use of their limits.
     pub key_limits: Arc<KeyLimits>,
-    /// Its wallet, once there is one.
+    /// The wallet, once it was made or restored.
     pub wallet: OnceLock<Arc<Wallet>>,
     /// Held while a wallet is made or restored, one at a time.
     pub(crate) wallet_setup: tokio::sync::Mutex<()>,
-    /// New words that were shown but belong to no wallet yet.
+    /// Words that were shown to staff but belong to no wallet yet.
     pub(crate) wallet_drafts: Drafts,
-    /// The network of its addresses.
+    /// The Bitcoin network of addresses and backend.
     pub network: Network,
-    /// Its Bitcoin backend.
+    /// The Bitcoin backend.
     pub chain: Arc<dyn Chain>,
-    /// The same backend, if the settings choose its servers.
+    /// The Bitcoin backend with servers from the settings; `None` for the sandbox and for chains of tests.
     pub(crate) chosen: Option<Arc<Configured>>,
-    /// The scripts that matter now, for a backend that is asked by script.
+    /// The scripts to ask about first, for a backend that is asked by script.
     pub(crate) hot: HotScripts,
-    /// The scripts that such a backend must cover before something is signed.
+    /// The scripts that a look must cover before the sender signs.
     pub(crate) to_sign: ToSign,
     /// The sandbox behind the backend, if there is one.
     pub sandbox: Option<Arc<Sandbox>>,
-    /// Its exchange rates.
+    /// The exchange rates.
     pub rates: Rates,
-    /// The last look at the chain.
+    /// The outcome of the last look at the chain.
     pub last_look: LastLook,
-    /// Its secrets.
+    /// The secret store: the keyring or the secrets file.
     pub secrets: Arc<dyn SecretStore>,
-    /// Count of committed changes. The panel and the payment pages read again when it moves.
+    /// Count of committed changes. The panel and the payment pages read again when it changes.
     pub changes: watch::Sender<u64>,
-    /// Notified (`notify_one`) after each commit that queued a notification, and when the environment's clock was
-    /// moved.
+    /// Notified (`notify_one`) after each commit that queued a notification, and after each move of the clock.
     pub notifier_wake: Notify,
     /// Notified (`notify_one`) after each commit that gives the sender work: an approval, a release, a bump.
     pub sender_wake: Notify,
-    /// The fee rate that the backend named last.
     pub(crate) fee_rates: FeeRates,
-    /// State of payout sending.
+    /// The sender's memory between passes.
     pub sending: Sending,
-    /// State for making backups.
     pub(crate) backups: Backups,
-    /// Its addresses, once it is served.
+    /// The URLs of the API and the payment pages, once the gateway is served.
     pub served: OnceLock<Served>,
-    /// Room on the disk that holds its files.
+    /// The free space of the disk that holds the data directory.
     pub disk: Disk,
-    /// Its files, locked as long as the gateway lives. The last field, because it must be dropped last.
+    /// The data directory, locked while the gateway exists. The last field, because it must be dropped last.
     pub data_dir: DataDir,
 }
 
-/// The addresses at which a gateway is served.
+/// The URLs at which a gateway is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
     /// The API: `http://127.0.0.1:7421/v2`.
@@ -113,7 +110,7 @@ pub struct Served {
 }
 
 impl Gateway {
-    /// Announces a committed change that people look at.
+    /// Announces a committed change to the panel and the payment pages.
     pub fn note_change(&self) {
         self.changes.send_modify(|count| *count = count.wrapping_add(1));
     }
@@ -135,19 +132,19 @@ impl Gateway {
     /// Asks each source of exchange rates that is due, once, under the present settings.
     ///
     /// # Errors
-    /// When the last known rates cannot be stored. The new rates are in use all the same.
+    /// When the last known rates cannot be stored. The new rates are used nevertheless.
     pub async fn refresh_rates(&self) -> Result<(), StoreError> {
         self.rates.follow(self.settings.snapshot().rate_rules());
         self.rates.refresh_once(&self.store, self.clock.now()).await
     }
 
-    /// The same, but waits at most a second for each source; the loop asks a slow one again. Without a rate only
-    /// payments are refused.
+    /// As [`Self::refresh_rates`], but waits at most a second in all. A rate that is still missing refuses only
+    /// payments.
     pub async fn refresh_rates_soon(&self) {
         match tokio::time::timeout(RATES_WITHIN, self.refresh_rates()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::error!(%error, "the last known exchange rates could not be stored"),
-            Err(_) => tracing::debug!("the sources of exchange rates take their time"),
+            Err(_) => tracing::debug!("the sources of exchange rates did not answer within a second"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Room on the disk for new records, beside the room that stored records are owed.
+//! Free space on the disk for new records, beside the space that stored records may still need.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use crate::machine::owed::Promise;
 use crate::store::StoreError;
 
 impl Gateway {
-    /// Promises a new record the bytes that it may still cost once it is stored. The promise is kept until the commit.
+    /// Reserves the bytes that a new record and its later changes may need. The caller holds the promise until the
+    /// commit.
     ///
     /// # Errors
     /// [`DiskNearlyFull`]; never if the system does not tell how much is free.
@@ -25,7 +26,7 @@ impl Gateway {
         self.disk.promise(bytes).ok_or(DiskNearlyFull)
     }
 
-    /// Counts afresh the bytes that stored records may still cost.
+    /// Counts the bytes that stored records may still need.
     ///
     /// # Errors
     /// When the database cannot be read.

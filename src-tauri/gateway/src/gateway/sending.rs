@@ -1,4 +1,5 @@
-//! State of payout sending, for use cases and people. It is in memory: a restart finds out anew.
+//! State of payout sending, for use cases and people. It is kept in memory: the first pass after a restart sets it
+//! again.
 
 use parking_lot::Mutex;
 use tillgate_domain::time::Timestamp;
@@ -15,8 +16,8 @@ pub struct Sending {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cannot {
     pub cause: Cause,
-    /// The full reason, for people, without the remedy, which each shell words itself. It may name balances, paths and
-    /// the backend's answer.
+    /// The full reason, for people. It may name balances, paths and the backend's answer. Window and command line each
+    /// add their own remedy.
     pub details: String,
 }
 
@@ -25,11 +26,11 @@ pub struct Cannot {
 pub enum Cause {
     /// There are too few coins. Only payouts that wait for them are affected.
     Coins,
-    /// The coins rest on unconfirmed earlier payouts. Only payouts that wait for them are affected.
+    /// The coins are change of unconfirmed payouts. Only payouts that wait for them are affected.
     Block,
     /// One transaction cannot spend the needed coins. Only payouts that are too large are affected.
     SmallCoins,
-    /// The secret store refused the wallet's words, or has another wallet's. Staff can have it asked again.
+    /// The secret store refused the wallet's words, or holds those of another wallet. Staff can ask it again.
     Keyring,
     /// The network's fee rate is above the cap.
     Fees,
@@ -37,11 +38,12 @@ pub enum Cause {
     Chain,
     /// The sender holds until staff release it.
     Hold,
-    /// A restored copy holds until staff release it: it would send payouts that were given up or paid otherwise since.
+    /// A restored copy holds until staff release it: its payouts may have been given up or paid otherwise since the
+    /// backup.
     Compared,
-    /// A restored copy of the wallet has not looked yet. It goes on by itself.
+    /// A restored copy has not scanned the chain yet. The sender continues by itself after the scan.
     Restored,
-    /// A restored copy's look was stopped. It goes on once staff let it.
+    /// Staff stopped the scan of a restored copy. The sender continues once staff resume it.
     Stopped,
     /// Another copy of the wallet may still pay the payout. No other payout is affected.
     CopyPays,
@@ -60,13 +62,13 @@ impl From<HoldCause> for Cause {
 }
 
 impl Cause {
-    /// The obstacle with these details.
+    /// Makes an obstacle of this cause with these details.
     pub(crate) fn because(self, details: impl Into<String>) -> Cannot {
         Cannot { cause: self, details: details.into() }
     }
 }
 
-/// The secret store refused the wallet's words, or they were another wallet's.
+/// A refusal of the wallet's words by the secret store, or words of another wallet.
 #[derive(Debug, Clone)]
 pub(crate) struct KeysRefused {
     pub at: Timestamp,
@@ -80,13 +82,13 @@ struct Inner {
 }
 
 impl Sending {
-    /// Why approved payouts wait; `None` if none waits for more than its turn.
+    /// Why approved payouts wait; `None` if they wait only for the next pass.
     #[must_use]
     pub fn waits_for(&self) -> Option<Cannot> {
         self.inner.lock().waits_for.clone()
     }
 
-    /// Stores why they wait. Answers whether that is new.
+    /// Stores why approved payouts wait. Returns whether the reason changed.
     pub(crate) fn set_waits_for(&self, cannot: Option<Cannot>) -> bool {
         let mut inner = self.inner.lock();
         let is_new = inner.waits_for != cannot;
@@ -97,7 +99,7 @@ impl Sending {
         is_new
     }
 
-    /// The last refusal of the wallet's words; `None` once they were read.
+    /// The last refusal of the wallet's words; `None` after the words were read.
     pub(crate) fn keys_refused(&self) -> Option<KeysRefused> {
         self.inner.lock().keys_refused.clone()
     }

@@ -1,4 +1,4 @@
-//! Scripts that a look must cover before something is signed: those of the spent coins and of the next change.
+//! The scripts that a look must cover before the sender signs: those of the spent coins and of the next change.
 
 use std::collections::HashSet;
 
@@ -21,12 +21,12 @@ struct Inner {
 
 struct Coverage {
     covered: Covered,
-    /// Scripts with more history than the server ever tells.
+    /// Scripts with more history than the server reports.
     refused: HashSet<ScriptBuf>,
 }
 
 impl ToSign {
-    /// Sets the scripts for the next looks; empty once something was signed.
+    /// Sets the scripts for the next looks; empty after the signature.
     pub(crate) fn ask(&self, scripts: Vec<ScriptBuf>) {
         self.inner.lock().scripts = scripts;
     }
@@ -39,7 +39,7 @@ impl ToSign {
         self.inner.lock().last = Some(Coverage { covered, refused });
     }
 
-    /// Whether the last look covered all of these scripts, as far as the server tells them.
+    /// Whether the last look covered all of these scripts, except those with more history than the server reports.
     pub(crate) fn is_covered(&self, scripts: &[ScriptBuf]) -> bool {
         let inner = self.inner.lock();
         let is_covered =

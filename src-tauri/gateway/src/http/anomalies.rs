@@ -1,4 +1,4 @@
-//! The anomaly calls: parse, call one use case, render.
+//! Handlers of the anomaly calls: parse, call one use case, render.
 
 use std::sync::Arc;
 
@@ -34,9 +34,9 @@ pub(super) async fn get(
 ) -> Result<Response, Failure> {
     caller.may(Permission::PaymentsRead)?;
     let RecordId(id) = id?;
-    let sees = caller.sees();
+    let scope = caller.scope();
     let record = read_on_another_thread(&http, Long::Record, caller.0.key_id, move |gateway| {
-        anomalies::record(gateway, &id, sees)
+        anomalies::record(gateway, &id, scope)
     })
     .await?;
     Ok(json_answer(record.ok_or_else(|| Failure::not_found("anomaly"))?))
@@ -55,7 +55,7 @@ pub(super) async fn list(State(http): State<Arc<Http>>, caller: Caller, uri: Uri
         payment_id: query.parsed("paymentId", "must be 40 lower-case hexadecimal characters"),
         merchant_transaction_id: query.text("merchantTransactionId"),
         kind: query.parsed("anomalyType", &one_of(&AnomalyKind::ALL.map(AnomalyKind::as_str))),
-        key_id: caller.sees().only_key(),
+        key_id: caller.scope().only_key(),
         resolution: None,
         paid_sats: None,
     };
@@ -78,9 +78,9 @@ pub(super) async fn notify(
     body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
     let (id, _promise) = asked_for(&http, &caller, Permission::PaymentsRead, id, body).await?;
-    let sees = caller.sees();
+    let scope = caller.scope();
     let ids = read_on_another_thread(&http, Long::Record, caller.0.key_id, move |gateway| {
-        resend::anomalies_of(gateway, &id, sees)
+        resend::anomalies_of(gateway, &id, scope)
     })
     .await?;
     let ids = ids.ok_or_else(|| Failure::not_found("anomaly or payment"))?;

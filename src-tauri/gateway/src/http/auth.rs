@@ -16,7 +16,7 @@ use super::error::Failure;
 use super::error_type::ErrorType;
 use super::peer::client_address;
 use super::state::Http;
-use crate::access::sees::Sees;
+use crate::access::record_scope::RecordScope;
 use crate::machine::clock::machine_now;
 use crate::store::api_keys::ApiKey;
 
@@ -26,11 +26,11 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// An API key that signed in. As a handler's argument it answers 401 or 429 if the request has no valid key.
+/// An authenticated API key. As an extractor it answers 401 or 429 to a request without a valid key.
 pub(crate) struct Caller(pub Arc<ApiKey>);
 
 impl Caller {
-    /// 403 unless the key may do this.
+    /// Refuses with 403 unless the key has this permission.
     pub(crate) fn may(&self, permission: Permission) -> Result<(), Failure> {
         if self.0.permissions.has(permission) {
             return Ok(());
@@ -40,11 +40,11 @@ impl Caller {
     }
 
     /// The records that the key may see.
-    pub(super) fn sees(&self) -> Sees {
-        Sees::of(&self.0)
+    pub(super) fn scope(&self) -> RecordScope {
+        RecordScope::of(&self.0)
     }
 
-    /// 429 if the key asks too often for new payments, payouts or resends.
+    /// Refuses with 429 if the key requests payments, payouts or resends too often.
     pub(super) fn asks(&self, http: &Http) -> Result<(), Failure> {
         let gateway = &http.app.gateway;
         let per_second = gateway.settings.snapshot().key_requests_per_second;

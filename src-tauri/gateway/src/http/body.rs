@@ -1,4 +1,4 @@
-//! Reading a request's body: bounded in size and time, JSON in UTF-8 or refused.
+//! Reads a request's body, within limits of size and time. It must be JSON in UTF-8.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use super::error_type::ErrorType;
 /// The largest body (interface, section 1).
 const BODY_MAX: usize = 64 * 1_024;
 
-/// Bytes that are read of a body that is too large: many senders read no answer before they have sent all.
+/// Bytes that are read of a body that is too large, because many clients read the answer only after they have sent all.
 const DRAIN_MAX: usize = 1_024 * 1_024;
 
-/// Time for a body to arrive; a shop's body takes a moment.
+/// Time limit for reading a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A body for a call that needs none. Only its contents are ignored: its size and type are checked as usual.
+/// The body of a call that needs none. Its size and type are checked, and its contents are ignored.
 pub(crate) struct Unused;
 
 impl<S: Send + Sync> FromRequest<S> for Unused {
@@ -32,7 +32,7 @@ impl<S: Send + Sync> FromRequest<S> for Unused {
     }
 }
 
-/// The whole body, which is JSON by its content type unless it is empty.
+/// The whole body. Unless it is empty, its content type must be JSON.
 pub(crate) async fn read_json_body(headers: &HeaderMap, body: Body) -> Result<Bytes, Failure> {
     let read = tokio::time::timeout(BODY_TIMEOUT, read_bounded(body)).await;
     let body =

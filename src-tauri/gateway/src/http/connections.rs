@@ -1,7 +1,7 @@
-//! The open connections. They are bounded in all and for each peer, so that file descriptors remain for files, the
-//! control socket and calls to shops. When the bound is reached, the connection that was quiet longest gives way to a
-//! new one. Quiet means that it sent no request, or that it owes the rest of a body. Connections that signed in give
-//! way after these, and connections with a page's events last.
+//! Limits the open connections, in total and for each peer, so that file descriptors remain for files, the control
+//! socket and calls to shops. At the limit, the connection that was quiet longest is closed for a new one. A connection
+//! is quiet if its client has sent no request, or only a part of a body. Authenticated connections are closed after all
+//! others, and connections with a payment page's events last.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -15,22 +15,22 @@ use tokio_util::sync::CancellationToken;
 
 use super::peer::network_of;
 
-/// Connections at once; a shop needs a handful, and each costs memory.
+/// Limit of open connections. A shop needs a handful, and each costs memory.
 const CONNECTIONS_MAX: u64 = 1_024;
 
-/// File descriptors that are left for databases, the control socket, calls to shops and the runtime.
+/// File descriptors reserved for databases, the control socket, calls to shops and the runtime.
 const DESCRIPTORS_LEFT: u64 = 256;
 
-/// A client that takes no byte of its answer for this long is gone, or wants to use up memory.
+/// A client that takes no byte of its answer for this long is disconnected, because the answer holds memory.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The bounds of all listeners of a gateway together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Connections at once.
+    /// Open connections in total.
     pub connections: usize,
-    /// Connections of one peer address at once. A trusted proxy speaks for many peers, so it may have as many as all
-    /// together.
+    /// Open connections of one peer address. A trusted proxy carries requests of many clients, so it has the total
+    /// limit.
     pub connections_per_peer: usize,
     /// Time for which a client may take no byte of its answer.
     pub write_timeout: Duration,
@@ -40,7 +40,7 @@ impl Limits {
     /// The limits for a process that may have this many file descriptors.
     #[must_use]
     pub(crate) fn with_descriptors(descriptors: u64) -> Self {
-        // With very few descriptors, connections and all other uses get half each.
+        // With very few descriptors, connections get half of them.
         let left = DESCRIPTORS_LEFT.min(descriptors / 2);
         let connections = usize::try_from(CONNECTIONS_MAX.min(descriptors - left)).unwrap_or(usize::MAX).max(2);
         Self { connections, connections_per_peer: connections / 2, write_timeout: WRITE_TIMEOUT }
@@ -51,9 +51,9 @@ impl Limits {
 pub(super) struct Connections {
     limits: Limits,
     held: Mutex<Held>,
-    /// Told when a connection has ended.
+    /// Notified when a connection has ended.
     ended: Notify,
-    /// Counts the moments at which connections fell quiet, so that the oldest is found without a clock.
+    /// Counts the changes to quiet. The numbers order connections by their quiet time without a clock.
     moments: AtomicU64,
 }
 
@@ -67,20 +67,19 @@ struct Held {
 struct Connection {
     /// The peer's network: addresses that count as one peer.
     network: IpAddr,
-    /// The moment since which its client has sent no request, or owes the rest of one; [`BUSY`] while a request is
-    /// worked on.
+    /// The number of the change to quiet; [`BUSY`] while a request is handled.
     quiet_since: AtomicU64,
-    /// Whether an API key signed in over it.
+    /// Whether a request over it was authenticated.
     signed_in: AtomicBool,
-    /// Whether its client owes the rest of a request's body.
+    /// Whether the rest of a request's body is missing.
     owes_body: AtomicBool,
-    /// Whether a payment page's events go over it.
+    /// Whether it carries a payment page's events.
     streams: AtomicBool,
     /// Cancelled when the connection must end because another needs its permit.
     give_way: CancellationToken,
 }
 
-/// Later than every moment.
+/// Greater than the number of any change to quiet.
 const BUSY: u64 = u64::MAX;
 
 /// The other end of a request's connection.
@@ -90,28 +89,28 @@ pub(super) struct Peer {
     pub(super) permit: Arc<ConnectionPermit>,
 }
 
-/// The right to hold a connection; given back when dropped.
+/// The permit for one connection. It returns on drop.
 pub(super) struct ConnectionPermit {
     connections: Arc<Connections>,
     number: u64,
     connection: Arc<Connection>,
 }
 
-/// While this lives, a request is worked on.
+/// Marks the connection as busy until it is dropped.
 pub(super) struct Work {
     permit: Arc<ConnectionPermit>,
 }
 
-/// While this lives, events go to the client.
+/// Marks the connection as carrying events until it is dropped.
 pub(super) struct Streaming {
     permit: Arc<ConnectionPermit>,
 }
 
 enum Admission {
     Given(ConnectionPermit),
-    /// Another connection was told to give way, and has not ended yet.
+    /// The connection chosen to be closed has not ended yet.
     Soon,
-    /// Every other connection has a request that is worked on.
+    /// Every other connection is busy.
     Refused,
 }
 
@@ -124,12 +123,12 @@ impl Connections {
         self.limits
     }
 
-    /// A permit for a connection from `peer`, as soon as a connection that gives way to it has ended. `None` if all
-    /// that could give way have a request that is worked on.
+    /// A permit for a connection from `peer`. At the limit, waits until another connection was closed for it; `None` if
+    /// all that could be closed are busy.
     pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr, is_proxy: bool) -> Option<ConnectionPermit> {
         loop {
             let mut ended = std::pin::pin!(self.ended.notified());
-            // From here on each ended connection is noticed, also before the wait.
+            // Registered before the check, so that a connection that ends before the wait is noticed.
             ended.as_mut().enable();
             match self.try_admit(network_of(peer), is_proxy) {
                 Admission::Given(permit) => return Some(permit),
@@ -201,14 +200,14 @@ impl ConnectionPermit {
         self.connection.give_way.cancelled().await;
     }
 
-    /// Marks that a request is worked on, until the returned value is dropped.
+    /// Marks the connection as busy until the returned value is dropped.
     pub(super) fn work(self: &Arc<Self>) -> Work {
         self.connection.quiet_since.store(BUSY, Ordering::Relaxed);
         Work { permit: Arc::clone(self) }
     }
 
-    /// Marks that the client owes the rest of a request's body, and returns the moment since which it does. That
-    /// moment is `since` if it is given, because a client that sends byte by byte must not seem less quiet.
+    /// Marks the rest of a request's body as missing. Returns the number of this change to quiet, or `since` if given:
+    /// a client that sends byte by byte must not seem less quiet.
     pub(super) fn owes_body(&self, since: Option<u64>) -> u64 {
         let since = since.unwrap_or_else(|| self.connections.next_moment());
         self.connection.owes_body.store(true, Ordering::Relaxed);
@@ -216,19 +215,19 @@ impl ConnectionPermit {
         since
     }
 
-    /// Marks that the owed bytes came, and the request is worked on again.
+    /// Marks the connection as busy again after more of the body arrived.
     pub(super) fn goes_on(&self) {
         self.connection.owes_body.store(false, Ordering::Relaxed);
         self.connection.quiet_since.store(BUSY, Ordering::Relaxed);
     }
 
-    /// Marks that events go over the connection, until the returned value is dropped.
+    /// Marks the connection as carrying events until the returned value is dropped.
     pub(super) fn streams(self: &Arc<Self>) -> Streaming {
         self.connection.streams.store(true, Ordering::Relaxed);
         Streaming { permit: Arc::clone(self) }
     }
 
-    /// Marks that an API key signed in.
+    /// Marks the connection as authenticated.
     pub(super) fn signed_in(&self) {
         self.connection.signed_in.store(true, Ordering::Relaxed);
     }
@@ -271,7 +270,7 @@ mod tests {
         }
     }
 
-    /// The places in `permits` of the connections that must give way when one comes from `peer`.
+    /// The indices in `permits` of the connections that may be closed for a new one from `peer`.
     fn who_gives_way(connections: &Arc<Connections>, peer: &str, permits: &[&Arc<ConnectionPermit>]) -> Vec<usize> {
         assert!(matches!(connections.try_admit(peer.parse().unwrap(), false), Admission::Soon));
         // A further connection waits for the same one to end.

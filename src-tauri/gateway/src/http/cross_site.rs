@@ -1,4 +1,4 @@
-//! Refuses requests from pages of other sites: the browser would add the credentials that it keeps.
+//! Refuses requests from pages of other sites, because a browser adds stored credentials to them.
 
 use std::net::SocketAddr;
 
@@ -13,12 +13,12 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// A resend by GET, which existing clients use: it changes state although it is a GET.
 const RESEND: &str = "/v2/payments/notify/";
 
-/// Whether a call changes state and a browser says that it comes from another site's page. Programs send neither
-/// header; older browsers send only the origin.
+/// Whether a call changes state and comes from another site's page, by the browser's headers `Sec-Fetch-Site` and
+/// `Origin`. Other programs send neither; older browsers send only `Origin`.
 pub(super) fn is_forged<B>(request: &Request<B>, listen: SocketAddr, settings: &Settings) -> bool {
     let changes = !request.method().is_safe() || request.uri().path().starts_with(RESEND);
     let all = |name: &HeaderName| request.headers().get_all(name).iter();
-    // Pages of other programs on this machine share its names, but have other ports.
+    // Pages of other programs on this machine have the same host names, but other ports.
     let is_asked = |authority: &str| all(&HOST).any(|host| host == authority);
     let is_own_origin = |origin: &HeaderValue| {
         let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://"));

@@ -1,5 +1,5 @@
-//! The answer to a failed request: a JSON array of errors, a status, sometimes a header. For an internal failure it
-//! tells only a reference number, which also stands in the log.
+//! The answer to a failed request: a JSON array of errors, a status and sometimes a header. An internal failure shows
+//! only a reference number, which the log repeats.
 
 use std::borrow::Cow;
 
@@ -23,13 +23,13 @@ use crate::payouts::{ApproveError, EstimateError, LimitError, OfferError};
 use crate::rates::RateUnavailable;
 use crate::store::StoreError;
 
-/// The longest body of a refusal, in bytes; the field errors beyond it are only counted.
+/// Limit of a refusal's body in bytes. Field errors beyond it are only counted.
 const LISTED_MAX: usize = 20_000;
 
-/// The most characters of a field error's sentence, because some sentences repeat what was sent.
+/// Limit of characters of a field error's sentence, because some sentences quote the request.
 const MESSAGE_MAX: usize = 500;
 
-/// The most characters of a field's name.
+/// Limit of characters of a field's name.
 const FIELD_MAX: usize = 100;
 
 /// Bytes kept for the sentence that counts the unlisted errors.
@@ -55,7 +55,7 @@ impl Failure {
         Self { status: ErrorType::ValidationFailed.status(), field_errors, header: None }
     }
 
-    /// Whether another try may succeed: the database cannot be read or written just now.
+    /// Whether a repetition may succeed, because the database could not be read or written for a moment.
     pub(super) fn is_for_storage(&self) -> bool {
         self.field_errors.iter().any(|error| error.code == ErrorType::StorageUnavailable.as_str())
     }
@@ -92,7 +92,7 @@ impl Failure {
         Self::new(ErrorType::InternalError, message)
     }
 
-    /// The same with a header.
+    /// The same answer with one more header.
     pub(super) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.header = Some((name, value));
         self
@@ -161,7 +161,7 @@ impl From<StoreError> for Failure {
         let changed_nothing = "Nothing can be stored or read at the moment, and nothing was changed";
         let message = match &error {
             StoreError::TooManyReads | StoreError::OutOfFiles => format!("Nothing can be read at the moment: {error}"),
-            // SQLite's own words about its files belong in the log.
+            // SQLite's error may name files, so only the log has it.
             StoreError::CommitFailed(_) => format!("{changed_nothing}: the commit failed"),
             _ => format!("{changed_nothing}: {error}"),
         };
@@ -204,7 +204,7 @@ impl From<CreateError> for Failure {
                 Self::new(ErrorType::ChainNotReady, error.to_string())
             }
             CreateError::NotWatched(NotWatched::NotStored(_)) => {
-                // The reason may hold SQLite's own words, so it is told to the merchant only.
+                // The reason may hold SQLite's error, so only the merchant gets it.
                 Self::new(ErrorType::StorageUnavailable, "What the Bitcoin chain shows cannot be stored at the moment")
             }
             CreateError::WalletNotReady(_) => Self::new(ErrorType::WalletNotReady, error.to_string()),
@@ -244,7 +244,7 @@ impl From<RefundError> for Failure {
             | RefundError::Changed => Self::new(ErrorType::AnomalyNotOpen, error.to_string()),
             RefundError::CoinsNotReady { .. } => Self::new(ErrorType::RefundCoinsGone, error.to_string()),
             RefundError::PaidBefore { .. } => Self::new(ErrorType::PayoutPaidBefore, error.to_string()),
-            // The payout may be another key's.
+            // The payout may belong to another key, so its id is not shown.
             RefundError::PaidByPayout { .. } => Self::new(ErrorType::PayoutPaidBefore, PAID_BY_PAYOUT),
             RefundError::Offer(error) => error.into(),
             RefundError::Outbox(error) => error.into(),

@@ -1,5 +1,5 @@
-//! Every `errorType` that `/v2` answers, with its HTTP status. `docs/api.md` explains each to shops, and `openapi.json` lists
-//! them: `tests/description` compares the three.
+//! Every `errorType` that `/v2` answers, with its HTTP status. `docs/api.md` explains each to shops, and `openapi.json`
+//! lists them: `tests/description` compares the three.
 
 use axum::http::StatusCode;
 
@@ -44,7 +44,7 @@ pub(crate) enum ErrorType {
 }
 
 impl ErrorType {
-    /// Its name on the wire.
+    /// Its name in the interface.
     pub(crate) const fn as_str(self) -> &'static str {
         self.row().1
     }
@@ -91,7 +91,8 @@ impl ErrorType {
 
 #[cfg(test)]
 impl ErrorType {
-    /// In the order of the table in `docs/api.md`. The compiler counts them: the last one's number is theirs less one.
+    /// All error types, in the order of the table in `docs/api.md`. The array's length is the last discriminant plus
+    /// one.
     pub(super) const ALL: [Self; Self::TooManyFollowers as usize + 1] = [
         Self::ValidationFailed,
         Self::MalformedJson,

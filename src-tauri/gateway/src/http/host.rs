@@ -1,5 +1,5 @@
-//! The host names that the gateway answers to. With DNS rebinding, a foreign page points its own name at this machine.
-//! The browser then sends that name as `Host`, and the request is refused.
+//! The host names that the gateway answers to. With DNS rebinding, a hostile page lets its own name resolve to this
+//! machine. The browser then sends that name as `Host`, and the request is refused.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -32,8 +32,8 @@ pub(super) fn names_us(authority: &str, listen: SocketAddr, settings: &Settings)
     split(authority).is_some_and(|(host, _)| listens_at(host)) || is_named_by_merchant(authority, settings)
 }
 
-/// Whether host and port are a name that the merchant gave. This machine's own names belong to every program that
-/// serves pages on it.
+/// Whether host and port are a name set by the merchant. The machine's own names do not suffice, because other programs
+/// on it serve pages under them too.
 pub(super) fn is_named_by_merchant(authority: &str, settings: &Settings) -> bool {
     let Some((host, port)) = split(authority) else { return false };
     settings.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host))

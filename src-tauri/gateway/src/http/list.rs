@@ -1,4 +1,4 @@
-//! Long lists, made as their clients read them.
+//! Long lists, rendered while their clients read them.
 
 use std::io;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use crate::store::StoreError;
 /// The beginning of every list.
 const BEGIN: &str = r#"{"items":["#;
 
-/// Parts of a list that are made ahead of its client's reading.
+/// Parts of a list that are rendered ahead of its client.
 const PARTS_AHEAD: usize = 1;
 
-/// Answers a list. A short one is rendered at once. A long one is rendered in parts as its client reads, each from the
-/// snapshot of its moment. So a slow reader holds no records in memory, and does not keep the database's log from
-/// being truncated. Each part is read under a permit of the key `key_id`.
+/// Answers a list. A short list is rendered at once. A long list is rendered in parts while its client reads, each part
+/// from its own snapshot. A slow client thus holds few records in memory, and does not block the truncation of the WAL.
+/// Each part is read under a permit of the key `key_id`.
 ///
 /// # Errors The beginning cannot be read, or too many long lists of the key are still being read. A later error breaks
 /// the answer off.
@@ -68,7 +68,7 @@ async fn go_on<K: Send + 'static>(
     parts: mpsc::Sender<io::Result<Bytes>>,
 ) {
     while !list.is_done() {
-        // Closed when the client has gone.
+        // The channel is closed when the client has gone.
         let Ok(room) = parts.reserve().await else { return };
         let permit = match http.read_permits.take(Long::List, key_id).await {
             Ok(permit) => permit,

@@ -1,4 +1,4 @@
-//! Parameters of a request's path.
+//! Parameters in a request's path.
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
@@ -6,7 +6,7 @@ use tillgate_domain::id::Id;
 
 use super::error::Failure;
 
-/// A record's id. A text that is no id names no record: 404.
+/// A record's id. A text that is not an id is answered 404.
 pub(crate) struct RecordId(pub Id);
 
 impl<S: Send + Sync> FromRequestParts<S> for RecordId {

@@ -1,4 +1,4 @@
-//! The payment calls: parse, call one use case, render.
+//! Handlers of the payment calls: parse, call one use case, render.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -72,15 +72,15 @@ pub(super) async fn get(
 ) -> Result<Response, Failure> {
     caller.may(Permission::PaymentsRead)?;
     let RecordId(id) = id?;
-    let sees = caller.sees();
-    // A few rows are read by their keys on the connection's own thread: that is faster than another thread. A long
-    // record is read on the threads for lists.
-    let record = match payments::find(&http.app.gateway, &id, sees)? {
+    let scope = caller.scope();
+    // A short record is read on the connection's own thread, which is faster than a change of threads. A long record is
+    // read on the threads for lists.
+    let record = match payments::find(&http.app.gateway, &id, scope)? {
         Lookup::Nothing => None,
         Lookup::Short(record) => Some(record),
         Lookup::Long => {
             read_on_another_thread(&http, Long::Record, caller.0.key_id, move |gateway| {
-                payments::record(gateway, &id, sees)
+                payments::record(gateway, &id, scope)
             })
             .await?
         }
@@ -108,7 +108,7 @@ pub(super) async fn list(
         script: address_script(&mut query),
         txid: query.parsed("btcTxId", "must be 64 hexadecimal characters"),
         label: query.text("label"),
-        key_id: caller.sees().only_key(),
+        key_id: caller.scope().only_key(),
     };
     query.finish()?;
     let query = move |snapshot: &Snapshot<'_>| payments::list(snapshot, &filter, limit, offset);
@@ -123,7 +123,7 @@ pub(super) async fn notify(
     body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
     let (id, _promise) = asked_for(&http, &caller, Permission::PaymentsRead, id, body).await?;
-    let queued = resend::resend_payment(&http.app.gateway, id, caller.sees()).await?;
+    let queued = resend::resend_payment(&http.app.gateway, id, caller.scope()).await?;
     Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("payment"))?))
 }
 

@@ -1,4 +1,4 @@
-//! The payout calls: parse, call one use case, render.
+//! Handlers of the payout calls: parse, call one use case, render.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ pub(super) async fn create(
         draft.field_errors.push(field_error);
         None
     });
-    let (sees, key) = (caller.sees(), caller.0);
+    let (scope, key) = (caller.scope(), caller.0);
     let requester =
         Requester { key_id: Some(key.key_id), name: key.name.clone(), notify_hosts: key.notify_hosts.clone() };
     let permit = reckoning(&http, key.key_id);
@@ -77,7 +77,7 @@ pub(super) async fn create(
         None => payouts::offer(gateway, offer).await?,
         Some(id) => {
             let anomaly_id = id.parse().map_err(|_| Failure::not_found("anomaly"))?;
-            anomalies::refund(gateway, RefundRequest { anomaly_id, sees, offer }).await?
+            anomalies::refund(gateway, RefundRequest { anomaly_id, scope, offer }).await?
         }
     };
     Ok(match offered {
@@ -104,7 +104,7 @@ pub(super) async fn approve(
         return Err(Failure::invalid(field_errors));
     };
     let id = id.parse().map_err(|_| Failure::not_found("payout"))?;
-    let approver = Approver { name: caller.0.name.clone(), sees: caller.sees(), is_person: false };
+    let approver = Approver { name: caller.0.name.clone(), scope: caller.scope(), is_person: false };
     Ok(json_answer(payouts::approve(&http.app.gateway, id, approver).await?))
 }
 
@@ -117,7 +117,7 @@ pub(super) async fn get(
     caller.may(Permission::PayoutsRead)?;
     let RecordId(id) = id?;
     // Read on the connection's own thread: one row by its key takes less time than a change of threads.
-    let record = payouts::record(&http.app.gateway, &id, caller.sees())?;
+    let record = payouts::record(&http.app.gateway, &id, caller.scope())?;
     Ok(json_answer(record.ok_or_else(|| Failure::not_found("payout"))?))
 }
 
@@ -143,7 +143,7 @@ async fn list_new(http: Arc<Http>, caller: Caller, uri: &Uri) -> Result<Response
         txid: txid(&mut query),
         amount_sats: query.read("btcAmount", parse_btc),
         fiat_total_milli: query.read("fiatTotalAmount", Currency::parse_thousandths),
-        key_id: caller.sees().only_key(),
+        key_id: caller.scope().only_key(),
         requested_by: None,
         // An installation has one merchant.
         nothing: query.text("merchantId").is_some_and(|id| id != merchant_id),
@@ -205,11 +205,11 @@ pub(super) async fn notify(
     body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
     let (id, _promise) = asked_for(&http, &caller, Permission::PayoutsRead, id, body).await?;
-    let queued = resend::resend_payout(&http.app.gateway, id, caller.sees()).await?;
+    let queued = resend::resend_payout(&http.app.gateway, id, caller.scope()).await?;
     Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("payout"))?))
 }
 
-/// The permit for computing a key's payout, taken when needed.
+/// The permit for choosing the coins of a key's payout, taken when needed.
 fn reckoning(http: &Arc<Http>, key_id: i64) -> Permit {
     let http = Arc::clone(http);
     Permit::by(async move { http.read_permits.take(Long::Reckoning, key_id).await })

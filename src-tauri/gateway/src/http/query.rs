@@ -10,12 +10,12 @@ use url::form_urlencoded;
 use super::error::Failure;
 use crate::field_errors::FieldError;
 
-/// The most values of a repeatable parameter: no such parameter has more distinct values.
+/// Limit of values of a repeatable parameter. No such parameter has more distinct values.
 const VALUES_MAX: usize = 16;
 
 /// The parameters of one request, and their field errors.
 pub(super) struct Query<'a> {
-    /// The query of the URI. Each name is searched in it, so that unused parameters take no memory.
+    /// The query of the URI. It is searched for each name, so that unused parameters take no memory.
     text: &'a str,
     field_errors: Vec<FieldError>,
 }
@@ -72,7 +72,7 @@ impl<'a> Query<'a> {
         texts.iter().filter_map(|text| self.parse(name, text, what)).collect()
     }
 
-    /// A moment in ISO 8601.
+    /// A time in ISO 8601.
     pub(super) fn time(&mut self, name: &'static str) -> Option<Timestamp> {
         let text = self.text(name)?;
         // The "+" of an offset arrives as a space if it was not encoded.
@@ -101,12 +101,12 @@ impl<'a> Query<'a> {
         offset.unwrap_or(0)
     }
 
-    /// Ends the reading with every field error, for a use case that adds its own.
+    /// Returns every field error, for a use case that adds its own.
     pub(super) fn into_field_errors(self) -> Vec<FieldError> {
         self.field_errors
     }
 
-    /// Ends the reading: every field error, or none.
+    /// Refuses the request if there are field errors.
     pub(super) fn finish(self) -> Result<(), Failure> {
         if self.field_errors.is_empty() { Ok(()) } else { Err(Failure::invalid(self.field_errors)) }
     }

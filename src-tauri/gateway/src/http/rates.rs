@@ -1,4 +1,4 @@
-//! The call that tells of exchange rates: parse, ask, render.
+//! Handler of the exchange rates call: parse, ask, render.
 
 use std::sync::Arc;
 

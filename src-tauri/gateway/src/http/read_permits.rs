@@ -1,4 +1,4 @@
-//! Limits the long reads that run at once, in total and for each API key. So the watcher, the notifier and the panel
+//! Limits the long reads that run at once, in total and for each API key. The watcher, the notifier and the panel thus
 //! can always read.
 
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ pub(super) enum Long {
 }
 
 impl Long {
-    /// Reads of this kind at the same time: in all, and for one API key.
+    /// Limits of simultaneous reads of this kind: in total, and for one API key.
     const fn bounds(self) -> (usize, usize) {
         match self {
             Self::List => (24, 8),
@@ -55,8 +55,7 @@ struct Permits {
     keys: Mutex<HashMap<i64, Arc<Semaphore>>>,
 }
 
-/// The right to one read, given back when dropped. It travels with the read, which goes on even if its client has
-/// gone.
+/// The permit for one read. The read owns it, because the read continues even if its client has gone.
 pub(super) struct ReadPermit {
     _of_key: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
@@ -94,7 +93,7 @@ impl ReadPermits {
             Arc::clone(keys.entry(key_id).or_insert_with(|| Arc::new(Semaphore::new(permits.of_key_max))))
         };
         let both = async {
-            // The key's own permit comes first, so a key at its limit holds no permit of all.
+            // The key's permit is taken first, so that a key at its limit holds no shared permit.
             let of_key = of_key.acquire_owned().await.ok()?;
             let of_all = Arc::clone(&permits.all).acquire_owned().await.ok()?;
             Some(ReadPermit { _of_key: of_key, _of_all: of_all })

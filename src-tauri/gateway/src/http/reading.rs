@@ -7,8 +7,7 @@ use super::read_permits::Long;
 use super::state::Http;
 use crate::gateway::Gateway;
 
-/// Runs a read of any length under a permit. It runs on another thread, so that other connections of this thread need
-/// not wait.
+/// Runs a read of any length under a permit, on another thread, so that other connections of this thread do not wait.
 ///
 /// # Errors The error of `read`, or no permit came in time.
 pub(super) async fn read_on_another_thread<T, E>(

@@ -1,4 +1,4 @@
-//! The checks that all calls for a resend share.
+//! The checks of all calls for a resend.
 
 use tillgate_domain::id::Id;
 use tillgate_domain::permission::Permission;
@@ -11,8 +11,8 @@ use super::state::Http;
 use crate::machine::owed::Promise;
 use crate::store::owed::ATTEMPTS_BYTES;
 
-/// The id of the record to notify again. Refuses if the caller lacks the permission, names no record, sends a body or
-/// is above its rate, or if the disk is full.
+/// The id of the record to notify again. Refuses a caller that lacks the permission, names no record, sends a body or
+/// exceeds its rate. Refuses while the disk is full.
 pub(super) async fn asked_for(
     http: &Http,
     caller: &Caller,

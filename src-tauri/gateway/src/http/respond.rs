@@ -1,4 +1,4 @@
-//! Answers that are not failures.
+//! Answers to successful requests.
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
@@ -6,7 +6,7 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use tokio_stream::StreamExt as _;
 
-/// 1 January 2026: the header needs a date of deprecation, and the interface names none.
+/// 1 January 2026. The header needs a date of deprecation, and the interface names none.
 const DEPRECATED_SINCE: HeaderValue = HeaderValue::from_static("@1767225600");
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -18,7 +18,7 @@ pub(crate) fn json_answer(json: impl Into<Body>) -> Response {
     response
 }
 
-/// The same answer; `held` is dropped once its body was sent or given up.
+/// The same answer; `held` is dropped after the body was sent or the client disconnected.
 pub(super) fn holding<T: Send + 'static>(response: Response, held: T) -> Response {
     response.map(|body| {
         Body::from_stream(body.into_data_stream().map(move |part| {
@@ -33,7 +33,7 @@ pub(super) fn resend_answer(queued: u32) -> Response {
     json_answer(if queued > 0 { r#"{"value":200}"# } else { r#"{"value":402}"# })
 }
 
-/// Marks an answer of a call that was superseded by another (RFC 9745).
+/// Marks the answer of a deprecated call (RFC 9745).
 pub(super) fn deprecated(mut response: Response, successor: Option<HeaderValue>) -> Response {
     let headers = response.headers_mut();
     headers.insert(HeaderName::from_static("deprecation"), DEPRECATED_SINCE);

@@ -41,7 +41,7 @@ pub(super) fn pages() -> Router<Arc<Http>> {
     payment_page::routes()
 }
 
-/// Ends a router with the answers to unknown paths and wrong methods.
+/// Adds the answers to unknown paths and wrong methods.
 pub(super) fn finish(router: Router<Arc<Http>>, http: Arc<Http>) -> Router {
     router.fallback(no_such_path).method_not_allowed_fallback(no_such_method).with_state(http)
 }

@@ -23,7 +23,7 @@ use crate::watcher::WatchError;
 
 const V2: &str = "/v2";
 
-/// All calls. They are beside `/v2`, and also below it for clients that put all paths there.
+/// All calls of the sandbox. They are served beside `/v2`, and below it for clients with one base URL.
 pub(super) fn routes() -> Router<Arc<Http>> {
     let with_both = |router: Router<Arc<Http>>, route: &'static Route| {
         router.route(route.path, method_of(route)).route(&format!("{V2}{}", route.path), method_of(route))
@@ -52,7 +52,7 @@ async fn call(
     named: Named,
     request: Request,
 ) -> Result<Response, Failure> {
-    // A POST extends the chain or changes payments. A PUT replaces a value, such as the end of a fault.
+    // POST extends the chain or changes payments. PUT replaces a value, such as the end of a fault.
     if route.method == "POST" {
         caller.asks(&http)?;
         http.app.gateway.promise_room(0).await?;

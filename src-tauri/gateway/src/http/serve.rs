@@ -35,24 +35,24 @@ use super::state::Http;
 use super::{cross_site, host, router};
 use crate::settings::Settings;
 
-/// Bytes that one connection buffers of requests and answers. A request's head must fit. Of an answer no more is made
-/// before the client took some.
+/// Size of a connection's buffers for requests and answers. A request's head must fit. An answer is rendered no further
+/// ahead of its client.
 const BUFFER_MAX: usize = 64 * 1_024;
 
-/// Time for which a connection may stand idle, and for sending a request's head. Clients keep idle connections for
-/// less time, so that they are the ones who close them.
+/// Time limit of an idle connection, and of sending a request's head. It is longer than clients keep idle connections,
+/// so that the client closes them.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(100);
 
 /// Time for a TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time for running requests to end after the stop; the whole program has 5 seconds.
+/// Time limit for running requests after the stop. The whole program has 5 seconds to stop.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Pause before the next accept after the system gave no connection (out of file descriptors).
+/// Pause after a failed accept, for example without free file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// The content security policy of every answer but the payment page.
+/// The content security policy of every answer except the payment page.
 const NEVER_FRAMED: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// The routes that a listener serves.
@@ -66,7 +66,7 @@ pub(crate) enum Surface {
     Pages,
 }
 
-/// An address on which API keys would travel in the clear.
+/// An address over which API keys would be sent unencrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "refusing to listen on {0} without encryption, because API keys would travel in the clear: give --tls-cert and \
@@ -90,10 +90,10 @@ pub(crate) fn base_url(address: SocketAddr, tls: bool) -> String {
     format!("{}://{address}", if tls { "https" } else { "http" })
 }
 
-/// Serves until `stop`, then lets requests under way end for a few seconds.
+/// Serves until `stop`, then waits a few seconds for running requests.
 ///
 /// # Errors
-/// When the listener tells no address.
+/// When the listener's address cannot be read.
 pub(crate) async fn serve(
     http: Arc<Http>,
     listener: TcpListener,
@@ -118,7 +118,7 @@ pub(crate) async fn serve(
         match accepted {
             Ok(Some((stream, peer))) => {
                 let (one, connection) = (Arc::clone(&server), connections.token());
-                // Dropping the handle lets the task run on.
+                // The task continues without its handle.
                 drop(server.http.threads.spawn_pinned(move || async move {
                     one.connection(stream, peer).await;
                     drop(connection);
@@ -214,7 +214,7 @@ impl Server {
             ended = connection.as_mut() => ended,
             () = self.stop.cancelled() => {
                 connection.as_mut().graceful_shutdown();
-                // A page's stream of events never ends by itself, hence the time limit.
+                // The time limit is needed because a page's stream of events never ends by itself.
                 tokio::time::timeout(GRACE, connection).await.unwrap_or(Ok(()))
             }
         };
@@ -266,7 +266,7 @@ async fn routed(router: Router, request: Request<Body>) -> Response {
     }
 }
 
-/// A request's body; while its client owes the rest, the connection counts as quiet.
+/// A request's body. While a part is missing, the connection counts as quiet.
 struct Arriving {
     body: Incoming,
     permit: Arc<ConnectionPermit>,

@@ -13,8 +13,7 @@ use super::throttle::Throttle;
 use crate::app::App;
 use crate::machine::threads;
 
-/// Threads that serve connections, at most: more than any shop needs, and each may read from the database
-/// (`read_permits`).
+/// Limit of threads that serve connections. Each may read from the database (`read_permits`).
 const THREADS_MAX: usize = 4;
 
 /// The state that all listeners of a gateway share.
@@ -24,8 +23,8 @@ pub(crate) struct Http {
     pub(super) throttle: Throttle,
     pub(super) read_permits: ReadPermits,
     pub(super) stream_permits: Arc<StreamPermits>,
-    /// Each connection stays on one of these threads, and each thread has a runtime of its own. So a request is read
-    /// and answered without waking another thread.
+    /// The threads that serve connections. Each has its own runtime, so that a request is read and answered without
+    /// waking another thread.
     pub(super) threads: LocalPoolHandle,
 }
 
@@ -37,7 +36,7 @@ impl Http {
         let threads = LocalPoolHandle::new(count);
         let environment = threads::whose();
         for index in 0..count {
-            // The mark is set before a connection comes, because each of these threads works in order.
+            // The mark is set before the first connection, because each thread runs its tasks in order.
             drop(threads.spawn_pinned_by_idx(move || async move { threads::works_for(environment) }, index));
         }
         Arc::new(Self {

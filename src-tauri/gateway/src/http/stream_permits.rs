@@ -1,5 +1,5 @@
-//! Bounds the number of pages that follow payments at once, because each holds a connection open. If all permits are
-//! taken, the network that holds the most gives one up to a network that holds fewer.
+//! Limits the payment pages that receive events at once, because each holds a connection open. If all permits are
+//! taken, the network with the most permits loses one to a network with fewer.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,14 +9,14 @@ use parking_lot::{Mutex, MutexGuard};
 use tillgate_domain::id::Id;
 use tokio_util::sync::CancellationToken;
 
-/// The most pages that follow payments at once. It leaves most of a listener's connections to the API.
+/// Limit of pages that receive events. It leaves most of a listener's connections to the API.
 const STREAMS_MAX: usize = 512;
 
-/// The most pages that follow one payment. A customer has a few devices, and a person who knows one page must not
-/// block all others.
+/// Limit of pages of one payment. A customer has a few devices, and a person who knows one page must not block the
+/// pages of other payments.
 const STREAMS_OF_PAYMENT_MAX: usize = 8;
 
-/// The permits that are taken, with the network and the payment of each.
+/// The taken permits, each with its network and payment.
 #[derive(Default)]
 pub(crate) struct StreamPermits {
     taken: Mutex<TakenPermits>,
@@ -34,7 +34,7 @@ struct TakenPermit {
     gives_up: CancellationToken,
 }
 
-/// The right to follow a payment; given back when dropped.
+/// The permit to receive a payment's events. It returns on drop.
 pub(super) struct StreamPermit {
     permits: Arc<StreamPermits>,
     number: u64,
@@ -42,8 +42,8 @@ pub(super) struct StreamPermit {
 }
 
 impl StreamPermits {
-    /// A permit for a client in `network` (addresses that count as one). `None` if the payment has its most streams
-    /// already, or if all permits are taken and no network holds more than its share.
+    /// A permit for a client in `network` (addresses that count as one). `None` if the payment has reached its limit,
+    /// or if all permits are taken and no network holds more than its share.
     pub(super) fn take(self: &Arc<Self>, payment: Id, network: IpAddr) -> Option<StreamPermit> {
         let mut taken = self.lock();
         if taken.permits.values().filter(|permit| permit.payment == payment).count() >= STREAMS_OF_PAYMENT_MAX {
@@ -81,7 +81,7 @@ impl TakenPermits {
 }
 
 impl StreamPermit {
-    /// Waits until a network that holds fewer needs the permit.
+    /// Waits until a network with fewer permits needs this one.
     pub(super) async fn must_be_given_up(&self) {
         self.gives_up.cancelled().await;
     }

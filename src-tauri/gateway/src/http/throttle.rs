@@ -15,7 +15,7 @@ const FAILURES_MAX: u32 = 10;
 /// The period over which failed sign-ins are counted.
 const WINDOW_MS: i64 = 60_000;
 
-/// The most addresses that are remembered. Beyond it, new addresses share one count, which bounds memory.
+/// Limit of addresses with their own count, which bounds memory. Further addresses share one count.
 const ADDRESSES_MAX: usize = 10_000;
 
 /// Failed sign-ins by address, on the machine's clock.

@@ -12,10 +12,10 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::machine::private_file;
 
-/// Why TLS cannot be served.
+/// Reason why TLS cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TlsError {
-    /// A file cannot be read, or holds something else.
+    /// A file cannot be read, or lacks the expected contents.
     #[error("{file} holds no {what} in PEM form: {reason}")]
     BadFile {
         /// The file.
@@ -25,7 +25,7 @@ pub(crate) enum TlsError {
         /// Why it was refused.
         reason: String,
     },
-    /// Certificate and key do not fit.
+    /// Certificate and key do not match.
     #[error("the certificate cannot be served: {0}")]
     Unusable(#[from] rustls::Error),
     /// No certificate could be made.
@@ -44,7 +44,7 @@ pub(crate) enum TlsError {
 /// TLS with a certificate chain and its key from PEM files.
 ///
 /// # Errors
-/// When a file cannot be read, or the two do not fit.
+/// When a file cannot be read, or certificate and key do not match.
 pub(crate) fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsError> {
     let bad = |file: &Path, what| {
         let file = file.to_owned();
@@ -63,12 +63,12 @@ pub(crate) fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, 
 }
 
 /// TLS with a self-signed certificate for `names`. It is made once and stored in `folder`, so that clients that pin it
-/// go on trusting it.
+/// keep trusting it.
 ///
 /// # Errors It can neither be read nor made.
 pub(crate) fn self_signed(folder: &Path, names: Vec<String>) -> Result<TlsAcceptor, TlsError> {
     let (certificate, key) = (folder.join("tls-certificate.pem"), folder.join("tls-key.pem"));
-    // The certificate is written last; without it, an earlier start was interrupted.
+    // The certificate is written last. If it is missing, an earlier start was interrupted.
     if !certificate.exists() {
         let made = rcgen::generate_simple_self_signed(names)?;
         store(&key, &made.signing_key.serialize_pem())?;
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_self_signed_certificate_is_made_once_with_a_private_key() {
         let folder = tempfile::tempdir().unwrap();
-        // Remains of an interrupted start, readable by everybody.
+        // A file of an interrupted start may be readable by other users.
         let key = folder.path().join("tls-key.pem");
         fs::write(&key, "half a key").unwrap();
         #[cfg(unix)]

@@ -1,5 +1,5 @@
-//! The ballast: a file that occupies room on the disk as long as there is enough. On a full disk it is given up, so that
-//! the acts of staff can be written. An empty file means that it was given up; a missing one was never made.
+//! The ballast: a file that reserves room on the disk. On a full disk the file is emptied, so that the acts of staff
+//! can be written. A file shorter than [`BALLAST_BYTES`] was emptied; a missing file was never made.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -7,27 +7,28 @@ use std::path::Path;
 
 use super::disk::{self, Disk};
 
-/// Thousands of acts of staff take less.
+/// The size of the ballast, enough for thousands of acts of staff.
 const BALLAST_BYTES: u64 = 32 << 20;
 
-/// An act of staff, and all that shares its commit, takes less.
+/// The disk counts as full below this number of free bytes. An act of staff, with its whole commit, takes less.
 const ACT_BYTES: u64 = 4_000_000;
 
-/// Its name in an environment's folder.
+/// The file's name in an environment's folder.
 const BALLAST: &str = "ballast";
 
-/// Gives up the ballast in `folder` if the disk is full. An error is logged: the write that needs the room says the rest.
+/// Empties the ballast in `folder` if the disk is full. An error is only logged, because the write that needs the room
+/// reports its own error.
 pub(crate) fn give_up_if_full(folder: &Path) {
     if disk::free_bytes(folder).is_none_or(|free| free >= ACT_BYTES) || held_bytes(folder).unwrap_or(0) == 0 {
         return;
     }
     match OpenOptions::new().write(true).open(folder.join(BALLAST)).and_then(|file| file.set_len(0)) {
         Ok(()) => tracing::error!("the disk is full, and its last {} were given up for staff: make room", megabytes()),
-        Err(error) => tracing::error!(%error, "the disk is full, and the ballast cannot be given up"),
+        Err(error) => tracing::error!(%error, "the disk is full, and the ballast cannot be emptied"),
     }
 }
 
-/// A sentence for staff while the ballast is given up.
+/// A sentence for staff while the ballast is empty.
 pub(crate) fn given_up(folder: &Path) -> Option<String> {
     let is_given_up = held_bytes(folder).is_some_and(|bytes| bytes < BALLAST_BYTES);
     is_given_up.then(|| {
@@ -56,11 +57,11 @@ fn make(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(folder.join(BALLAST))?;
-    // A part of a ballast would be of little use, and in the way.
+    // A partial ballast is emptied, because it takes room and reserves too little.
     occupy(&file).inspect_err(|_| drop(file.set_len(0)))
 }
 
-/// Allocates the blocks; a sparse file would take none.
+/// Allocates the blocks. A sparse file would reserve no room.
 fn occupy(mut file: &File) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     if rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, BALLAST_BYTES).is_ok() {
@@ -73,7 +74,7 @@ fn occupy(mut file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// `None` if the ballast was never made.
+/// The length of the ballast; `None` if it was never made.
 fn held_bytes(folder: &Path) -> Option<u64> {
     std::fs::metadata(folder.join(BALLAST)).ok().map(|found| found.len())
 }
@@ -90,9 +91,9 @@ mod tests {
     use crate::machine::environment::Environment;
 
     #[test]
-    fn the_ballast_takes_real_room_and_is_its_owners_alone() {
+    fn the_ballast_takes_real_room_and_only_its_owner_reads_it() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(given_up(folder.path()), None, "it was never made");
+        assert_eq!(given_up(folder.path()), None, "a ballast that was never made is not reported");
         make(folder.path()).unwrap();
         let made = std::fs::metadata(folder.path().join(BALLAST)).unwrap();
         assert_eq!((made.len(), made.mode() & 0o777), (BALLAST_BYTES, 0o600));
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ballast_is_made_where_it_leaves_the_reserve() {
+    fn a_ballast_is_made_if_it_leaves_the_reserve_free() {
         let folder = tempfile::tempdir().unwrap();
         let disk = Disk::of(folder.path(), Environment::Production);
         disk.pretend(disk.reserve_bytes() + BALLAST_BYTES - 1);
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_ballast_is_told_and_made_again() {
+    fn an_empty_ballast_is_reported_and_made_again() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(BALLAST), "").unwrap();
         assert!(given_up(folder.path()).unwrap().contains("make room"));

@@ -20,7 +20,7 @@ const STEP_TOLERATED_MS: i64 = 60_000;
 /// Time that a step must last before it is followed, because a clock set by mistake is usually set back soon.
 const STEP_BELIEVED_AFTER_MS: i64 = 300_000;
 
-/// Smallest portion in which half speed is accounted for, so that no halves are lost.
+/// Shortest time for which half speed is computed, so that rounding loses no milliseconds.
 const SLEW_PORTION_MS: i64 = 1_000;
 
 /// Longest timer before the clock is read again.
@@ -30,24 +30,24 @@ const ASK_CLOCK_EVERY: Duration = Duration::from_secs(1);
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 
-    /// The forward step with this number, from 0, if it was followed. A step is there before `now` tells a time that it
-    /// led to.
+    /// The followed forward step with this number, counted from 0; `None` if there were fewer. A step is listed before
+    /// `now` returns a time after the step.
     fn step_forward(&self, number: usize) -> Option<StepForward> {
         let _ = number;
         None
     }
 }
 
-/// A forward step of the machine's clock that the environment's clock followed: no such time passed.
+/// A forward step of the machine's clock that the environment's clock followed. The skipped time did not really pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepForward {
-    /// The last time told before the step.
+    /// The last time that `now` returned before the step.
     pub from: Timestamp,
-    /// Size of the step.
+    /// Milliseconds of the step.
     pub by_ms: i64,
 }
 
-/// Now on the machine's own wall clock, for `webhook-timestamp` and the like.
+/// The time of the machine's wall clock, for `webhook-timestamp` and other uses outside the environment.
 pub fn machine_now() -> Timestamp {
     let (step_ms, _) = fail_points::clock_steps_ms();
     Timestamp::from_ms(wall_ms().saturating_add(step_ms))
@@ -67,8 +67,8 @@ pub(crate) fn local_offset_ms(at: Timestamp) -> i64 {
     i64::from(Local.offset_from_utc_datetime(&utc).fix().local_minus_utc()) * 1_000
 }
 
-/// Waits until `clock` shows `at`, and ends within a second after it. It reads the clock again and again, because
-/// timers stand still while the machine sleeps and `clock` may be moved.
+/// Waits until `clock` shows `at`, and returns within a second after it. It polls the clock, because timers stop while
+/// the machine sleeps, and `clock` may jump.
 pub(crate) async fn sleep_until(clock: &dyn Clock, at: Timestamp) {
     loop {
         let left_ms = at.ms().saturating_sub(clock.now().ms());
@@ -88,8 +88,8 @@ impl Moment {
         Self(read_machine())
     }
 
-    /// Whether at most this time has passed since, by both clocks. The wall clock also counts a pause of the machine
-    /// that the boot-time clock misses. If either was set back, the answer is no.
+    /// Whether at most `ms` have passed since this moment, by both clocks. The wall clock also counts a pause of the
+    /// machine that the boot-time clock misses. False if either clock was set back.
     pub(crate) fn is_within(self, ms: i64) -> bool {
         self.is_within_at(ms, read_machine())
     }
@@ -125,7 +125,10 @@ impl Clock for SystemClock {
         match event {
             None => {}
             Some(StepEvent::Noticed { by_ms }) => {
-                tracing::warn!(by_ms, "the machine's clock was set; the gateway's follows if that lasts five minutes");
+                tracing::warn!(
+                    by_ms,
+                    "the machine's clock was set; the gateway's clock follows if the change lasts five minutes"
+                );
             }
             Some(StepEvent::Undone) => tracing::info!("the machine's clock was set right again"),
             Some(StepEvent::Taken { by_ms }) => {
@@ -169,7 +172,7 @@ struct RunningClock {
     /// This clock minus the boot-time clock.
     ahead_of_boot_ms: i64,
     step: Option<Step>,
-    /// Time still to be lost after a step back, in milliseconds.
+    /// Milliseconds that this clock is still ahead of the wall clock after a step back.
     excess_ms: i64,
     slewed_boot_ms: i64,
     latest_ms: i64,
@@ -197,7 +200,7 @@ impl RunningClock {
     }
 
     fn compare(&mut self, reading: Reading) -> Option<StepEvent> {
-        // A step back that is being lost is no new step.
+        // A step back that half speed is still making up for is no new step.
         let expected_ms = reading.boot_ms.saturating_add(self.ahead_of_boot_ms).saturating_sub(self.excess_ms);
         let by_ms = reading.wall_ms.saturating_sub(expected_ms);
         if by_ms.saturating_abs() <= STEP_TOLERATED_MS {
@@ -286,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn it_runs_by_the_boot_time_clock() {
+    fn the_clock_runs_by_the_boot_time_clock() {
         let mut clock = started();
         assert_eq!(read(&mut clock, 5, 0), (5, None));
         assert_eq!(read(&mut clock, 10 * MINUTE, MINUTE), (10 * MINUTE, None), "a minute is an adjustment");
@@ -303,7 +306,7 @@ mod tests {
             (1_000 + 5 * MINUTE + hour, Some(StepEvent::Taken { by_ms: hour }))
         );
         assert_eq!(read(&mut clock, 6 * MINUTE, hour), (6 * MINUTE + hour, None));
-        // The step begins at the last time told before it.
+        // The step begins at the last time that was read before it.
         let from = Timestamp::from_ms(START + 1_000 + 5 * MINUTE - 1);
         assert_eq!(clock.forward, [StepForward { from, by_ms: hour }]);
     }
@@ -317,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn another_step_starts_the_five_minutes_anew() {
+    fn another_step_restarts_the_five_minutes() {
         let mut clock = started();
         read(&mut clock, 0, 60 * MINUTE);
         let (_, event) = read(&mut clock, 4 * MINUTE, 30 * MINUTE);
@@ -326,19 +329,19 @@ mod tests {
     }
 
     #[test]
-    fn after_a_step_back_it_runs_at_half_speed_until_it_is_level() {
+    fn after_a_step_back_the_clock_runs_at_half_speed() {
         let mut clock = started();
         let back = -10 * MINUTE;
         read(&mut clock, 0, back);
         assert_eq!(
             read(&mut clock, 5 * MINUTE, back),
             (5 * MINUTE, Some(StepEvent::Taken { by_ms: back })),
-            "it does not go back"
+            "the clock does not go back"
         );
         assert_eq!(read(&mut clock, 7 * MINUTE, back), (6 * MINUTE, None));
         assert_eq!(read(&mut clock, 25 * MINUTE, back), (15 * MINUTE, None));
         assert_eq!(read(&mut clock, 40 * MINUTE, back), (30 * MINUTE, None), "level with the wall clock");
-        assert_eq!(clock.forward, [], "nobody has lost time");
+        assert_eq!(clock.forward, [], "a step back is no forward step");
     }
 
     #[test]
@@ -356,13 +359,13 @@ mod tests {
         read(&mut clock, ahead + MINUTE, 0);
         let back = ahead + MINUTE + believed;
         assert_eq!(read(&mut clock, back, 0), (back + day, Some(StepEvent::Taken { by_ms: -day })));
-        assert_eq!(read(&mut clock, back + day, 0), (back + day + day / 2, None), "half a day in a whole one");
+        assert_eq!(read(&mut clock, back + day, 0), (back + day + day / 2, None), "half a day passes in a whole day");
         assert_eq!(read(&mut clock, back + 2 * day, 0), (back + 2 * day, None), "level with the wall clock");
-        assert_eq!(read(&mut clock, back + 3 * day, 0), (back + 3 * day, None), "and goes on at its speed");
+        assert_eq!(read(&mut clock, back + 3 * day, 0), (back + 3 * day, None), "the clock runs at full speed again");
     }
 
     #[test]
-    fn it_never_goes_backwards_however_the_wall_clock_jumps() {
+    fn the_clock_never_goes_backwards_if_the_wall_clock_jumps() {
         let mut clock = started();
         let mut latest = 0;
         for tick in 0..4_000 {
@@ -390,7 +393,7 @@ mod tests {
         let wait = sleep_until(&clock, Timestamp::from_ms(START + 60 * MINUTE));
         let sleep = async { clock.0.store(START + 60 * MINUTE, Ordering::SeqCst) };
         let both = async { tokio::join!(wait, sleep) };
-        tokio::time::timeout(Duration::from_secs(60), both).await.expect("the time has come");
+        tokio::time::timeout(Duration::from_secs(60), both).await.expect("the wait ends once the clock shows its time");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::machine::trust::{self, Untrusted};
 /// File name of the gateway's database, in an environment's folder and in a backup.
 pub(crate) const DATABASE: &str = "tillgate.db";
 
-/// File name of the sandbox's chain, in both.
+/// File name of the sandbox's chain, in an environment's folder and in a backup.
 pub(crate) const SANDBOX: &str = "sandbox.db";
 
 /// The file that a process locks while it uses the folder.
@@ -21,7 +21,8 @@ pub(crate) const LOCK: &str = "lock";
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    /// The lock, released when closed, also by a crash. `None` only while Windows moves the folder.
+    /// The locked file. The system releases the lock when the file is closed, also by a crash. `None` only during the
+    /// move on Windows ([`Self::settle`]).
     held: Option<File>,
     made: MadeFolders,
 }
@@ -41,16 +42,14 @@ pub enum DataDirError {
     #[error("this user has no home folder to keep data in: name a folder with --data-dir")]
     NoHome,
     #[error(
-        "the data directory {path} is in use already, by another Tillgate{process}: stop that one first, or name another --data-dir"
+        "the data directory {path} is in use already, by another Tillgate{process}: stop it first, or name another --data-dir"
     )]
     InUse {
         path: PathBuf,
         /// ` (process 123)`, if known.
         process: String,
     },
-    #[error(
-        "there is no data directory {path}: see whether --data-dir and --environment are right; `tillgate serve` makes a new one"
-    )]
+    #[error("there is no data directory {path}: check --data-dir and --environment; `tillgate serve` makes a new one")]
     Missing {
         /// The environment's folder.
         path: PathBuf,
@@ -69,14 +68,14 @@ pub enum DataDirError {
 /// The treatment of a missing data directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhereNone {
-    /// Make it, for commands that begin with an empty one.
+    /// Make the directory, for commands that may come before the first start.
     Make,
-    /// Refuse, because a mistyped folder must not become a new store.
+    /// Refuse, because a mistyped path must not become a new data directory.
     Refuse,
 }
 
 impl DataDir {
-    /// Takes the environment's folder below `base`.
+    /// Opens and locks the environment's folder below `base`.
     ///
     /// # Errors
     /// When the folder is missing and must not be made, another process uses it, another user may have prepared it, or
@@ -88,19 +87,19 @@ impl DataDir {
         }
         let base_is_new = make_private(base)?;
         let is_new = create_private(&path)?;
-        // From now on no other user can put files there; existing files are checked.
+        // From now on no other user can put files into the folder; existing files are checked.
         trust::is_ours(&path)?;
         trust::holds_ours_alone(&path)?;
         // The lock and the database need some room to be opened.
         ballast::give_up_if_full(&path);
         let lock = Some(lock(&path)?);
-        // Another process may have locked and used it before.
+        // Another process may have locked and used the folder before.
         let is_unused = database(&path).symlink_metadata().is_err();
         Ok(Self { path, held: lock, made: MadeFolders { environment: is_new && is_unused, base: base_is_new } })
     }
 
-    /// Takes the folder for restoring an environment, beside its later place. It may be new, or left by an interrupted
-    /// restore.
+    /// Opens and locks the folder in which an environment is restored, beside the environment's own folder. It may be
+    /// new, or left by an interrupted restore.
     ///
     /// # Errors
     /// When another process is restoring, another user may have prepared the folder, or it cannot be created.
@@ -114,14 +113,15 @@ impl DataDir {
         Ok(Self { path, held: lock, made: MadeFolders::default() })
     }
 
-    /// Moves a restored environment to its place, atomically and durably, and answers the place. No other process can
-    /// open it while this value lives.
+    /// Moves a restored environment to its own folder, atomically and durably, and returns that folder. No other
+    /// process can open the environment while this value lives.
     ///
-    /// Windows does not move a folder with an open file, nor onto an existing folder. So the lock is released there
-    /// during the move. Another restore that takes it makes the move fail, and neither makes an environment.
+    /// Windows moves no folder with an open file, and none onto an existing folder. So the lock is released there
+    /// during the move. Another restore that takes the lock makes the move fail; then neither restore makes an
+    /// environment.
     ///
     /// # Errors
-    /// When the place is taken, or the folder cannot be moved.
+    /// When the environment exists already, or the folder cannot be moved.
     pub(crate) fn settle(&mut self, base: &Path, environment: Environment) -> Result<PathBuf, DataDirError> {
         let settled = env_dir(base, environment);
         let failed = |action, path: &Path| {
@@ -134,10 +134,10 @@ impl DataDir {
             // Only an empty folder is removed.
             let _ = std::fs::remove_dir(&settled);
         }
-        // The move replaces an empty folder and no other.
-        std::fs::rename(&self.path, &settled).map_err(failed("moving what was restored to", &settled))?;
+        // The move replaces an empty folder, and fails for any other.
+        std::fs::rename(&self.path, &settled).map_err(failed("moving the restored folder to", &settled))?;
         if cfg!(windows) {
-            // If another process has the lock already, it opens a whole environment.
+            // If another process has taken the lock already, that process opens a complete environment.
             self.held = lock(&settled).ok();
         }
         sync_folder(base).map_err(failed("writing the folder", base))?;
@@ -150,7 +150,7 @@ impl DataDir {
         &self.path
     }
 
-    /// The folders that were made when it was opened.
+    /// The folders that were made when the data directory was opened.
     pub(crate) const fn made(&self) -> MadeFolders {
         self.made
     }
@@ -174,7 +174,7 @@ impl DataDir {
     }
 }
 
-/// The folder of all environments: the named one, else the platform's.
+/// The folder of all environments: the named one, or else the platform's data folder.
 ///
 /// # Errors
 /// [`DataDirError::NoHome`].
@@ -239,21 +239,21 @@ pub(crate) fn socket(env_dir: &Path) -> PathBuf {
     env_dir.join("control.sock")
 }
 
-/// Makes the environment's own folder, for this user alone. Answers whether it was missing.
+/// Makes the environment's own folder, for this user alone. Returns whether it was missing.
 fn create_private(path: &Path) -> Result<bool, DataDirError> {
     let is_new = make_private(path)?;
     #[cfg(unix)]
     {
         let failed =
-            |source| DataDirError::Io { action: "closing to others the folder", path: path.to_owned(), source };
+            |source| DataDirError::Io { action: "denying others access to the folder", path: path.to_owned(), source };
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         std::fs::set_permissions(path, mode).map_err(failed)?;
     }
     Ok(is_new)
 }
 
-/// Makes a folder for its owner alone, and those above it. Answers whether it was missing. An existing folder keeps its
-/// mode.
+/// Makes a folder for its owner alone, and missing folders above it. Returns whether the folder was missing. An
+/// existing folder keeps its mode.
 fn make_private(path: &Path) -> Result<bool, DataDirError> {
     let failed = |source| DataDirError::Io { action: "creating the folder", path: path.to_owned(), source };
     let mut builder = DirBuilder::new();
@@ -287,7 +287,7 @@ fn lock(env_dir: &Path) -> Result<File, DataDirError> {
         }
         Err(TryLockError::Error(source)) => return Err(failed("locking")(source)),
     }
-    // Only for people: the lock itself is the kernel's.
+    // The process id is for people; the lock is held by the kernel.
     let noted = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
     noted.map_err(failed("writing the lock"))?;
     Ok(file)
@@ -319,13 +319,13 @@ mod tests {
     }
 
     #[test]
-    fn who_made_a_folder_and_used_it_first_knows_and_nobody_else() {
+    fn only_the_first_opening_reports_that_it_made_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().join("data");
         let made = |environment| DataDir::open(&base, environment, WhereNone::Make).unwrap().made();
         let of = |environment, base| MadeFolders { environment, base };
         assert_eq!(made(Environment::Test), of(true, true));
-        assert_eq!(made(Environment::Test), of(false, false), "somebody made it before");
+        assert_eq!(made(Environment::Test), of(false, false), "the folder existed before");
         assert_eq!(made(Environment::Production), of(true, false));
     }
 
@@ -352,13 +352,13 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_none_a_folder_is_named_and_not_made() {
+    fn a_missing_folder_is_named_in_the_error_and_not_made() {
         let folder = tempfile::tempdir().unwrap();
         let typo = folder.path().join("tilgate");
         let refuse = || DataDir::open(&typo, Environment::Test, WhereNone::Refuse).unwrap_err().to_string();
         assert!(refuse().contains(&typo.join("test").display().to_string()), "{}", refuse());
         assert!(!typo.exists(), "nothing was made");
-        // A folder that has the name by chance is no data directory, and is left as it is.
+        // A folder of that name without a database is no data directory, and is left as it is.
         std::fs::create_dir_all(typo.join("test")).unwrap();
         refuse();
         assert_eq!(std::fs::read_dir(typo.join("test")).unwrap().count(), 0);
@@ -367,7 +367,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_prepared_link_is_refused_and_what_it_leads_to_left_alone() {
+    fn a_link_made_by_others_is_refused_and_its_target_unchanged() {
         use std::os::unix::fs::symlink;
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("target");
@@ -403,14 +403,14 @@ mod tests {
             DataDir::open(folder.path(), Environment::Test, WhereNone::Make).map(|_| ())
         };
         assert!(open(0o777).unwrap_err().to_string().contains("chmod o-w"));
-        open(0o1777).expect("where each removes only what is theirs, ours stays ours");
+        open(0o1777).expect("in a sticky folder other users cannot replace our folder");
         open(0o755).unwrap();
     }
 
-    /// Only root can give files away. As another user the test proves nothing, and says so.
+    /// Only root can give files to another user. For other users the test prints that it was skipped.
     #[cfg(unix)]
     #[test]
-    fn what_another_user_owns_is_refused() {
+    fn files_and_folders_of_another_user_are_refused() {
         use std::os::unix::fs::chown;
         const NOBODY: u32 = 65_534;
         if trust::own_uid() != 0 {
@@ -434,7 +434,7 @@ mod tests {
         refused(&base.join("test").join("tillgate.db"));
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&base, &link).unwrap();
-        DataDir::open(&link, Environment::Test, WhereNone::Make).expect("a link of ours to the base is ours");
+        DataDir::open(&link, Environment::Test, WhereNone::Make).expect("the user's own link to the base is accepted");
         std::os::unix::fs::lchown(&link, Some(NOBODY), None).unwrap();
         DataDir::open(&link, Environment::Test, WhereNone::Make).unwrap_err();
     }

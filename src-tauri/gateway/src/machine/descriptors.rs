@@ -1,17 +1,17 @@
 //! The limit of open file descriptors, which connections, databases and sockets share.
 
-/// More than the gateway ever uses. Some systems reject the maximum that they report.
+/// The wanted limit, more than the gateway ever uses. It is not the system's maximum, because some systems reject the
+/// maximum that they report.
 #[cfg(unix)]
 const WANTED: u64 = 8_192;
 
-/// Raises this process's limit of open file descriptors as far as possible and needed, and answers the new limit.
-/// Called once, at the start.
+/// Raises this process's limit of open file descriptors to [`WANTED`] or the system's maximum, and returns the limit.
 #[cfg(unix)]
 pub(crate) fn raise_limit() -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
     let limit = getrlimit(Resource::Nofile);
-    // No limit.
+    // `None` means that there is no limit.
     let current = limit.current.unwrap_or(u64::MAX);
     let wanted = WANTED.min(limit.maximum.unwrap_or(u64::MAX));
     if current >= wanted {
@@ -20,7 +20,7 @@ pub(crate) fn raise_limit() -> u64 {
     match setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum }) {
         Ok(()) => wanted,
         Err(error) => {
-            tracing::warn!(%error, current, "the limit of open files cannot be raised: fewer connections are taken");
+            tracing::warn!(%error, current, "the limit of open files cannot be raised: fewer connections are accepted");
             current
         }
     }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_is_what_it_says_and_a_second_call_changes_nothing() {
+    fn the_returned_limit_is_in_effect_and_a_second_call_keeps_it() {
         let limit = raise_limit();
         assert_eq!(rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX), limit);
         assert_eq!(raise_limit(), limit);

@@ -1,4 +1,4 @@
-//! How much room is left on the disk that holds the data.
+//! The free room on the disk that holds the data.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,15 +10,16 @@ use tokio::time::Instant;
 use super::environment::Environment;
 use super::owed::{Owed, Promise};
 
-/// Production refuses new records below this free room, so that promised ones can still be written (interface, "Errors").
+/// Production refuses new records below this free room, so that promised ones can still be written (interface,
+/// "Errors").
 pub(crate) const PRODUCTION_RESERVE_BYTES: u64 = 500_000_000;
 
-/// The system is asked at most so often: a disk does not fill faster.
+/// Shortest time between two questions to the system.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
-/// The remaining room is for promised records.
+/// The refusal of a new record, because the remaining room is kept for promised records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the disk is nearly full, so nothing new is made or sent again; all else goes on")]
+#[error("the disk is nearly full: no new records are made and none are resent; everything else continues")]
 pub struct DiskNearlyFull;
 
 /// The disk of an environment's folder.
@@ -46,7 +47,7 @@ impl Disk {
         }
     }
 
-    /// The bytes that are free for us, a second old at most; `None` where the system does not tell.
+    /// The bytes that are free for this user, asked for at most a second ago; `None` if the system does not tell.
     #[must_use]
     pub fn free_bytes(&self) -> Option<u64> {
         #[cfg(test)]
@@ -65,19 +66,20 @@ impl Disk {
         }
     }
 
-    /// The free bytes that are kept in any case.
+    /// The free bytes that new records never use.
     #[must_use]
     pub const fn reserve_bytes(&self) -> u64 {
         self.reserve_bytes
     }
 
-    /// The free bytes that are kept for promised records: the reserve, and all that they may still cost.
+    /// The free bytes that are kept for promised records: the reserve, and the bytes that promised records may still
+    /// need.
     #[must_use]
     pub fn kept_bytes(&self) -> u64 {
         self.reserve_bytes.saturating_add(self.owed.bytes())
     }
 
-    /// Keeps so many bytes for a new record. `None` if there is too little room, or nothing was counted yet.
+    /// Keeps `bytes` for a new record. `None` if there is too little room, or `count_owed` has not succeeded yet.
     #[must_use]
     pub(crate) fn promise(&self, bytes: u64) -> Option<Promise> {
         let room = match self.free_bytes() {
@@ -87,7 +89,7 @@ impl Disk {
         self.owed.promise(bytes, room)
     }
 
-    /// Counts afresh what stored records may still cost.
+    /// Counts again the bytes that stored records may still need.
     ///
     /// # Errors
     /// The error of `count`.
@@ -106,20 +108,20 @@ impl Disk {
         }
     }
 
-    /// The folder that the environment's files lie in.
+    /// The folder of the environment's files.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Has so many bytes be free.
+    /// Makes [`Self::free_bytes`] return this number from now on.
     #[cfg(test)]
     pub(crate) fn pretend(&self, free_bytes: u64) {
         self.pretended.store(free_bytes, std::sync::atomic::Ordering::SeqCst);
     }
 }
 
-/// Production and test may share a disk, and test must not use up production's room.
+/// The reserve is larger for test, because test may share production's disk and must not use up its room.
 const fn reserve_bytes(environment: Environment) -> u64 {
     match environment {
         Environment::Production => PRODUCTION_RESERVE_BYTES,
@@ -127,14 +129,14 @@ const fn reserve_bytes(environment: Environment) -> u64 {
     }
 }
 
-/// The bytes that are free for us on the disk of `folder`; `None` if the system does not tell.
+/// The bytes that are free for this user on the disk of `folder`; `None` if the system does not tell.
 #[cfg(unix)]
 #[must_use]
 pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
     rustix::fs::statvfs(folder).ok().map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-/// The system is not asked.
+/// Always `None`: the free room is unknown on this system.
 #[cfg(not(unix))]
 pub(crate) fn free_bytes(_: &Path) -> Option<u64> {
     None

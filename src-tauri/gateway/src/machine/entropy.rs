@@ -1,4 +1,4 @@
-//! Random numbers, behind a trait so that a test can repeat itself.
+//! Random numbers, behind a trait so that tests are repeatable.
 
 use tillgate_domain::id::Id;
 
@@ -7,7 +7,7 @@ pub trait Entropy: Send + Sync {
     /// Fills `bytes`.
     ///
     /// # Errors
-    /// When the operating system gives none.
+    /// When the operating system gives no random bytes.
     fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy>;
 
     /// A new identifier.
@@ -21,8 +21,8 @@ pub trait Entropy: Send + Sync {
     }
 }
 
-/// A number from -100 to 100 that spreads waits. Without random bytes it is 0: the schedule matters more than its
-/// spread.
+/// A random number from -100 to 100, in thousandths of a wait, which spreads retries. Without random bytes it is 0, so
+/// that retries go on.
 pub(crate) fn jitter_per_mille(entropy: &dyn Entropy) -> i64 {
     let mut bytes = [0u8; 4];
     match entropy.fill(&mut bytes) {

@@ -13,10 +13,10 @@ pub enum Environment {
 }
 
 impl Environment {
-    /// Both, in the order of lists.
+    /// Both environments, in the order in which lists show them.
     pub const ALL: [Self; 2] = [Self::Test, Self::Production];
 
-    /// Its name on the command line, in the database and in records.
+    /// The name on the command line, in the database and in records.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl Environment {
         }
     }
 
-    /// The port on which it listens by default.
+    /// The default port of the API.
     #[must_use]
     pub const fn default_port(self) -> u16 {
         match self {

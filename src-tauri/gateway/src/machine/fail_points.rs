@@ -1,14 +1,14 @@
-//! Points at which a test ends the program as a power cut would, and faults that a test injects: a failing commit, or a
-//! set clock of the machine.
+//! Points at which a test ends the program as a power cut would, and faults that a test injects: a failing commit, or
+//! steps of the machine's clocks.
 //!
-//! All of it exists only with the feature `fail-points`. The project's own tests switch it on; no shipped program does
-//! (docs/decisions/fail-points.md). Without it each function here is empty, reads no environment variable and leaves no
-//! trace in the program.
+//! The points and faults exist only with the feature `fail-points`, which the project's own tests switch on and no
+//! shipped program does (docs/decisions/fail-points.md). Without the feature each function here does nothing and reads
+//! no environment variable.
 
-#![allow(unreachable_pub, reason = "tests compile this file alone, too, and look for what it then holds")]
+#![allow(unreachable_pub, reason = "a test also compiles this file alone, and searches the result")]
 
-/// A point of the program that a test can name. `Before` is before the act; `After` is after it, before anyone was
-/// told.
+/// A point of the program that a test can name. `Before` is right before the act. `After` is right after it, before its
+/// result is reported.
 #[derive(Clone, Copy)]
 pub enum Point {
     /// The database's commit.
@@ -19,7 +19,7 @@ pub enum Point {
     ViewBefore,
     /// See [`Point::ViewBefore`].
     ViewAfter,
-    /// Offering a transaction to the network.
+    /// Broadcasting a transaction.
     BroadcastBefore,
     /// See [`Point::BroadcastBefore`].
     BroadcastAfter,
@@ -35,7 +35,7 @@ pub enum Point {
     SignBefore,
     /// See [`Point::SignBefore`].
     SignAfter,
-    /// Making or restoring the wallet in the database, once its words are in the secret store.
+    /// Storing a new or restored wallet in the database, once its words are in the secret store.
     WalletBefore,
     /// See [`Point::WalletBefore`].
     WalletAfter,
@@ -43,7 +43,7 @@ pub enum Point {
     SandboxBefore,
     /// See [`Point::SandboxBefore`].
     SandboxAfter,
-    /// Giving a backup its name.
+    /// Renaming a finished backup to its final name.
     BackupBefore,
     /// See [`Point::BackupBefore`].
     BackupAfter,
@@ -59,7 +59,7 @@ pub use told::{checkpoint_pages, clock_steps_ms, commit_fails, ends, index_after
 #[cfg(not(feature = "fail-points"))]
 pub use quiet::{checkpoint_pages, clock_steps_ms, commit_fails, ends, index_after, pass, synchronous};
 
-/// The functions built into tests.
+/// The functions built with the feature.
 #[cfg(feature = "fail-points")]
 mod told {
     use std::path::PathBuf;
@@ -74,7 +74,8 @@ mod told {
     /// A folder whose files inject faults while they exist.
     const INJECTED_FAULTS_VARIABLE: &str = "TILLGATE_INJECTED_FAULTS";
 
-    /// `NORMAL` in place of `FULL`, for the test that shows that the difference is seen.
+    /// SQLite's `synchronous`: `NORMAL` in place of `FULL`, for the test which proves that other tests see the
+    /// difference.
     const SYNCHRONOUS_VARIABLE: &str = "TILLGATE_SYNCHRONOUS";
 
     /// WAL pages at which a checkpoint is made; small values make them frequent under little load.
@@ -83,7 +84,7 @@ mod told {
     /// Payments after which an index run starts; small values make it run under little load.
     const INDEXING_VARIABLE: &str = "TILLGATE_INDEX_AFTER";
 
-    /// Name of a thread that ends as soon as it starts.
+    /// The system's name of a thread that ends as soon as it starts.
     const THREAD_VARIABLE: &str = "TILLGATE_END_THREAD";
 
     impl Point {
@@ -113,7 +114,7 @@ mod told {
         }
     }
 
-    /// Ends the program here, if a test named this point and this pass through it.
+    /// Ends the program if a test named this point and this count of passes through the point.
     pub fn pass(point: Point) {
         static WANTED: OnceLock<Option<(String, u64)>> = OnceLock::new();
         static PASSED: AtomicU64 = AtomicU64::new(0);
@@ -144,8 +145,8 @@ mod told {
         thread.is_some() && std::env::var(THREAD_VARIABLE).ok().as_deref() == thread
     }
 
-    /// Simulated step of the machine's wall clock and lead of its boot-time clock: time that passed for every clock of
-    /// the machine. Both are read at once, as both clocks are.
+    /// Milliseconds that a test adds to the machine's wall clock and to its boot-time clock. Both numbers come from one
+    /// read of the file, so that they belong together.
     pub fn clock_steps_ms() -> (i64, i64) {
         let text = injected("clock-steps-ms").and_then(|file| std::fs::read_to_string(file).ok());
         let steps = text.and_then(|text| {
@@ -177,7 +178,7 @@ mod told {
     }
 }
 
-/// The functions built into all other programs.
+/// The functions built without the feature.
 #[cfg(not(feature = "fail-points"))]
 mod quiet {
     use super::Point;

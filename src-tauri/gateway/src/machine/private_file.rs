@@ -1,4 +1,4 @@
-//! Files for their owner alone, replaced whole: a crash leaves the old file or the new one.
+//! Files that only their owner may read. A file is replaced atomically: a crash leaves the old file or the new one.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -21,7 +21,7 @@ pub(crate) fn check_regular(file: &Path) -> io::Result<()> {
     if fs::metadata(file)?.is_file() {
         Ok(())
     } else {
-        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file: name one"))
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "this is no regular file: name a regular file"))
     }
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = file.as_os_str().to_owned();
     name.push(".new");
     let beside = Path::new(&name);
-    // A file left by a crash may have another mode, and only a new file gets ours.
+    // A file left by a crash may have another mode, and the mode is set only for a new file.
     match fs::remove_file(beside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pipe_without_a_writer_is_refused_without_a_wait() {
+    fn a_pipe_without_a_writer_is_refused_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let (pipe, file) = (folder.path().join("pipe"), folder.path().join("file"));
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();

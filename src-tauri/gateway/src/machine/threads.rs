@@ -1,4 +1,4 @@
-//! Threads that must not end. The program is told if one does, and its name.
+//! Threads that must not end. If a thread ends all the same, [`Threads::ended`] returns its name.
 
 use std::cell::Cell;
 use std::io;
@@ -10,7 +10,7 @@ use crate::machine::environment::Environment;
 use crate::machine::fail_points;
 
 thread_local! {
-    /// The environment whose gateway this thread works for, if a process runs several.
+    /// The environment whose gateway this thread works for; `None` in a process with one gateway.
     static WORKS_FOR: Cell<Option<Environment>> = const { Cell::new(None) };
 }
 
@@ -41,8 +41,8 @@ impl Drop for TellsOfEnd {
     }
 }
 
-/// Sets the environment that the log names for this thread, and for the threads that it starts from now on. A process
-/// with one gateway need not call it.
+/// Sets the environment that the log names for this thread, and for the threads that [`Threads::start`] starts from it
+/// later. A process with one gateway need not call this function.
 pub(crate) fn works_for(environment: Option<Environment>) {
     WORKS_FOR.set(environment);
 }
@@ -85,8 +85,8 @@ impl Threads {
         self.ended.borrow().is_some()
     }
 
-    /// Waits until a thread ends, and answers its name. Threads also end when their owner stops them, so ask only
-    /// before that.
+    /// Waits until a thread ends, and returns its name. Call it before the owner stops the threads, because a stopped
+    /// thread also counts.
     pub(crate) async fn ended(&self) -> &'static str {
         let mut ended = self.ended.subscribe();
         // The sender lives in `self`, so the channel stays open.
@@ -98,16 +98,16 @@ impl Threads {
 }
 
 impl Thread {
-    /// Whether it is the calling thread.
+    /// Whether this is the calling thread.
     #[must_use]
     pub(crate) fn is_current(&self) -> bool {
         self.handle.as_ref().is_some_and(|handle| handle.thread().id() == thread::current().id())
     }
 
-    /// Waits for the end of the thread, which was told to stop before.
+    /// Waits for the end of the thread. The caller must have told it to stop.
     pub(crate) fn join(&mut self) {
         if self.handle.take().is_some_and(|handle| handle.join().is_err()) {
-            tracing::error!(thread = self.name, "a thread had failed");
+            tracing::error!(thread = self.name, "a thread panicked");
         }
     }
 }
@@ -119,12 +119,12 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_first_to_end_is_told_whether_it_returned_or_panicked() {
+    async fn the_first_thread_to_return_or_panic_is_named() {
         for panics in [false, true] {
             let threads = Threads::default();
             let (release, released) = mpsc::channel::<()>();
             let mut other = threads.start("the other", "other", move || while released.recv().is_ok() {}).unwrap();
-            let work = move || assert!(!panics, "as the test wants it");
+            let work = move || assert!(!panics, "the test ends this thread by a panic");
             threads.start("the one", "one", work).unwrap().join();
             assert_eq!(threads.ended().await, "the one");
             drop(release);

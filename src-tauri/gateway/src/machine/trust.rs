@@ -1,31 +1,31 @@
-//! Ownership of files, folders and processes: nothing that another user of this machine prepared is trusted. Only
-//! owners, modes and links are looked at, never contents.
+//! Ownership of files and folders: no file or folder that another user of this machine may have made is trusted. The
+//! checks look at owners, modes and links, never at contents.
 
 use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file or folder that another user may have prepared.
+/// The refusal of a file or folder that another user may have made.
 #[derive(Debug, thiserror::Error)]
 pub enum Untrusted {
     #[error(
-        "{path} is a symbolic link, and Tillgate follows none to its data: see who made it and remove it, or name another --data-dir"
+        "{path} is a symbolic link, and Tillgate does not follow links to its data: find out who made it and remove it, or name another --data-dir"
     )]
     Link { path: PathBuf },
-    /// It has a second name, whose maker may have chosen the file that is overwritten.
+    /// The file has a second hard link. Another user may have made a link to a victim file, which would be overwritten.
     #[error(
-        "{path} is one file under several names (hard links), and what Tillgate writes would change the others: copy it, remove this name, and put the copy in its place"
+        "{path} is one file under several names (hard links), and a write by Tillgate would change it under all names: copy it, remove this name, and put the copy in its place"
     )]
     SeveralNames { path: PathBuf },
     #[error(
-        "{path} belongs to another user (uid {uid}), who could forge what stands there: run Tillgate as that user, or name a --data-dir of your own"
+        "{path} belongs to another user (uid {uid}), who could forge its content: run Tillgate as that user, or name a --data-dir of your own"
     )]
     OfAnother {
         path: PathBuf,
         /// The owner's uid.
         uid: u32,
     },
-    /// Any user who may write in it can replace our folder by another.
+    /// Any user may write in the folder, and could replace the data directory in it.
     #[error("everybody may write in {path}: close it with chmod o-w {path}, or name another --data-dir")]
     OpenToAll { path: PathBuf },
     #[error("looking at {path} failed: {source}")]
@@ -49,7 +49,10 @@ pub(crate) fn own_name() -> String {
     })
 }
 
-/// Whether `path` exists. An existing one must be a file or folder of ours, no link, and without a second name.
+/// Whether `path` exists.
+///
+/// # Errors
+/// An existing file or folder belongs to another user, is a symbolic link, or has several hard links.
 pub(crate) fn is_ours(path: &Path) -> Result<bool, Untrusted> {
     let Some(found) = existing(std::fs::symlink_metadata(path), path)? else { return Ok(false) };
     if found.is_symlink() {
@@ -63,7 +66,8 @@ pub(crate) fn is_ours(path: &Path) -> Result<bool, Untrusted> {
     Ok(true)
 }
 
-/// Refuses a folder in which another user could replace ours. A link to it may be ours or the system's.
+/// Refuses a folder in which another user could replace this user's folders. A link to the folder must belong to this
+/// user or root.
 pub(crate) fn may_hold_ours(folder: &Path) -> Result<(), Untrusted> {
     let Some(link) = existing(std::fs::symlink_metadata(folder), folder)? else { return Ok(()) };
     check_owner(folder, &link, &[Owner::We, Owner::Root])?;
@@ -71,7 +75,7 @@ pub(crate) fn may_hold_ours(folder: &Path) -> Result<(), Untrusted> {
     check_owner(folder, &found, &[Owner::We, Owner::Root])?;
     #[cfg(unix)]
     {
-        /// Mode bit of a folder in which others may write but each may remove only own files.
+        /// Mode bit of a folder in which each user may remove only their own files.
         const STICKY: u32 = 0o1000;
         let mode = std::os::unix::fs::PermissionsExt::mode(&found.permissions());
         if mode & 0o002 != 0 && mode & STICKY == 0 {
@@ -81,8 +85,8 @@ pub(crate) fn may_hold_ours(folder: &Path) -> Result<(), Untrusted> {
     Ok(())
 }
 
-/// Refuses a folder of ours that holds a link of either kind or another user's file, left from when others could write
-/// in it.
+/// Refuses a folder that holds a symbolic link, a hard link or another user's file. Others may have put it there before
+/// the folder was closed to them.
 pub(crate) fn holds_ours_alone(folder: &Path) -> Result<(), Untrusted> {
     let failed = |source| Untrusted::Unreadable { path: folder.to_owned(), source };
     for entry in std::fs::read_dir(folder).map_err(failed)? {
@@ -109,7 +113,7 @@ fn check_owner(path: &Path, found: &Metadata, owners: &[Owner]) -> Result<(), Un
     if owners.iter().any(is) { Ok(()) } else { Err(Untrusted::OfAnother { path: path.to_owned(), uid }) }
 }
 
-/// On other systems, folders in a user's profile are closed to others by the system.
+/// Not checked, because the system closes a user's profile to other users.
 #[cfg(not(unix))]
 fn check_owner(_path: &Path, _found: &Metadata, _owners: &[Owner]) -> Result<(), Untrusted> {
     Ok(())

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Pause between counts, as a multiple of the last count's duration. Counting thus takes at most a twentieth of the time.
+/// Pause between counts, as a multiple of the last count's duration. Counting thus takes at most a twentieth of the
+/// time.
 const COUNT_PAUSE_FACTOR: u32 = 20;
 
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
-//! A mark file in an environment's folder which says that the environment has a wallet. With it a command chooses its
-//! environment without opening a database that another process may use.
+//! A mark file in an environment's folder which says that the environment has a wallet. By this mark a command chooses
+//! its environment without opening a database that another process may use.
 //!
 //! The mark is written before the wallet is committed, and each opening makes it agree with the database. A crash
-//! between the two leaves at most a mark without a wallet; a command then reports that there is no wallet.
+//! between mark and commit leaves a mark without a wallet; a command then reports that there is no wallet.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -15,7 +15,7 @@ use crate::machine::trust;
 const NAME: &str = "wallet.made";
 
 /// Content of the file, for people.
-const ABOUT: &[u8] = b"This environment has a wallet. The file says no more than that: Tillgate makes it anew.\n";
+const ABOUT: &[u8] = b"This environment has a wallet. If this file is deleted, Tillgate creates it again.\n";
 
 impl DataDir {
     /// Writes the mark durably. Call it before the wallet is committed.
@@ -64,7 +64,7 @@ fn put(file: &Path) -> io::Result<()> {
     let mut open = options.open(file)?;
     open.write_all(ABOUT)?;
     open.sync_all()?;
-    // The name is durable once its folder is.
+    // The file's name is durable once its folder is synced.
     #[cfg(unix)]
     if let Some(folder) = file.parent() {
         File::open(folder)?.sync_all()?;
@@ -81,7 +81,7 @@ mod tests {
     fn a_wallet_is_known_without_its_database() {
         let folder = tempfile::tempdir().unwrap();
         let has = |environment| is_there(folder.path(), environment).unwrap();
-        assert!(!has(Environment::Production), "where there is no folder");
+        assert!(!has(Environment::Production), "there is no folder yet");
         let dir = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
         assert!(!has(Environment::Production));
         dir.mark_wallet().unwrap();
@@ -89,7 +89,7 @@ mod tests {
         assert!(has(Environment::Production) && !has(Environment::Test));
         drop(dir);
         DataDir::open(folder.path(), Environment::Production, WhereNone::Refuse).map(|_| ()).unwrap_err();
-        assert!(has(Environment::Production), "the database is not looked at");
+        assert!(has(Environment::Production), "the mark counts, although there is no database");
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_prepared_mark_is_refused() {
+    fn a_mark_that_is_a_symbolic_link_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
         std::os::unix::fs::symlink("/etc/hostname", dir.path().join(NAME)).unwrap();

@@ -1,8 +1,8 @@
-//! The HMAC keys that sign notifications. They lie in the secret store; the database names the key that signs.
+//! The HMAC keys that sign notifications. They are kept in the secret store; the database names the signing key.
 //!
-//! A new key is first written to the secret store. It signs once the database names it. After a crash between the two,
-//! the old key goes on signing. The new key was shown to nobody, and the next rotation drops it. If the key that the
-//! database names cannot be read, no notification is sent.
+//! A new key is first written to the secret store, and signs once the database names it. After a crash between these
+//! two steps the old key still signs. Nobody was shown the new key then, and the next rotation drops it. If the key
+//! that the database names cannot be read, no notification is sent.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use crate::machine::entropy::NoEntropy;
 use crate::machine::secrets::{Purpose, Secret, SecretError, SecretStore};
 use crate::store::StoreError;
 
-/// The most keys that sign at once: they fit into every system's secret store, and their signatures into a header.
+/// The most keys that sign at once. So many keys fit into every system's secret store, and their signatures into a
+/// header.
 const KEYS_MAX: usize = 8;
 
-/// Time before an unreadable key is asked for again. Each try costs some 15 ms at the keyring, and may show a prompt
-/// to people.
+/// Time before an unreadable key is read again. Each try takes some 15 ms at the keyring, and may show a prompt.
 pub(super) const RETRY_MS: i64 = 5_000;
 
-/// Why no new key was made.
+/// The reason why no new key was made.
 #[derive(Debug, thiserror::Error)]
 pub enum RotateError {
     /// The secret store cannot be read or written.
@@ -38,7 +38,7 @@ pub enum RotateError {
     #[error(transparent)]
     NoEntropy(#[from] NoEntropy),
     /// There are as many keys as allowed, and the oldest still signs until this time.
-    #[error("{KEYS_MAX} HMAC keys sign already, each for 24 hours after it was replaced: a new one can be made from {} on", .0.iso_seconds())]
+    #[error("{KEYS_MAX} HMAC keys are in use, because a replaced key signs for another 24 hours: the next can be made at {}", .0.iso_seconds())]
     TooMany(Timestamp),
 }
 
@@ -71,18 +71,18 @@ impl HmacKeys {
         Self { gateway, rotating: tokio::sync::Mutex::default(), last_read: Mutex::default() }
     }
 
-    /// Why due notifications wait, as a sentence with the remedy: the HMAC key exists and cannot be read.
+    /// If the HMAC key exists and cannot be read: a sentence that says why notifications wait, with the remedy.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         self.last_read().trouble.as_ref().map(|trouble| trouble.sentence.clone())
     }
 
-    /// Makes a new HMAC key and returns its text, to be shown to the merchant this once. It signs from now on. Each
-    /// key that was replaced less than 24 hours ago signs beside it. `actor` is the requester, for the audit.
+    /// Makes a new HMAC key and returns its text, to be shown to the merchant only once. The new key signs from now on,
+    /// and so does each key that was replaced less than 24 hours ago. `actor` is the requester, for the audit.
     ///
-    /// If the secret store lost the old key, the new one stands alone: rotating is the remedy for a lost key.
+    /// If the secret store lost the old key, only the new key signs: a rotation is the remedy for a lost key.
     ///
-    /// # Errors The secret store or the database fails; then the old key goes on signing.
+    /// # Errors The secret store or the database fails. Then the old key still signs.
     pub async fn rotate(&self, actor: &str) -> Result<Secret, RotateError> {
         let gateway = &self.gateway;
         let _one_at_a_time = self.rotating.lock().await;
@@ -121,8 +121,8 @@ impl HmacKeys {
         Ok(text)
     }
 
-    /// The signing keys, read again from the secret store after the signing key has changed. `None` if the key cannot
-    /// be read, so that no notification may be sent.
+    /// The signing keys. They are read from the secret store again when the signing key has changed. `None` if they
+    /// cannot be read; then no notification may be sent.
     pub(super) async fn signing(&self, key_id: Id, now: Timestamp) -> Option<SigningKeys> {
         {
             let last_read = self.last_read();
@@ -170,12 +170,13 @@ async fn load(gateway: &Gateway, signing_id: Id) -> Result<SigningKeys, SecretEr
     match keys.next() {
         Some(current) => Ok(SigningKeys { current, replaced: keys.collect() }),
         None => Err(SecretError(
-            "the HMAC key is missing where secrets lie: make a new one (`tillgate hmac-key rotate`)".to_owned(),
+            "the HMAC key is missing from the stored secrets: make a new one (`tillgate hmac-key rotate`)".to_owned(),
         )),
     }
 }
 
-/// Runs a call of the secret store on another thread: it blocks, and D-Bus must not be called from an async thread.
+/// Runs a call of the secret store on another thread, because the call blocks and D-Bus must not be called from an
+/// async thread.
 async fn blocking<T: Send + 'static, E: From<SecretError> + Send + 'static>(
     job: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, E> {
@@ -219,7 +220,7 @@ impl StoredKeys {
         let Some(text) = secrets.get(Purpose::HmacKeys)? else { return Ok(Self::default()) };
         serde_json::from_str(text.reveal()).map_err(|_| {
             SecretError(format!(
-                "the HMAC keys in {} are not in a form that Tillgate writes: restore or remove them",
+                "the HMAC keys in {} are not in Tillgate's format: restore or remove them",
                 secrets.describe()
             ))
         })
@@ -231,8 +232,8 @@ impl StoredKeys {
         secrets.set(Purpose::HmacKeys, &Secret::new(text))
     }
 
-    /// The signing key, and the keys that it and its predecessors replaced. Newer keys were never in use, because
-    /// their rotation was interrupted. An invalid key ends the list.
+    /// The signing key and the older keys that rotations replaced, newest first. Stored keys that are newer than the
+    /// signing key are left out: their rotation was interrupted. An invalid key ends the list.
     fn from(&self, signing_id: Option<Id>) -> Vec<HmacKey> {
         let Some(signing_id) = signing_id.map(|id| id.to_string()) else { return Vec::new() };
         self.keys

@@ -1,9 +1,8 @@
 //! Sends the outbox to the merchants' servers: selects the due notifications, signs the stored bytes, POSTs them, and
-//! stores the attempt with the time of the next. Never changes a body, and never sends unsigned while an HMAC key
-//! exists.
+//! stores the attempt with the time of the next attempt. Never changes a body, and never sends an unsigned notification
+//! while an HMAC key exists.
 //!
-//! Before an attempt no row is written. The notification stays due until the outcome is stored, so that a crash
-//! repeats an attempt rather than losing one.
+//! A notification stays due until the outcome of its attempt is stored. So a crash repeats an attempt and loses none.
 
 mod attempt;
 mod attempts;
@@ -27,14 +26,14 @@ use select::Rounds;
 /// Time for a merchant's server to answer (interface, section 5).
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The longest time between two looks of `run`. It bounds the delay after a change of the machine's clock, or after a
-/// missed wake.
+/// The longest time between two readings of the outbox in `run`. It bounds the delay after a change of the machine's
+/// clock, or after a missed wake.
 const LOOK_EVERY_MS: i64 = 5_000;
 
-/// Time before a look that did not reach all servers goes on.
+/// Pause before the reading of the outbox continues if it did not reach all servers.
 const LOOK_ON_MS: i64 = 100;
 
-/// Time for which bodies are kept after the last attempt.
+/// Time for which bodies are kept after the last attempt (interface, section 5).
 const BODIES_DROPPED_AFTER_MS: i64 = 30 * 24 * 3_600_000;
 
 /// Time between two searches for old bodies.
@@ -49,7 +48,7 @@ pub struct Notifier {
     /// The keys that sign notifications.
     pub keys: HmacKeys,
     attempts: Arc<Attempts>,
-    /// Held during a pass: two passes at once would start the same notification twice.
+    /// Locked during a pass: two passes at once would start the same notification twice.
     rounds: tokio::sync::Mutex<Rounds>,
 }
 
@@ -58,12 +57,13 @@ pub struct Notifier {
 #[error("no HTTP client for notifications: {0}")]
 pub struct NoClient(#[from] rustls::Error);
 
-/// The result of a look at the outbox.
+/// The result of a pass over the outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pass {
     /// The number of attempts started.
     pub started: usize,
-    /// The time of the next look, on the environment's clock, if no attempt ends and none is queued before.
+    /// The time of the next pass, on the environment's clock. A pass is needed earlier if an attempt ends or a
+    /// notification is queued.
     pub next_due_at: Option<Timestamp>,
 }
 
@@ -80,13 +80,13 @@ impl Notifier {
         }))
     }
 
-    /// Starts every due attempt within the limits, and waits for none. Each attempt that ends wakes `notifier_wake`:
-    /// call this again then, or at `next_due_at`.
+    /// Starts every due attempt within the limits, and does not wait for their results. Call it again at `next_due_at`,
+    /// and when `notifier_wake` is notified, as each attempt does at its end.
     ///
     /// # Errors The outbox cannot be read.
     pub async fn start_due(self: &Arc<Self>) -> Result<Pass, StoreError> {
         let mut rounds = self.rounds.lock().await;
-        // Taken before the database's snapshot: see `select`.
+        // Must be copied before the database's snapshot is taken: see `select::select`.
         let under_way = self.attempts.under_way().clone();
         let now = self.gateway.follow_clock().await?;
         let (reading, mut round) = (Arc::clone(&self.gateway), rounds.clone());
@@ -114,7 +114,7 @@ impl Notifier {
         Ok(Pass { started, next_due_at: [selection.next_due_at, look_on_at].into_iter().flatten().min() })
     }
 
-    /// Starts due attempts until `shutdown`, then gives running attempts a moment to end.
+    /// Starts due attempts until `shutdown`, then waits for running attempts as `Attempts::end` does.
     pub async fn run(self: Arc<Self>, shutdown: CancellationToken) {
         let mut swept_at: Option<Timestamp> = None;
         loop {
@@ -165,7 +165,7 @@ impl Notifier {
         self.attempts.under_way().count()
     }
 
-    /// The same, at the server that a URL names.
+    /// The number of running attempts at the server of a URL.
     pub(crate) fn count_under_way_at(&self, url: &str) -> usize {
         self.attempts.under_way().count_at(&crate::store::notifications::server_of(url))
     }

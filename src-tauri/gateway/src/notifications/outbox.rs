@@ -32,7 +32,7 @@ pub(crate) struct Outbox<'a> {
     pub tx: &'a Tx<'a>,
     /// The gateway that owns the database.
     pub gateway: &'a Arc<Gateway>,
-    /// Start of the transaction.
+    /// The time when the transaction began.
     pub now: Timestamp,
     pages_base: String,
     /// Height of the best block, from which confirmations are counted.
@@ -44,8 +44,8 @@ pub(crate) struct Outbox<'a> {
 }
 
 /// The only way to commit a change with notifications: runs `change` in one transaction. After the commit it wakes the
-/// notifier, if one was queued, and the panel and payment pages, even if the caller has gone. `tip_height` belongs to
-/// the view behind the change; `None` means the last stored view.
+/// panel and payment pages, and the notifier if a notification was queued, even if the caller was cancelled.
+/// `tip_height` is the height of the best block in the look that caused the change; `None` means the last stored look.
 ///
 /// # Errors
 /// The error of `change`, or a failed commit.
@@ -61,7 +61,7 @@ where
     commit_as(gateway, tip_height, false, change).await
 }
 
-/// The same for a resend of an unchanged record, requested by its merchant.
+/// Like [`commit`], for a resend of an unchanged record that its merchant requested.
 ///
 /// # Errors
 /// As in [`commit`].
@@ -106,15 +106,15 @@ impl Outbox<'_> {
         Arc::downgrade(self.gateway)
     }
 
-    /// Queues a payment's record, and answers whether it had a URL. `row` and `receipts` must be as the transaction now
-    /// holds them.
+    /// Queues a payment's record. Returns whether it had a URL. `row` and `receipts` must equal the rows in the
+    /// transaction.
     pub(crate) fn queue_payment(&self, row: &PaymentRow, receipts: &[Receipt]) -> Result<bool, OutboxError> {
         let Some(url) = &row.notification_url else { return Ok(false) };
         let body = payment_record(row, receipts, &self.record_context());
         self.queue(SubjectKind::Payment, row.payment.id, row.key_id, url, body)
     }
 
-    /// The same for an anomaly.
+    /// Queues an anomaly's record. Returns whether it had a URL.
     pub(crate) fn queue_anomaly(&self, row: &AnomalyRow) -> Result<bool, OutboxError> {
         let Some(url) = &row.notification_url else { return Ok(false) };
         let receipts = self.tx.receipts_of(row.payment_seq, &row.anomaly.txids)?;
@@ -122,13 +122,13 @@ impl Outbox<'_> {
         self.queue(SubjectKind::Anomaly, row.anomaly.id, row.key_id, url, body)
     }
 
-    /// The same for a payout.
+    /// Queues a payout's record. Returns whether it had a URL.
     pub(crate) fn queue_payout(&self, row: &PayoutRow) -> Result<bool, OutboxError> {
         let Some(url) = &row.notification_url else { return Ok(false) };
         self.queue(SubjectKind::Payout, row.id, row.key_id, url, self.payout_record(row))
     }
 
-    /// A payout's record, as the transaction now holds it.
+    /// The JSON record of a payout.
     pub(crate) fn payout_record(&self, row: &PayoutRow) -> String {
         payout_record(row, &self.record_context())
     }
@@ -145,7 +145,7 @@ impl Outbox<'_> {
             id: self.gateway.entropy.id()?,
             subject_kind,
             subject_id,
-            // The panel, if no API key made the payment.
+            // 0 means the panel: no API key made the record.
             key_id: key_id.unwrap_or(0),
             url: url.to_owned(),
             body: body.into_bytes(),

@@ -9,8 +9,8 @@ use crate::store::anomalies::{AnomalyRow, AnomalyUpdate};
 use crate::store::payouts::PayoutRow;
 
 /// Updates the anomaly that a payout refunds: REFUNDED when the payout is SENT, OPEN again when it is EXPIRED or
-/// FAILED. The change is notified, and the payment is looked at again at once. A payout that is no refund has no
-/// effect, and neither has one whose anomaly now has another payout.
+/// FAILED. Queues the anomaly's notification, and makes its payment due for the next look. Does nothing if the payout
+/// is no refund, or if the anomaly was decided otherwise or has another payout now.
 ///
 /// # Errors The change cannot be stored.
 pub(crate) fn anomaly_after(outbox: &Outbox<'_>, payout: &PayoutRow) -> Result<(), OutboxError> {
@@ -24,7 +24,8 @@ pub(crate) fn anomaly_after(outbox: &Outbox<'_>, payout: &PayoutRow) -> Result<(
     if row.anomaly.resolution == resolution {
         return Ok(());
     }
-    // Whether the anomaly has this payout. After FAILED it has none, and a payout may still become SENT.
+    // Whether this payout decides the anomaly. After FAILED the anomaly has no payout, but the payout may still become
+    // SENT.
     let is_its_own = match row.anomaly.resolution {
         Resolution::Refunding | Resolution::Refunded => row.payout_id == Some(payout.id),
         Resolution::Open | Resolution::DismissedBySystem => {
@@ -35,7 +36,7 @@ pub(crate) fn anomaly_after(outbox: &Outbox<'_>, payout: &PayoutRow) -> Result<(
     if !is_its_own {
         tracing::error!(
             payout = %payout.id, anomaly = %id, state = payout.state.as_str(),
-            "a refund changed after its anomaly was decided otherwise: look whether the customer was paid twice"
+            "a refund changed after its anomaly was decided otherwise: check whether the customer was paid twice"
         );
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Resends: queues the notification of a record in its present state, for a merchant who missed it.
+//! Resends: queues a notification of a record in its present state, for a merchant who missed it.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tillgate_domain::payment::PaymentState;
 use tillgate_domain::payout::PayoutState;
 
 use super::outbox::{self, Outbox, OutboxError};
-use crate::access::sees::Sees;
+use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
 use crate::store::StoreError;
 use crate::store::anomalies::AnomalyUpdate;
@@ -16,14 +16,18 @@ use crate::store::anomalies::AnomalyUpdate;
 /// Anomalies queued in one commit, so that the writer is not held long.
 const ANOMALIES_PER_COMMIT: usize = 200;
 
-/// Queues a payment's notification again. Returns the number queued: 0 without a URL, or if there is none to send (NEW
-/// and never notified). `None` if the caller `sees` no such payment.
+/// Queues a payment's notification again. Returns the number queued: 0 without a URL, or if the payment is NEW and was
+/// never notified. `None` if there is no such payment that the caller may see.
 ///
 /// # Errors The notification cannot be stored.
-pub(crate) async fn resend_payment(gateway: &Arc<Gateway>, id: Id, sees: Sees) -> Result<Option<u32>, OutboxError> {
+pub(crate) async fn resend_payment(
+    gateway: &Arc<Gateway>,
+    id: Id,
+    scope: RecordScope,
+) -> Result<Option<u32>, OutboxError> {
     outbox::commit_resend(gateway, move |outbox| {
         let tx = outbox.tx;
-        let Some(mut row) = tx.payment(&id)?.filter(|row| sees.may_see(row.key_id)) else {
+        let Some(mut row) = tx.payment(&id)?.filter(|row| scope.includes(row.key_id)) else {
             return Ok(None);
         };
         let never_notified = row.payment.state == PaymentState::New && tx.payment_history(row.seq)?.is_empty();
@@ -38,20 +42,24 @@ pub(crate) async fn resend_payment(gateway: &Arc<Gateway>, id: Id, sees: Sees) -
     .await
 }
 
-/// Queues a payout's notification again. Returns the number queued: 0 without a URL, or if there is none to send
-/// (neither SENT nor FAILED yet). `None` if the caller `sees` no such payout.
+/// Queues a payout's notification again. Returns the number queued: 0 without a URL, or if the payout is neither SENT
+/// nor FAILED. `None` if there is no such payout that the caller may see.
 ///
 /// # Errors The notification cannot be stored.
-pub(crate) async fn resend_payout(gateway: &Arc<Gateway>, id: Id, sees: Sees) -> Result<Option<u32>, OutboxError> {
+pub(crate) async fn resend_payout(
+    gateway: &Arc<Gateway>,
+    id: Id,
+    scope: RecordScope,
+) -> Result<Option<u32>, OutboxError> {
     outbox::commit_resend(gateway, move |outbox| {
-        let Some(mut row) = outbox.tx.payout(&id)?.filter(|row| sees.may_see(row.key_id)) else {
+        let Some(mut row) = outbox.tx.payout(&id)?.filter(|row| scope.includes(row.key_id)) else {
             return Ok(None);
         };
-        let is_told = match row.state {
+        let is_notified = match row.state {
             PayoutState::Sent | PayoutState::Failed => true,
             PayoutState::New | PayoutState::Expired | PayoutState::Queued => false,
         };
-        if row.notification_url.is_none() || !is_told {
+        if row.notification_url.is_none() || !is_notified {
             return Ok(Some(0));
         }
         row.current_at = row.current_at.moved_on(outbox.now);
@@ -61,17 +69,17 @@ pub(crate) async fn resend_payout(gateway: &Arc<Gateway>, id: Id, sees: Sees) ->
     .await
 }
 
-/// The anomalies for `id`, which is an anomaly's or a payment's, as far as they have a URL. `None` if it is neither,
-/// or if the caller does not see it. Blocks while they are read; there may be any number.
+/// The ids of the anomalies that have a notification URL: the anomaly `id`, or all anomalies of the payment `id`.
+/// `None` if there is no such record that the caller may see. Blocks while it reads; there may be any number.
 ///
 /// # Errors The database cannot be read.
-pub(crate) fn anomalies_of(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Option<Vec<Id>>, StoreError> {
+pub(crate) fn anomalies_of(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Option<Vec<Id>>, StoreError> {
     gateway.store.read(|reader| {
         if let Some(row) = reader.anomaly(id)? {
             let with_url = row.notification_url.iter().map(|_| row.anomaly.id).collect();
-            return Ok(sees.may_see(row.key_id).then_some(with_url));
+            return Ok(scope.includes(row.key_id).then_some(with_url));
         }
-        match reader.payment(id)?.filter(|row| sees.may_see(row.key_id)) {
+        match reader.payment(id)?.filter(|row| scope.includes(row.key_id)) {
             None => Ok(None),
             Some(row) if row.anomaly_notification_url.is_none() => Ok(Some(Vec::new())),
             Some(row) => reader.anomaly_ids_of_payment(row.seq).map(Some),
@@ -79,9 +87,9 @@ pub(crate) fn anomalies_of(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Opt
     })
 }
 
-/// Queues the notifications of these anomalies again, and returns the number queued.
+/// Queues the notifications of these anomalies again. Returns the number queued.
 ///
-/// # Errors Storing failed; the first of several hundred may be queued already.
+/// # Errors A notification cannot be stored. Earlier commits of up to `ANOMALIES_PER_COMMIT` each are kept.
 pub(crate) async fn resend_anomalies(gateway: &Arc<Gateway>, ids: &[Id]) -> Result<u32, OutboxError> {
     let mut queued = 0;
     for ids in ids.chunks(ANOMALIES_PER_COMMIT) {
@@ -91,20 +99,20 @@ pub(crate) async fn resend_anomalies(gateway: &Arc<Gateway>, ids: &[Id]) -> Resu
     Ok(queued)
 }
 
-/// Queues the record again that `id` names: a payment, a payout, an anomaly, or the record of a delivery or
-/// notification. Returns the number queued; `None` if the id names none of these.
+/// Queues the notification of the record that `id` names again: a payment, a payout, an anomaly, or the record of a
+/// delivery or notification. Returns the number queued; `None` if there is no such record.
 ///
 /// # Errors The database cannot be read or written.
 pub(crate) async fn resend_any(gateway: &Arc<Gateway>, id: Id) -> Result<Option<u32>, OutboxError> {
     match gateway.store.read(|reader| reader.subject_of_delivery(&id))? {
-        Some((SubjectKind::Payment, record)) => resend_payment(gateway, record, Sees::Everything).await,
+        Some((SubjectKind::Payment, record)) => resend_payment(gateway, record, RecordScope::Everything).await,
         Some((SubjectKind::Anomaly, record)) => resend_anomalies_of(gateway, record).await,
-        Some((SubjectKind::Payout, record)) => resend_payout(gateway, record, Sees::Everything).await,
+        Some((SubjectKind::Payout, record)) => resend_payout(gateway, record, RecordScope::Everything).await,
         None => {
-            if let Some(queued) = resend_payment(gateway, id, Sees::Everything).await? {
+            if let Some(queued) = resend_payment(gateway, id, RecordScope::Everything).await? {
                 return Ok(Some(queued));
             }
-            match resend_payout(gateway, id, Sees::Everything).await? {
+            match resend_payout(gateway, id, RecordScope::Everything).await? {
                 Some(queued) => Ok(Some(queued)),
                 None => resend_anomalies_of(gateway, id).await,
             }
@@ -114,7 +122,7 @@ pub(crate) async fn resend_any(gateway: &Arc<Gateway>, id: Id) -> Result<Option<
 
 async fn resend_anomalies_of(gateway: &Arc<Gateway>, id: Id) -> Result<Option<u32>, OutboxError> {
     let reading = Arc::clone(gateway);
-    let reading = tokio::task::spawn_blocking(move || anomalies_of(&reading, &id, Sees::Everything));
+    let reading = tokio::task::spawn_blocking(move || anomalies_of(&reading, &id, RecordScope::Everything));
     match reading.await.map_err(|_| StoreError::Closed)?? {
         Some(ids) => Ok(Some(resend_anomalies(gateway, &ids).await?)),
         None => Ok(None),

@@ -1,5 +1,4 @@
-//! The signatures of notifications, as values: bytes in, header values out. Knows no HTTP, no clock and no secret
-//! store.
+//! The signatures of notifications: bytes in, header values out. Uses no HTTP, no clock and no secret store.
 //!
 //! Each notification carries two forms (interface, section 5): `X-BPG-Signature` for existing integrations, and the
 //! Standard Webhooks headers, which libraries in every language verify.
@@ -19,7 +18,7 @@ const PREFIX: &str = "whsec_";
 /// Random bytes in a new key.
 pub(super) const KEY_BYTES: usize = 32;
 
-/// The time for which a replaced key still signs beside its successor.
+/// The time for which a replaced key still signs, together with its successor (interface, section 5).
 const OVERLAP_MS: i64 = 24 * 3_600_000;
 
 /// A key that signs notifications. Its `Debug` shows only its id.
@@ -27,23 +26,23 @@ const OVERLAP_MS: i64 = 24 * 3_600_000;
 pub(super) struct HmacKey {
     id: Id,
     made_at: Timestamp,
-    /// The text that the merchant is given.
+    /// The text that the merchant is shown: `whsec_` and the base64 of `bytes`.
     text: Zeroizing<String>,
-    /// The bytes that the text encodes.
+    /// The key of HMAC-SHA256.
     bytes: Zeroizing<Vec<u8>>,
 }
 
-/// The text is not `whsec_` with base64 behind it.
+/// The text is not `whsec_` followed by base64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an HMAC key is whsec_ followed by base64")]
 pub(super) struct NotAKey;
 
-/// The signing key, and the keys that it and its predecessors replaced.
+/// The signing key and the keys that rotations replaced.
 #[derive(Debug, Clone)]
 pub(super) struct SigningKeys {
     /// The key that signs both forms.
     pub current: HmacKey,
-    /// Newest first. Each also signs `webhook-signature` for 24 hours after it was replaced.
+    /// The replaced keys, newest first. Each also signs `webhook-signature` for 24 hours after it was replaced.
     pub replaced: Vec<HmacKey>,
 }
 
@@ -75,25 +74,25 @@ impl HmacKey {
         Ok(Self { id, made_at, text: Zeroizing::new(text.to_owned()), bytes: Zeroizing::new(bytes) })
     }
 
-    /// The id by which the database names it; no secret.
+    /// The id by which the database names the key. It is not secret.
     #[must_use]
     pub(super) const fn id(&self) -> Id {
         self.id
     }
 
-    /// When it was made, on the environment's clock.
+    /// The time when the key was made, on the environment's clock.
     #[must_use]
     pub(super) const fn made_at(&self) -> Timestamp {
         self.made_at
     }
 
-    /// The end of the time in which the key before this one signs beside it.
+    /// The end of the time in which this key's predecessor still signs.
     #[must_use]
     pub(super) const fn replaced_signs_until(&self) -> Timestamp {
         self.made_at.plus_ms(OVERLAP_MS)
     }
 
-    /// `whsec_` and the base64 of its bytes: what the merchant is shown once.
+    /// `whsec_` and the base64 of the key's bytes. The merchant is shown this text once.
     #[must_use]
     pub(super) fn text(&self) -> &str {
         &self.text
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_example_of_standard_webhooks_comes_out() {
+    fn the_published_example_of_standard_webhooks_is_reproduced() {
         let keys = SigningKeys {
             current: HmacKey::from_text(Id::from_bytes([1; 20]), NOW, PUBLISHED).unwrap(),
             replaced: Vec::new(),
@@ -162,14 +161,14 @@ mod tests {
         assert_eq!(signed.webhook, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
     }
 
-    /// Made with `openssl dgst -sha1 -hmac`.
+    /// The expected value was computed with `openssl dgst -sha1 -hmac`.
     #[test]
-    fn the_older_form_is_keyed_with_the_whole_text() {
+    fn x_bpg_signature_is_keyed_with_the_whole_text() {
         assert_eq!(bpg(PUBLISHED, BODY), "2da57a63580e1b8259222d7c976d87cd11bdfb5b");
     }
 
     #[test]
-    fn a_keys_text_reads_back_and_stands_for_32_bytes() {
+    fn a_keys_text_encodes_32_bytes_and_parses_to_the_same_key() {
         let made = key(7);
         assert_eq!(made.text().len(), 6 + 44);
         let read = HmacKey::from_text(made.id(), NOW, made.text()).unwrap();
@@ -177,14 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_keys() {
+    fn texts_without_prefix_or_base64_are_no_keys() {
         for text in ["", "whsec_", "whsec_!", "secret", "WHSEC_AAAA"] {
             assert!(HmacKey::from_text(Id::from_bytes([1; 20]), NOW, text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn a_replaced_key_signs_for_a_day_but_not_in_the_older_form() {
+    fn a_replaced_key_signs_for_a_day_but_not_x_bpg_signature() {
         let keys = SigningKeys { current: key(2), replaced: vec![key(1)] };
         let alone = |n| SigningKeys { current: key(n), replaced: Vec::new() }.sign("id", 5, BODY, NOW);
         let both = keys.sign("id", 5, BODY, NOW.plus_ms(OVERLAP_MS - 1));
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_does_not_tell_itself_in_logs() {
+    fn the_debug_form_of_keys_hides_their_text() {
         assert!(!format!("{:?}", SigningKeys { current: key(1), replaced: Vec::new() }).contains("whsec"));
     }
 }

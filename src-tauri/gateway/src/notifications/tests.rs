@@ -1,4 +1,4 @@
-//! The notifier against real servers on loopback.
+//! Tests of the notifier with real servers on loopback.
 
 mod broken_log;
 mod keys;

@@ -1,4 +1,4 @@
-//! Checks that payments and payouts share: of currencies, sums, texts and URLs.
+//! Checks of currencies, sums, texts and URLs, for payments and payouts.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,13 @@ use url::Url;
 use crate::field_errors::FieldError;
 use crate::store::notify_hosts::NotifyHosts;
 
-/// The most characters of `message` and `comment` (interface, section 1).
+/// Limit of characters of `message` and `comment` (interface, section 1).
 pub(crate) const TEXT_MAX: usize = 512;
 
-/// The most bytes of a URL; not characters, because it is copied into each of its notifications.
+/// Limit of bytes of a URL. Bytes count, because each of its notifications stores a copy.
 pub(super) const URL_MAX: usize = 2_048;
 
-/// The most bytes of all texts and URLs of one record (interface, section 1). A payout has two of them, and never comes to it.
+/// Limit of bytes of all texts and URLs of one record (interface, section 1). The two texts of a payout never reach it.
 pub(super) const TEXTS_MAX: usize = 8_192;
 
 /// The field errors of a request found so far.
@@ -28,7 +28,7 @@ impl FieldErrors {
         None
     }
 
-    /// Adds a field error for a missing field, unless the shell found it wrong already.
+    /// Adds a field error for a missing field, unless the shell already reported the field.
     pub(crate) fn required<'a>(&mut self, field: &'static str, value: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
         let known = self.0.iter().any(|field_error| field_error.field.as_deref() == Some(field));
         if value.is_none() && !known {
@@ -53,7 +53,7 @@ impl FieldErrors {
         currency.copied()
     }
 
-    /// A sum in minor units of its currency. If the currency is unknown, all but the number of decimals is checked.
+    /// A sum in minor units of its currency. The number of decimals is checked only if the currency is known.
     pub(crate) fn fiat(&mut self, field: &'static str, amount: &str, currency: Option<Currency>) -> Option<i64> {
         let Some(currency) = currency else {
             let widest = Currency::ALL.iter().max_by_key(|currency| currency.minor_units());
@@ -102,12 +102,12 @@ impl FieldErrors {
     }
 }
 
-/// The error of a URL that the gateway is to call, or to send the customer to.
+/// The error of a URL for notifications or redirects.
 fn url_error(text: &str) -> Option<&'static str> {
     if text.len() > URL_MAX {
         return Some("may have at most 2048 bytes");
     }
-    // The parser would strip these silently; the called URL would then differ from the one in the record.
+    // The parser strips these silently. The called URL would then differ from the URL in the record.
     if text.chars().any(char::is_control) || text.trim() != text {
         return Some("may hold no control characters and no spaces at its ends");
     }

@@ -1,5 +1,5 @@
-//! Makes a payment. Every refusal comes before an address is given. The payment, the index of its address and the
-//! answer to its request are one commit.
+//! Creates a payment. Each refusal precedes the choice of an address. One commit stores the payment, the index of its
+//! address and the answer to its request.
 
 use std::mem;
 use std::sync::Arc;
@@ -27,34 +27,34 @@ use crate::store::rates::StoredRate;
 use crate::store::{Reader, StoreError, Tx};
 use crate::wallet::{AddressPool, NotReady, WalletError};
 
-/// The maker of a payment.
+/// The requester of a payment: a shop or the panel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
     /// The API key; `None` in the panel.
     pub key_id: Option<i64>,
     /// The payment's label: the key's name, or the merchant's.
     pub label: String,
-    /// Whether the request may be without a `notificationUrl`.
+    /// Whether `notificationUrl` is optional.
     pub notification_url_optional: bool,
     /// The hosts that may be notified.
     pub notify_hosts: NotifyHosts,
 }
 
-/// The result of a request to make a payment.
+/// The result of a payment request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Created {
     /// A new payment.
     New {
-        /// The id by which the panel asks for it.
+        /// The payment's id.
         payment_id: Id,
         /// The Payment record, JSON.
         record: String,
     },
-    /// The record that the first request with this idempotency key was answered; no new payment.
+    /// The answer to the first request with this idempotency key; no new payment.
     Again(Vec<u8>),
 }
 
-/// Why no payment was made.
+/// Reason why no payment was created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
     /// Every field error of the request.
@@ -72,16 +72,16 @@ pub enum CreateError {
     /// There is no fresh rate.
     #[error(transparent)]
     Rate(#[from] RateUnavailable),
-    /// The chain is not watched, so coins that come would not be noticed.
+    /// The chain is not watched, so received coins would not be noticed.
     #[error(transparent)]
     NotWatched(#[from] NotWatched),
-    /// The wallet gives no address now, or another copy of it may have given the chosen one.
+    /// The wallet gives no address now, or another copy may have given the chosen address.
     #[error(transparent)]
     WalletNotReady(#[from] NotReady),
     /// No address could be derived.
     #[error(transparent)]
     Wallet(WalletError),
-    /// There were no random bytes for the payment's id.
+    /// No random bytes could be read for the payment's id.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
     /// The database could not be read or written.
@@ -89,7 +89,7 @@ pub enum CreateError {
     Store(#[from] StoreError),
 }
 
-/// Makes a payment from a request, or returns the first answer to a repeated request.
+/// Creates a payment from a request, or returns the first answer to a repeated request.
 ///
 /// # Errors Every field error of the request, or the one reason for which no payment can be made now.
 pub async fn create(
@@ -98,10 +98,10 @@ pub async fn create(
     draft: Draft<'_>,
     once: Option<Once>,
 ) -> Result<Created, CreateError> {
-    // A step of the sandbox's clock and the look after it must seem one event to other requests.
+    // The sandbox moves the clock and looks at the chain; no request may run between the two.
     let _no_jump = gateway.clock_jumps.read().await;
     let now = gateway.follow_clock().await?;
-    // One row is read by its key: another thread would take longer.
+    // Read on this thread: one row by its key takes less time than a change of threads.
     if let Some(once) = &once
         && let Some(answer) = answered_before(gateway.store.read(|reader| once.prior(reader, now))?)?
     {
@@ -111,7 +111,7 @@ pub async fn create(
     store(gateway, insertion, permit).await
 }
 
-/// A payment to store, with an address of its own and the permit for one more open payment.
+/// Chooses an address and takes the permit for one more open payment. Returns the payment to store.
 pub(super) async fn insertion(
     gateway: &Arc<Gateway>,
     author: Author,
@@ -143,8 +143,8 @@ pub(super) async fn insertion(
     Ok((Insertion { new: NewPayment { row, rate_id }, record, now, once, promise }, permit))
 }
 
-/// The price in Bitcoin, and the market's rate behind it. Every field error of the request is known after this. Errors
-/// that the client can mend come before errors that it can only wait for.
+/// The price in Bitcoin and its exchange rate. All field errors are found here, before refusals that the client can
+/// only wait for.
 fn price(
     gateway: &Gateway,
     request: &mut Validated,
@@ -155,7 +155,7 @@ fn price(
     let Some((minor, currency)) = request.price else { return Err(CreateError::Invalid(field_errors)) };
     let market = match gateway.rates.rate_for(currency, now) {
         Ok(market) => market,
-        // A gateway without a wallet need not have rates either.
+        // A missing wallet is reported before a missing rate, because such a gateway is not set up yet.
         Err(unavailable) if field_errors.is_empty() => {
             gateway.ready_wallet()?;
             return Err(unavailable.into());
@@ -179,7 +179,7 @@ fn can_receive(gateway: &Gateway, now: Timestamp) -> Result<(&AddressPool, u32),
     Ok((&wallet.addresses, watched.tip.height))
 }
 
-/// The bytes that the payment may still cost once it is stored.
+/// The bytes on the disk that the payment and its later changes may need.
 fn owed_bytes(request: &Validated) -> u64 {
     let Some(url) = &request.notification_url else { return 0 };
     let others = [&request.anomaly_notification_url, &request.redirect_urls];
@@ -193,7 +193,7 @@ fn owed_bytes(request: &Validated) -> u64 {
     texts.owed_bytes()
 }
 
-/// The payment's row with the next address; its number is added later.
+/// The payment's row with the next address. The store assigns `seq`.
 fn row(
     payment: Payment,
     addresses: &AddressPool,
@@ -219,8 +219,8 @@ fn row(
     })
 }
 
-/// Commits the payment. If a twin of its request was committed first, that answer is returned, and this address is
-/// given to no payment. The address was taken earlier, so it is checked again in the transaction.
+/// Commits the payment. If a request with the same idempotency key was committed first, its answer is returned, and
+/// this address stays unused. The address is checked again in the transaction, because it was chosen earlier.
 pub(super) async fn store(
     gateway: &Arc<Gateway>,
     insertion: Insertion,
@@ -239,10 +239,10 @@ pub(super) async fn store(
         Ok(again)
     };
     let there = Arc::downgrade(gateway);
-    // If the payment is not stored after all, the script is asked about in vain for a minute.
+    // If the commit fails, looks ask about the script for a minute without need.
     gateway.note_awaited(&insertion.new.row.script);
-    // The acts that follow the commit travel with the answer. They happen even if the client has gone, because
-    // dropping the answer runs them.
+    // The announcement is returned with the answer. It is made even if the client has gone, because dropping the answer
+    // makes it.
     let insert = move |tx: &Tx<'_>, again: Option<Created>| match again {
         Some(again) => Ok((again, None)),
         None => {
@@ -273,8 +273,8 @@ impl From<ReserveError> for CreateError {
     }
 }
 
-/// Refuses an address that was taken just before the wallet was restored, or before another copy was seen to have
-/// given it. Another customer may have it.
+/// Refuses an address that was chosen just before a restore of the wallet, or before a look showed that another copy
+/// gave it. Another customer may have it.
 fn check_still_free(reader: &Reader<'_>, index: u32) -> Result<(), CreateError> {
     if reader.dangerous_restore()?.is_some() {
         return Err(NotReady::NotLooked.into());
@@ -296,7 +296,7 @@ pub(super) struct Insertion {
     record: String,
     now: Timestamp,
     once: Option<Once>,
-    /// Room for the rest of its life.
+    /// The disk space reserved for the payment.
     promise: Promise,
 }
 

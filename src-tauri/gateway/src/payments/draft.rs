@@ -1,4 +1,4 @@
-//! A request for a payment and its checks. They find every field error, not just the first.
+//! A payment request and its checks. The checks report all field errors at once.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use crate::field_errors::FieldError;
 use crate::store::notify_hosts::NotifyHosts;
 use tillgate_domain::money::Currency;
 
-/// The most characters of `merchantTransactionId`.
+/// Limit of characters of `merchantTransactionId`.
 const REFERENCE_MAX: usize = 255;
 
-/// A payment request as received: texts, not yet validated. `None` means missing.
+/// A payment request as received: texts that are not validated. `None` means missing.
 #[derive(Debug, Clone, Default)]
 pub struct Draft<'a> {
     /// The price, a decimal number.
@@ -25,27 +25,27 @@ pub struct Draft<'a> {
     pub message: Option<Cow<'a, str>>,
     /// The shop's own reference.
     pub merchant_transaction_id: Option<Cow<'a, str>>,
-    /// The URLs to which the payment page moves on.
+    /// The URLs to which the payment page redirects the customer.
     pub redirect_urls: Vec<(RedirectKind, Cow<'a, str>)>,
-    /// Errors that the shell found while reading. A field named here does not count as missing.
+    /// Errors that the shell found while reading. A field with such an error does not count as missing.
     pub field_errors: Vec<FieldError>,
 }
 
-/// A key of `redirectUrls`: one for each state in which the payment page moves on.
+/// A key of `redirectUrls`: one for each state in which the payment page redirects the customer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RedirectKind {
-    /// No coins came in time.
+    /// No coins were received in time.
     Expired,
     /// The payment is paid.
     Confirmed,
-    /// Too little came, or the payment was taken back.
+    /// Too few coins were received, or the network took them back.
     Invalid,
-    /// Enough came, and confirmations are awaited.
+    /// Enough coins were received, and confirmations are missing.
     Unconfirmed,
 }
 
 impl RedirectKind {
-    /// All, in the order in which their field errors are listed.
+    /// All keys, in the order of their field errors.
     pub const ALL: [Self; 4] = [Self::Expired, Self::Confirmed, Self::Invalid, Self::Unconfirmed];
 
     /// Its key in `redirectUrls`.
@@ -71,7 +71,7 @@ impl RedirectKind {
     }
 }
 
-/// A validated request; only the price may still be too small or too large at the rate.
+/// A validated request. The price may still be too small or too large at the exchange rate.
 #[derive(Debug)]
 pub(super) struct Validated {
     /// In the currency's minor units; `None` if the price or the currency has a field error.
@@ -110,7 +110,7 @@ pub(super) fn validate(
     let anomaly_notification_url =
         draft.anomaly_notification_url.and_then(|it| field_errors.notified_url("anomalyNotificationUrl", it, hosts));
     let redirect_urls = redirect_urls(draft.redirect_urls, &mut field_errors);
-    // A field that is too long by itself is told of once.
+    // A field that is too long by itself gets no second error.
     let is_told = |one: &FieldError| field_errors.0.iter().any(|told| told.field == one.field);
     if let Some(too_long) = too_long.filter(|one| !is_told(one)) {
         field_errors.0.push(too_long);

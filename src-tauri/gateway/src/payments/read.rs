@@ -1,14 +1,14 @@
-//! Payments in answers to GET.
+//! Reads payments for GET requests.
 
 use tillgate_domain::id::Id;
 
-use crate::access::sees::Sees;
+use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
 use crate::records::{RecordList, Snapshot};
 use crate::store::StoreError;
 use crate::store::payment_lists::PaymentFilter;
 
-/// Transactions of a payment that are read at once; nearly every payment has one or two.
+/// Limit of transactions that are read on the request's own thread. Nearly every payment has one or two.
 pub(crate) const FEW_TRANSACTIONS: u32 = 8;
 
 /// The result of looking up a payment's id.
@@ -17,16 +17,16 @@ pub(crate) enum Lookup {
     Nothing,
     /// The record of a payment with few transactions or none.
     Short(String),
-    /// A payment with more transactions: [`record`] renders it.
+    /// A payment with more transactions. The caller renders it by [`record`].
     Long,
 }
 
-/// Looks for a payment of this id that the caller `sees`. Reads only a few rows, by their keys.
+/// Finds a payment by its id, if the caller may see it. Reads only a few rows, by their keys.
 ///
 /// # Errors The database cannot be read.
-pub(crate) fn find(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Lookup, StoreError> {
+pub(crate) fn find(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Lookup, StoreError> {
     gateway.render(|snapshot| {
-        let Some(row) = snapshot.reader.payment(id)?.filter(|row| sees.may_see(row.key_id)) else {
+        let Some(row) = snapshot.reader.payment(id)?.filter(|row| scope.includes(row.key_id)) else {
             return Ok(Lookup::Nothing);
         };
         if row.payment.paid_sats > 0 && snapshot.reader.has_more_receipts_than(row.seq, FEW_TRANSACTIONS)? {
@@ -36,12 +36,12 @@ pub(crate) fn find(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Lookup, Sto
     })
 }
 
-/// The record of one payment, if the caller `sees` one with this id. Blocks while its transactions are read.
+/// The record of one payment, if the caller may see it. Blocks while its transactions are read.
 ///
 /// # Errors The database cannot be read.
-pub(crate) fn record(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Option<String>, StoreError> {
+pub(crate) fn record(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Option<String>, StoreError> {
     gateway.render(|snapshot| {
-        let row = snapshot.reader.payment(id)?.filter(|row| sees.may_see(row.key_id));
+        let row = snapshot.reader.payment(id)?.filter(|row| scope.includes(row.key_id));
         row.map(|row| snapshot.payment(&row)).transpose()
     })
 }

@@ -1,4 +1,4 @@
-//! Requests whose client does not wait for the answer.
+//! Requests whose client disconnects before the answer.
 
 use std::pin::pin;
 use std::sync::mpsc;
@@ -10,7 +10,7 @@ use super::create::{self, Author, CreateError};
 use super::draft::Draft;
 use crate::access::api_keys::KeyRequest;
 use crate::access::key_limits::KeyLimit;
-use crate::access::sees::Sees;
+use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
 use crate::machine::secrets::Purpose;
 use crate::notifications::resend;
@@ -33,8 +33,8 @@ fn draft() -> Draft<'static> {
     }
 }
 
-/// Polls `request` once during another write, so that its own write is queued behind it. Then its client is gone, and
-/// all queued writes are committed.
+/// Polls `request` once during another write, so that its write is queued. Then drops it, as for a client that hung up,
+/// and waits until all queued writes are committed.
 async fn hang_up(gateway: &Gateway, request: impl Future) {
     let (begun, has_begun) = oneshot::channel();
     let (go_on, may_go_on) = mpsc::channel::<()>();
@@ -77,12 +77,12 @@ async fn a_payment_whose_client_hung_up_is_announced_to_the_panel() {
     let world = World::new().await;
     world.make_wallet().await;
     let gateway = &world.gateway;
-    // The address and the rate's row exist now, so the next payment goes straight to its write.
+    // The next address and the rate's row exist now, so the next payment only needs its write.
     create::create(gateway, panel(), draft(), None).await.unwrap();
     let changes = gateway.changes.subscribe();
     hang_up(gateway, create::create(gateway, panel(), draft(), None)).await;
     assert_eq!(gateway.store.read(|reader| reader.payments_count(&PaymentFilter::default())).unwrap(), 2);
-    assert!(changes.has_changed().unwrap(), "the panel goes on showing one payment");
+    assert!(changes.has_changed().unwrap(), "the second payment was not announced");
 }
 
 #[tokio::test]
@@ -91,10 +91,10 @@ async fn a_resend_whose_client_hung_up_is_sent_at_once() {
     let payment = world.payment().await;
     world.pay(&payment, payment.payment.amount_sats).await;
     let gateway = &world.gateway;
-    assert!(is_notifier_woken(gateway), "by what the change has queued");
-    hang_up(gateway, resend::resend_payment(gateway, payment.payment.id, Sees::Everything)).await;
+    assert!(is_notifier_woken(gateway), "the payment's notification did not wake the notifier");
+    hang_up(gateway, resend::resend_payment(gateway, payment.payment.id, RecordScope::Everything)).await;
     assert_eq!(world.notified(&payment.payment.id).len(), 2);
-    assert!(is_notifier_woken(gateway), "by what was queued for a client that has gone");
+    assert!(is_notifier_woken(gateway), "the resend did not wake the notifier");
 }
 
 #[tokio::test]
@@ -147,11 +147,11 @@ async fn an_address_taken_just_before_a_restore_is_not_given() {
     assert_eq!(refused(early).await, NotReady::NotLooked);
     world.look().await;
     assert!(gateway.ready_wallet().is_ok());
-    assert_eq!(refused(late).await, NotReady::Skipped, "another copy may have given it");
+    assert_eq!(refused(late).await, NotReady::Skipped, "the old address is not refused as skipped");
     let stored = || gateway.store.read(|reader| reader.payments(&PaymentFilter::default(), 10, 0)).unwrap();
     assert_eq!(stored().len(), 1);
     create::create(gateway, panel(), draft(), None).await.unwrap();
     let mut indices: Vec<u32> = stored().iter().map(|row| row.derivation_index).collect();
     indices.sort_unstable();
-    assert_eq!(indices, [0, 1_001], "a customer was given what was skipped");
+    assert_eq!(indices, [0, 1_001], "a customer got a skipped address");
 }

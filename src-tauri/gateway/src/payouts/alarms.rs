@@ -5,7 +5,7 @@ use tillgate_domain::id::Id;
 use crate::gateway::Gateway;
 use crate::store::StoreError;
 
-/// Dismisses the alarms of a payout on behalf of staff. Answers whether there were any. `actor` is for the audit.
+/// Dismisses the alarms of a payout on behalf of staff. Returns whether there were any. The audit log names `actor`.
 pub(crate) async fn dismiss_alarms(gateway: &Gateway, id: Id, actor: &str) -> Result<bool, StoreError> {
     let (now, actor) = (gateway.clock.now(), actor.to_owned());
     let dismiss = move |tx: &crate::store::Tx<'_>| {

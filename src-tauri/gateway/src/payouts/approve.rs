@@ -1,4 +1,5 @@
-//! Approves an offer. It is then sent automatically, so all checks run in the transaction that approves it.
+//! Approves an offer. The sender sends an approved payout without further checks, so all checks are part of the
+//! approving transaction.
 
 use std::sync::{Arc, Weak};
 
@@ -10,7 +11,7 @@ use tillgate_domain::payout::offer::is_valid_at;
 use tillgate_domain::time::Timestamp;
 
 use super::limit;
-use crate::access::sees::Sees;
+use crate::access::record_scope::RecordScope;
 use crate::field_errors::FieldError;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
@@ -24,9 +25,9 @@ use crate::wallet::NotReady;
 pub(crate) struct Approver {
     /// The API key's name, or `cli:…` or `panel:…`.
     pub(crate) name: String,
-    /// The payouts that they may approve.
-    pub(crate) sees: Sees,
-    /// Whether it is a person, whose acts are audited. The payout itself names an API key.
+    /// The payouts that the approver may approve.
+    pub(crate) scope: RecordScope,
+    /// Whether the approver is a person. The audit log names persons; the payout's record names an API key.
     pub(crate) is_person: bool,
 }
 
@@ -42,13 +43,13 @@ pub(crate) enum ApproveError {
     OfferExpired,
     #[error("this payout is {} and waits for no approval{}", .0, after(*.0))]
     NotPending(PayoutState),
-    /// It would send back coins that are gone or too shallow.
+    /// The refunded coins are gone or have too few confirmations.
     #[error(
         "the coins that this payout would send back are gone, or have too few confirmations again: approve it later; once \
          the offer has lapsed the anomaly is open again"
     )]
     RefundCoinsGone,
-    /// Another copy of the wallet may have made this payout, or used up today's limit.
+    /// Another copy of the wallet may have sent this payout, or used up today's limit.
     #[error(transparent)]
     WalletNotReady(NotReady),
     #[error("the payout is beyond the limits of payouts")]
@@ -70,7 +71,7 @@ impl ApproveError {
     }
 }
 
-/// The remedy for a payout that expired or failed; it continues the sentence that it waits for no approval.
+/// The remedy for an expired or failed payout, appended to the sentence of [`ApproveError`].
 const fn after(state: PayoutState) -> &'static str {
     match state {
         PayoutState::Expired | PayoutState::Failed => {
@@ -80,7 +81,7 @@ const fn after(state: PayoutState) -> &'static str {
     }
 }
 
-/// Wakes the sender when dropped, after the commit that gave it work, even if the caller has gone.
+/// Wakes the sender when dropped. The writer drops it after the commit if the caller has gone.
 pub(super) struct Wake(Weak<Gateway>);
 
 impl Wake {
@@ -97,8 +98,8 @@ impl Drop for Wake {
     }
 }
 
-/// Approves an offer, and answers its record. Simultaneous approvals are checked one after another, so that together
-/// they never exceed the limit.
+/// Approves an offer, and returns its record. Approvals are checked one after another, so that together they never
+/// exceed the limit.
 ///
 /// # Errors
 /// The first reason in this order: no such payout, its state, the limit.
@@ -106,9 +107,9 @@ pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) 
     let _no_jump = gateway.clock_jumps.read().await;
     gateway.follow_clock().await?;
     let commit = outbox::commit(gateway, None, move |outbox| -> Result<_, ApproveError> {
-        // The limit at the approval counts, not the one at the request.
+        // The limit at the time of the approval counts.
         let (tx, now, settings) = (outbox.tx, outbox.now, outbox.gateway.settings.snapshot());
-        let row = tx.payout(&id)?.filter(|row| approver.sees.may_see(row.key_id));
+        let row = tx.payout(&id)?.filter(|row| approver.scope.includes(row.key_id));
         let mut row = row.ok_or(ApproveError::NoSuchPayout(id))?;
         may_approve(tx, &row, &settings, now)?;
         queue(&mut row, approver.name.clone(), now);
@@ -125,8 +126,8 @@ pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) 
 /// Checks that a payout may be approved at `now`.
 ///
 /// # Errors
-/// The first reason in this order: its state, a restored copy that has not looked, coins to send back that are gone,
-/// the limit.
+/// The first of these reasons: the payout's state, a restored copy without a scan, refunded coins that are gone, the
+/// limit.
 pub(crate) fn may_approve(
     reader: &Reader<'_>,
     row: &PayoutRow,
@@ -155,7 +156,7 @@ pub(super) fn queue(row: &mut PayoutRow, by: String, now: Timestamp) {
     row.current_at = row.current_at.moved_on(now);
 }
 
-/// Whether all coins of an anomaly are there, and deep enough in blocks to be sent back.
+/// Whether all coins of an anomaly have the confirmations that a refund needs.
 pub(crate) fn has_refund_coins(reader: &Reader<'_>, anomaly: &Id, confirmations: u32) -> Result<bool, StoreError> {
     let Some(row) = reader.anomaly(anomaly)? else { return Ok(false) };
     let receipts = reader.receipts_of(row.payment_seq, &row.anomaly.txids)?;
@@ -164,7 +165,7 @@ pub(crate) fn has_refund_coins(reader: &Reader<'_>, anomaly: &Id, confirmations:
     Ok(are_all_there && receipts.iter().all(|it| !it.gone && it.confirmations(tip_height) >= confirmations))
 }
 
-/// Refuses a payout that does not wait for approval.
+/// Refuses a payout that is no offer.
 pub(super) fn judge_state(row: &PayoutRow, now: Timestamp) -> Result<(), ApproveError> {
     match row.state {
         PayoutState::New if is_valid_at(row.expires_at, now) && row.created_at <= latest_stored(now) => Ok(()),

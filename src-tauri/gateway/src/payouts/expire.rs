@@ -11,14 +11,14 @@ use crate::store::payouts::PayoutRow;
 /// Most offers that expire in one commit, so that the writer is not held long.
 const EXPIRED_AT_ONCE: u32 = 200;
 
-/// Makes up to 200 offers EXPIRED whose time is over at `now`, and reopens their anomalies. Answers their number; if
-/// it is 200, call it again. Only the anomalies are notified.
+/// Sets up to 200 offers whose time has passed at `now` to EXPIRED, and reopens their anomalies. Returns their number;
+/// if it is 200, the caller calls again. Only the anomalies are notified.
 pub(crate) fn expire_due(outbox: &Outbox<'_>, now: Timestamp) -> Result<u32, OutboxError> {
     expire(outbox, outbox.tx.payouts_due_to_expire(now, EXPIRED_AT_ONCE)?)
 }
 
-/// Makes offers EXPIRED whose creation lies in the future, because an earlier clock was ahead. A restored copy does it
-/// only after its look.
+/// Sets offers that were created in the future, by an earlier clock that was ahead, to EXPIRED. A restored copy does so
+/// only after its scan.
 pub(crate) fn expire_of_clock_ahead(outbox: &Outbox<'_>) -> Result<u32, OutboxError> {
     if outbox.tx.dangerous_restore()?.is_some() {
         return Ok(0);

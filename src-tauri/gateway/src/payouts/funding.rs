@@ -1,4 +1,4 @@
-//! Coins and fees for offers and estimates, which read them only here.
+//! Coins and fees for offers and estimates.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::store::{Reader, StoreError};
 use crate::wallet::NotReady;
 use crate::wallet::spend::{self, Payee, SpendableCoin};
 
-/// The fault of an address of our own; it continues the name of the field.
+/// The field error of an address of this wallet.
 pub(super) const OWN_ADDRESS: &str =
     "is one of this wallet's own: coins sent there would never leave it, give the recipient's address";
 
@@ -35,8 +35,8 @@ pub(super) struct Funding {
     pub(super) balance_short: bool,
 }
 
-/// The right to run a computation of coins. It is taken at the last moment, after all waits for the network. It is
-/// given back when the computation ends, even if the caller has gone. People need none.
+/// The permit to choose coins for a shop's request. It is taken after all waits for the network, and returned when the
+/// computation ends, even if the caller has gone. Requests by staff need none.
 pub(crate) struct Permit {
     take: Option<Taking>,
 }
@@ -51,7 +51,7 @@ impl Permit {
         Self { take: Some(Box::pin(take)) }
     }
 
-    /// No permit is needed, for people.
+    /// No permit is needed: the request is by staff.
     pub(crate) const fn none() -> Self {
         Self { take: None }
     }
@@ -68,7 +68,7 @@ impl Permit {
 struct Purse {
     /// The coins among which a transaction may choose.
     coins: Vec<SpendableCoin>,
-    /// The sum of payouts that wait before a new offer.
+    /// The sum of the payouts that are sent before a new offer.
     waiting_sats: u64,
 }
 
@@ -77,8 +77,8 @@ impl Purse {
         Ok(Self { coins: funds::spendable(reader, settings)?, waiting_sats: reader.waiting_payouts_sats()? })
     }
 
-    /// Computes the funding of a payee. `spendable_sats` is called only if it is payable alone and `coins` are worth
-    /// less than it and the waiting payouts.
+    /// Computes the funding of a payee. `spendable_sats` is called only if the payout alone is payable, but `coins` are
+    /// worth less than the payout and the waiting ones together.
     fn funding(
         &self,
         payee: &Payee,
@@ -110,8 +110,8 @@ pub(super) fn funding(
     Purse::read(reader, settings)?.funding(&payee, fee_rate, address_type, spendable_sats)
 }
 
-/// The same on a thread that may block. Coins are chosen after the database was read, because choosing among many takes
-/// long.
+/// As [`funding`], on a thread that may block. The database is released before the coins are chosen, because
+/// that may take long.
 ///
 /// # Errors
 /// When the database cannot be read, and when no permit comes in time.
@@ -136,7 +136,7 @@ pub(super) async fn funding_off_thread(
     tokio::task::spawn_blocking(reckon).await.map_err(|_| StoreError::Closed)?
 }
 
-/// The most that one payout to `script` could have now, after the waiting ones; 0 if that would be dust.
+/// The largest amount that a payout to `script` can have after the waiting payouts; 0 if that is dust.
 pub(super) fn most_sats(
     reader: &Reader<'_>,
     gateway: &Gateway,
@@ -158,7 +158,7 @@ pub(super) fn most_sats(
 pub(super) async fn ours_is_known(gateway: &Gateway) -> Result<(), NotReady> {
     let Ok(wallet) = gateway.ready_wallet() else { return Ok(()) };
     let known = async {
-        // A timer in place of blocked threads, because many callers may wait.
+        // Sleeps instead of blocking a thread, because many callers may wait.
         while !wallet.addresses.is_known_ahead() {
             tokio::time::sleep(ASK_EVERY).await;
         }

@@ -18,7 +18,7 @@ pub(crate) const ABOVE_DAILY_LIMIT: &str = "PAYOUT_ABOVE_DAILY_LIMIT";
 /// The code of an amount below the minimum payout.
 pub(crate) const BELOW_MINIMUM: &str = "PAYOUT_BELOW_MINIMUM";
 
-/// The name for Bitcoin in the place of a currency.
+/// The value of `currency` for amounts in Bitcoin.
 const BTC: &str = "BTC";
 
 /// Reason why the limit cannot be answered.
@@ -32,8 +32,8 @@ pub(crate) enum LimitError {
     Store(#[from] StoreError),
 }
 
-/// The limit at `now`. In the transaction of an approval it is final. It includes payments of other copies of this
-/// wallet on this day. A future approval, by a clock that was ahead, counts until its day is over.
+/// The limit at `now`. It includes payments of other copies of this wallet on this day. An approval in the future, by a
+/// clock that was ahead, counts until its day is over. In the transaction of an approval the result is final.
 pub(crate) fn limit_now(reader: &Reader<'_>, settings: &Settings, now: Timestamp) -> Result<PayoutLimit, StoreError> {
     let (used_sats, last_at) = reader.paid_out_since(UtcDay::of(now).begin)?;
     let used_sats = used_sats.saturating_add(reader.paid_by_twins_since(UtcDay::of(now).begin)?);
@@ -50,7 +50,7 @@ pub(super) fn refusals(limit: &PayoutLimit, amount_sats: u64, script: &Script, i
     }
 }
 
-/// The refusals as field errors. `field` held the amount, if a field did.
+/// The refusals as field errors. `field` is the field of the amount; `None` if the request had none.
 pub(super) fn field_errors(refusals: &[LimitRefusal], field: Option<&'static str>) -> Vec<FieldError> {
     let field_error = |refusal: &LimitRefusal| {
         let code = match refusal {

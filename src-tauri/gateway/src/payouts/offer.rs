@@ -44,15 +44,15 @@ pub(crate) struct Requester {
 
 pub(crate) struct OfferRequest<'a> {
     pub(crate) requester: Requester,
-    /// The wanted payout.
+    /// The requested payout.
     pub(crate) draft: Draft<'a>,
-    /// Whether the requester approves it at once.
+    /// Whether the requester approves the offer at once.
     pub(crate) is_approved: bool,
     /// Its Idempotency-Key, if it has one.
     pub(crate) once: Option<Once>,
     /// The permit for computing its funding. A repeated answer takes none.
     pub(crate) permit: Permit,
-    /// Whether to make it although another copy of the wallet paid exactly this to this address.
+    /// Whether to offer the payout although another copy of the wallet paid exactly this amount to this address.
     pub(crate) again: bool,
 }
 
@@ -114,7 +114,7 @@ pub(crate) enum OfferError {
 
 /// Further work in the transaction that stores an offer.
 pub(crate) trait Along: Send + 'static {
-    /// Reason why this work refuses the offer.
+    /// Reason for which this work refuses the offer.
     type Error: From<OfferError> + From<StoreError> + Send + 'static;
 
     /// Whether the offer sends an anomaly's coins back.
@@ -128,7 +128,7 @@ pub(crate) trait Along: Send + 'static {
     /// Runs in the transaction after the offer is inserted.
     ///
     /// # Errors
-    /// Why the whole transaction is undone.
+    /// The reason for which the whole transaction is undone.
     fn after(&self, outbox: &Outbox<'_>, row: &PayoutRow) -> Result<(), Self::Error>;
 }
 
@@ -155,7 +155,7 @@ pub(crate) async fn offer(gateway: &Arc<Gateway>, request: OfferRequest<'_>) -> 
     offer_along(gateway, request, Alone).await
 }
 
-/// The same, with further work in the transaction that stores it.
+/// As [`offer`], with further work in the transaction that stores the offer.
 ///
 /// # Errors
 /// Errors of [`offer`], and refusals of `along`.
@@ -164,7 +164,7 @@ pub(crate) async fn offer_along<A: Along>(
     request: OfferRequest<'_>,
     along: A,
 ) -> Result<Offered, A::Error> {
-    // A jump of the sandbox's clock and the look after it must appear as one step.
+    // The sandbox moves the clock and looks at the chain; no request may run between the two.
     let _no_jump = gateway.clock_jumps.read().await;
     let now = gateway.follow_clock().await?;
     if let Some(once) = &request.once

@@ -2,16 +2,16 @@
 
 use tillgate_domain::id::Id;
 
-use crate::access::sees::Sees;
+use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
 use crate::records::{RecordList, Snapshot};
 use crate::store::StoreError;
 use crate::store::payout_lists::PayoutFilter;
 
-/// The record of the payout with this id, if the caller `sees` one. Reads one row by its key.
-pub(crate) fn record(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Option<String>, StoreError> {
+/// The record of the payout with this id, if the caller `scope` one. Reads one row by its key.
+pub(crate) fn record(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Option<String>, StoreError> {
     gateway.render(|snapshot| {
-        let row = snapshot.reader.payout(id)?.filter(|row| sees.may_see(row.key_id));
+        let row = snapshot.reader.payout(id)?.filter(|row| scope.includes(row.key_id));
         Ok(row.map(|row| snapshot.payout(&row)))
     })
 }

@@ -13,7 +13,7 @@ use super::{
     open_anomaly_of,
 };
 use crate::access::idempotency::Once;
-use crate::access::sees::Sees;
+use crate::access::record_scope::RecordScope;
 use crate::anomalies::{RefundError, RefundRequest, refund};
 use crate::notifications::outbox::{self, OutboxError};
 use crate::notifications::refunds::anomaly_after;
@@ -44,7 +44,7 @@ fn request(anomaly_id: Id, is_approved: bool) -> RefundRequest<'static> {
 }
 
 fn staff() -> Approver {
-    Approver { name: "cli:ann".to_owned(), sees: Sees::Everything, is_person: true }
+    Approver { name: "cli:ann".to_owned(), scope: RecordScope::Everything, is_person: true }
 }
 
 impl World {

@@ -1,5 +1,5 @@
-//! The exchange rates of one environment. It asks the sources that the settings name, side by side, each when it is
-//! due. It stores the rates that are used.
+//! The exchange rates of one environment. Each due source that the settings name is asked, all at the same time. Rates
+//! that a record uses are stored.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::machine::entropy::{SystemEntropy, jitter_per_mille};
 use crate::store::rates::StoredRate;
 use crate::store::{Store, StoreError};
 
-/// Number of stored rates whose row is remembered; far more than are in use at one time.
+/// Number of stored rates whose row ids are cached. Far fewer are in use at one time.
 const ROWS_REMEMBERED: usize = 1_024;
 
 /// The exchange rates of one environment.
@@ -28,13 +28,13 @@ pub struct Rates {
     rules: RwLock<Arc<RateRules>>,
     quotes: RwLock<Quotes>,
     row_ids: Mutex<BTreeMap<(Currency, StoredRate), i64>>,
-    /// Held during a round, because two rounds at once would ask a source twice.
+    /// Locked during a round of requests, because two rounds at once would ask a source twice.
     asking: tokio::sync::Mutex<()>,
     rules_changed: Notify,
 }
 
 impl Rates {
-    /// An empty book over `sources`; the rules choose among them.
+    /// No rates yet. `rules` selects the sources that are asked.
     #[must_use]
     pub fn new(sources: Vec<Box<dyn RateSource>>, rules: RateRules) -> Self {
         Self {
@@ -47,8 +47,9 @@ impl Rates {
         }
     }
 
-    /// Follows the settings. If the sources, fixed rates or ways to ask change, the old quotes end, and waiters for
-    /// [`Self::rules_changed`] wake. Returns whether that happened.
+    /// Applies changed settings. If the currencies, sources, fixed rates or proxy differ, sources that are no longer
+    /// used lose their quotes, all are due at once, and a waiter for [`Self::rules_changed`] wakes. Returns whether
+    /// they differ.
     pub fn follow(&self, rules: RateRules) -> bool {
         let before = self.rules();
         if *before == rules {
@@ -65,12 +66,12 @@ impl Rates {
         asks_otherwise
     }
 
-    /// Waits until the settings change the sources or the way to ask.
+    /// Waits until [`Self::follow`] changes what is asked.
     pub async fn rules_changed(&self) {
         self.rules_changed.notified().await;
     }
 
-    /// Reads the last known rates from the database after a restart.
+    /// Reads the last known rates from the database, after a restart.
     pub fn load_last_known(&self, store: &Store) -> Result<(), StoreError> {
         let rates = store.read(|reader| reader.last_rates())?;
         let mut quotes = self.quotes.write();
@@ -80,11 +81,11 @@ impl Rates {
         Ok(())
     }
 
-    /// Asks every due source once, side by side, and stores the new rates that must be stored. A source that fails
-    /// keeps its earlier quotes until they are stale.
+    /// Asks every due source once, all at the same time, and stores new rates as last known where that is due. A source
+    /// that fails keeps its earlier quotes until they are stale.
     ///
     /// # Errors
-    /// The last known rates cannot be stored; the book holds the new ones in memory.
+    /// A last known rate cannot be stored. The new rates are still used, from memory.
     pub async fn refresh_once(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
         let _one_round = self.asking.lock().await;
         let rules = self.rules();
@@ -101,7 +102,7 @@ impl Rates {
             let Some(source) = self.sources.get(index) else { continue };
             to_store.extend(self.take(source.as_ref(), answer, &rules, now));
         }
-        // A removed source may have been the last behind a rate.
+        // A rate may have ended without an answer: its last source was removed from the settings.
         to_store.extend(self.quotes.write().follow_last_known(now, rules.min_fresh_sources));
         for (currency, rate) in to_store {
             let stored_at = rate.at;
@@ -111,7 +112,8 @@ impl Rates {
         Ok(())
     }
 
-    /// Time of the next due source, but at least a second from now, so that failing requests leave a pause.
+    /// Time of the next due request, between a second and [`ASKED_EVERY_MS`] from now, so that failing requests leave a
+    /// pause.
     #[must_use]
     pub fn next_round_at(&self, now: Timestamp) -> Timestamp {
         let rules = self.rules();
@@ -120,7 +122,7 @@ impl Rates {
         due.unwrap_or_else(|| now.plus_ms(ASKED_EVERY_MS)).clamp(now.plus_ms(1_000), now.plus_ms(ASKED_EVERY_MS))
     }
 
-    /// The rate that a price may rest on, without spread.
+    /// The fresh rate for a price, without spread.
     ///
     /// # Errors
     /// The reason why there is none.
@@ -141,14 +143,14 @@ impl Rates {
         self.quotes.read().last_known_rates()
     }
 
-    /// Stores a rate that is used, once, and returns its row.
+    /// Stores a used rate, unless it is stored already. Returns the id of its row.
     pub async fn row_id(&self, store: &Store, currency: Currency, rate: &StoredRate) -> Result<i64, StoreError> {
         let key = (currency, rate.clone());
         if let Some(id) = self.row_ids.lock().get(&key) {
             return Ok(*id);
         }
         let rate = rate.clone();
-        // It has a commit of its own: an id is remembered only once its row is durable.
+        // A separate commit: the id may be cached only once its row is durable.
         let id = store.write(move |tx| tx.store_rate(currency, &rate)).await?;
         let mut ids = self.row_ids.lock();
         if ids.len() >= ROWS_REMEMBERED {
@@ -158,7 +160,7 @@ impl Rates {
         Ok(id)
     }
 
-    /// The sources' lead over the clock at `now`, if those that answered lately agree.
+    /// The lead of the sources' clocks over ours, in milliseconds, if the sources that answered lately agree.
     #[must_use]
     pub fn servers_ahead_ms(&self, now: Timestamp) -> Option<i64> {
         self.quotes.read().servers_ahead_ms(now)
@@ -172,7 +174,7 @@ impl Rates {
         quotes.known_currencies().into_iter().map(|currency| quotes.row(currency, now, wanted)).collect()
     }
 
-    /// The rates of these currencies, known or not.
+    /// One row for each of these currencies, also if it never had a rate.
     #[must_use]
     pub fn rows_of(&self, currencies: &[Currency], now: Timestamp) -> Vec<RatesRow> {
         let wanted = self.rules().min_fresh_sources;
@@ -180,7 +182,7 @@ impl Rates {
         currencies.iter().map(|currency| quotes.row(*currency, now, wanted)).collect()
     }
 
-    /// The chosen sources with their state.
+    /// The state of each source that the settings select.
     #[must_use]
     pub fn source_rows(&self) -> Vec<SourceRow> {
         let rules = self.rules();
@@ -197,7 +199,7 @@ impl Rates {
         all.filter(|(_, source)| source.is_chosen(rules))
     }
 
-    /// Starts one request to each due source. Dropping the set cancels them.
+    /// Starts one request to each due source. Dropping the returned set cancels the requests.
     fn ask_due(&self, rules: &Arc<RateRules>, now: Timestamp) -> JoinSet<(usize, Result<SourceAnswer, SourceFailure>)> {
         let due: Vec<usize> = {
             let quotes = self.quotes.read();
@@ -212,7 +214,7 @@ impl Rates {
             asked.spawn(async move {
                 let answer = match sources.get(index) {
                     Some(source) => source.ask(Question { at: now, rules: &rules }).await,
-                    None => Err(SourceFailure { why: "it is not there".to_owned(), kind: NoAnswer::Unreachable }),
+                    None => Err(SourceFailure { why: "no such source".to_owned(), kind: NoAnswer::Unreachable }),
                 };
                 (index, answer)
             });
@@ -220,7 +222,7 @@ impl Rates {
         asked
     }
 
-    /// Takes in a source's answer, and returns the rates that must be stored.
+    /// Applies a source's answer. Returns the rates to store as last known.
     fn take(
         &self,
         source: &dyn RateSource,
@@ -229,7 +231,7 @@ impl Rates {
         now: Timestamp,
     ) -> Vec<(Currency, StoredRate)> {
         let mut quotes = self.quotes.write();
-        // The settings may have changed since it was asked.
+        // An answer to a question from before a change of the settings is dropped.
         let current = self.rules();
         if !current.asks_like(rules) {
             return Vec::new();

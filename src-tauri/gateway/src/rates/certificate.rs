@@ -1,5 +1,5 @@
-//! A rate's certificate: all quotes at the time the rate was made, each with its verdict. It is stored with every rate
-//! in use, and never changed.
+//! A rate's certificate: all quotes at the time when the rate was computed, each with its verdict. It is stored with
+//! every used rate and never changed.
 
 use rust_decimal::Decimal;
 use tillgate_domain::rates::{Quote, Verdict};
@@ -12,19 +12,19 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Part {
     /// The source's name.
     pub(crate) name: String,
-    /// Its quote, with all the digits that it gave.
+    /// Its quote, with all digits that the source gave.
     pub(crate) rate: String,
-    /// When the quote was given, in milliseconds since 1970.
+    /// Time of the quote, in milliseconds since 1970.
     pub(crate) time: i64,
     /// Whether the rate uses the quote.
     pub(crate) used: bool,
-    /// Why it was not used.
+    /// The reason why the quote was not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) why: Option<String>,
 }
 
 impl Part {
-    /// When the quote was given.
+    /// Time of the quote.
     pub(crate) const fn at(&self) -> Timestamp {
         Timestamp::from_ms(self.time)
     }

@@ -1,9 +1,9 @@
-//! Exchange rates that the setting `fixedRates` names, as a source of quotes.
+//! The exchange rates of the setting `fixedRates`, as a source of quotes.
 
 use super::rate_source::{Answer, Question, RateSource, SourceQuote};
 use super::rules::RateRules;
 
-/// The rates in the setting.
+/// The source `fixed`.
 pub(super) struct Fixed;
 
 impl RateSource for Fixed {

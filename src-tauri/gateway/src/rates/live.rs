@@ -1,5 +1,5 @@
-//! Public sources of exchange rates. Each is one site: its address, its request, and one pure function from the
-//! answer's text to quotes. They need no key, and the request tells them no more than an interest in rates.
+//! Public sources of exchange rates. Each is one [`Site`]: its address, its request, and one pure function from the
+//! answer's text to quotes. A request needs no API key, and reveals only that somebody wants rates.
 
 mod answer;
 mod bitstamp;
@@ -21,7 +21,7 @@ use answer::Quoted;
 use fetch::{Fetched, Fetcher};
 use site::Site;
 
-/// Time limit of a site's answer, from the first byte out to the last byte in.
+/// Time limit of a request to a site, from its start to the last byte of the answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// The names of all sites, in the order in which they are listed.
@@ -70,8 +70,8 @@ impl RateSource for Live {
     }
 }
 
-/// A quote with its time on our clock: the time of the request, less the quote's age by the server's clock. So an error
-/// of our clock does no harm, and a source cannot make its quote younger than the request.
+/// A quote with its time on our clock: the time of the request, minus the quote's age by the server's clock. So a wrong
+/// clock of ours does not change the age, and a source cannot date a quote after the request.
 fn quote_of(quoted: Quoted, fetched: &Fetched, Question { at, .. }: Question<'_>) -> SourceQuote {
     let age_ms = quoted.at.map_or(0, |quoted_at| fetched.date.unwrap_or(at).ms().saturating_sub(quoted_at.ms()).max(0));
     let age_ms = age_ms.saturating_add(fetched.cached_ms);

@@ -1,4 +1,5 @@
-//! The newest quotes of all sources, the rates they give now, and the next request to each source. Kept in memory only.
+//! The newest quotes of all sources, the rates computed from them, and the time of the next request to each source.
+//! They are kept only in memory.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +14,10 @@ use super::rate_source::{SourceAnswer, SourceFailure, SourceQuote};
 use super::unavailable::RateUnavailable;
 use crate::store::rates::StoredRate;
 
-/// Least time between two stores of a rate that no price uses; it serves after a restart.
+/// Least time between two writes of a currency's last known rate, which is read after a restart.
 const LAST_KNOWN_STORED_EVERY_MS: i64 = 10 * 60_000;
 
-/// A server's time counts for this long: three rounds.
+/// Time for which a server's reported time counts: three rounds of requests.
 const TIME_TOLD_WITHIN_MS: i64 = 3 * ASKED_EVERY_MS;
 
 #[derive(Default)]
@@ -28,7 +29,7 @@ pub(super) struct Quotes {
 
 struct LastKnown {
     known: StoredRate,
-    /// The period in which the rate can be reused; `None` if the quotes give no rate.
+    /// The period in which the rate can be reused without a new computation; `None` if the quotes give no rate now.
     holds: Option<Holds>,
     /// `at` of the rate in the database.
     stored_at: Option<Timestamp>,
@@ -38,11 +39,13 @@ struct LastKnown {
 #[derive(Default)]
 struct SourceState {
     answered_at: Option<Timestamp>,
-    /// The lead of its clock over ours at its last answer.
+    /// The lead of its clock over ours at its last answer, in milliseconds.
     ahead_ms: Option<i64>,
     /// Number of failures since its last answer.
     failures: u32,
+    /// The reason of the latest failure since its last answer.
     failed: Option<String>,
+    /// Time of the next request; `None` for at once.
     due_at: Option<Timestamp>,
 }
 
@@ -50,16 +53,16 @@ struct SourceState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RatesRow {
     pub currency: Currency,
-    /// The rate, or the last known one if no rate may be used; `None` if none was ever known.
+    /// The rate for prices, or the last known rate if there is none; `None` if no rate was ever known.
     pub rate: Option<Rate>,
-    /// Time of the oldest quote behind the rate; `None` if no price may rest on it.
+    /// Time of the oldest quote in the rate; `None` if it may not be used for prices.
     pub fresh_at: Option<Timestamp>,
     /// Each source's quote with its verdict.
     pub quotes: Vec<(Quote, Verdict)>,
 }
 
 impl RatesRow {
-    /// Sources that are left out because they stray too far from the others.
+    /// Sources that are left out because they differ too much from the others.
     pub(crate) fn strays(&self) -> impl Iterator<Item = &'static str> {
         self.quotes.iter().filter(|(_, verdict)| *verdict == Verdict::Stray).map(|(quote, _)| quote.source)
     }
@@ -69,9 +72,9 @@ impl RatesRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceRow {
     pub name: &'static str,
-    /// Time of the last request that it answered.
+    /// Time of the last request that the source answered.
     pub answered_at: Option<Timestamp>,
-    /// The reason of the latest failure since then, if there was one.
+    /// The reason of the latest failure since that answer.
     pub failed: Option<String>,
     /// Time of the next request; `None` for at once.
     pub due_at: Option<Timestamp>,
@@ -83,7 +86,7 @@ struct Holds {
     from: Timestamp,
     /// `None` for no end.
     until: Option<Timestamp>,
-    /// Number of sources that had to agree.
+    /// The setting `minFreshSources` at the computation.
     wanted: usize,
 }
 
@@ -94,20 +97,20 @@ impl Holds {
 }
 
 impl Quotes {
-    /// Takes in the rate known before a restart.
+    /// Sets the last known rate from before a restart.
     pub(super) fn remember(&mut self, currency: Currency, known: StoredRate) {
         let stored_at = Some(known.at);
         self.last_known.entry(currency).or_insert(LastKnown { known, holds: None, stored_at });
     }
 
-    /// Notes that the database holds the last known rate of this time.
+    /// Notes the time of the last known rate that is in the database.
     pub(super) fn stored(&mut self, currency: Currency, at: Timestamp) {
         if let Some(last) = self.last_known.get_mut(&currency) {
             last.stored_at = Some(at);
         }
     }
 
-    /// Drops the quotes of all other sources, and makes these due at once.
+    /// Drops the quotes of all sources but these, and makes these due at once.
     pub(super) fn keep_sources(&mut self, names: &[&'static str]) {
         for quotes in self.by_currency.values_mut() {
             quotes.retain(|name, _| names.contains(name));
@@ -127,7 +130,8 @@ impl Quotes {
         self.sources.get(name).and_then(|state| state.due_at)
     }
 
-    /// Takes in a source's answer to the request of `asked_at`. A currency that the answer lacks loses its quote.
+    /// Replaces a source's quotes by its answer to the request of `asked_at`. A currency that the answer lacks loses
+    /// its quote.
     pub(super) fn take(&mut self, name: &'static str, never_stale: bool, answered: SourceAnswer, asked_at: Timestamp) {
         let state = self.sources.entry(name).or_default();
         if state.failed.take().is_some() {
@@ -156,7 +160,7 @@ impl Quotes {
         }
     }
 
-    /// Notes a failed request; earlier quotes stay until they are stale.
+    /// Notes a failed request. Earlier quotes are kept until they are stale.
     pub(super) fn fail(
         &mut self,
         name: &'static str,
@@ -172,7 +176,7 @@ impl Quotes {
         }
     }
 
-    /// The rate that a price may rest on.
+    /// The fresh rate for a price.
     ///
     /// # Errors
     /// The reason why there is none.
@@ -226,15 +230,15 @@ impl Quotes {
         }
     }
 
-    /// The sources' lead over the clock at `now`, if they agree. Answers from other times do not count, because the
-    /// clock was set since.
+    /// The lead of the sources' clocks over ours, in milliseconds, if they agree. Only recent answers count: since
+    /// older answers our clock may have been set. An answer later than `now` shows that it was.
     pub(super) fn servers_ahead_ms(&self, now: Timestamp) -> Option<i64> {
         let is_lately = |at: Timestamp| at <= now && now <= at.plus_ms(TIME_TOLD_WITHIN_MS);
         let lately = self.sources.values().filter(|state| state.answered_at.is_some_and(is_lately));
         servers_ahead_ms(lately.filter_map(|state| state.ahead_ms).collect())
     }
 
-    /// Remembers each rate of this moment, and returns those that must be stored.
+    /// Sets each currency's present rate as its last known rate. Returns the rates to store.
     pub(super) fn follow_last_known(&mut self, now: Timestamp, wanted: usize) -> Vec<(Currency, StoredRate)> {
         let currencies: Vec<Currency> = self.by_currency.keys().copied().collect();
         let mut to_store = Vec::new();
@@ -248,9 +252,9 @@ impl Quotes {
             let stored_at = self.last_known.get(&currency).and_then(|last| last.stored_at);
             let holds = Some(Holds { from: now, until: self.first_stale(currency, now), wanted });
             let due = stored_at.is_none_or(|at| known.at >= at.plus_ms(LAST_KNOWN_STORED_EVERY_MS));
-            let all_stay =
+            let all_never_stale =
                 self.by_currency.get(&currency).is_some_and(|all| all.values().all(|quote| quote.never_stale));
-            if due || (all_stay && stored_at != Some(known.at)) {
+            if due || (all_never_stale && stored_at != Some(known.at)) {
                 to_store.push((currency, known.clone()));
             }
             self.last_known.insert(currency, LastKnown { known, holds, stored_at });
@@ -267,13 +271,13 @@ impl Quotes {
     fn rate_of(currency: Currency, judged: &Judged, now: Timestamp) -> Result<StoredRate, RateUnavailable> {
         let unavailable = |reason: String| RateUnavailable { currency: currency.code().to_owned(), reason };
         let median: Decimal = judged.rate.as_ref().copied().map_err(|why| unavailable(why.to_string()))?;
-        let rate = Rate::new(median).ok_or_else(|| unavailable("the quotes are no rate".to_owned()))?;
+        let rate = Rate::new(median).ok_or_else(|| unavailable("the median quote is out of range".to_owned()))?;
         let used = judged.quotes.iter().filter(|(_, verdict)| *verdict == Verdict::Used);
         let at = used.map(|(quote, _)| quote.at).min().unwrap_or(now);
         Ok(StoredRate { rate, at, sources: certificate::written(&judged.quotes) })
     }
 
-    /// The last moment at which all presently fresh quotes are still fresh.
+    /// The last moment at which all quotes that are fresh at `now` are still fresh.
     fn first_stale(&self, currency: Currency, now: Timestamp) -> Option<Timestamp> {
         let quotes = self.by_currency.get(&currency).into_iter().flat_map(BTreeMap::values);
         quotes.filter(|quote| quote.is_fresh(now)).filter_map(Quote::fresh_until).min()

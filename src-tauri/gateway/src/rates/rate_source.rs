@@ -1,4 +1,4 @@
-//! The port of all sources of exchange rates.
+//! The port for sources of exchange rates: the trait that each source implements, and its types.
 
 use std::pin::Pin;
 
@@ -21,9 +21,9 @@ pub struct Question<'a> {
 /// A source's answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceAnswer {
-    /// Its quotes. A currency that is missing has no quote.
+    /// The quotes. The source has none for a currency that is missing here.
     pub quotes: Vec<SourceQuote>,
-    /// Time of the answer by its own clock, if it has one.
+    /// Time of the answer by the source's own clock, if it has one.
     pub server_time: Option<Timestamp>,
 }
 
@@ -47,9 +47,9 @@ pub struct SourceQuote {
 /// A failed request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFailure {
-    /// Why, for people.
+    /// The reason, for people.
     pub why: String,
-    /// Its kind, which decides the time of the next request.
+    /// The kind of the failure, which decides the time of the next request.
     pub kind: NoAnswer,
 }
 
@@ -58,19 +58,19 @@ pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Result<SourceAnswer, So
 
 /// A source of quotes, in units of each currency for one Bitcoin.
 pub trait RateSource: Send + Sync {
-    /// Its name, which is stored with each rate it took part in.
+    /// The name of the source, which is stored in the certificate of each rate.
     fn name(&self) -> &'static str;
 
-    /// Its quotes of this moment.
+    /// Requests the current quotes.
     fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a>;
 
-    /// Whether it is asked under these rules.
+    /// Whether the source is asked under these rules.
     fn is_chosen(&self, rules: &RateRules) -> bool {
         rules.fixed.is_empty()
     }
 
-    /// Whether its quotes stay good until it withdraws them, as simulated ones do; other quotes are stale after five
-    /// minutes. Such a source is on this machine, and may be asked at any rate.
+    /// Whether the source's quotes are valid until it withdraws them, as simulated and fixed rates are. Other quotes
+    /// are stale after five minutes. Such a source is on this machine, so that it may be asked at any time.
     fn never_stale(&self) -> bool {
         false
     }

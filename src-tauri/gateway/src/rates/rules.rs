@@ -5,7 +5,7 @@ use tillgate_domain::money::Currency;
 
 use crate::machine::outgoing::Proxy;
 
-/// The settings that choose and bound the sources.
+/// The settings that select the sources, and how they are asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RateRules {
     /// Least number of sources with a fresh quote.

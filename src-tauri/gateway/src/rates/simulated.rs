@@ -14,7 +14,7 @@ pub(crate) struct Simulated {
 }
 
 impl Simulated {
-    /// Quotes the rates of `sandbox`.
+    /// A source that quotes the rates of `sandbox`.
     #[must_use]
     pub(crate) fn new(sandbox: Arc<Sandbox>) -> Self {
         Self { sandbox }
@@ -30,7 +30,7 @@ impl RateSource for Simulated {
         let sandbox = Arc::clone(&self.sandbox);
         Box::pin(async move {
             let failed = |why: String| SourceFailure { why, kind: NoAnswer::Unreachable };
-            // This reads the sandbox's file.
+            // `Sandbox::rates` reads a file, which blocks.
             let rates = tokio::task::spawn_blocking(move || sandbox.rates()).await;
             let rates = rates.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
             let quote = |(code, price): (String, String)| {

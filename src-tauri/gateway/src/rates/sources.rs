@@ -9,7 +9,8 @@ use super::live;
 use super::rate_source::RateSource;
 use super::simulated::Simulated;
 
-/// The sources of an environment: simulated rates with a sandbox, public ones without. The settings choose among them.
+/// The sources of an environment: simulated rates with a sandbox, otherwise public sources; and fixed rates. The
+/// settings select those that are asked.
 #[must_use]
 pub(crate) fn sources(sandbox: Option<Arc<Sandbox>>) -> Vec<Box<dyn RateSource>> {
     let mut sources: Vec<Box<dyn RateSource>> = match sandbox {

@@ -1,11 +1,11 @@
 //! The error of a missing rate.
 
-/// There is no rate that a price may rest on.
+/// There is no fresh rate for a price.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no fresh exchange rate for {currency}: {reason}")]
 pub struct RateUnavailable {
     /// ISO code of the currency.
     pub currency: String,
-    /// Why, for people.
+    /// The reason, for people.
     pub reason: String,
 }

@@ -9,7 +9,7 @@ use super::object::Object;
 use super::transaction::transaction;
 use crate::store::anomalies::AnomalyRow;
 
-/// The Anomaly record of `row`. `receipts` are the ones that it rests on, each with its full amount.
+/// The Anomaly record of `row`. `receipts` are its receipts, each with its full amount.
 #[must_use]
 pub(crate) fn anomaly_record(row: &AnomalyRow, receipts: &[Receipt], context: &RecordContext<'_>) -> String {
     let anomaly = &row.anomaly;

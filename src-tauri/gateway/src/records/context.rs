@@ -5,16 +5,16 @@ use tillgate_domain::id::Id;
 use super::object::Object;
 use crate::machine::environment::Environment;
 
-/// Facts of a record that lie outside its own rows.
+/// Facts of a record that its own rows do not hold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RecordContext<'a> {
-    /// Records of the test environment name it.
+    /// Records of the test environment have the member `"environment": "test"`.
     pub environment: Environment,
     /// The merchant of the payouts.
     pub merchant_id: Id,
     /// The URL of the payment pages, without a slash at the end: `http://127.0.0.1:7421/pay`.
     pub pages_base: &'a str,
-    /// Height of the best block in the snapshot of the rows; confirmations are counted from it.
+    /// Height of the best block in the rows' snapshot, for confirmations.
     pub tip_height: u32,
 }
 

@@ -1,18 +1,18 @@
-//! A page of records that is rendered in parts, so that a long page is never in memory as a whole.
+//! A page of records that is rendered in parts, so that a long page is never in memory at once.
 
 use std::vec::IntoIter;
 
 use super::snapshot::Snapshot;
 use crate::store::StoreError;
 
-/// Bytes at which a part ends, after a whole record; a page of the usual 50 records is one part. Unread lists keep a
-/// few parts each in memory, and there may be many such lists.
+/// Bytes after which a part ends, at the end of a record. A page of 50 records is one part. Each unread list keeps a
+/// few parts in memory.
 const PART_BYTES: usize = 64 * 1_024;
 
 /// Renders the record that a key names; `None` if it is gone.
 pub(crate) type Render<K> = fn(&Snapshot<'_>, &K) -> Result<Option<String>, StoreError>;
 
-/// The records of a page, known only by their keys so far.
+/// The records of a page, by their keys.
 pub(crate) struct RecordList<K> {
     items_count: u64,
     /// Keys of the records that are not rendered yet.
@@ -53,7 +53,7 @@ impl<K> RecordList<K> {
             self.is_empty = false;
             part.push_str(&record);
         }
-        // The part may wait for its reader for a while.
+        // The part may wait long for its reader, so its spare memory is freed.
         part.shrink_to_fit();
         Ok(part)
     }

@@ -1,4 +1,4 @@
-//! A JSON object written member by member, so that numbers keep their exact text.
+//! A JSON object that is written member by member, so that numbers keep their exact text.
 
 /// A JSON object under construction.
 pub(super) struct Object {
@@ -18,14 +18,14 @@ impl Object {
         push_string(&mut self.out, value);
     }
 
-    /// A string, or no member at all.
+    /// A string; adds no member for `None`.
     pub(super) fn optional_text(&mut self, name: &'static str, value: Option<&str>) {
         if let Some(value) = value {
             self.text(name, value);
         }
     }
 
-    /// A number, array or object that is JSON text already.
+    /// A number, array or object given as JSON text.
     pub(super) fn raw(&mut self, name: &'static str, json: &str) {
         self.name(name);
         self.out.push_str(json);
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_a_text_holds_the_object_reads_back() {
+    fn each_text_is_read_back_from_the_object() {
         for text in ["", "plain", "quote \" back \\ slash", "line\nbreak\ttab\u{1}", "é🧡"] {
             let mut object = Object::new();
             object.text("text", text);

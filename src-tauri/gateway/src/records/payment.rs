@@ -9,7 +9,7 @@ use super::object::Object;
 use super::transaction::transaction;
 use crate::store::payments::PaymentRow;
 
-/// The Payment record of `row`. `receipts` are all of its receipts; the record lists those that count.
+/// The Payment record of `row`. `receipts` are all its receipts; the record lists those whose coins count.
 #[must_use]
 pub(crate) fn payment_record(row: &PaymentRow, receipts: &[Receipt], context: &RecordContext<'_>) -> String {
     let payment = &row.payment;
@@ -51,7 +51,7 @@ pub(crate) fn payment_record(row: &PaymentRow, receipts: &[Receipt], context: &R
     record.finish()
 }
 
-/// The counting part of each transaction that counts; their sum is `paidBtc`.
+/// The counted part of each transaction; their sum is `paidBtc`.
 fn counting(receipts: &[Receipt], tip_height: u32) -> impl Iterator<Item = String> {
     receipts
         .iter()

@@ -3,7 +3,7 @@
 use qrcode::render::svg;
 use qrcode::{EcLevel, QrCode};
 
-/// Pixels of the smallest drawing; it is a vector drawing and grows without loss.
+/// Least width in pixels. The drawing is a vector drawing and can be enlarged without loss.
 const SIZE_MIN: u32 = 240;
 
 /// The QR code of `text`, dark on light in every theme, as scanners need it. Empty if the text is too long for a QR
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_drawn_and_one_too_long_is_not() {
+    fn a_text_too_long_for_a_qr_code_is_not_drawn() {
         assert!(svg("bitcoin:bcrt1q?amount=0.00010000").contains("<svg"));
         assert_eq!(svg(&"x".repeat(5_000)), "");
     }

@@ -25,7 +25,7 @@ fn item(row: &RatesRow, spread_per_mille: u16) -> String {
     object.finish()
 }
 
-/// `None` if the quote is no rate with four decimals.
+/// `None` if the quote is not a number with at most four decimals.
 fn source((quote, verdict): &(Quote, Verdict)) -> Option<String> {
     let rate = Rate::new(quote.price)?;
     let mut object = Object::new();

@@ -14,7 +14,7 @@ use crate::store::{Installation, Reader, StoreError};
 /// The most items of one page.
 pub(crate) const PAGE_MAX: u32 = 500;
 
-/// One snapshot of the database, with the facts of records that lie outside their rows.
+/// One snapshot of the database, with the facts of records that their rows do not hold.
 pub struct Snapshot<'a> {
     /// Reads from the snapshot.
     pub reader: &'a Reader<'a>,
@@ -36,7 +36,7 @@ impl<'a> Snapshot<'a> {
     /// # Errors
     /// When the database cannot be read.
     pub fn payment(&self, row: &PaymentRow) -> Result<String, StoreError> {
-        // Shops mostly ask for payments that wait to be paid: no transaction counts, so none is looked for.
+        // Shops mostly ask for NEW payments. They have no transaction that counts, so none is read.
         if row.payment.paid_sats == 0 {
             return Ok(payment_record(row, &[], &self.context(0)));
         }

@@ -1,4 +1,4 @@
-//! Reads a call's body. It finds all field errors, not just the first; unknown fields are ignored.
+//! Reads a call's body. All field errors are collected, not only the first. Unknown fields are ignored.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,14 +11,15 @@ use super::error::CallError;
 use crate::field_errors::FieldError;
 use crate::json::{JsonObject, read_number};
 
-/// The body's fields and their errors. A wrong field reads as some value, which [`Body::finish`] keeps from being used.
+/// The body's fields and their errors. An invalid field gives a substitute value, and [`Body::finish`] then refuses the
+/// body, so that the substitute is never used.
 pub(super) struct Body<'a> {
     fields: JsonObject<'a>,
     field_errors: Vec<FieldError>,
 }
 
 impl<'a> Body<'a> {
-    /// A body that is missing has no fields.
+    /// Parses a body. An empty body has no fields.
     pub(super) fn read(body: &'a [u8]) -> Result<Self, CallError> {
         let fields = if body.is_empty() { Ok(JsonObject::empty()) } else { JsonObject::parse(body) };
         match fields {
@@ -27,12 +28,12 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The result, if no field was wrong.
+    /// Returns `read` if no field was invalid, otherwise all field errors.
     pub(super) fn finish<T>(self, read: T) -> Result<T, CallError> {
         if self.field_errors.is_empty() { Ok(read) } else { Err(CallError::Invalid(self.field_errors)) }
     }
 
-    /// Records a field error; `what` follows the field's name.
+    /// Records a field error. `what` continues the field's name ("must be …").
     pub(super) fn field_error(&mut self, field: &'static str, what: impl std::fmt::Display) {
         self.field_errors.push(FieldError::invalid(field, what));
     }
@@ -81,7 +82,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// As [`Self::optional_whole`], but `null` has a meaning: `Some(None)`.
+    /// Like [`Self::optional_whole`], but `null` is a value: `Some(None)`.
     pub(super) fn whole_or_null(&mut self, field: &'static str, range: RangeInclusive<u64>) -> Option<Option<u64>> {
         if self.fields.members().any(|(name, raw)| name == field && raw == "null") {
             return Some(None);
@@ -141,7 +142,7 @@ impl<'a> Body<'a> {
         for (code, raw) in self.fields.members() {
             let code = code.to_owned();
             if Currency::from_code(&code).is_none() {
-                self.field_errors.push(FieldError::invalid(code, "is not the code of a currency that is known"));
+                self.field_errors.push(FieldError::invalid(code, "is not the code of a known currency"));
                 continue;
             }
             let rate = match (raw, read_number(raw)) {

@@ -12,28 +12,28 @@ use super::body::Body;
 use super::error::CallError;
 use crate::gateway::Gateway;
 
-/// The longest delay that can be set: longer than any time-out of the gateway.
+/// The longest delay of a backend that can be set. It is longer than any time-out of the gateway.
 const LATENCY_MAX_MS: u64 = 60_000;
 
 /// The longest step of the clock in one call: ten years.
 const ADVANCE_MAX_SECONDS: u64 = 10 * 366 * 24 * 60 * 60;
 
-/// The highest fee estimate that can be set: above every cap of a gateway.
+/// The highest fee estimate that can be set. It is above the highest value of the setting `feeCapSatVb`.
 const FEE_ESTIMATE_MAX_SAT_VB: u64 = 100_000;
 
 /// A valid call.
 #[derive(Debug)]
 pub(crate) enum Call {
-    /// It changes nothing, so no look follows it.
+    /// A question changes nothing, so no look follows it.
     Ask(Question),
-    /// It changes the sandbox, and a look follows it.
+    /// A change of the sandbox, which a look follows.
     Change(Change),
 }
 
-/// A call that only asks.
+/// A call that changes nothing.
 #[derive(Debug)]
 pub(crate) enum Question {
-    /// The present state.
+    /// The present state of the sandbox.
     Status,
     /// The outputs that pay an address now.
     Outputs { script: ScriptBuf },
@@ -45,7 +45,7 @@ pub(crate) enum Change {
     /// The customer pays.
     Pay {
         payment: Id,
-        /// `None` for the remainder.
+        /// `None` for the amount that remains to be paid.
         amount_sats: Option<u64>,
         /// Number of transactions that share the sum.
         parts: u32,
@@ -61,7 +61,7 @@ pub(crate) enum Change {
     /// Blocks are mined.
     Mine {
         count: u32,
-        /// Transactions that pay less stay out; in satoshis for 1,000 vB.
+        /// Fee rate below which a transaction is not mined, in satoshis per 1,000 vB.
         min_fee_rate_sat_kvb: u64,
     },
     /// The last blocks are replaced.
@@ -79,11 +79,11 @@ pub(crate) enum Change {
     },
     /// The customer sends coins to any script.
     Send { script: ScriptBuf, amount_sats: u64 },
-    /// The backend misbehaves, or no longer does.
+    /// Faults of the backend or the keyring are set or removed.
     SetFaults { patch: FaultsPatch },
 }
 
-/// The function that makes a call from the path's subject and the body.
+/// The function that makes a call from the path's subject (an id, txid or address) and the body.
 #[derive(Debug, Clone, Copy)]
 enum Read {
     Ask(fn(&str, &mut Body<'_>) -> Question),
@@ -93,9 +93,9 @@ enum Read {
 /// The path and method of a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Route {
-    /// The one method that the path accepts.
+    /// The only method that the path accepts.
     pub method: &'static str,
-    /// The path, with braces around its subject.
+    /// The path below `/v2`, with the name of its subject in braces.
     pub path: &'static str,
     read: Read,
 }
@@ -134,7 +134,7 @@ pub(crate) static ROUTES: [Route; 11] = [
 ];
 
 impl Route {
-    /// The call of this method and path, and the path's subject.
+    /// The route of this method and path, and the path's subject.
     pub(super) fn find<'p>(method: &str, path: &'p str) -> Result<(&'static Self, &'p str), CallError> {
         let named = ROUTES.iter().find_map(|route| Some((route, route.subject(path)?)));
         let (route, subject) = named.ok_or(CallError::NoSuchPath)?;
@@ -144,7 +144,7 @@ impl Route {
         Ok((route, subject))
     }
 
-    /// The text of `path` in place of the braces; `None` if `path` belongs to another call.
+    /// The part of `path` that matches the braces; `None` if `path` belongs to another route.
     fn subject<'p>(&self, path: &'p str) -> Option<&'p str> {
         let Some((before, rest)) = self.path.split_once('{') else { return (path == self.path).then_some("") };
         let after = rest.split_once('}')?.1;
@@ -211,7 +211,7 @@ fn replace(_: &Gateway, txid: &str, body: &mut Body<'_>) -> Result<Change, CallE
     let to_customer = body.flag("toCustomer", true);
     let amount_sats = body.btc("btcAmount", false);
     if to_customer && amount_sats.is_some() {
-        body.field_error("btcAmount", "goes with \"toCustomer\": false only");
+        body.field_error("btcAmount", "is allowed only with \"toCustomer\": false");
     }
     let to = if to_customer { ReplaceTo::Customer } else { ReplaceTo::SameAddress { amount_sats } };
     Ok(Change::Replace { txid, replace: Replace { fee_rate_sat_vb: fee_rate(body), to } })
@@ -239,8 +239,8 @@ fn faults(_: &Gateway, _: &str, body: &mut Body<'_>) -> Result<Change, CallError
     Ok(Change::SetFaults { patch })
 }
 
-/// The fault for broadcasts, by its name or by the older flag, which knows only one of them. A caller may give both as
-/// they were shown.
+/// The fault for broadcasts, by its name in `broadcast` or by the older flag `broadcastRejects`. A caller may send
+/// both, as the status shows them, if they agree.
 fn broadcast_fault(body: &mut Body<'_>) -> Option<BroadcastFault> {
     let words = BroadcastFault::ALL.map(BroadcastFault::name);
     let named = body.optional_word("broadcast", &words, BroadcastFault::from_name);

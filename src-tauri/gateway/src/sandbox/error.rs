@@ -1,4 +1,4 @@
-//! Why a call of the sandbox was refused.
+//! The errors of the sandbox's calls.
 
 use tillgate_sandbox::{BroadcastRefusal, SandboxError};
 
@@ -7,14 +7,14 @@ use crate::sender::SendError;
 use crate::store::StoreError;
 use crate::watcher::WatchError;
 
-/// Why a call was refused.
+/// The reason why a call was refused or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// The path does not exist, or this environment is not the sandbox.
     #[error("there is no such path")]
     NoSuchPath,
     /// The path accepts another method.
-    #[error("this path takes {0} only")]
+    #[error("this path accepts only {0}")]
     MethodNotAllowed(&'static str),
     /// The path names an unknown payment or transaction.
     #[error("{0}")]
@@ -22,7 +22,7 @@ pub enum CallError {
     /// The request is invalid.
     #[error("the request is not valid")]
     Invalid(Vec<FieldError>),
-    /// The present state of its subject does not allow the call.
+    /// The present state of the sandbox does not allow the call.
     #[error("{0}")]
     Conflict(String),
     /// The gateway's database failed.
@@ -37,12 +37,12 @@ pub enum CallError {
     /// The sandbox's own file failed.
     #[error(transparent)]
     Sandbox(SandboxError),
-    /// The call was cut off, because the program is stopping.
-    #[error("the call was broken off")]
+    /// The call was interrupted, because the program is stopping.
+    #[error("the call was interrupted")]
     BrokenOff,
 }
 
-/// Names the field that the sandbox's refusal is about, if there is one.
+/// Converts an error of the sandbox. An error about a field's value names the field.
 pub(super) fn refused(error: SandboxError) -> CallError {
     let field = match &error {
         SandboxError::Storage(_)

@@ -1,4 +1,4 @@
-//! The customer's sum to pay, and the sandbox's rates and outputs as JSON.
+//! The amount that the customer pays, and the sandbox's rates and outputs as JSON.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,8 @@ use super::error::CallError;
 use crate::field_errors::FieldError;
 use crate::gateway::Gateway;
 
-/// The payment's script and the sum to pay: the given sum, else the remainder, but at least the dust limit.
+/// The payment's script and the amount to pay in satoshis: the given amount, or the remainder, but at least the dust
+/// limit.
 pub(super) fn to_pay(gateway: &Gateway, id: &Id, amount_sats: Option<u64>) -> Result<(ScriptBuf, u64), CallError> {
     let row = gateway
         .store
@@ -22,7 +23,7 @@ pub(super) fn to_pay(gateway: &Gateway, id: &Id, amount_sats: Option<u64>) -> Re
         Some(amount_sats) => amount_sats,
         None if row.payment.remaining_sats() > 0 => row.asked_sats(),
         None => {
-            let what = "must be given: nothing remains to be paid of this payment";
+            let what = "is required, because nothing remains to be paid of this payment";
             return Err(CallError::Invalid(vec![FieldError::invalid("btcAmount", what)]));
         }
     };

@@ -10,7 +10,7 @@ async fn ok(world: &World, method: &str, path: &str, body: Value) -> Value {
     call(&world.app, method, path, body).await.unwrap()
 }
 
-/// The names of the wrong fields.
+/// The names of the invalid fields.
 async fn field_errors(world: &World, method: &str, path: &str, body: Value) -> Vec<String> {
     match call(&world.app, method, path, body).await {
         Err(CallError::Invalid(field_errors)) => {
@@ -21,7 +21,7 @@ async fn field_errors(world: &World, method: &str, path: &str, body: Value) -> V
 }
 
 #[tokio::test]
-async fn when_a_call_answers_its_effects_are_there() {
+async fn the_effects_of_a_call_are_stored_before_its_answer() {
     let world = World::new().await;
     let payment = world.payment().await;
     let pay = format!("/sandbox/payments/{}/pay", payment.payment.id);
@@ -32,7 +32,7 @@ async fn when_a_call_answers_its_effects_are_there() {
     ok(&world, "POST", "/sandbox/blocks", json!({})).await;
     assert_eq!(world.state(&payment), Confirmed);
     assert_eq!(world.notified_field(&payment.payment.id, "status"), ["UNCONFIRMED", "CONFIRMED"]);
-    assert_eq!(field_errors(&world, "POST", &pay, json!({})).await, ["btcAmount"], "nothing remains");
+    assert_eq!(field_errors(&world, "POST", &pay, json!({})).await, ["btcAmount"], "nothing remains to be paid");
     ok(&world, "POST", "/sandbox/reorg", json!({"depth": 1, "keepTransactions": false})).await;
     assert_eq!(world.state(&payment), tillgate_domain::payment::PaymentState::Invalid);
 }
@@ -58,7 +58,7 @@ async fn the_customer_pays_the_dust_limit_if_less_remains() {
 }
 
 #[tokio::test]
-async fn a_step_of_the_clock_makes_all_happen_that_time_does() {
+async fn a_step_of_the_clock_expires_payments_and_survives_a_restart() {
     let world = World::new().await;
     let payment = world.payment().await;
     let before = world.now_ms();
@@ -66,11 +66,11 @@ async fn a_step_of_the_clock_makes_all_happen_that_time_does() {
     assert!(world.now_ms() - before > HALF_AN_HOUR_MS);
     assert_eq!(world.state(&payment), Expired);
     let world = world.reopen().await;
-    assert!(world.now_ms() - before > HALF_AN_HOUR_MS, "the clock stays ahead over a restart");
+    assert!(world.now_ms() - before > HALF_AN_HOUR_MS, "the step of the clock was lost at the restart");
 }
 
 #[tokio::test]
-async fn a_rate_holds_at_once_until_it_is_withdrawn() {
+async fn a_set_rate_is_used_at_once_until_it_is_withdrawn() {
     let world = World::new().await;
     let usd = tillgate_domain::money::Currency::USD;
     let status = ok(&world, "PUT", "/sandbox/rates", json!({"USD": "70000.00"})).await;
@@ -82,7 +82,7 @@ async fn a_rate_holds_at_once_until_it_is_withdrawn() {
 }
 
 #[tokio::test]
-async fn a_call_under_chain_down_is_seen_by_the_first_look_after() {
+async fn a_call_under_chain_down_is_found_by_the_look_after_it() {
     let world = World::new().await;
     let payment = world.payment().await;
     ok(&world, "PUT", "/sandbox/faults", json!({"chainDown": true, "latencyMs": 1})).await;
@@ -108,7 +108,7 @@ async fn the_customer_reclaims_or_bumps_an_unconfirmed_transaction() {
 }
 
 #[tokio::test]
-async fn every_fault_of_a_body_is_named_at_once() {
+async fn all_errors_of_a_body_are_named_at_once() {
     let world = World::new().await;
     let payment = world.payment().await;
     let pay = format!("/sandbox/payments/{}/pay", payment.payment.id);

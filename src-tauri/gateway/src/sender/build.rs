@@ -1,5 +1,5 @@
-//! Makes a stored transaction of waiting payouts: chooses coins, reads the words, signs and checks. One commit then
-//! checks again that coins and payouts have not changed.
+//! Makes one transaction for the waiting payouts: chooses coins, reads the words, signs and checks. The commit that
+//! stores it first checks that its coins and payouts have not changed.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::store::{Reader, StoreError, Tx};
 use crate::wallet::Wallet;
 use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Means, Payee, Seed, SpendableCoin};
 
-/// Largest number of payouts considered for one transaction; more do not fit into one.
+/// Largest number of payouts considered for one transaction. More payouts do not fit into a transaction.
 pub(super) const QUEUE_MAX: u32 = 5_000;
 
 const NO_WALLET: &str = "the wallet is not set up";
@@ -81,7 +81,7 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
         coins.retain(|coin| !required.iter().any(|it: &SpendableCoin| it.outpoint == coin.outpoint));
         Ok::<_, StoreError>((waiting, waits, required, coins, tip_height, change.1))
     })?;
-    // Payouts that wait for a twin are left alone.
+    // If every payout waits for a twin, there is nothing to build.
     if let Some(why) = waits.filter(|_| waiting.is_empty()) {
         return Err(Unsent::Waits(why));
     }
@@ -131,7 +131,7 @@ pub(super) fn sign(
     let signed = spend::sign(draft, &words, &wallet.keychains);
     drop(words);
     let tx = signed.map_err(|error| {
-        // The words of another wallet stay wrong: the sender does not ask again every second.
+        // The stored words belong to another wallet, so the sender must not read them again every second.
         let reason = error.to_string();
         refuse_keys(gateway, &reason);
         Cause::Keyring.because(reason)
@@ -139,7 +139,7 @@ pub(super) fn sign(
     gateway.sending.note_keys_refused(None);
     fail_points::pass(Point::SignAfter);
     if let Err(error) = spend::check(draft, &tx, &wallet.keychains, fee, cap) {
-        tracing::error!(%error, "a transaction that was signed here does not pass its check and is thrown away");
+        tracing::error!(%error, "a signed transaction did not pass its check and was discarded");
         return Err(Cause::Other.because(format!("a signed transaction did not pass its check: {error}")));
     }
     Ok(tx)
@@ -154,7 +154,7 @@ fn words(gateway: &Gateway) -> Result<Secret, String> {
     if let Some(sandbox) = &gateway.sandbox
         && sandbox.faults().map_err(|error| error.to_string())?.keys_locked
     {
-        return Err("the keyring is locked: the sandbox was told so".to_owned());
+        return Err("the keyring is locked, as a fault that was set in the sandbox".to_owned());
     }
     match gateway.secrets.get(Purpose::WalletMnemonic) {
         Ok(Some(words)) => Ok(words),
@@ -166,10 +166,10 @@ fn words(gateway: &Gateway) -> Result<Secret, String> {
     }
 }
 
-/// The next script of our change.
+/// The change script at `index`, the next change index.
 pub(super) fn fresh_change(wallet: &Wallet, index: u32) -> Result<FreshChange, String> {
     let script = wallet.change.script(index).map_err(|error| error.to_string())?;
-    // The watcher knows the script from now on: it may see the transaction before the broadcast is answered.
+    // The watcher must know the script: it may see the transaction before the backend answers the broadcast.
     wallet.change.given(index.saturating_add(1)).map_err(|error| error.to_string())?;
     Ok(FreshChange { script, index })
 }
@@ -180,7 +180,8 @@ pub(super) fn seed(gateway: &Gateway) -> Result<Seed, SendError> {
     Ok(seed)
 }
 
-/// Commits a new batch. Stores nothing (`None`) if its coins or payouts changed during signing.
+/// Commits a new batch. Returns `None`, and stores nothing, if its coins or payouts changed during signing or the
+/// sender holds.
 pub(super) async fn store(gateway: &Arc<Gateway>, signed: Signed) -> Result<Option<Txid>, SendError> {
     let commit = move |outbox: &Outbox<'_>| -> Result<Option<Txid>, SendError> {
         let tx = outbox.tx;
@@ -227,8 +228,8 @@ pub(super) fn are_free(tx: &Tx<'_>, draft: &Draft, own_batch: Option<i64>) -> Re
     Ok(tx.keychain(Keychain::Internal)?.is_some_and(|(_, next_index)| next_index == change.index))
 }
 
-/// Whether a coin is still in the block in which it was chosen. Our own unconfirmed change may have been mined
-/// meanwhile.
+/// Whether a coin is still in the block that held it when it was chosen. Our own change that was unconfirmed then may
+/// be anywhere now.
 fn is_where_seen(coin: &SpendableCoin, facts: &CoinFacts) -> bool {
     match (coin.height, facts.position) {
         (Some(seen), Position::Block { height }) => seen == height,
@@ -237,8 +238,8 @@ fn is_where_seen(coin: &SpendableCoin, facts: &CoinFacts) -> bool {
     }
 }
 
-/// Stores a signed transaction as the next version of a batch, with its change, and settles the batch. `by` names who
-/// ordered a replacement.
+/// Stores a signed transaction as the next version of a batch, with its change, and settles the batch. `by` names the
+/// person who ordered a replacement.
 pub(super) fn store_version(
     outbox: &Outbox<'_>,
     batch_seq: i64,
@@ -271,7 +272,7 @@ pub(super) fn store_version(
         };
         tx.store_coin(&coin, &TxPosition::Absent)?;
     }
-    // A batch this new gives no warnings.
+    // `settle` returns warnings to staff. A version that is stored just now causes none.
     batches::settle(outbox, batch_seq, tx.tip_height()?)?;
     Ok(txid)
 }

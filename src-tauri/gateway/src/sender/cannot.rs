@@ -1,4 +1,5 @@
-//! The reason of a payout that could not be built. Shops read records, so a record tells the cause alone.
+//! The reason that a failed payout's record shows. Shops read records, so the reason names only the cause, without
+//! amounts or rates.
 
 use crate::gateway::{Cannot, Cause};
 use crate::wallet::spend::DraftError;

@@ -9,7 +9,7 @@ use crate::store::StoreError;
 
 pub(super) const NO_FEE_RATE: &str = "the Bitcoin backend did not say what fee the network asks for";
 
-/// Why a pass was not finished. The next makes up for it.
+/// The error that ended a pass early. The next pass does the remaining work.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     #[error(transparent)]
@@ -18,14 +18,14 @@ pub enum SendError {
     Outbox(#[from] OutboxError),
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
-    #[error("the pass was broken off")]
+    #[error("the pass was interrupted")]
     BrokenOff,
 }
 
-/// Why no transaction of waiting payouts was stored.
+/// The reason why no transaction of waiting payouts was stored.
 #[derive(Debug)]
 pub(super) enum Unsent {
-    /// Nothing could be built, for this reason. Overdue payouts fail.
+    /// The transaction could not be built, for this reason. Overdue payouts fail.
     Cannot(Cannot),
     /// The payouts wait, for this reason. No payout fails.
     Waits(Cannot),
@@ -45,10 +45,10 @@ impl From<StoreError> for Unsent {
     }
 }
 
-/// Why the sender was not released.
+/// The reason why the sender was not released.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReleaseError {
-    /// The sender holds until a restored copy of the wallet has looked.
+    /// The wallet was restored, and its first look at the chain has not ended.
     #[error("the sender cannot be released: {0}")]
     NotLooked(String),
     /// The sender now holds for a reason that staff have not read.

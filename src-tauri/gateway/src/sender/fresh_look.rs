@@ -1,4 +1,4 @@
-//! Looks at the chain before signing: the view must cover each coin that is spent and the next change.
+//! Looks at the chain before signing. The look must cover each coin that is spent and the next change address.
 
 use tillgate_domain::time::Timestamp;
 
@@ -10,20 +10,20 @@ use crate::store::keychains::Keychain;
 use crate::wallet::spend::Draft;
 use crate::watcher::{WatchError, Watcher};
 
-/// Oldest view of the chain that is used. A payment that another copy of the wallet sends within this time is noticed
+/// Oldest look that is used to choose coins. A payment that another copy of the wallet sends after that look is noticed
 /// too late.
 const LOOKED_WITHIN_MS: i64 = 10_000;
 
-/// Oldest look on which a transaction is stored. It catches a machine that slept while signing.
+/// Oldest look with which a signed transaction is stored. An older look means that the machine slept while signing.
 const STORED_WITHIN_MS: i64 = 60_000;
 
 const LOOKED_TOO_LONG_AGO: &str = "signing took so long that the chain may have changed; the transaction is made again";
 
 /// The next pass asks again about scripts that a look did not cover.
-const NOT_COVERED: &str = "the Bitcoin backend has not told of all coins yet; it is asked again";
+const NOT_COVERED: &str = "the Bitcoin backend has not reported the state of all coins yet; it is asked again";
 
 impl Sender {
-    /// Looks unless a look since `since` is young enough. Answers why nothing may be signed yet.
+    /// Looks, unless the last look is after `since` and young enough. Returns the reason if signing must wait.
     pub(super) async fn look_unless_fresh(&self, watcher: &Watcher, since: Timestamp) -> Option<Cannot> {
         let gateway = &self.gateway;
         if gateway.last_look.is_fresh(since, gateway.clock.now(), LOOKED_WITHIN_MS) {
@@ -32,7 +32,8 @@ impl Sender {
         watcher.look_soon().await.err().map(not_looked)
     }
 
-    /// Makes sure that the last look covers the coins and the change of a draft. Answers why nothing may be signed yet.
+    /// Makes sure that the last look covers the coins and the change of a draft. Returns the reason if signing must
+    /// wait.
     pub(super) async fn look_at_coins(
         &self,
         watcher: &Watcher,
@@ -48,7 +49,7 @@ impl Sender {
             .read(|reader| reader.keychain(Keychain::Internal))?
             .ok_or(StoreError::BadValue("keychains"))?;
         scripts.extend(of(Keychain::Internal, next_change));
-        // A backend that sees every transaction covers all scripts, and names none.
+        // A backend that sees every transaction covers all scripts without a list of them.
         let sees_all = gateway.chain.sees() == Sees::Everything;
         let is_covered = || {
             gateway.last_look.is_fresh(since, gateway.clock.now(), LOOKED_WITHIN_MS)
@@ -64,14 +65,14 @@ impl Sender {
             Ok(()) => (!is_covered()).then(|| Cause::Chain.because(NOT_COVERED)),
             Err(error) => Some(not_looked(error)),
         };
-        // A script without an answer is asked about until there is one.
+        // While the look did not cover the scripts, later looks ask about them too.
         if why.is_none() || !is_watched {
             gateway.to_sign.ask(Vec::new());
         }
         Ok(why)
     }
 
-    /// Checks that a transaction may be stored: the look behind it began after `since` and is young enough.
+    /// Checks that a signed transaction may be stored: the last look began after `since` and is young enough.
     ///
     /// # Errors
     /// When the look is too old.
@@ -84,10 +85,10 @@ impl Sender {
     }
 }
 
-/// Why a failed look allows no signature.
+/// The reason to sign nothing after a failed look.
 fn not_looked(error: WatchError) -> Cannot {
     match error {
-        // The blocks still unread may hold a payment of another copy.
+        // The blocks that were not read yet may hold a payment of another copy.
         WatchError::Behind(catching_up) => Cause::Chain.because(catching_up.to_string()),
         error => Cause::Chain.because(format!("the chain is not watched: {error}")),
     }

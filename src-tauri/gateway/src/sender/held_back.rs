@@ -1,5 +1,5 @@
-//! Transactions of ours that must not be made or broadcast (interface, section 4, "Twin"): another copy of this wallet
-//! pays the same payout with other coins. A block may still hold such a transaction.
+//! Transactions of ours that must not be made or broadcast (interface, section 4, "Twin"), because another copy of this
+//! wallet pays the same payout with other coins. If both transactions were mined, the payout would be paid twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,13 +18,13 @@ use crate::wallet::spend::SpendableCoin;
 
 /// Effect of unmined twins on a payout.
 pub(crate) enum Payable {
-    /// Payable with these coins, one of each twin, so that the payout is mined only once.
+    /// A transaction may pay it if it spends these coins, one of each twin, so that only one payment can be mined.
     Spending(Vec<SpendableCoin>),
     /// Waits until a block decides about the twin.
     Waits(Cannot),
 }
 
-/// Whether a payout can be paid beside the twins that would pay it.
+/// Whether a payout can be paid although unmined twins pay it too.
 pub(crate) fn payable(reader: &Reader<'_>, twins: &UnminedTwins, payout: &PayoutRow) -> Result<Payable, StoreError> {
     let mut coins: Vec<SpendableCoin> = Vec::new();
     for twin in twins.paying(payout) {
@@ -37,8 +37,8 @@ pub(crate) fn payable(reader: &Reader<'_>, twins: &UnminedTwins, payout: &Payout
     Ok(Payable::Spending(coins))
 }
 
-/// A twin and the unmined twins on which it rests. A transaction that spends a coin of any of them rules the twin out.
-fn line_of(reader: &Reader<'_>, twin: &TwinRow) -> Result<BTreeMap<Txid, Transaction>, StoreError> {
+/// A twin and its unmined ancestors that are twins. A transaction that spends a coin of any of them rules the twin out.
+fn with_twin_ancestors(reader: &Reader<'_>, twin: &TwinRow) -> Result<BTreeMap<Txid, Transaction>, StoreError> {
     let mut line = BTreeMap::from([(twin.txid, twin.tx.clone())]);
     let mut open: Vec<Txid> = inputs(&twin.tx).map(|input| input.txid).collect();
     while let Some(txid) = open.pop() {
@@ -56,10 +56,10 @@ fn inputs(tx: &Transaction) -> impl Iterator<Item = OutPoint> {
     tx.input.iter().map(|input| input.previous_output)
 }
 
-/// The largest coin of a twin, or of one on which it rests, that our transaction can spend in its place.
+/// The largest coin that a twin or its unmined ancestors spend, and that our transaction can spend instead.
 fn coin_of(reader: &Reader<'_>, twin: &TwinRow) -> Result<Option<SpendableCoin>, StoreError> {
     let mut largest: Option<SpendableCoin> = None;
-    let line = line_of(reader, twin)?;
+    let line = with_twin_ancestors(reader, twin)?;
     for outpoint in line.values().flat_map(inputs) {
         let Some(facts) = reader.coin_facts(&outpoint)? else { continue };
         let is_left = facts.spent_height.is_none()
@@ -86,22 +86,22 @@ fn waits_for(twin: &TwinRow, payout: &PayoutRow) -> Cannot {
     ))
 }
 
-/// Whether another transaction already pays a payout of this transaction or of an unconfirmed ancestor. Such a
-/// transaction must not be broadcast.
+/// Whether a transaction must not be broadcast: another copy of the wallet pays one of its payouts, or one of its
+/// unconfirmed ancestors'.
 pub(crate) fn is_held_back(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
-    rests_on_one(reader, &funds::unconfirmed(reader, txid)?)
+    is_any_paid_otherwise(reader, &funds::unconfirmed(reader, txid)?)
 }
 
-/// A stored transaction behind its unconfirmed ancestors, parents first; `None` if it must not be broadcast.
+/// A stored transaction after its unconfirmed ancestors, parents first; `None` if it must not be broadcast.
 pub(super) fn package(reader: &Reader<'_>, txid: &Txid) -> Result<Option<Vec<Transaction>>, StoreError> {
     let unconfirmed = funds::unconfirmed(reader, txid)?;
-    if rests_on_one(reader, &unconfirmed)? || funds::is_given_up(reader, txid)? {
+    if is_any_paid_otherwise(reader, &unconfirmed)? || funds::is_given_up(reader, txid)? {
         return Ok(None);
     }
     Ok(Some(parents_first(unconfirmed, |one| &one.tx).into_iter().map(|one| one.tx).collect()))
 }
 
-fn rests_on_one(reader: &Reader<'_>, unconfirmed: &BTreeMap<Txid, Unconfirmed>) -> Result<bool, StoreError> {
+fn is_any_paid_otherwise(reader: &Reader<'_>, unconfirmed: &BTreeMap<Txid, Unconfirmed>) -> Result<bool, StoreError> {
     for ancestor in unconfirmed.keys() {
         if let Some(version) = reader.version(ancestor)?
             && version.pays
@@ -113,15 +113,15 @@ fn rests_on_one(reader: &Reader<'_>, unconfirmed: &BTreeMap<Txid, Unconfirmed>) 
     Ok(false)
 }
 
-/// Whether another copy of the wallet pays a payout of this batch. A twin in a block does. An unmined twin with other coins
-/// does until a node accepts ours.
+/// Whether another copy of the wallet pays a payout of this batch. A twin in a block counts. An unmined twin counts if
+/// it spends other coins than ours and no node accepted our transaction.
 pub(super) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<bool, StoreError> {
     let versions = reader.versions(batch_seq)?;
     let was_taken =
         versions.iter().any(|version| version.accepted_at.is_some() || version.position != Position::Absent);
     let ours: BTreeSet<OutPoint> = reader.inputs_of_batch(batch_seq)?.into_iter().collect();
     let is_beside = |twin: &TwinRow| {
-        let line = line_of(reader, twin)?;
+        let line = with_twin_ancestors(reader, twin)?;
         Ok::<_, StoreError>(!line.values().flat_map(inputs).any(|input| ours.contains(&input)))
     };
     let tip_height = reader.tip_height()?;

@@ -23,10 +23,10 @@ use crate::store::{StoreError, Tx};
 use crate::watcher::Watcher;
 use crate::{funds, payouts};
 
-/// Time between passes: how late a deadline is noticed. An idle pass reads three indexes.
+/// Time between passes, which is the longest delay of a deadline. An idle pass is cheap: it reads three indexes.
 const PASS_EVERY: Duration = Duration::from_secs(1);
 
-/// Pause before a secret store that refused the wallet's words is asked again. Staff can skip it.
+/// Pause before the sender asks a secret store again that refused the wallet's words. `Sender::retry` skips it.
 const ASK_KEYS_EVERY_MS: i64 = 60_000;
 
 /// Sends the payouts of one environment.
@@ -36,8 +36,8 @@ pub struct Sender {
     pub(super) rebroadcasts: Mutex<PayoutRebroadcasts>,
 }
 
-/// Time at which the batch of an approval is due. An approval time in the future comes from before the start, when the
-/// clock was ahead: it is due at once.
+/// Time at which the batch of an approval is due. An approval time in the future was stored before a restart, while the
+/// clock was ahead; such a batch is due at once.
 pub(crate) fn due_at(approved_at: Timestamp, settings: &Settings, now: Timestamp) -> Timestamp {
     if approved_at > now {
         return Timestamp::from_ms(0);
@@ -46,7 +46,7 @@ pub(crate) fn due_at(approved_at: Timestamp, settings: &Settings, now: Timestamp
 }
 
 impl Sender {
-    /// Sends what `gateway` holds.
+    /// A sender for the payouts of `gateway`.
     #[must_use]
     pub fn new(gateway: Arc<Gateway>) -> Self {
         Self { gateway, rebroadcasts: Mutex::default() }
@@ -63,12 +63,12 @@ impl Sender {
                 () = self.gateway.sender_wake.notified() => {}
             }
             if let Err(error) = self.pass(watcher).await {
-                tracing::error!(%error, "a pass of the sender of payouts failed; the next makes up for it");
+                tracing::error!(%error, "a pass of the sender of payouts failed; the next pass does the remaining work");
             }
         }
     }
 
-    /// Runs one pass. It looks at the chain before it signs, unless the last look is young enough.
+    /// Runs one pass. Before it signs, it looks at the chain unless the last look is young enough.
     pub(crate) async fn pass(&self, watcher: &Watcher) -> Result<(), SendError> {
         let mut rebroadcasts = self.rebroadcasts.lock().await;
         self.expire_offers().await?;
@@ -91,11 +91,11 @@ impl Sender {
         Ok(())
     }
 
-    /// Releases a sender that holds, on behalf of staff who have read this reason; without a reason, in any case.
-    /// Answers whether it held. While the mempool shows a twin, a release needs `force`.
+    /// Releases a sender that holds, on behalf of staff. `read` is the reason that they have read; with `None` any
+    /// reason is released. Returns whether the sender held. While the mempool shows a twin, a release needs `force`.
     ///
     /// # Errors
-    /// When the sender holds for another reason, and when the release cannot be stored.
+    /// Each refusal is a case of [`ReleaseError`]. The release may also fail to be stored.
     pub(crate) async fn release(&self, actor: &str, read: Option<String>, force: bool) -> Result<bool, ReleaseError> {
         let (actor, now) = (actor.to_owned(), self.gateway.clock.now());
         let release = move |tx: &Tx<'_>| {
@@ -129,7 +129,7 @@ impl Sender {
         loop {
             let now = self.gateway.follow_clock().await?;
             let next_at = self.gateway.store.read(|reader| match reader.dangerous_restore()? {
-                // Another copy may have sent them: the look of this copy decides first.
+                // Another copy may have sent the offers, so no offer expires before the look after the restore.
                 Some(_) => Ok(None),
                 None => reader.next_payout_expires_at(),
             })?;
@@ -144,7 +144,7 @@ impl Sender {
         self.gateway.store.read(|reader| reader.sender_hold())
     }
 
-    /// Builds transactions until nothing more is due. Answers why the rest waits.
+    /// Builds transactions until no payout is due. Returns the reason if due payouts still wait.
     async fn send_due(
         &self,
         watcher: &Watcher,
@@ -168,7 +168,7 @@ impl Sender {
         }
     }
 
-    /// Stores and broadcasts one transaction of due payouts; answers whether any were due.
+    /// Stores and broadcasts one transaction of due payouts. Returns whether any payout was due.
     async fn send_batch(&self, watcher: &Watcher, rebroadcasts: &mut PayoutRebroadcasts) -> Result<bool, Unsent> {
         let gateway = &self.gateway;
         let settings = gateway.settings.snapshot();
@@ -193,7 +193,7 @@ impl Sender {
     /// due at once.
     fn due_at(&self, settings: &Settings) -> Result<Option<Timestamp>, StoreError> {
         let oldest = self.gateway.store.read(|reader| reader.oldest_unsent_approval())?;
-        // The clock is read after the approval: an approval since the start is never ahead of it.
+        // The clock is read after the approval, so that an approval since the start is never in the future.
         let now = self.gateway.clock.now();
         Ok(oldest.map(|at| due_at(at, settings, now)))
     }
@@ -220,7 +220,7 @@ impl Sender {
         let signed = tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::BrokenOff)?;
         let signed = signed.map_err(Unsent::Cannot)?;
         self.check_view(due_at).map_err(Unsent::Waits)?;
-        // The next pass finds out the change.
+        // The next pass reads the changed coins and payouts.
         let stale = || Unsent::Waits(Cause::Other.because("its coins changed while it was signed; it is made again"));
         build::store(&self.gateway, signed).await?.ok_or_else(stale)
     }
@@ -250,11 +250,7 @@ impl Sender {
         };
         let failed = outbox::commit(&self.gateway, None, fail).await?;
         if failed > 0 {
-            tracing::warn!(
-                given_up = failed,
-                why = cannot.details,
-                "approved payouts had waited too long and were given up"
-            );
+            tracing::warn!(given_up = failed, why = cannot.details, "approved payouts waited too long and are FAILED");
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Broadcasts the transactions of payouts until they are in a block: when they are stored, at the start, when a look
-//! misses one, and after each block. Stores each answer.
+//! Broadcasts the transactions of payouts until a block holds them: when they are stored, at the start, when a look
+//! misses them, and after each block. Stores each acceptance and each refusal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::store::batches::{Refusal, VersionRow};
 use crate::store::{Reader, StoreError, Tx};
 use crate::watcher::package;
 
-/// Broadcasts since the last block. A restart forgets them, so that everything missing is broadcast.
+/// Broadcasts of the missing transactions. They are kept in memory only, so a restart broadcasts all of them again.
 #[derive(Debug, Default)]
 pub(super) struct PayoutRebroadcasts {
     tip: Option<BlockHash>,
@@ -27,22 +27,22 @@ pub(super) struct PayoutRebroadcasts {
 
 #[derive(Debug, Clone, Copy)]
 struct Tried {
-    /// Start of the last look before it.
+    /// Time of the last look before the broadcast.
     looked_at: Timestamp,
-    /// Whether a later look missed it and it was broadcast again.
+    /// Whether a later look missed the transaction, so that it was broadcast again.
     twice: bool,
 }
 
 impl PayoutRebroadcasts {
-    /// Broadcasts every stored transaction that the last look missed and that is due again. It waits for a look that
-    /// reached the best block: before that, another copy of the wallet may have replaced the transaction unseen.
+    /// Broadcasts every stored transaction that the last look missed and that is due again. Does nothing until a look
+    /// has reached the best block: an unread block may hold another copy's replacement of the transaction.
     pub(super) async fn broadcast_missing(&mut self, gateway: &Arc<Gateway>) -> Result<(), SendError> {
         let Some(watched) = gateway.last_look.caught_up() else { return Ok(()) };
         let is_new_tip = self.tip != Some(watched.tip.hash);
         let reading = Arc::clone(gateway);
         let missing = tokio::task::spawn_blocking(move || reading.store.read(missing));
         let missing: BTreeMap<Txid, Vec<Transaction>> = missing.await.map_err(|_| SendError::BrokenOff)??;
-        // Forgets transactions that were seen: one that drops out is due at once.
+        // Transactions that a look found are forgotten, so that they are due at once if they drop out later.
         self.tried.retain(|txid, _| missing.contains_key(txid));
         for (txid, package) in missing {
             let before = self.tried.get(&txid);
@@ -56,7 +56,7 @@ impl PayoutRebroadcasts {
                 broadcast(gateway, txid, package).await?;
             }
         }
-        // After a failure in between, the next pass broadcasts the rest.
+        // Stored last: if a broadcast above fails, the next pass still sees a new tip and broadcasts all of them.
         self.tip = Some(watched.tip.hash);
         Ok(())
     }
@@ -72,14 +72,14 @@ impl PayoutRebroadcasts {
     }
 }
 
-/// Broadcasts the last transaction of `package` behind its unconfirmed ancestors. Its payouts are SENT once a node has
-/// it. After any other answer, or none, it is broadcast again later.
+/// Broadcasts `package`: the unconfirmed ancestors of `txid`, and this transaction last. Its payouts are SENT once a
+/// node accepted it. After any other answer, or none, it is broadcast again later.
 async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<Transaction>) -> Result<(), SendError> {
     let asking = Arc::clone(gateway);
     let answer = tokio::task::spawn_blocking(move || package::broadcast(&asking, &package));
     match answer.await.map_err(|_| SendError::BrokenOff)? {
         Ok(Broadcast::Accepted | Broadcast::AlreadyKnown) => {
-            tracing::info!(%txid, "a transaction that sends payouts was taken");
+            tracing::info!(%txid, "a transaction that sends payouts was accepted");
             accept(gateway, txid).await?;
         }
         Ok(Broadcast::InputsSpent) => {
@@ -91,12 +91,12 @@ async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<Transaction>
             tracing::warn!(%txid, why, "a transaction that sends payouts was refused");
             refuse(gateway, txid, Some(why)).await?;
         }
-        Err(error) => tracing::warn!(%txid, %error, "there is no answer to a transaction that sends payouts"),
+        Err(error) => tracing::warn!(%txid, %error, "the backend did not answer the broadcast of a payout transaction"),
     }
     Ok(())
 }
 
-/// Stores a refusal with the backend's words. People are told of it until a backend accepts the transaction.
+/// Stores a refusal with the backend's words. Panel and command line show it until a backend accepts the transaction.
 async fn refuse(gateway: &Arc<Gateway>, txid: Txid, words: Option<String>) -> Result<(), SendError> {
     let refusal = Refusal { at: gateway.clock.now(), words };
     gateway.store.write(move |tx: &Tx<'_>| tx.refuse_version(&txid, &refusal)).await?;
@@ -119,8 +119,8 @@ async fn accept(gateway: &Arc<Gateway>, txid: Txid) -> Result<(), SendError> {
     Ok(())
 }
 
-/// Transactions of our batches that are in neither mempool nor block but should be, each behind its unconfirmed
-/// ancestors. While the sender holds, transactions that no node accepted yet are left out.
+/// Transactions of our batches that should be broadcast and are in neither mempool nor block, each with its unconfirmed
+/// ancestors before it. While the sender holds, transactions that no node accepted yet are left out.
 fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, StoreError> {
     let mut missing = BTreeMap::new();
     if reader.dangerous_restore()?.is_some() {
@@ -145,8 +145,8 @@ fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, Stor
     Ok(missing)
 }
 
-/// Version of a batch to broadcast: the version that gives it up, else the version on which another batch rests, else
-/// the newest.
+/// Version of a batch to broadcast: the version that gives it up, else the version whose change another batch spends,
+/// else the newest.
 pub(super) fn to_broadcast<'a>(
     reader: &Reader<'_>,
     versions: &'a [VersionRow],

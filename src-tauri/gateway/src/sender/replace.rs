@@ -1,5 +1,5 @@
-//! Replaces a stored transaction on behalf of staff: by one with a higher fee, or by one that gives its payouts up and
-//! pays ourselves. The new version spends all inputs of every earlier version, so that any two conflict.
+//! Replaces a stored transaction on behalf of staff. The new version pays a higher fee (bump), or gives its payouts up
+//! and pays ourselves (abandon). It spends all inputs of every earlier version, so that only one version can be mined.
 
 mod error;
 mod fee;
@@ -28,12 +28,12 @@ use target::may_sign;
 pub(crate) use target::{may_abandon, may_bump};
 
 impl Sender {
-    /// Replaces the transaction of a payout, or the last one along its change, by one with a higher fee. The rate is
-    /// `fee_rate_sat_vb` or the estimate, and at least the minimum of BIP125. Answers the replacement, once it is
-    /// stored.
+    /// Replaces the transaction of a payout by one with a higher fee. If its change is spent, replaces the last
+    /// transaction of the chain of spent changes instead. The rate is `fee_rate_sat_vb` or the estimate, and at least
+    /// the minimum of BIP125. Returns the replacement once it is stored.
     ///
     /// # Errors
-    /// Why nothing was replaced and nothing changed.
+    /// The reason why nothing was replaced. Then nothing changed.
     pub(crate) async fn bump_agreed(
         &self,
         id: Id,
@@ -45,12 +45,12 @@ impl Sender {
         self.replace(id, Kind::HigherFee { fee_rate }, agreed, (actor, watcher)).await
     }
 
-    /// Gives a payout up. Without a stored transaction it is FAILED at once. Otherwise a transaction that pays
-    /// ourselves is stored in its place and answered. Its payouts, and those that rest on it, are FAILED once it has
-    /// six confirmations.
+    /// Gives a payout up. Without a stored transaction the payout is FAILED at once. Otherwise a replacement that pays
+    /// ourselves is stored and returned. The payouts of the replaced transaction, and those whose transactions spend
+    /// its change, are FAILED once the replacement has six confirmations.
     ///
     /// # Errors
-    /// Why the payout was not given up and nothing changed.
+    /// The reason why the payout was not given up. Then nothing changed.
     pub(crate) async fn abandon_agreed(
         &self,
         id: Id,
@@ -67,7 +67,7 @@ impl Sender {
     }
 
     async fn give_up_unsent(&self, id: Id, actor: &str) -> Result<(), ReplaceError> {
-        // The lock keeps passes from building a transaction for it.
+        // While this lock is held, no pass builds a transaction for the payout.
         let _one_at_a_time = self.rebroadcasts.lock().await;
         let actor = actor.to_owned();
         let give_up = move |outbox: &Outbox<'_>| {
@@ -75,7 +75,7 @@ impl Sender {
             if payout.state != PayoutState::Queued || payout.batch_seq.is_some() {
                 return Err(ReplaceError::Stale);
             }
-            // Shops read the reason, so it does not name the staff.
+            // Shops read the reason, so it does not name the person.
             batches::fail(outbox, payout, "it was given up by staff", Some(actor.clone()))?;
             outbox.tx.audit(outbox.now, &actor, "payouts abandon", &id.to_string())?;
             Ok(())
@@ -94,7 +94,7 @@ impl Sender {
         let find = |reader: &Reader<'_>| kind.target(reader, id)?.ok_or(ReplaceError::Stale);
         self.gateway.store.read(find)?;
         self.gateway.store.read(may_sign)?;
-        // Our new version would pay twice a payout that another copy paid meanwhile.
+        // If another copy paid a payout meanwhile, the new version would pay it again.
         if let Some(why) = self.look_unless_fresh(watcher, Timestamp::from_ms(0)).await {
             return Err(ReplaceError::Unseen(why.details));
         }
@@ -110,8 +110,8 @@ impl Sender {
             if let Some(hold) = tx.sender_hold()? {
                 return Err(hold.into());
             }
-            let is_as_chosen = kind.target(tx, id)?.is_some_and(|now| now.is_as(&target));
-            if !is_as_chosen || !build::are_free(tx, &signed.draft, Some(target.batch_seq))? {
+            let is_unchanged = kind.target(tx, id)?.is_some_and(|now| now.is_unchanged_since(&target));
+            if !is_unchanged || !build::are_free(tx, &signed.draft, Some(target.batch_seq))? {
                 return Err(ReplaceError::Stale);
             }
             let txid = build::store_version(outbox, target.batch_seq, &signed, kind.pays(), Some(actor.clone()))?;
@@ -126,7 +126,7 @@ impl Sender {
         Ok(txid)
     }
 
-    /// Signs a chosen transaction, once a look covered the coins that it spends.
+    /// Signs a chosen transaction after a look that covers its coins.
     async fn sign_seen(&self, chosen: Chosen, watcher: &Watcher) -> Result<Signed, ReplaceError> {
         let since = Timestamp::from_ms(0);
         if let Some(why) = self.look_at_coins(watcher, &chosen.draft, since).await? {

@@ -1,5 +1,5 @@
-//! Payouts that do not arrive. They are computed from stored facts, so that a restart loses none and each ends with its
-//! cause.
+//! Payouts that do not arrive. They are computed from stored facts whenever they are shown. So a restart loses none,
+//! and a payout is reported only while its cause lasts.
 
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
@@ -21,10 +21,10 @@ const SEEN_WITHIN_MS: i64 = 10 * 60_000;
 /// Why a payout does not arrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StuckCause {
-    /// It was sent this many hours ago, and no block holds its transaction.
+    /// A backend accepted its transaction this many hours ago, and no block holds the transaction.
     Unconfirmed { hours: u64 },
-    /// The backend refused its transaction with these words. It has no words if a block holds another spend of its
-    /// coins.
+    /// The backend refused its transaction with these words; `None` if the reason was a spend of its coins by another
+    /// transaction in a block.
     Refused { words: Option<String> },
     /// The backend accepted its transaction at this time, but the last look did not find it in the mempool.
     Unseen { taken_at: Timestamp },
@@ -37,7 +37,7 @@ pub(crate) enum StuckCause {
 pub(crate) struct Stuck {
     pub payout: PayoutRow,
     pub cause: StuckCause,
-    /// The transaction to broadcast.
+    /// The version to broadcast.
     pub offered: VersionRow,
 }
 
@@ -68,7 +68,8 @@ pub(crate) fn stuck_of(
     }
 }
 
-/// Height of the block that rules out all these versions by another transaction. No replacement can be mined either.
+/// Lowest height of a block with a conflicting transaction, if such blocks rule out all these versions. Then no
+/// replacement can be mined either.
 pub(super) fn ruled_out_at(reader: &Reader<'_>, versions: &[VersionRow]) -> Result<Option<u32>, StoreError> {
     if versions.iter().any(|version| version.position.is_in_block()) {
         return Ok(None);
@@ -122,7 +123,7 @@ fn hours_since_sent(payout: &PayoutRow, now: Timestamp) -> Option<u64> {
     u64::try_from(now.ms().saturating_sub(sent_at.ms()) / HOUR_MS).ok()
 }
 
-/// First acceptance of a transaction that a much later look did not find.
+/// Time of a transaction's acceptance, if a look at least `SEEN_WITHIN_MS` later did not find the transaction.
 fn unseen_since(version: &VersionRow, looked_at: Option<Timestamp>) -> Option<Timestamp> {
     let taken_at = version.accepted_at.filter(|_| version.position == Position::Absent)?;
     looked_at.filter(|looked_at| *looked_at >= taken_at.plus_ms(SEEN_WITHIN_MS)).map(|_| taken_at)

@@ -1,4 +1,4 @@
-//! Payouts sent on the sandbox, whatever a backend, a crash or another copy of the wallet may do.
+//! Tests that send payouts on the sandbox's chain, with backend faults, crashes and other copies of the wallet.
 
 mod alarms;
 mod behind;

@@ -10,7 +10,7 @@ pub enum AddressType {
 }
 
 impl AddressType {
-    /// Its name as a setting.
+    /// The value of the setting `addressType`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

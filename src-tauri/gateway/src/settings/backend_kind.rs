@@ -1,6 +1,6 @@
-//! The kinds of backends that a setting names, and the URLs of each.
+//! The values of the setting `backend`, and the URLs that suit each.
 
-/// The source of a chain other than the sandbox's.
+/// The kind of backend that shows a chain other than the sandbox's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackendKind {
     /// A node of Bitcoin Core.
@@ -10,10 +10,10 @@ pub enum BackendKind {
 }
 
 impl BackendKind {
-    /// Every one.
+    /// All kinds.
     pub(crate) const ALL: [Self; 2] = [Self::Core, Self::Electrum];
 
-    /// Its name as a setting.
+    /// The value of the setting `backend`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -31,7 +31,7 @@ impl BackendKind {
         }
     }
 
-    /// Whether a URL suits such a server.
+    /// Whether a URL has a scheme that such a server speaks.
     pub(super) fn answers_at(self, url: &str) -> bool {
         let scheme = url.split_once("://").map(|(scheme, _)| scheme);
         match self {

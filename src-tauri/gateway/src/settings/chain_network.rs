@@ -1,4 +1,4 @@
-//! The networks of a chain.
+//! The values of the setting `network`.
 
 /// The chain of an environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,15 +9,15 @@ pub enum ChainNetwork {
     Bitcoin,
     Testnet4,
     Signet,
-    /// A chain of the merchant's own node.
+    /// The private test chain of the merchant's own node.
     Regtest,
 }
 
 impl ChainNetwork {
-    /// Every one.
+    /// All networks.
     pub(crate) const ALL: [Self; 5] = [Self::Sandbox, Self::Bitcoin, Self::Testnet4, Self::Signet, Self::Regtest];
 
-    /// Its name as a setting.
+    /// The value of the setting `network`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -27,8 +27,8 @@ type Change = (&'static Setting, Option<String>);
 pub(crate) struct Beside {
     /// A new password of the backend, which is kept with the secrets.
     pub password: Option<NewPassword>,
-    /// The new folder of nightly backups, with the name of the file that marks it. The mark tells the right disk from
-    /// another one that is mounted there.
+    /// The new folder of nightly backups, with the name of its mark file. By the mark a backup recognises the right
+    /// disk, if another disk is mounted at the same path.
     pub backup_folder: Option<FolderRow>,
 }
 
@@ -49,12 +49,12 @@ impl LiveSettings {
         self.change_one(store, (name, None), act).await
     }
 
-    /// Changes all of these or none, each by its name; `None` returns a setting to its default. Conflicts between
-    /// settings are judged once all values are in place.
+    /// Changes all of these settings or none, each by its name; `None` returns a setting to its default. Conflicts
+    /// between settings are checked after all values were applied.
     ///
     /// # Errors
-    /// The error with the name of the wrong setting. If a combination is wrong, or the database fails, it is the last
-    /// name.
+    /// The error with the name of the wrong setting. For a wrong combination or a failure of the database the name is
+    /// usually the last one.
     pub async fn change<'a>(
         &self,
         store: &Store,
@@ -64,7 +64,7 @@ impl LiveSettings {
         self.change_with(store, changes, Beside::default(), act).await
     }
 
-    /// The same, together with further changes.
+    /// As [`Self::change`], together with further changes in the same transaction.
     ///
     /// # Errors
     /// As [`Self::change`].
@@ -96,7 +96,7 @@ impl LiveSettings {
         fixed.map_or(Ok(()), |(setting, _)| Err((setting.name, SettingError::Fixed(setting.name))))
     }
 
-    /// The stored text of each of these.
+    /// The text to store for each of these changes, in the setting's own form.
     fn validated<'a>(&self, changes: &[(&'a str, Option<&str>)]) -> Result<Vec<Change>, (&'a str, SettingError)> {
         let mut stored: Vec<Change> = Vec::with_capacity(changes.len());
         for (name, value) in changes {
@@ -134,7 +134,7 @@ impl LiveSettings {
         act: Act<'_>,
     ) -> Result<(), SettingError> {
         let (actor, at) = (act.actor.to_owned(), act.at);
-        // A missing row means that nobody knows whether a password is set. So a known absence is stored.
+        // A missing row means that it is unknown whether a password is set. So a known absence is stored as a row.
         let has_none = self.snapshot().has_backend_password == Some(false);
         store
             .write(move |tx| {
@@ -166,7 +166,7 @@ impl LiveSettings {
     }
 }
 
-/// Whether the setting is fixed once a wallet is made.
+/// Whether the setting cannot change once a wallet exists.
 fn is_of_wallet(setting: &Setting) -> bool {
     ["addressType", "network"].contains(&setting.name)
 }

@@ -12,16 +12,16 @@ pub enum SettingError {
     #[error("{name} must be {form}")]
     Value {
         name: &'static str,
-        /// Its form and bounds.
+        /// The form and bounds of the value.
         form: &'static str,
     },
-    /// The backend is one that an earlier program had.
+    /// The backend is `esplora`, which earlier versions had.
     #[error(
-        "backend may be esplora no more: an Esplora server is asked address by address, so that many payments delay each other by minutes. Its operator serves Electrum too: choose that (backend=electrum backendUrl=ssl://HOST:50002), or a node of your own (backend=core)"
+        "backend can no longer be esplora: an Esplora server is asked address by address, so that many payments delay each other by minutes. Its operator serves Electrum too: choose Electrum (backend=electrum backendUrl=ssl://HOST:50002), or a node of your own (backend=core)"
     )]
     NoEsplora,
     /// The value has a host but no scheme.
-    #[error("{name} must begin with what kind of address it is: put {schemes} in front")]
+    #[error("{name} must begin with a scheme: put {schemes} in front")]
     NoScheme {
         name: &'static str,
         /// The schemes that it may begin with.
@@ -61,7 +61,7 @@ pub enum SettingError {
         by: String,
     },
     /// There is a wallet already.
-    #[error("{0} is fixed since the wallet was made: another one needs a new installation (another --data-dir)")]
+    #[error("{0} is fixed since the wallet was made: another value needs a new installation (another --data-dir)")]
     Fixed(&'static str),
     /// The database failed.
     #[error(transparent)]

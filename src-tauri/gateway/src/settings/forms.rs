@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::rates::LIVE_SOURCES;
 
-/// Most items of a list; more would be a mistake.
+/// Most items of a list. A longer list is taken for a mistake.
 const LIST_MAX: usize = 50;
 
 /// Most bytes of a URL, as in a request for a payment.
@@ -29,7 +29,7 @@ const PATH_MAX: usize = 4_096;
 /// Most servers of the Bitcoin backend.
 const SERVERS_MAX: usize = 10;
 
-/// Most characters of a user of the Bitcoin backend.
+/// Most characters of a user name at the Bitcoin backend.
 const USER_MAX: usize = 128;
 
 /// Most characters of the merchant's name.
@@ -47,7 +47,7 @@ impl Network {
     }
 }
 
-/// A text that is neither an IP address nor a block.
+/// A text that is neither an IP address nor a block of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an IP address, or a block of them like 10.0.0.0/8")]
 pub struct NotANetwork;
@@ -63,7 +63,7 @@ impl FromStr for Network {
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A single address is written as it was read.
+        // A single address is written without a prefix length.
         if self.0.prefix_len() == self.0.max_prefix_len() { self.0.addr().fmt(f) } else { self.0.fmt(f) }
     }
 }
@@ -146,12 +146,13 @@ pub(super) fn public_url(text: &str) -> Option<String> {
     plain.then(|| url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// The addresses of a Bitcoin backend's servers, or none. Whether they suit the backend is judged elsewhere.
+/// The URLs of a Bitcoin backend's servers; the list may be empty. `Settings::agree` checks whether they suit the
+/// backend.
 pub(super) fn backend_urls(text: &str) -> Option<Vec<String>> {
     list(text, backend_url).filter(|urls| urls.len() <= SERVERS_MAX)
 }
 
-/// One of these addresses: a public URL, `tcp://host:port` or `ssl://host:port`.
+/// The URL of one server: a public URL, `tcp://host:port` or `ssl://host:port`.
 fn backend_url(text: &str) -> Option<String> {
     let url = Url::parse(text).ok().filter(|_| text.len() <= URL_MAX)?;
     match url.scheme() {

@@ -18,7 +18,7 @@ use crate::store::Store;
 pub struct Override {
     /// The value, in the setting's form.
     pub value: String,
-    /// Its flag or environment variable, for people.
+    /// The flag or environment variable that gave the value, for people.
     pub by: String,
 }
 
@@ -31,7 +31,7 @@ pub struct SettingNow {
     pub value: String,
     /// The default of this environment.
     pub default: String,
-    /// For a hidden value: whether it is set, as far as known.
+    /// For `backendPassword`, whose value is hidden: whether it is set. `None` if unknown, and for all other settings.
     pub is_set: Option<bool>,
 }
 
@@ -48,8 +48,8 @@ pub struct LiveSettings {
 }
 
 impl LiveSettings {
-    /// Reads the stored values and applies the overrides. If the table refuses a stored value (of an older program),
-    /// this is reported, and the default holds until the setting is set again.
+    /// Reads the stored values and applies the overrides. A stored value of an older version may be invalid now. It is
+    /// logged, and the default is used until the setting is set again.
     ///
     /// # Errors
     /// An override is unknown or out of bounds, or the database cannot be read.
@@ -97,10 +97,10 @@ impl LiveSettings {
         SETTINGS.iter().map(|setting| SettingNow::of(setting, &settings, &defaults)).collect()
     }
 
-    /// The settings with these values, each by its name; `None` for a default. Changes no setting.
+    /// The settings as they would be with these values, each by its name; `None` for a default. Changes no setting.
     ///
     /// # Errors
-    /// The error with the name of the wrong setting; in a conflict, the name that the error belongs to.
+    /// The error with the name of the wrong setting; in a conflict, one of the settings in conflict or the last one.
     pub fn with<'a>(&self, values: &[(&'a str, Option<&str>)]) -> Result<Settings, (&'a str, SettingError)> {
         let defaults = Settings::defaults(self.environment);
         let mut settings = Settings::clone(&self.snapshot());
@@ -137,11 +137,12 @@ impl LiveSettings {
                 settings.has_backend_password = Some(value == true.to_string());
                 continue;
             }
-            // A newer program's setting is ignored.
+            // A setting of a newer version is ignored.
             let Ok(setting) = Setting::named(&name) else { continue };
             if let Err(error) = setting.apply(&mut settings, &value) {
-                tracing::error!(setting = name, %error, "a stored setting is not acceptable; its default holds");
-                // Asking a server in another server's protocol would hide the cause of its silence.
+                tracing::error!(setting = name, %error, "a stored setting is invalid; its default is used");
+                // The default backend is not used: the server would be asked in the wrong protocol, and its silence
+                // would hide the cause.
                 if setting.name == "backend" {
                     settings.backend_refused = Some(error.to_string());
                 }

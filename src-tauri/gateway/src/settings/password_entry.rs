@@ -1,8 +1,8 @@
 //! Two entries in the secret store for the password of the Bitcoin backend, and the choice between them.
 //!
 //! A new password is written to the entry that is not in effect. A row among the settings then puts it into effect, in
-//! the transaction that stores the other settings. So after a power cut, password and settings are of the same change.
-//! A leftover in the other entry is never used, and the next change overwrites it.
+//! the transaction that stores the other settings. So after a power cut, password and settings belong to the same
+//! change. A password left in the other entry is never used, and the next change overwrites it.
 
 use crate::machine::secrets::Purpose;
 use crate::store::{Reader, StoreError};
@@ -19,7 +19,7 @@ pub(crate) enum PasswordEntry {
 /// A password that was written to the secret store and is to take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NewPassword {
-    /// The entry that holds it.
+    /// The entry that holds the password.
     pub entry: PasswordEntry,
     /// Whether there is a password; false if it was removed.
     pub is_set: bool,
@@ -40,7 +40,7 @@ impl PasswordEntry {
     /// The row that names the entry in effect. It is not a setting, so it cannot be set by name.
     pub(super) const ROW: &'static str = "backendPassword.entry";
 
-    /// Its text in the row.
+    /// The text of this entry in [`Self::ROW`].
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::First => "1",
@@ -70,7 +70,7 @@ impl PasswordEntry {
         }
     }
 
-    /// Its purpose in the secret store.
+    /// The purpose under which the secret store holds this entry.
     pub(crate) const fn purpose(self) -> Purpose {
         match self {
             Self::First => Purpose::BackendPassword,

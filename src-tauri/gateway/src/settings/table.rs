@@ -18,25 +18,25 @@ use crate::machine::environment::Environment;
 use crate::rates::LIVE_SOURCES;
 use crate::store::notify_hosts::host_name;
 
-/// The lower bound of `minPayoutBtc`: no kind of address is relayed a smaller output.
+/// The lower bound of `minPayoutBtc`: the dust limit of P2PKH outputs, the highest of all kinds of address.
 const MIN_PAYOUT_FROM_SATS: u64 = 546;
 
-/// Default of `restoreSkip`: addresses that a restored copy skips.
+/// Default of `restoreSkip`, the number of addresses that a restored copy skips.
 pub(crate) const RESTORE_SKIP_DEFAULT: u32 = 1_000;
 
-/// One setting: its name, its form, its effect.
+/// A row of the table.
 #[derive(Debug)]
 pub struct Setting {
-    /// Its name, everywhere.
+    /// The name in the database, the API, the panel and the command line.
     pub name: &'static str,
-    /// Its form and bounds; follows "must be" in the message.
+    /// The form and bounds of the value, as words that follow "must be" in the error.
     pub form: &'static str,
-    /// If it is an address, the schemes that it may begin with.
+    /// The schemes with which the value may begin, if it is a URL.
     schemes: Option<&'static str>,
-    /// Its effect, a sentence for people.
+    /// The setting's effect, a sentence for people.
     pub about: &'static str,
     set: fn(&mut Settings, &str) -> Option<()>,
-    /// The text of its value, which `set` can read.
+    /// The text of the value, which `set` can parse.
     pub text: fn(&Settings) -> String,
 }
 
@@ -107,7 +107,7 @@ impl Setting {
         SETTINGS.iter().find(|setting| setting.name == name).ok_or_else(|| SettingError::Unknown(name.to_owned()))
     }
 
-    /// Reads a value into the settings.
+    /// Parses a value and stores it in the settings.
     ///
     /// # Errors
     /// [`SettingError::Value`] with the bounds.
@@ -115,8 +115,7 @@ impl Setting {
         (self.set)(settings, value).ok_or_else(|| self.refusal(value))
     }
 
-    /// The error for a wrong value. If a URL only lacks its scheme, or the backend is one of the past, the error says
-    /// just that.
+    /// The error for a wrong value. A URL without a scheme and the former backend `esplora` have their own errors.
     fn refusal(&self, value: &str) -> SettingError {
         match self.schemes {
             _ if self.name == "backend" && value == "esplora" => SettingError::NoEsplora,
@@ -134,7 +133,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "overpayment",
         form: "confirm or invalidate",
         schemes: None,
-        about: "What becomes of a payment that one transaction overpays: confirm takes it and reports the surplus, invalidate makes the payment invalid.",
+        about: "The treatment of a payment that one transaction overpays: confirm accepts it and reports the surplus, invalidate makes it invalid.",
         set: |to, text| text.parse().ok().map(|value| to.policy.overpayment = value),
         text: |of| of.policy.overpayment.as_str().to_owned(),
     },
@@ -142,7 +141,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "tolerancePerMille",
         form: "a whole number from 0 to 100",
         schemes: None,
-        about: "How much less than the amount is enough, per mille of the amount.",
+        about: "How much a payment may fall short and still count as paid, per mille of its amount.",
         set: |to, text| whole(text, 0, 100).map(|value| to.policy.tolerance_per_mille = value),
         text: |of| of.policy.tolerance_per_mille.to_string(),
     },
@@ -186,7 +185,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "offlineGraceMinutes",
         form: "a whole number from 0 to 1440",
         schemes: None,
-        about: "How many minutes after the deadline coins may have appeared and still be in time, when the gateway could not look earlier.",
+        about: "How many minutes after the deadline coins may appear and still be in time, if the gateway could not look earlier.",
         set: |to, text| whole(text, 0, 1_440).map(|value| to.policy.offline_grace_minutes = value),
         text: |of| of.policy.offline_grace_minutes.to_string(),
     },
@@ -202,7 +201,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "spreadPerMille",
         form: "a whole number from 0 to 200",
         schemes: None,
-        about: "How much the rate of payments lies below the market's, per mille, so that customers pay a little more Bitcoin.",
+        about: "How much the rate of payments is below the market's, per mille, so that customers pay a little more Bitcoin.",
         set: |to, text| whole(text, 0, 200).map(|value| to.spread_per_mille = value),
         text: |of| of.spread_per_mille.to_string(),
     },
@@ -226,7 +225,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "fixedRates",
         form: "a list of at most 50 rates like USD:50000.00,EUR:46000.00, each currency once, or empty; empty in production",
         schemes: None,
-        about: "Exchange rates for tests, in the place of those of any source.",
+        about: "Exchange rates for tests, which replace the rates of all sources.",
         set: |to, text| fixed_rates(text).map(|value| to.fixed_rates = value),
         text: |of| fixed_rates_text(&of.fixed_rates),
     },
@@ -234,7 +233,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "proxy",
         form: "a URL like socks5h://127.0.0.1:9050 without user and path, or empty",
         schemes: Some("socks5h://"),
-        about: "The SOCKS5 proxy (Tor is one) through which rate sources and a backend elsewhere are asked.",
+        about: "The SOCKS5 proxy (Tor is one) through which rate sources and a backend on another machine are asked.",
         set: |to, text| optional(text, |text| text.parse().ok()).map(|value| to.proxy = value),
         text: |of| of.proxy.as_ref().map(ToString::to_string).unwrap_or_default(),
     },
@@ -242,7 +241,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "keyRequestsPerSecond",
         form: "a whole number from 0 to 100000; 0 for no bound",
         schemes: None,
-        about: "How many payments, payouts, resends and calls of the sandbox one API key may make in a second, 25 seconds' worth at once.",
+        about: "How many payments, payouts, resends and calls of the sandbox one API key may make in a second; up to 25 times as many at once after a pause.",
         set: |to, text| whole(text, 0, 100_000).map(|value| to.key_requests_per_second = value),
         text: |of| of.key_requests_per_second.to_string(),
     },
@@ -274,7 +273,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "trustedProxies",
         form: "a list of at most 50 IP addresses or blocks like 10.0.0.0/8, or empty",
         schemes: None,
-        about: "Reverse proxies in front of the gateway: they may speak plain HTTP to it, and are believed about who asks.",
+        about: "Reverse proxies in front of the gateway: they may use plain HTTP, and the client address that they report is trusted.",
         set: |to, text| list(text, |part| part.parse().ok()).map(|value| to.trusted_proxies = value),
         text: |of| joined(&of.trusted_proxies),
     },
@@ -337,7 +336,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "queueTimeoutHours",
         form: "a whole number from 1 to 168",
         schemes: None,
-        about: "After how many hours an approved payout fails that could not be built.",
+        about: "After how many hours an approved payout fails if no transaction could be built for it.",
         set: |to, text| whole(text, 1, 168).map(|value| to.queue_timeout_hours = value),
         text: |of| of.queue_timeout_hours.to_string(),
     },
@@ -345,7 +344,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "stuckAfterHours",
         form: "a whole number from 1 to 720",
         schemes: None,
-        about: "After how many hours a payout that was sent and is in no block is told as stuck.",
+        about: "After how many hours a payout that was sent and is not confirmed is reported as stuck.",
         set: |to, text| whole(text, 1, 720).map(|value| to.stuck_after_hours = value),
         text: |of| of.stuck_after_hours.to_string(),
     },
@@ -361,7 +360,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "minPayoutBtc",
         form: "a sum in Bitcoin from 0.00000546 to 21000000, like 0.0001, not above dailyLimitBtc unless that is 0",
         schemes: None,
-        about: "What one payout must come to at least.",
+        about: "The minimum amount of one payout.",
         set: |to, text| btc(text, MIN_PAYOUT_FROM_SATS, MAX_SATS).map(|value| to.min_payout_sats = value),
         text: |of| btc_text(of.min_payout_sats),
     },
@@ -369,7 +368,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "feeFloorSatVb",
         form: "a whole number from 1 to 1000, not above feeCapSatVb",
         schemes: None,
-        about: "The least fee rate of payouts, in satoshis for a virtual byte.",
+        about: "The lowest fee rate of payouts, in satoshis per virtual byte.",
         set: |to, text| whole(text, 1, 1_000).map(|value| to.fee_floor_sat_vb = value),
         text: |of| of.fee_floor_sat_vb.to_string(),
     },
@@ -377,7 +376,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "feeCapSatVb",
         form: "a whole number from 1 to 10000, not below feeFloorSatVb",
         schemes: None,
-        about: "The fee rate above which payouts wait, in satoshis for a virtual byte.",
+        about: "The fee rate above which payouts wait, in satoshis per virtual byte.",
         set: |to, text| whole(text, 1, 10_000).map(|value| to.fee_cap_sat_vb = value),
         text: |of| of.fee_cap_sat_vb.to_string(),
     },
@@ -393,7 +392,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "restoreSkip",
         form: "a whole number from 0 to 100000",
         schemes: None,
-        about: "How many addresses a restored wallet skips beyond the last one that was used: another copy may have given them to customers who have not paid yet.",
+        about: "How many addresses a restored wallet skips after the last used one: another copy may have given them to customers who have not paid yet.",
         set: |to, text| whole(text, 0, 100_000).map(|value| to.restore_skip = value),
         text: |of| of.restore_skip.to_string(),
     },
@@ -401,7 +400,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "network",
         form: "bitcoin in production; sandbox, regtest, signet or testnet4 in test",
         schemes: None,
-        about: "The chain that payments are made on: sandbox is a private one inside the program; from the next start on, and fixed when the wallet is made.",
+        about: "The chain that payments are made on: sandbox is a private chain inside the program. A change takes effect at the next start, and is impossible once the wallet is made.",
         set: |to, text| {
             let network = ChainNetwork::ALL.into_iter().find(|network| network.as_str() == text)?;
             // Real coins belong to production only, and production accepts no other coins.
@@ -412,9 +411,9 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "backend",
-        form: "core or electrum, as the servers of backendUrl are",
+        form: "core or electrum, to match the servers of backendUrl",
         schemes: None,
-        about: "What the chain is watched with, but for the sandbox: core is a node of Bitcoin Core of your own, electrum is a server, which learns your addresses.",
+        about: "The backend that shows the chain, except for the sandbox: core is your own Bitcoin Core node, electrum is a server, which learns your addresses.",
         set: |to, text| {
             to.backend = BackendKind::ALL.into_iter().find(|kind| kind.as_str() == text)?;
             to.backend_refused = None;
@@ -426,7 +425,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "backendUrl",
         form: "a list of at most 10 URLs without user, password, query and fragment, or empty: like http://127.0.0.1:8332 (http and https, for core) or ssl://electrum.example:50002 (tcp and ssl with a port, for electrum)",
         schemes: Some("http:// or https:// (Bitcoin Core), tcp:// or ssl:// (Electrum)"),
-        about: "Where the Bitcoin backend answers; where there are several, the next is asked when one does not answer.",
+        about: "The URLs of the Bitcoin backend; if one does not answer, the next is asked.",
         set: |to, text| backend_urls(text).map(|value| to.backend_urls = value),
         text: |of| joined(&of.backend_urls),
     },
@@ -434,7 +433,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "backendCertificate",
         form: "a list of SHA-256 fingerprints (64 hexadecimal digits, with colons between pairs or without), or empty",
         schemes: None,
-        about: "The certificates of Electrum servers that no public authority vouches for: only these are taken besides.",
+        about: "The certificates of Electrum servers that no public authority has signed: they are accepted in addition.",
         set: |to, text| list(text, |part| part.parse().ok()).map(|value| to.backend_certificates = value),
         text: |of| joined(&of.backend_certificates),
     },
@@ -442,7 +441,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "backendCookieFile",
         form: "the absolute path of a file, or empty",
         schemes: None,
-        about: "The file .cookie that the node writes at each start, by which the gateway signs in there.",
+        about: "The file .cookie that the node writes at each start, with which the gateway signs in at the node.",
         set: |to, text| optional(text, file).map(|value| to.backend_cookie_file = value),
         text: |of| of.backend_cookie_file.clone().unwrap_or_default(),
     },
@@ -450,13 +449,13 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "backendUser",
         form: "1 to 128 characters without colons and control characters, or empty",
         schemes: None,
-        about: "The user by which the gateway signs in at the node, in place of the cookie file; the password is backendPassword.",
+        about: "The user name with which the gateway signs in at the node, instead of the cookie file; the password is backendPassword.",
         set: |to, text| optional(text, backend_user).map(|value| to.backend_user = value),
         text: |of| of.backend_user.clone().unwrap_or_default(),
     },
     Setting {
         name: "backendPassword",
-        form: "given on the standard input (tillgate settings set backendPassword -), and lies with the secrets: it is never shown",
+        form: "given on the standard input (tillgate settings set backendPassword -); it is stored with the secrets and never shown",
         schemes: None,
         about: "The password of backendUser.",
         // The caller puts the password into the secret store; the value here is always empty.
@@ -467,7 +466,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "backendZmq",
         form: "an address like tcp://127.0.0.1:28332 (tcp, a host and a port), or empty",
         schemes: Some("tcp://"),
-        about: "Where the node tells of blocks and transactions by itself (its option -zmqpubsequence), so that payments are seen at once and not within a second; of several nodes the first one's.",
+        about: "The address where the node announces blocks and transactions (its option -zmqpubsequence), so that payments are seen at once instead of within a second; with several nodes, that of the first.",
         set: |to, text| optional(text, zmq_address).map(|value| to.backend_zmq = value),
         text: |of| of.backend_zmq.clone().unwrap_or_default(),
     },
@@ -483,7 +482,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "backupKeep",
         form: "a whole number from 1 to 1000",
         schemes: None,
-        about: "How many of the backups in backupFolder are kept; of more the oldest are removed once a newer one is good.",
+        about: "How many backups in backupFolder are kept; older ones are removed once a newer one was checked.",
         set: |to, text| whole(text, 1, 1_000).map(|value| to.backup_keep = value),
         text: |of| of.backup_keep.to_string(),
     },

@@ -35,7 +35,7 @@ fn a_default_is_read_back_as_it_is_shown() {
 }
 
 #[test]
-fn each_setting_has_a_name_of_its_own_and_a_sentence() {
+fn each_setting_has_a_unique_name_and_a_sentence() {
     for (index, setting) in SETTINGS.iter().enumerate() {
         assert!(SETTINGS.iter().skip(index + 1).all(|other| other.name != setting.name), "{}", setting.name);
         assert!(setting.about.ends_with('.') && !setting.form.ends_with('.'), "{}", setting.name);
@@ -43,7 +43,7 @@ fn each_setting_has_a_name_of_its_own_and_a_sentence() {
 }
 
 #[test]
-fn bounds_are_included_and_kept() {
+fn values_at_the_bounds_are_accepted_and_beyond_refused() {
     for (name, good, bad) in [
         ("overpayment", &["confirm", "invalidate"][..], &["", "Confirm", "maybe"][..]),
         ("tolerancePerMille", &["0", "100"], &["-1", "101", "1.5", "", "+1", "x"]),
@@ -128,7 +128,7 @@ fn bounds_are_included_and_kept() {
 }
 
 #[tokio::test]
-async fn a_set_value_holds_at_once_and_survives_a_restart() {
+async fn a_set_value_takes_effect_at_once_and_survives_a_restart() {
     let (_folder, store) = store();
     let settings = live(&store);
     let shown = settings.set(&store, "publicUrl", "https://Pay.Example/", ACT).await.unwrap();
@@ -178,7 +178,7 @@ async fn limits_that_leave_no_payout_are_refused_except_zero() {
     assert_eq!(name, "minPayoutBtc");
     let refused = refused.to_string();
     assert!(refused.contains("would be 0.5 above 0.02") && refused.contains("raise the other"), "{refused}");
-    assert_eq!(*settings.snapshot(), Settings::defaults(Environment::Test), "something was stored");
+    assert_eq!(*settings.snapshot(), Settings::defaults(Environment::Test), "a refused change must store nothing");
 
     let is_refused = |changed| matches!(changed, Err(SettingError::MinimumAboveDaily { .. }));
     assert!(is_refused(settings.set(&store, "minPayoutBtc", "1.00000001", ACT).await));
@@ -201,7 +201,7 @@ async fn old_limits_that_leave_no_payout_block_no_other_setting() {
 }
 
 #[tokio::test]
-async fn rates_are_fixed_in_test_alone() {
+async fn fixed_rates_are_refused_in_production() {
     let (_folder, store) = store();
     live(&store).set(&store, "fixedRates", "USD:50000.00", ACT).await.unwrap();
     assert_eq!(live(&store).snapshot().rate_rules().fixed, [(Currency::USD, Decimal::from(50_000))]);
@@ -218,7 +218,7 @@ async fn rates_are_fixed_in_test_alone() {
 }
 
 #[test]
-fn us_dollars_are_asked_for_whatever_is_sold_in() {
+fn the_usd_rate_is_asked_for_with_any_currencies() {
     let mut settings = Settings::defaults(Environment::Test);
     settings.currencies = vec![Currency::from_code("CHF").unwrap()];
     assert!(settings.rate_rules().currencies.contains(&Currency::USD));
@@ -237,7 +237,7 @@ async fn a_value_given_at_the_start_overrides_the_stored_one() {
 }
 
 #[tokio::test]
-async fn an_unacceptable_stored_value_leaves_the_default() {
+async fn the_default_replaces_an_invalid_stored_value() {
     let (_folder, store) = store();
     store.write(|tx| tx.put_setting("tolerancePerMille", "900")).await.unwrap();
     store.write(|tx| tx.put_setting("ofANewerProgram", "1")).await.unwrap();
@@ -257,15 +257,19 @@ async fn esplora_is_refused_with_a_remedy_and_never_asked() {
     let settings = live(&store);
     assert_eq!(settings.snapshot().backend_refused, Some(why));
     settings.set(&store, "merchantName", "Bakery", ACT).await.unwrap();
-    assert!(settings.snapshot().backend_refused.is_some(), "other settings change all the same");
+    assert!(settings.snapshot().backend_refused.is_some(), "a change of another setting must keep the refusal");
     let electrum = [("backend", Some("electrum")), ("backendUrl", Some("ssl://electrum.example:50002"))];
-    assert_eq!(settings.with(&electrum).unwrap().backend_refused, None, "a test of the form asks what was typed");
+    assert_eq!(
+        settings.with(&electrum).unwrap().backend_refused,
+        None,
+        "a test of the typed values must ask the typed server"
+    );
     settings.change(&store, &electrum, ACT).await.unwrap();
     assert_eq!(settings.snapshot().backend_refused, None);
 }
 
 #[test]
-fn a_block_of_addresses_holds_its_own_and_no_other() {
+fn a_block_of_addresses_contains_only_its_own() {
     for (network, address, within) in [
         ("10.0.0.0/8", "10.255.0.1", true),
         ("10.0.0.0/8", "11.0.0.1", false),
@@ -308,7 +312,7 @@ async fn several_values_are_judged_and_stored_together() {
         let (name, error) = live.change(&store, changes, act).await.unwrap_err();
         assert_eq!(name, wrong, "{error}");
         assert!(error.to_string().contains(part), "{error}");
-        assert_eq!(live.snapshot(), now, "a part of it is in effect");
+        assert_eq!(live.snapshot(), now, "a refused change must not take effect in part");
     }
     let stored = store.read(|reader| reader.settings()).unwrap();
     assert_eq!(stored.len(), 2, "{stored:?}");
@@ -318,7 +322,7 @@ async fn several_values_are_judged_and_stored_together() {
 }
 
 #[tokio::test]
-async fn a_folder_of_backups_is_named_with_its_mark_or_not_at_all() {
+async fn a_backup_folder_is_never_stored_without_its_mark() {
     let (_folder, store) = store();
     let live = live(&store);
     let named = |mark: &str| Beside {
@@ -328,7 +332,7 @@ async fn a_folder_of_backups_is_named_with_its_mark_or_not_at_all() {
     let change = [("backupFolder", Some("/media/usb"))];
     // The database refuses a mark without a name, so the write fails as in a power cut.
     live.change_with(&store, &change, named(""), ACT).await.unwrap_err();
-    assert_eq!(store.read(|reader| reader.settings()).unwrap(), [], "a folder without a mark");
+    assert_eq!(store.read(|reader| reader.settings()).unwrap(), [], "no folder may be stored without a mark");
     live.change_with(&store, &change, named(".tillgate-1"), ACT).await.unwrap();
     assert_eq!(store.read(|reader| reader.backup_folder()).unwrap().unwrap().mark, ".tillgate-1");
     assert_eq!(live.snapshot().backup_folder.as_deref(), Some("/media/usb"));

@@ -57,15 +57,15 @@ pub struct Settings {
     pub offer_validity_minutes: u32,
     /// `batchSeconds`: the time that an approved payout waits for others to share its transaction.
     pub batch_seconds: u32,
-    /// `queueTimeoutHours`: the time after which an approved payout is given up.
+    /// `queueTimeoutHours`: the time after which an approved payout without a transaction fails.
     pub queue_timeout_hours: u32,
     /// `stuckAfterHours`: a sent payout that is in no block for longer is reported as stuck.
     pub stuck_after_hours: u32,
-    /// `dailyLimitBtc`: the most that may be paid out on one UTC day.
+    /// `dailyLimitBtc`: the maximum sum of the payouts of one UTC day.
     pub daily_limit_sats: u64,
-    /// `minPayoutBtc`: the least amount of one payout.
+    /// `minPayoutBtc`: the minimum amount of one payout.
     pub min_payout_sats: u64,
-    /// `feeFloorSatVb`: the least fee rate of payouts.
+    /// `feeFloorSatVb`: the lowest fee rate of payouts.
     pub fee_floor_sat_vb: u32,
     /// `feeCapSatVb`: the fee rate above which payouts wait; never below the floor.
     pub fee_cap_sat_vb: u32,
@@ -80,17 +80,17 @@ pub struct Settings {
     /// The error if the stored `backend` is unknown to this program. Then no server is asked, and another must be
     /// chosen.
     pub backend_refused: Option<String>,
-    /// `backendUrl`: the addresses of its servers, the preferred first.
+    /// `backendUrl`: the URLs of the backend's servers, the preferred first.
     pub backend_urls: Vec<String>,
-    /// `backendCertificate`: SHA-256 of the certificates of Electrum servers that no public authority vouches for.
+    /// `backendCertificate`: SHA-256 of the certificates of Electrum servers that no public authority has signed.
     pub backend_certificates: Vec<Fingerprint>,
     /// `backendCookieFile`: the cookie file for signing in.
     pub backend_cookie_file: Option<String>,
     /// `backendUser`: the user for signing in with a password.
     pub backend_user: Option<String>,
-    /// `backendPassword`: its entry in the secret store.
+    /// `backendPassword`: the entry in the secret store that holds the password.
     pub(crate) backend_password: PasswordEntry,
-    /// Whether a password was set; `None` if unknown, because an earlier program did not record it.
+    /// Whether a password is set; `None` if unknown, because an earlier version did not record it.
     pub(crate) has_backend_password: Option<bool>,
     /// `backendZmq`: the ZeroMQ address of the first node.
     pub backend_zmq: Option<String>,
@@ -145,7 +145,7 @@ impl Settings {
         Err(SettingError::MinimumAboveDaily { minimum: btc_text(minimum), daily: btc_text(daily) })
     }
 
-    /// Whether an address belongs to a reverse proxy, whose word about the client's address is believed.
+    /// Whether an address belongs to a reverse proxy, whose report of the client's address is trusted.
     #[must_use]
     pub fn trusts(&self, address: IpAddr) -> bool {
         self.trusted_proxies.iter().any(|proxy| proxy.contains(address))

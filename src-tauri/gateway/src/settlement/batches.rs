@@ -1,5 +1,5 @@
-//! Settles payouts after a look or a broadcast: applies the rules to the positions of their transactions, and writes
-//! what follows. A repeat changes nothing.
+//! Settles payouts after a look or a broadcast: applies [`batch::settle`] to the positions of their transactions, and
+//! stores the results. A repeat changes nothing.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ const RULED_OUT: &str = "another transaction spent its coins and has 6 confirmat
 /// `approvedBy` of an offer that another copy of the wallet sent.
 const BY_COPY: &str = "another copy of this wallet";
 
-/// Recomputes a batch and its payouts at a tip of this height; answers warnings for staff.
+/// Recomputes a batch and its payouts at a tip of this height. Returns warnings for staff.
 pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Result<Vec<StaffWarning>, OutboxError> {
     let mut twins = BTreeSet::new();
     let warnings = settle_noting(outbox, batch_seq, tip_height, &mut twins)?;
@@ -35,7 +35,7 @@ pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Re
     Ok(warnings)
 }
 
-/// Like [`settle`], but the caller books the twins.
+/// Like [`settle`], but the caller books the twins in `to_book`.
 pub(super) fn settle_noting(
     outbox: &Outbox<'_>,
     batch_seq: i64,
@@ -73,7 +73,7 @@ pub(super) fn settle_noting(
     Ok(warnings)
 }
 
-/// The same for a payout without a batch that a twin paid.
+/// Settles a payout that a twin paid and that has no batch.
 pub(super) fn settle_alone(
     outbox: &Outbox<'_>,
     payout: PayoutRow,
@@ -97,7 +97,7 @@ pub(crate) fn fail(
     save(outbox, row, true)
 }
 
-/// Answers the state after settling, and a warning for staff.
+/// Settles one payout. Returns its new state and a warning for staff.
 fn settle_payout(
     (outbox, to_book): (&Outbox<'_>, &mut BTreeSet<Txid>),
     mut row: PayoutRow,
@@ -108,7 +108,7 @@ fn settle_payout(
 ) -> Result<(PayoutState, Option<StaffWarning>), OutboxError> {
     let mut twins = twins_of(outbox.tx, &row)?;
     let mut settled = batch::settle(row.state, versions, &twins, tip_height);
-    // The transaction that conflicts with ours may be a twin that pays this payout, or another twin may have paid it.
+    // The payout is not FAILED if a mined twin paid it: the one that conflicts with our transaction, or another.
     if settled.state == PayoutState::Failed
         && row.state != settled.state
         && let Some((txid, vout)) = outbox.tx.unmatched_twin_of(row.seq)?
@@ -197,12 +197,12 @@ fn save(outbox: &Outbox<'_>, mut row: PayoutRow, is_notified: bool) -> Result<()
     Ok(())
 }
 
-/// Whether a parent transaction of a batch is being given up.
+/// Whether a batch, or the batch of an unconfirmed ancestor, is being given up.
 fn is_given_up_with(reader: &Reader<'_>, rows: &[VersionRow]) -> Result<bool, StoreError> {
     rows.first().map_or(Ok(false), |row| funds::is_given_up(reader, &row.txid))
 }
 
-/// A version's position and its lowest conflict.
+/// A version as input for [`batch::settle`].
 pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, StoreError> {
     Ok(Version {
         txid: row.txid,
@@ -213,7 +213,7 @@ pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, St
     })
 }
 
-/// The mined twins that paid a payout, in the form of the rules.
+/// The twins that paid a payout, as input for [`batch::settle`].
 fn twins_of(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Vec<Version>, StoreError> {
     let mut facts = Vec::new();
     for twin in reader.twins_of_payout(payout.seq)? {

@@ -21,13 +21,14 @@ use crate::store::{Reader, StoreError};
 #[derive(Debug)]
 pub(crate) struct CoinMove {
     pub facts: Arc<TxFacts>,
-    /// Outputs to this wallet beside payments: our change, and addresses not given to any payment here.
+    /// Outputs to this wallet that belong to no payment: our change, and addresses not given to any payment here.
     pub change: Vec<Coin>,
-    /// Coins of ours that it spends.
+    /// Coins of ours that the transaction spends.
     pub spends: Vec<OutPoint>,
 }
 
-/// Stores the coins that a transaction creates beside payments. A look stores all created coins before any spend.
+/// Stores the coins that a transaction creates and that belong to no payment. A look stores all created coins before
+/// any spend.
 pub(crate) fn store_created(
     outbox: &Outbox<'_>,
     txid: &Txid,
@@ -68,8 +69,8 @@ pub(crate) fn store_created(
     }
 }
 
-/// Whether a mempool transaction is ignored until mined: it spends no coin of ours, and the disk quota of its address
-/// is used up.
+/// Whether a transaction is ignored until mined: it is in the mempool, spends no coin of ours, and the disk quota of
+/// its address ([`MISSING_BYTES_MAX`]) is used up.
 fn is_ignored(reader: &Reader<'_>, txid: &Txid, moved: &CoinMove) -> Result<bool, StoreError> {
     if !matches!(moved.facts.position, TxPosition::Mempool { .. })
         || reader.batch_of_version(txid)?.is_some()
@@ -86,7 +87,7 @@ fn is_ignored(reader: &Reader<'_>, txid: &Txid, moved: &CoinMove) -> Result<bool
     Ok(false)
 }
 
-/// Whether a transaction spends a stored coin. An ignored transaction creates none.
+/// Whether a transaction spends a stored coin. The coins of an ignored transaction are not stored.
 fn spends_ours(reader: &Reader<'_>, moved: &CoinMove) -> Result<bool, StoreError> {
     for outpoint in &moved.spends {
         if reader.has_coin(outpoint)? {
@@ -96,7 +97,7 @@ fn spends_ours(reader: &Reader<'_>, moved: &CoinMove) -> Result<bool, StoreError
     Ok(false)
 }
 
-/// Stores the spends of a transaction, or that it is gone. The spent coins are stored already.
+/// Stores the spends of a transaction, or undoes them if it is absent. Call this after the spent coins are stored.
 pub(crate) fn store_spends(
     outbox: &Outbox<'_>,
     txid: &Txid,
@@ -109,7 +110,10 @@ pub(crate) fn store_spends(
         TxPosition::Mempool { .. } | TxPosition::Absent => None,
     };
     if is_ignored(tx, txid, moved)? {
-        tracing::warn!(%txid, "a transaction in the mempool is passed over: too many that paid the same address are gone");
+        tracing::warn!(
+            %txid,
+            "a mempool transaction is ignored until mined: missing transactions to its address fill the disk quota"
+        );
         return Ok(None);
     }
     if facts.position == TxPosition::Absent {
@@ -123,7 +127,7 @@ pub(crate) fn store_spends(
         return Ok(None);
     }
     if tx.is_twin(txid)? || spends_ours(tx, moved)? {
-        // Takes back an income that was booked while the inputs were unknown.
+        // Removes an income that was booked before it was known that the inputs are our coins.
         book_change(outbox, txid, false)?;
         let pays_an_address = moved.change.iter().any(|coin| coin.keychain == Keychain::External);
         return twins::store_position(outbox, txid, facts, pays_an_address, touched);
@@ -148,8 +152,8 @@ pub(crate) fn mark_absent(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touche
     Ok(())
 }
 
-/// Books payments to our change, or to addresses not given to any payment here. Such a payment is income only if
-/// somebody else made it.
+/// Books outputs to our change, or to addresses not given to any payment here. Such an output is income only if the
+/// transaction spends none of our coins (`is_strangers`).
 fn book_change(outbox: &Outbox<'_>, txid: &Txid, is_strangers: bool) -> Result<(), StoreError> {
     for (outpoint, coin) in outbox.tx.change_coins(txid)? {
         let sats = if is_strangers && coin.position.is_in_block() { twin_ledger::sats(coin.amount_sats) } else { 0 };

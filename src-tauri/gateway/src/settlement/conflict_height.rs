@@ -5,16 +5,16 @@ use tillgate_domain::batch::Position;
 
 use crate::store::{Reader, StoreError};
 
-/// Generations of ancestors that are searched for a conflict; the sender builds no longer chains.
+/// Generations of ancestors that are searched for a conflict. The sender never builds a longer chain.
 const GENERATIONS_MAX: u32 = 25;
 
-/// Lowest height of a block with a transaction that spends an input of this one, or of its unconfirmed ancestors of
-/// ours. Computed from our coins, so it also covers transactions that no backend ever accepted.
+/// The height of the lowest block with a conflict: a transaction that spends an input of `tx`, or of an unconfirmed
+/// ancestor that is ours. It is computed from stored coins, so `tx` need not be known to any backend.
 pub(super) fn conflict_height(reader: &Reader<'_>, tx: &Transaction, txid: &Txid) -> Result<Option<u32>, StoreError> {
     within(reader, tx, txid, GENERATIONS_MAX)
 }
 
-/// The same, for so many generations of ancestors.
+/// Like [`conflict_height`], with at most this many generations of ancestors.
 fn within(reader: &Reader<'_>, tx: &Transaction, txid: &Txid, generations: u32) -> Result<Option<u32>, StoreError> {
     let mut lowest: Option<u32> = None;
     for outpoint in tx.input.iter().map(|input| input.previous_output) {

@@ -1,5 +1,5 @@
-//! Advances one payment within the transaction of a look: stores its facts, applies the rules, and writes all that
-//! follows.
+//! Advances one payment within the transaction of a look: stores the new facts, applies [`advance::advance`], and
+//! stores the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -36,12 +36,13 @@ pub(crate) struct Context {
     /// Start of the look before this one.
     pub looked_before: Option<Timestamp>,
     pub fee_rate: Option<FeeRate>,
-    /// Clock checks so far; `None` where blocks come only on demand.
+    /// Clock checks so far; `None` on a regtest chain, which has blocks only on demand.
     pub clock: Option<CheckedClock>,
 }
 
 impl Context {
-    /// The look adjusted for one payment.
+    /// The look as it counts for one payment: time decides nothing if the script is not covered or the clock is
+    /// distrusted.
     fn look_for(&self, payment: &Payment, is_covered: bool) -> Look {
         let Look { at, tip_time, .. } = self.look;
         let deadline = payment.expires_at;
@@ -52,14 +53,14 @@ impl Context {
     }
 }
 
-/// Why a payment is recomputed, and its transactions that moved.
+/// Why a payment is recomputed, and the new facts about its transactions.
 #[derive(Debug)]
 pub(crate) struct AffectedPayment {
     pub cause: Cause,
-    /// By txid; the order means nothing.
     pub incoming: BTreeMap<Txid, IncomingTransaction>,
+    /// Transactions that the chain does not know.
     pub unknown: BTreeSet<Txid>,
-    /// Everything that came to its address before the look started is known, so its deadline may decide.
+    /// Whether all coins are known that came to its address before the look. Only then may its deadline decide.
     pub is_covered: bool,
 }
 
@@ -68,18 +69,18 @@ pub(crate) struct AffectedPayment {
 pub(crate) struct IncomingTransaction {
     pub facts: Arc<TxFacts>,
     pub derivation_index: u32,
-    /// Output number and satoshis.
+    /// Output index (`vout`) and satoshis.
     pub outputs: Vec<(u32, u64)>,
 }
 
 impl AffectedPayment {
-    /// Affected without a moved transaction.
+    /// A payment without new facts about its transactions.
     pub(crate) fn by(cause: Cause) -> Self {
         Self { cause, incoming: BTreeMap::new(), unknown: BTreeSet::new(), is_covered: true }
     }
 }
 
-/// Stores new facts about a payment, recomputes it, and writes what follows; a repeat changes nothing. Answers the
+/// Stores new facts about a payment, recomputes it, and stores the result. A repeat changes nothing. Returns the
 /// advance and warnings for staff.
 pub(crate) fn settle(
     outbox: &Outbox<'_>,
@@ -89,7 +90,7 @@ pub(crate) fn settle(
 ) -> Result<(Advance, Vec<StaffWarning>), OutboxError> {
     let (tx, now) = (outbox.tx, outbox.now);
     let row = tx.payment_by_seq(seq)?.ok_or(StoreError::BadValue("payments.seq"))?;
-    take_facts(tx, context, seq, affected)?;
+    store_facts(tx, context, seq, affected)?;
     let receipts = tx.receipts(seq)?;
     let known = tx.anomalies_of_payment(seq)?;
     let anomalies: Vec<Anomaly> = known.iter().map(|row| row.anomaly.clone()).collect();
@@ -111,24 +112,26 @@ pub(crate) fn settle(
         note_change(tx, &row, &advance, current_at, affected.cause)?;
     }
     if advance.notify || !advance.anomalies.is_empty() {
-        tell(outbox, &row, &known, &advance)?;
+        write_and_notify(outbox, &row, &known, &advance)?;
     }
     let new = tx.save_payment_warnings(seq, &advance.warnings, now)?;
     let warnings = new.iter().filter_map(|warning| StaffWarning::of_payment(row.payment.id, warning)).collect();
     Ok((advance, warnings))
 }
 
-/// The limit [`MISSING_BYTES_MAX`] for a transaction that shares no input with the missing ones. It is higher because
-/// such a transaction is mostly the customer's own. Flooding another customer's payment up to this limit costs the
-/// attacker the fees of half an hour.
+/// Quota in place of [`MISSING_BYTES_MAX`] for a transaction that shares no input with the missing ones. It is higher
+/// because such a transaction is mostly the customer's own. An attacker who fills it must pay fees for half an hour.
 const MISSING_BYTES_BESIDE_MAX: u64 = 32 * 1_024 * 1_024;
 
-fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayment) -> Result<(), StoreError> {
+fn store_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayment) -> Result<(), StoreError> {
     for (txid, incoming) in &affected.incoming {
         let known = tx.receipt_facts(seq, txid)?;
         let is_new_and_waits = known.is_none() && matches!(incoming.facts.position, TxPosition::Mempool { .. });
-        if is_new_and_waits && is_too_much(tx, seq, &incoming.facts.tx)? {
-            tracing::warn!(%txid, "so much that paid the same payment is gone that this is not taken before a block holds it");
+        if is_new_and_waits && is_quota_full(tx, seq, &incoming.facts.tx)? {
+            tracing::warn!(
+                %txid,
+                "a mempool transaction is ignored until mined: missing transactions to its payment fill the disk quota"
+            );
             continue;
         }
         let Some(receipt) = Receipt::after(known, *txid, &sighting(incoming, context)) else { continue };
@@ -146,7 +149,7 @@ fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayme
             tx.store_coin(&coin, &incoming.facts.position)?;
         }
         if incoming.facts.position == TxPosition::Absent {
-            // A conflict of this transaction rules out all that spends its coins, too.
+            // The conflict also rules out every transaction that spends these coins.
             tx.take_back_coins(txid, incoming.facts.conflict_height)?;
         }
     }
@@ -167,11 +170,11 @@ fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayme
     Ok(())
 }
 
-/// Whether so many bytes of missing transactions paid this payment that a new transaction must wait for a block.
-fn is_too_much(reader: &Reader<'_>, seq: i64, waits: &Transaction) -> Result<bool, StoreError> {
+/// Whether missing transactions fill the disk quota of a payment. `new_tx` is then ignored until mined.
+fn is_quota_full(reader: &Reader<'_>, seq: i64, new_tx: &Transaction) -> Result<bool, StoreError> {
     let missing = reader.missing_bytes(seq)?;
-    let in_its_place = || reader.missing_bytes_in_place_of(seq, waits);
-    Ok(missing > MISSING_BYTES_BESIDE_MAX || (missing > MISSING_BYTES_MAX && in_its_place()? > MISSING_BYTES_MAX))
+    let of_rivals = || reader.missing_bytes_in_place_of(seq, new_tx);
+    Ok(missing > MISSING_BYTES_BESIDE_MAX || (missing > MISSING_BYTES_MAX && of_rivals()? > MISSING_BYTES_MAX))
 }
 
 fn sighting(incoming: &IncomingTransaction, context: &Context) -> Sighting {
@@ -192,8 +195,8 @@ fn sighting(incoming: &IncomingTransaction, context: &Context) -> Sighting {
     }
 }
 
-/// Whether a transaction may be accepted without confirmation after its quiet time. A fact that the backend cannot tell
-/// counts against it.
+/// Whether a transaction may be accepted without confirmation after `zeroConfQuietSeconds`. A fact that the backend
+/// does not know counts against the acceptance.
 fn relays_well(facts: &TxFacts, fee_rate: Option<FeeRate>) -> bool {
     matches!(facts.position, TxPosition::Mempool { .. })
         && facts.unconfirmed_ancestors == Fact::No
@@ -217,7 +220,12 @@ fn note_change(
 
 /// Writes the anomalies and queues all notifications. Records are rendered from the stored rows, so that they match a
 /// later GET.
-fn tell(outbox: &Outbox<'_>, before: &PaymentRow, known: &[AnomalyRow], advance: &Advance) -> Result<(), OutboxError> {
+fn write_and_notify(
+    outbox: &Outbox<'_>,
+    before: &PaymentRow,
+    known: &[AnomalyRow],
+    advance: &Advance,
+) -> Result<(), OutboxError> {
     let tx = outbox.tx;
     let row = tx.payment_by_seq(before.seq)?.ok_or(StoreError::BadValue("payments.seq"))?;
     let receipts = tx.receipts(before.seq)?;
@@ -244,7 +252,7 @@ fn write_anomaly(
     let coins_of = |coins: &Coins| Some((coins.paid_sats, coins.txids.clone()));
     let (id, update) = match change {
         AnomalyChange::Raise { kind, txid, coins } => {
-            let (rate, rate_at) = rate_of_the_moment(outbox, &row.payment)?;
+            let (rate, rate_at) = last_known_rate(outbox, &row.payment)?;
             let new = NewAnomaly {
                 id: gateway.entropy.id()?,
                 payment_seq: row.seq,
@@ -286,7 +294,7 @@ fn write_anomaly(
 
 /// The last known rate, stored with its sources, or the payment's rate if none is known. A missing rate never delays an
 /// anomaly.
-fn rate_of_the_moment(outbox: &Outbox<'_>, payment: &Payment) -> Result<(Rate, Timestamp), StoreError> {
+fn last_known_rate(outbox: &Outbox<'_>, payment: &Payment) -> Result<(Rate, Timestamp), StoreError> {
     let Some(known) = outbox.gateway.rates.last_known(payment.currency) else {
         return Ok((payment.rate, payment.created_at));
     };
@@ -300,7 +308,7 @@ mod tests {
     use crate::testing::{HALF_AN_HOUR_MS, World};
 
     #[tokio::test]
-    async fn what_a_step_gave_that_other_servers_contradict_keeps_no_payment_open_beyond_its_half_hour() {
+    async fn a_clock_jump_that_servers_contradict_extends_no_deadline() {
         let year_ms = 365 * 24 * 3_600_000;
         let mut payment = World::new().await.payment().await.payment;
         payment.expires_at = payment.expires_at.plus_ms(year_ms);
@@ -319,7 +327,7 @@ mod tests {
             let context = Context { look, looked_before: None, fee_rate: None, clock: Some(clock) };
             context.look_for(&payment, true).time_decides && at > payment.expires_at
         };
-        assert!(!closes(HALF_AN_HOUR_MS));
-        assert!(closes(HALF_AN_HOUR_MS + 1_000));
+        assert!(!closes(HALF_AN_HOUR_MS), "open at its first deadline");
+        assert!(closes(HALF_AN_HOUR_MS + 1_000), "closed after its first deadline");
     }
 }

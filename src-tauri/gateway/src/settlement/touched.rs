@@ -1,10 +1,10 @@
-//! Batches and twins that a look touched; they are settled at its end.
+//! Batches and twins that a part of a look touched. The commit that stores the part settles them last.
 
 use std::collections::BTreeSet;
 
 use bitcoin::Txid;
 
-/// Batch numbers and twin txids.
+/// Batches by `seq`, and twins by txid.
 #[derive(Debug, Default)]
 pub(crate) struct Touched {
     pub batches: BTreeSet<i64>,

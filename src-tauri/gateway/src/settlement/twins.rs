@@ -1,5 +1,5 @@
-//! Twins ([`crate::store::twins`]): the sender holds at the first sight of a twin, and a block settles it (interface,
-//! section 4, "Twin"). In the mempool a twin settles nothing.
+//! Twins ([`crate::store::twins`]): the first sight of a twin makes the sender hold, and a mined twin settles payouts
+//! (interface, section 4, "Twin"). A twin in the mempool settles nothing.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub(super) fn store_position(
         tx.move_twin(txid, &facts.position, facts.conflict_height)?;
         return Ok(None);
     }
-    // The clock may have been ahead at a restore. A restored copy dates no find before that.
+    // Twins noticed since the restore are listed, so this time is never earlier, even if the clock was set back.
     let noticed_at = tx.restore()?.map_or(outbox.now, |restore| restore.begun_at.max(outbox.now));
     tx.insert_twin(txid, &facts.position, noticed_at)?;
     hold(outbox, txid, facts, pays_an_address)
@@ -64,8 +64,8 @@ pub(super) fn match_mined(tx: &Tx<'_>, txid: &Txid) -> Result<(), StoreError> {
     tx.note_matched(txid)
 }
 
-/// Makes the sender hold. During a restored copy's scan, the twin is only counted, and reported at the end. [`super::coins`]
-/// already counted a payment to one of our addresses.
+/// Makes the sender hold. During a restored copy's scan, the twin is only counted, and reported at the end of the scan.
+/// A twin that pays one of our addresses is counted by [`notice_address`].
 fn hold(
     outbox: &Outbox<'_>,
     txid: &Txid,
@@ -79,7 +79,7 @@ fn hold(
         }
         return Ok(None);
     }
-    let reason = format!("another copy of this wallet works: it made {}", named(outbox, txid, facts)?);
+    let reason = format!("another copy of this wallet is in use: it made {}", named(outbox, txid, facts)?);
     tx.hold_sender(outbox.now, &reason)?;
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
@@ -105,9 +105,10 @@ fn named(outbox: &Outbox<'_>, txid: &Txid, facts: &TxFacts) -> Result<String, St
     Ok(format!("transaction {txid} of {}, which pays {paid}{more}", at.iso_seconds()))
 }
 
-/// Makes the sender hold after a payment to addresses not given to any payment here; `index` is the highest. Another
-/// copy of this wallet gave these addresses. A restored copy ignores indices below its first given one: customers from
-/// before the restore may still pay. Call this at the first sight of the transaction.
+/// Makes the sender hold after a payment to addresses not given to any payment here: another copy of this wallet gave
+/// them. `index` is the highest of these addresses. Call this at the first sight of the transaction.
+///
+/// A restored copy ignores indices below the first that it gave: customers from before the restore may still pay.
 pub(super) fn notice_address(
     outbox: &Outbox<'_>,
     (txid, amount_sats, at): (&Txid, u64, Timestamp),
@@ -122,7 +123,7 @@ pub(super) fn notice_address(
         return Ok(None);
     }
     let reason = format!(
-        "another copy of this wallet works: it gave a customer the address of index {index}, to which transaction {txid} of {} pays {} BTC",
+        "another copy of this wallet is in use: it gave a customer the address of index {index}, to which transaction {txid} of {} pays {} BTC",
         at.iso_seconds(),
         format_btc(amount_sats)
     );
@@ -130,8 +131,8 @@ pub(super) fn notice_address(
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
 
-/// Makes the sender hold after a payment to change that no transaction of ours used. Another copy of this wallet made that
-/// change of coins unknown here, or somebody pays the address. A restored copy holds anyway.
+/// Makes the sender hold after a payment to a change address that no transaction of ours used. Either another copy of
+/// this wallet spent coins unknown here, or somebody pays that address. A restored copy holds anyway.
 pub(super) fn notice_change(
     outbox: &Outbox<'_>,
     (txid, at): (&Txid, Timestamp),
@@ -141,7 +142,7 @@ pub(super) fn notice_change(
         return Ok(None);
     }
     let reason = format!(
-        "another copy of this wallet may work: transaction {txid} of {} pays {} BTC to the change address of index {}, which this copy has not used",
+        "another copy of this wallet may be in use: transaction {txid} of {} pays {} BTC to the change address of index {}, which this copy has not used",
         at.iso_seconds(),
         format_btc(coin.amount_sats),
         coin.index
@@ -150,7 +151,7 @@ pub(super) fn notice_change(
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
 
-/// A twin in the form of the rules. Its conflicts come from the backend and from our own coins.
+/// A twin as input for [`tillgate_domain::batch::settle`]. Its conflicts come from the backend and from our own coins.
 pub(crate) fn facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError> {
     let TwinRow { txid, position, .. } = *twin;
     let of_coins = conflict_height(reader, &twin.tx, &txid)?;
@@ -158,7 +159,7 @@ pub(crate) fn facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, Stor
     Ok(Version { txid, pays: true, accepted: false, position, conflict_height })
 }
 
-/// Twins that may still be mined, and that no block ever settled.
+/// Twins that were never mined and may still be.
 pub(crate) struct UnminedTwins(Vec<TwinRow>);
 
 impl UnminedTwins {
@@ -173,7 +174,7 @@ impl UnminedTwins {
         Ok(Self(twins))
     }
 
-    /// Twins that would pay a payout: its address and exact amount.
+    /// Twins with an output to the payout's address of its exact amount.
     pub(crate) fn paying<'a>(&'a self, payout: &'a PayoutRow) -> impl Iterator<Item = &'a TwinRow> {
         let pays = move |twin: &&TwinRow| {
             let mut outputs = twin.tx.output.iter();

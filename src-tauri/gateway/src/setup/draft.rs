@@ -15,7 +15,7 @@ use crate::wallet::{DRAFT_KEPT_FOR, Draft};
 /// Why the wallet of a draft was not made.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DraftError {
-    /// It is no longer kept, or never existed.
+    /// The draft expired, was used or replaced, or never existed.
     #[error(
         "these words are no longer kept: they were used, replaced by others, or shown more than 15 minutes ago; begin again, and write down the new ones"
     )]
@@ -23,7 +23,7 @@ pub(crate) enum DraftError {
     /// A word differs from the shown word at its place.
     #[error("word {0} is another one: look at what you wrote down")]
     Wrong(usize),
-    /// The wallet cannot be made.
+    /// [`adopt`] failed.
     #[error(transparent)]
     Setup(#[from] SetupError),
 }
@@ -44,7 +44,7 @@ pub(crate) async fn draft(gateway: &Arc<Gateway>, count: WordCount) -> Result<Dr
     };
     let id = gateway.entropy.id()?;
     let many = words.reveal().split(' ').count();
-    // Two different places among the words, chosen by the id's own randomness.
+    // The two different places come from bytes of the id, which are random.
     let [first, second, ..] = *id.as_bytes();
     let first = usize::from(first) % many;
     let second = (first + 1 + usize::from(second) % (many - 1)) % many;
@@ -64,7 +64,7 @@ pub(crate) async fn draft(gateway: &Arc<Gateway>, count: WordCount) -> Result<Dr
 /// Makes the wallet of a draft, once the user has repeated the two words correctly.
 ///
 /// # Errors
-/// The reason why not; after a wrong word the draft stays.
+/// The wallet was not made. After a wrong word the draft stays usable.
 pub(crate) async fn confirm(gateway: &Arc<Gateway>, id: &str, told: [&str; 2], actor: &str) -> Result<(), DraftError> {
     let draft = gateway.wallet_drafts.get(id, Instant::now()).ok_or(DraftError::Gone)?;
     for (place, told) in draft.asked.into_iter().zip(told) {
@@ -78,7 +78,7 @@ pub(crate) async fn confirm(gateway: &Arc<Gateway>, id: &str, told: [&str; 2], a
     Ok(())
 }
 
-/// Wipes the words of a draft that is not needed.
+/// Wipes the words of a draft that is no longer needed.
 pub(crate) fn discard(gateway: &Gateway, id: &str) {
     gateway.wallet_drafts.forget(id);
 }

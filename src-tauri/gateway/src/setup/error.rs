@@ -8,55 +8,59 @@ use crate::store::StoreError;
 use crate::wallet::WalletError;
 use crate::wallet::words::BadWords;
 
-/// Why no wallet was made or restored; each is a sentence with the remedy. All data stays as it was.
+/// Why no wallet was made or restored, as a sentence with the remedy. No data was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// There is a wallet already.
-    #[error("there is a wallet already, and an environment has one for good: for another name another --data-dir")]
+    #[error(
+        "there is a wallet already, and an environment never has another: for a second wallet name another --data-dir"
+    )]
     Exists,
     /// There is a wallet already, with other words.
-    #[error("these words are another wallet's than the one that is there: for a second wallet name another --data-dir")]
-    OtherWallet,
-    /// The secret store holds other words than those to restore.
     #[error(
-        "other words lie in {0} for this installation, of a wallet that was being made: `tillgate wallet create` shows and uses them; to restore others name another --data-dir"
+        "these words belong to another wallet than this installation's: for a second wallet name another --data-dir"
+    )]
+    OtherWallet,
+    /// The secret store holds words other than those to restore.
+    #[error(
+        "{0} holds other words for this installation, of a wallet whose making was interrupted: `tillgate wallet create` shows and uses them; to restore these words name another --data-dir"
     )]
     OtherWords(String),
     /// The secret store holds no words.
-    #[error("there are no words of which a wallet could be made: `tillgate wallet create` makes some")]
+    #[error("there are no words to make a wallet from: `tillgate wallet create` makes them")]
     NoWords,
     /// The text is not a list of words.
     #[error(transparent)]
     Words(#[from] BadWords),
     /// The birthday is neither a height nor a date.
-    #[error("birthday must be the height of a block, or a date like 2024-05-31, and not lie ahead")]
+    #[error("birthday must be the height of a block, or a date like 2024-05-31, and not in the future")]
     Birthday,
     /// The gap is out of bounds.
     #[error("the gap must be from 1 to {0}")]
     Gap(u32),
     /// The height of a date is unknown.
-    #[error("birthday cannot be a date before the Bitcoin backend answers, which is asked for its block ({}): set the backend first, or name a height", .0.0)]
+    #[error("the block of a birthday's date is looked up by the Bitcoin backend, which does not answer ({}): set the backend first, or name a height", .0.0)]
     NoHeight(ChainDown),
     /// The node lacks blocks that must be looked at.
     #[error(
-        "the node has pruned all blocks below {first}, and the wallet's coins are looked for from block {from} on: let it download the chain again (-reindex) without pruning, use another backend, or name a later birthday if you are sure"
+        "the node has pruned all blocks below {first}, but the wallet's coins are searched from block {from} on: let the node download the chain again (-reindex) without pruning, use another backend, or name a later birthday if you are sure"
     )]
     Pruned {
-        /// The first block that it has.
+        /// The height of the node's first block.
         first: u32,
-        /// The first block that is needed.
+        /// The height of the first block that is needed.
         from: u32,
     },
-    /// There is no look to stop or resume.
-    #[error("no restored wallet looks through the chain now")]
+    /// There is no scan to stop or resume.
+    #[error("no scan for a restored wallet is under way or stopped")]
     NotLooking,
     /// The wallet cannot be derived or loaded.
     #[error(transparent)]
     Wallet(#[from] WalletError),
-    /// The secret store refuses.
+    /// The secret store failed.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The database refuses.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// There are no random bytes.
@@ -66,6 +70,6 @@ pub enum SetupError {
     #[error(transparent)]
     DataDir(#[from] DataDirError),
     /// The program is stopping.
-    #[error("it was broken off: the program is stopping")]
+    #[error("the wallet was not made or restored, because the program is stopping")]
     BrokenOff,
 }

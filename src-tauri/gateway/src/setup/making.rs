@@ -12,10 +12,10 @@ use crate::wallet::words::{self as mnemonic, WordCount};
 use crate::wallet::{Descriptors, Wallet};
 
 /// Puts new words into the secret store and returns them; the caller shows them before [`make`] makes the wallet. Words
-/// of an interrupted making are returned instead, however many they are.
+/// of an interrupted making are returned instead, even if their number is not `count`.
 ///
 /// # Errors
-/// The reason why not.
+/// There is a wallet already, or the secret store failed.
 pub(crate) async fn keep_words(gateway: &Arc<Gateway>, count: WordCount) -> Result<Secret, SetupError> {
     let _one_at_a_time = gateway.wallet_setup.lock().await;
     refuse_second(gateway)?;
@@ -28,7 +28,7 @@ pub(crate) async fn keep_words(gateway: &Arc<Gateway>, count: WordCount) -> Resu
 /// Makes the wallet from the words in the secret store.
 ///
 /// # Errors
-/// The reason why not.
+/// There is a wallet already or there are no words, or a store failed.
 pub(crate) async fn make(gateway: &Arc<Gateway>, actor: &str) -> Result<(), SetupError> {
     adopt(gateway, Words::Kept, None, actor).await.map(drop)
 }
@@ -36,7 +36,7 @@ pub(crate) async fn make(gateway: &Arc<Gateway>, actor: &str) -> Result<(), Setu
 /// Makes the wallet if there is none yet.
 ///
 /// # Errors
-/// The reason why not.
+/// The secret store or the database failed.
 pub(crate) async fn ensure(gateway: &Arc<Gateway>) -> Result<(), SetupError> {
     if gateway.wallet.get().is_some() {
         return Ok(());
@@ -47,15 +47,15 @@ pub(crate) async fn ensure(gateway: &Arc<Gateway>) -> Result<(), SetupError> {
 
 /// The words for a wallet.
 pub(super) enum Words {
-    /// New words; existing words are used instead.
+    /// New words. Words that exist in the secret store are used instead.
     New(Secret),
     /// The words in the secret store.
     Kept,
-    /// Words that a person gave; existing words are not used instead.
+    /// Words that a person gave. Other words in the secret store are an error.
     Known(Secret),
 }
 
-/// Keeps the words, makes the wallet in one transaction, and gives it to the running gateway.
+/// Stores the words, makes the wallet in one transaction, and loads it into the running gateway.
 pub(super) async fn adopt(
     gateway: &Arc<Gateway>,
     words: Words,
@@ -94,7 +94,7 @@ pub(super) fn refuse_second(gateway: &Gateway) -> Result<(), SetupError> {
     if gateway.store.read(|reader| reader.has_wallet())? { Err(SetupError::Exists) } else { Ok(()) }
 }
 
-/// Puts the words into the secret store, unless it holds some already; returns the words in use. Blocks the thread.
+/// Puts the words into the secret store, unless it holds words already; returns the words to use. Blocks the thread.
 fn keep(gateway: &Gateway, words: Words) -> Result<Secret, SetupError> {
     let there = gateway.secrets.get(Purpose::WalletMnemonic)?;
     match (there, words) {
@@ -109,14 +109,14 @@ fn keep(gateway: &Gateway, words: Words) -> Result<Secret, SetupError> {
     }
 }
 
-/// Loads the wallet from the database, and gives it to all loops of the gateway.
+/// Loads the wallet from the database into the gateway, and wakes the sender.
 async fn take_into_use(gateway: &Arc<Gateway>) -> Result<(), SetupError> {
     let loading = Arc::clone(gateway);
     let skip = loading.settings.snapshot().restore_skip;
     let load = move || Wallet::load(&loading.store, loading.network, skip);
     let wallet = tokio::task::spawn_blocking(load).await.map_err(|_| SetupError::BrokenOff)??;
     if let Some(wallet) = wallet {
-        // Only one caller at a time makes the wallet, and only if there is none.
+        // The call cannot fail: one caller at a time makes the wallet, and only if there is none.
         let _ = gateway.wallet.set(Arc::new(wallet));
     }
     gateway.sender_wake.notify_one();

@@ -1,5 +1,5 @@
-//! Restores a wallet from its words. The wallet exists at once, but gives addresses and sends only after it has looked
-//! through the chain.
+//! Restores a wallet from its words. The wallet exists at once, but gives addresses and sends only after the scan,
+//! which is the look through the whole chain for its coins.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use crate::store::keychains::Keychain;
 use crate::store::restore::{NewRestore, Restore, RestoreSource};
 use crate::wallet::Descriptors;
 
-/// The largest `--gap`. With `restoreSkip`, so many indices are derived and watched ahead.
+/// The largest `--gap`. The gap plus `restoreSkip` is the number of indices that are derived and watched ahead.
 pub(crate) const GAP_MAX: u32 = 100_000;
 
-/// The first blocks of the main network that can hold an output to these kinds of address: segwit's and taproot's.
+/// The first blocks of mainnet that can hold an output to a SegWit or a Taproot address: the activation heights.
 const FIRST_SEGWIT: u32 = 481_824;
 const FIRST_TAPROOT: u32 = 709_632;
 
-/// Chains do not reach this height within a hundred years.
+/// An upper bound of heights, which no chain reaches within a hundred years.
 const HEIGHTS_END: u32 = 10_000_000;
 
 /// The earliest time of the wallet's first coin.
@@ -36,26 +36,27 @@ pub(crate) enum Birthday {
     Date(Timestamp),
 }
 
-/// A request to restore a wallet, and to look for its coins.
+/// A request to restore a wallet, and to scan the chain for its coins.
 pub(crate) struct RestoreRequest {
     pub words: Secret,
-    /// `None`: from the first block that can hold a coin of the wallet.
+    /// The start of the scan; `None` for the first block that can hold a coin of the wallet.
     pub birthday: Option<Birthday>,
     /// Longest run of given addresses without a coin; `None`: the usual run. The number in the setting `restoreSkip` is
     /// added to it.
     pub gap: Option<u32>,
-    /// Another copy went on giving addresses after this one stopped, so this copy's past is unknown again.
+    /// Whether another copy gave addresses that this copy does not know, for example after its folder was restored by
+    /// hand.
     pub beside_another: bool,
 }
 
 /// The result of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Restored {
-    /// The wallet was made, and the look for its coins begins.
+    /// The wallet was made, and its scan begins.
     Made(Restore),
-    /// The wallet existed, and the look for its coins begins anew.
+    /// The wallet existed, and its scan begins again.
     Again(Restore),
-    /// The wallet existed, and its words are in the secret store again.
+    /// The wallet existed, and its words were stored in the secret store again.
     WordsKept,
 }
 
@@ -71,11 +72,11 @@ impl Birthday {
     }
 }
 
-/// Restores a wallet from its words. If the wallet exists, its words are put back into the secret store. With a
-/// birthday or a gap it also looks through the chain anew.
+/// Restores a wallet from its words. If the wallet exists, its words are stored in the secret store again. With a
+/// birthday, a gap or `beside_another` the chain is also scanned again.
 ///
 /// # Errors
-/// The reason why not; then no data was changed.
+/// The wallet was not restored, and no data was changed.
 pub(crate) async fn restore(
     gateway: &Arc<Gateway>,
     request: RestoreRequest,
@@ -112,7 +113,7 @@ pub(crate) async fn restore(
     made.map(Restored::Made).ok_or(SetupError::BrokenOff)
 }
 
-/// The wallet exists: only its words in the secret store and the progress of its look change.
+/// Restores a wallet that exists: changes only its words in the secret store and the progress of its scan.
 async fn again(
     gateway: &Arc<Gateway>,
     words: Secret,
@@ -128,7 +129,7 @@ async fn again(
     let keeping = Arc::clone(gateway);
     let keep = move || match keeping.secrets.get(Purpose::WalletMnemonic)? {
         Some(there) if there.reveal() == words.reveal() => Ok(()),
-        // Any other words there do not fit this wallet.
+        // Other words in the secret store do not belong to this wallet, so they are overwritten.
         Some(_) | None => keeping.secrets.set(Purpose::WalletMnemonic, &words),
     };
     tokio::task::spawn_blocking(keep).await.map_err(|_| SetupError::BrokenOff)??;
@@ -136,7 +137,7 @@ async fn again(
     let (now, actor) = (gateway.clock.now(), actor.to_owned());
     let was_withheld = wallet.addresses.is_withheld();
     if new.is_some() {
-        // The wallet must give no address before the look begins that would not know it.
+        // No address may be given from now on: the scan would not know an address that was given before its start.
         wallet.withhold(true);
     }
     let begun = gateway
@@ -158,7 +159,7 @@ async fn again(
     Ok(begun.map_or(Restored::WordsKept, |(restore, ..)| Restored::Again(restore)))
 }
 
-/// Blocks up to this height hold no coin of the wallet. Asks the backend, if there is one. Blocks the thread.
+/// The height up to which blocks hold no coin of the wallet. Asks the backend, if there is one. Blocks the thread.
 fn birth_height(gateway: &Gateway, birthday: Option<Birthday>) -> Result<u32, SetupError> {
     let first = match (gateway.network, gateway.settings.snapshot().address_type) {
         (Network::Bitcoin, AddressType::Bip84) => FIRST_SEGWIT,
@@ -174,24 +175,24 @@ fn birth_height(gateway: &Gateway, birthday: Option<Birthday>) -> Result<u32, Se
     match (gateway.chain.first_block(), gateway.chain.tip()) {
         (Ok(kept_from), _) if kept_from > from => return Err(SetupError::Pruned { first: kept_from, from }),
         (_, Ok(tip)) if from > tip.height => return Err(SetupError::Birthday),
-        // If the backend is not set yet, the look begins later, and reports a birthday above its best block then.
+        // If no backend is set yet, the scan begins later, and reports a birthday above the best block then.
         (Ok(_) | Err(_), _) => {}
     }
     Ok(from.saturating_sub(1))
 }
 
-/// Stops the look of a restored wallet. The wallet gives no addresses until the look is resumed or begun anew.
+/// Stops the scan of a restored wallet. The wallet gives no addresses until a resumed or new scan has ended.
 ///
 /// # Errors
-/// There is no restored wallet that looks.
+/// No scan is under way.
 pub(crate) async fn stop(gateway: &Arc<Gateway>, actor: &str) -> Result<Restore, SetupError> {
     set_stopped(gateway, true, actor).await
 }
 
-/// Resumes the look of a restored wallet.
+/// Resumes the scan of a restored wallet.
 ///
 /// # Errors
-/// There is no stopped look.
+/// There is no stopped scan.
 pub(crate) async fn go_on(gateway: &Arc<Gateway>, actor: &str) -> Result<Restore, SetupError> {
     set_stopped(gateway, false, actor).await
 }

@@ -39,7 +39,7 @@ fn request(words: &Secret, gap: u32) -> RestoreRequest {
     RestoreRequest { words: words.clone(), birthday: None, gap: Some(gap), beside_another: false }
 }
 
-/// A new gateway without a wallet, on the chain of another that is gone.
+/// A new gateway without a wallet on the chain of `world`, whose gateway is closed.
 async fn beside(world: World) -> World {
     let fresh = World::opened(tempfile::tempdir().unwrap()).await;
     let (gateway, folder) = fresh.into_gateway();
@@ -72,7 +72,7 @@ async fn pays_index(world: &World, index: u32) {
     world.mine(1).await;
 }
 
-/// Customers pay these indices, and a payout leaves change. Returns the words and the balance.
+/// Customers pay the addresses with these indices, and a payout makes change. Returns the words and the balance.
 async fn has_worked(world: &World, indices: [u32; 3]) -> (Secret, u64) {
     for index in indices {
         pays_index(world, index).await;
@@ -84,7 +84,7 @@ async fn has_worked(world: &World, indices: [u32; 3]) -> (Secret, u64) {
     (words_of(world), world.chain_balance())
 }
 
-/// The same world with a backend that is asked for single scripts.
+/// The same world with a backend that is asked about single scripts, as an Electrum server is.
 fn asked_by_script(world: World) -> World {
     let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
     world.with_chain(|chain| Arc::new(ByScript::new(chain, sandbox)))
@@ -98,7 +98,7 @@ async fn world_with_wallet() -> World {
 }
 
 #[tokio::test]
-async fn the_words_restore_the_coins_and_addresses_go_on_beyond() {
+async fn the_words_restore_all_coins_and_the_next_address() {
     let world = world_with_wallet().await;
     let (words, coins) = has_worked(&world, [0, 1, 40]).await;
     let descriptors = world.gateway.wallet.get().unwrap().keychains.descriptors().clone();
@@ -107,7 +107,7 @@ async fn the_words_restore_the_coins_and_addresses_go_on_beyond() {
     let restored = restore(&world.gateway, request(&words, 60), BY).await.unwrap();
     assert!(matches!(restored, Restored::Made(Restore { state: RestoreState::Awaited, birth_height: 0, .. })));
     assert_eq!(*world.gateway.wallet.get().unwrap().keychains.descriptors(), descriptors);
-    assert!(world.gateway.ready_wallet().is_err(), "it has not looked");
+    assert!(world.gateway.ready_wallet().is_err(), "no address may be given before the look");
     world.look().await;
     assert_eq!(stands(&world).state, RestoreState::Looked);
     assert_eq!((world.chain_balance(), stands(&world).unknown), (coins, 4));
@@ -118,7 +118,7 @@ async fn the_words_restore_the_coins_and_addresses_go_on_beyond() {
     let info = ask(&world.app, WalletInfo {}, &Actor::panel()).await.unwrap();
     assert_eq!((info.longest_unused, info.gap_limit), (38, 39));
 
-    // After a release by people, it spends the coins that were found.
+    // After staff release the sender, it spends the coins that were found.
     let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
     assert!(hold.cause == HoldCause::UntilCompared && hold.reason.contains("4 transactions"), "{}", hold.reason);
     world.app.sender.release(BY, None, true).await.unwrap();
@@ -129,14 +129,14 @@ async fn the_words_restore_the_coins_and_addresses_go_on_beyond() {
 }
 
 #[tokio::test]
-async fn the_range_ahead_grows_with_finds_in_both_keychains() {
+async fn coins_found_in_either_keychain_extend_the_lookahead() {
     let world = world_with_wallet().await;
     for index in [190, 380, 570] {
         pays_index(&world, index).await;
     }
     let wallet = world.gateway.wallet.get().unwrap();
     for index in [150, 300] {
-        // As after many replacements, where one of each chain was mined.
+        // Replaced transactions leave gaps in the indices of change like these.
         let script = wallet.change.script(index).unwrap();
         world.sandbox().send(script, 60_000, world.now_ms()).unwrap();
         world.sandbox().mine(1, false, world.now_ms()).unwrap();
@@ -156,7 +156,7 @@ async fn a_restored_wallet_gives_no_index_twice_after_a_restart() {
     let world = beside(world).await;
     restore(&world.gateway, request(&words, 100), BY).await.unwrap();
     let world = world.reopen().await;
-    assert!(world.gateway.ready_wallet().is_err(), "a restart forgets that it has not looked");
+    assert!(world.gateway.ready_wallet().is_err(), "a restart must not allow addresses before the look");
     world.look().await;
     let first = world.payment_to_wallet().await.derivation_index;
     let world = world.reopen().await;
@@ -190,18 +190,18 @@ async fn an_existing_wallet_is_kept_and_gets_its_own_words_back() {
     let refused = restore(&world.gateway, request(&others(), 10), BY).await;
     assert!(matches!(refused, Err(SetupError::OtherWallet)));
     assert_eq!(words_of(&world).reveal(), words.reveal());
-    assert!(world.gateway.ready_wallet().is_ok(), "a refusal withholds addresses");
+    assert!(world.gateway.ready_wallet().is_ok(), "a refused restore must not withhold addresses");
 
     world.gateway.secrets.set(Purpose::WalletMnemonic, &others()).unwrap();
     assert_eq!(secrets_fit(&world.gateway).unwrap(), Some(Fit::Other));
     let repaired = RestoreRequest { words: words.clone(), birthday: None, gap: None, beside_another: false };
     assert_eq!(restore(&world.gateway, repaired, BY).await.unwrap(), Restored::WordsKept);
     assert_eq!(secrets_fit(&world.gateway).unwrap(), Some(Fit::Fits));
-    assert!(world.gateway.ready_wallet().is_ok(), "nothing need be looked for");
+    assert!(world.gateway.ready_wallet().is_ok(), "the same words start no scan");
 }
 
 #[tokio::test]
-async fn words_changed_by_others_sign_nothing_and_the_doctor_tells() {
+async fn foreign_words_sign_no_payout_and_the_doctor_reports_them() {
     let world = world_with_wallet().await;
     for index in [0, 1] {
         pays_index(&world, index).await;
@@ -219,11 +219,11 @@ async fn words_changed_by_others_sign_nothing_and_the_doctor_tells() {
     let back = RestoreRequest { words, birthday: None, gap: None, beside_another: false };
     restore(&world.gateway, back, BY).await.unwrap();
     world.pass_sender().await;
-    assert_eq!(world.outputs_of(&payout), 1, "it goes on at once");
+    assert_eq!(world.outputs_of(&payout), 1, "the payout is sent once the right words are back");
 }
 
 #[tokio::test]
-async fn a_draft_is_a_wallet_once_two_of_its_words_are_told_back() {
+async fn a_draft_becomes_a_wallet_once_two_words_are_repeated() {
     let world = World::new().await;
     let shown = draft(&world.gateway, WordCount::TwentyFour).await.unwrap();
     let all: Vec<&str> = shown.words.reveal().split(' ').collect();
@@ -236,7 +236,10 @@ async fn a_draft_is_a_wallet_once_two_of_its_words_are_told_back() {
     confirm(&world.gateway, &shown.id, told, BY).await.unwrap();
     assert_eq!(words_of(&world).reveal(), shown.words.reveal());
     assert_eq!(world.gateway.wallet.get().unwrap().addresses.give().unwrap().index, 0);
-    assert!(matches!(confirm(&world.gateway, &shown.id, told, BY).await, Err(DraftError::Gone)), "words are kept");
+    assert!(
+        matches!(confirm(&world.gateway, &shown.id, told, BY).await, Err(DraftError::Gone)),
+        "the used draft must be wiped"
+    );
 }
 
 #[tokio::test]
@@ -256,7 +259,7 @@ async fn a_discarded_draft_is_gone_and_all_places_are_asked_for() {
 }
 
 #[tokio::test]
-async fn a_backend_for_single_scripts_finds_the_same_range_by_range() {
+async fn a_backend_asked_by_script_finds_the_same_coins() {
     let world = world_with_wallet().await;
     let (words, coins) = has_worked(&world, [0, 700, 1_500]).await;
     let world = beside(world).await;
@@ -269,7 +272,7 @@ async fn a_backend_for_single_scripts_finds_the_same_range_by_range() {
             stop(&world.gateway, BY).await.unwrap();
             let asked = stands(&world).asked;
             world.app.watcher.look().await.unwrap_err();
-            assert_eq!(go_on(&world.gateway, BY).await.unwrap().asked, asked, "it goes on where it stood");
+            assert_eq!(go_on(&world.gateway, BY).await.unwrap().asked, asked, "a resumed scan keeps its progress");
         }
         world.look().await;
         looks += 1;
@@ -283,7 +286,7 @@ async fn a_backend_for_single_scripts_finds_the_same_range_by_range() {
 }
 
 #[tokio::test]
-async fn a_server_with_few_questions_per_look_restores_the_same() {
+async fn a_server_with_few_questions_per_look_finds_all_coins() {
     let world = world_with_wallet().await;
     let (words, coins) = has_worked(&world, [0, 5, 41]).await;
     let world = beside(world).await;
@@ -299,12 +302,18 @@ async fn a_server_with_few_questions_per_look_restores_the_same() {
         world.look().await;
         let restore = ask(&world.app, ShowRestore {}, &Actor::panel()).await.unwrap().restore.unwrap();
         let (asked, to_ask) = (restore.asked, restore.to_ask);
-        assert!(told.last().is_none_or(|(before, _)| *before < asked), "it stands still at {asked}: {told:?}");
+        assert!(
+            told.last().is_none_or(|(before, _)| *before < asked),
+            "each look must ask about more scripts than {asked}: {told:?}"
+        );
         assert!(restore.percent == 100 || asked < to_ask, "{asked} of {to_ask}");
         told.push((asked, to_ask));
     }
     assert!(told.len() > 10, "{told:?}");
-    assert!(told.iter().any(|(_, to_ask)| *to_ask > told[0].1), "what is found adds none to ask about: {told:?}");
+    assert!(
+        told.iter().any(|(_, to_ask)| *to_ask > told[0].1),
+        "coins that are found must add scripts to ask about: {told:?}"
+    );
     assert_eq!((world.chain_balance(), stands(&world).unknown), (coins, 4));
     world.check_ledger();
 }

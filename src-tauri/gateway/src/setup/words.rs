@@ -7,9 +7,9 @@ use crate::wallet::{Descriptors, WalletError};
 /// The relation of words to the wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
-    /// They are the wallet's own.
+    /// The words are the wallet's own.
     Fits,
-    /// They are another wallet's.
+    /// The words belong to another wallet.
     Other,
     /// There is no wallet.
     NoWallet,
@@ -25,10 +25,10 @@ pub(crate) fn fit(gateway: &Gateway, words: &Secret) -> Result<Fit, WalletError>
     Ok(if derived == *wallet.keychains.descriptors() { Fit::Fits } else { Fit::Other })
 }
 
-/// The same for the words in the secret store; `None` if there are none. Blocks the thread.
+/// Whether the words in the secret store would restore this wallet; `None` if it holds no words. Blocks the thread.
 ///
 /// # Errors
-/// The secret store refuses them.
+/// The secret store cannot be read.
 pub(crate) fn secrets_fit(gateway: &Gateway) -> Result<Option<Fit>, SecretError> {
     let Some(words) = gateway.secrets.get(Purpose::WalletMnemonic)? else { return Ok(None) };
     // A text that is not a list of words counts as other words: it was changed by another program.

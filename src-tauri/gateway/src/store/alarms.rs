@@ -12,7 +12,7 @@ use super::reader::Reader;
 use super::tx::Tx;
 use super::values;
 
-/// Alarms read at once; after a dismissal, others follow.
+/// Most alarms read at once; newer ones follow once these are dismissed.
 const READ_AT_ONCE: u32 = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Alarm {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no kind of alarm")]
+#[error("not a kind of alarm")]
 pub struct NotAnAlarmKind;
 
 impl AlarmKind {
@@ -82,8 +82,8 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Raises an alarm. A double payment is seen at each look but raised once. The other kinds happen anew each time,
-    /// so they reopen a dismissed alarm.
+    /// Raises an alarm. A double payment is seen at each look but raised once. Each alarm of another kind is a new
+    /// event, so it reopens a dismissed alarm.
     pub fn raise_alarm(&self, kind: AlarmKind, payout_seq: i64, at: Timestamp) -> Result<(), StoreError> {
         let again = match kind {
             AlarmKind::FailedPayoutWasSent | AlarmKind::PayoutSentByCopy => "UPDATE SET at = ?3, dismissed_at = NULL",
@@ -105,7 +105,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Dismisses the alarms of a payout; answers whether it had any.
+    /// Dismisses the alarms of a payout. Returns whether it had any.
     pub fn dismiss_alarms(&self, payout_seq: i64, at: Timestamp) -> Result<bool, StoreError> {
         let mut update = self
             .connection

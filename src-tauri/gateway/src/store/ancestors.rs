@@ -1,4 +1,4 @@
-//! Raw ancestors of our transactions that others made, kept until the descendants are settled.
+//! Transactions of others that are ancestors of ours, kept until their descendants are settled.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Transaction, Txid, consensus};
@@ -16,7 +16,7 @@ use super::values;
 const BYTES_MAX: i64 = 32 * 1_024 * 1_024;
 
 impl Reader<'_> {
-    /// The kept ancestors of a transaction of ours; the order means nothing.
+    /// The kept ancestors of a transaction of ours, in no particular order.
     pub fn kept_ancestors(&self, descendant: &Txid) -> Result<Vec<Transaction>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT a.raw FROM ancestor_needs AS n JOIN ancestors AS a ON a.txid = n.ancestor WHERE n.descendant = ?1",
@@ -25,7 +25,7 @@ impl Reader<'_> {
         rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("ancestors.raw"))).collect()
     }
 
-    /// A kept ancestor.
+    /// The ancestor with this txid, if it is kept.
     pub fn kept_ancestor(&self, txid: &Txid) -> Result<Option<Transaction>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT raw FROM ancestors WHERE txid = ?1")?;
         let mut rows = query.query([txid.as_byte_array()])?;
@@ -53,8 +53,8 @@ impl Reader<'_> {
         query.query_and_then([above], txid)?.collect()
     }
 
-    /// Descendants that need no ancestors any more: blocks up to `height` settled them, or nobody has seen them since
-    /// `since`.
+    /// Descendants whose ancestors are no longer needed: blocks up to `height` settled them, or no look has seen them
+    /// since `since`.
     pub fn settled_descendants(&self, height: u32, since: Timestamp) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT DISTINCT descendant AS txid FROM ancestor_needs WHERE descendant NOT IN ( \
@@ -69,7 +69,7 @@ impl Reader<'_> {
 
 impl Tx<'_> {
     /// Keeps ancestors, except those stored for other reasons. A new witness replaces the known one unless it is known
-    /// to be worse. Answers whether there was room for all.
+    /// to be worse. Returns whether there was room for all.
     pub fn keep_ancestors(&self, descendant: &Txid, ancestors: &[Transaction]) -> Result<bool, StoreError> {
         if self.stored_transaction(descendant)?.is_none() {
             return Ok(true);
@@ -163,22 +163,25 @@ mod tests {
             for ours in [&one, &two] {
                 assert!(tx.keep_ancestors(&ours.compute_txid(), &[shared.clone(), own.clone()])?);
             }
-            assert!(tx.keep_ancestors(&shared.compute_txid(), std::slice::from_ref(&own))?, "it is none of ours");
+            assert!(
+                tx.keep_ancestors(&shared.compute_txid(), std::slice::from_ref(&own))?,
+                "a transaction that is not ours needs no ancestors"
+            );
             Ok::<_, StoreError>((one.compute_txid(), two.compute_txid(), shared))
         };
         let (one, two, shared) = store.write(keep).await.unwrap();
-        assert_eq!(counts(&store), (1, 2), "what is stored for another reason is stored once");
+        assert_eq!(counts(&store), (1, 2), "an ancestor that is ours is not kept twice");
         assert_eq!(store.read(|reader| reader.kept_ancestors(&one)).unwrap(), [shared]);
         store.write(move |tx| tx.forget_ancestors_of(&one)).await.unwrap();
         assert_eq!(counts(&store), (1, 1));
         let settled = store.read(|reader| reader.settled_descendants(0, Timestamp::from_ms(0))).unwrap();
-        assert_eq!(settled, [two], "nothing of it is left to decide");
+        assert_eq!(settled, [two], "the other descendant is settled");
         store.write(move |tx| tx.forget_ancestors_of(&two)).await.unwrap();
         assert_eq!(counts(&store), (0, 0));
     }
 
     #[tokio::test]
-    async fn others_fill_no_more_of_the_database_than_the_bound() {
+    async fn kept_ancestors_stay_within_the_limit_of_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
         let fill = |tx: &Tx<'_>| {
@@ -196,7 +199,7 @@ mod tests {
             Ok::<_, StoreError>((has_room, first, tx.bytes_of_ancestors()?))
         };
         let (has_room, first, bytes) = store.write(fill).await.unwrap();
-        assert!(!has_room && first, "what is kept already takes no more room");
+        assert!(!has_room && first, "a new ancestor is refused, and a kept one is accepted");
         assert!((BYTES_MAX - 2 * LARGE as i64..=BYTES_MAX).contains(&bytes), "{bytes}");
     }
 }

@@ -20,21 +20,21 @@ use super::values::{self, sats_column};
 pub struct AnomalyRow {
     /// Order of insertion.
     pub seq: i64,
-    /// The anomaly in the form of the rules.
+    /// The fields that the domain's rules use.
     pub anomaly: Anomaly,
     pub payment_seq: i64,
     pub payment_id: Id,
     pub address: String,
-    /// The reference of its payment.
+    /// `merchantTransactionId` of its payment.
     pub merchant_transaction_id: String,
     /// The API key that made its payment; `None` for the panel.
     pub key_id: Option<i64>,
     /// URL of its notifications.
     pub notification_url: Option<String>,
     pub currency: Currency,
-    /// The rate when it was observed.
+    /// The last known rate when the anomaly was raised.
     pub rate: Rate,
-    /// The time of that rate.
+    /// The time of `rate`.
     pub rate_at: Timestamp,
     pub dismissal_reason: Option<String>,
     /// The payout that returns the coins.
@@ -75,7 +75,7 @@ pub struct AnomalyUpdate {
     /// Sum of the affected coins, and their transactions.
     pub coins: Option<(u64, Vec<Txid>)>,
     pub resolution: Option<Resolution>,
-    /// Why it was dismissed; stored whenever `resolution` is.
+    /// Why it was dismissed. It is stored, even if `None`, whenever `resolution` is.
     pub dismissal_reason: Option<String>,
     /// The payout that returns its coins; `Some(None)` removes the payout.
     pub payout_id: Option<Option<Id>>,
@@ -129,7 +129,7 @@ impl Reader<'_> {
         query.query_and_then([payment_seq], |row| values::id(row, "id"))?.collect()
     }
 
-    /// Count of open anomalies, of one payment or of all.
+    /// Number of open anomalies, of one payment or of all payments.
     pub fn open_anomalies_count(&self, payment_seq: Option<i64>) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT count(*) FROM anomalies WHERE resolution = 'OPEN' AND (?1 IS NULL OR payment_seq = ?1)",
@@ -156,7 +156,7 @@ impl Reader<'_> {
         ids.iter().filter_map(|id| self.anomaly(id).transpose()).collect()
     }
 
-    /// The ids of that page, in the same order.
+    /// The ids of a page of the matching anomalies, newest first.
     pub fn anomaly_ids(&self, filter: &AnomalyFilter, limit: u32, offset: u64) -> Result<Vec<Id>, StoreError> {
         let (sql, values) = filter.page(limit, offset);
         let mut query = self.connection.prepare_cached(&sql)?;
@@ -234,8 +234,8 @@ impl AnomalyFilter {
             values.push(value);
             format!("?{}", values.len())
         };
-        // A payment, or the payments of one reference, have few anomalies, so these are found first, by payment number.
-        // Payments without a reference may be many. A plus sign keeps SQLite from using an index.
+        // One payment or reference has few anomalies, so SQLite must find them by `payment_seq`. Payments without a
+        // reference may be many. A unary plus keeps SQLite from using an index on a column.
         let has_reference = self.merchant_transaction_id.as_ref().is_some_and(|reference| !reference.is_empty());
         let key_id = self.key_id.map(|key_id| bind(Value::Integer(key_id)));
         let of_key = key_id.as_ref().map(|key_id| format!(" AND +key_id = {key_id}")).unwrap_or_default();

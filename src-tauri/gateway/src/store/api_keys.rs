@@ -18,9 +18,9 @@ pub struct ApiKey {
     /// SHA-256 of its secret.
     pub secret_sha256: [u8; 32],
     pub permissions: Permissions,
-    /// Its payments need no `notificationUrl`.
+    /// Whether its payments need no `notificationUrl`.
     pub notification_url_optional: bool,
-    /// It sees, resends and approves only its own records.
+    /// Whether it sees, resends and approves only its own records.
     pub own_only: bool,
     /// Hosts that may receive its notifications.
     pub notify_hosts: NotifyHosts,
@@ -56,7 +56,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Inserts a live key, ignoring its `key_id`; answers the new number.
+    /// Inserts a live key, ignoring its `key_id`. Returns the new `key_id`.
     pub fn insert_api_key(&self, key: &ApiKey) -> Result<i64, StoreError> {
         let mut insert = self.connection.prepare_cached(
             "INSERT INTO api_keys (name, secret_sha256, permissions, notification_url_optional, own_only, notify_hosts, \

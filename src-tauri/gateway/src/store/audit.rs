@@ -1,5 +1,5 @@
-//! The audit log: one row for each administrative act, in the transaction of the act. On a full disk an act of staff takes
-//! the room of the ballast, because staff must be able to revoke the key that fills it.
+//! The audit log: one row for each administrative act, in the transaction of the act. On a full disk, storing an act
+//! deletes the ballast file, because staff must be able to revoke the key that fills the disk.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ impl Tx<'_> {
         self.connection
             .prepare_cached("INSERT INTO audit (at, actor, act, subject) VALUES (?1, ?2, ?3, ?4)")?
             .execute(params![at.ms(), actor, act, subject])?;
-        // The commit alone needs room on the disk.
+        // The room is needed for the commit, which follows.
         if let Some(folder) = self.connection.path().and_then(|file| Path::new(file).parent()) {
             ballast::give_up_if_full(folder);
         }

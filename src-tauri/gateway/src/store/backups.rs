@@ -1,5 +1,5 @@
-//! Backups that this installation made, each with the id of its file. Only such backups are removed when old. Times are
-//! of the machine's clock.
+//! Backups that this installation made, each with the id of its file. Only these backups are removed when they are old.
+//! Times are of the machine's clock.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,14 +12,14 @@ use super::reader::Reader;
 use super::tx::Tx;
 use super::values;
 
-/// Rows kept for removed files, so that the table stays bounded.
+/// Most rows kept for removed files, so that the table stays small.
 const REMOVED_KEPT: u32 = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackupState {
-    /// Its file may exist, whole or not.
+    /// Its file may exist, complete or not.
     Writing,
-    /// Its file was whole and was read back.
+    /// Its file was complete, and was read back.
     Good,
     /// There is no file.
     Failed,
@@ -33,7 +33,7 @@ const TRANSITIONS: &[(BackupState, BackupState)] = {
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no state of a backup")]
+#[error("not a state of a backup")]
 pub struct NotABackupState;
 
 impl BackupState {
@@ -69,11 +69,11 @@ pub struct BackupRow {
     pub seq: i64,
     pub file_id: [u8; 32],
     pub path: String,
-    /// Whether it lies in the folder of nightly backups and follows their retention rule.
+    /// Whether it was made in the folder of nightly backups, whose old files are removed.
     pub nightly: bool,
     pub state: BackupState,
     pub begun_at: Timestamp,
-    /// When it reached its state; for a removed backup, when it was made.
+    /// When it became GOOD or FAILED.
     pub done_at: Option<Timestamp>,
     pub size_bytes: Option<u64>,
     /// When its file was last read from end to end.
@@ -123,7 +123,7 @@ impl Reader<'_> {
         self.backup_rows("state = ?1 AND nightly = 1 ORDER BY seq DESC", BackupState::Good)
     }
 
-    /// Backups in state WRITING, finished or not.
+    /// Backups in state WRITING, whose files may be complete.
     pub fn backups_being_written(&self) -> Result<Vec<BackupRow>, StoreError> {
         self.backup_rows("state = ?1 ORDER BY seq", BackupState::Writing)
     }
@@ -135,7 +135,7 @@ impl Reader<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The last configured folder of nightly backups; `None` for one configured before folders had marks.
+    /// The last configured folder of nightly backups; `None` if it was configured before folders had marks.
     pub fn backup_folder(&self) -> Result<Option<FolderRow>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT path, mark FROM backup_folder")?;
         let row = query.query_row([], |row| Ok(FolderRow { path: row.get(0)?, mark: row.get(1)? }));
@@ -170,7 +170,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Marks a backup as good: its file is whole and was read back.
+    /// Marks a backup as good: its file is complete, and was read back.
     pub fn finish_backup(&self, file_id: &[u8; 32], size_bytes: u64, at: Timestamp) -> Result<(), StoreError> {
         if !self.may_become(file_id, BackupState::Good)? {
             return Ok(());

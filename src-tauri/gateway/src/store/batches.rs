@@ -48,7 +48,7 @@ pub struct NewVersion {
     pub pays: bool,
     pub fee_sats: u64,
     pub vsize: u64,
-    /// Output numbers with the payouts that they pay.
+    /// Output indices (`vout`), each with the `seq` of the payout that it pays.
     pub outputs: Vec<(u32, i64)>,
     pub at: Timestamp,
     pub by: Option<String>,
@@ -58,9 +58,10 @@ pub struct NewVersion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchRow {
     pub seq: i64,
-    /// Whether its inputs are reserved: until one of its transactions is final, or none can be mined any more.
+    /// Whether its inputs are reserved: a block may still decide about the batch, and one of its payouts is QUEUED or
+    /// SENT.
     pub live: bool,
-    /// Booked fee of a mined transaction that gave the batch up.
+    /// Satoshis booked for the fee of a mined transaction that gave the batch up; zero or negative.
     pub booked_fee_sats: i64,
 }
 
@@ -151,12 +152,12 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Inserts an empty batch; answers its number.
+    /// Inserts an empty batch. Returns its `seq`.
     pub fn insert_batch(&self, at: Timestamp) -> Result<i64, StoreError> {
         Ok(self.connection.prepare_cached("INSERT INTO batches (created_at) VALUES (?1)")?.insert([at.ms()])?)
     }
 
-    /// Puts a payout into a batch for good.
+    /// Puts a payout into a batch, which it never leaves.
     pub fn join_batch(&self, payout_seq: i64, batch_seq: i64) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE payouts SET batch_seq = ?2 WHERE seq = ?1")?

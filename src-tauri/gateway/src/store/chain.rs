@@ -1,4 +1,4 @@
-//! Progress of watching the chain: one row.
+//! The watched chain and the end of the last look, in one row.
 
 use bitcoin::hashes::Hash as _;
 use rusqlite::{OptionalExtension as _, params};

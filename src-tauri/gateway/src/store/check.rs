@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::error::StoreError;
 use super::reader::Reader;
 
-/// Lines of damage reported; more are not needed to act.
+/// Most lines of damage that are reported: more are not needed to act.
 const DAMAGE_MAX: u32 = 5;
 
 impl Reader<'_> {
@@ -15,7 +15,7 @@ impl Reader<'_> {
     }
 }
 
-/// The same for any database.
+/// Like [`Reader::damage_of_file`], for any database.
 pub(super) fn damage(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut check = connection.prepare(&format!("PRAGMA quick_check({DAMAGE_MAX})"))?;
     let lines = check.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;

@@ -1,8 +1,8 @@
-//! Checkpoints the WAL on its own thread while the writer is idle, since copying and syncing keep the disk busy.
+//! Checkpoints the WAL on a separate thread while the writer is idle, since copying and syncing keep the disk busy.
 //!
 //! SQLite restarts the WAL once it is fully checkpointed and has no reader. Under load new commits arrive meanwhile, so
-//! this never happens. The thread therefore checkpoints twice, which leaves next to nothing. The next commit
-//! checkpoints the rest itself.
+//! this never happens. The thread therefore checkpoints twice, which leaves few pages. The next commit checkpoints
+//! these pages itself.
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -91,7 +91,7 @@ impl Drop for Checkpoints {
 struct Shared {
     /// Pages of the WAL after the last commit.
     pages: AtomicU32,
-    /// The thread has left next to nothing.
+    /// Whether the thread has just left few pages.
     nearly_done: AtomicBool,
 }
 
@@ -114,7 +114,7 @@ impl Shared {
     }
 }
 
-/// The WAL as the writer's commits see it.
+/// The WAL as it grows with the writer's commits.
 struct GrowingWal {
     asks: SyncSender<Request>,
     shared: Arc<Shared>,
@@ -125,10 +125,10 @@ impl GrowingWal {
     /// Called after each commit; an error here does not affect the commit.
     fn grown_to(&mut self, pages: c_int, wal: &mut Wal) {
         let pages = u32::try_from(pages).unwrap_or(0);
-        let anew = pages < self.shared.pages.swap(pages, Ordering::Relaxed);
-        let due = self.due.at(pages, anew);
-        // A restarted WAL holds nothing that the thread checkpointed.
-        let nearly_done = self.shared.nearly_done.swap(false, Ordering::Relaxed) && !anew;
+        let is_restarted = pages < self.shared.pages.swap(pages, Ordering::Relaxed);
+        let due = self.due.at(pages, is_restarted);
+        // The pages that the thread left were of the WAL before its restart.
+        let nearly_done = self.shared.nearly_done.swap(false, Ordering::Relaxed) && !is_restarted;
         if nearly_done || self.due.is_overdue(pages) {
             // The thread is already checkpointing.
             if let Err(error) = wal.checkpoint()
@@ -137,7 +137,7 @@ impl GrowingWal {
                 tracing::warn!(%error, "the WAL was not checkpointed");
             }
         } else if due {
-            // A pending request is enough.
+            // If the channel is full, a request is pending already.
             let _ = self.asks.try_send(Request::Checkpoint);
         }
     }
@@ -156,9 +156,9 @@ impl Due {
         Self { pages, next: pages }
     }
 
-    /// Whether to ask the thread now that the WAL has `pages` pages; `anew` tells that it was restarted.
-    fn at(&mut self, pages: u32, anew: bool) -> bool {
-        if anew {
+    /// Whether to ask the thread when the WAL has `pages` pages; `is_restarted` says that the WAL was restarted.
+    fn at(&mut self, pages: u32, is_restarted: bool) -> bool {
+        if is_restarted {
             self.next = self.pages;
         }
         let due = pages >= self.next;
@@ -174,7 +174,8 @@ impl Due {
     }
 }
 
-/// Checkpoints the WAL twice, the second time for new commits; a repeated failure is not logged again.
+/// Checkpoints the WAL twice, the second time for new commits. Returns whether it succeeded. `failed` is the result of
+/// the last call: a repeated failure is not logged again.
 fn checkpoint(connection: &Connection, failed: bool) -> bool {
     for _ in 0..2 {
         if let Err(error) = connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE) {
@@ -197,7 +198,7 @@ mod tests {
     const PAGE_BYTES: u64 = 4_096;
 
     #[test]
-    fn checkpoints_are_due_when_idle_then_under_load_then_anew() {
+    fn checkpoints_are_due_again_after_a_restart_of_the_wal() {
         let mut due = Due::new(8);
         let times = |due: &mut Due| (1..=150).filter(|pages| due.at(*pages, *pages == 1)).collect::<Vec<_>>();
         assert_eq!(times(&mut due), [8, 64, 128]);
@@ -240,7 +241,7 @@ mod tests {
         let wal = file.with_extension("db-wal");
         for _ in 0..2_000 {
             commit(&writer);
-            assert!(pages(&wal) < 1_000, "each commit adds a page at least");
+            assert!(pages(&wal) < 1_000, "the WAL is checkpointed: each commit adds at least one page");
         }
         drop(writer);
         drop(checkpoints);
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wal_grows_while_somebody_reads_and_then_shrinks() {
+    fn a_wal_grows_during_a_read_and_restarts_after_it() {
         let (_folder, file, writer, _checkpoints) = database();
         let reader = open::for_reading(&file).unwrap();
         reader.execute_batch("BEGIN; SELECT count(*) FROM rows").unwrap();
@@ -257,11 +258,11 @@ mod tests {
         }
         let wal = file.with_extension("db-wal");
         let longest = pages(&wal);
-        assert!(longest > 500, "what is read stays readable");
+        assert!(longest > 500, "the WAL keeps the pages that the reader sees");
         reader.execute_batch("COMMIT").unwrap();
         for _ in 0..longest {
             commit(&writer);
         }
-        assert!(pages(&wal) < 2 * longest, "it started anew");
+        assert!(pages(&wal) < 2 * longest, "the WAL was restarted");
     }
 }

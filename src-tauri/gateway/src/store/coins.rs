@@ -52,17 +52,17 @@ pub struct UnspentCoin {
     pub height: Option<u32>,
 }
 
-/// Blocks on top of a block's reward before it may be spent.
+/// Confirmations that a block's reward needs before it may be spent.
 const COINBASE_MATURITY: u32 = 100;
 
-/// Coins of each kind, oldest and largest, from which a transaction chooses: more than it can have inputs.
+/// Most of the oldest coins, and most of the largest coins, to choose from: more than a transaction can have inputs.
 pub(crate) const CHOICE_MAX: u32 = 1_500;
 
 const COLUMNS: &str = "c.txid AS txid, c.vout AS vout, c.keychain AS keychain, c.derivation_index AS derivation_index, \
      c.amount_sats AS amount_sats, c.block_height AS block_height";
 
-/// Spendable coins in blocks, by [`usable_from`]. A stranger's payment to our change can be reversed like a customer's
-/// coin, so it needs as many confirmations.
+/// SQL condition for spendable coins in blocks, with the parameters of [`usable_from`]. A stranger's payment to our
+/// change can be reversed like a customer's coin, so it needs as many confirmations.
 const USABLE: &str = "c.spent_by IS NULL AND c.block_height <= ?1 AND (c.block_height <= ?2 \
      OR (c.keychain = 1 AND EXISTS (SELECT 1 FROM versions AS v WHERE v.txid = c.txid))) \
      AND (c.is_coinbase = 0 OR c.block_height <= ?3) \
@@ -80,8 +80,8 @@ const UNCONFIRMED_CHANGE: &str = "batches AS b JOIN versions AS v ON v.batch_seq
 /// Sums of the wallet's coins, in satoshis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CoinSums {
-    /// Unconfirmed inputs of our stored transactions. Change of such a transaction is left out, since its own inputs
-    /// count already.
+    /// Inputs of our transactions that are in no block yet. Change of such a transaction is left out, since the inputs
+    /// of that transaction are counted.
     pub locked_sats: u64,
     /// Customers' coins in no block yet.
     pub pending_sats: u64,
@@ -112,7 +112,7 @@ impl Reader<'_> {
         Ok(false)
     }
 
-    /// The payment of a stored coin, if it pays one; the outer `None` means that no coin is stored.
+    /// The payment of a stored coin, if it pays one; the outer `None` means that the coin is not stored.
     pub fn payee_of_coin(&self, outpoint: &OutPoint) -> Result<Option<Option<i64>>, StoreError> {
         let mut query =
             self.connection.prepare_cached("SELECT payment_seq FROM coins WHERE txid = ?1 AND vout = ?2")?;
@@ -145,7 +145,7 @@ impl Reader<'_> {
     /// - confirmed change of our own transactions
     /// - unconfirmed change of an accepted transaction with a single version
     ///
-    /// Of many coins, these are the oldest and the largest: no transaction of ours has more inputs.
+    /// If there are very many, only the oldest and the largest are returned: no transaction of ours has so many inputs.
     pub fn unspent_coins(&self, tip_height: u32, confirmations: u32) -> Result<Vec<UnspentCoin>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT * FROM (SELECT {COLUMNS} FROM coins AS c INDEXED BY coins_unspent WHERE {USABLE} \
@@ -243,7 +243,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// The sum of these coins.
+    /// The sum of [`Self::change_coins`].
     pub fn change_of_sats(&self, txid: &Txid) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT ifnull(sum(amount_sats), 0) AS sats FROM coins WHERE txid = ?1 AND payment_seq IS NULL",
@@ -252,7 +252,7 @@ impl Reader<'_> {
         rows.next()?.map_or(Ok(0), |row| values::sats(row, "sats"))
     }
 
-    /// The txids of all stored transactions, and of those that spend a coin.
+    /// The txids of all stored transactions, and of all transactions that spend a coin.
     pub fn known_transactions(&self) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid FROM transactions UNION SELECT spent_by FROM coins WHERE spent_by IS NOT NULL",
@@ -274,7 +274,7 @@ pub struct StoredCoin {
 
 #[cfg(test)]
 impl Reader<'_> {
-    /// All coins; the order means nothing.
+    /// All coins, in no particular order.
     pub fn coins(&self) -> Result<Vec<StoredCoin>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT * FROM coins")?;
         let mut rows = query.query([])?;
@@ -296,7 +296,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores a coin and its position. Its transaction is stored already.
+    /// Stores a coin and its position. Call this after its transaction is stored.
     pub fn store_coin(&self, coin: &Coin, position: &TxPosition) -> Result<(), StoreError> {
         let (position, height) = position_columns(position);
         let mut upsert = self.connection.prepare_cached(
@@ -348,7 +348,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Marks the change indices up to a used one as given.
+    /// Marks the change indices up to `index` as given.
     pub fn use_change_index(&self, index: u32) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE keychains SET next_index = ?1 + 1 WHERE keychain = 1 AND next_index <= ?1")?
@@ -364,8 +364,8 @@ impl Tx<'_> {
     }
 }
 
-/// The highest blocks with spendable coins: our change, customers' coins, and block rewards. A coin with one
-/// confirmation is in the best block itself.
+/// The heights up to which our change, customers' coins and block rewards are spendable. A coin in the best block has
+/// one confirmation.
 fn usable_from(tip_height: u32, confirmations: u32) -> [i64; 3] {
     let with = |confirmations: u32| i64::from(tip_height) + 1 - i64::from(confirmations);
     [with(1), with(confirmations), with(COINBASE_MATURITY)]
@@ -376,7 +376,7 @@ mod tests {
     use crate::store::{Store, StoreError};
 
     #[test]
-    fn what_is_unspent_is_found_without_passing_over_what_is_spent() {
+    fn unspent_coins_are_found_by_an_index_without_spent_ones() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
         let plan = store.read(|reader| {

@@ -14,12 +14,13 @@ use super::tx::Tx;
 const PAGES_AT_ONCE: i32 = 256;
 
 /// Copies the database `from` to the existing empty file `to`, which only its owner may read. The copy is a snapshot.
-/// It blocks nobody, but SQLite keeps the log of `from` until the copy is done. Answers false if `goes_on` stopped it.
+/// It blocks no other connection, but the WAL of `from` cannot restart until the copy is done. Returns false if
+/// `goes_on` did.
 pub(crate) fn copy_database(from: &Path, to: &Path, goes_on: &dyn Fn() -> bool) -> Result<bool, StoreError> {
     let source = open::for_reading(from)?;
     let mut copy =
         Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    // An incomplete copy is thrown away, so it needs no rollback.
+    // The caller deletes an incomplete copy, so it needs no rollback.
     copy.pragma_update(None, "journal_mode", "OFF")?;
     copy.pragma_update(None, "synchronous", "OFF")?;
     // One snapshot for all steps: otherwise each commit of the writer would restart the copy.
@@ -71,7 +72,7 @@ pub(crate) fn read_copy<T, E: From<StoreError>>(
 /// Changes an unused copy in one transaction. Afterwards the change is on the disk, in a single file.
 ///
 /// # Errors
-/// The error of `change`, or the reason why nothing could be written; nothing was changed then.
+/// The error of `change`, or the reason why nothing could be written. The copy is unchanged then.
 pub(crate) fn change_copy<T, E: From<StoreError>>(
     file: &Path,
     change: impl FnOnce(&Tx<'_>) -> Result<T, E>,

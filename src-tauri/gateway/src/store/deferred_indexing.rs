@@ -1,5 +1,5 @@
-//! Deferred indexing: adds new payments to the list indexes, many at once. Its thread asks the writer for this outside
-//! bursts. Indexing each payment in its own commit would write and sync one more page per index.
+//! Adds new payments to the indexes of lists, later and many at once. A separate thread asks the writer for this
+//! outside bursts. Indexing each payment in its own commit would write and sync one more page per index.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,23 +17,23 @@ use super::reader::Reader;
 use crate::machine::fail_points;
 use crate::machine::threads::{Thread, Threads};
 
-/// Payments that are worth a commit.
+/// Unindexed payments that are worth a commit.
 const ENOUGH: i64 = 128;
 
 /// Multiple of [`ENOUGH`] (8,192 payments) that starts indexing during a burst. Until then lists scan all unindexed
 /// payments, which takes a few milliseconds.
 const TIMES_IN_A_BURST: i64 = 64;
 
-/// New payments between two looks that count as a burst (a thousand in a second).
+/// New payments between two checks that count as a burst (a thousand in a second).
 const BURST: i64 = 10;
 
-/// Divisor of the waiting payments that gives the count for one commit, within the limits below. So indexing keeps up
-/// with any load, and no other write waits long (2 ms at the minimum, 16 ms at the maximum).
+/// A commit indexes one of this many parts of the waiting payments, within the limits below. So indexing keeps up with
+/// any load, and no other write waits long (2 ms at the minimum, 16 ms at the maximum).
 const CHUNK_PART: i64 = 16;
 const CHUNK_MIN: i64 = 256;
 const CHUNK_MAX: i64 = 2_048;
 
-/// Time between two looks.
+/// Time between two checks for unindexed payments.
 const PAUSE: Duration = Duration::from_millis(10);
 
 pub(super) struct DeferredIndexing {
@@ -46,7 +46,7 @@ pub(super) struct DeferredIndexing {
 #[derive(Clone)]
 pub(super) struct Committed(SyncSender<()>);
 
-/// The thread's end of these notifications.
+/// The thread's receiver of the notifications from [`Committed`].
 pub(super) struct Heard(Receiver<()>);
 
 impl Committed {
@@ -56,13 +56,13 @@ impl Committed {
     }
 
     pub(super) fn tell(&self) {
-        // A pending notification is enough.
+        // If the channel is full, a notification is pending already.
         let _ = self.0.try_send(());
     }
 }
 
 impl DeferredIndexing {
-    /// Starts with payments that an earlier run left unindexed.
+    /// Starts the thread. It begins with payments that an earlier run left unindexed.
     pub(super) fn start(
         queue: Queue,
         file: &Path,
@@ -99,14 +99,14 @@ struct Indexer {
     reader: Connection,
     queue: Queue,
     enough: i64,
-    /// Number of the last indexed payment.
+    /// `seq` of the last indexed payment.
     indexed: i64,
-    /// Number of the last payment at the last look.
+    /// `seq` of the last payment at the last check.
     found: i64,
     failed: bool,
 }
 
-/// When the indexer looks again.
+/// Time of the indexer's next check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     /// At once: too many payments wait.
@@ -128,17 +128,17 @@ impl Indexer {
                 if stopping.load(Ordering::Relaxed) {
                     return;
                 }
-                next = self.look();
+                next = self.check();
             }
         }
     }
 
-    fn look(&mut self) -> Next {
+    fn check(&mut self) -> Next {
         let next = self.index_some();
         if let Err(error) = &next
             && !self.failed
         {
-            tracing::warn!(%error, "new payments could not be indexed, so lists take longer; it is tried again");
+            tracing::warn!(%error, "new payments could not be indexed, so lists are slower; the next commit tries again");
         }
         self.failed = next.is_err();
         next.unwrap_or(Next::AfterACommit)
@@ -181,7 +181,7 @@ mod tests {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(PATIENCE, indexed).await.expect("nothing was indexed");
+        tokio::time::timeout(PATIENCE, indexed).await.expect("payments are still unindexed");
     }
 
     /// An indexer beside the store's own, which is idle below [`ENOUGH`] payments.
@@ -190,8 +190,8 @@ mod tests {
         Indexer { reader, queue: store.queue(), enough, indexed: 0, found: 0, failed: false }
     }
 
-    async fn look(mut indexer: Indexer) -> (Next, Indexer) {
-        tokio::task::spawn_blocking(move || (indexer.look(), indexer)).await.unwrap()
+    async fn check(mut indexer: Indexer) -> (Next, Indexer) {
+        tokio::task::spawn_blocking(move || (indexer.check(), indexer)).await.unwrap()
     }
 
     #[tokio::test]
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn in_a_burst_only_many_are_indexed() {
+    async fn during_a_burst_only_many_waiting_payments_are_indexed() {
         let (folder, store) = store();
         let mut indexer = indexer(&folder, &store, 1);
         let few = u32::try_from(BURST).unwrap();
@@ -214,29 +214,29 @@ mod tests {
         let mut found = Vec::new();
         for numbers in [0..few - 1, few - 1..2 * few, 0..0, 2 * few..3 * few + many] {
             insert_many(&store, numbers).await;
-            let looked = look(indexer).await;
-            found.push((looked.0, unindexed(&store)));
-            indexer = looked.1;
+            let checked = check(indexer).await;
+            found.push((checked.0, unindexed(&store)));
+            indexer = checked.1;
         }
         assert_eq!(found, [(Next::Soon, 0), (Next::Soon, BURST + 1), (Next::Soon, 0), (Next::Soon, 0)]);
-        assert_eq!(look(indexer).await.0, Next::AfterACommit);
+        assert_eq!(check(indexer).await.0, Next::AfterACommit);
     }
 
     #[tokio::test]
-    async fn what_cannot_be_indexed_waits_for_a_commit() {
+    async fn failed_indexing_is_tried_again_after_a_commit() {
         let (folder, store) = store();
         let other = Connection::open(folder.path().join("gateway.db")).unwrap();
         let refuse =
             "CREATE TRIGGER refuse BEFORE UPDATE OF is_indexed ON payments BEGIN SELECT RAISE(ABORT, 'no'); END";
         other.execute_batch(refuse).unwrap();
         insert_many(&store, 0..300).await;
-        let (next, mut indexer) = look(indexer(&folder, &store, 1)).await;
+        let (next, mut indexer) = check(indexer(&folder, &store, 1)).await;
         assert!(next == Next::AfterACommit && indexer.failed && unindexed(&store) == 300);
         other.execute_batch("DROP TRIGGER refuse").unwrap();
         insert_many(&store, 300..301).await;
         wait_until_indexed(&store).await;
         indexer.indexed = store.read(|reader| reader.last_indexed_payment()).unwrap();
-        assert_eq!(look(indexer).await.0, Next::Soon);
+        assert_eq!(check(indexer).await.0, Next::Soon);
         assert_eq!(unindexed(&store), 0);
     }
 }

@@ -21,13 +21,13 @@ pub struct NewDelivery {
     pub duration_ms: i64,
     /// HTTP status of the server's answer, if there was one.
     pub status_code: Option<u16>,
-    /// A sentence why it failed; `None` after a success.
+    /// A sentence that says why it failed; `None` after a success.
     pub error: Option<String>,
     /// The first KiB of the answer's body.
     pub answer: Option<Vec<u8>>,
 }
 
-/// An attempt, or a notification without one: then `attempt` is 0, and `id` is the notification's.
+/// An attempt, or a notification without an attempt. The latter has `attempt` 0 and the notification's `id`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryRow {
     pub id: Id,
@@ -37,7 +37,7 @@ pub struct DeliveryRow {
     pub url: String,
     /// Number of the attempt, from 1; 0 without an attempt.
     pub attempt: u32,
-    /// Start of the attempt, or queueing of a waiting notification, on the environment's clock.
+    /// When the attempt started, or when the waiting notification was queued, on the environment's clock.
     pub at: Timestamp,
     pub duration_ms: i64,
     pub status_code: Option<u16>,
@@ -94,7 +94,7 @@ impl Tx<'_> {
 }
 
 impl Reader<'_> {
-    /// Count of all attempts, or of the failed ones.
+    /// Number of all attempts, or of the failed ones.
     pub fn count_deliveries(&self, failed: bool) -> Result<u64, StoreError> {
         let sql = if failed {
             "SELECT count(*) FROM deliveries WHERE error IS NOT NULL"

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{ErrorCode, ffi};
 
-/// A database error.
+/// Why the database could not be opened, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file was written by a newer program.
@@ -35,7 +35,7 @@ pub enum StoreError {
     #[error("no more files can be opened: raise the limit of files that a program may open (ulimit -n, LimitNOFILE)")]
     OutOfFiles,
     /// The limit of concurrent reads is reached.
-    #[error("too much is read at this moment: try again")]
+    #[error("too many database reads run at this moment: try again")]
     TooManyReads,
     /// Another process holds the database.
     #[error("the database is locked by another process: close the program that uses it")]
@@ -87,7 +87,7 @@ impl StoreError {
         }
     }
 
-    /// The error of opening `file`. SQLite does not tell a missing permission from a lack of file handles.
+    /// The error of opening `file`. SQLite reports a missing permission and a lack of file handles with the same code.
     pub(super) fn of_opening(error: rusqlite::Error, file: &Path) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::CannotOpen) => Self::of_file(std::fs::File::open(file).err()).unwrap_or(error.into()),
@@ -95,7 +95,7 @@ impl StoreError {
         }
     }
 
-    /// The system's reason, if the file itself is not the cause.
+    /// [`Self::OutOfFiles`], if the system gives this reason.
     fn of_file(error: Option<std::io::Error>) -> Option<Self> {
         #[cfg(unix)]
         let out_of_files = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE].map(rustix::io::Errno::raw_os_error);
@@ -108,7 +108,7 @@ impl StoreError {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        // The index of the log is also a file, and grows first. SQLite does not report its lack of space as such.
+        // The WAL's index (`-shm`) is also a file, and grows first. For its lack of space SQLite has a separate code.
         if error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHMSIZE) {
             return Self::DiskFull;
         }

@@ -1,4 +1,4 @@
-//! The history of each payment, for people.
+//! The changes of each payment, shown to staff.
 
 use rusqlite::{Row, params};
 use tillgate_domain::payment::{Cause, PaymentState};

@@ -7,7 +7,7 @@ use super::error::StoreError;
 use super::reader::Reader;
 use super::tx::Tx;
 
-/// Expired rows deleted with each new one, so that the table stays as large as a day's requests.
+/// Most expired rows deleted with each new row, so that the table stays as large as a day's requests.
 const FORGOTTEN_WITH_EACH: u32 = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The single row that identifies the installation of the file.
+//! The single row that identifies the installation that owns the database.
 
 use rusqlite::{OptionalExtension, params};
 use tillgate_domain::id::Id;
@@ -9,7 +9,7 @@ use super::reader::Reader;
 use super::tx::Tx;
 use crate::machine::environment::Environment;
 
-/// Identity of the database. Made once, and changed only in a restored copy.
+/// Identity of the database. It is created once, and changed only in a restored copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Installation {
     /// Names the entries of this installation in the OS keyring.
@@ -44,7 +44,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores the installation unless there is one; answers the stored one.
+    /// Stores the installation unless one is stored. Returns the stored installation.
     pub fn ensure_installation(&self, new: Installation, at: Timestamp) -> Result<Installation, StoreError> {
         if let Some(known) = self.installation()? {
             return Ok(known);

@@ -1,5 +1,5 @@
-//! One write on its way through the writer: its changes, and its answer to the caller once the transaction succeeds or
-//! fails.
+//! A write for the writer's thread: it makes its changes in a transaction, and sends the result to the caller after the
+//! commit or rollback.
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
@@ -8,7 +8,7 @@ use super::error::StoreError;
 use super::reader::Reader;
 use super::tx::Tx;
 
-/// One write; its result answers the caller after the commit.
+/// One write. It runs in a begun transaction, or learns why there is none, and returns its [`Answer`].
 pub(super) type Job = Box<dyn FnOnce(Result<Begun<'_>, &str>) -> Box<dyn Answer> + Send>;
 
 /// The transaction of a write.
@@ -50,11 +50,11 @@ impl<T, E: From<StoreError>> Answer for Pending<T, E> {
     fn send(self: Box<Self>, committed: Result<(), &str>) {
         let result = match committed {
             Ok(()) => self.result,
-            // A refusal based only on committed rows stands: it changed nothing.
+            // A refusal that read only committed rows stays valid.
             Err(_) if self.result.is_err() && !self.after_others => self.result,
             Err(reason) => Err(StoreError::CommitFailed(reason.to_owned()).into()),
         };
-        // The caller may have gone away; the change is committed anyway.
+        // The caller may no longer wait; the change is committed anyway.
         let _ = self.to.send(result);
     }
 
@@ -63,7 +63,8 @@ impl<T, E: From<StoreError>> Answer for Pending<T, E> {
     }
 }
 
-/// A write of any kind, and the receiver of its answer. In a shared transaction, a savepoint undoes it alone.
+/// A write of any kind, and the receiver of its answer. In a shared transaction it runs in a savepoint, so that a
+/// failure undoes only this write.
 pub(super) fn any<T, E>(
     work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
 ) -> (Job, oneshot::Receiver<Result<T, E>>)
@@ -134,7 +135,7 @@ fn in_savepoint<T, E: From<StoreError>>(
     match (undone.and_then(|()| run_sql(connection, "RELEASE job")), result) {
         (Ok(()), Ok(done)) => (Ok(done), Effect::Whole),
         (Ok(()), Err(refusal)) => (Err(refusal), Effect::Nothing),
-        // The savepoint did not undo it, so its transaction must not be committed.
+        // The savepoint did not undo the changes, so the transaction must not be committed.
         (Err(_), Err(refusal)) => (Err(refusal), Effect::Half),
         (Err(error), Ok(_)) => (Err(error.into()), Effect::Half),
     }
@@ -155,7 +156,7 @@ impl Queue {
         self.0.send(job).await.map_err(|_| StoreError::Closed)
     }
 
-    /// Writes a few rows on the writer's thread and waits. Never call this on a thread that others wait for.
+    /// Writes a few rows on the writer's thread and blocks until they are committed. Never call this from async code.
     pub(super) fn wait_for<T: Send + 'static>(
         &self,
         apply: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send + 'static,

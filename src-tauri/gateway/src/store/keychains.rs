@@ -7,7 +7,7 @@ use super::payment_lists::UNINDEXED_PAYMENTS;
 use super::reader::Reader;
 use super::tx::Tx;
 
-/// Runs of used change indices to consider; our change may continue after each.
+/// Most runs of used change indices to consider: change of another copy may continue after each.
 const ENDS_MAX: u32 = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,8 +75,8 @@ impl Reader<'_> {
         Ok(query.exists([index])?)
     }
 
-    /// The highest index with a coin that nothing stored here ever used. Another copy of the wallet used it, or this
-    /// one before its restore.
+    /// The highest index with a coin that belongs to no payment and to no transaction of ours. Another copy of the
+    /// wallet used it, or this copy before its restore.
     pub fn highest_strange_index(&self, keychain: Keychain) -> Result<Option<u32>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT max(c.derivation_index) FROM coins AS c WHERE c.keychain = ?1 AND c.payment_seq IS NULL \
@@ -99,7 +99,7 @@ impl Reader<'_> {
 
     /// The longest run of unused indices below a used one; a used index has a coin in the chain or the mempool.
     pub fn longest_unused_run(&self, keychain: Keychain) -> Result<u32, StoreError> {
-        // Counted from index 0, whether used or not.
+        // The first run starts at index 0.
         let mut query = self.connection.prepare_cached(
             "SELECT ifnull(max(used - before - 1), 0) FROM (SELECT derivation_index AS used, \
              ifnull(lag(derivation_index) OVER (ORDER BY derivation_index), -1) AS before \
@@ -133,13 +133,14 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Skips external indices up to a used one that no payment has: no payment gets the free ones among them.
+    /// Skips the free external indices up to `index`, so that no payment gets them. Another copy of the wallet used
+    /// `index`.
     pub fn skip_addresses_to(&self, index: u32) -> Result<(), StoreError> {
         let next_index = self.keychain(Keychain::External)?.map_or(0, |(_, next_index)| next_index);
         if index < next_index {
             return Ok(());
         }
-        // Extends a range that ends where this one begins: a restored wallet would have very many ranges.
+        // The last range is extended if it ends just before: a restored wallet would have very many ranges otherwise.
         let longer = self
             .connection
             .prepare_cached(
@@ -165,8 +166,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores the birth height of the wallet if it is unknown. It is the tip of the last look before the first address:
-    /// without a look none is given. `tip_height` is the tip of the first look.
+    /// Stores the birth height of the wallet if it is unknown: the tip of the last look before the first address. No
+    /// address is given before the first look, whose tip is `tip_height`.
     pub(super) fn note_birth(&self, tip_height: u32) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
@@ -176,7 +177,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Marks the external indices of the payments after number `after`, up to number `last`, as given.
+    /// Marks the external indices of the payments with `seq` after `after` and up to `last` as given.
     pub(super) fn give_indices(&self, after: i64, last: i64) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(

@@ -1,4 +1,4 @@
-//! Labels of transactions, addresses and coins, read for other wallet programs.
+//! Labels of transactions, addresses and coins, to be exported to other wallet programs.
 
 use std::collections::BTreeMap;
 
@@ -34,16 +34,17 @@ pub enum LabelsFrom {
     PayoutAddresses(Vec<u8>),
 }
 
-/// The texts for each thing: a transaction of several payouts has several.
+/// The labels of each transaction, address or output. A transaction of several payouts has several labels.
 #[derive(Default)]
 struct Labels(BTreeMap<(LabelledKind, String), Vec<String>>);
 
-/// The last transaction of a page of `?2` outputs, and the count of outputs. That transaction is labelled whole.
+/// The last transaction of a page of `?2` outputs, and the number of outputs. The page has all outputs of this
+/// transaction.
 const LAST_TXID: &str = "SELECT max(txid) AS last, count(*) AS outputs FROM (SELECT txid FROM coins WHERE txid > ?1 \
      UNION ALL SELECT txid FROM version_outputs WHERE txid > ?1 ORDER BY txid LIMIT ?2)";
 
-/// Coins with their payments. A payment without coins has no label, since nobody else knows its address. The address is
-/// labelled with the payment's first transaction.
+/// Coins with their payments. A payment without coins has no label, since its address is in no transaction. The address
+/// is labelled with the payment's first transaction.
 const OF_PAYMENTS: &str = "SELECT c.txid, c.vout, p.id, p.address, p.merchant_transaction_id AS said, \
      NOT EXISTS (SELECT 1 FROM receipts AS r WHERE r.payment_seq = p.seq AND r.txid < c.txid) AS is_first \
      FROM coins AS c JOIN payments AS p ON p.seq = c.payment_seq WHERE c.txid > ?1 AND c.txid <= ?2 \

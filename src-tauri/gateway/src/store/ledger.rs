@@ -64,7 +64,7 @@ pub struct LedgerPart {
     pub to: Option<Timestamp>,
     /// After this row.
     pub after: Option<Place>,
-    /// Up to this row number.
+    /// Up to this `seq`.
     pub last_seq: Option<i64>,
     pub limit: u32,
 }
@@ -100,7 +100,7 @@ pub struct Unbooked {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no kind of movement")]
+#[error("not a kind of movement")]
 pub struct NotALedgerKind;
 
 impl LedgerKind {
@@ -141,7 +141,7 @@ impl Reader<'_> {
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// The same sum, computed again from all rows.
+    /// The balance, added up again from all rows.
     pub fn added_up_ledger_sats(&self) -> Result<i64, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT ifnull(sum(sats), 0) FROM ledger")?;
         Ok(query.query_row([], |row| row.get(0))?)
@@ -191,7 +191,7 @@ impl Reader<'_> {
         query.query_and_then(params![at, seq, to, last_seq, part.limit], read)?.collect()
     }
 
-    /// Number of the last written row; 0 without rows.
+    /// `seq` of the last written row; 0 without rows.
     pub fn ledger_last_seq(&self) -> Result<i64, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT ifnull(max(seq), 0) FROM ledger")?;
         Ok(query.query_row([], |row| row.get(0))?)
@@ -203,7 +203,7 @@ impl Reader<'_> {
         Ok(query.query_row([seq], |row| row.get(0)).optional()?)
     }
 
-    /// Receipts of a payment whose booked amounts differ from their mined coins, as counted and uncounted sums.
+    /// Receipts of a payment whose booked sums, counted or uncounted, differ from those of their mined coins.
     pub fn unbooked_receipts(&self, payment_seq: i64) -> Result<Vec<Unbooked>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid, (position = 'block') * counted_sats - booked_sats AS counted, \
@@ -242,7 +242,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// The row with these exchange rates, a JSON object: the last row if it is equal, else a new one.
+    /// Returns the `seq` of a row with these exchange rates (a JSON object): of the last row if it is equal, else of a
+    /// new row.
     pub fn rates_seq(&self, at: Timestamp, rates: &str) -> Result<i64, StoreError> {
         let last: Option<(i64, String)> = self
             .connection

@@ -8,7 +8,7 @@ use super::error::StoreError;
 use super::open;
 use crate::machine::fail_points::{self, Point};
 
-/// The steps in their order. From the first release on, a step is never edited, and each change is a new one.
+/// The steps in their order. From the first release on, a step is never edited, and each change is a new step.
 const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql")];
 
 /// "TILG": distinguishes our files from other SQLite databases (`PRAGMA application_id`).
@@ -56,14 +56,13 @@ fn check_references(connection: &Connection) -> Result<(), StoreError> {
         None => Ok(()),
         Some(row) => {
             let (table, parent): (String, String) = (row.get(0)?, row.get(1)?);
-            Err(StoreError::Corrupt(format!("a row of {table} refers to one of {parent} that is missing")))
+            Err(StoreError::Corrupt(format!("a row of {table} refers to a missing row of {parent}")))
         }
     }
 }
 
-/// Copies the database. `VACUUM INTO` writes a consistent state, including the log. An unfinished copy is removed,
-/// since it would take up the missing space. A partial copy left by a crash is replaced, as the schema is still the
-/// same.
+/// Copies the database. `VACUUM INTO` writes a consistent state, including the WAL. If the copy fails, it is removed,
+/// since the disk may be full. A partial copy left by a crash is replaced: the database still has the old schema.
 fn copy_before(connection: &Connection, file: &Path, version: i64) -> Result<(), StoreError> {
     let copy = PathBuf::from(format!("{}.before-schema-{}", file.display(), version + 1));
     let failed = |action| move |source| StoreError::Io { action, source };

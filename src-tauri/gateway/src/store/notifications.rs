@@ -22,7 +22,7 @@ pub struct NewNotification {
     /// The API key that made its payment; 0 for the panel.
     pub key_id: i64,
     pub url: String,
-    /// The bytes to send: the record as GET answers it at this moment.
+    /// The bytes to send: the record as GET returns it at this moment.
     pub body: Vec<u8>,
     /// Whether somebody requested it again, without a change of the record.
     pub is_resend: bool,
@@ -38,7 +38,7 @@ pub enum Turn {
     Again,
 }
 
-/// A notification whose turn it is.
+/// The head of a record, ready to be sent.
 #[derive(Debug, Clone)]
 pub struct DueNotification {
     /// Order of insertion.
@@ -51,7 +51,7 @@ pub struct DueNotification {
     pub server: String,
     pub body: Vec<u8>,
     pub attempts: u32,
-    /// Start of its turn, from which its schedule counts.
+    /// When it became the head. Its schedule counts from this time.
     pub first_due_at: Timestamp,
 }
 
@@ -60,12 +60,12 @@ pub struct DueNotification {
 pub struct FailingServer {
     /// Scheme, host and port.
     pub server: String,
-    /// Count of notifications that wait for another attempt.
+    /// Number of notifications that wait for another attempt.
     pub notifications: u64,
 }
 
-/// The server (scheme, host, port) of a URL, as in the `server` column. Unreadable URLs count as one server; attempts
-/// at them fail by themselves.
+/// The server (scheme, host, port) of a URL, as in the `server` column. All unreadable URLs count as one server; each
+/// attempt at them fails.
 #[must_use]
 pub(crate) fn server_of(url: &str) -> String {
     match url::Url::parse(url) {
@@ -80,9 +80,11 @@ pub(crate) fn server_of(url: &str) -> String {
 }
 
 impl Tx<'_> {
-    /// Queues a notification, in the transaction of the change that it reports. It supersedes the record's
-    /// head if an attempt failed; else it queues behind the head. A resend replaces the last waiting notification if
-    /// that is a resend whose turn has not come. So repeated requests leave one resend waiting.
+    /// Queues a notification, in the transaction of the change that it reports. If an attempt of the record's head has
+    /// failed, the new notification supersedes the head; else it waits behind the head.
+    ///
+    /// A resend replaces the last waiting notification if that is a resend and not the head. So repeated requests leave
+    /// one resend waiting.
     pub fn queue_notification(&self, new: &NewNotification) -> Result<(), StoreError> {
         if new.is_resend && self.replace_last_resend(new)? {
             return Ok(());
@@ -112,8 +114,8 @@ impl Tx<'_> {
         self.give_turn(&new.subject_id, &new.url, new.at)
     }
 
-    /// Replaces the body of the newest waiting notification, if that is a resend. A resend at its turn may be under
-    /// way, so it stays unchanged.
+    /// Replaces the body of the newest waiting notification, if that is a resend. The head stays unchanged, because its
+    /// attempt may be under way.
     fn replace_last_resend(&self, new: &NewNotification) -> Result<bool, StoreError> {
         let replaced = self
             .connection
@@ -154,8 +156,8 @@ impl Tx<'_> {
         self.give_turn(&subject_id, &url, ended_at)
     }
 
-    /// Deletes the bodies of up to `limit` finished notifications with a last attempt before `before`; answers the
-    /// count.
+    /// Deletes the bodies of up to `limit` finished notifications with a last attempt before `before`. Returns the
+    /// number of deleted bodies.
     pub fn strip_bodies(&self, before: Timestamp, limit: u32) -> Result<usize, StoreError> {
         Ok(self
             .connection
@@ -244,7 +246,7 @@ impl Reader<'_> {
         limit: usize,
     ) -> Result<Vec<DueNotification>, StoreError> {
         let sql = match turn {
-            // A first attempt is due since its turn came.
+            // The first attempt of a head is due at once.
             Turn::First => {
                 "SELECT * FROM notifications WHERE head = 1 AND attempts = 0 AND key_id = ?1 AND server = ?2 \
                  ORDER BY seq LIMIT ?3"
@@ -261,7 +263,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Count of notifications that wait for their turn or an attempt.
+    /// Number of notifications that wait for their turn or an attempt.
     pub fn count_waiting_notifications(&self) -> Result<u64, StoreError> {
         self.count_notifications("SELECT count(*) FROM notifications WHERE state = 'WAITING'")
     }
@@ -279,7 +281,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// Count of notifications given up. A newer notification of the same record settles an older one.
+    /// Number of notifications given up, without those that a newer notification of the same record replaces.
     pub fn count_given_up(&self) -> Result<u64, StoreError> {
         self.count_notifications(&format!("SELECT count(*) FROM notifications n WHERE {GIVEN_UP}"))
     }

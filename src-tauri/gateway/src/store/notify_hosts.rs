@@ -5,14 +5,14 @@ use std::str::FromStr;
 
 use url::{Host, Url};
 
-/// Most hosts of one key: more would be a mistake.
+/// Most hosts of one key: a longer list is a mistake.
 const HOSTS_MAX: usize = 20;
 
 /// Hosts as in a URL, in lower case and without a port. An empty list allows every host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NotifyHosts(Vec<String>);
 
-/// A text that is no host, or too many hosts.
+/// A text is not a host, or there are too many hosts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be at most {HOSTS_MAX} hosts like shop.example or 192.0.2.1, each without scheme, port and path")]
 pub struct NotHosts;
@@ -43,7 +43,7 @@ impl NotifyHosts {
         url.as_ref().and_then(Url::host_str).is_some_and(|host| self.0.iter().any(|allowed| allowed == host))
     }
 
-    /// The hosts as stored.
+    /// The hosts in their stored form.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.0
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_allowed_at_a_named_host_whatever_its_port_and_form() {
+    fn a_url_at_a_named_host_is_allowed_with_any_port_and_form() {
         let named = hosts("Shop.Example,192.0.2.1,::1,bücher.example");
         assert_eq!(named.to_string(), "shop.example,192.0.2.1,[::1],xn--bcher-kva.example");
         for url in [
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_is_refused() {
+    fn texts_that_are_not_hosts_are_refused() {
         for text in ["https://shop.example", "shop.example/hook", "shop.example:80", "a b", "*.example", "user@shop"] {
             assert_eq!(NotifyHosts::read(&[text.to_owned()]), Err(NotHosts), "{text}");
         }

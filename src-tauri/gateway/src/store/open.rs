@@ -9,14 +9,14 @@ use rusqlite::{Connection, OpenFlags};
 use super::error::StoreError;
 use crate::machine::fail_points;
 
-/// Longer than any commit of ours takes. A process that holds the lock longer is at fault, and a shop gets the error
-/// before its own timeout.
+/// Longer than any commit of ours takes. A process that holds the lock longer is faulty. A shop gets the error before
+/// its own timeout.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Prepared statements that each connection keeps; more than the program uses on one path.
+/// Most prepared statements that each connection keeps: more than any part of the program uses.
 const STATEMENT_CACHE: usize = 128;
 
-/// Page cache of the writer: new rows go anywhere in the indexes on ids and scripts.
+/// Page cache of the writer. It is large because new rows change random pages of the indexes on ids and scripts.
 const WRITER_CACHE_KIB: i64 = 16 * 1_024;
 
 pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
@@ -28,7 +28,7 @@ pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
     prepare_once(&connection)?;
     wait_when_busy(&connection)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    // FULL syncs the log at every commit, so that an answered write survives a power cut.
+    // FULL syncs the WAL at every commit, so that an acknowledged write survives a power cut.
     connection.pragma_update(None, "synchronous", fail_points::synchronous("FULL"))?;
     // Savepoint data stays in memory; some jobs would write it to a temporary file.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
@@ -48,12 +48,12 @@ fn try_for_reading(file: &Path) -> Result<Connection, rusqlite::Error> {
     prepare_once(&connection)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "query_only", true)?;
-    // Also opens the log, which SQLite would otherwise delay until the first read.
+    // Also opens the WAL, which SQLite would otherwise delay until the first read.
     connection.pragma_query_value(None, "schema_version", |_| Ok(()))?;
     Ok(connection)
 }
 
-/// Opens for WAL checkpoints, which need memory for one page at a time.
+/// Opens the file for checkpoints of the WAL, which need memory for one page at a time.
 pub(super) fn for_checkpoints(file: &Path) -> Result<Connection, StoreError> {
     let connection =
         Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
@@ -67,16 +67,16 @@ pub(super) fn wait_when_busy(connection: &Connection) -> Result<(), StoreError> 
     Ok(connection.busy_timeout(BUSY_TIMEOUT)?)
 }
 
-/// Keeps statements and their plans. Without stable plans SQLite prepares some statements again for each new bound
-/// value. That took four tenths of the watcher's time.
+/// Keeps statements and their plans. Without stable plans, SQLite prepares some statements again for each new bound
+/// value, which took four tenths of the watcher's time.
 fn prepare_once(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 
-/// Creates the file for its owner alone, before SQLite can create it for everybody. SQLite gives its log and
-/// shared-memory file the same mode.
+/// Creates the file with access for its owner only, before SQLite can create it with access for everybody. SQLite gives
+/// the WAL and the shared-memory file the same mode.
 pub(super) fn create_private(file: &Path) -> Result<(), StoreError> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(false);
@@ -108,7 +108,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
         let prepared_again = store.read(|reader| {
-            // Planned with an expression index, which SQLite compares with bound values.
+            // For this statement, SQLite compares the expressions of indexes with the bound values.
             let mut query = reader.connection.prepare(
                 "SELECT a.txid FROM anomalies AS a JOIN payments AS p ON p.seq = a.payment_seq \
                  WHERE a.payment_seq = ?1 ORDER BY a.seq",

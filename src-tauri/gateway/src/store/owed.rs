@@ -1,5 +1,5 @@
-//! The bytes that stored records may still cost: the last notification of each open payment, and the attempts at each
-//! notification that waits. Upper bounds, from which the room follows that is kept on the disk.
+//! Upper bounds of the bytes that stored records may still need: for the last notification of each open payment, and
+//! for the attempts at each waiting notification. New payments are refused if the disk has no room for them.
 
 use rusqlite::params_from_iter;
 
@@ -7,13 +7,13 @@ use super::error::StoreError;
 use super::payment_lists::{INDEXED_PAYMENTS, PaymentFilter, UNINDEXED_PAYMENTS};
 use super::reader::Reader;
 
-/// All attempts at one notification over three days, with their answers and index entries.
+/// Bytes of all attempts at one notification over three days, with their answers and index entries.
 pub(crate) const ATTEMPTS_BYTES: u64 = 34_000;
 
-/// A change of a payment and its notification, without the texts of the request.
+/// Bytes of a change of a payment and its notification, without the texts of the request.
 const CHANGE_BYTES: u64 = 4_000;
 
-/// The bytes of texts that open payments with a notification URL hold.
+/// Bytes of the texts of open payments with a notification URL.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct OpenTexts {
     pub payments: u64,
@@ -27,7 +27,7 @@ impl OpenTexts {
     /// The bytes that the last notifications of these payments may take.
     #[must_use]
     pub(crate) const fn owed_bytes(&self) -> u64 {
-        // JSON may double a text. The payment's link has the message once more, with three bytes for each of its own. The
+        // JSON may double a text. The payment URI repeats the message with up to three bytes for each byte. The
         // notification's row and indexes repeat its URL.
         let texts = 10 * self.notification_urls + 5 * self.messages + 2 * self.others;
         texts + self.payments * (CHANGE_BYTES + ATTEMPTS_BYTES)
@@ -35,7 +35,7 @@ impl OpenTexts {
 }
 
 impl Reader<'_> {
-    /// The bytes that all stored records may still cost.
+    /// The bytes that all stored records may still need.
     pub(crate) fn owed_bytes(&self) -> Result<u64, StoreError> {
         let waiting = self.count_waiting_notifications()?;
         Ok(self.open_texts()?.owed_bytes().saturating_add(waiting.saturating_mul(ATTEMPTS_BYTES)))

@@ -16,23 +16,23 @@ use super::payments::PaymentRow;
 use super::reader::Reader;
 use super::tx::Tx;
 
-/// The indexed payments, with the term that lets SQLite use their indexes.
+/// SQL for the indexed payments, with the term that lets SQLite use their indexes.
 pub(super) const INDEXED_PAYMENTS: &str = "payments WHERE is_indexed = 1";
 
-/// Number of the last indexed payment.
+/// SQL for the `seq` of the last indexed payment.
 macro_rules! last_indexed {
     () => {
         "ifnull((SELECT seq FROM payments NOT INDEXED WHERE is_indexed = 1 ORDER BY seq DESC LIMIT 1), 0)"
     };
 }
 
-/// The unindexed payments: all with higher numbers.
+/// SQL for the unindexed payments: all with a higher `seq`.
 pub(super) const UNINDEXED_PAYMENTS: &str = concat!("payments NOT INDEXED WHERE seq > ", last_indexed!());
 
-/// Sort key of lists: time of creation, then number.
+/// Sort key of lists: time of creation, then `seq`.
 type SortKey = (i64, i64);
 
-/// Filter of a payment list; `None` and empty filter nothing.
+/// Filter of a payment list. A field that is empty or `None` matches all payments.
 #[derive(Debug, Clone, Default)]
 pub struct PaymentFilter {
     /// In any of these states.
@@ -54,7 +54,7 @@ pub struct PaymentFilter {
 }
 
 impl Reader<'_> {
-    /// Number of the newest payment, which is also the count of payments.
+    /// `seq` of the newest payment, which is also the number of payments.
     pub(super) fn last_payment(&self) -> Result<i64, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT ifnull(max(seq), 0) FROM payments")?;
         Ok(query.query_row([], |row| row.get(0))?)
@@ -65,14 +65,14 @@ impl Reader<'_> {
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// Numbers of payments due by time at `at`, the longest overdue first.
+    /// Payments due by time at `at`, by `seq`, the longest overdue first.
     pub fn payments_due_by_time(&self, at: Timestamp, limit: u32) -> Result<Vec<i64>, StoreError> {
         let mut query = self.connection.prepare_cached(&due_by_time())?;
         let rows = query.query_map(params![at.ms(), limit], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Numbers of payments due by confirmations at this height, the longest overdue first.
+    /// Payments due by confirmations at this height, by `seq`, the longest overdue first.
     pub fn payments_due_by_height(&self, tip_height: u32, limit: u32) -> Result<Vec<i64>, StoreError> {
         let mut query = self
             .connection
@@ -98,7 +98,7 @@ impl Reader<'_> {
         numbers.into_iter().filter_map(|seq| self.payment_by_seq(seq).transpose()).collect()
     }
 
-    /// The payment numbers of that page, in the same order.
+    /// Each `seq` of the page that [`Self::payments`] returns, in the same order.
     pub fn payment_numbers(&self, filter: &PaymentFilter, limit: u32, offset: u64) -> Result<Vec<i64>, StoreError> {
         let mut keys = self.sort_keys(UNINDEXED_PAYMENTS, filter, u64::MAX, 0)?;
         let unindexed = keys.len() as u64;
@@ -140,7 +140,7 @@ fn due_by_time() -> String {
 }
 
 impl Tx<'_> {
-    /// Indexes up to `count` payments after number `indexed`; answers the number of the last one.
+    /// Indexes up to `count` payments after the `seq` `indexed`. Returns the `seq` of the last indexed payment.
     pub(super) fn index_payments(&self, indexed: i64, count: i64) -> Result<i64, StoreError> {
         let last = self.last_payment()?.min(indexed.saturating_add(count));
         self.connection
@@ -166,9 +166,9 @@ impl PaymentFilter {
             values.push(value);
             format!("?{}", values.len())
         };
-        // A plus keeps SQLite from using an index. SQLite scans the payments of a key rather than those in a state or
-        // with a label. Open payments, or those with a reference, are few beside all payments of a key: these are
-        // scanned instead. Payments without a reference may be many.
+        // A unary plus keeps SQLite from using an index on a column. With a key, SQLite must scan the payments of that
+        // key, not those in a state or with a label. Open payments and payments with one reference are fewer, so these
+        // are scanned instead. Payments without a reference may be many.
         let has_reference = self.merchant_transaction_id.as_ref().is_some_and(|reference| !reference.is_empty());
         let is_open = !self.states.is_empty() && self.states.iter().all(|state| !state.is_final());
         let (by_state, by_label, by_reference, by_key) = match self.key_id {

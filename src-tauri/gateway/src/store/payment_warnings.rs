@@ -1,4 +1,4 @@
-//! Warnings about payments, which the rules raise and withdraw.
+//! Warnings to staff about payments. Looks raise and end them.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::reader::Reader;
 use super::tx::Tx;
 use super::values;
 
-/// Warnings read at once; others follow as these end.
+/// Most warnings read at once; newer ones follow as these end.
 const READ_AT_ONCE: u32 = 100;
 
 const DOUBLE_SPEND_ATTEMPT: &str = "DOUBLE_SPEND_ATTEMPT";
@@ -50,8 +50,8 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores the warnings of a look about a payment; answers the new ones. A double-spend attempt that the look does
-    /// not report is over. So is the change of an anomaly whose coins are back.
+    /// Stores the warnings of a look about a payment. Returns the new ones. The warning of a double-spend attempt ends
+    /// with the first look that does not report it. The warning of a changed anomaly ends once its coins are back.
     pub fn save_payment_warnings(
         &self,
         payment_seq: i64,

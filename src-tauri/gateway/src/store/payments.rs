@@ -1,4 +1,4 @@
-//! Payments: the request, and the state that looks computed.
+//! Payments: the request, and the state that the last look computed.
 
 use bitcoin::{Script, ScriptBuf};
 use rusqlite::{OptionalExtension, Row, params};
@@ -18,7 +18,7 @@ use super::values::{self, Columns as _, InOrder, sats_column};
 pub struct PaymentRow {
     /// Order of insertion.
     pub seq: i64,
-    /// The payment in the form of the rules.
+    /// The fields that the domain's rules use.
     pub payment: Payment,
     /// Text of its address.
     pub address: String,
@@ -80,15 +80,15 @@ impl Reader<'_> {
         self.one_payment("seq = ?1", params![seq])
     }
 
-    /// Number and derivation index of the payment with this script.
+    /// `seq` and derivation index of the payment with this script.
     pub fn payment_of_script(&self, script: &Script) -> Result<Option<(i64, u32)>, StoreError> {
         let mut query =
             self.connection.prepare_cached("SELECT seq, derivation_index FROM payments WHERE script = ?1")?;
         Ok(query.query_row([script.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
     }
 
-    /// Height up to which no block can hold coins for a payment: its address was given later. `None` if the chain was
-    /// not looked at yet.
+    /// Height up to which no block can hold coins for a payment, because its address was given later. `None` if there
+    /// was no look before.
     pub fn given_above(&self, seq: i64) -> Result<Option<u32>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT given_above FROM payments WHERE seq = ?1")?;
         Ok(query.query_row([seq], |row| row.get(0)).optional()?.flatten())
@@ -118,7 +118,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Inserts a NEW payment that is due at its deadline; answers its number. Its row marks its address as given.
+    /// Inserts a NEW payment that is due at its deadline. Returns its `seq`. The row marks its address as given.
     pub fn insert_payment(&self, new: &NewPayment) -> Result<i64, StoreError> {
         let NewPayment { row, rate_id } = new;
         let payment = &row.payment;
@@ -163,8 +163,8 @@ impl Tx<'_> {
         ])?)
     }
 
-    /// Stores the result of a look for a payment. `current_at` is a new time if the change is notified, else the old
-    /// one.
+    /// Stores the result of a look for a payment. `current_at` is a new time if the change is notified, else the stored
+    /// time.
     pub fn save_advance(&self, seq: i64, advance: &Advance, current_at: Timestamp) -> Result<(), StoreError> {
         let mut update = self.connection.prepare_cached(
             "UPDATE payments SET state = ?2, paid_sats = ?3, closed_at = ?4, confirmed_at = ?5, accepted_sats = ?6, \

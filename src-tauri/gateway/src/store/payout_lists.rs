@@ -12,7 +12,7 @@ use super::payouts::PayoutRow;
 use super::reader::Reader;
 use super::values::sats_column;
 
-/// Filter of a payout list; `None` and empty filter nothing.
+/// Filter of a payout list. A field that is empty or `None` matches all payouts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PayoutFilter {
     /// In any of these states.
@@ -25,18 +25,18 @@ pub struct PayoutFilter {
     /// Paid by this transaction: any version, or a twin.
     pub txid: Option<Txid>,
     pub amount_sats: Option<u64>,
-    /// Charged this many thousandths of a unit, in any currency.
+    /// With this `fiatTotalAmount`, in thousandths of a unit of any currency.
     pub fiat_total_milli: Option<i64>,
     pub key_id: Option<i64>,
     /// Requested under this name: an API key's, or `cli:…` or `panel:…`.
     pub requested_by: Option<String>,
-    /// Matches nothing, whatever the other filters are.
+    /// Whether the list is empty, whatever the other fields are.
     pub nothing: bool,
 }
 
-/// The index of a list: the one that the filter narrows most.
+/// The index by which a list is read: the index with the fewest rows that match the filter.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ListIndex {
     Transaction,
     Script,
     Total,
@@ -55,7 +55,7 @@ impl Reader<'_> {
         Ok(query.query_row(params_from_iter(values), |row| row.get(0))?)
     }
 
-    /// The numbers of a page of matching payouts, newest first; within one second, the last inserted comes first.
+    /// Each `seq` of a page of matching payouts, newest first; within one second, the last inserted comes first.
     pub fn payout_numbers(&self, filter: &PayoutFilter, limit: u32, offset: u64) -> Result<Vec<i64>, StoreError> {
         let (sql, values) = filter.page(limit, offset);
         let mut query = self.connection.prepare_cached(&sql)?;
@@ -63,7 +63,7 @@ impl Reader<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The payouts of that page, in the same order.
+    /// The payouts of the page that [`Self::payout_numbers`] returns, in the same order.
     pub fn payouts(&self, filter: &PayoutFilter, limit: u32, offset: u64) -> Result<Vec<PayoutRow>, StoreError> {
         let numbers = self.payout_numbers(filter, limit, offset)?;
         numbers.into_iter().filter_map(|seq| self.payout_by_seq(seq).transpose()).collect()
@@ -77,7 +77,7 @@ impl Reader<'_> {
         Ok((sats, last.map(Timestamp::from_ms)))
     }
 
-    /// Offers without approval that have expired at `now`, the earliest first.
+    /// Offers in state NEW whose time is over at `now`, the earliest first.
     pub fn payouts_due_to_expire(&self, now: Timestamp, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(DUE_TO_EXPIRE, params![now.ms(), limit])
     }
@@ -90,7 +90,7 @@ impl Reader<'_> {
         Ok(at.map(Timestamp::from_ms))
     }
 
-    /// Count of API keys' offers that may still be approved at `now`.
+    /// Number of API keys' offers that may still be approved at `now`.
     pub fn offers_of_shops_count(&self, now: Timestamp) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT count(*) FROM payouts INDEXED BY payouts_open \
@@ -119,26 +119,32 @@ const DUE_TO_EXPIRE: &str = "p.seq IN (SELECT seq FROM payouts INDEXED BY payout
 impl PayoutFilter {
     /// The statement that counts matching payouts, and its values.
     fn count(&self) -> (String, Vec<Value>) {
-        let (terms, values) = self.terms(0, self.way(), &self.states);
+        let (terms, values) = self.terms(0, self.list_index(), &self.states);
         (format!("SELECT count(*) FROM payouts{}", condition(&terms)), values)
     }
 
-    /// The statement that reads a page of payout numbers, and its values. Each state is searched by itself and the
+    /// The statement that reads each `seq` of a page, and its values. Each state is searched separately, and the
     /// results are merged: the index is in the right order only within one state.
     fn page(&self, limit: u32, offset: u64) -> (String, Vec<Value>) {
-        let way = self.way();
+        let index = self.list_index();
         let mut values = Vec::new();
-        // Each state once, however often it is named.
+        // Each state is searched once, however often the filter names it.
         let states: Vec<_> = PayoutState::ALL.into_iter().filter(|state| self.states.contains(state)).collect();
-        let arms: Vec<&[PayoutState]> = match way {
-            Way::OpenStates | Way::States => states.chunks(1).collect(),
-            Way::Transaction | Way::Script | Way::Total | Way::Amount | Way::Key | Way::Requester | Way::Creation => {
+        let arms: Vec<&[PayoutState]> = match index {
+            ListIndex::OpenStates | ListIndex::States => states.chunks(1).collect(),
+            ListIndex::Transaction
+            | ListIndex::Script
+            | ListIndex::Total
+            | ListIndex::Amount
+            | ListIndex::Key
+            | ListIndex::Requester
+            | ListIndex::Creation => {
                 vec![&states]
             }
         };
         let mut parts = Vec::with_capacity(arms.len());
         for states in arms {
-            let (terms, its) = self.terms(values.len(), way, states);
+            let (terms, its) = self.terms(values.len(), index, states);
             values.extend(its);
             parts.push(format!("SELECT created_at, seq FROM payouts{}", condition(&terms)));
         }
@@ -149,34 +155,34 @@ impl PayoutFilter {
         (format!("{} {order}", parts.join(" UNION ALL ")), values)
     }
 
-    fn way(&self) -> Way {
+    fn list_index(&self) -> ListIndex {
         let is_open = |state: &PayoutState| match state {
             PayoutState::New | PayoutState::Queued => true,
             PayoutState::Expired | PayoutState::Sent | PayoutState::Failed => false,
         };
         match self {
-            Self { txid: Some(_), .. } => Way::Transaction,
-            Self { script: Some(_), .. } => Way::Script,
-            Self { fiat_total_milli: Some(_), .. } => Way::Total,
-            Self { amount_sats: Some(_), .. } => Way::Amount,
-            Self { states, .. } if !states.is_empty() && states.iter().all(is_open) => Way::OpenStates,
-            Self { key_id: Some(_), .. } => Way::Key,
-            Self { requested_by: Some(_), .. } => Way::Requester,
-            Self { states, .. } if !states.is_empty() => Way::States,
-            Self { .. } => Way::Creation,
+            Self { txid: Some(_), .. } => ListIndex::Transaction,
+            Self { script: Some(_), .. } => ListIndex::Script,
+            Self { fiat_total_milli: Some(_), .. } => ListIndex::Total,
+            Self { amount_sats: Some(_), .. } => ListIndex::Amount,
+            Self { states, .. } if !states.is_empty() && states.iter().all(is_open) => ListIndex::OpenStates,
+            Self { key_id: Some(_), .. } => ListIndex::Key,
+            Self { requested_by: Some(_), .. } => ListIndex::Requester,
+            Self { states, .. } if !states.is_empty() => ListIndex::States,
+            Self { .. } => ListIndex::Creation,
         }
     }
 
-    /// The conditions, with values numbered after `bound` others. A plus keeps SQLite from using another index than the
-    /// chosen one.
-    fn terms(&self, bound: usize, way: Way, states: &[PayoutState]) -> (Vec<String>, Vec<Value>) {
+    /// The conditions, whose values are numbered after `bound` other values. A unary plus keeps SQLite from using any
+    /// index other than `index`.
+    fn terms(&self, bound: usize, index: ListIndex, states: &[PayoutState]) -> (Vec<String>, Vec<Value>) {
         let mut terms = Vec::new();
         let mut values = Vec::new();
         let mut bind = |value: Value| {
             values.push(value);
             format!("?{}", bound + values.len())
         };
-        let plus = |is_way: bool| if is_way { "" } else { "+" };
+        let plus = |is_used: bool| if is_used { "" } else { "+" };
         if self.nothing {
             terms.push("0".to_owned());
         }
@@ -188,26 +194,34 @@ impl PayoutFilter {
             ));
         }
         if let Some(script) = &self.script {
-            terms.push(format!("{}script = {}", plus(way == Way::Script), bind(Value::Blob(script.to_bytes()))));
+            terms.push(format!(
+                "{}script = {}",
+                plus(index == ListIndex::Script),
+                bind(Value::Blob(script.to_bytes()))
+            ));
         }
         if let Some(total) = self.fiat_total_milli {
-            terms.push(format!("{}fiat_total_milli = {}", plus(way == Way::Total), bind(Value::Integer(total))));
+            terms.push(format!(
+                "{}fiat_total_milli = {}",
+                plus(index == ListIndex::Total),
+                bind(Value::Integer(total))
+            ));
         }
         if let Some(sats) = self.amount_sats {
             let sats = bind(Value::Integer(sats_column(sats)));
-            terms.push(format!("{}amount_sats = {sats}", plus(way == Way::Amount)));
+            terms.push(format!("{}amount_sats = {sats}", plus(index == ListIndex::Amount)));
         }
         if !states.is_empty() {
-            let plus = plus(matches!(way, Way::OpenStates | Way::States));
+            let plus = plus(matches!(index, ListIndex::OpenStates | ListIndex::States));
             let states: Vec<_> = states.iter().map(|state| bind(Value::Text(state.as_str().to_owned()))).collect();
             terms.push(format!("{plus}state IN ({})", states.join(", ")));
         }
         if let Some(key_id) = self.key_id {
-            terms.push(format!("{}key_id = {}", plus(way == Way::Key), bind(Value::Integer(key_id))));
+            terms.push(format!("{}key_id = {}", plus(index == ListIndex::Key), bind(Value::Integer(key_id))));
         }
         if let Some(name) = &self.requested_by {
             let name = bind(Value::Text(name.clone()));
-            terms.push(format!("{}requested_by = {name}", plus(way == Way::Requester)));
+            terms.push(format!("{}requested_by = {name}", plus(index == ListIndex::Requester)));
         }
         if let Some(from) = self.from {
             terms.push(format!("created_at >= {}", bind(Value::Integer(from.ms()))));

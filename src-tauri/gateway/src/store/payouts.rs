@@ -27,22 +27,22 @@ pub struct PayoutRow {
     pub currency: Currency,
     /// The rate of all its conversions.
     pub rate: Rate,
-    /// Value of the amount, in minor units.
+    /// Value of `amount_sats`, in minor units.
     pub fiat_minor: i64,
-    /// Value of amount and network fee, in minor units.
+    /// Value of `amount_sats` and `network_fee_sats`, in minor units.
     pub fiat_total_minor: i64,
     /// The fee in the offer.
     pub network_fee_sats: u64,
-    /// Whether the coins were insufficient at the request.
+    /// Whether the spendable coins were insufficient at the request.
     pub balance_short: bool,
     /// The API key that requested it; `None` for a person.
     pub key_id: Option<i64>,
-    /// The key's name, or `cli:…` or `panel:…`.
+    /// The API key's name, or a person as `cli:…` or `panel:…`.
     pub requested_by: String,
     pub merchant_name: String,
     pub comment: Option<String>,
     pub notification_url: Option<String>,
-    /// The anomaly that it refunds: number and id.
+    /// The anomaly that it refunds: `seq` and id.
     pub anomaly: Option<(i64, Id)>,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
@@ -50,12 +50,12 @@ pub struct PayoutRow {
     pub approved_by: Option<String>,
     /// When it last became SENT.
     pub sent_at: Option<Timestamp>,
-    /// Why it FAILED, a sentence for people.
+    /// A sentence that says why it FAILED.
     pub failure_reason: Option<String>,
     pub failed_at: Option<Timestamp>,
-    /// Who gave it up before anything was signed.
+    /// Who gave it up before a transaction was signed.
     pub given_up_by: Option<String>,
-    /// The batch of payouts that share its transaction.
+    /// The `seq` of its batch.
     pub batch_seq: Option<i64>,
     /// The transaction in its record.
     pub txid: Option<Txid>,
@@ -114,8 +114,8 @@ impl Reader<'_> {
         )
     }
 
-    /// The first payouts with stored transactions that are in neither a block nor the mempool, and without a twin
-    /// there.
+    /// The first payouts with stored transactions, none of which is in a block or the mempool, and without a twin in
+    /// either.
     pub fn missing_payouts(&self, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(
             "p.state IN ('QUEUED', 'SENT') AND p.batch_seq IN (SELECT seq FROM batches WHERE pending = 1) \
@@ -126,7 +126,7 @@ impl Reader<'_> {
         )
     }
 
-    /// Approval of the payout that has waited longest for a transaction.
+    /// Approval time of the payout that has waited longest for a transaction.
     pub fn oldest_unsent_approval(&self) -> Result<Option<Timestamp>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT approved_at FROM payouts WHERE state = 'QUEUED' AND batch_seq IS NULL ORDER BY approved_at, seq LIMIT 1",
@@ -155,7 +155,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Inserts a payout; answers its number.
+    /// Inserts a payout. Returns its `seq`.
     pub fn insert_payout(&self, new: &NewPayout) -> Result<i64, StoreError> {
         let NewPayout { row, rate_id } = new;
         let mut insert = self.connection.prepare_cached(

@@ -23,7 +23,7 @@ pub struct StoredRate {
 impl Reader<'_> {
     /// The newest rate of each currency.
     pub fn last_rates(&self) -> Result<Vec<(Currency, StoredRate)>, StoreError> {
-        // Steps from currency to currency along the index, since the table grows with every used rate.
+        // The query steps from currency to currency along the index, since the table grows with every used rate.
         let mut statement = self.connection.prepare_cached(
             "WITH RECURSIVE known(currency) AS (
                  SELECT min(currency) FROM rates
@@ -53,7 +53,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores a used rate once; answers its row, which never changes.
+    /// Stores a used rate, unless it is stored. Returns the `rate_id` of its row, which never changes.
     pub fn store_rate(&self, currency: Currency, stored: &StoredRate) -> Result<i64, StoreError> {
         let rate = stored.rate.format();
         let key = params![currency.code(), rate, stored.at.ms(), stored.sources];
@@ -67,7 +67,7 @@ impl Tx<'_> {
         Ok(self.connection.prepare_cached(id)?.query_row(key, |row| row.get(0))?)
     }
 
-    /// Stores the last known rate of a currency, in place of the previous one unless that one is used.
+    /// Stores the last known rate of a currency. It replaces the previous one, unless that is used.
     pub fn store_last_known_rate(&self, currency: Currency, stored: &StoredRate) -> Result<(), StoreError> {
         // An equal stored rate may be in use, so it stays.
         self.connection

@@ -1,4 +1,4 @@
-//! A consistent view of the database.
+//! The type whose methods read the database.
 
 use rusqlite::Connection;
 

@@ -11,12 +11,12 @@ use super::job::run_sql;
 use super::open;
 use super::reader::Reader;
 
-/// Concurrent reads. Many more than the machine's cores would not help. Their files stay far below the lowest limit of
-/// open files that systems set. HTTP lists take fewer permits (`http/read_permits.rs`), so that other reads never wait
-/// for them.
+/// Most concurrent reads. More would be no faster, as machines have fewer cores. Their files stay far below the lowest
+/// limit of open files that systems set. HTTP lists take fewer permits (`http/read_permits.rs`), so that other reads
+/// never wait for them.
 const READS_MAX: usize = 48;
 
-/// Idle connections kept open; more than the machine's cores would not help.
+/// Most idle connections kept open. More would rarely be used: machines run few reads at once.
 const IDLE_MAX: usize = 8;
 
 /// Longest wait of a read for a permit: as long as a write waits for another process.
@@ -63,7 +63,7 @@ impl Readers {
             Some(connection) => connection,
             None => open::for_reading(&self.file)?,
         };
-        // Prepared, unlike rusqlite's own transactions: a short read takes hardly longer than its begin and commit.
+        // `BEGIN` and `COMMIT` are prepared, unlike in rusqlite's transactions: they take as long as a short read.
         run_sql(&connection, "BEGIN")?;
         let answer = read(&Reader { connection: &connection });
         // A connection whose snapshot cannot be ended would read old rows for ever, so it is dropped.
@@ -141,7 +141,7 @@ mod tests {
             let first = scope.spawn(|| {
                 readers.read::<(), StoreError>(|_| {
                     reading.send(()).unwrap();
-                    panic!("as the test wants it")
+                    panic!("a read that panics")
                 })
             });
             is_reading.recv().unwrap();

@@ -14,10 +14,10 @@ use super::reader::Reader;
 use super::tx::Tx;
 use super::values::{self, Columns as _, InOrder, sats_column};
 
-/// Approximate bytes of a transaction's rows, beside its raw bytes.
+/// Approximate bytes of a transaction's rows, without its raw bytes.
 pub(super) const BYTES_OF_ROWS: u64 = 1_000;
 
-/// Transactions that paid a payment and are in neither mempool nor chain.
+/// SQL for transactions that paid a payment and are in neither mempool nor chain.
 const MISSING: &str = "FROM receipts AS r JOIN transactions AS t ON t.txid = r.txid \
      WHERE r.payment_seq = ?1 AND r.position = 'absent'";
 
@@ -25,10 +25,10 @@ const MISSING: &str = "FROM receipts AS r JOIN transactions AS t ON t.txid = r.t
 const COLUMNS: &str = "position, block_height, block_time, absent_since, txid, amount_sats, first_seen_at, last_seen_at, \
      earliest_at, conflict_in_chain, conflict_in_mempool, last_conflict_at, relays_well, eligible_sats, counted_sats, gone";
 
-/// The receipts of a payment that looks consider.
+/// SQL for the receipts of a payment that looks consider.
 const NOT_SET_ASIDE: &str = "FROM receipts INDEXED BY receipts_not_set_aside WHERE payment_seq = ?1 AND set_aside = 0";
 
-/// Gone receipts of a payment that looks still consider, the last seen ones: more than an honest customer replaces.
+/// Most gone receipts of a payment that looks still consider: more than the replacements of an honest customer.
 const GONE_KEPT: u32 = 10;
 
 impl Reader<'_> {
@@ -47,8 +47,8 @@ impl Reader<'_> {
         Ok(receipts)
     }
 
-    /// The receipts of these transactions for a payment, in the order of first sight. They serve a record, so conflicts
-    /// and refunds are left out.
+    /// The receipts of these transactions for a payment, in the order of first sight. Conflicts and refunds are left
+    /// out, because records do not show them.
     pub fn receipts_of(&self, payment_seq: i64, txids: &[Txid]) -> Result<Vec<Receipt>, StoreError> {
         let found = txids.iter().filter_map(|txid| self.receipt_facts(payment_seq, txid).transpose());
         let mut receipts = found.collect::<Result<Vec<_>, _>>()?;
@@ -73,7 +73,8 @@ impl Reader<'_> {
         query.query_row([payment_seq], |row| Ok(values::number(row, "bytes")))?
     }
 
-    /// The same for missing transactions that share an input with `tx`. Reads all missing ones.
+    /// Like [`Self::missing_bytes`], for missing transactions that share an input with `tx`. Reads all missing
+    /// transactions of the payment.
     pub fn missing_bytes_in_place_of(&self, payment_seq: i64, tx: &Transaction) -> Result<u64, StoreError> {
         let spends: HashSet<&OutPoint> = tx.input.iter().map(|input| &input.previous_output).collect();
         let mut query = self.connection.prepare_cached(&format!("SELECT t.raw {MISSING}"))?;
@@ -88,7 +89,7 @@ impl Reader<'_> {
         Ok(bytes)
     }
 
-    /// Whether a payment has more than `few` receipts. Reads at most one more than that.
+    /// Whether a payment has more than `few` receipts. Reads at most `few` + 1 receipts.
     pub fn has_more_receipts_than(&self, payment_seq: i64, few: u32) -> Result<bool, StoreError> {
         let mut query = self
             .connection
@@ -135,7 +136,8 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores the facts of a receipt; [`Tx::save_verdict`] stores its verdict. The transaction is stored already.
+    /// Stores the facts of a receipt; [`Tx::save_verdict`] stores its verdict. Call this after its transaction is
+    /// stored.
     pub fn upsert_receipt(&self, payment_seq: i64, receipt: &Receipt) -> Result<(), StoreError> {
         let (position, height, time, absent_since) = match receipt.position {
             Position::Block { height, time } => ("block", Some(height), Some(time), None),
@@ -178,8 +180,9 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Sets aside the gone receipts of a payment, except those seen last. Looks ignore them until their transactions
-    /// are reported again. So each replacement costs the same, however many came before.
+    /// Sets aside the gone receipts of a payment, except the `GONE_KEPT` seen last. Looks ignore receipts set aside
+    /// until their transactions are reported again. So a look takes the same time, however many replacements came
+    /// before.
     pub fn set_gone_aside(&self, payment_seq: i64) -> Result<(), StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT txid {NOT_SET_ASIDE} AND gone = 1 AND position = 'absent' \
@@ -199,8 +202,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores that a broadcast was refused because a transaction's inputs are spent, though no look could tell. The
-    /// next look decides the effect on its payments.
+    /// Stores that a broadcast was refused because a transaction's inputs are spent, if no look has reported a
+    /// conflict. The next look decides the effect on its payments.
     pub fn note_spent_inputs(&self, txid: &Txid, at: Timestamp) -> Result<(), StoreError> {
         let noted = self
             .connection

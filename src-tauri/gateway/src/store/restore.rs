@@ -1,4 +1,4 @@
-//! State of a restored copy of the wallet, and the progress of its scan: one row.
+//! State of a restored copy of the wallet, and the progress of its scan, in one row.
 
 use rusqlite::{OptionalExtension as _, params};
 use tillgate_domain::restore::RestoreState;
@@ -12,7 +12,7 @@ use super::values;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestoreSource {
-    /// The wallet's words alone: all that the wallet ever received is unknown to this database.
+    /// Only the wallet's words: this database knows no transaction of another copy.
     Words,
     /// A backup of the database: all later transactions are unknown.
     Backup,
@@ -23,13 +23,13 @@ pub enum RestoreSource {
 pub struct NewRestore {
     pub source: RestoreSource,
     pub at: Timestamp,
-    /// Blocks up to this height hold no coins of the wallet; `None` if the database knows better.
+    /// Blocks up to this height hold no coins of the wallet; `None` keeps the stored birth height.
     pub birth_height: Option<u32>,
     /// Indices of each keychain that are scanned beyond the highest used one.
     pub looks_ahead: u32,
-    /// Count of addresses in a row that another copy may have given without a payment.
+    /// Number of addresses in a row that another copy may have given and that nobody paid.
     pub skip: u32,
-    /// Another copy continued from the state of this one, even if this one knows its own past.
+    /// Whether another copy continued from the state of this copy, even if this copy was restored before.
     pub beside_another: bool,
 }
 
@@ -41,15 +41,15 @@ pub struct Restore {
     /// Height at which the scan begins.
     pub birth_height: u32,
     pub looks_ahead: u32,
-    /// Height of the last scanned block; `None` before that, and during a scan by scripts.
+    /// Height of the last scanned block; `None` before the first, and during a scan by scripts.
     pub scanned_height: Option<u32>,
     /// Progress of a scan by scripts.
     pub asked: AskedIndices,
-    /// Count of found transactions of the wallet that this database did not know.
+    /// Number of transactions of the wallet that the scan found and this database did not know.
     pub unknown: u32,
     /// When the scan reached the best block.
     pub looked_at: Option<Timestamp>,
-    /// First receive index given after the scan: customers of another copy may still pay lower ones.
+    /// First external index that is given after the scan. Customers of another copy may still pay lower indices.
     pub first_given: Option<u32>,
 }
 
@@ -61,7 +61,7 @@ pub struct AskedIndices {
 }
 
 impl AskedIndices {
-    /// Count of the scripts below these indices.
+    /// Number of the scripts below these indices.
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.addresses.saturating_add(self.change)
@@ -92,7 +92,7 @@ impl Restore {
         self.state.is_dangerous()
     }
 
-    /// The copy as shown while a look has reached `height` and nothing of the look is stored yet.
+    /// The restore as shown to staff during a look that has reached `height` and is not stored yet.
     #[must_use]
     pub const fn looked_up_to(self, height: u32) -> Self {
         match self.state {
@@ -125,7 +125,6 @@ impl Reader<'_> {
             state: state.parse().map_err(|_| StoreError::BadValue("state"))?,
             begun_at: values::time(row, "begun_at")?,
             birth_height: values::number(row, "birth_height")?,
-            // The name of the column is older than its content.
             looks_ahead: values::number(row, "looks_ahead")?,
             scanned_height: row.get("scanned_height")?,
             asked: AskedIndices {
@@ -138,12 +137,12 @@ impl Reader<'_> {
         }))
     }
 
-    /// The same while the copy must not give addresses or send payouts.
+    /// The state of a restored copy that must not give addresses or send payouts yet.
     pub fn dangerous_restore(&self) -> Result<Option<Restore>, StoreError> {
         Ok(self.restore()?.filter(Restore::is_dangerous))
     }
 
-    /// End of a scan by scripts: `looks_ahead` indices beyond the highest given or used one of each keychain.
+    /// End of a scan by scripts: `looks_ahead` indices beyond the highest given or used index of each keychain.
     pub fn indices_to_ask(&self, restore: &Restore) -> Result<AskedIndices, StoreError> {
         let end = |keychain| {
             let next_index = self.keychain(keychain)?.map_or(0, |(_, next_index)| next_index);
@@ -154,8 +153,8 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Marks this copy as restored. It gives no address and sends nothing until a look has come from the wallet's birth
-    /// to the best block. The keychains are stored already.
+    /// Marks this copy as restored. It gives no address and sends nothing until a scan from the wallet's birth has
+    /// reached the best block. Call this after the keychains are stored.
     ///
     /// # Errors
     /// Fails when there is no wallet, or the database cannot be written.
@@ -205,7 +204,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stops or resumes the scan; answers whether that changed anything.
+    /// Stops or resumes the scan. Returns whether its state changed.
     pub fn stop_restore(&self, stopped: bool) -> Result<bool, StoreError> {
         let Some(restore) = self.dangerous_restore()? else { return Ok(false) };
         if (restore.state == RestoreState::Stopped) == stopped {
@@ -222,7 +221,7 @@ impl Tx<'_> {
     }
 
     /// Counts an unknown transaction of the wallet, at its first sight, while a restored copy's scan has not ended.
-    /// Answers whether it was counted.
+    /// Returns whether it was counted.
     pub fn count_unknown(&self) -> Result<bool, StoreError> {
         if self.dangerous_restore()?.is_none() {
             return Ok(false);
@@ -231,9 +230,9 @@ impl Tx<'_> {
         Ok(true)
     }
 
-    /// Ends the scan at the best block. Both keychains continue at least `skip` indices beyond the highest one that
-    /// another copy used: its customers may still pay those between. Indices that this copy gave or skipped are not
-    /// skipped twice.
+    /// Ends the scan at the best block. Both keychains continue at least `skip` indices beyond the highest index that
+    /// another copy used: its customers may still pay the indices between. Indices that this copy gave or skipped are
+    /// not skipped twice.
     pub fn finish_restore(&self, at: Timestamp, skip: u32) -> Result<Restore, StoreError> {
         let last_skipped = |keychain| {
             let others = self.highest_strange_index(keychain)?.map_or(0, |index| index.saturating_add(1));
@@ -246,7 +245,7 @@ impl Tx<'_> {
             self.use_change_index(last)?;
         }
         let first_given = self.keychain(Keychain::External)?.map_or(0, |(_, next_index)| next_index);
-        // A backend that is asked about scripts finds coins in lower blocks, too.
+        // A backend that is asked about scripts also finds coins in blocks below the birth height.
         self.begin_below_coins()?;
         self.check_transition(RestoreState::Looked)?;
         self.connection
@@ -255,8 +254,8 @@ impl Tx<'_> {
         self.restore()?.ok_or(StoreError::BadValue("restore"))
     }
 
-    /// Skips indices that another copy may have given since this database was written, perhaps without any coin. A
-    /// wallet that gave no address has no such past: the scan alone decides where its indices continue.
+    /// Skips indices that another copy may have given since this database was written and that may have no coins. A
+    /// wallet that gave no address skips none: its indices continue after those that the scan finds.
     fn skip_unknown_past(&self, skip: u32) -> Result<(), StoreError> {
         let last = |keychain| {
             let next_index = self.keychain(keychain)?.map_or(0, |(_, next_index)| next_index);

@@ -1,4 +1,4 @@
-//! Scripts of ours that a backend is asked about: their states, the hot ones, and the position of the round over all
+//! Scripts of ours that a backend is asked about: their states, the hot scripts, and the position of the round over all
 //! others.
 
 use bitcoin::{Script, ScriptBuf, Transaction, consensus};
@@ -13,10 +13,10 @@ use super::reader::Reader;
 use super::tx::Tx;
 use super::values;
 
-/// Hot payments of each kind at most. The round covers those beyond, and so does a look when they are due.
+/// Most hot payments of each kind. Payments beyond are covered by the round, and by looks when they are due.
 const HOT_MAX: u32 = 50_000;
 
-/// Coins whose spends every look covers: this many of the oldest and of the largest, which a transaction would choose.
+/// Most of the oldest and most of the largest coins whose spends every look covers: a transaction would choose these.
 const HOT_COINS_MAX: u32 = 1_000;
 
 /// Position of the round over all scripts: the next number in one of its parts.
@@ -29,7 +29,7 @@ pub struct RoundPlace {
 /// The parts of the round, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoundPart {
-    /// Payments by number.
+    /// Payments by `seq`.
     Payments,
     /// Our change by index.
     Change,
@@ -83,7 +83,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Numbers and scripts of up to `limit` payments from this number on.
+    /// `seq` and script of up to `limit` payments, from `seq` on.
     pub fn payment_scripts_from(&self, seq: u32, limit: u32) -> Result<Vec<(u32, ScriptBuf)>, StoreError> {
         let mut query =
             self.connection.prepare_cached("SELECT seq, script FROM payments WHERE seq >= ?1 ORDER BY seq LIMIT ?2")?;
@@ -111,8 +111,8 @@ impl Reader<'_> {
         Ok(hot)
     }
 
-    /// Scripts of hot coins: the oldest and the largest unspent ones, and the inputs of our pending batches. Coins that
-    /// twins spent are hot while the twin is in no block, or in one above `settled_height`.
+    /// Scripts of hot coins: the oldest and the largest unspent coins, and the inputs of our pending batches. Coins
+    /// that twins spent are hot while the twin is in no block, or in a block above `settled_height`.
     pub fn hot_coins(&self, settled_height: u32) -> Result<Vec<ScriptOf>, StoreError> {
         let mut query = self.connection.prepare_cached(&coins_query())?;
         query.query_and_then([settled_height], script_of)?.collect()
@@ -141,7 +141,7 @@ impl Reader<'_> {
         )
     }
 
-    /// The same for a wallet script that no payment has.
+    /// Like [`Self::transactions_of_payment`], for a wallet script that no payment has.
     pub fn transactions_of_index(
         &self,
         keychain: Keychain,
@@ -193,8 +193,8 @@ impl Tx<'_> {
     }
 }
 
-/// Queries for hot payments, each with its bound. Each uses its own index, so that settled payments cost nothing.
-/// Unindexed payments are scanned with the same conditions.
+/// Queries for hot payments, each with the value of `?1`. Each query uses its own index, so that settled payments are
+/// not read. Unindexed payments are scanned with the same conditions.
 fn hot_queries(settled_height: u32, since: Timestamp) -> Vec<(String, i64, Urgency)> {
     let of_receipts = "SELECT p.script FROM receipts AS r JOIN payments AS p ON p.seq = r.payment_seq";
     let mut queries = vec![
@@ -220,7 +220,8 @@ fn hot_queries(settled_height: u32, since: Timestamp) -> Vec<(String, i64, Urgen
     queries
 }
 
-/// The query for hot coins above one height. CROSS keeps SQLite from starting with the coins, which are many.
+/// The query for hot coins; `?1` is the settled height. `CROSS` keeps SQLite from starting with the coins, which are
+/// many.
 fn coins_query() -> String {
     const OF_COIN: &str = "SELECT c.keychain, c.derivation_index, p.script FROM coins AS c";
     const OF_PAYMENT: &str = "LEFT JOIN payments AS p ON p.seq = c.payment_seq";
@@ -253,7 +254,7 @@ mod tests {
     use crate::store::Store;
 
     #[test]
-    fn what_matters_now_is_found_without_passing_over_what_does_not() {
+    fn hot_scripts_are_found_without_reading_settled_rows() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
         let queries = hot_queries(1, Timestamp::from_ms(0)).into_iter().map(|(query, ..)| query);

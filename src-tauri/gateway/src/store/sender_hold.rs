@@ -1,4 +1,4 @@
-//! The hold of the sender: meanwhile no new transaction is signed.
+//! The hold of the sender, during which no new transaction is signed.
 
 use rusqlite::{OptionalExtension as _, params};
 use tillgate_domain::restore::RestoreState;
@@ -13,16 +13,16 @@ const REASONS_MAX: usize = 1_500;
 
 const OTHERS: &str = "; others; and ";
 
-const RESTORED: &str = "this copy of the wallet was restored, and has not looked through the whole chain yet for what another \
-     copy did meanwhile; it goes on by itself once it has";
+const RESTORED: &str = "this copy of the wallet was restored, and has not looked through the whole chain yet for transactions of \
+     another copy; the sender continues by itself after that";
 
-const STOPPED: &str = "this copy of the wallet was restored, and its look through the chain for what another copy did meanwhile \
+const STOPPED: &str = "this copy of the wallet was restored, and its look through the chain for transactions of another copy \
      was stopped before its end";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
     pub since: Timestamp,
-    /// A sentence for people.
+    /// A sentence for staff.
     pub reason: String,
     /// The cause, which decides how the hold ends.
     pub cause: HoldCause,
@@ -32,12 +32,12 @@ pub struct Hold {
 pub enum HoldCause {
     /// Staff must read the reason, act on it, and release the sender.
     UntilReleased,
-    /// The same in a restored copy. It does not know payouts given up or paid otherwise since, and would send them
-    /// again.
+    /// As [`Self::UntilReleased`], in a restored copy. It does not know which payouts were given up or paid in another
+    /// way since, and would send them.
     UntilCompared,
     /// A restored copy is not scanned yet: only the end of the scan releases the sender.
     Restored,
-    /// The same after staff stopped the scan: the hold stays until they resume it.
+    /// Staff stopped the scan of a restored copy: the hold stays until they resume the scan.
     Stopped,
 }
 
@@ -70,12 +70,12 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Makes the sender hold. A second reason is added to the first, so that nobody releases it unread.
+    /// Makes the sender hold. A second reason is added to the first, so that staff read both before a release.
     pub fn hold_sender(&self, since: Timestamp, reason: &str) -> Result<(), StoreError> {
         self.hold(since, reason, false)
     }
 
-    /// The same for a restored copy after its scan: staff must compare the payouts that wait in it.
+    /// Like [`Self::hold_sender`], for a restored copy after its scan: staff must compare the payouts that wait in it.
     pub fn hold_restored(&self, since: Timestamp, reason: &str) -> Result<(), StoreError> {
         self.hold(since, reason, true)
     }
@@ -95,7 +95,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Releases the sender; answers whether it held.
+    /// Releases the sender. Returns whether it held.
     pub fn release_sender(&self) -> Result<bool, StoreError> {
         Ok(self.connection.prepare_cached("DELETE FROM sender_hold")?.execute([])? > 0)
     }

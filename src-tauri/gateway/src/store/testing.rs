@@ -51,7 +51,7 @@ impl Reader<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Number and rate of each row of a currency.
+    /// `rate_id` and rate of each row of a currency.
     pub fn stored_rates(&self, currency: Currency) -> Result<Vec<(i64, String)>, StoreError> {
         let mut query = self.connection.prepare("SELECT rate_id, rate FROM rates WHERE currency = ?1")?;
         let rates = query.query_map([currency.code()], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -60,8 +60,8 @@ impl Reader<'_> {
 }
 
 impl Store {
-    /// Counts the steps of SQLite's virtual machine from now on, for all writes and for sequential reads. Steps measure
-    /// the work at any speed of the computer.
+    /// Counts the steps of SQLite's virtual machine from now on, for all writes and for sequential reads. The number of
+    /// steps does not depend on the speed of the computer.
     pub fn count_steps(&self) -> Arc<AtomicU64> {
         let steps = Arc::new(AtomicU64::new(0));
         let count = |connection: &mut Connection| {
@@ -77,7 +77,7 @@ impl Store {
         steps
     }
 
-    /// Count of the rows written so far.
+    /// Number of the rows written so far.
     pub fn rows_written(&self) -> u64 {
         self.writer.connection().total_changes()
     }

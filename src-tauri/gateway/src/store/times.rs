@@ -1,5 +1,4 @@
-//! Corrects stored times that another clock wrote: after a step forward, and if the clock was ahead before the gateway
-//! started.
+//! Corrects stored times: after the clock stepped forward, and at a start after a run whose clock was ahead.
 
 use rusqlite::params;
 use tillgate_domain::checked_clock::{is_behind_block, latest_stored};
@@ -16,8 +15,8 @@ use super::tx::Tx;
 const OFFER_VALID_MAX_MS: i64 = offer::VALID_MAX_MINUTES as i64 * 60_000;
 
 impl Reader<'_> {
-    /// The latest time of a stored event that still waits for a time, or for people. The events are open payments,
-    /// offers, approved payouts, notifications to repeat, and the last look.
+    /// The latest stored time of the records that are still open: open payments, offers, approved payouts,
+    /// notifications to repeat, and the last look.
     pub fn latest_of_what_waits(&self) -> Result<Option<Timestamp>, StoreError> {
         let mut query = self.connection.prepare(&format!(
             "SELECT max(at) FROM (\
@@ -42,11 +41,11 @@ impl Tx<'_> {
     /// Extends the time of payments, offers and approved payouts that were open at `from`, after the clock stepped
     /// forward by `by_ms`.
     ///
-    /// Unconfirmed transactions of zero-confirmation payments gain no quiet time by the step. Twins count as noticed,
-    /// and transactions that no node accepted count as signed, no longer ago than before. Idempotency keys keep their
-    /// lifetime, and notifications are given up no sooner.
+    /// Other times also move by `by_ms`, so that no wait gets shorter. These are the quiet time before an acceptance
+    /// without confirmation, the lifetime of idempotency keys, and the retry schedules of notifications. Twins keep the
+    /// age of their discovery, and transactions that no node accepted keep the age of their signature.
     ///
-    /// The function reads all payments, but a clock is rarely set.
+    /// This reads all payments, but clocks are rarely set.
     pub fn give_rest_of_time(&self, from: Timestamp, by_ms: i64) -> Result<(), StoreError> {
         let values = params![from.ms(), by_ms];
         self.connection.execute(
@@ -85,11 +84,11 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Takes back extensions at a start, if the last one led to times that the present clock has not reached. All
-    /// extensions are taken back, since nobody knows which were right. Times of sights, signatures, answers and due
-    /// notifications that are still ahead become `now`.
+    /// Undoes the extensions of a record at a start, if they led to times that the present clock has not reached. All
+    /// its extensions are undone, since it is unknown which were right. Times of sights, signatures, answers and due
+    /// notifications that are still in the future become `now`.
     ///
-    /// All times stay if the best block shows that the present clock is behind.
+    /// Nothing changes if the best block shows that the present clock is behind.
     pub fn take_back_given(&self, now: Timestamp) -> Result<(), StoreError> {
         if self.watched_chain()?.is_some_and(|watched| is_behind_block(now, watched.tip.time)) {
             return Ok(());
@@ -127,7 +126,7 @@ impl Tx<'_> {
              WHERE state = 'NEW' AND created_at + set_forward_ms > ?1",
             [latest],
         )?;
-        // Earlier programs extended offers without storing by how much; no offer is valid longer than a day.
+        // An offer may have been extended without `set_forward_ms`, but no offer is valid longer than a day.
         self.connection.execute(
             "UPDATE payouts SET expires_at = created_at + ?1 \
              WHERE state = 'NEW' AND expires_at > created_at + set_forward_ms + ?1",

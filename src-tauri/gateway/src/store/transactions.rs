@@ -1,7 +1,7 @@
 //! Stored raw transactions. A txid does not cover the witness, so the first report of a transaction may carry a bad
-//! witness. A better one with the same txid replaces it. A witness too large for relay is not stored.
+//! witness. A better witness replaces it. A witness too large for relay is not stored.
 //!
-//! This module also finds unsettled transactions: a block may still move them, or they are missing.
+//! This module also finds unsettled transactions: a block may still change their positions, or they are missing.
 
 use std::borrow::Cow;
 
@@ -17,12 +17,12 @@ use super::tx::Tx;
 use super::values;
 use crate::witness::{has_good_witness, spent_outputs};
 
-/// Inputs of a transaction whose witnesses are checked: the writer waits for the check.
+/// Most inputs of a transaction whose witnesses are checked: the writer waits for the check.
 const JUDGED_MAX: usize = 500;
 
-/// Unsettled transactions `t`: a block above the height `?1` may still move them, or they are missing since `?2` or
-/// later. Each part uses its own index, so that settled transactions cost nothing. Without ALL, SQLite would merge the
-/// parts in the order of their txids.
+/// SQL condition for an unsettled transaction `t`: a block above the height `?1` may still change its position, or it
+/// is missing, or absent since `?2` or later. Each part uses its own index, so that settled transactions are not read.
+/// Without ALL, SQLite would merge the parts in the order of their txids.
 pub(super) const IS_UNSETTLED: &str = "t.txid IN ( \
        SELECT txid FROM receipts WHERE block_height > ?1 \
        UNION ALL SELECT txid FROM receipts WHERE block_height IS NULL AND position = 'mempool' \
@@ -42,9 +42,9 @@ pub(super) const IS_UNSETTLED: &str = "t.txid IN ( \
 /// The origin of a witness for a stored transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// A look: backends repeat the transactions that they follow.
+    /// A look, in which the backend may repeat the stored witness.
     InLook,
-    /// A fresh request for it.
+    /// A fresh request for the transaction.
     Afresh,
 }
 
@@ -56,8 +56,8 @@ impl Reader<'_> {
         raw.map(|raw| consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("transactions.raw"))).transpose()
     }
 
-    /// Whether the witness of a transaction is valid for the outputs that it spends; unknown if one of these outputs
-    /// is.
+    /// Whether the witness of a transaction is valid for the outputs that it spends. The answer is unknown if one of
+    /// these outputs is unknown, or there are more than `JUDGED_MAX` inputs.
     pub fn has_good_witness(&self, tx: &Transaction) -> Result<Fact, StoreError> {
         if tx.input.len() > JUDGED_MAX {
             return Ok(Fact::Unknown);
@@ -91,8 +91,8 @@ impl Reader<'_> {
         rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
     }
 
-    /// Transactions of ours in no block, or in blocks above `height`. Those that a block up to that height rules out
-    /// are omitted. So are those gone since before `since`.
+    /// Transactions of ours in no block, or in blocks above `height`. Transactions that a block up to `height` rules
+    /// out are omitted, and so are transactions gone since before `since`.
     pub fn unsettled_transactions(&self, height: u32, since: Timestamp) -> Result<Vec<Transaction>, StoreError> {
         let mut query =
             self.connection.prepare_cached(&format!("SELECT raw FROM transactions AS t WHERE {IS_UNSETTLED}"))?;
@@ -127,8 +127,8 @@ impl Reader<'_> {
     }
 }
 
-/// The transaction without a witness that is too large for relay. No node would accept it again, and a server could
-/// report a witness of four megabytes with each payment.
+/// The transaction, without its witness if that is too large for relay. Nodes would not accept such a witness, and a
+/// server could report four megabytes of it with each payment.
 fn of_bounded_size(tx: &Transaction) -> Cow<'_, Transaction> {
     if is_relayed(tx) {
         return Cow::Borrowed(tx);
@@ -138,7 +138,7 @@ fn of_bounded_size(tx: &Transaction) -> Cow<'_, Transaction> {
     Cow::Owned(tx)
 }
 
-/// Whether an input carries no proof that its owner allowed the spend.
+/// Whether an input has neither a script nor a witness, so that nothing proves its owner's consent.
 fn lacks_witness(tx: &Transaction) -> bool {
     tx.input.iter().any(|input| input.script_sig.is_empty() && input.witness.is_empty())
 }
@@ -153,13 +153,13 @@ impl Tx<'_> {
         if stored > 0 { Ok(()) } else { self.mend(tx, txid, Source::InLook) }
     }
 
-    /// Replaces the witness of a stored transaction by a freshly requested one, unless the stored one is known to be
-    /// better.
+    /// Replaces the witness of a stored transaction by a freshly requested witness, unless the stored witness is known
+    /// to be better.
     pub fn mend_transaction(&self, tx: &Transaction, txid: &Txid) -> Result<(), StoreError> {
         self.mend(tx, txid, Source::Afresh)
     }
 
-    /// Our own transactions were checked before they were stored.
+    /// Our own transactions are never replaced: they were checked before they were stored.
     fn mend(&self, tx: &Transaction, txid: &Txid, from: Source) -> Result<(), StoreError> {
         let Some(known) = self.stored_transaction(txid)? else { return Ok(()) };
         if known == *tx
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use crate::store::Store;
 
-    /// Spends an output unknown here, with this witness.
+    /// A transaction that spends an output unknown here, with this witness.
     fn spends_a_customers_coin(witness: u8) -> Transaction {
         let previous_output = OutPoint { txid: Txid::from_byte_array([7; 32]), vout: 0 };
         let witness = Witness::from_slice(&[vec![witness; 64]]);
@@ -202,11 +202,11 @@ mod tests {
         assert_eq!(txid, second.compute_txid());
         let stored = move |tx: &Tx<'_>| {
             tx.mend_transaction(&first, &txid)?;
-            assert!(tx.stored_transaction(&txid)?.is_none(), "what is not needed is not stored");
+            assert!(tx.stored_transaction(&txid)?.is_none(), "a fresh witness does not store a new transaction");
             for told in [&first, &second] {
                 tx.store_transaction(told, &txid, Timestamp::from_ms(0))?;
             }
-            assert_eq!(tx.stored_transaction(&txid)?.as_ref(), Some(&first), "a look may tell what was stored");
+            assert_eq!(tx.stored_transaction(&txid)?.as_ref(), Some(&first), "a look may repeat the stored witness");
             tx.mend_transaction(&second, &txid)?;
             assert_eq!(tx.stored_transaction(&txid)?.as_ref(), Some(&second));
             Ok::<_, StoreError>(())
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_witness_that_is_too_large_is_not_stored_and_the_one_that_is_told_later_is() {
+    async fn a_witness_too_large_for_relay_is_not_stored() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
         let honest = spends_a_customers_coin(1);
@@ -230,14 +230,18 @@ mod tests {
             assert_eq!(tx.stored_transaction(&txid)?.as_ref(), Some(&honest));
             tx.store_transaction(&bloated, &txid, Timestamp::from_ms(0))?;
             tx.mend_transaction(&bloated, &txid)?;
-            assert_eq!(tx.stored_transaction(&txid)?.as_ref(), Some(&honest), "it is taken back by nobody");
+            assert_eq!(
+                tx.stored_transaction(&txid)?.as_ref(),
+                Some(&honest),
+                "a witness that is too large replaces no other"
+            );
             Ok::<_, StoreError>(())
         };
         store.write(stored).await.unwrap();
     }
 
     #[tokio::test]
-    async fn a_kept_ancestor_gives_way_to_a_later_report() {
+    async fn a_later_report_replaces_a_kept_ancestor() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
         let (first, second) = (spends_a_customers_coin(1), spends_a_customers_coin(2));
@@ -257,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_settled_is_found_without_passing_over_what_is() {
+    fn unsettled_transactions_are_found_by_indexes() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
         let plan = store.read(|reader| {

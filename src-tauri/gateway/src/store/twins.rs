@@ -12,7 +12,7 @@ use super::reader::Reader;
 use super::tx::Tx;
 use super::values;
 
-/// The payouts that are SENT by the twin `?1`.
+/// SQL for the payouts that are SENT by the twin `?1`.
 const SENT_BY: &str = "FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq \
      WHERE o.txid = ?1 AND p.state = 'SENT' AND p.txid = ?1";
 
@@ -24,11 +24,11 @@ pub struct TwinRow {
     pub made_at: Timestamp,
     /// Its position at the last look.
     pub position: Position,
-    /// Its outputs were matched with payouts when a block first held it.
+    /// Whether its outputs were matched with payouts, which happens when a block first holds it.
     pub is_matched: bool,
     /// Lowest height of a block that rules it out.
     pub conflict_height: Option<u32>,
-    /// Booked amount in the ledger beyond its payouts.
+    /// Its effect on the balance that is booked in the ledger, without the payouts that it paid.
     pub booked_sats: i64,
     pub tx: Transaction,
 }
@@ -50,7 +50,7 @@ impl TwinRow {
 }
 
 impl Reader<'_> {
-    /// Twins selected by the clauses after `FROM`, in their order.
+    /// Twins selected and ordered by the SQL clauses that follow `FROM`.
     fn twins(&self, clauses: &str, values: impl Params) -> Result<Vec<TwinRow>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT w.*, t.raw FROM twins AS w JOIN transactions AS t ON t.txid = w.txid {clauses}"
@@ -91,7 +91,7 @@ impl Reader<'_> {
         rows.next()?.map(|row| values::txid(row, "txid")).transpose()
     }
 
-    /// The payouts that a mined twin paid, each with its batch.
+    /// The payouts that a mined twin paid: the `seq` of each and of its batch.
     pub fn payouts_of_twin(&self, txid: &Txid) -> Result<Vec<(i64, Option<i64>)>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT p.seq, p.batch_seq FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq WHERE o.txid = ?1",
@@ -99,7 +99,7 @@ impl Reader<'_> {
         query.query_and_then([txid.as_byte_array()], |row| Ok((row.get("seq")?, row.get("batch_seq")?)))?.collect()
     }
 
-    /// Twins noticed since a moment, the first made first.
+    /// Twins noticed since `since`, the first made first.
     pub fn twins_noticed_since(&self, since: Timestamp, limit: u32) -> Result<Vec<TwinRow>, StoreError> {
         self.twins("WHERE w.noticed_at >= ?1 ORDER BY w.made_at, w.txid LIMIT ?2", params![since.ms(), limit])
     }
@@ -159,10 +159,11 @@ impl Reader<'_> {
         Ok(query.exists([batch_seq])?)
     }
 
-    /// The payouts that equal outputs of a twin pay, in a block at `height`; `outputs` is the count of these outputs.
-    /// Each payout has the address and the exact amount, and was requested below that block. No other mined twin paid
-    /// it. A payout that is not FAILED is left out once a node or a block has a transaction of ours that pays it. QUEUED
-    /// payouts come first, then FAILED ones, then offers, each kind oldest first.
+    /// The payouts that a twin in a block at `height` pays by a number (`outputs`) of equal outputs.
+    ///
+    /// Each payout has the outputs' address and exact amount, was requested below that block, and is not paid by
+    /// another mined twin. A payout that is not FAILED is left out once a node or a block has a transaction of ours
+    /// that pays it. QUEUED payouts come first, then FAILED payouts, then offers, each kind oldest first.
     pub fn payouts_to_match(
         &self,
         (script, amount_sats): (&Script, u64),
@@ -184,7 +185,7 @@ impl Reader<'_> {
         query.query_and_then(values, |row| Ok(row.get("seq")?))?.collect()
     }
 
-    /// A mined twin whose unmatched output pays this unmatched payout exactly: its txid and the output number.
+    /// A mined twin with an unmatched output that pays this unmatched payout exactly: its txid and the output's index.
     pub fn unmatched_twin_of(&self, payout_seq: i64) -> Result<Option<(Txid, u32)>, StoreError> {
         let Some(payout) = self.payout_by_seq(payout_seq)? else { return Ok(None) };
         let output = TxOut { value: Amount::from_sat(payout.amount_sats), script_pubkey: payout.script };
@@ -218,7 +219,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores a twin, whose transaction is stored already.
+    /// Stores a twin. Call this after its transaction is stored.
     pub fn insert_twin(&self, txid: &Txid, position: &TxPosition, noticed_at: Timestamp) -> Result<(), StoreError> {
         let made_at = position.seen_at(noticed_at);
         let (position, height) = values::position_columns(position);

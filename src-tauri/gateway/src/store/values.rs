@@ -139,7 +139,7 @@ pub(super) const fn position_columns(position: &TxPosition) -> (&'static str, Op
     }
 }
 
-/// The reverse; reads `position` before `block_height`.
+/// The reverse of [`position_columns`]. Reads `position` before `block_height`.
 pub(super) fn batch_position(row: &impl Columns) -> Result<Position, StoreError> {
     let position = text(row, "position")?;
     let height: Option<u32> = row.value("block_height")?;

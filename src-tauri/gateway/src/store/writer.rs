@@ -1,5 +1,5 @@
-//! The only writer: a thread that commits all waiting writes in groups. A short write that comes alone is committed on
-//! its caller's thread, with the same connection.
+//! The only writer: a thread that commits all waiting writes in groups. If no other write waits, a short write may be
+//! committed on its caller's thread, with the same connection.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -21,16 +21,16 @@ use crate::machine::threads::{Thread, Threads};
 /// Name of the thread in reports of its end.
 const THREAD: &str = "the database's writer";
 
-/// Writes in the queue; further callers wait for room, which bounds memory.
+/// Most writes in the queue; further callers wait for room, which bounds memory.
 const QUEUE_MAX: usize = 4_096;
 
-/// Writes in one commit at most, so that none waits long for its answer.
+/// Most writes in one commit, so that no write waits long for its answer.
 const GROUP_MAX: usize = 512;
 
-/// Takes the write lock at once, so that no write finds it taken midway.
+/// Takes the write lock at the start, so that no transaction fails later because another process has the lock.
 const BEGIN: &str = "BEGIN IMMEDIATE";
 
-/// A commit faster than this holds up a caller's thread no longer than its other work.
+/// A commit faster than this may run on a caller's thread: it blocks the thread no longer than other work does.
 const QUICK: Duration = Duration::from_millis(1);
 
 /// Error for the writes of a group after another write ended its transaction.
@@ -48,7 +48,7 @@ pub(super) struct Writer {
 /// State shared by the thread and the callers.
 struct Shared {
     connection: Mutex<Connection>,
-    /// Count of callers that wait for answers.
+    /// Number of callers that wait for answers.
     waiting_callers: AtomicUsize,
     /// Whether the last commit took less than [`QUICK`].
     quick: AtomicBool,
@@ -59,7 +59,7 @@ struct Shared {
 /// Why a group was not committed.
 struct Failed {
     reason: String,
-    /// The log may still hold the whole group, which would then reappear after a crash.
+    /// Whether the WAL may hold the whole group, which would then reappear after a crash.
     may_survive: bool,
 }
 
@@ -97,22 +97,22 @@ impl Writer {
         E: From<StoreError>,
     {
         let _waiting = WaitingCaller::one_more(&self.shared.waiting_callers);
-        self.on_its_thread(job, answer).await
+        self.on_writer_thread(job, answer).await
     }
 
-    /// The same for a short write, which may run on its caller's thread.
+    /// Like [`Self::write`], for a short write, which may run on its caller's thread.
     pub(super) async fn write_short<T, E>(&self, (job, answer): (Job, oneshot::Receiver<Result<T, E>>)) -> Result<T, E>
     where
         E: From<StoreError>,
     {
         let waiting = WaitingCaller::one_more(&self.shared.waiting_callers);
         match if waiting.alone { self.shared.commit_here(job) } else { Some(job) } {
-            Some(job) => self.on_its_thread(job, answer).await,
+            Some(job) => self.on_writer_thread(job, answer).await,
             None => answer.await.map_err(|_| StoreError::Closed)?,
         }
     }
 
-    async fn on_its_thread<T, E>(&self, job: Job, answer: oneshot::Receiver<Result<T, E>>) -> Result<T, E>
+    async fn on_writer_thread<T, E>(&self, job: Job, answer: oneshot::Receiver<Result<T, E>>) -> Result<T, E>
     where
         E: From<StoreError>,
     {
@@ -135,10 +135,10 @@ impl Writer {
 
 impl Drop for Writer {
     /// Waits until the database is closed. The last connection to close checkpoints the WAL, so that a stopped program
-    /// leaves one whole file behind.
+    /// leaves a single complete file.
     fn drop(&mut self) {
         let waits = !self.thread.is_current();
-        // The writer's thread must not wait for the indexing thread, which may wait for this one.
+        // The writer's thread must not wait for the indexing thread, which may wait for the writer's thread.
         self.deferred_indexing.stop(waits);
         drop(self.queue.take());
         if waits {
@@ -150,7 +150,7 @@ impl Drop for Writer {
 /// A caller that waits for its answer, counted while it waits.
 struct WaitingCaller<'a> {
     count: &'a AtomicUsize,
-    /// No other caller waited when it came.
+    /// Whether no other caller waited when this one came.
     alone: bool,
 }
 
@@ -186,7 +186,7 @@ impl Shared {
         }
     }
 
-    /// Commits a write that came alone, or returns it if the caller's thread would have to wait.
+    /// Commits a single write on this thread, or returns it if this thread would have to wait.
     fn commit_here(&self, job: Job) -> Option<Job> {
         if !self.quick.load(Ordering::Relaxed) {
             return Some(job);
@@ -196,7 +196,7 @@ impl Shared {
             Ok(true) => {}
             Ok(false) => return Some(job),
             Err(error) => {
-                tracing::debug!(%error, "a write goes to the writer's thread");
+                tracing::debug!(%error, "a write is passed to the writer's thread");
                 return Some(job);
             }
         }
@@ -242,13 +242,13 @@ impl Shared {
             if failed.may_survive
                 && let Err(error) = overwrite(connection)
             {
-                tracing::error!(%error, "a failed commit cannot be taken out of the log: whether it holds shows a restart");
-                // The callers must not hear that nothing was changed. They get no answer, and the program ends.
+                tracing::error!(%error, "a failed commit stays in the WAL: only a restart shows whether it is stored");
+                // The callers must not be told that nothing was stored. They get no answer, and the program ends.
                 std::mem::forget(answers);
                 return self.threads.end(THREAD);
             }
         } else if after_others {
-            // A commit without changes is not announced: a listener that tries again would do so for ever.
+            // A commit without changes is not announced: a listener that retries after each commit would never stop.
             self.committed.tell();
         }
         for answer in answers {
@@ -259,22 +259,22 @@ impl Shared {
     fn commit(&self, connection: &Connection) -> Result<(), Failed> {
         fail_points::pass(Point::CommitBefore);
         if fail_points::commit_fails() {
-            return Err(Failed::for_sure("a test said so"));
+            return Err(Failed::for_sure("a fail point refused the commit"));
         }
         let started = Instant::now();
         let committed = connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         self.quick.store(started.elapsed() < QUICK, Ordering::Relaxed);
         fail_points::pass(Point::CommitAfter);
         committed.map(|_| ()).map_err(|error| Failed {
-            // A full disk leaves the commit without its end, and a busy database leaves it unwritten.
+            // A full disk leaves an incomplete commit in the WAL, and a busy database leaves none.
             may_survive: !matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy)),
             reason: StoreError::from(error).to_string(),
         })
     }
 }
 
-/// Removes the remains of a failed commit from the log. The next commit overwrites their beginning. The rest becomes
-/// unreadable, because each page of the log vouches for those before it.
+/// Removes the remains of a failed commit from the WAL. A new commit overwrites their first page. The later pages
+/// become invalid, because the checksum of each page of the WAL covers the pages before it.
 fn overwrite(connection: &Connection) -> Result<(), StoreError> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     // Writes one page without changing it.

@@ -1,4 +1,4 @@
-//! Backends for tests that answer some questions differently from the chain behind them.
+//! Chains for tests that answer some questions differently from the chain that they wrap.
 
 use bitcoin::{FeeRate, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 
 use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, RecentTransactions, Sees, Tip, View};
 
-/// A chain that answers as the one behind it, except in overridden methods.
+/// A wrapper of a chain. It forwards each question to `chain`, except in the methods that a test overrides.
 pub trait Bent: Send + Sync {
     fn chain(&self) -> &dyn Chain;
 

@@ -1,4 +1,4 @@
-//! A backend for tests that gives a number of answers to looks, and then none.
+//! A chain for tests that answers a limited number of looks; further looks fail.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,31 +6,31 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::bent::Bent;
 use crate::chain::{Chain, ChainDown, LookRequest, View};
 
-/// The number of answers left, and of answers given.
+/// The number of looks that will still be answered, and the number that were.
 #[derive(Debug)]
 pub struct Answers {
     left: AtomicU32,
     given: AtomicU32,
 }
 
-/// A chain that answers looks as the one behind it, until its answers are used up.
+/// A wrapper of a chain that fails each look after the allowed number.
 pub struct CutOff {
     pub chain: Arc<dyn Chain>,
     pub answers: Arc<Answers>,
 }
 
 impl Answers {
-    /// A number of answers to give.
+    /// Allows this number of answers.
     pub fn left(count: u32) -> Arc<Self> {
         Arc::new(Self { left: AtomicU32::new(count), given: AtomicU32::new(0) })
     }
 
-    /// Sets the number of answers left.
+    /// Sets the number of further answers.
     pub fn leave(&self, count: u32) {
         self.left.store(count, Ordering::SeqCst);
     }
 
-    /// The number of answers given.
+    /// The number of answered looks.
     pub fn given(&self) -> u32 {
         self.given.load(Ordering::SeqCst)
     }

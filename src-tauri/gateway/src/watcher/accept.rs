@@ -32,7 +32,7 @@ pub enum AcceptError {
         shown: String,
     },
     /// No chain was ever watched.
-    #[error("the chain was never watched yet: check the Bitcoin backend and try again")]
+    #[error("the chain has not been watched yet: check the Bitcoin backend and try again")]
     ChainNotWatched,
     /// The acceptance could not be stored.
     #[error(transparent)]
@@ -45,8 +45,8 @@ impl From<StoreError> for AcceptError {
     }
 }
 
-/// Accepts the coins in one transaction with the audit row; answers warnings for staff. `context.look` has
-/// `staff_accepts`. `agreed_sats` is the sum staff decided on: a customer may have replaced the transaction since.
+/// Accepts the coins and writes the audit row. Returns warnings for staff. `context.look.staff_accepts` must be true.
+/// `agreed_sats` is the sum that staff saw: a customer may have replaced the transaction since.
 pub(super) fn accept(
     outbox: &Outbox<'_>,
     context: &Context,

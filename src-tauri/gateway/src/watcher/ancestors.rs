@@ -1,9 +1,9 @@
-//! Keeps ancestors of our transactions that others made. A node that dropped the whole package accepts our transaction
-//! again only behind its ancestors.
+//! Keeps transactions of others that are ancestors of our transactions. A node that dropped the whole package accepts
+//! our transaction again only together with its ancestors.
 //!
 //! Ancestors in no block, or in a block that a reorganisation may still remove, are requested once. They are kept until
-//! the descendant is settled. Requests run after the look, outside database transactions. A missing answer delays
-//! nothing and is requested again after the next block.
+//! the descendant is settled. Requests run after the look, outside database transactions. The look does not fail
+//! without an answer, and the request is repeated after the next block.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,20 +22,20 @@ use crate::chain::{ChainDown, Fact, RecentTransactions, Tip, TxFacts, TxPosition
 use crate::gateway::Gateway;
 use crate::store::{Reader, StoreError, Tx};
 
-/// Ancestors of one transaction, without itself. Nodes accept clusters of 64 unconfirmed transactions; Bitcoin Core
-/// before 31.0 accepts 25.
+/// Most ancestors of one transaction. Nodes accept clusters of 64 unconfirmed transactions; Bitcoin Core before 31.0
+/// accepts 25.
 const ANCESTORS_MAX: usize = 63;
 
-/// Bytes of the ancestors of one transaction: nodes relay packages up to 101 kvB, and a vB is at most four bytes.
+/// Most bytes of the ancestors of one transaction: nodes relay packages up to 101 kvB, and a vB is at most four bytes.
 const BYTES_MAX: usize = 404_000;
 
-/// Transactions whose ancestors are asked for after one look.
+/// Most transactions whose ancestors are requested after one look.
 const ASKED_MAX: usize = 20;
 
-/// Parents in one request. Nodes relay at most 400 kB each, so a request holds at most 20 MB.
+/// Most parents in one request. Nodes relay transactions up to 400 kB, so an answer has at most 20 MB.
 const PARENTS_MAX: usize = 50;
 
-/// Bytes held at once for all requests after one look.
+/// Bytes in memory from which no further generation is requested after one look.
 const HELD_MAX: usize = ASKED_MAX * BYTES_MAX;
 
 /// Looks wait for these requests, so no further generation is requested after this time.
@@ -44,17 +44,19 @@ const ASKED_FOR: Duration = Duration::from_secs(5);
 /// Transactions whose ancestors were or will be requested.
 #[derive(Debug, Default)]
 pub(super) struct Ancestors {
-    /// Transactions that waited when the program began were read into `waiting`.
+    /// Whether the mempool transactions of an earlier run were read into `waiting`.
     has_begun: bool,
-    /// More requests are due than fit after one look.
+    /// Whether more requests are due than fit after one look.
     has_more: bool,
     /// Mempool transactions that may have unconfirmed ancestors.
     waiting: BTreeSet<Txid>,
-    /// Requested transactions. An incomplete answer holds the best block of that time; a complete one holds `None`.
+    /// Transactions whose ancestors were requested. After an incomplete answer the value is the best block of that
+    /// time; after a complete answer it is `None`.
     asked: BTreeMap<Txid, Option<BlockHash>>,
-    /// The backend of the last request, by its generation.
+    /// Generation of the backend at the last request.
     generation: Option<u64>,
-    /// No request before this time: a server with a request limit needs equal time for the looks.
+    /// No request is sent before this time. The pause is as long as the requests took, so that a server with a request
+    /// limit can also answer looks.
     paused_until: Option<Instant>,
 }
 
@@ -62,12 +64,12 @@ pub(super) struct Ancestors {
 #[derive(Debug, PartialEq, Eq)]
 struct Line {
     ancestors: Vec<Transaction>,
-    /// Whether no ancestor is missing.
+    /// Whether every ancestor is known.
     is_whole: bool,
 }
 
 struct Work {
-    /// Transactions whose ancestors are asked for.
+    /// Transactions whose ancestors are to be requested.
     ask: BTreeMap<Txid, Transaction>,
     /// Transactions that no longer need their ancestors.
     settled: Vec<Txid>,
@@ -75,7 +77,7 @@ struct Work {
 
 impl Ancestors {
     /// Whether requests are due even if a look finds nothing.
-    pub(super) fn is_owed(&self) -> bool {
+    pub(super) fn is_due(&self) -> bool {
         !self.has_begun || self.has_more
     }
 
@@ -84,8 +86,8 @@ impl Ancestors {
         let incoming = findings.payments.values().flat_map(|affected| &affected.incoming);
         let incoming = incoming.map(|(txid, incoming)| (txid, &incoming.facts));
         let moves = findings.moves.iter().map(|(txid, moved)| (txid, &moved.facts));
-        let resting = incoming.chain(moves).filter(|(_, facts)| may_rest_on_others(facts));
-        self.waiting.extend(resting.map(|(txid, _)| *txid));
+        let found = incoming.chain(moves).filter(|(_, facts)| may_have_unconfirmed_ancestors(facts));
+        self.waiting.extend(found.map(|(txid, _)| *txid));
     }
 
     /// Requests and stores missing ancestors, and deletes those no longer needed. After a failed request, the next look
@@ -95,7 +97,7 @@ impl Ancestors {
         let is_paused = self.paused_until.is_some_and(|until| began < until);
         let generation = gateway.chain.generation();
         if self.generation.replace(generation).is_some_and(|before| before != generation) {
-            // Another server may return other witnesses.
+            // A server may forge witnesses; another may return valid ones.
             self.asked.clear();
         }
         if is_paused {
@@ -113,7 +115,7 @@ impl Ancestors {
         let lines = match tokio::task::spawn_blocking(lines).await.map_err(|_| WatchError::BrokenOff)? {
             Ok(lines) => lines,
             Err(error) => {
-                tracing::debug!(%error, "the backend does not tell what transactions of ours rest on");
+                tracing::debug!(%error, "the backend does not report the ancestors of our transactions");
                 BTreeMap::new()
             }
         };
@@ -125,7 +127,7 @@ impl Ancestors {
             if !is_whole && before.is_none() {
                 tracing::info!(
                     %txid,
-                    "not all that a transaction rests on is known: should the network drop both, others must broadcast them"
+                    "some ancestors of a transaction are unknown: if nodes drop the package, others must rebroadcast it"
                 );
             }
         }
@@ -170,7 +172,7 @@ async fn store(gateway: &Gateway, settled: Vec<Txid>, lines: BTreeMap<Txid, Line
         settled.iter().try_for_each(|txid| tx.forget_ancestors_of(txid))?;
         for (txid, line) in &lines {
             if !tx.keep_ancestors(txid, &line.ancestors)? {
-                tracing::warn!(%txid, "there is no room to keep what a transaction rests on");
+                tracing::warn!(%txid, "some ancestors of a transaction are not kept: their disk quota is full");
             }
         }
         Ok::<_, StoreError>(())
@@ -178,11 +180,11 @@ async fn store(gateway: &Gateway, settled: Vec<Txid>, lines: BTreeMap<Txid, Line
     gateway.store.write(store).await
 }
 
-const fn may_rest_on_others(facts: &TxFacts) -> bool {
+const fn may_have_unconfirmed_ancestors(facts: &TxFacts) -> bool {
     matches!(facts.position, TxPosition::Mempool { .. }) && !matches!(facts.unconfirmed_ancestors, Fact::No)
 }
 
-/// Finds the ancestors of each transaction, one generation at a time, that are unconfirmed or in a shallow block.
+/// Finds the ancestors of each transaction that are unconfirmed or in a shallow block, one generation at a time.
 fn lines(
     txs: &BTreeMap<Txid, Transaction>,
     ask: &dyn Fn(&[Txid]) -> Result<RecentTransactions, ChainDown>,
@@ -190,7 +192,7 @@ fn lines(
     let (mut known, mut bytes) = (RecentTransactions::default(), 0usize);
     let mut asked: BTreeSet<Txid> = BTreeSet::new();
     let mut generation: BTreeSet<Txid> = txs.values().flat_map(parents).collect();
-    // The generation after the longest package is deeply confirmed.
+    // The last pass requests the parents of the longest package's oldest transaction, to learn that they are deep.
     for _ in 0..=ANCESTORS_MAX {
         if bytes > HELD_MAX {
             break;
@@ -205,7 +207,7 @@ fn lines(
         known.unknown.extend(told.unknown.into_iter().chain(later.iter().copied()));
         generation.clear();
         for (txid, tx) in told.txs {
-            // A transaction with another txid than requested counts as no answer.
+            // A transaction with a different txid counts as no answer.
             if tx.compute_txid() == txid {
                 generation.extend(parents(&tx));
                 bytes = bytes.saturating_add(tx.total_size());
@@ -219,7 +221,7 @@ fn lines(
     Ok(txs.iter().map(|(txid, tx)| (*txid, line(tx, &known))).collect())
 }
 
-/// The ancestors of one transaction, nearest first, up to the limits that nodes relay.
+/// The ancestors of one transaction, nearest first, up to [`ANCESTORS_MAX`] and [`BYTES_MAX`].
 fn line(tx: &Transaction, known: &RecentTransactions) -> Line {
     let (mut ancestors, mut bytes, mut is_whole) = (Vec::new(), 0usize, true);
     let (mut seen, mut generation) = (BTreeSet::new(), parents(tx).collect::<BTreeSet<_>>());

@@ -1,5 +1,6 @@
-//! The scripts that a look asks about, for a backend that delivers no whole blocks: due scripts, hot scripts, and the
-//! next part of an endless round over all others. Reads; writes nothing.
+//! The scripts that a look asks about, for a backend that delivers no whole blocks. They are due scripts, hot scripts
+//! (those that are likely to change), and the next part of an endless round over all others. This module
+//! writes nothing.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -18,13 +19,13 @@ use crate::store::scripts::{RoundPart, RoundPlace, ScriptOf};
 use crate::store::{Reader, StoreError};
 use crate::wallet::Wallet;
 
-/// Due payments in one look at most; the longest overdue come first, the rest in later looks.
+/// Most due payments in one look. The longest overdue come first; later looks take the others.
 const MUST_MAX: u32 = 1_000;
 
-/// Scripts of the round in one look at most.
+/// Most scripts of the round in one look.
 const COLD_MAX: usize = 100;
 
-/// Rows read for them. Most scripts of a young shop are hot and are skipped.
+/// Most rows read to find these scripts: hot ones are skipped, and most scripts of a young shop are hot.
 const COLD_READ_MAX: u32 = 1_000;
 
 /// Confirmations after which a transaction counts as settled: only a catastrophic reorganisation is deeper.
@@ -36,7 +37,8 @@ const RECENT_MS: i64 = 24 * 3_600_000;
 /// Used change indices that stay hot.
 const CHANGE_BEHIND: u32 = 50;
 
-/// Change indices watched around the next one and after each skipped run. Another copy of the wallet shows there first.
+/// Change indices watched on each side of the next index, and after each skipped run. Another copy of the wallet uses
+/// these first.
 const CHANGES: u32 = 20;
 
 /// Interval for reading the hot scripts again; new ones are added as they are made.
@@ -46,13 +48,15 @@ const HOT_READ_EVERY_MS: i64 = 60_000;
 const HOT_READ_EVERY_MS_WHEN_MOVED: i64 = 10_000;
 
 pub(super) struct AskedScripts {
+    /// Scripts that the look must ask about.
     must: Vec<ScriptBuf>,
     /// Scripts of pending batches, some of which are in `must`; `None` for the scan of a restored wallet.
     pending_scripts: Option<PendingScripts>,
+    /// The next scripts of the round.
     cold: Vec<ScriptBuf>,
-    /// Position of the round before the first of `cold`, and after each.
+    /// Position of the round before the first script of `cold`, and after each script.
     places: Vec<RoundPlace>,
-    /// The round ended with the last look.
+    /// Whether the round ended with the last look.
     round_ended: bool,
     lookahead: LookaheadRound,
 }
@@ -62,7 +66,7 @@ pub(super) struct AskedScripts {
 pub(super) struct Round {
     /// Position of the round; `None` before the database was read.
     place: Option<RoundPlace>,
-    /// The round ended with the last look: each script was covered since it began.
+    /// Whether the round ended with the last look, so that it has covered each script.
     has_ended: bool,
     /// Position of the separate round over the scripts far ahead.
     lookahead: LookaheadRound,
@@ -113,7 +117,7 @@ impl AskedScripts {
         }
     }
 
-    /// These scripts alone: the scan of a restored wallet.
+    /// Only these scripts, for the scan of a restored wallet.
     pub(super) fn all_of(scripts: Vec<ScriptBuf>) -> Self {
         Self { must: scripts, pending_scripts: None, ..Self::nothing() }
     }
@@ -131,7 +135,7 @@ impl AskedScripts {
             let mut due = reader.payments_due_by_time(at, MUST_MAX)?;
             due.extend(reader.payments_due_by_height(reader.tip_height()?, MUST_MAX)?);
             let pending_scripts = pending_scripts(reader, wallet, batch_progress.reads())?;
-            // There are few, and the sender waits for them.
+            // The sender waits for these few scripts.
             let mut must = gateway.to_sign.scripts();
             for seq in due {
                 must.extend(reader.script_of_payment(seq)?);
@@ -156,7 +160,7 @@ impl AskedScripts {
         })
     }
 
-    /// The scripts in the backend's form.
+    /// The scripts as a part of the request to the backend.
     pub(super) fn scripts<'a>(&'a self, hot: &'a HotScripts, known: &'a dyn KnownScripts) -> Scripts<'a> {
         Scripts { must: &self.must, hot, cold: &self.cold, round_ended: self.round_ended, known }
     }
@@ -197,7 +201,7 @@ pub(super) fn read_hot(gateway: &Gateway, now: Timestamp) -> Result<(), WatchErr
     Ok(())
 }
 
-/// Change scripts near the next one, and addresses not given yet. Another copy of the wallet may use them, and a
+/// Change scripts near the next index, and addresses not given yet. Another copy of the wallet may use them, and a
 /// restored wallet finds its coins by them.
 fn scripts_ahead(wallet: &Wallet, next_change: u32) -> Vec<ScriptBuf> {
     let mut ahead = wallet.addresses.scripts_ahead();
@@ -206,7 +210,7 @@ fn scripts_ahead(wallet: &Wallet, next_change: u32) -> Vec<ScriptBuf> {
     ahead
 }
 
-/// Change indices that another copy of the wallet uses next: those around this copy's next index, and those behind
+/// Change indices that another copy of the wallet uses next: those around this copy's next index, and those after
 /// skipped ones.
 fn next_changes(reader: &Reader<'_>) -> Result<Vec<ScriptOf>, StoreError> {
     let next = reader.keychain(Keychain::Internal)?.map_or(0, |(_, next)| next);
@@ -226,7 +230,7 @@ fn pending_scripts(reader: &Reader<'_>, wallet: Option<&Wallet>, reads: usize) -
     Ok(PendingScripts { scripts: scripts.collect(), is_cut })
 }
 
-/// Resolves the scripts; those of the wallet need the wallet.
+/// Derives the scripts. Without the wallet, its scripts are left out.
 fn scripts(wallet: Option<&Wallet>, of: Vec<ScriptOf>) -> Vec<ScriptBuf> {
     of.into_iter().filter_map(|of| script(wallet, of)).collect()
 }
@@ -240,15 +244,14 @@ fn script(wallet: Option<&Wallet>, of: ScriptOf) -> Option<ScriptBuf> {
 }
 
 fn script_at(wallet: &Wallet, keychain: Keychain, index: u32) -> Option<ScriptBuf> {
-    // Each stored index has a script.
+    // Every stored index has a script, so `ok` hides no error.
     match keychain {
         Keychain::External => wallet.addresses.script(index).ok(),
         Keychain::Internal => wallet.change.script(index).ok(),
     }
 }
 
-/// The next scripts of the round without hot ones, with the position before the first and after each. A position also
-/// passes the hot scripts before the next cold one.
+/// The next scripts of the round that are not hot, with the position before the first and after each.
 fn cold(
     reader: &Reader<'_>,
     wallet: Option<&Wallet>,
@@ -267,7 +270,7 @@ fn cold(
             places.push(after);
         }
     }
-    // All rows read are done: they were the last of a part, or all of them were hot.
+    // All rows were taken or hot, so the round continues after the last. Without rows, this part of the round is done.
     if let Some(last) = places.last_mut() {
         *last = if passed == place { next_part(place) } else { passed };
     }

@@ -1,5 +1,5 @@
-//! Tracks which scripts of pending batches are known under the best block. A server with a request limit reports them
-//! over several looks.
+//! Tracks the scripts of pending batches that the server has reported since the best block came. A server with a
+//! request limit reports them over several looks.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -8,30 +8,30 @@ use bitcoin::{BlockHash, ScriptBuf};
 use crate::chain::{Covered, Tip};
 use crate::settlement::Due;
 
-/// Scripts of pending batches to consider; later batches wait until these are settled for good.
+/// Most scripts of pending batches to read. Later batches wait until earlier ones are no longer pending.
 pub(super) const SCRIPTS_MAX: usize = 10_000;
 
-/// Open scripts, not reported yet under the best block, that one look must ask about.
+/// Most open scripts in one look: those not reported yet under the best block.
 const ASKED_MAX: usize = 500;
 
-/// Reported scripts to ask about again, since the next block may be there already.
+/// Most reported scripts that one look asks about again: a new block may have changed them.
 const AGAIN: usize = 20;
 
-/// Distance between the starts of consecutive looks.
+/// Number of scripts by which `BatchProgress::start` advances with each look.
 const STRIDE: usize = 37;
 
 /// Scripts of pending batches, each with its batch.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PendingScripts {
     pub scripts: Vec<(i64, ScriptBuf)>,
-    /// More scripts exist.
+    /// Whether pending batches have more scripts than these.
     pub is_cut: bool,
 }
 
-/// The stored facts of a look.
+/// The result of a look, as far as it concerns pending batches.
 pub(super) struct LookOutcome<'a> {
     pub tip: Tip,
-    /// Blocks of the last look are no longer in the chain.
+    /// Whether blocks of the last look are no longer in the chain.
     pub is_other_chain: bool,
     /// Scripts of pending batches; `None` if the look asked about other scripts.
     pub pending_scripts: Option<&'a PendingScripts>,
@@ -39,25 +39,25 @@ pub(super) struct LookOutcome<'a> {
     pub refused: &'a HashSet<ScriptBuf>,
 }
 
-/// State of the pending batches since the best block came.
+/// Progress of the pending batches since the best block came.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BatchProgress {
-    /// That best block; `None` if unknown.
+    /// The best block; `None` if unknown.
     tip: Option<BlockHash>,
     /// Scripts that the server has reported, or refuses to report.
     reported: HashSet<ScriptBuf>,
-    /// Numbers of the settled batches.
+    /// Settled batches, by `seq`.
     settled: BTreeSet<i64>,
-    /// All batches are settled.
+    /// Whether all batches are settled.
     is_done: bool,
     /// Height of the best block when all batches were last settled.
     done_height: Option<u32>,
-    /// Start of the next look within the scripts.
+    /// Index of the first script that the next look asks about, modulo the number of scripts.
     start: usize,
 }
 
 impl BatchProgress {
-    /// Count of scripts to read: few once all batches are settled.
+    /// Number of scripts to read: few once all batches are settled.
     pub(super) const fn reads(&self) -> usize {
         if self.is_done { AGAIN } else { SCRIPTS_MAX }
     }
@@ -75,13 +75,13 @@ impl BatchProgress {
         open.into_iter().take(ASKED_MAX).chain(again.into_iter().take(AGAIN)).cloned().collect()
     }
 
-    /// The state after a look's last answer is stored, and the batches that it settles.
+    /// The progress after the last answer of a look is stored, and the batches that the look settles.
     pub(super) fn after(&self, look: &LookOutcome<'_>) -> (Self, Due) {
         let is_same = self.tip == Some(look.tip.hash) && !look.is_other_chain;
-        let mut next = if is_same { self.clone() } else { self.anew() };
+        let mut next = if is_same { self.clone() } else { self.without_reports() };
         next.start = self.start.wrapping_add(STRIDE);
         // The scan of a restored copy asks about other scripts.
-        let Some(pending_scripts) = look.pending_scripts else { return (self.anew(), Due::Nothing) };
+        let Some(pending_scripts) = look.pending_scripts else { return (self.without_reports(), Due::Nothing) };
         next.tip = Some(look.tip.hash);
         let reported = |script: &&ScriptBuf| look.covered.holds(script) || look.refused.contains(*script);
         next.reported.extend(pending_scripts.scripts.iter().map(|(_, script)| script).filter(reported).cloned());
@@ -94,8 +94,8 @@ impl BatchProgress {
         (next, due)
     }
 
-    /// Forgets the reported scripts: the best block changed, or is unknown.
-    pub(super) fn anew(&self) -> Self {
+    /// The progress without reported scripts, after the best block has changed or become unknown.
+    pub(super) fn without_reports(&self) -> Self {
         Self { start: self.start, done_height: self.done_height, ..Self::default() }
     }
 
@@ -136,11 +136,11 @@ mod tests {
     }
 
     #[test]
-    fn each_batch_is_due_once_when_all_its_scripts_were_told() {
+    fn each_batch_is_due_once_when_all_its_scripts_are_reported() {
         let pending_scripts = pending_scripts(&[(1, 0..150), (2, 150..152)], false);
         let mut batch_progress = BatchProgress::default();
         let (mut was_due, hash) = (Vec::new(), BlockHash::from_byte_array([7; 32]));
-        // The server answers the first fifty questions of each look.
+        // The server reports the first fifty scripts of each look.
         for _ in 0..4 {
             let asked = batch_progress.to_ask(&pending_scripts);
             let covered = Covered::Scripts(asked.into_iter().take(50).collect());
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_cut_off_the_last_batch_is_not_due() {
+    fn the_last_batch_of_a_cut_off_list_is_not_due() {
         let mut batch_progress = BatchProgress::default();
         batch_progress.reported.extend((0..10).map(script));
         assert_eq!(batch_progress.due(&pending_scripts(&[(1, 0..5), (2, 5..10)], true)), Due::Batches(vec![1]));
@@ -171,12 +171,12 @@ mod tests {
         assert_eq!(
             batch_progress.due(&PendingScripts::default()),
             Due::All { before: None },
-            "where there is nothing all is told"
+            "without pending scripts all batches are due"
         );
     }
 
     #[test]
-    fn looks_rotate_and_ask_again_about_a_few_told_scripts() {
+    fn looks_rotate_and_ask_again_about_a_few_reported_scripts() {
         let pending_scripts = pending_scripts(&[(1, 0..100)], false);
         let mut batch_progress = BatchProgress::default();
         let first = batch_progress.to_ask(&pending_scripts);

@@ -21,7 +21,7 @@ pub enum WatchError {
     Outbox(#[from] OutboxError),
     /// The backend is on another network than the database.
     #[error(
-        "this data directory belongs to the network that begins with block {known}, and the backend shows the one that begins with {found}: set the backend right, or name another --data-dir"
+        "this data directory belongs to the network that begins with block {known}, but the backend is on the network that begins with block {found}: correct the backend's settings, or name another --data-dir"
     )]
     OtherNetwork {
         /// Genesis block of the network watched so far.
@@ -30,11 +30,11 @@ pub enum WatchError {
         found: BlockHash,
     },
     /// Staff stopped the scan of a restored wallet.
-    #[error("the restored wallet's look through the chain was stopped: let it go on, or restore the wallet once more")]
+    #[error("the restored wallet's look through the chain was stopped: resume it, or restore the wallet once more")]
     Stopped,
     /// The birth height of a restored wallet is above the best block, so there is nothing to scan yet.
     #[error(
-        "the wallet was restored with a birthday above the best block, {tip_height}: it is looked for once the backend has come to block {birth_height}; if the birthday is wrong, restore the wallet once more with another"
+        "the wallet was restored with a birthday above the best block, {tip_height}: the look through the chain starts once the backend has block {birth_height}; if the birthday is wrong, restore the wallet once more with another"
     )]
     NotBorn {
         /// The block before the first scanned one.
@@ -44,7 +44,7 @@ pub enum WatchError {
     },
     /// The backend shows less of the chain than a restored database knows.
     #[error(
-        "the wallet was restored from a database that knows block {known_height}, and the best block of the backend is {tip_height}: it is looked for once the backend has caught up"
+        "the wallet was restored from a database that knows block {known_height}, but the best block of the backend is {tip_height}: the look through the chain starts once the backend has caught up"
     )]
     BehindBackup {
         /// Height of the best block in the database.
@@ -52,11 +52,11 @@ pub enum WatchError {
         /// Height of the best block of the backend.
         tip_height: u32,
     },
-    /// The chain has more to read than the caller waits for. The part read so far is stored.
+    /// The look needs more answers than the caller waits for. The answers so far are stored.
     #[error("{0}")]
     Behind(CatchingUp),
     /// The look was interrupted because the program is stopping.
-    #[error("the look was broken off")]
+    #[error("the look was interrupted")]
     BrokenOff,
 }
 

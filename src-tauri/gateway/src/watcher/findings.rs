@@ -1,4 +1,4 @@
-//! Takes a view of the chain and finds the affected payments and coins. Blocks; writes nothing.
+//! Takes a view of the chain and finds the affected payments and coins. The calls block the thread and write nothing.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::store::restore::Restore;
 use crate::store::scripts::RoundPlace;
 use crate::store::{Reader, StoreError};
 
-/// Due payments in one look at most; the longest overdue come first, the rest in later looks.
+/// Most due payments in one look. The longest overdue come first; later looks take the others.
 const DUE_MAX: u32 = 100_000;
 
 /// The result of one look, or of a part of it.
@@ -37,9 +37,9 @@ pub(super) struct Findings {
     pub tip: Tip,
     /// Height of the last block looked at.
     pub seen_height: u32,
-    /// Clock checks so far and a fault that they found; `None` where blocks come only on demand.
+    /// Clock checks so far and the fault that they found; `None` on a regtest chain, which has blocks only on demand.
     pub clock: Option<(CheckedClock, Option<ClockFault>)>,
-    /// The view starts at the wallet's birth.
+    /// Whether the view starts at the wallet's birth.
     pub from_start: bool,
     /// The restored copy still to be scanned, as it was when this answer was requested.
     pub restore: Option<Restore>,
@@ -47,13 +47,13 @@ pub(super) struct Findings {
     pub scan: Option<ScanProgress>,
     /// Indices of a restored wallet whose scripts the backend refuses to report in full.
     pub skipped: Vec<(Keychain, u32)>,
-    /// The backend has reported everything up to the best block, for any script.
+    /// Whether the backend has reported everything up to the best block, for any script.
     pub covers_all: bool,
-    /// More answers follow: this part is stored first.
+    /// Whether more answers follow after this part is stored.
     pub more: bool,
-    /// Estimated fee rate for a confirmation soon; read only if a transaction waits for one.
+    /// Estimated fee rate for a confirmation within [`SOON_BLOCKS`]; read only if a mempool transaction pays a payment.
     pub fee_rate: Option<FeeRate>,
-    /// By payment number.
+    /// Affected payments, by `seq`.
     pub payments: BTreeMap<i64, AffectedPayment>,
     /// Effects of transactions on our coins, except outputs to payments.
     pub moves: BTreeMap<Txid, CoinMove>,
@@ -72,19 +72,19 @@ pub(super) struct Findings {
     pub refused: HashSet<ScriptBuf>,
 }
 
-/// Effects on our payments and coins of the answers so far.
+/// Effects of the answers so far on our payments and coins.
 #[derive(Default)]
 struct Effects {
-    /// By payment number.
+    /// Affected payments, by `seq`.
     payments: BTreeMap<i64, AffectedPayment>,
-    /// Effects of transactions on our other coins.
+    /// Effects of transactions on our coins, except outputs to payments.
     moves: BTreeMap<Txid, CoinMove>,
     states: Vec<ScriptState>,
 }
 
-/// Asks the backend for the changes since the look `watched`, as many as one answer holds. With the last answer, it
-/// also reads due payments from the database. Fails if the backend is no longer of `generation`, that of this look's
-/// start. `round` is the round over all scripts, `batch_progress` the state of pending batches.
+/// Asks the backend for the changes since the look `watched`, as many as one answer holds. After the last answer, it
+/// also reads due payments from the database. `generation` is the backend's generation at the start of the look: fails
+/// if the backend was replaced since. `round` is the round over all scripts.
 pub(super) fn take(
     gateway: &Gateway,
     generation: u64,
@@ -114,7 +114,7 @@ pub(super) fn take(
     {
         return Err(WatchError::NotBorn { birth_height, tip_height });
     }
-    // The database that was restored knows more of this chain than the backend shows.
+    // The restored database knows a higher block of this chain than the backend.
     if begins_at_birth
         && let Some(watched) = watched
         && watched.cursor.chain == chain
@@ -134,14 +134,12 @@ pub(super) fn take(
     let mut effects = Effects::default();
     loop {
         if gateway.chain.generation() != generation {
-            return Err(
-                ChainDown("another one was set while it was asked; that one is asked from now on".to_owned()).into()
-            );
+            return Err(ChainDown("it was replaced in the settings during the look".to_owned()).into());
         }
         ours.check()?;
         effects.take(&ours, &mut view)?;
-        // Only the last answer shows which transactions another chain does not know. All other looks are stored answer
-        // by answer.
+        // After a change of chain, only the last answer shows which transactions are unknown. All other looks are
+        // stored answer by answer.
         if !(view.more && ours.expects_known()) {
             break;
         }
@@ -191,7 +189,7 @@ pub(super) fn take(
         unknown,
         known_up_to,
         states,
-        // An incomplete look does not move the round: scripts that it did not reach have their turn again.
+        // An incomplete look does not advance the round, so no script misses its turn.
         place: if view.more { None } else { asked.place_after(view.cold_taken) },
         lookahead: asked.lookahead(),
         pending_scripts: asked.pending_scripts().cloned(),
@@ -224,9 +222,9 @@ fn asked(
     }
 }
 
-/// The first answer of a look. If it starts at the wallet's birth, the fate of all known transactions is open. A
-/// backend that sees everything is then asked again, and names the transactions that it does not know. For any other
-/// backend, all blocks seen before count as removed.
+/// The first answer of a look. If it starts at the wallet's birth, the positions of all known transactions are
+/// outdated. A backend that sees everything is then asked again, and names the transactions that it does not know. With
+/// any other backend, all blocks seen before count as removed.
 fn first_view<'a>(
     gateway: &'a Gateway,
     (token, birth_height): (Option<&[u8]>, Option<u32>),
@@ -250,7 +248,7 @@ fn first_view<'a>(
     ours.begin_anew();
     if !sees_everything {
         let view = begun.map_or_else(|| look(&ours), Ok)?;
-        // A restored copy stays on the same chain. The fate of its transactions is reported script by script.
+        // A restored copy stays on the same chain. The positions of its transactions are reported script by script.
         let left_above = if is_restored { view.left_above } else { Some(0) };
         return Ok((View { left_above, ..view }, ours));
     }
@@ -260,11 +258,11 @@ fn first_view<'a>(
     if view.from_start {
         return Ok((view, ours));
     }
-    Err(ChainDown("it told another chain, and then the one before: the next look makes up for it".to_owned()).into())
+    Err(ChainDown("it reported another chain, and then the earlier one: the next look asks again".to_owned()).into())
 }
 
-/// Treats a coinbase without a block as ruled out at its height: only its own block can hold it. If that block returns,
-/// the coinbase is valid again.
+/// Treats a coinbase without a block as ruled out at its height: no other block can hold it. If its block returns, the
+/// coinbase is valid again.
 fn with_lost_reward(facts: TxFacts, tip: &Tip) -> TxFacts {
     if facts.position != TxPosition::Absent || !facts.tx.is_coinbase() {
         return facts;
@@ -297,7 +295,7 @@ fn note_catching_up(
 }
 
 impl Effects {
-    /// Takes the facts of an answer. Facts about a transaction replace those of an earlier answer.
+    /// Adds the facts of an answer. Facts about a transaction replace those of an earlier answer.
     fn take(&mut self, ours: &OurTransactions<'_>, view: &mut View) -> Result<(), StoreError> {
         for facts in std::mem::take(&mut view.txs) {
             let facts = with_lost_reward(facts, &view.tip);
@@ -321,10 +319,10 @@ impl Effects {
 
     /// Collects our transactions that this chain does not know, or not yet, and marks their payments as affected. The
     /// backend names some of them, `unknown`. The others were in removed blocks above `left_above`, or were ruled out
-    /// by one, and no answer of this look reports them.
+    /// by such blocks, and no answer of this look reports them.
     ///
-    /// Without this, such a transaction or its conflict would keep gaining confirmations if no later answer came. The
-    /// answer is missing if the backend's memory is lost, or the server refuses to report the script.
+    /// Without this, such a transaction or its conflict would keep gaining confirmations until a later answer. No
+    /// answer comes if the script states are lost, or the server refuses to report the script.
     fn unknown(
         &mut self,
         reader: &Reader<'_>,
@@ -333,7 +331,7 @@ impl Effects {
     ) -> Result<Vec<Txid>, StoreError> {
         if let Some(height) = left_above {
             let mut seen = reader.transactions_decided_above(height)?;
-            seen.retain(|txid| !self.tells_of(txid));
+            seen.retain(|txid| !self.reports(txid));
             unknown.append(&mut seen);
         }
         for txid in &unknown {
@@ -345,7 +343,7 @@ impl Effects {
         Ok(unknown)
     }
 
-    fn tells_of(&self, txid: &Txid) -> bool {
+    fn reports(&self, txid: &Txid) -> bool {
         self.moves.contains_key(txid) || self.payments.values().any(|affected| affected.incoming.contains_key(txid))
     }
 }
@@ -361,8 +359,7 @@ fn add_due(
     let by_height = reader.payments_due_by_height(tip_height, DUE_MAX)?.into_iter().map(|seq| (seq, Cause::Chain));
     let by_time = reader.payments_due_by_time(at, DUE_MAX)?.into_iter().map(|seq| (seq, Cause::Time));
     for (seq, cause) in by_height.chain(by_time) {
-        // Payments without a covered script, or due only by a distrusted clock, stay unchanged: late is better than
-        // wrong.
+        // A payment stays unchanged if its script is not covered, or if it is due only by a distrusted clock.
         if payments.contains_key(&seq) || !is_covered(reader, seq, covered)? {
             continue;
         }
@@ -401,7 +398,7 @@ impl Findings {
         !self.states.is_empty() || self.restore.is_some()
     }
 
-    /// When the copy was restored whose scan reads all blocks since its birth.
+    /// Time of the restore, if this look scans whole blocks for it.
     pub(super) fn restored_at(&self) -> Option<Timestamp> {
         self.restore.filter(|_| self.scan.is_none()).map(|restore| restore.begun_at)
     }

@@ -27,7 +27,7 @@ use crate::store::Tx;
 use crate::store::chain::WatchedChain;
 use crate::store::keychains::Keychain;
 
-/// Most that the stored time of the last look lags behind: an idle look writes nothing.
+/// Longest lag of the stored time of the last look: a look without findings writes nothing before.
 const LOOKED_AT_STORED_EVERY_MS: u64 = 60_000;
 
 /// Progress of the looks, behind the lock that makes them run one at a time.
@@ -103,7 +103,7 @@ impl<'a> LookPermit<'a> {
     pub(super) async fn look_with(&mut self, patience: Patience) -> Result<(), WatchError> {
         let began = Moment::now();
         let result = match self.try_look(patience).await {
-            // The rules want a second view at once.
+            // A payment is due again at once, so a second look follows.
             Ok(true) => self.try_look(patience).await.map(|_| ()),
             looked => looked.map(|_| ()),
         };
@@ -115,9 +115,10 @@ impl<'a> LookPermit<'a> {
         result
     }
 
-    /// Looks at the chain; answers whether a payment is due again at once. A look that needs several answers is stored
-    /// part by part, which bounds memory and limits a crash's loss to one part. Deadlines decide only with the last
-    /// part.
+    /// Looks at the chain. Returns whether a payment is due again at once.
+    ///
+    /// A look that needs several answers is stored part by part, which bounds memory and limits a crash's loss to one
+    /// part. Deadlines decide only with the last part.
     async fn try_look(&mut self, patience: Patience) -> Result<bool, WatchError> {
         let at = self.gateway.follow_clock().await?;
         self.note_generation();
@@ -136,10 +137,10 @@ impl<'a> LookPermit<'a> {
                 tip_height: findings.tip.height,
                 restored_at: findings.restored_at(),
             };
-            // No look has ended yet, so readers keep seeing the time of the last complete one.
+            // This look has not ended, so the stored time stays that of the last complete look.
             let looked_at = before.as_ref().map_or(Timestamp::from_ms(0), |before| before.looked_at);
             let watched = WatchedChain { looked_at, ..self.watched(&findings, at) };
-            self.progress.batch_progress = self.progress.batch_progress.anew();
+            self.progress.batch_progress = self.progress.batch_progress.without_reports();
             self.store(findings, watched.clone(), at, Due::Nothing).await?;
             self.progress.watched = Some(watched);
             self.gateway.last_look.note_catching_up(catching_up);
@@ -166,20 +167,20 @@ impl<'a> LookPermit<'a> {
         let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
         self.read_hot(at).await?;
         let (round, clock) = (self.progress.round, self.progress.clock.unwrap_or_default());
-        // The backend for which this look read its scripts.
+        // The look fails if the backend is no longer the one for which its scripts were read.
         let generation = self.progress.generation.unwrap_or_else(|| gateway.chain.generation());
         let batch_progress = self.progress.batch_progress.clone();
         let take = move || findings::take(&gateway, generation, before.as_ref(), at, (round, &batch_progress), clock);
         tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::BrokenOff)?
     }
 
-    /// Reads the hot scripts when they are due and the backend is asked about scripts. After a failed read the
-    /// scripts stay due: a look about no scripts would count as complete.
+    /// Reads the hot scripts when they are due and the backend is asked about scripts. After a failed read they stay
+    /// due: a look that asks about no scripts would count as complete.
     async fn read_hot(&mut self, at: Timestamp) -> Result<(), WatchError> {
         match self.gateway.chain.sees() {
             Sees::Scripts if self.progress.hot_read.is_due(at) => {}
             Sees::Scripts => return Ok(()),
-            // Scripts made meanwhile are not recorded as hot. They are read when a backend of the other kind is set.
+            // New scripts are not recorded as hot now. They are read when a backend that is asked about scripts is set.
             Sees::Everything => {
                 self.progress.hot_read = HotRead::default();
                 return Ok(());
@@ -233,10 +234,10 @@ impl<'a> LookPermit<'a> {
         if let Some(place) = place {
             self.progress.round.advance(place, lookahead);
         }
-        if affects_us || is_new_tip || self.progress.receipt_rebroadcasts.is_owed() {
+        if affects_us || is_new_tip || self.progress.receipt_rebroadcasts.is_due() {
             self.progress.receipt_rebroadcasts.broadcast(self.gateway, is_new_tip).await?;
         }
-        if affects_us || is_new_tip || self.progress.ancestors.is_owed() {
+        if affects_us || is_new_tip || self.progress.ancestors.is_due() {
             self.progress.ancestors.keep(self.gateway, &tip).await?;
         }
         Ok(is_due_at_once)
@@ -250,7 +251,7 @@ impl<'a> LookPermit<'a> {
         if begun_anew {
             tracing::warn!(
                 height = findings.tip.height,
-                "another chain is there than before: it is watched from the wallet's birth on"
+                "the backend shows another chain than before: it is watched from the wallet's birth on"
             );
         }
         WatchedChain {
@@ -289,7 +290,7 @@ impl<'a> LookPermit<'a> {
         Ok(())
     }
 
-    /// Stores a look; answers whether a payment is due again at once.
+    /// Stores a look. Returns whether a payment is due again at once.
     async fn store(
         &mut self,
         findings: Findings,

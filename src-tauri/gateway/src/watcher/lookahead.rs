@@ -1,5 +1,5 @@
-//! Scripts of the wallet far ahead, which another copy of the wallet may use. There are too many to subscribe to, so
-//! each has its turn within ten minutes. Reads; writes nothing.
+//! The wallet's scripts far beyond the next index, which another copy of the wallet may use. They are too many to
+//! subscribe to, so looks ask about each script once in ten minutes. This module writes nothing.
 
 use bitcoin::ScriptBuf;
 use tillgate_domain::time::Timestamp;
@@ -8,13 +8,13 @@ use crate::store::keychains::Keychain;
 use crate::store::{Reader, StoreError};
 use crate::wallet::Wallet;
 
-/// Next indices of each keychain that every look covers.
+/// Number of indices of each keychain, from the next on, that every look covers.
 pub(super) const NEAR: u32 = 200;
 
 /// Time for one round over all scripts far ahead: below ten minutes, since a look may fail.
 const ROUND_MS: u64 = 8 * 60_000;
 
-/// Scripts taken into one look at most. With very many scripts ahead, a round takes longer.
+/// Most of these scripts in one look. With very many scripts ahead, a round takes longer.
 const AT_ONCE: u64 = 100;
 
 /// Position of the round over the scripts far ahead.
@@ -22,7 +22,7 @@ const AT_ONCE: u64 = 100;
 pub(super) struct LookaheadRound {
     keychain: Keychain,
     index: u32,
-    /// Time of the last turn; `None` before the first look.
+    /// Time of the last look that took scripts; `None` before the first look.
     at: Option<Timestamp>,
 }
 
@@ -44,7 +44,7 @@ impl LookaheadRound {
     ) -> Result<(Vec<ScriptBuf>, Self), StoreError> {
         let passed_ms = self.at.map_or(0, |at| u64::try_from(now.ms().saturating_sub(at.ms())).unwrap_or(0));
         let count = (u64::from(skip).saturating_mul(2).saturating_mul(passed_ms) / ROUND_MS).min(AT_ONCE);
-        // After the clock was set back, the time starts over.
+        // If the clock was set back, the time since the last turn starts over.
         if count == 0 && self.at.is_some_and(|at| at <= now) {
             return Ok((Vec::new(), self));
         }
@@ -57,7 +57,7 @@ impl LookaheadRound {
                 round = Self { keychain: round.keychain.other(), index: 0, ..round };
                 continue;
             }
-            // The keychain has no more indices.
+            // An index beyond the end of the keychain has no script.
             scripts.extend(wallet.keychains.script(round.keychain, index).ok());
             round.index = index.saturating_add(1);
         }

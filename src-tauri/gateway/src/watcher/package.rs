@@ -1,5 +1,5 @@
-//! Broadcasts a transaction of ours behind its unconfirmed ancestors, as a package. If parents are missing, kept
-//! ancestors that others made are offered first.
+//! Broadcasts a transaction of ours as a package with its unconfirmed ancestors. If the backend lacks parents, the kept
+//! ancestors that others made are broadcast first.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,9 @@ pub(crate) enum BroadcastError {
     Store(#[from] StoreError),
 }
 
-/// Offers a package to the network, its last transaction behind the others. If parents are missing, kept ancestors are
-/// offered first. The answer is about the last transaction, or about the first refused one. Blocks.
+/// Broadcasts a package, whose last transaction descends from the others. If the backend lacks parents, the kept
+/// ancestors are broadcast first. The answer is about the last transaction, or about the first that was refused. This
+/// call blocks the thread.
 pub(crate) fn broadcast(gateway: &Gateway, package: &[Transaction]) -> Result<Broadcast, BroadcastError> {
     let answer = gateway.chain.broadcast(package)?;
     if answer != Broadcast::InputsMissing {
@@ -31,7 +32,7 @@ pub(crate) fn broadcast(gateway: &Gateway, package: &[Transaction]) -> Result<Br
     if kept.is_empty() {
         return Ok(answer);
     }
-    // One by one: a node may refuse a mined ancestor while it still misses the next one.
+    // Ancestors are broadcast one by one: a node may refuse one that is mined, and still lack the next.
     let (mut is_refused, mut is_ruled_out) = (false, None);
     for tx in &kept {
         let txid = tx.compute_txid();
@@ -39,22 +40,22 @@ pub(crate) fn broadcast(gateway: &Gateway, package: &[Transaction]) -> Result<Br
             Ok(answer) => answer,
             // The answer about the package itself decides.
             Err(error) => {
-                tracing::info!(%txid, %error, "what a transaction of ours rests on could not be offered");
+                tracing::info!(%txid, %error, "an ancestor of our transaction could not be broadcast");
                 is_refused = true;
                 break;
             }
         };
         match answer {
-            Broadcast::Accepted => tracing::info!(%txid, "broadcast again what a transaction of ours rests on"),
+            Broadcast::Accepted => tracing::info!(%txid, "broadcast an ancestor of our transaction again"),
             Broadcast::AlreadyKnown | Broadcast::InputsMissing => {}
             Broadcast::Refused(why) => {
-                tracing::info!(%txid, why, "what a transaction of ours rests on was refused");
+                tracing::info!(%txid, why, "an ancestor of our transaction was refused");
                 is_refused = true;
             }
             ruled_out @ (Broadcast::Conflict(_) | Broadcast::InputsSpent) => is_ruled_out = Some(ruled_out),
         }
     }
-    // Ancestors with too low a fee of their own are accepted in a package, by servers that support packages.
+    // A refused ancestor may have too low a fee alone. Servers that support packages accept it with its descendants.
     let again = if is_refused { [&kept, package].concat() } else { package.to_vec() };
     Ok(match gateway.chain.broadcast(&again)? {
         // A conflict of an ancestor also rules out the package.

@@ -1,5 +1,6 @@
-//! Rebroadcasts customers' transactions that are missing: in neither mempool nor chain, and not gone. Happens at the
-//! first look that misses one, at the program's first look, and after each block. The sender rebroadcasts payouts.
+//! Rebroadcasts customers' transactions that are missing: in neither mempool nor chain, and not gone. They are
+//! broadcast at the first look that misses them, at the program's first look, and after each block. The sender
+//! rebroadcasts payouts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,21 +15,22 @@ use crate::gateway::Gateway;
 /// Missing transactions that were rebroadcast.
 #[derive(Debug, Default)]
 pub(super) struct ReceiptRebroadcasts {
-    /// `None` while a broadcast is owed: at the start, and after an interrupted one.
+    /// `None` while all missing transactions are due: at the start, and after an interrupted broadcast.
     done: Option<BTreeSet<Txid>>,
 }
 
 impl ReceiptRebroadcasts {
-    /// Whether a broadcast is owed even if a look finds nothing.
-    pub(super) const fn is_owed(&self) -> bool {
+    /// Whether a broadcast is due even if a look finds nothing.
+    pub(super) const fn is_due(&self) -> bool {
         self.done.is_none()
     }
 
-    /// Broadcasts missing transactions; those broadcast before only with `is_new_tip`. The next look sees the effect.
+    /// Broadcasts missing transactions. Those that were rebroadcast before are included only with `is_new_tip`. The
+    /// next look sees the effect.
     pub(super) async fn broadcast(&mut self, gateway: &Arc<Gateway>, is_new_tip: bool) -> Result<(), WatchError> {
         let before = self.done.take().filter(|_| !is_new_tip).unwrap_or_default();
         if gateway.store.read(|reader| reader.dangerous_restore())?.is_some() {
-            // A restored copy broadcasts nothing before its scan ends; the broadcast stays owed.
+            // A restored copy broadcasts nothing before its scan ends; the broadcast stays due.
             return Ok(());
         }
         let gateway = Arc::clone(gateway);
@@ -54,15 +56,15 @@ impl ReceiptRebroadcasts {
     }
 }
 
-/// A missing transaction behind its missing ancestors, parents first.
+/// A missing transaction with its missing ancestors, parents first.
 fn with_ancestors(tx: &Transaction, missing: &BTreeMap<Txid, Transaction>) -> Vec<Transaction> {
     let mut line = missing_ancestors(tx, |txid| missing.get(txid));
     line.insert(tx.compute_txid(), tx);
     parents_first(line, |tx| tx).into_iter().cloned().collect()
 }
 
-/// Offers a package; answers whether it was refused because its inputs are spent. A missing answer says nothing and
-/// does not fail the look.
+/// Broadcasts a package. Returns whether it was refused because its inputs are spent. Without an answer, the result is
+/// false, and the look does not fail.
 fn broadcast_missing(gateway: &Gateway, txid: &Txid, txs: &[Transaction]) -> bool {
     let answer = match package::broadcast(gateway, txs) {
         Ok(answer) => answer,
@@ -73,9 +75,9 @@ fn broadcast_missing(gateway: &Gateway, txid: &Txid, txs: &[Transaction]) -> boo
     };
     match &answer {
         Broadcast::Accepted => tracing::info!(%txid, "broadcast a missing transaction again"),
-        Broadcast::AlreadyKnown => tracing::debug!(%txid, "a missing transaction is back already"),
+        Broadcast::AlreadyKnown => tracing::debug!(%txid, "the backend already has a missing transaction again"),
         Broadcast::Conflict(why) => {
-            tracing::warn!(%txid, why, "another in the mempool spends a missing transaction's inputs");
+            tracing::warn!(%txid, why, "another mempool transaction spends a missing transaction's inputs");
         }
         Broadcast::InputsSpent => tracing::warn!(%txid, "a missing transaction's inputs are spent"),
         Broadcast::InputsMissing => tracing::warn!(%txid, "a missing transaction's inputs are missing"),

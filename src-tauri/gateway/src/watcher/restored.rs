@@ -1,5 +1,5 @@
-//! The scan of a restored copy of the wallet. It starts at the wallet's birth, wherever earlier looks ended. Once the
-//! scan reaches the best block, the copy works like any other wallet.
+//! The scan of a restored copy of the wallet. It starts at the wallet's birth, even if earlier looks went further.
+//! After the scan reaches the best block, the copy works like any other wallet.
 
 mod hold;
 
@@ -16,17 +16,17 @@ use crate::store::keychains::Keychain;
 use crate::store::restore::{AskedIndices, Restore};
 use crate::store::{StoreError, Tx};
 
-/// Scripts that one look asks about, as many as a backend takes at once.
+/// Most scripts in one look of a scan: as many as a backend takes at once.
 const ASKED_MAX: u32 = 1_000;
 
-/// Progress of a look, for a restored copy.
+/// The result of a look, as far as it concerns the scan.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scanned {
     pub from_start: bool,
     pub more: bool,
-    /// The copy as it was when the look began.
+    /// The stored restore at the start of the look.
     pub restore: Option<Restore>,
-    /// Progress over the scripts asked about; `None` for a backend that sees every block up to the best one.
+    /// Progress over the scripts asked about; `None` for a backend that delivers whole blocks.
     pub asked: Option<ScanProgress>,
     pub covers_all: bool,
     pub height: u32,
@@ -39,7 +39,7 @@ pub(super) struct Scanned {
 /// The next scripts of a restored wallet to ask about.
 pub(super) struct Scan {
     pub scripts: Vec<ScriptBuf>,
-    /// Count of the addresses, which come first; the other scripts are change.
+    /// Number of addresses at the start of `scripts`; the other scripts are change.
     addresses: usize,
     /// First index of each keychain in `scripts`.
     first: AskedIndices,
@@ -68,7 +68,7 @@ impl Scan {
             change: asked.change.saturating_add(change),
         };
         let derive = |keychain, index| wallet.keychains.script(keychain, index).ok();
-        // A keychain that ends earlier is asked about to its end.
+        // At the end of a keychain there are fewer scripts.
         let mut scripts: Vec<_> =
             (asked.addresses..next.addresses).map_while(|index| derive(Keychain::External, index)).collect();
         let addresses = scripts.len();
@@ -121,11 +121,11 @@ pub(super) fn check_not_stopped(gateway: &Gateway) -> Result<(), WatchError> {
     }
 }
 
-/// Stores the progress of a scan in the transaction of its look. The scan ends at the best block. Unknown findings, and
-/// payouts that wait in this database, are then left to people.
+/// Stores the progress of a scan in the transaction of its look. The scan ends at the best block. The sender then holds
+/// if [`hold::reason`] finds something that staff must check.
 pub(super) fn note(tx: &Tx<'_>, scanned: &Scanned) -> Result<(), StoreError> {
     let (Some(restore), Some(known)) = (tx.dangerous_restore()?, scanned.restore) else { return Ok(()) };
-    // The look began before this restore.
+    // The look started before this restore, so it says nothing about it.
     if !restore.is_same_as(&known) {
         return Ok(());
     }
@@ -164,7 +164,8 @@ pub(super) fn note(tx: &Tx<'_>, scanned: &Scanned) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Resumes giving addresses after the scan has ended; answers whether it did. Call this after the commit of the look.
+/// Makes the wallet give addresses again once the scan has ended. Returns whether the scan had ended and addresses were
+/// still withheld. Call this after the commit of the look.
 pub(super) fn resume_addresses(gateway: &Gateway) -> Result<bool, StoreError> {
     let Some(wallet) = gateway.wallet.get().filter(|wallet| wallet.addresses.is_withheld()) else { return Ok(false) };
     let (restore, external, internal) = gateway.store.read(|reader| {
@@ -185,12 +186,12 @@ pub(super) fn resume_addresses(gateway: &Gateway) -> Result<bool, StoreError> {
             tracing::info!(
                 unknown = restore.unknown,
                 first_given = restore.first_given,
-                "the restored wallet has looked through the whole chain"
+                "the scan of the restored wallet has reached the best block"
             );
             gateway.sender_wake.notify_one();
             gateway.note_change();
         }
-        Err(error) => tracing::error!(%error, "the restored wallet gives no addresses"),
+        Err(error) => tracing::error!(%error, "the restored wallet cannot give addresses"),
     }
     Ok(true)
 }

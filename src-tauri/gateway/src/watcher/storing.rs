@@ -16,17 +16,18 @@ use crate::settlement::payment::{self, AffectedPayment, Context};
 use crate::settlement::{self, Due, Touched};
 use crate::store::chain::WatchedChain;
 
-/// Pieces in one commit, so that the writer is never held for long.
+/// Most pieces in one commit, so that no commit blocks the writer for long.
 pub(super) const PIECES_PER_COMMIT: usize = 200;
 
-/// A part of a look that one commit stores whole.
+/// A part of a look that is stored within one commit.
 enum Piece {
-    /// A payment, by its number.
+    /// A payment, by its `seq`.
     Payment(i64, AffectedPayment),
     /// Change that a transaction creates.
     Change(Txid, Arc<CoinMove>),
     /// Other effects of a transaction on our coins.
     Move(Txid, Arc<CoinMove>),
+    /// A transaction of ours that this chain does not know.
     Unknown(Txid),
 }
 
@@ -37,7 +38,7 @@ impl Piece {
         payments: BTreeMap<i64, AffectedPayment>,
         moves: BTreeMap<Txid, CoinMove>,
     ) -> Vec<Self> {
-        // Outdated positions are removed first, so that they settle nothing.
+        // Outdated positions are removed first, so that nothing is settled by them.
         let unknown = unknown.into_iter().map(Self::Unknown);
         // Coins are stored, with payments or as change, before they are spent.
         let payments = payments.into_iter().map(|(seq, affected)| Self::Payment(seq, affected));
@@ -47,7 +48,7 @@ impl Piece {
         unknown.chain(payments).chain(changes).chain(moves).collect()
     }
 
-    /// Stores the piece; answers warnings for staff, and when its payment is next due.
+    /// Stores the piece. Returns warnings for staff, and the next due time of its payment.
     fn store(
         &self,
         outbox: &Outbox<'_>,
@@ -105,11 +106,12 @@ pub(super) async fn store(
         let rest = pieces.split_off(pieces.len().min(PIECES_PER_COMMIT));
         let is_last = rest.is_empty();
         let (context, watched) = (context.clone(), watched.clone());
-        // The states depend on the facts stored before.
+        // Script states are stored last: they say that the facts about their scripts are stored.
         let states = if is_last { std::mem::take(&mut states) } else { Vec::new() };
         let due = if is_last { due.clone() } else { Due::Nothing };
         let change = move |outbox: &Outbox<'_>| {
-            // Lowered before mined transactions are matched by these heights; a repeat changes nothing.
+            // `twins::match_mined` compares blocks with these heights, so they are lowered first. A repeat changes
+            // nothing.
             if let Some(height) = known_up_to {
                 outbox.tx.lower_asked_above(height)?;
             }

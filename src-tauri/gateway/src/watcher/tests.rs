@@ -52,7 +52,7 @@ async fn an_exact_payment_notifies_unconfirmed_then_confirmed_once() {
     assert_eq!(bodies[1]["btcTransactions"][0]["btcTxId"], txid.to_string());
     assert_eq!(bodies[1]["btcTransactions"][0]["confirmations"].to_string(), "1");
     let row = world.now_of(&payment.payment.id);
-    assert_eq!(bodies[1]["currentTime"], row.current_at.iso_millis(), "the record shows the stored time");
+    assert_eq!(bodies[1]["currentTime"], row.current_at.iso_millis(), "the notification has the stored currentTime");
     let told = world.notified_field(&payment.payment.id, "currentTime");
     assert!(told[0] < told[1], "{told:?}");
     assert_eq!(causes(&world, &payment), [(Unconfirmed, Cause::Chain), (Confirmed, Cause::Chain)]);
@@ -137,11 +137,11 @@ async fn an_evicted_transaction_counts_and_is_rebroadcast_next_block() {
     assert_eq!(world.sandbox().status().unwrap().mempool, [txid], "the look after the block broadcast it");
     world.mine(1).await;
     assert_eq!(world.state(&payment), Confirmed);
-    assert_eq!(world.notified(&payment.payment.id).len(), 2, "an eviction is no news");
+    assert_eq!(world.notified(&payment.payment.id).len(), 2, "an eviction is not notified");
 }
 
 #[tokio::test]
-async fn a_restart_broadcasts_what_is_missing() {
+async fn a_restart_broadcasts_missing_transactions() {
     let world = World::new().await;
     let payment = world.payment().await;
     let txid = world.pay(&payment, payment.payment.amount_sats).await;
@@ -183,7 +183,7 @@ async fn a_reorganisation_reverses_a_payment_only_if_it_loses_coins() {
 }
 
 #[tokio::test]
-async fn late_coins_raise_one_anomaly_with_the_rate_of_the_moment() {
+async fn late_coins_raise_one_anomaly_at_the_current_rate() {
     let world = World::new().await;
     let payment = world.payment().await;
     world.pass_ms(HALF_AN_HOUR_MS + 2 * HOUR_MS).await;
@@ -192,7 +192,7 @@ async fn late_coins_raise_one_anomaly_with_the_rate_of_the_moment() {
     world.gateway.rates.refresh_once(&world.gateway.store, world.gateway.clock.now()).await.unwrap();
     let txid = world.pay(&payment, payment.payment.amount_sats).await;
     world.mine(1).await;
-    assert_eq!(anomalies(&world, &payment), [], "two confirmations are wanted");
+    assert_eq!(anomalies(&world, &payment), [], "an anomaly needs two confirmations");
     world.mine(1).await;
     world.mine(5).await;
     let late = anomalies(&world, &payment);
@@ -204,7 +204,7 @@ async fn late_coins_raise_one_anomaly_with_the_rate_of_the_moment() {
 }
 
 #[tokio::test]
-async fn the_rate_that_an_anomaly_tells_of_stays_with_its_sources() {
+async fn the_rate_of_an_anomaly_stays_stored_after_a_refresh() {
     let world = World::new().await;
     let payment = world.payment().await;
     world.pass_ms(HALF_AN_HOUR_MS + 2 * HOUR_MS).await;
@@ -254,7 +254,7 @@ async fn a_look_repeated_after_a_crash_stores_and_notifies_once() {
 }
 
 #[tokio::test]
-async fn a_chain_that_is_down_decides_nothing_until_the_next_look() {
+async fn a_look_without_an_answer_changes_no_payment() {
     let world = World::new().await;
     let payment = world.payment().await;
     let down = |chain_down| FaultsPatch { chain_down: Some(chain_down), ..FaultsPatch::default() };
@@ -285,7 +285,7 @@ async fn an_idle_look_writes_nothing_for_a_minute() {
 }
 
 #[tokio::test]
-async fn days_in_which_nobody_looked_take_no_coins_away() {
+async fn days_without_a_look_make_no_coins_gone() {
     let world = World::new().await;
     let payment = world.payment().await;
     let txid = world.pay(&payment, payment.payment.amount_sats).await;
@@ -293,8 +293,8 @@ async fn days_in_which_nobody_looked_take_no_coins_away() {
     world.sandbox().evict(txid, world.now_ms()).unwrap();
     world.sandbox().mine(1, false, world.now_ms()).unwrap();
     world.look().await;
-    assert_eq!(world.state(&payment), Unconfirmed, "no look has missed them for 14 days");
-    assert_eq!(world.sandbox().status().unwrap().mempool, [txid], "they were broadcast again");
+    assert_eq!(world.state(&payment), Unconfirmed, "looks have not missed the coins for 14 days");
+    assert_eq!(world.sandbox().status().unwrap().mempool, [txid], "the coins were broadcast again");
 
     world
         .sandbox()
@@ -305,7 +305,7 @@ async fn days_in_which_nobody_looked_take_no_coins_away() {
     world.pass_ms(14 * DAY_MS - 2_000).await;
     assert_eq!(world.state(&payment), Unconfirmed);
     world.pass_ms(3_000).await;
-    assert_eq!(world.state(&payment), Invalid, "each look of 14 days missed them");
+    assert_eq!(world.state(&payment), Invalid, "each look of 14 days missed the coins");
 }
 
 #[tokio::test]
@@ -324,12 +324,12 @@ async fn an_open_anomaly_follows_an_equal_replacement_silently() {
     assert_eq!(world.state(&payment), Confirmed);
     let followed = anomalies(&world, &payment).remove(0);
     assert_eq!((followed.anomaly.paid_sats, followed.anomaly.txids), (5_000, vec![second]));
-    assert_eq!(followed.current_at, raised.current_at, "it is no news");
+    assert_eq!(followed.current_at, raised.current_at, "an equal replacement is not notified");
     assert_eq!(world.notified(&raised.anomaly.id).len(), 1);
 }
 
 #[tokio::test]
-async fn a_reversal_reviews_at_once_coins_gone_from_the_mempool() {
+async fn a_reversal_recounts_at_once_coins_that_were_gone() {
     let world = World::new().await;
     let policy = PolicySettings { zero_conf_up_to: 100.into(), ..PolicySettings::default() };
     let payment = world.payment_under(policy).await;
@@ -347,7 +347,7 @@ async fn a_reversal_reviews_at_once_coins_gone_from_the_mempool() {
     world.mine(1).await;
     let row = world.now_of(&payment.payment.id).payment;
     assert_eq!((row.state, row.paid_sats), (Invalid, 1_000));
-    assert_eq!(world.sandbox().status().unwrap().mempool, [part], "and it was broadcast again");
+    assert_eq!(world.sandbox().status().unwrap().mempool, [part], "the part was broadcast again");
     let told = world.notified(&payment.payment.id);
     let told: Vec<_> = told.iter().map(|body| format!("{} {}", body["status"], body["paidBtc"])).collect();
     assert_eq!(told[told.len() - 2..], [r#""INVALID" 0.00000000"#, r#""INVALID" 0.00001000"#]);

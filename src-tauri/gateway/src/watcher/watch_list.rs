@@ -1,5 +1,5 @@
-//! Finds the parts of a transaction that are ours: outputs to payments and to the wallet, and spends of our coins.
-//! Reads; writes nothing.
+//! Finds the parts of a transaction that are ours: outputs to payments and to the wallet, and spends of our coins. This
+//! module writes nothing.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -13,38 +13,39 @@ use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
 use crate::store::{Reader, StoreError};
 
-/// Time for which a gone transaction is followed: well beyond the 14 days after which it is gone for good. If it
-/// returns later, it is treated as a new transaction.
+/// Time for which an absent transaction is followed. It is well above the 14 days after which the transaction is gone.
+/// A transaction that returns later is treated as new.
 pub(super) const FOLLOWED_FOR_MS: i64 = 30 * 24 * 3_600_000;
 
 /// The parts of one transaction that are ours.
 #[derive(Default)]
 pub(super) struct OurParts {
-    /// Outputs to payments, by payment number: the derivation index, and output numbers with satoshis.
+    /// Outputs to payments, by the payment's `seq`: the derivation index, and output indices (`vout`) with satoshis.
     pub payments: BTreeMap<i64, (u32, Vec<(u32, u64)>)>,
     /// Other outputs to this wallet: our change, and addresses not given to any payment here.
     pub change: Vec<Coin>,
-    /// Coins of ours that it spends.
+    /// Coins of ours that the transaction spends.
     pub spends: Vec<OutPoint>,
-    /// The transaction is a known twin, which is followed.
+    /// Whether the transaction is a known twin.
     pub is_twin: bool,
 }
 
 /// Recognises our transactions by the database and the wallet.
 pub(super) struct OurTransactions<'a> {
     gateway: &'a Gateway,
+    /// Known transactions on which the backend must report.
     txids: Vec<Txid>,
     /// Results for transactions that the backend asked about.
     found: RefCell<HashMap<Txid, OurParts>>,
     /// Coins created in this look, which the database does not hold yet.
     made: RefCell<HashSet<OutPoint>>,
-    /// The chain is another one, so the stored script states are outdated.
+    /// Whether the stored script states are outdated, because the chain is another one.
     is_anew: Cell<bool>,
     /// Blocks up to this height are those of the database; `None`: all blocks.
     known_up_to: Cell<Option<u32>>,
     /// A database error during the look.
     error: Cell<Option<StoreError>>,
-    /// The scripts ahead could not be derived, because the program is stopping.
+    /// Whether scripts ahead could not be derived, because the program is stopping.
     is_broken_off: Cell<bool>,
 }
 
@@ -78,7 +79,7 @@ impl<'a> OurTransactions<'a> {
         self.known_up_to.set(height);
     }
 
-    /// The parts of a transaction that are ours, mostly found already when the backend asked.
+    /// The parts of a transaction that are ours, mostly found already by [`WatchList::concerns`].
     pub(super) fn of(&self, facts: &TxFacts, txid: &Txid) -> Result<OurParts, StoreError> {
         let found = self.found.borrow_mut().remove(txid);
         let mut found = found.map_or_else(|| self.find(&facts.tx, txid), Ok)?;
@@ -86,8 +87,8 @@ impl<'a> OurTransactions<'a> {
         Ok(found)
     }
 
-    /// Takes outputs from a payment if their block is older than the payment's address. Another copy of the wallet gave
-    /// such an address to somebody else, before this copy was restored. A stored coin keeps its payee.
+    /// Takes outputs away from a payment if their block is older than the payment. Another copy of the wallet gave the
+    /// address to another customer before this copy was restored. A stored coin keeps its payee.
     fn take_out_older(&self, found: &mut OurParts, facts: &TxFacts, txid: &Txid) -> Result<(), StoreError> {
         let OurParts { payments, change, .. } = found;
         self.gateway.store.read(|reader| {
@@ -159,7 +160,7 @@ impl<'a> OurTransactions<'a> {
         let wallet = self.gateway.wallet.get()?;
         if let Some(index) = wallet.change.index_of(script) {
             if let Err(error) = wallet.change.given(index.saturating_add(1)) {
-                tracing::error!(%error, index, "the scripts of our change beyond one that was used cannot be derived");
+                tracing::error!(%error, index, "the change scripts after a used index cannot be derived");
             }
             return Some((Keychain::Internal, index));
         }
@@ -171,7 +172,7 @@ impl<'a> OurTransactions<'a> {
         Some((Keychain::External, index))
     }
 
-    /// The same without side effects; includes skipped addresses.
+    /// Like [`Self::of_wallet`], but derives no further scripts.
     fn place_in_wallet(&self, script: &Script) -> Option<(Keychain, u32)> {
         let wallet = self.gateway.wallet.get()?;
         let of_change = wallet.change.index_of(script).map(|index| (Keychain::Internal, index));
@@ -260,12 +261,12 @@ impl WatchList for OurTransactions<'_> {
 
     fn is_followed(&self, txid: &Txid) -> bool {
         let since = self.gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
-        // A look with a failed read fails in any case.
+        // After a failed read the look fails, whatever the result here is.
         self.or_note(self.gateway.store.read(|reader| reader.is_followed(txid, since)))
     }
 }
 
-/// Waits until all addresses are derived that another copy of the wallet may have given.
+/// Waits until the addresses that another copy of the wallet may have given are derived.
 ///
 /// # Errors
 /// Fails when they cannot be derived, because the program is stopping.

@@ -58,7 +58,8 @@ pub enum CoreFault {
     Pruned(u32),
     /// The number of its mempool's next change stays this one.
     Numbered(u64),
-    /// It builds its index of spenders, and refuses to say who spends what its mempool does not, unless it is asked about that alone.
+    /// It builds its index of spenders, and refuses to say who spends what its mempool does not, unless it is asked
+    /// about that alone.
     BuildsSpenders,
     /// It knows no options of `gettxspendingprevout`.
     KnowsNoOptions,

@@ -4,11 +4,11 @@ import type { FiatView } from "./FiatView";
 import type { SharingItem } from "./SharingItem";
 
 /**
- * The cost of giving a payout up.
+ * The fee of abandoning a payout.
  */
 export type AbandonEstimateView = { 
 /**
- * The fee; absent if nothing was signed, because then nothing is paid.
+ * The fee of the replacement; absent if nothing was signed, because then no fee is due.
  */
 fee: BtcView | null, 
 /**
@@ -16,6 +16,6 @@ fee: BtcView | null,
  */
 worth: FiatView | null, 
 /**
- * All payouts that are given up together, including this one.
+ * All payouts that are abandoned together, including the one that was named.
  */
 payouts: Array<SharingItem>, };

@@ -15,25 +15,21 @@ import type { VersionItem } from "./VersionItem";
 import type { WaitCause } from "./WaitCause";
 
 /**
- * A payout that is being given up, or is FAILED already.
+ * The result of abandoning a payout.
  */
 export type AbandonedView = { 
 /**
- * The transaction that pays the coins back; absent if none was signed for the payout.
+ * The transaction that pays the coins back to this wallet; absent if nothing was signed for the payout.
  */
 replacement: VersionItem | null, 
 /**
- * The backend's refusal of that transaction.
+ * The backend's refusal of the replacement; absent if the backend accepted it or did not answer.
  */
 refusal: RefusalView | null, 
 /**
- * The exchange rate's certificate; absent if it was not stored.
+ * The quotes from which the exchange rate was computed; absent if they were not stored.
  */
-certificate: CertificateView | null, 
-/**
- * The URL of its notifications.
- */
-notificationUrl: string | null, 
+certificate: CertificateView | null, notificationUrl: string | null, 
 /**
  * The transactions signed for it, the oldest first.
  */
@@ -47,25 +43,25 @@ sharesWith: Array<SharingItem>,
  */
 history: Array<StepItem>, 
 /**
- * Attempts to notify, newest first.
+ * The attempts to send its notifications, newest first.
  */
 deliveries: Array<DeliveryItem>, 
 /**
- * Another payout to the same address: the newest approved or sent one, else the newest offer. Present only while
- * this one is NEW.
+ * Another payout to the same address: the newest QUEUED or SENT payout, otherwise the newest offer. Present only
+ * while this payout is NEW.
  */
 paidBefore: PaidBefore | null, 
 /**
- * The newest OPEN anomaly of exactly this sum, because the payout may be meant as its refund. Present only while
- * this one is NEW and no refund.
+ * The newest OPEN anomaly of exactly this amount, because this payout may be meant as its refund. Present only
+ * while this payout is NEW and not a refund.
  */
 anomalyAlike: AnomalyAlike | null, 
 /**
- * A sentence that the network fee is high beside the amount; absent if it is not, and once it is sent.
+ * A warning that the network fee is more than a tenth of the amount; absent once a transaction is signed.
  */
 feeWarning: string | null, 
 /**
- * The rest of the day's limit after its approval; present only while it is NEW and within the limit.
+ * The part of the daily limit that its approval would leave. Present only while it is NEW and within the limit.
  */
 limitLeftAfter: BtcView | null, 
 /**
@@ -73,19 +69,19 @@ limitLeftAfter: BtcView | null,
  */
 canApprove: Possible, 
 /**
- * Whether a higher fee is possible now.
+ * Whether its fee can be raised now.
  */
 canBump: Possible, 
 /**
- * Whether it may be given up now, with those that share its transaction.
+ * Whether it can be abandoned now, together with the payouts that share its transaction.
  */
 canAbandon: Possible, 
 /**
- * The payout's id.
+ * 40 hexadecimal digits.
  */
 payoutId: string, 
 /**
- * The payout's state.
+ * NEW, QUEUED, SENT, EXPIRED or FAILED.
  */
 state: PayoutState, 
 /**
@@ -105,23 +101,23 @@ worth: FiatView,
  */
 currency: string, 
 /**
- * The offered network fee.
+ * The network fee that the offer named.
  */
 fee: BtcView, 
 /**
- * Its share of the paid fee; absent before a transaction of ours made it SENT.
+ * The payout's share of the fee that was paid; absent until a transaction of this copy of the wallet made it SENT.
  */
 feePaid: BtcView | null, 
 /**
- * Amount and offered fee.
+ * The sum of `amount` and `fee`.
  */
 total: BtcView, 
 /**
- * The worth of amount and fee.
+ * The worth of `total`.
  */
 totalWorth: FiatView, 
 /**
- * The exchange rate of all its arithmetic, with 4 decimals.
+ * The payout's exchange rate, with 4 decimals.
  */
 rate: string, 
 /**
@@ -129,39 +125,39 @@ rate: string,
  */
 rateShown: string, 
 /**
- * The note about the payout.
+ * The requester's note.
  */
 comment: string | null, 
 /**
- * The requester: an API key's name, or `cli:…` or `panel:…`.
+ * The requester: an API key's name, `cli:…` or `panel:…`.
  */
 requestedBy: string, 
 /**
- * Whether a shop's program requested it, not a person.
+ * Whether an API key requested it, and not a person.
  */
 requestedByShop: boolean, 
 /**
- * The approver.
+ * The approver: an API key's name, `cli:…` or `panel:…`.
  */
 approvedBy: string | null, 
 /**
- * Time of the request, ISO 8601.
+ * When it was requested, ISO 8601.
  */
 creationTime: string, 
 /**
- * End of the offer, ISO 8601.
+ * When the offer expires, ISO 8601.
  */
 expirationTime: string, 
 /**
- * Time of the approval.
+ * When it was approved, ISO 8601.
  */
 approvalTime: string | null, 
 /**
- * Time of sending.
+ * When it became SENT, ISO 8601.
  */
 sentTime: string | null, 
 /**
- * The transaction that pays it.
+ * The id of the transaction that pays it.
  */
 btcTxId: string | null, 
 /**
@@ -169,15 +165,15 @@ btcTxId: string | null,
  */
 madeElsewhere: boolean, 
 /**
- * The confirmations of that transaction.
+ * The number of confirmations of that transaction.
  */
 confirmations: number, 
 /**
- * The reason why it FAILED.
+ * The reason why it FAILED, or why its offer EXPIRED.
  */
 failureReason: string | null, 
 /**
- * Time of the failure.
+ * When it became FAILED, ISO 8601.
  */
 failedTime: string | null, 
 /**
@@ -185,16 +181,15 @@ failedTime: string | null,
  */
 balanceShort: boolean, 
 /**
- * The anomaly whose coins it sends back.
+ * The id of the anomaly that it refunds.
  */
 anomalyId: string | null, 
 /**
- * Whether it is QUEUED or SENT and its newest transaction gives it up. It is FAILED once that is deep enough,
- * unless it is sent after all.
+ * Whether it was abandoned, and it is not decided yet whether it FAILED or was sent after all.
  */
 beingGivenUp: boolean, 
 /**
- * The reason why it is not sent yet, or not over, without a remedy. Absent unless it is QUEUED or being given up.
+ * The reason why it waits, without a remedy. Absent unless it is QUEUED or `being_given_up`.
  */
 waitsFor: string | null, 
 /**
@@ -202,10 +197,10 @@ waitsFor: string | null,
  */
 waitCause: WaitCause | null, 
 /**
- * The reason why it does not arrive; absent if it should still arrive.
+ * The reason why it is stuck; absent if it is not stuck.
  */
 stuck: StuckItem | null, 
 /**
- * The Payout record of `/v2`, as JSON with its exact numbers.
+ * The Payout record of `/v2`: JSON with exact numbers.
  */
 record: string, };

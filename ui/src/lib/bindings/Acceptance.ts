@@ -7,26 +7,22 @@ import type { FiatView } from "./FiatView";
  */
 export type Acceptance = { 
 /**
- * All coins that would count.
+ * The sum of all coins that would count.
  */
 coins: BtcView, 
 /**
- * Their worth at the payment's rate.
+ * The worth of that sum at the payment's rate.
  */
-worth: FiatView, 
+worth: FiatView, price: FiatView, 
 /**
- * The price of the payment.
- */
-price: FiatView, 
-/**
- * The difference to the price, if the worth is less.
+ * The price minus the worth; absent if the worth is not less.
  */
 short: FiatView | null, 
 /**
- * The difference to the price, if the worth is more.
+ * The worth minus the price; absent if the worth is not more.
  */
 over: FiatView | null, 
 /**
- * Whether the shop is notified of it; false if the payment has no `notificationUrl`.
+ * Whether the shop is notified of the acceptance; false if the payment has no `notificationUrl`.
  */
 notified: boolean, };

@@ -3,13 +3,9 @@
 /**
  * An alarm about a payout.
  */
-export type AlarmItem = { 
+export type AlarmItem = { payoutId: string, 
 /**
- * The payout's id.
- */
-payoutId: string, 
-/**
- * A sentence that says what happened, and the remedy.
+ * The event and the remedy, in a sentence.
  */
 message: string, 
 /**

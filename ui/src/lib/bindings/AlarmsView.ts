@@ -2,7 +2,7 @@
 import type { AlarmItem } from "./AlarmItem";
 
 /**
- * The remaining alarms.
+ * The alarms that are not dismissed.
  */
 export type AlarmsView = { 
 /**

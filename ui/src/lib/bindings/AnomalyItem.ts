@@ -6,47 +6,31 @@ import type { FiatView } from "./FiatView";
 import type { Resolution } from "./Resolution";
 
 /**
- * An anomaly.
+ * An anomaly as lists and views show it.
  */
-export type AnomalyItem = { 
+export type AnomalyItem = { anomalyId: string, paymentId: string, anomalyType: AnomalyKind, 
 /**
- * The anomaly's id.
- */
-anomalyId: string, 
-/**
- * The id of its payment.
- */
-paymentId: string, 
-/**
- * The type of the anomaly.
- */
-anomalyType: AnomalyKind, 
-/**
- * The coins concerned.
+ * The sum of the coins concerned.
  */
 paid: BtcView, 
 /**
- * Their worth when observed.
+ * The worth of that sum at the rate of `time`.
  */
 worth: FiatView, 
 /**
- * When it was observed, ISO 8601.
+ * When the anomaly was raised, ISO 8601.
  */
 time: string, 
 /**
- * A sentence for people that says what happened.
+ * The event, in a sentence for people.
  */
 message: string, 
 /**
  * The state of the anomaly.
  */
-resolution: Resolution, 
+resolution: Resolution, dismissalReason: string | null, 
 /**
- * The reason of a dismissal.
- */
-dismissalReason: string | null, 
-/**
- * The ids of its transactions.
+ * The transactions that hold its coins.
  */
 btcTxIds: Array<string>, 
 /**

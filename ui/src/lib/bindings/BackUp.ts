@@ -2,15 +2,15 @@
 import type { Passphrase } from "./Passphrase";
 
 /**
- * Makes a backup while the gateway goes on running.
+ * Makes a backup while the gateway keeps running.
  */
 export type BackUp = { 
 /**
- * The absolute path of the new file. If absent, the file goes into `backupFolder`, and is kept by the rule of
- * nightly backups.
+ * The absolute path of the new file. If absent, the backup is written to `backupFolder` and counts as a nightly
+ * backup.
  */
 file: string | null, 
 /**
- * Absent for the key that was stored for nightly backups.
+ * If absent, the stored key of the nightly backups is used.
  */
 passphrase: Passphrase | null, };

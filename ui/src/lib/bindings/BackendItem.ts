@@ -4,16 +4,13 @@ import type { BackendName } from "./BackendName";
 /**
  * The chain backend.
  */
-export type BackendItem = { 
+export type BackendItem = { kind: BackendName, 
 /**
- * The kind of the backend.
- */
-kind: BackendName, 
-/**
- * The host of each server, with its port if one is named; the preferred server first. Empty for the sandbox.
+ * The host of each server, with its port if the URL names one. The preferred server is first. Empty for the
+ * sandbox.
  */
 servers: Array<string>, 
 /**
- * The host and port of the first node's ZMQ address; absent if the node is asked each second.
+ * The host and port of the first node's ZMQ address; absent if the node is polled each second instead.
  */
 zmq: string | null, };

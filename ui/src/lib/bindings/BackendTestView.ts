@@ -2,7 +2,7 @@
 import type { ServerTestItem } from "./ServerTestItem";
 
 /**
- * The result of a test.
+ * The result of testing all servers.
  */
 export type BackendTestView = { 
 /**

@@ -15,15 +15,15 @@ folder: string | null,
  */
 keep: number, 
 /**
- * The time since which a key for nightly backups lies with the secrets, ISO 8601.
+ * When the present key of nightly backups was stored with the secrets, ISO 8601.
  */
 passphraseSetAt: string | null, 
 /**
- * The newest good backup that this installation made, wherever it went.
+ * The newest complete backup that this installation made, in any folder.
  */
 last: BackupItem | null, 
 /**
- * The nightly backups that are there, the newest first.
+ * The nightly backups that are kept, the newest first.
  */
 nightly: Array<BackupItem>, 
 /**
@@ -31,11 +31,11 @@ nightly: Array<BackupItem>,
  */
 nextAt: string | null, 
 /**
- * The trouble with nightly backups: a sentence with the remedy at the command line.
+ * The fault of the nightly backups, with the remedy at the command line.
  */
 trouble: string | null, 
 /**
- * The kind of the trouble.
+ * The kind of the fault.
  */
 troubleKind: WarningKind | null, 
 /**

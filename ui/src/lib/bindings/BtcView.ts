@@ -9,10 +9,10 @@ export type BtcView = {
  */
 sats: number, 
 /**
- * The same in BTC, `0.03444190`.
+ * The amount in BTC for programs: `0.03444190`.
  */
 text: string, 
 /**
- * The same for people, with thousands separators: `1,234.50000000`.
+ * The amount in BTC for people, with thousands separators: `1,234.50000000`.
  */
 shown: string, };

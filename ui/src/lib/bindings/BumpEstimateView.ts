@@ -3,39 +3,39 @@ import type { BtcView } from "./BtcView";
 import type { FiatView } from "./FiatView";
 
 /**
- * The cost of a higher fee with the present coins.
+ * The fee of a bump, computed with the present coins.
  */
 export type BumpEstimateView = { 
 /**
- * The present fee.
+ * The fee of the transaction to replace.
  */
 feeNow: BtcView, 
 /**
- * The fee after the bump.
+ * The fee of the replacement.
  */
 fee: BtcView, 
 /**
- * The new fee's worth in the payout's currency, rounded up; absent without a rate.
+ * The worth of `fee` in the payout's currency, rounded up; absent without a rate.
  */
 worth: FiatView | null, 
 /**
- * In satoshis per virtual byte, cut to 2 decimals.
+ * The rate of `fee` in satoshis per virtual byte, cut to 2 decimals.
  */
 feeRate: string, 
 /**
- * Whether that is above the given rate, because nodes accept no less.
+ * Whether `fee` is above the requested rate, because nodes would refuse a lower one.
  */
 isLeast: boolean, 
 /**
- * The highest rate that a person need not confirm: `feeCapSatVb`.
+ * The setting `feeCapSatVb`: the highest rate of a bump that names no rate.
  */
 cap: number, 
 /**
- * Whether the rate is above the cap.
+ * Whether the rate of `fee` is above the cap.
  */
 aboveCap: boolean, 
 /**
- * In whole satoshis per virtual byte, rounded up: the rate to give if it is above the cap.
+ * The rate of `fee` in whole satoshis per virtual byte, rounded up. A bump above the cap must name this rate.
  */
 needed: number, 
 /**
@@ -43,6 +43,6 @@ needed: number,
  */
 pays: BtcView, 
 /**
- * Whether the fee is higher than that sum. It then has to be forced.
+ * Whether `fee` is higher than `pays`. The bump must then be forced.
  */
 abovePays: boolean, };

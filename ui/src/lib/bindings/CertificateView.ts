@@ -10,7 +10,7 @@ export type CertificateView = {
  */
 rate: string, 
 /**
- * The same for people: `64,210.55`.
+ * The rate for people: `64,210.55`.
  */
 rateShown: string, 
 /**
@@ -18,6 +18,6 @@ rateShown: string,
  */
 time: string, 
 /**
- * Every quote that was known then.
+ * All quotes that were known when the rate was computed.
  */
 sources: Array<CertificateItem>, };

@@ -2,10 +2,10 @@
 import type { SettingChange } from "./SettingChange";
 
 /**
- * Changes several settings at once, all or none. Rules between settings are checked with all changes in place.
+ * Changes several settings in one transaction. Rules between settings are checked against the final values.
  */
 export type ChangeSettings = { 
 /**
- * Each setting once.
+ * The changes; each setting may occur once.
  */
 changes: Array<SettingChange>, };

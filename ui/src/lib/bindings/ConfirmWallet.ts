@@ -2,14 +2,14 @@
 import type { Words } from "./Words";
 
 /**
- * Makes the wallet from words that were shown.
+ * Makes the wallet from the words of `draftWallet`, if the person repeats two of them.
  */
 export type ConfirmWallet = { 
 /**
- * The `draftId` of these words.
+ * The `draftId` that `draftWallet` returned.
  */
 draftId: string, 
 /**
- * The two words that were asked back, in the order asked.
+ * The words at the two places `asked`, in that order.
  */
 told: [Words, Words], };

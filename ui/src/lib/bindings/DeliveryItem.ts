@@ -3,7 +3,7 @@ import type { NotificationState } from "./NotificationState";
 import type { SubjectKind } from "./SubjectKind";
 
 /**
- * One attempt to deliver a notification, or a notification that waits for its first.
+ * One attempt to deliver a notification, or a notification before its first attempt.
  */
 export type DeliveryItem = { 
 /**
@@ -11,50 +11,42 @@ export type DeliveryItem = {
  */
 deliveryId: string, 
 /**
- * The notification's id, the same as in its header `webhook-id`.
+ * The notification's id, as in its header `webhook-id`.
  */
 notificationId: string, 
 /**
- * The kind of the notification's record.
+ * The kind of the record that the notification reports: payment, anomaly or payout.
  */
 subjectKind: SubjectKind, 
 /**
- * The id of the notification's record.
+ * The id of that record.
  */
 subjectId: string, 
 /**
- * The URL that it is sent to.
+ * The URL that the notification is sent to.
  */
 url: string, 
 /**
- * The number of the attempt; 0 for a notification that waits for its first attempt.
+ * The number of the attempt, from 1; 0 before the first attempt.
  */
 attempt: number, 
 /**
- * The time of the attempt; before the first, the time when it was queued. ISO 8601 with milliseconds.
+ * When the attempt began, or when the notification was queued if `attempt` is 0. ISO 8601 with milliseconds.
  */
-time: string, 
+time: string, durationMs: number, 
 /**
- * The duration of the attempt.
- */
-durationMs: number, 
-/**
- * The status of the server's answer.
+ * The HTTP status of the server's answer.
  */
 statusCode: number | null, 
 /**
- * The error of the attempt, for people.
+ * The reason why the attempt failed, for people.
  */
 error: string | null, 
 /**
  * The first KiB of the server's answer.
  */
-answer: string | null, 
+answer: string | null, notificationState: NotificationState, 
 /**
- * The state of the notification.
- */
-notificationState: NotificationState, 
-/**
- * The time of the next attempt.
+ * The time of the next attempt, ISO 8601 with milliseconds.
  */
 nextAttemptTime: string | null, };

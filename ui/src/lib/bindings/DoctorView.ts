@@ -2,14 +2,10 @@
 import type { CheckItem } from "./CheckItem";
 
 /**
- * The findings of `doctor`.
+ * The findings of all checks.
  */
 export type DoctorView = { 
 /**
  * Whether every check passed.
  */
-ok: boolean, 
-/**
- * One item for each check.
- */
-checks: Array<CheckItem>, };
+ok: boolean, checks: Array<CheckItem>, };

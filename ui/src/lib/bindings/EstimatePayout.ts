@@ -5,11 +5,11 @@
  */
 export type EstimatePayout = { 
 /**
- * The Bitcoin to send, as typed so far.
+ * The amount in BTC, as typed so far. At most one of the two amounts may be given.
  */
 btcAmount: string | null, 
 /**
- * The fiat worth to send, as typed so far; either this or the amount in Bitcoin.
+ * The amount in `currency`, as typed so far.
  */
 fiatAmount: string | null, 
 /**
@@ -21,6 +21,6 @@ currency: string,
  */
 address: string | null, 
 /**
- * The anomaly whose coins it sends back. The payout then has their amount.
+ * The anomaly that the payout refunds. Its coins are then the amount.
  */
 anomalyId: string | null, };

@@ -25,11 +25,11 @@ fee: BtcView | null,
  */
 feeRate: string, 
 /**
- * Amount and fee.
+ * The sum of amount and fee.
  */
 total: BtcView | null, 
 /**
- * The worth of amount and fee.
+ * The worth of `total`.
  */
 totalWorth: FiatView | null, 
 /**
@@ -53,18 +53,18 @@ amountProblem: string | null,
  */
 rateProblem: string | null, 
 /**
- * The newest offered, approved or sent payout to the same address. One of the same sum comes before others.
+ * The newest NEW, QUEUED or SENT payout to the same address. A payout of the same amount is preferred.
  */
 paidBefore: PaidBefore | null, 
 /**
- * The newest OPEN anomaly of exactly this sum, because the payout may be meant as its refund.
+ * The newest OPEN anomaly of exactly this amount. The payout may be meant as its refund.
  */
 anomalyAlike: AnomalyAlike | null, 
 /**
- * Whether the coins are too few for this payout and those that wait before it.
+ * Whether the spendable coins are too few for this payout and the approved ones that are not signed yet.
  */
 balanceShort: boolean, 
 /**
- * The most that coins and the day's limit allow now; zero if that is below the minimum.
+ * The highest amount that the coins and the daily limit allow now; zero if it is below the minimum.
  */
 most: BtcView, };

@@ -17,6 +17,6 @@ text: string,
  */
 shown: string, 
 /**
- * ISO code.
+ * The ISO code of the currency.
  */
 currency: string, };

@@ -3,8 +3,4 @@
 /**
  * Shows one setting.
  */
-export type GetSetting = { 
-/**
- * The setting's name.
- */
-name: string, };
+export type GetSetting = { name: string, };

@@ -9,26 +9,22 @@ import type { WhyInvalid } from "./WhyInvalid";
  */
 export type HistoryItem = { 
 /**
- * When it changed.
+ * The time of the change, ISO 8601 with milliseconds.
  */
 time: string, 
 /**
- * The state before.
+ * The state before the change.
  */
 from: PaymentState, 
 /**
- * The state after.
+ * The state after the change.
  */
 to: PaymentState, 
 /**
  * The sum that counted after the change.
  */
-paid: BtcView, 
+paid: BtcView, cause: ChangeCause, 
 /**
- * The cause of the change.
- */
-cause: ChangeCause, 
-/**
- * Why it was INVALID after the change.
+ * The reason why the payment was INVALID after the change; absent for every other state.
  */
 whyInvalid: WhyInvalid | null, };

@@ -5,10 +5,10 @@
  */
 export type LabelsPlace = { 
 /**
- * Whether all labels were told except those of payout addresses.
+ * Whether only labels of payout addresses remain.
  */
 ofPayoutAddresses: boolean, 
 /**
- * The last transaction or script that was told, in hexadecimal digits.
+ * The last transaction or script on the page, in hexadecimal digits.
  */
 last: string, };

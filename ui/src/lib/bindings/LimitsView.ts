@@ -3,7 +3,7 @@ import type { BtcView } from "./BtcView";
 import type { LimitsWorth } from "./LimitsWorth";
 
 /**
- * The limit of today.
+ * The limits of payouts, and how much of today's limit is used.
  */
 export type LimitsView = { 
 /**
@@ -15,19 +15,15 @@ used: BtcView,
  */
 available: BtcView, 
 /**
- * The smallest payout.
+ * The smallest payout that may be requested.
  */
-minimum: BtcView, 
+minimum: BtcView, daily: BtcView, 
 /**
- * The daily limit.
- */
-daily: BtcView, 
-/**
- * The beginning of the next day: 00:00 UTC, ISO 8601.
+ * The end of the present UTC day, when `used` becomes 0 again. ISO 8601.
  */
 resets: string, 
 /**
- * The same in the requested currency.
+ * The limits in the requested currency.
  */
 worth: LimitsWorth | null, 
 /**

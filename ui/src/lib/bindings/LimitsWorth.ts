@@ -2,7 +2,7 @@
 import type { FiatView } from "./FiatView";
 
 /**
- * The limits in a currency.
+ * The limits in a currency, in its minor units.
  */
 export type LimitsWorth = { 
 /**

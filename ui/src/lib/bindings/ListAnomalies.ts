@@ -9,10 +9,10 @@ export type ListAnomalies = {
  */
 open: boolean, 
 /**
- * How many at most, 1 to 500.
+ * Most anomalies to list, 1 to 500.
  */
 limit: number, 
 /**
- * How many of the newest to pass over.
+ * Number of the newest anomalies to skip.
  */
 offset: number, };

@@ -6,11 +6,11 @@ import type { PaymentState } from "./PaymentState";
  */
 export type ListPayments = { 
 /**
- * How many at most, 1 to 500.
+ * Most payments to list, 1 to 500.
  */
 limit: number, 
 /**
- * How many of the newest to pass over.
+ * Number of the newest payments to skip.
  */
 offset: number, 
 /**
@@ -18,6 +18,6 @@ offset: number,
  */
 states: Array<PaymentState>, 
 /**
- * An id, address, txid or the shop's own reference.
+ * A payment's id, its address, the id of a transaction that pays it, or the shop's own reference.
  */
 search: string | null, };

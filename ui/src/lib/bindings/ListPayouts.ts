@@ -18,6 +18,6 @@ offset: number,
  */
 states: Array<PayoutState>, 
 /**
- * An id, address, transaction id, amount in BTC, or the requester's name.
+ * A payout's id, its address, the id of its transaction, its amount in BTC, or the requester's name.
  */
 search: string | null, };

@@ -2,10 +2,10 @@
 import type { Words } from "./Words";
 
 /**
- * A wallet's words, shown this once.
+ * The words of a new wallet.
  */
 export type NewWordsView = { 
 /**
- * The words with a space between.
+ * The words, separated by spaces.
  */
 words: Words, };

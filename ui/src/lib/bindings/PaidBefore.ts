@@ -5,20 +5,12 @@ import type { PayoutState } from "./PayoutState";
 /**
  * An earlier payout to the same address.
  */
-export type PaidBefore = { 
-/**
- * The payout's id.
- */
-payoutId: string, 
-/**
- * The payout's state.
- */
-state: PayoutState, 
+export type PaidBefore = { payoutId: string, state: PayoutState, 
 /**
  * The recipient's amount.
  */
 amount: BtcView, 
 /**
- * Time of sending, or else of the request, ISO 8601.
+ * When it was sent, or when it was requested if it is not sent yet. ISO 8601.
  */
 time: string, };

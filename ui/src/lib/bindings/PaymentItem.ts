@@ -7,15 +7,7 @@ import type { WhyInvalid } from "./WhyInvalid";
 /**
  * A payment in the list.
  */
-export type PaymentItem = { 
-/**
- * The payment's id.
- */
-paymentId: string, 
-/**
- * The state of the payment.
- */
-state: PaymentState, 
+export type PaymentItem = { paymentId: string, state: PaymentState, 
 /**
  * The amount to pay.
  */
@@ -25,7 +17,7 @@ amount: BtcView,
  */
 paid: BtcView, 
 /**
- * The API key's name.
+ * The name of the API key that created it, or the merchant's name for a payment created by a person.
  */
 label: string, 
 /**
@@ -37,34 +29,30 @@ message: string,
  */
 merchantTransactionId: string, 
 /**
- * When it was made, ISO 8601.
+ * The time of creation, ISO 8601.
  */
 creationTime: string, 
 /**
- * When it closes, ISO 8601.
+ * The deadline for the customer, ISO 8601.
  */
 expirationTime: string, 
 /**
- * How many of its anomalies are OPEN.
+ * The number of its OPEN anomalies.
  */
-openAnomalies: number, 
-/**
- * The price, for people and with its currency.
- */
-price: FiatView, 
+openAnomalies: number, price: FiatView, 
 /**
  * The worth of the sum that counts.
  */
 paidWorth: FiatView, 
 /**
- * Why it is INVALID; absent in every other state.
+ * The reason why it is INVALID; absent in every other state.
  */
 whyInvalid: WhyInvalid | null, 
 /**
- * The fewest confirmations among the coins that count, while it is UNCONFIRMED; else 0.
+ * The fewest confirmations of a transaction that counts, while the payment is UNCONFIRMED; otherwise 0.
  */
 confirmations: number, 
 /**
- * How many confirmations its coins need.
+ * The number of confirmations that make it CONFIRMED.
  */
 confirmationsWanted: number, };

@@ -13,7 +13,7 @@ import type { Uncounted } from "./Uncounted";
 import type { WhyInvalid } from "./WhyInvalid";
 
 /**
- * One payment, whole.
+ * One payment with all details.
  */
 export type PaymentView = { 
 /**
@@ -21,7 +21,7 @@ export type PaymentView = {
  */
 address: string, 
 /**
- * The derivation index of the address.
+ * The derivation index of the address in the external keychain.
  */
 addressIndex: number, 
 /**
@@ -29,27 +29,27 @@ addressIndex: number,
  */
 addressPath: string | null, 
 /**
- * The rate of its arithmetic.
+ * The payment's exchange rate, with 4 decimals.
  */
 exchangeRate: string, 
 /**
- * The BIP21 URI, whole.
+ * The BIP21 URI with address, amount, label and message.
  */
 paymentAddress: string, 
 /**
- * The URL of the customer's page.
+ * The URL of the payment page for the customer.
  */
 paymentPageUrl: string, 
 /**
- * The sum still to pay; absent if there is none.
+ * The sum still to pay; absent if nothing remains.
  */
 stillDue: BtcView | null, 
 /**
- * The sum paid beyond the amount; absent if there is none.
+ * The sum paid beyond the amount; absent if the payment is not overpaid.
  */
 overpaidBy: BtcView | null, 
 /**
- * The worth of the sum still to pay, or paid beyond the amount.
+ * The worth of `still_due` or `overpaid_by`.
  */
 differenceWorth: FiatView, 
 /**
@@ -57,7 +57,7 @@ differenceWorth: FiatView,
  */
 exchangeRateShown: string, 
 /**
- * The certificate of the rate; absent if it was not stored.
+ * The quotes from which the rate was computed; absent if they were not stored.
  */
 certificate: CertificateView | null, 
 /**
@@ -65,23 +65,15 @@ certificate: CertificateView | null,
  */
 qrSvg: string, 
 /**
- * When it was first CONFIRMED.
+ * When it first became CONFIRMED, ISO 8601; absent before.
  */
-paymentTime: string | null, 
+paymentTime: string | null, notificationUrl: string | null, anomalyNotificationUrl: string | null, 
 /**
- * The URL for its notifications.
- */
-notificationUrl: string | null, 
-/**
- * The URL for its anomalies' notifications.
- */
-anomalyNotificationUrl: string | null, 
-/**
- * The effect of accepting the coins that came; absent if staff may not accept.
+ * The effect of accepting the coins that came; absent if staff may not accept them.
  */
 acceptance: Acceptance | null, 
 /**
- * Coins that are at its address and do not count as paid; absent if there are none.
+ * The coins at its address that do not count as paid; absent if all of them count.
  */
 uncounted: Uncounted | null, 
 /**
@@ -89,7 +81,7 @@ uncounted: Uncounted | null,
  */
 sandboxAmounts: SandboxAmounts | null, 
 /**
- * All transactions that pay its address, counting or not.
+ * All transactions that pay its address, including those that do not count.
  */
 transactions: Array<TransactionItem>, 
 /**
@@ -97,21 +89,13 @@ transactions: Array<TransactionItem>,
  */
 history: Array<HistoryItem>, 
 /**
- * Attempts to notify, newest first.
+ * The attempts to send its notifications, newest first.
  */
 deliveries: Array<DeliveryItem>, 
 /**
  * Its anomalies, newest first.
  */
-anomalies: Array<AnomalyItem>, 
-/**
- * The payment's id.
- */
-paymentId: string, 
-/**
- * The state of the payment.
- */
-state: PaymentState, 
+anomalies: Array<AnomalyItem>, paymentId: string, state: PaymentState, 
 /**
  * The amount to pay.
  */
@@ -121,7 +105,7 @@ amount: BtcView,
  */
 paid: BtcView, 
 /**
- * The API key's name.
+ * The name of the API key that created it, or the merchant's name for a payment created by a person.
  */
 label: string, 
 /**
@@ -133,34 +117,30 @@ message: string,
  */
 merchantTransactionId: string, 
 /**
- * When it was made, ISO 8601.
+ * The time of creation, ISO 8601.
  */
 creationTime: string, 
 /**
- * When it closes, ISO 8601.
+ * The deadline for the customer, ISO 8601.
  */
 expirationTime: string, 
 /**
- * How many of its anomalies are OPEN.
+ * The number of its OPEN anomalies.
  */
-openAnomalies: number, 
-/**
- * The price, for people and with its currency.
- */
-price: FiatView, 
+openAnomalies: number, price: FiatView, 
 /**
  * The worth of the sum that counts.
  */
 paidWorth: FiatView, 
 /**
- * Why it is INVALID; absent in every other state.
+ * The reason why it is INVALID; absent in every other state.
  */
 whyInvalid: WhyInvalid | null, 
 /**
- * The fewest confirmations among the coins that count, while it is UNCONFIRMED; else 0.
+ * The fewest confirmations of a transaction that counts, while the payment is UNCONFIRMED; otherwise 0.
  */
 confirmations: number, 
 /**
- * How many confirmations its coins need.
+ * The number of confirmations that make it CONFIRMED.
  */
 confirmationsWanted: number, };

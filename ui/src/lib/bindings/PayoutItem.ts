@@ -10,11 +10,11 @@ import type { WaitCause } from "./WaitCause";
  */
 export type PayoutItem = { 
 /**
- * The payout's id.
+ * 40 hexadecimal digits.
  */
 payoutId: string, 
 /**
- * The payout's state.
+ * NEW, QUEUED, SENT, EXPIRED or FAILED.
  */
 state: PayoutState, 
 /**
@@ -34,23 +34,23 @@ worth: FiatView,
  */
 currency: string, 
 /**
- * The offered network fee.
+ * The network fee that the offer named.
  */
 fee: BtcView, 
 /**
- * Its share of the paid fee; absent before a transaction of ours made it SENT.
+ * The payout's share of the fee that was paid; absent until a transaction of this copy of the wallet made it SENT.
  */
 feePaid: BtcView | null, 
 /**
- * Amount and offered fee.
+ * The sum of `amount` and `fee`.
  */
 total: BtcView, 
 /**
- * The worth of amount and fee.
+ * The worth of `total`.
  */
 totalWorth: FiatView, 
 /**
- * The exchange rate of all its arithmetic, with 4 decimals.
+ * The payout's exchange rate, with 4 decimals.
  */
 rate: string, 
 /**
@@ -58,39 +58,39 @@ rate: string,
  */
 rateShown: string, 
 /**
- * The note about the payout.
+ * The requester's note.
  */
 comment: string | null, 
 /**
- * The requester: an API key's name, or `cli:…` or `panel:…`.
+ * The requester: an API key's name, `cli:…` or `panel:…`.
  */
 requestedBy: string, 
 /**
- * Whether a shop's program requested it, not a person.
+ * Whether an API key requested it, and not a person.
  */
 requestedByShop: boolean, 
 /**
- * The approver.
+ * The approver: an API key's name, `cli:…` or `panel:…`.
  */
 approvedBy: string | null, 
 /**
- * Time of the request, ISO 8601.
+ * When it was requested, ISO 8601.
  */
 creationTime: string, 
 /**
- * End of the offer, ISO 8601.
+ * When the offer expires, ISO 8601.
  */
 expirationTime: string, 
 /**
- * Time of the approval.
+ * When it was approved, ISO 8601.
  */
 approvalTime: string | null, 
 /**
- * Time of sending.
+ * When it became SENT, ISO 8601.
  */
 sentTime: string | null, 
 /**
- * The transaction that pays it.
+ * The id of the transaction that pays it.
  */
 btcTxId: string | null, 
 /**
@@ -98,15 +98,15 @@ btcTxId: string | null,
  */
 madeElsewhere: boolean, 
 /**
- * The confirmations of that transaction.
+ * The number of confirmations of that transaction.
  */
 confirmations: number, 
 /**
- * The reason why it FAILED.
+ * The reason why it FAILED, or why its offer EXPIRED.
  */
 failureReason: string | null, 
 /**
- * Time of the failure.
+ * When it became FAILED, ISO 8601.
  */
 failedTime: string | null, 
 /**
@@ -114,16 +114,15 @@ failedTime: string | null,
  */
 balanceShort: boolean, 
 /**
- * The anomaly whose coins it sends back.
+ * The id of the anomaly that it refunds.
  */
 anomalyId: string | null, 
 /**
- * Whether it is QUEUED or SENT and its newest transaction gives it up. It is FAILED once that is deep enough,
- * unless it is sent after all.
+ * Whether it was abandoned, and it is not decided yet whether it FAILED or was sent after all.
  */
 beingGivenUp: boolean, 
 /**
- * The reason why it is not sent yet, or not over, without a remedy. Absent unless it is QUEUED or being given up.
+ * The reason why it waits, without a remedy. Absent unless it is QUEUED or `being_given_up`.
  */
 waitsFor: string | null, 
 /**
@@ -131,10 +130,10 @@ waitsFor: string | null,
  */
 waitCause: WaitCause | null, 
 /**
- * The reason why it does not arrive; absent if it should still arrive.
+ * The reason why it is stuck; absent if it is not stuck.
  */
 stuck: StuckItem | null, 
 /**
- * The Payout record of `/v2`, as JSON with its exact numbers.
+ * The Payout record of `/v2`: JSON with exact numbers.
  */
 record: string, };

@@ -9,11 +9,11 @@ export type RateItem = {
  */
 currency: string, 
 /**
- * How many units of it one Bitcoin costs.
+ * The price of one Bitcoin in the currency.
  */
 rate: string, 
 /**
- * Whether it may be used.
+ * Whether the rate is recent enough for new payments and payouts.
  */
 fresh: boolean, 
 /**

@@ -3,24 +3,20 @@
 /**
  * A source of exchange rates.
  */
-export type RateSourceItem = { 
+export type RateSourceItem = { name: string, 
 /**
- * Its name.
- */
-name: string, 
-/**
- * The time of its last answer, ISO 8601; absent if it never answered since the start.
+ * The time of its last answer, ISO 8601; absent if it has not answered since the start.
  */
 answeredAt: string | null, 
 /**
- * The age of that answer, in seconds.
+ * The age of that answer.
  */
 ageSeconds: number | null, 
 /**
- * The error of a later try, if there was one.
+ * The reason why the source did not answer when it was last asked; absent if it answered.
  */
 error: string | null, 
 /**
- * The time of the next try; absent if it is due now.
+ * When the source will be asked next, ISO 8601; absent if that is due now.
  */
 nextAt: string | null, };

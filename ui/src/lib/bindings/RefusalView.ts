@@ -2,14 +2,14 @@
 import type { BtcView } from "./BtcView";
 
 /**
- * A backend's refusal of a stored transaction, which is broadcast again.
+ * A backend's refusal of a stored transaction. The transaction is broadcast again later.
  */
 export type RefusalView = { 
 /**
- * The refusal in a sentence, with the backend's own words in quotation marks. It has no remedy and no full stop.
+ * A sentence with the backend's message in quotation marks, without a remedy and without a full stop.
  */
 message: string, 
 /**
- * The fee that the backend names in its words.
+ * The fee that the backend's message demands, if it names one.
  */
 feeNamed: BtcView | null, };

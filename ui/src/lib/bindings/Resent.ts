@@ -5,6 +5,6 @@
  */
 export type Resent = { 
 /**
- * The number of queued notifications; 0 if there is none to send, or no URL.
+ * The number of notifications queued. It is 0 if the record has nothing to report or no URL.
  */
 queued: number, };

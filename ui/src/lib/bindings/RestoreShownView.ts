@@ -2,10 +2,10 @@
 import type { RestoreView } from "./RestoreView";
 
 /**
- * Whether this wallet was restored.
+ * The last restore of this wallet.
  */
 export type RestoreShownView = { 
 /**
- * The progress of the look; absent if there never was one.
+ * The progress of the look; absent if the wallet was never restored.
  */
 restore: RestoreView | null, };

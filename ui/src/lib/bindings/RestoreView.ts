@@ -2,11 +2,11 @@
 import type { RestoreState } from "./RestoreState";
 
 /**
- * The progress of a restored wallet's look.
+ * The progress of a restored wallet's look through the chain.
  */
 export type RestoreView = { 
 /**
- * `words` or `backup`.
+ * The source of the restored wallet: `words` or `backup`.
  */
 source: string, 
 /**
@@ -14,52 +14,53 @@ source: string,
  */
 state: RestoreState, 
 /**
- * The look begins above this block.
+ * The look begins above the block of this height.
  */
 birthHeight: number, 
 /**
- * The number of addresses looked at beyond the highest in use: the allowed run of unused addresses, and the
- * addresses that an earlier restored copy passed over.
+ * The number of addresses looked at beyond the highest used one: the gap limit plus the addresses that an earlier
+ * restored copy skipped.
  */
 looksAhead: number, 
 /**
- * The height up to which it has looked; absent before the first block.
+ * The height that the look has reached; absent before the first block.
  */
 scannedHeight: number | null, 
 /**
- * The best block, as far as it is known.
+ * The height of the best block, if it is known.
  */
 chainHeight: number | null, 
 /**
- * Addresses and change addresses that were asked about; 0 if the backend shows whole blocks.
+ * The number of scripts that the backend was asked about, external and internal; 0 if the backend shows whole
+ * blocks.
  */
 asked: number, 
 /**
- * Addresses to ask about in all, as far as is known: finds add more. 0 if the backend shows whole blocks, and
- * once the look has ended.
+ * The number of all scripts to ask about. It grows when a used script is found. 0 if the backend shows whole
+ * blocks, and once the look has ended.
  */
 toAsk: number, 
 /**
- * The part of the chain looked through, or of the addresses asked about, in percent, rounded down.
+ * The part of the blocks or scripts that is done, rounded down.
  */
 percent: number, 
 /**
- * Whether it waits for a Bitcoin backend to be set.
+ * Whether the look waits until a Bitcoin backend is set.
  */
 awaitsBackend: boolean, 
 /**
- * Transactions of the wallet that were found and that this database did not know.
+ * The number of transactions of the wallet that the look found and this database did not hold.
  */
 found: number, 
 /**
- * When it began, ISO 8601.
+ * When the restore began, ISO 8601.
  */
 begunTime: string, 
 /**
- * When the look reached the best block.
+ * When the look reached the best block, ISO 8601.
  */
 lookedTime: string | null, 
 /**
- * The index of the first address given since the restore.
+ * The derivation index of the first address given since the restore.
  */
 firstGiven: number | null, };

@@ -2,27 +2,23 @@
 import type { Words } from "./Words";
 
 /**
- * Restores the wallet from its words. If the wallet exists already, its words are put back among the secrets. With a
- * birthday or a gap it looks through the chain once more.
+ * Restores the wallet from its words. If the wallet exists already, its words are stored with the secrets again. A
+ * birthday or a gap then makes it look through the chain again.
  */
-export type RestoreWallet = { 
+export type RestoreWallet = { words: Words, 
 /**
- * The words.
- */
-words: Words, 
-/**
- * The earliest time of its first coin: a block's height, or a date like 2024-05-31. If absent, the network's
- * first block that can hold a coin. It bounds the blocks that a node reads; it has no effect on a server that is
+ * A height or date before the wallet's first coin: 845000 or 2024-05-31. If absent, the network's first block that
+ * can hold a coin. The look through a node's blocks begins there. It has no effect on an Electrum server, which is
  * asked about addresses.
  */
 birthday: string | null, 
 /**
- * The run of given addresses that may be without a coin; absent for the setting `restoreSkip` and 500 more. The
- * look goes `restoreSkip` addresses further, because a copy that was restored before passed over these.
+ * The gap limit: the longest run of given addresses without a coin. If absent, the setting `restoreSkip` plus 500.
+ * The look covers `restoreSkip` further addresses, because an earlier restored copy skipped as many.
  */
 gap: number | null, 
 /**
- * Whether another copy of the wallet continued from the state of this copy, as after a folder was put back by
- * hand. If so, `restoreSkip` indices are passed over and the chain is looked through.
+ * Whether another copy of the wallet continued from the state of this copy, for example after an older folder was
+ * put back by hand. If so, `restoreSkip` indices are skipped, and the wallet looks through the chain.
  */
 besideAnother: boolean, };

@@ -6,10 +6,10 @@ import type { RestoreView } from "./RestoreView";
  */
 export type RestoredView = { 
 /**
- * Whether the wallet was made just now.
+ * Whether the restore made the wallet; false if the wallet existed before.
  */
 made: boolean, 
 /**
- * The progress of the look; absent if only the words were put back.
+ * The progress of the look; absent if only the words were stored.
  */
 restore: RestoreView | null, };

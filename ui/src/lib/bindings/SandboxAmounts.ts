@@ -2,18 +2,18 @@
 import type { BtcView } from "./BtcView";
 
 /**
- * Sums that the panel's sandbox buttons offer for one payment, so that nothing is computed there.
+ * The sums of the sandbox buttons that pay a payment. They are computed here, because the panel computes no sums.
  */
 export type SandboxAmounts = { 
 /**
- * The remaining sum; absent if there is none.
+ * The sum still to pay; absent if nothing remains.
  */
 exact: BtcView | null, 
 /**
- * Half of the remaining sum; absent if that would be dust.
+ * Half of the sum still to pay; absent if that half is below the dust limit.
  */
 part: BtcView | null, 
 /**
- * The remaining sum and half the amount on top.
+ * The sum still to pay, and half of the payment's amount in addition.
  */
 tooMuch: BtcView, };

@@ -2,10 +2,10 @@
 import type { Passphrase } from "./Passphrase";
 
 /**
- * Stores the key of this passphrase with the secrets, for nightly backups.
+ * Derives the key of nightly backups from a passphrase, and stores that key with the secrets.
  */
 export type SetBackupPassphrase = { 
 /**
- * At least 8 characters, in production 12.
+ * At least 8 characters; at least 12 in production.
  */
 passphrase: Passphrase, };

@@ -3,21 +3,9 @@ import type { BtcView } from "./BtcView";
 import type { PayoutState } from "./PayoutState";
 
 /**
- * A payout that shares a transaction with another.
+ * A payout that shares a transaction with another payout.
  */
-export type SharingItem = { 
-/**
- * The payout's id.
- */
-payoutId: string, 
-/**
- * The payout's state.
- */
-state: PayoutState, 
-/**
- * The recipient's address.
- */
-address: string, 
+export type SharingItem = { payoutId: string, state: PayoutState, address: string, 
 /**
  * The recipient's amount.
  */

@@ -3,8 +3,4 @@
 /**
  * Shows one payment with transactions, history, deliveries and anomalies.
  */
-export type ShowPayment = { 
-/**
- * The payment's id.
- */
-paymentId: string, };
+export type ShowPayment = { paymentId: string, };

@@ -3,8 +3,4 @@
 /**
  * Shows one payout with its transactions, history and deliveries.
  */
-export type ShowPayout = { 
-/**
- * The payout's id.
- */
-payoutId: string, };
+export type ShowPayout = { payoutId: string, };

@@ -2,26 +2,26 @@
 import type { StatementPlace } from "./StatementPlace";
 
 /**
- * Tells the movements of the balance in a period, the oldest first, a page at a time.
+ * Asks for a page of the movements of the balance in a period, the oldest first.
  */
 export type Statement = { 
 /**
- * The ISO code of the currency that all rows are valued in; it filters none.
+ * The ISO code of the currency in which all rows are valued. Rows of payments in other currencies are included.
  */
 currency: string, 
 /**
- * The beginning of the period, inclusive: ISO 8601, or a date for its midnight in UTC.
+ * The beginning of the period, inclusive: a time in ISO 8601, or a date, which means 00:00 UTC.
  */
 from: string | null, 
 /**
- * The end of the period, exclusive.
+ * The end of the period, exclusive, in the same form.
  */
 to: string | null, 
 /**
- * The `next` of the page before; absent for the first page.
+ * The field `next` of the previous page; absent for the first page.
  */
 after: StatementPlace | null, 
 /**
- * Rows at most, from 1 to 5000; 1000 where it is absent.
+ * The most rows of the page, from 1 to 5000; 1000 if absent.
  */
 limit: number | null, };

@@ -4,46 +4,38 @@ import type { FiatView } from "./FiatView";
 import type { LedgerKind } from "./LedgerKind";
 
 /**
- * One movement.
+ * One movement of the balance.
  */
 export type StatementItem = { 
 /**
- * When it was written down, ISO 8601 with milliseconds.
+ * When the ledger's row was written, ISO 8601 with milliseconds.
  */
-time: string, 
-/**
- * The kind of the movement.
- */
-kind: LedgerKind, 
+time: string, kind: LedgerKind, 
 /**
  * The change of the balance; negative if it falls.
  */
 amount: BtcView, 
 /**
- * Its worth at the rate, with the sign of the amount; absent where no rate was known.
+ * The amount's worth at `exchange_rate`, with the sign of the amount; absent if no rate was known.
  */
 worth: FiatView | null, 
 /**
- * The rate of the row's record if the record is in this currency; otherwise the rate at the time of the row.
+ * The rate of the payment or payout if it is in this currency; otherwise the rate at `time`.
  */
 exchangeRate: string | null, 
 /**
- * The part of the amount that is a network fee: all of it or none; positive if it was paid.
+ * The network fee, if the whole amount is a fee. A paid fee is positive.
  */
-fee: BtcView | null, 
+fee: BtcView | null, btcTxId: string | null, 
 /**
- * The transaction.
- */
-btcTxId: string | null, 
-/**
- * The payment concerned.
+ * The payment that received the coins.
  */
 paymentId: string | null, 
 /**
- * The payout concerned.
+ * The payout that sent the coins.
  */
 payoutId: string | null, 
 /**
- * The anomaly that the payout refunds, or the one raised for coins that do not count; absent before it is raised.
+ * The anomaly that the payout refunds, or the anomaly of coins that do not count.
  */
 anomalyId: string | null, };

@@ -5,14 +5,14 @@
  */
 export type StatementPlace = { 
 /**
- * When its last row was written down, in milliseconds.
+ * The time of the page's last row, in milliseconds since 1970.
  */
 atMs: number, 
 /**
- * That row's number.
+ * The number of the page's last row.
  */
 row: number, 
 /**
- * The number of the last row at the time when the first page was read.
+ * The number of the ledger's last row when the first page was read.
  */
 lastRow: number, };

@@ -7,7 +7,7 @@ import type { FiatView } from "./FiatView";
  */
 export type StatementTotal = { 
 /**
- * `2026-01-12` or `2026-01`.
+ * The day or the month: `2026-01-12` or `2026-01`.
  */
 period: string, 
 /**
@@ -15,10 +15,10 @@ period: string,
  */
 amount: BtcView, 
 /**
- * The sum of their worths; absent where one of them has none.
+ * The worth of the movements; absent if one of them has no worth.
  */
 worth: FiatView | null, 
 /**
- * The fees among them.
+ * The network fees paid.
  */
 fee: BtcView, };

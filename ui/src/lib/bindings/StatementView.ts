@@ -13,18 +13,18 @@ export type StatementView = {
  */
 items: Array<StatementItem>, 
 /**
- * Their sums for each day in UTC.
+ * The sums of the movements for each day in UTC.
  */
 byDay: Array<StatementTotal>, 
 /**
- * Their sums for each month in UTC.
+ * The sums of the movements for each month in UTC.
  */
 byMonth: Array<StatementTotal>, 
 /**
- * The sum of all.
+ * The sum of all movements on this page.
  */
 total: BtcView, 
 /**
- * The beginning of the next page, if there is one.
+ * The value of `after` for the next page; absent on the last page.
  */
 next: StatementPlace | null, };

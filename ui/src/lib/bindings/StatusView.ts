@@ -16,25 +16,21 @@ export type StatusView = {
 /**
  * `test` or `production`.
  */
-environment: string, 
+environment: string, version: string, 
 /**
- * The program's version.
- */
-version: string, 
-/**
- * Whether a gateway serves the API (a command line without one opens the data itself).
+ * Whether a gateway serves the API. If not, the command line opened the data itself.
  */
 serving: boolean, 
 /**
- * The API's address, when serving.
+ * The URL of the API; absent unless a gateway serves.
  */
 api: string | null, 
 /**
- * The URL of the payment pages while it serves.
+ * The URL of the payment pages; absent unless a gateway serves.
  */
 pages: string | null, 
 /**
- * The time of the environment's clock, ISO 8601.
+ * The time of the environment's clock, ISO 8601 with milliseconds.
  */
 clock: string, 
 /**
@@ -42,19 +38,19 @@ clock: string,
  */
 backend: BackendItem | null, 
 /**
- * The height of the best block of the last look, or of the progress of a look that catches up.
+ * The height of the best block of the last look. While a long look is under way, the height that it has reached.
  */
 chainHeight: number, 
 /**
- * When the chain was last looked at; absent before the first look.
+ * The time of the last successful look, ISO 8601 with milliseconds; absent before the first look.
  */
 chainLookedAt: string | null, 
 /**
- * Why the last look failed, if it did.
+ * The reason why the last look failed; absent if it succeeded.
  */
 chainError: string | null, 
 /**
- * Why no payment can be made, if the chain was not watched lately.
+ * The reason why new payments are refused, if the chain was not watched for 10 minutes.
  */
 paymentsRefused: string | null, 
 /**
@@ -63,7 +59,7 @@ paymentsRefused: string | null,
  */
 catchingUp: string | null, 
 /**
- * The rates of this moment.
+ * The present rates.
  */
 rates: Array<RateItem>, 
 /**
@@ -71,19 +67,19 @@ rates: Array<RateItem>,
  */
 rateSources: Array<RateSourceItem>, 
 /**
- * How many payments are NEW, UNDERPAID or UNCONFIRMED.
+ * The number of payments that are NEW, UNDERPAID or UNCONFIRMED.
  */
 openPayments: number, 
 /**
- * How many anomalies wait for a decision.
+ * The number of OPEN anomalies.
  */
 openAnomalies: number, 
 /**
- * How many notifications wait.
+ * The number of notifications that are still to be sent.
  */
 waitingNotifications: number, 
 /**
- * Whether notifications are signed.
+ * Whether there is an HMAC key, so that notifications are signed.
  */
 hmacKey: boolean, 
 /**
@@ -91,11 +87,11 @@ hmacKey: boolean,
  */
 sandbox: boolean, 
 /**
- * Whether there is a wallet: without one no payment can be made.
+ * Whether there is a wallet. Without a wallet no payment can be created.
  */
 hasWallet: boolean, 
 /**
- * The store of the secrets.
+ * The place where the secrets are stored, for people.
  */
 secrets: string, 
 /**
@@ -111,35 +107,35 @@ warnings: Array<string>,
  */
 warningKinds: Array<WarningKind>, 
 /**
- * How many notifications were given up after three days of attempts.
+ * The number of notifications that were given up after three days of attempts.
  */
 givenUpNotifications: number, 
 /**
- * The currencies that payments may be priced in, in the order of the setting.
+ * The ISO codes of the setting `currencies`, in its order.
  */
 currencies: Array<string>, 
 /**
- * How many reversals of confirmed payments wait for a decision.
+ * The number of OPEN anomalies of type `REVERSED_PAYMENT`.
  */
 openReversals: number, 
 /**
- * How many notifications were tried in vain and are tried again.
+ * The number of notifications that failed and will be tried again.
  */
 failingNotifications: number, 
 /**
- * The servers of these notifications: a few by name, then the number of others.
+ * The servers to which these notifications fail: the first ones by name, then the number of the others.
  */
 failingServers: Array<string>, 
 /**
- * How many payouts that shops asked for wait for approval.
+ * The number of payouts that API keys requested and that wait for approval.
  */
 offersWaiting: number, 
 /**
- * How many payouts are approved and not sent.
+ * The number of payouts in state QUEUED.
  */
 payoutsQueued: number, 
 /**
- * Why approved payouts wait, unless it is only for their turn: a sentence without a remedy.
+ * The reason why approved payouts wait, without a remedy; absent if they wait only for the next batch.
  */
 senderWaitsFor: string | null, 
 /**
@@ -147,23 +143,25 @@ senderWaitsFor: string | null,
  */
 senderWaitCause: WaitCause | null, 
 /**
- * Why the sender holds, if it does: nothing is signed until it is released.
+ * The reason why the sender is on hold, so that it signs nothing; absent if it is not on hold.
  */
 senderHold: string | null, 
 /**
- * Who ends the hold: staff (`HOLD`), itself (`RESTORED`), or itself after staff continue it (`RESTORE_STOPPED`).
+ * The cause of the hold. `HOLD` and `HOLD_RESTORED` end when staff release the sender. `RESTORED` ends by itself,
+ * and `RESTORE_STOPPED` after staff continue the look.
  */
 senderHoldCause: WaitCause | null, 
 /**
- * The first transactions of another copy of the wallet for which it holds, the first made first.
+ * The transactions of another copy of the wallet that caused the hold, the oldest first. Only the first ones are
+ * listed.
  */
 senderHoldTransactions: Array<TwinItem>, 
 /**
- * How many there are.
+ * The number of all transactions that caused the hold.
  */
 senderHoldTransactionsCount: number, 
 /**
- * The balance of the wallet, by the sum of the statement.
+ * The balance of the wallet: the sum of the ledger.
  */
 balance: BtcView, 
 /**
@@ -171,10 +169,10 @@ balance: BtcView,
  */
 stuck: Array<StuckItem>, 
 /**
- * The number of stuck payouts.
+ * The number of all stuck payouts.
  */
 stuckPayouts: number, 
 /**
- * Alarms about payouts that ended against a promise, until staff dismiss them.
+ * The alarms about payouts that staff have not dismissed.
  */
 alarms: Array<AlarmItem>, };

@@ -2,26 +2,22 @@
 import type { PayoutStep } from "./PayoutStep";
 
 /**
- * One step in a payout's life.
+ * One step in a payout's history.
  */
 export type StepItem = { 
 /**
  * The time, ISO 8601 with milliseconds.
  */
-time: string, 
+time: string, step: PayoutStep, 
 /**
- * The kind of step.
- */
-step: PayoutStep, 
-/**
- * The actor, if known.
+ * The person or API key that caused the step, if known.
  */
 by: string | null, 
 /**
- * The transaction concerned.
+ * The transaction that was stored or sent.
  */
 btcTxId: string | null, 
 /**
- * The reason, if it FAILED.
+ * The reason of the step `Failed`.
  */
 reason: string | null, };

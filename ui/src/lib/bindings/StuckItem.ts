@@ -3,38 +3,26 @@ import type { BtcView } from "./BtcView";
 import type { StuckReason } from "./StuckReason";
 
 /**
- * A payout that does not arrive.
+ * A stuck payout.
  */
-export type StuckItem = { 
-/**
- * The payout's id.
- */
-payoutId: string, 
+export type StuckItem = { payoutId: string, 
 /**
  * The recipient's amount.
  */
-amount: BtcView, 
-/**
- * The recipient's address.
- */
-address: string, 
-/**
- * The reason why it does not arrive.
- */
-reason: StuckReason, 
+amount: BtcView, address: string, reason: StuckReason, 
 /**
  * The fee rate of its transaction, in satoshis per virtual byte, cut to 2 decimals.
  */
 feeRate: string, 
 /**
- * The fee rate that a transaction would pay now; absent if the backend has named none since the start.
+ * The fee rate that a new transaction would pay; absent if the backend has estimated none since the start.
  */
 feeRateWanted: string | null, 
 /**
- * Whether a higher fee is possible now.
+ * Whether its fee can be raised now.
  */
 canBump: boolean, 
 /**
- * All of it in words, without the remedy and the last full stop.
+ * The facts in sentences, without the remedy and without the last full stop.
  */
 message: string, };

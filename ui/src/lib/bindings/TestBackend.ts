@@ -10,30 +10,30 @@ export type TestBackend = {
  */
 backend: string, 
 /**
- * Its URLs, as the setting of this name has them.
+ * The servers' URLs, in the form of the setting `backendUrl`.
  */
 backendUrl: string, 
 /**
- * The node's cookie file, if it signs in by that.
+ * The node's cookie file, if the gateway signs in with one.
  */
 backendCookieFile: string | null, 
 /**
- * Its user, if it signs in by a password.
+ * The user, if the gateway signs in with a password.
  */
 backendUser: string | null, 
 /**
- * The password; absent for the stored one.
+ * The password; if absent, the stored password is used.
  */
 backendPassword: BackendPassword | null, 
 /**
- * The node's ZMQ address, as in the setting.
+ * The node's ZMQ address, in the form of the setting `backendZmq`.
  */
 backendZmq: string | null, 
 /**
- * Pinned certificates, as the setting has them.
+ * Pinned certificates, in the form of the setting `backendCertificate`.
  */
 backendCertificate: string | null, 
 /**
- * The proxy, as the setting has it.
+ * The proxy, in the form of the setting `proxy`.
  */
 proxy: string | null, };

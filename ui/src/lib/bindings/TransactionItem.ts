@@ -5,28 +5,20 @@ import type { TransactionPosition } from "./TransactionPosition";
 /**
  * A transaction that pays a payment's address.
  */
-export type TransactionItem = { 
-/**
- * The transaction's id.
- */
-btcTxId: string, 
+export type TransactionItem = { btcTxId: string, 
 /**
  * The sum of its outputs to the address.
  */
 amount: BtcView, 
 /**
- * The part of the amount that counts.
+ * The part of that sum that counts as paid.
  */
-counted: BtcView, 
+counted: BtcView, confirmations: number, 
 /**
- * The number of its confirmations.
- */
-confirmations: number, 
-/**
- * The place of the transaction.
+ * Whether it is in a block, in the mempool or in neither.
  */
 position: TransactionPosition, 
 /**
- * When it was first seen.
+ * When a look first showed it, ISO 8601 with milliseconds.
  */
 time: string, };

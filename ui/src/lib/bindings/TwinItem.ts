@@ -4,16 +4,12 @@ import type { TwinOutput } from "./TwinOutput";
 /**
  * A transaction that another copy of the wallet made.
  */
-export type TwinItem = { 
-/**
- * Its id.
- */
-txid: string, 
+export type TwinItem = { txid: string, 
 /**
  * The time of its block or of its entry into the mempool, ISO 8601.
  */
 time: string, 
 /**
- * Its outputs to others than this wallet.
+ * Its outputs that do not pay this wallet.
  */
 paid: Array<TwinOutput>, };

@@ -2,14 +2,10 @@
 import type { BtcView } from "./BtcView";
 
 /**
- * An output of such a transaction.
+ * An output that does not pay this wallet.
  */
 export type TwinOutput = { 
 /**
  * Absent for a script without an address.
  */
-address: string | null, 
-/**
- * The amount.
- */
-amount: BtcView, };
+address: string | null, amount: BtcView, };

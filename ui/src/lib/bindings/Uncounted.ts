@@ -3,14 +3,14 @@ import type { BtcView } from "./BtcView";
 import type { FiatView } from "./FiatView";
 
 /**
- * Coins that came and do not count as paid.
+ * Coins at a payment's address that do not count as paid.
  */
 export type Uncounted = { 
 /**
- * Their sum.
+ * The sum of these coins.
  */
 coins: BtcView, 
 /**
- * Their worth at the payment's rate.
+ * The worth of that sum at the payment's rate.
  */
 worth: FiatView, };

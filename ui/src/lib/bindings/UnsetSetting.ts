@@ -3,8 +3,4 @@
 /**
  * Returns a setting to its default.
  */
-export type UnsetSetting = { 
-/**
- * The setting's name.
- */
-name: string, };
+export type UnsetSetting = { name: string, };

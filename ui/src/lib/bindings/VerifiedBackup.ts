@@ -9,7 +9,7 @@ export type VerifiedBackup = {
  */
 ok: boolean, 
 /**
- * When it was made, ISO 8601.
+ * When the backup began, ISO 8601.
  */
 madeAt: string, 
 /**

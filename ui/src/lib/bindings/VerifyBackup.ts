@@ -10,10 +10,10 @@ export type VerifyBackup = {
  */
 file: string, 
 /**
- * Absent for the key that was stored for nightly backups.
+ * If absent, the stored key of the nightly backups is used.
  */
 passphrase: Passphrase | null, 
 /**
- * The passphrase is tried only where the stored key is not the backup's.
+ * Whether to try the stored key first, and the passphrase only if that key does not open the backup.
  */
 stored_first?: boolean, };

@@ -4,8 +4,4 @@ import type { Words } from "./Words";
 /**
  * Asks whether words would restore this wallet.
  */
-export type VerifyWords = { 
-/**
- * The words.
- */
-words: Words, };
+export type VerifyWords = { words: Words, };

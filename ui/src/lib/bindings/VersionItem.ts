@@ -3,43 +3,31 @@ import type { BtcView } from "./BtcView";
 import type { TransactionPosition } from "./TransactionPosition";
 
 /**
- * A signed transaction.
+ * A signed transaction of a payout.
  */
-export type VersionItem = { 
+export type VersionItem = { btcTxId: string, 
 /**
- * The transaction's id.
- */
-btcTxId: string, 
-/**
- * Its number in the order of signing, from 1.
+ * The position in the order of signing, from 1.
  */
 number: number, 
 /**
- * Whether it pays the payouts. If not, it gives them up and pays ourselves.
+ * Whether it pays the payouts. If false, it abandons them and pays the coins back to this wallet.
  */
-pays: boolean, 
-/**
- * Its fee.
- */
-fee: BtcView, 
+pays: boolean, fee: BtcView, 
 /**
  * In satoshis per virtual byte, cut to 2 decimals.
  */
 feeRate: string, 
 /**
- * Its position in the chain.
+ * Whether it is in a block, in the mempool or in neither.
  */
-position: TransactionPosition, 
-/**
- * Its number of confirmations.
- */
-confirmations: number, 
+position: TransactionPosition, confirmations: number, 
 /**
  * Whether a backend ever accepted it.
  */
 accepted: boolean, 
 /**
- * Time of its storing, ISO 8601 with milliseconds. If the clock was set before a node accepted it, the time moves
- * along.
+ * When it was stored, ISO 8601 with milliseconds. If the clock is changed before a node accepts the transaction,
+ * this time is changed as well.
  */
 time: string, };

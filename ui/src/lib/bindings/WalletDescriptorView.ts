@@ -5,10 +5,10 @@
  */
 export type WalletDescriptorView = { 
 /**
- * Addresses for customers.
+ * The descriptor of the addresses for customers.
  */
 external: string, 
 /**
- * Our own change.
+ * The descriptor of change addresses.
  */
 internal: string, };

@@ -2,18 +2,18 @@
 import type { Words } from "./Words";
 
 /**
- * New words from which no wallet was made yet.
+ * New words from which no wallet has been made yet.
  */
 export type WalletDraftView = { 
 /**
- * The id of these words.
+ * The id of the draft, for `confirmWallet` and `discardDraft`.
  */
 draftId: string, 
 /**
- * The words with a space between.
+ * The words, separated by spaces.
  */
 words: Words, 
 /**
- * The places, from 1, of the two words that are asked back.
+ * The places of the two words that the person must repeat, counted from 1.
  */
 asked: [number, number], };

@@ -7,24 +7,24 @@ import type { RestoreView } from "./RestoreView";
  */
 export type WalletInfoView = { 
 /**
- * Confirmed coins of customers, with payouts reckoned from SENT on: the sum of the statement.
+ * The sum of the ledger: the confirmed coins of customers, minus the payouts that are SENT.
  */
 balance: BtcView, 
 /**
- * The coins that payouts could use now and that are worth their fee at the present rate.
+ * The coins that a payout could spend now, without those that are not worth their fee at the present fee rate.
  */
 spendable: BtcView, 
 /**
- * Coins that went into our own transactions that no block holds yet, each once. The change of these transactions may be
- * in `spendable` already.
+ * The inputs of our own unconfirmed transactions, each coin once. The change of these transactions may be in
+ * `spendable` already.
  */
 locked: BtcView, 
 /**
- * Coins of customers that no block holds yet.
+ * Unconfirmed coins of customers.
  */
 pending: BtcView, 
 /**
- * Rewards of miners that are too young to be spent; the balance includes them.
+ * Coinbase outputs with fewer than 100 confirmations, which cannot be spent yet. The balance includes them.
  */
 immature: BtcView, 
 /**
@@ -36,23 +36,23 @@ addressType: string,
  */
 network: string, 
 /**
- * The longest run of addresses without a coin before an address with a coin.
+ * The length of the longest run of addresses without a coin that is followed by an address with a coin.
  */
 longestUnused: number, 
 /**
- * The gap limit that another wallet's program needs to find all coins: addresses in a row without a coin.
+ * The gap limit that another wallet program needs to find all coins.
  */
 gapLimit: number, 
 /**
- * The index of the next address.
+ * The derivation index of the next external address.
  */
 nextIndex: number, 
 /**
- * The progress of a restored wallet's look; absent if the wallet was not restored, or was looked through
- * completely.
+ * The progress of a restored wallet's look through the chain; absent if the wallet was not restored, or the look
+ * has ended.
  */
 restore: RestoreView | null, 
 /**
- * The output of `tillgate wallet info --json`: JSON, its numbers with 8 decimals.
+ * The output of `tillgate wallet info --json`.
  */
 record: string, };

@@ -2,11 +2,11 @@
 import type { LabelsPlace } from "./LabelsPlace";
 
 /**
- * Asks for labels of transactions, addresses and coins in the form of BIP329, a page at a time.
+ * Asks for a page of labels of transactions, addresses and coins, in the format of BIP329.
  */
 export type WalletLabels = { 
 /**
- * The `next` of the page before; absent for the first page.
+ * The field `next` of the previous page; absent for the first page.
  */
 after: LabelsPlace | null, 
 /**

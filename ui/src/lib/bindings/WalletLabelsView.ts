@@ -11,6 +11,6 @@ export type WalletLabelsView = {
  */
 items: Array<Label>, 
 /**
- * The beginning of the next page, if there is one.
+ * The value of `after` for the next page; absent on the last page.
  */
 next: LabelsPlace | null, };

@@ -3,12 +3,8 @@
 /**
  * Whether words would restore this wallet.
  */
-export type WordsVerifiedView = { 
+export type WordsVerifiedView = { fits: boolean, 
 /**
- * Whether they would.
- */
-fits: boolean, 
-/**
- * The same as a sentence, with the reason if they would not.
+ * The result as a sentence, with the reason if the words would not restore the wallet.
  */
 message: string, };

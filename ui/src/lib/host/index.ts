@@ -1,4 +1,4 @@
-// The only door to the gateways. The rest of the panel knows commands and answers, but no transport.
+// The only access to the gateways. The rest of the panel knows commands and answers, but no transport.
 import type { Answers } from "../bindings/Answers";
 import type { Command } from "../bindings/Command";
 import type { CommandError } from "../bindings/CommandError";
@@ -10,21 +10,24 @@ export type { Answers };
 export type CommandName = Command["command"];
 
 /**
- * Events of the program around the window. `changed`: something changed in an environment. `no-tray`: the window was
- * closed, and there is no tray. `offers`: a person wants to see an environment's offers that wait for approval.
+ * Events that the desktop program sends. `changed`: data of an environment has changed. `no-tray`: a person closed the
+ * window, but the desktop has no tray. `offers`: a person wants to see an environment's offers that wait for approval.
  */
 export type HostEvent = "changed" | "no-tray" | "offers";
 
-/** Acts of the program around the window; `reopen` and `shown` concern one environment. */
+/**
+ * Commands to the desktop program. `reopen` starts an environment's gateway again. `shown` reports the environment that
+ * the window shows.
+ */
 export type ShellAct = "quit" | "hide" | "reopen" | "shown";
 
-/** Facts about the program around the window. */
+/** Facts about the desktop program. */
 export interface Running {
   /** The environments whose gateways run in this program. */
   environments: Environment[];
-  /** The environment to show if none was shown before. */
+  /** The environment to show if no environment was shown before. */
   first: Environment;
-  /** The folder of this installation's data; it tells installations apart. */
+  /** The folder of this installation's data, which distinguishes installations. */
   folder?: string;
 }
 
@@ -35,19 +38,19 @@ export interface Transport {
     environment: Environment,
     command: Extract<Command, { command: N }>,
   ): Promise<Answers[N]>;
-  /** Asks the program around the window to do something. */
+  /** Sends a command to the desktop program. */
   shell(act: ShellAct, environment: Environment): Promise<void>;
-  /** Tells which environments run in the program around the window. */
+  /** Returns facts about the desktop program. */
   running(): Promise<Running>;
-  /** Calls `heard` at each event until the returned function is called. Some events name an environment. */
+  /** Calls `heard` at each event until the returned function is called. `changed` and `offers` name an environment. */
   on(event: HostEvent, heard: (environment?: Environment) => void): () => void;
 }
 
-/** A screen's view of the transport: the environment that is shown, and no other. */
+/** The transport for screens. It reaches only the environment that is shown. */
 export interface Host {
   /** Sends a command to the gateway of the environment that is shown. Rejects with a `CommandError`. */
   call<N extends CommandName>(command: Extract<Command, { command: N }>): Promise<Answers[N]>;
-  /** Asks something of the program around the window. */
+  /** Sends a command to the desktop program. */
   shell(act: ShellAct): Promise<void>;
 }
 
@@ -65,8 +68,8 @@ onArrival((environment) => {
 const panelsHost: Host = {
   call: (command) => {
     const asked = shown();
-    // The asker gets its answer only while its own environment is shown. Otherwise the consequences (another screen, a
-    // notice, a secret, the next command) would appear in the other environment.
+    // A screen gets its answer only while its own environment is shown. Otherwise a consequence of the answer, such as
+    // a notice or the next command, would appear in the other environment.
     const inItsPlace = (give: () => void) => {
       if (shown() === asked) give();
       else waiting.set(asked, [...(waiting.get(asked) ?? []), give]);
@@ -83,12 +86,11 @@ const panelsHost: Host = {
   shell: (act) => transport().shell(act, shown()),
 };
 
-/** The panel's host. */
 export function host(): Host {
   return panelsHost;
 }
 
-/** The transport, for the frame around the panels. */
+/** The transport to all environments, for code that belongs to no single screen. */
 export function transport(): Transport {
   if (!current) throw new Error("the panel was started without a host");
   return current;
@@ -104,7 +106,7 @@ export function statusOf(environment: Environment): Promise<StatusView> {
   return transport().call(environment, { command: "status" });
 }
 
-/** Turns any reason of a rejection into a `CommandError`. */
+/** Converts any rejection of a call into a `CommandError`. */
 export function asCommandError(reason: unknown): CommandError {
   if (typeof reason === "object" && reason !== null && "errorType" in reason && "message" in reason) {
     return reason as CommandError;

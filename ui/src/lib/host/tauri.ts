@@ -1,4 +1,4 @@
-// The transport of the shipped program: Tauri's inter-process calls, never the network.
+// The transport of the desktop program. It uses Tauri's calls to the program's own process, and never the network.
 import { invoke } from "@tauri-apps/api/core";
 import { listen } from "@tauri-apps/api/event";
 import { isEnvironment } from "../state/environment.svelte";

@@ -1,4 +1,4 @@
-// One act of a person: running or not, and why it failed.
+// The state of a command that a person starts: whether it is running, and the error if it failed.
 import type { CommandError } from "../bindings/CommandError";
 import { asCommandError } from "../host";
 import { inFormsWords, type Labels } from "../words";
@@ -22,7 +22,7 @@ export class Action {
     }
   }
 
-  /** The error's message in the form's words, if the error concerns this field. */
+  /** The error's message with the form's labels, if the error concerns this field. */
   about(field: string, labels: Labels = {}): string | undefined {
     return this.error?.field === field ? inFormsWords(this.error.message, labels) : undefined;
   }

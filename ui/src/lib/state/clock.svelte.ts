@@ -1,4 +1,4 @@
-// The environment's clock as shown in the window. The sandbox's clock may be ahead of the machine's.
+// The environment's clock, for the window. The sandbox's clock may be ahead of the machine's.
 import { keepApart } from "./environment.svelte";
 
 const clock = $state({ offsetMs: 0, nowMs: Date.now() });

@@ -1,16 +1,16 @@
-// The draft of a payout. It belongs to no screen, so that a look at another screen does not lose it.
+// The contents of the form for a new payout. They are kept here, so that they survive a change of the screen.
 import type { CommandError } from "../bindings/CommandError";
 import { keepApart } from "./environment.svelte";
 
 export interface PayoutDraft {
   address: string;
   amount: string;
-  /** `BTC`, or the currency of the amount. */
+  /** The unit of the amount: `BTC`, or the code of a currency. */
   unit: string;
-  /** The currency of the record; empty for the default. */
+  /** The payout's currency if the amount is in BTC; empty for the default. */
   currency: string;
   comment: string;
-  /** Why exactly this payout was refused on another screen. */
+  /** The refusal of exactly this payout on another screen. */
   refused?: CommandError | undefined;
 }
 

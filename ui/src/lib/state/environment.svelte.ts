@@ -1,12 +1,12 @@
-// The environment shown in the window. A panel's state (filters, typed text, places in lists) is kept while the other
-// environment is shown, and is never shown or sent there.
+// The environment that the window shows. A panel's state, such as filters, typed text and scroll positions, is kept
+// while the other environment is shown. It is never shown in the other environment or sent to it.
 export type Environment = "test" | "production";
 
 export const ENVIRONMENTS: readonly Environment[] = ["test", "production"];
 
 const frame = $state<{ shown: Environment }>({ shown: "test" });
 
-/** State that is kept for each environment apart. */
+/** A piece of state with its own value for each environment. */
 interface Kept {
   leave(environment: Environment): void;
   enter(environment: Environment): void;
@@ -29,8 +29,8 @@ export function nameOf(environment: Environment): string {
 }
 
 /**
- * Keeps a piece of state apart for each environment. `read` copies the state, `write` puts it back, and `begin` makes
- * the first state of an environment that was not shown before.
+ * Gives a piece of state its own value for each environment. `read` copies the present value, and `write` restores a
+ * copy. `begin` makes the first value of an environment that was not shown before.
  */
 export function keepApart<T>(read: () => T, write: (value: T) => void, begin: () => T): void {
   const away: { [environment in Environment]?: { value: T } } = {};
@@ -45,12 +45,12 @@ export function keepApart<T>(read: () => T, write: (value: T) => void, begin: ()
   });
 }
 
-/** Calls `heard` each time that another environment is shown. */
+/** Calls `heard` each time after the shown environment has changed. */
 export function onArrival(heard: (environment: Environment) => void): void {
   arrivals.push(heard);
 }
 
-/** Shows another environment. Call it while no panel is mounted, so that no panel reads the other's state. */
+/** Shows another environment. Call it while no panel is mounted, so that no panel reads the state of the other one. */
 export function showEnvironment(environment: Environment): void {
   if (environment === frame.shown) return;
   for (const one of kept) one.leave(frame.shown);

@@ -1,14 +1,15 @@
-// Steps of going live that have a default: the gateway cannot tell whether a person looked at them. Losing this list
-// costs only a second look. It is kept for each data folder, because each installation is set up anew.
+// Remembers the steps of the guide that a person has gone through, of those whose settings have a default. The gateway
+// does not know them. If the list is lost, a person only sees these steps again. Each data folder has its own list,
+// because each installation is set up separately.
 import type { Step } from "../golive";
 
 interface Kept {
   seen: Step[];
-  /** Whether a person removed the guide from the list of screens. */
+  /** Whether the guide was completed, and so is not in the menu any more. */
   finished: boolean;
 }
 
-/** The key in the browser's storage. */
+/** The key in the web view's `localStorage`. */
 export function keyOf(folder: string): string {
   return `tillgate.goLive.${folder}`;
 }
@@ -23,10 +24,10 @@ function read(folder: string): Kept {
   }
 }
 
-/** Counts changes, so that readers of the storage run again. */
+/** The number of changes. Effects that read it run again when the storage changes. */
 const changes = $state({ count: 0 });
 
-/** How far a person got with the guide, by the environment's data folder. */
+/** The stored progress of the guide for an environment's data folder. */
 export function guide(folder: string): Kept {
   void changes.count;
   return read(folder);
@@ -38,7 +39,7 @@ export function markSeen(folder: string, step: Step): void {
   keep(folder, { seen: seen.includes(step) ? seen : [...seen, step], finished });
 }
 
-/** Removes the guide from the list of screens. */
+/** Removes the guide from the menu. */
 export function finish(folder: string): void {
   keep(folder, { ...guide(folder), finished: true });
 }

@@ -1,10 +1,10 @@
-// Filter and scroll position of each list, kept while another screen is shown.
+// The filter, page and scroll position of each list, kept while another screen is shown.
 import type { Attachment } from "svelte/attachments";
 import type { PaymentState } from "../bindings/PaymentState";
 import type { PayoutState } from "../bindings/PayoutState";
 import { keepApart } from "./environment.svelte";
 
-/** Rows on a page. */
+/** The number of rows on a page. */
 export const PAGE = 50;
 
 /** The filter and page of a list of records. */
@@ -34,7 +34,7 @@ export function asked<State extends string>({ search, wanted, offset }: Narrowed
   return { limit: PAGE, offset, states, search: search.trim() === "" ? null : search.trim() };
 }
 
-/** Scroll positions in pixels. No screen shows them, so they need not be reactive. */
+/** Scroll positions of 0 pixels. They are not reactive, because no screen displays them. */
 const unscrolled = () => ({ payments: 0, payouts: 0, anomalies: 0 });
 const scrolled = unscrolled();
 
@@ -47,7 +47,7 @@ keepApart(
   () => ({ lists: allLists(), scrolled: unscrolled() }),
 );
 
-/** Restores the list's scroll position, then follows it. */
+/** Restores the list's scroll position, and then records each change of it. */
 export function keepsPlace(list: keyof typeof lists): Attachment<HTMLElement> {
   return (rows) => {
     const scroller = rows.closest("main");
@@ -61,7 +61,7 @@ export function keepsPlace(list: keyof typeof lists): Attachment<HTMLElement> {
   };
 }
 
-/** Scrolls to the top, for another page of the list. */
+/** Scrolls to the top. Call it when another page of the list is shown. */
 export function fromTheTop(list: keyof typeof lists): void {
   scrolled[list] = 0;
   document.querySelector("main")?.scrollTo?.(0, 0);

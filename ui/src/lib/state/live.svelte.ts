@@ -1,29 +1,29 @@
-// Answers of the gateway, read again whenever it reports a change.
+// Answers of the gateway that are requested again after each change that it reports.
 import type { CommandError } from "../bindings/CommandError";
 import { asCommandError, transport } from "../host";
 import { shown } from "./environment.svelte";
 
-/** Counts the changes that the gateway reports; effects that read it run again. */
+/** The number of changes that the gateway reported. Effects that read it run again after each change. */
 const changes = $state({ count: 0 });
 
-/** Starts to follow the gateway's changes; returns a function that stops it. */
+/** Starts counting the changes of the shown environment. Returns a function that stops the counting. */
 export function followChanges(): () => void {
   return transport().on("changed", (environment) => {
     if (environment === shown()) changes.count += 1;
   });
 }
 
-/** Reads all answers on the screen again at once, without a report from the gateway. */
+/** Requests all answers on the screen again, without a change reported by the gateway. */
 export function refreshAll(): void {
   changes.count += 1;
 }
 
 export class Live<T> {
-  /** The last answer. It stays while a newer one is awaited, and when the newer one fails. */
+  /** The last answer. It stays while a newer answer is awaited, and if the newer request fails. */
   value = $state.raw<T | undefined>(undefined);
-  /** Why the newest read failed. */
+  /** The error of the newest request; undefined if it succeeded. */
   error = $state.raw<CommandError | undefined>(undefined);
-  /** Whether neither an answer nor an error came yet. */
+  /** Whether neither an answer nor an error has arrived yet. */
   readonly pending = $derived(this.value === undefined && this.error === undefined);
   #newest = 0;
 
@@ -35,7 +35,7 @@ export class Live<T> {
     });
   }
 
-  /** Takes an answer unless a newer question was asked meanwhile. */
+  /** Stores an answer, unless a newer request was sent in the meantime. */
   async #take(answer: Promise<T>): Promise<void> {
     const mine = ++this.#newest;
     try {

@@ -1,4 +1,4 @@
-// Short sentences about recent acts, shown for a few seconds and read out by screen readers.
+// Short sentences about commands that succeeded, shown for a few seconds and read out by screen readers.
 import { onArrival } from "./environment.svelte";
 
 interface Notice {
@@ -20,7 +20,7 @@ export function notice(text: string): void {
   }, SHOWN_MS);
 }
 
-// A change of the environment drops all notices, so that none is read under the other environment.
+// A change of the environment removes all notices, so that no notice is shown in the wrong environment.
 onArrival(() => {
   notices.shown = [];
 });

@@ -1,5 +1,5 @@
-// The screen that is shown. It stands in the address after `#`, so that Back and reload work. The environment comes
-// first in the address, because ids of one environment mean nothing in the other.
+// The screen that is shown. Its name is in the URL after `#`, so that Back and reload work. The environment is the
+// first part, because the ids of one environment are unknown in the other.
 import { isStep, type Step } from "../golive";
 import { isEnvironment, shown, type Environment } from "./environment.svelte";
 
@@ -18,7 +18,7 @@ export type Route =
 
 /** A screen and its environment. */
 export interface Address {
-  /** Undefined if the address names none: the environment that is shown. */
+  /** Undefined if the URL names no environment. The shown environment then stays. */
   environment: Environment | undefined;
   route: Route;
 }
@@ -62,12 +62,12 @@ export const router = $state<{ route: Route }>({ route: { screen: "payments" } }
 /** The screen last shown in each environment. */
 const last = $state<{ [environment in Environment]?: Route }>({});
 
-/** The address for returning to an environment: the screen last shown there. */
+/** The URL of the screen that was last shown in an environment. */
 export function hrefOfEnvironment(environment: Environment): string {
   return hrefOf(last[environment] ?? { screen: "payments" }, environment);
 }
 
-/** Shows a screen in the present environment. */
+/** Shows a screen in the environment that is shown. */
 export function arrive(route: Route): void {
   router.route = route;
   last[shown()] = route;

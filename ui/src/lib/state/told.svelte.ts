@@ -1,10 +1,10 @@
-// A secret that is shown once. It belongs to no screen, so that leaving a screen does not lose it.
+// A new secret, which is shown only once. It is kept here, so that it survives a change of the screen.
 import { keepApart } from "./environment.svelte";
 
 interface Secret {
   title: string;
   about: string;
-  /** Says which part of the secret Tillgate stores. */
+  /** A sentence that says which part of the secret Tillgate stores. */
   stored: string;
   rows: { label: string; value: string; secret?: boolean }[];
 }

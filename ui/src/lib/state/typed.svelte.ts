@@ -1,4 +1,4 @@
-// A form's contents after each pause in typing, so that the gateway is not asked at each key.
+// A form's contents after each pause in typing, so that not every key press sends a command to the gateway.
 const PAUSE_MS = 250;
 
 export class Typed<T> {

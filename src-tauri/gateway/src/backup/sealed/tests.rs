@@ -1,4 +1,4 @@
-//! Sealed content comes back whole or not at all.
+//! Tests that sealed content is read back completely, or the file is refused.
 
 use std::io::{BufReader, Read as _, Write as _};
 
@@ -33,7 +33,7 @@ fn line_length(file: &[u8]) -> usize {
 }
 
 #[test]
-fn content_of_every_length_around_a_chunk_comes_back() {
+fn content_of_lengths_around_a_chunk_is_read_back() {
     for length in [0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES] {
         let content = content(length);
         assert_eq!(opened(&sealed(&content)).unwrap(), content, "{length}");
@@ -48,7 +48,7 @@ fn a_file_that_was_cut_anywhere_is_refused() {
     for length in [0, line - 1, line, line + 1, line + chunk - 1, line + chunk, line + 2 * chunk, file.len() - 1] {
         assert!(opened(&file[..length]).is_err(), "{length} of {}", file.len());
     }
-    assert!(opened(&[&file[..], b"x"].concat()).is_err(), "something was added");
+    assert!(opened(&[&file[..], b"x"].concat()).is_err(), "a file with an added byte was opened");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_changed_byte_anywhere_is_refused() {
 }
 
 #[test]
-fn chunks_that_were_exchanged_repeated_or_left_out_are_refused() {
+fn swapped_repeated_or_missing_chunks_are_refused() {
     let file = sealed(&content(3 * CHUNK_BYTES + 5));
     let (line, rest) = file.split_at(line_length(&file));
     let chunks: Vec<&[u8]> = rest.chunks(CHUNK_BYTES + TAG_BYTES).collect();
@@ -85,7 +85,7 @@ fn a_chunk_of_another_file_with_the_same_passphrase_is_refused() {
 }
 
 #[test]
-fn a_wrong_passphrase_and_what_is_no_backup_are_told_apart() {
+fn a_wrong_passphrase_and_other_files_have_different_errors() {
     let file = sealed(b"content");
     assert!(matches!(opened_with(&file, "another"), Err(BackupError::WrongPassphrase)));
     for other in [&b""[..], b"SQLite format 3\0", b"{}\n", &[b'x'; 5_000]] {

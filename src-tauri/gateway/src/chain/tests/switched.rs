@@ -258,7 +258,7 @@ async fn a_server_set_during_a_restored_copys_look_voids_that_look() {
     let world = stage.world();
     let restore = || world.gateway.store.read(|reader| reader.restore()).unwrap().unwrap();
     let why = world.app.watcher.look().await.unwrap_err().to_string();
-    assert!(why.contains("another one was set"), "{why}");
+    assert!(why.contains("replaced in the settings"), "{why}");
     assert_eq!(restore().state, RestoreState::Awaited, "neither has told of all");
     let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap();
     assert_eq!(hold.map(|hold| hold.cause), Some(HoldCause::Restored));
@@ -279,6 +279,6 @@ async fn a_server_set_while_a_look_is_prepared_voids_that_look() {
     let stage = stage.switching_in_a_look(Backend::Electrum, When::Prepared);
     let world = stage.world();
     let why = world.app.watcher.look().await.unwrap_err().to_string();
-    assert!(why.contains("another one was set"), "what to ask a server about was not read: {why}");
+    assert!(why.contains("replaced in the settings"), "what to ask a server about was not read: {why}");
     world.look().await;
 }

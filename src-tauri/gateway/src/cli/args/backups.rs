@@ -1,4 +1,4 @@
-//! The commands of backups. Passphrases are no arguments, because other users can list the machine's processes.
+//! The commands of backups. A passphrase is never an argument, because other users can list a process's arguments.
 
 use std::path::{Path, PathBuf};
 
@@ -10,21 +10,21 @@ use crate::console::backups::{BackUp, Passphrase, SetBackupPassphrase, ShowBacku
 /// Make a backup, or show and set up the nightly ones.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Backup {
-    /// The new file; without it one is made in the folder of the setting backupFolder, with the stored passphrase.
+    /// The file to create [default: a new file in the folder of the setting backupFolder, with the stored passphrase].
     #[arg(value_name = "FILE")]
     file: Option<String>,
-    /// Store the key of a passphrase with the secrets, for the backups that are made each night.
+    /// Set the passphrase of nightly backups; a key made from it is stored with the secrets.
     #[arg(long, conflicts_with = "file")]
     set_passphrase: bool,
-    /// Tell how backups stand. JSON: {"folder", "keep", "passphraseSetAt", "last", "nightly", "nextAt", "trouble"}.
+    /// Show the state of backups. JSON: {"folder", "keep", "passphraseSetAt", "last", "nightly", "nextAt", "trouble"}.
     #[arg(long, conflicts_with_all = ["file", "set_passphrase"])]
     show: bool,
 }
 
-/// What to restore.
+/// The backup to restore.
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct Restore {
-    /// The backup.
+    /// The file of the backup.
     #[arg(value_name = "FILE")]
     pub(in crate::cli) file: PathBuf,
 }
@@ -42,7 +42,7 @@ impl Backup {
     }
 }
 
-/// A path as a gateway in another folder understands it.
+/// The absolute path, because the gateway may run in another folder.
 pub(super) fn absolute(file: &str) -> String {
     let path = std::path::absolute(Path::new(file)).ok();
     path.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| file.to_owned())

@@ -1,4 +1,4 @@
-//! The commands of keys.
+//! The commands of API keys and of the HMAC key.
 
 use clap::Subcommand;
 
@@ -7,9 +7,9 @@ use crate::console::keys::{CreateKey, ListKeys, RevokeKey, RotateHmacKey};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Keys {
-    /// Make a key; its secret is shown this once. JSON: {"name", "secret", "permissions"}.
+    /// Make a key; its secret is shown only once. JSON: {"name", "secret", "permissions"}.
     Create {
-        /// Letters, digits, underscore; 1 to 64.
+        /// The key's name: 1 to 64 letters, digits or underscores.
         name: String,
         /// shop (payments only), full, or a list of payments.read, payments.create, payouts.read,
         /// payouts.create, payouts.approve.
@@ -18,7 +18,7 @@ pub(in crate::cli) enum Keys {
         /// Payments made with this key need no notificationUrl.
         #[arg(long)]
         notification_url_optional: bool,
-        /// The key sees, resends and approves what it made, and nothing else.
+        /// The key sees, resends and approves only the payments and payouts that it created.
         #[arg(long)]
         own: bool,
         /// A host that this key's notifications may go to, like shop.example; repeatable [default: all hosts].
@@ -36,7 +36,7 @@ pub(in crate::cli) enum Keys {
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum HmacKey {
-    /// Make a new key, shown this once; in webhook-signature the old one signs beside it for 24 hours. JSON: {"key"}.
+    /// Make a new key, which is shown only once. The old key signs webhook-signature too for 24 hours. JSON: {"key"}.
     Rotate,
 }
 

@@ -20,66 +20,70 @@ pub(in crate::cli) enum Payouts {
         /// Only those in this state (NEW, EXPIRED, QUEUED, SENT, FAILED); repeatable.
         #[arg(long = "status", value_name = "STATE")]
         states: Vec<PayoutState>,
-        /// An id, address, transaction id, amount in BTC, or the name of whoever asked (an API key, cli:…, panel:…).
+        /// An id, address, transaction id, amount in BTC, or the requester's name (an API key, cli:…, panel:…).
         #[arg(long, value_name = "TEXT")]
         search: Option<String>,
     },
     /// Show one payout: what it waits for, its transactions, history and deliveries. JSON: the payout record.
     Show {
-        /// Its id.
+        /// The payout's id.
         id: String,
     },
-    /// Ask for a payout; unless it is approved, it is an offer that ends after offerValidityMinutes. JSON: the payout record.
+    /// Request a payout. Until approved it is an offer, which expires after offerValidityMinutes. JSON: the payout
+    /// record.
     Request(Request),
-    /// Approve an offer: from then on it is sent without anybody's further doing. JSON: the payout record.
+    /// Approve an offer: it is queued, and sent without further questions. JSON: the payout record.
     Approve {
-        /// Its id.
+        /// The payout's id.
         id: String,
     },
-    /// Replace its transaction by one with a higher fee; payouts that share it stay in it. JSON: the payout record with "replacement", "isLeast", "refusal".
+    /// Replace a payout's transaction by one with a higher fee, which pays the same payouts. JSON: the payout record
+    /// with "replacement", "isLeast", "refusal".
     ///
-    /// It pays the estimate, and at least the fee that nodes ask of a replacement (BIP125). If a later transaction
-    /// spends its change, the bump replaces the later one, which lifts both. A rate above feeCapSatVb needs --fee-rate.
+    /// The new fee follows the estimate, and is at least the fee that nodes require of a replacement (BIP125). If a
+    /// later transaction spends the change, the later one is replaced instead, which raises the fee rate of both. A
+    /// rate above feeCapSatVb needs --fee-rate.
     Bump {
-        /// Its id.
+        /// The payout's id.
         id: String,
-        /// In satoshis for a virtual byte.
+        /// The fee rate in satoshis per virtual byte.
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000), value_name = "1-10000")]
         fee_rate: Option<u32>,
-        /// Also where the fee is above the sum that the transaction pays out.
+        /// Replace it even if the fee exceeds the sum that the transaction pays out.
         #[arg(long)]
         force: bool,
     },
-    /// Give it up. JSON: the payout record with "replacement", "refusal".
+    /// Cancel a payout. JSON: the payout record with "replacement", "refusal".
     ///
-    /// While nothing is signed it is FAILED at once. Else a transaction takes its place that pays ourselves, and it is FAILED
-    /// once that has 6 confirmations. If the former one is confirmed instead, it is SENT.
+    /// A payout without a signed transaction is FAILED at once. Else a replacement returns the coins to this wallet.
+    /// The payout is FAILED once the replacement has 6 confirmations, or SENT if the original is confirmed instead.
     Abandon {
-        /// Its id.
+        /// The payout's id.
         id: String,
-        /// Give up all payouts that share its transaction or rest on it.
+        /// Cancel all payouts that share its transaction or spend its change.
         #[arg(long)]
         all: bool,
     },
-    /// Say that you know of a payout's alarms: sent after it had FAILED, paid twice, or sent by another copy. JSON: {"alarms"}.
+    /// Dismiss a payout's alarms: sent after it had FAILED, paid twice, or sent by another copy. JSON: {"alarms"}.
     ///
-    /// `status` and `doctor` tell of them until then.
+    /// `status` and `doctor` report the alarms until then.
     Dismiss {
-        /// Its id.
+        /// The payout's id.
         id: String,
     },
-    /// Let a sender that holds go on: it holds after a restore, and when another copy of this wallet works. JSON: {"released", "serving", "payoutsQueued"}.
+    /// End the sender's hold, which begins after a restore or when another copy of this wallet was active. JSON:
+    /// {"released", "serving", "payoutsQueued"}.
     ///
-    /// Make sure first that no other copy runs: two copies pay out twice.
+    /// First make sure that no other copy runs: two copies may pay the same payout twice.
     Release {
-        /// The reason that `tillgate status` told; refused if the sender holds for another one by now.
+        /// The hold's reason as `tillgate status` showed it; refused if the reason has changed since.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
-        /// Although the mempool shows a transaction of another copy of the wallet.
+        /// Release even if the mempool shows a transaction of another copy of the wallet.
         #[arg(long)]
         force: bool,
     },
-    /// Ask a keyring that was locked at once, not after a minute. JSON: as of release.
+    /// Try a locked keyring again now, not only after a minute. JSON: as for release.
     Retry,
 }
 
@@ -87,28 +91,28 @@ pub(in crate::cli) enum Payouts {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("amount").required(true).args(["btc", "fiat"]))]
 pub(in crate::cli) struct Request {
-    /// Where to.
+    /// The recipient's address.
     #[arg(long, value_name = "ADDRESS")]
     address: String,
-    /// The Bitcoin to send.
+    /// The amount in BTC.
     #[arg(long, value_name = "BTC")]
     btc: Option<String>,
-    /// The worth to send, in the currency.
+    /// The amount in the currency of --currency.
     #[arg(long, value_name = "AMOUNT")]
     fiat: Option<String>,
-    /// The currency that it is told in.
+    /// The currency in which the payout's value is recorded.
     #[arg(long, value_name = "CODE")]
     currency: String,
-    /// Its purpose.
+    /// A note on the payout's purpose.
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
-    /// The URL for notifications that it was sent or failed.
+    /// The URL to notify when the payout is sent or fails.
     #[arg(long, value_name = "URL")]
     notification_url: Option<String>,
-    /// Approve it at once.
+    /// Approve the payout at once.
     #[arg(long)]
     approve: bool,
-    /// Pay it although another copy of this wallet paid exactly this to this address.
+    /// Pay even if another copy of this wallet paid exactly this amount to this address.
     #[arg(long)]
     again: bool,
 }
@@ -117,17 +121,17 @@ pub(in crate::cli) struct Request {
 pub(in crate::cli) enum Limits {
     /// Show what may be paid out today. JSON: {"used", "available", "minPayoutAmount", "currency"}.
     Show {
-        /// Tell it in this currency, at the rate of this moment.
+        /// Show the amounts in this currency, at the current rate.
         #[arg(long, value_name = "CODE")]
         currency: Option<String>,
     },
-    /// Change the limits (the settings dailyLimitBtc, minPayoutBtc), at once. JSON: as of show.
+    /// Change the limits (the settings dailyLimitBtc and minPayoutBtc) at once. JSON: as for show.
     #[command(group = ArgGroup::new("limit").required(true).multiple(true).args(["daily", "minimum"]))]
     Set {
-        /// The most that is paid out on one day, from midnight to midnight in UTC.
+        /// The maximum paid out in one day, from midnight to midnight UTC.
         #[arg(long, value_name = "BTC")]
         daily: Option<String>,
-        /// The least amount of one payout.
+        /// The minimum amount of one payout.
         #[arg(long, value_name = "BTC")]
         minimum: Option<String>,
     },
@@ -136,16 +140,16 @@ pub(in crate::cli) enum Limits {
 /// The period and form of the statement.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Statement {
-    /// The currency that all rows are valued in; it filters none.
+    /// The currency in which all rows are valued; it filters no rows.
     #[arg(long, value_name = "CODE")]
     currency: String,
-    /// From then on: 2026-01-12T12:06:20Z, or 2026-01-12 for its midnight in UTC.
+    /// The time of the earliest rows: 2026-01-12T12:06:20Z, or 2026-01-12 for midnight UTC.
     #[arg(long, value_name = "TIME")]
     from: Option<String>,
-    /// Before then.
+    /// The end of the period; rows at this time are left out.
     #[arg(long, value_name = "TIME")]
     to: Option<String>,
-    /// Print it for other programs; --json means json.
+    /// Print the statement for other programs; --json is short for --format json.
     #[arg(long, value_enum)]
     pub(super) format: Option<StatementFormat>,
 }

@@ -8,13 +8,13 @@ use crate::console::anomalies::{DismissAnomaly, ListAnomalies, RefundAnomaly, Sh
 use crate::console::deliveries::{ListDeliveries, Resend};
 use crate::console::payments::{AcceptPayment, ListPayments, ShowPayment};
 
-/// Which part of a list.
+/// The part of a list to show.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Range {
-    /// How many at most.
+    /// The maximum number of items.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500), value_name = "1-500")]
     pub limit: u32,
-    /// How many of the newest to pass over.
+    /// The number of newest items to skip.
     #[arg(long, default_value_t = 0)]
     pub offset: u32,
 }
@@ -34,12 +34,12 @@ pub(in crate::cli) enum Payments {
     },
     /// Show one payment with its transactions, history, deliveries and anomalies.
     Show {
-        /// Its id.
+        /// The payment's id.
         id: String,
     },
-    /// Accept the coins that came for an underpaid, expired or invalid payment.
+    /// Accept the coins received for an underpaid, expired or invalid payment.
     Accept {
-        /// Its id.
+        /// The payment's id.
         id: String,
     },
 }
@@ -50,37 +50,37 @@ pub(in crate::cli) enum Anomalies {
     List {
         #[command(flatten)]
         range: Range,
-        /// Only those that wait for a decision.
+        /// Only anomalies that await a decision.
         #[arg(long)]
         open: bool,
     },
     /// Show one anomaly.
     Show {
-        /// Its id.
+        /// The anomaly's id.
         id: String,
     },
     /// Dismiss an anomaly.
     Dismiss {
-        /// Its id.
+        /// The anomaly's id.
         id: String,
-        /// Why, for the record; the shop reads it.
+        /// The reason; it is stored, and the shop can read it.
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
-    /// Send an anomaly's coins back: a payout of all of them, the fee being the merchant's. JSON: the payout record.
+    /// Refund an anomaly: a payout of all its coins; the merchant pays the fee. JSON: the payout record.
     Refund {
-        /// Its id.
+        /// The anomaly's id.
         id: String,
-        /// The address for its coins: ask the customer.
+        /// The address for the refund: ask the customer for it.
         #[arg(long, value_name = "ADDRESS")]
         address: String,
-        /// The currency that the payout is told in [default: the payment's].
+        /// The currency in which the payout's value is recorded [default: the payment's].
         #[arg(long, value_name = "CODE")]
         currency: Option<String>,
-        /// Approve the payout at once; else it is an offer that ends after offerValidityMinutes.
+        /// Approve the payout at once; else it is an offer, which expires after offerValidityMinutes.
         #[arg(long)]
         approve: bool,
-        /// Send them although exactly this was paid to this address before, for something else.
+        /// Refund even if exactly this amount was paid to this address before: that payment was for something else.
         #[arg(long)]
         again: bool,
     },
@@ -92,11 +92,11 @@ pub(in crate::cli) enum Deliveries {
     List {
         #[command(flatten)]
         range: Range,
-        /// Only failed ones.
+        /// Only failed attempts.
         #[arg(long)]
         failed: bool,
     },
-    /// Queue the present record again, for a delivery, payment, anomaly or payout. JSON: {"queued"}.
+    /// Send a notification of the record as it is now, by the id of a record or of a delivery. JSON: {"queued"}.
     Resend {
         /// The id of the delivery, payment, anomaly or payout.
         id: String,

@@ -9,20 +9,21 @@ use crate::console::settings::{
     BACKEND_PASSWORD, ChangeSettings, GetSetting, ListSettings, SetSetting, SettingChange, UnsetSetting,
 };
 
-/// The usage error of a password as an argument: other users can list the machine's processes.
-const PASSWORD_SHOWN: &str = "backendPassword is not given in the line, where others can read it: say - for it, and it is read from the standard input";
+/// The usage error for a password as an argument: other users can list a process's arguments.
+const PASSWORD_SHOWN: &str = "backendPassword must not be an argument, where others can read it: give - instead, and the password is read from the standard input";
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Settings {
-    /// List all settings. JSON: {"items": [{"name", "value", "default", "about"}]}; of backendPassword the value is empty and
-    /// "isSet" says whether there is one.
+    /// List all settings. JSON: {"items": [{"name", "value", "default", "about"}]}; the value of backendPassword is
+    /// empty, and "isSet" says whether a password is stored.
     List,
     /// Show one setting.
     Get {
         /// The setting's name.
         name: String,
     },
-    /// Change a setting, or several at once as NAME=VALUE: all of them or none. JSON of several: {"items": […]} as of list.
+    /// Change a setting, or several at once as NAME=VALUE: all of them or none. JSON of several: {"items": […]} as
+    /// for list.
     #[command(
         override_usage = "tillgate settings set NAME VALUE\n       tillgate settings set NAME --file FILE\n       tillgate settings set NAME=VALUE NAME=VALUE…"
     )]
@@ -30,10 +31,11 @@ pub(in crate::cli) enum Settings {
         /// The setting's name, or NAME=VALUE.
         #[arg(value_name = "NAME")]
         name: String,
-        /// The value, in the form that `settings list` shows; for backendPassword -, which reads it from the standard input.
+        /// The value, in the form that `settings list` shows; for backendPassword -, which reads it from the standard
+        /// input.
         #[arg(allow_hyphen_values = true)]
         value: Option<String>,
-        /// Further NAME=VALUE.
+        /// Further pairs NAME=VALUE.
         #[arg(value_name = "NAME=VALUE")]
         more: Vec<String>,
         /// Take the value from an image file (PNG, JPEG, WebP or SVG), for merchantLogo.
@@ -58,7 +60,7 @@ impl Settings {
                 let changes = pairs.filter_map(|pair| pair.split_once('=').map(change)).collect();
                 ChangeSettings { changes }.into()
             }
-            // The grammar makes sure that exactly one of them is given.
+            // `wrong_usage` made sure that exactly one of `value` and `file` is given.
             Self::Set { name, value, file, .. } => {
                 SetSetting { name, value: value.or(file).unwrap_or_default() }.into()
             }
@@ -68,7 +70,7 @@ impl Settings {
 }
 
 impl Settings {
-    /// Why the line is wrong usage, where the grammar alone cannot say it.
+    /// The usage error that the grammar of `clap` cannot express; `None` if the line is valid.
     pub(super) fn wrong_usage(&self) -> Option<&'static str> {
         let Self::Set { name, value, more, file } = self else { return None };
         let given = usize::from(value.is_some()) + usize::from(file.is_some());
@@ -80,7 +82,7 @@ impl Settings {
             return Some(PASSWORD_SHOWN);
         }
         match (is_pair(name), given, more.as_slice()) {
-            (true, _, _) if file.is_some() => Some("a value from a file is of one setting: NAME --file FILE"),
+            (true, _, _) if file.is_some() => Some("--file gives the value of one setting: NAME --file FILE"),
             (true, _, more) if value.iter().chain(more).all(|one| is_pair(one)) => None,
             (true, _, _) => Some("each of several settings is given as NAME=VALUE"),
             (false, 1, []) => None,
@@ -91,7 +93,7 @@ impl Settings {
     }
 }
 
-/// Whether this is NAME=VALUE, because a name holds no equals sign.
+/// Whether this is NAME=VALUE. A setting's name has no equals sign.
 fn is_pair(named: &str) -> bool {
     named.contains('=')
 }

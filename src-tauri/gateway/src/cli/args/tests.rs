@@ -1,4 +1,4 @@
-//! Command lines and their meanings.
+//! Command lines parse to the right commands, and wrong ones are refused.
 
 use clap::{CommandFactory as _, Parser as _};
 use tillgate_domain::payment::PaymentState;
@@ -18,17 +18,17 @@ fn parse(line: &str) -> Result<Command, clap::Error> {
     let words = std::iter::once("tillgate").chain(line.split(' '));
     match Tillgate::try_parse_from(words).and_then(Tillgate::checked)?.act.meaning() {
         Meaning::Ask(command) => Ok(command),
-        Meaning::Serve(_) | Meaning::Restore(_) => panic!("{line} asks nobody"),
+        Meaning::Serve(_) | Meaning::Restore(_) => panic!("{line} sends no command to a gateway"),
     }
 }
 
 #[test]
-fn the_grammar_is_sound() {
+fn clap_finds_no_fault_in_the_grammar() {
     Tillgate::command().debug_assert();
 }
 
 #[test]
-fn a_line_means_its_command() {
+fn a_line_parses_to_its_command() {
     assert_eq!(parse("status --json").unwrap(), Status {}.into());
     assert_eq!(
         parse("keys create till --permissions full --notification-url-optional").unwrap(),
@@ -60,12 +60,12 @@ fn a_line_means_its_command() {
     assert_eq!(
         parse("settings set tolerancePerMille -1").unwrap(),
         SetSetting { name: "tolerancePerMille".to_owned(), value: "-1".to_owned() }.into(),
-        "the table refuses it with the bounds"
+        "-1 parses; the settings table refuses it, with the bounds"
     );
 }
 
 #[test]
-fn settings_are_set_one_by_name_and_value_or_several_as_pairs() {
+fn one_setting_is_a_name_and_a_value_several_are_pairs() {
     let pair = |name: &str, value: &str| SettingChange { name: name.to_owned(), value: Some(value.to_owned()) };
     for (line, changes) in [
         ("settings set batchSeconds=7", vec![pair("batchSeconds", "7")]),
@@ -91,7 +91,7 @@ fn settings_are_set_one_by_name_and_value_or_several_as_pairs() {
 }
 
 #[test]
-fn a_password_in_the_line_is_wrong_usage_and_not_repeated() {
+fn a_password_as_an_argument_is_refused_and_not_repeated() {
     for line in [
         "settings set backendPassword hunter2",
         "settings set backendPassword=hunter2",
@@ -113,7 +113,7 @@ fn a_password_in_the_line_is_wrong_usage_and_not_repeated() {
 }
 
 #[test]
-fn a_line_about_payouts_means_its_command() {
+fn a_line_about_payouts_parses_to_its_command() {
     let id = || "ab".to_owned();
     for (line, command) in [
         ("payouts approve ab", ApprovePayout { payout_id: id() }.into()),
@@ -155,7 +155,7 @@ fn a_line_about_payouts_means_its_command() {
 }
 
 #[test]
-fn the_form_of_the_statement_is_what_the_line_says() {
+fn json_and_format_choose_the_form_of_the_answer() {
     for (line, form) in [
         ("statement --currency USD", Form::Text),
         ("statement --currency USD --json", Form::Json),
@@ -170,7 +170,7 @@ fn the_form_of_the_statement_is_what_the_line_says() {
 }
 
 #[test]
-fn a_logo_is_taken_from_a_file() {
+fn a_logo_is_read_from_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("logo");
     std::fs::write(&file, b"\x89PNG\r\n\x1a\n").unwrap();
@@ -207,7 +207,7 @@ fn wrong_usage_is_refused_by_the_grammar() {
 }
 
 #[test]
-fn a_statement_is_not_asked_for_in_two_forms() {
+fn csv_together_with_json_is_wrong_usage() {
     let line = |line: &str| {
         let words = std::iter::once("tillgate").chain(line.split(' '));
         Tillgate::try_parse_from(words).and_then(Tillgate::checked).map(|line| line.form())

@@ -12,60 +12,63 @@ use crate::console::wallet::{
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Wallet {
-    /// Make the wallet of new words, which are shown this once; two of them are asked back. JSON: {"words"}, and nothing is asked.
+    /// Make a wallet from new words, which are shown only once; type two of them back. JSON: {"words"}, and none is
+    /// typed back.
     Create {
-        /// How many words.
+        /// The number of words.
         #[arg(long, value_name = "12|24", value_parser = ["12", "24"])]
         words: Option<String>,
     },
     /// Restore the wallet from its words, read from the standard input. JSON: {"made", "restore"}.
     ///
-    /// If the wallet exists already, its words are put back with the secrets. With --birthday or --gap the chain is
-    /// looked through once more. Until then no address is given and no payout is sent; `wallet info` shows the
+    /// If the wallet exists already, its words are stored with the secrets again. With --birthday or --gap the chain is
+    /// scanned again too. Until a scan ends no address is given and no payout is sent; `wallet info` shows the
     /// progress.
     Restore(RestoreArgs),
-    /// Prove that a backup, or words on the standard input, would restore this wallet; exit status 1 where they would not.
+    /// Check that a backup, or words on the standard input, would restore this wallet; exit status 1 if not.
     ///
-    /// The passphrase of a backup comes as for `tillgate backup`; without one the stored key is tried. JSON of a backup:
-    /// {"ok": true, "madeAt", "program"}; of words: {"fits", "message"}.
+    /// The passphrase of a backup is given as for `tillgate backup`; without a passphrase the stored key is tried. JSON
+    /// for a backup: {"ok": true, "madeAt", "program"}; for words: {"fits", "message"}.
     VerifyBackup {
-        /// The backup; without it words are read from the standard input.
+        /// The backup [default: words are read from the standard input].
         #[arg(value_name = "FILE")]
         file: Option<String>,
     },
-    /// Tell what the wallet holds. JSON: {"balanceBtc", "spendableBtc", "lockedBtc", "pendingBtc", "addressType", "network",
-    /// "longestUnused", "gapLimit", "nextIndex", "looked"}.
+    /// Show the wallet's balance, addresses and network. JSON: {"balanceBtc", "spendableBtc", "lockedBtc",
+    /// "pendingBtc", "addressType", "network", "longestUnused", "gapLimit", "nextIndex", "looked"}.
     Info,
-    /// Print the public descriptors: who has them sees every payment, and can spend nothing. JSON: {"external", "internal"}.
+    /// Print the public descriptors, which show every payment but cannot spend. JSON: {"external", "internal"}.
     Descriptor,
-    /// Print what transactions, addresses and coins are for, as BIP329 has it: one JSON object a line. JSON: {"items": […]}.
+    /// Print labels of transactions, addresses and coins (BIP329), one JSON object a line. JSON: {"items": […]}.
     Labels,
 }
 
 /// How a wallet is restored.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RestoreArgs {
-    /// When it got its first coin at the earliest: a block's height, or a date like 2024-05-31 [default: the network's first block that can hold one].
+    /// The earliest time of the wallet's first coin: a block height, or a date like 2024-05-31 [default: the
+    /// network's first block that can hold such a coin].
     ///
-    /// A node of Bitcoin Core reads blocks from there on, and looks a date up. An Electrum server is asked about
-    /// addresses, as long whatever the birthday, and a date is taken for none there.
+    /// With Bitcoin Core the blocks from the birthday on are scanned; the node looks up the block of a date. An
+    /// Electrum server is asked about addresses, which takes equally long with any birthday, and a date is ignored.
     #[arg(long, value_name = "HEIGHT|DATE")]
     birthday: Option<String>,
-    /// How many addresses that were given may be without a coin in a row [default: the setting restoreSkip and 500 more].
+    /// The longest run of given addresses that received no coin [default: the setting restoreSkip plus 500].
     ///
-    /// The look goes restoreSkip further: another copy that was restored before has passed over so many.
+    /// The scan adds restoreSkip to it, because another restored copy may have skipped that many addresses.
     #[arg(long, value_name = "N")]
     gap: Option<u32>,
-    /// Another copy went on from where this one stands, as after its folder was put back by hand: pass over restoreSkip addresses.
+    /// Another copy has used addresses after this one's last, for example after its folder was restored by hand: skip
+    /// restoreSkip addresses.
     #[arg(long)]
     beside_another: bool,
-    /// Tell how far the look through the chain has come; no words are read.
+    /// Show the progress of the scan; no words are read.
     #[arg(long, group = "look", conflicts_with_all = ["birthday", "gap", "beside_another"])]
     show: bool,
-    /// Stop the look; no words are read.
+    /// Stop the scan; no words are read.
     #[arg(long, group = "look", conflicts_with_all = ["birthday", "gap", "beside_another"])]
     stop: bool,
-    /// Let a look that was stopped go on; no words are read.
+    /// Continue a stopped scan; no words are read.
     #[arg(long = "continue", group = "look", conflicts_with_all = ["birthday", "gap", "beside_another"])]
     go_on: bool,
 }
@@ -78,7 +81,7 @@ impl Wallet {
             Self::Restore(RestoreArgs { show: true, .. }) => ShowRestore {}.into(),
             Self::Restore(RestoreArgs { stop: true, .. }) => StopRestore {}.into(),
             Self::Restore(RestoreArgs { go_on: true, .. }) => ContinueRestore {}.into(),
-            // The words are read once the line is understood.
+            // `call::run` reads the words.
             Self::Restore(RestoreArgs { birthday, gap, beside_another, .. }) => {
                 RestoreWallet { words: Words::new(String::new()), birthday, gap, beside_another }.into()
             }

@@ -1,4 +1,4 @@
-//! Anomalies.
+//! Anomalies, as text for people.
 
 use super::name::name;
 use crate::cli::table::Align::{Left, Right};

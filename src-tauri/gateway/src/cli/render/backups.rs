@@ -1,4 +1,4 @@
-//! Backups.
+//! Backups, as text for people.
 
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields, plain};

@@ -1,4 +1,4 @@
-//! The certificate of a rate.
+//! The quotes behind a rate, as text for people.
 
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::Table;

@@ -1,4 +1,4 @@
-//! Attempts to notify.
+//! Deliveries, as text for people.
 
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::Table;

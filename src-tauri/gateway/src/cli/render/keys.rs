@@ -33,17 +33,17 @@ pub(super) fn revoked_key(view: &RevokedKey) -> String {
     let name = plain(&view.key.name);
     let mut text = format!("The key {name} is revoked: it is refused from now on.\n");
     if view.payouts_new > 0 {
-        let offers = count(view.payouts_new, "offer of its waits", "offers of its wait");
+        let offers = count(view.payouts_new, "offer of this key waits", "offers of this key wait");
         text.push_str(&format!(
-            "{offers} for approval: do not approve what you do not know; they lapse by themselves.\n"
+            "{offers} for approval: approve none that you do not recognise. An offer that is not approved expires.\n"
         ));
     }
     if view.payouts_queued > 0 {
-        let queued = count(view.payouts_queued, "approved payout of its is", "approved payouts of its are");
-        text.push_str(&format!("{queued} sent all the same, unless you stop them: `tillgate payouts abandon ID`.\n"));
+        let queued = count(view.payouts_queued, "approved payout of this key is", "approved payouts of this key are");
+        text.push_str(&format!("{queued} still sent unless cancelled: `tillgate payouts abandon ID`.\n"));
     }
     if view.payouts_new + view.payouts_queued > 0 {
-        text.push_str(&format!("`tillgate payouts list --search {name}` lists all that it asked for.\n"));
+        text.push_str(&format!("`tillgate payouts list --search {name}` lists all payouts that the key requested.\n"));
     }
     text
 }
@@ -53,13 +53,13 @@ pub(super) fn new_key(key: &NewKey) -> String {
         ("name", key.name.clone()),
         ("secret", key.secret.clone()),
         ("permissions", key.permissions.join(",")),
-        ("", "The secret is shown this once: keep it in the shop's configuration.".to_owned()),
+        ("", "The secret is shown only once: keep it in the shop's configuration.".to_owned()),
     ])
 }
 
 pub(super) fn new_hmac_key(key: &NewHmacKey) -> String {
     fields(&[
         ("key", key.key.clone()),
-        ("", "It is shown this once. If a key was replaced, it signs in webhook-signature too for 24 hours; X-BPG-Signature is the new key's at once.".to_owned()),
+        ("", "The key is shown only once. A replaced key signs webhook-signature too for 24 hours; X-BPG-Signature uses only the new key.".to_owned()),
     ])
 }

@@ -16,11 +16,11 @@ pub(super) fn limits(view: &LimitsView) -> String {
         sum.map(|sum| format!(", {} {}", sum.shown, sum.currency)).unwrap_or_default()
     };
     fields(&[
-        ("a day", format!("{} BTC", view.daily.shown)),
+        ("daily limit", format!("{} BTC", view.daily.shown)),
         ("approved today", format!("{} BTC{}", view.used.shown, worth(|worth| &worth.used))),
         ("left today", format!("{} BTC{}", view.available.shown, worth(|worth| &worth.available))),
-        ("one payout at least", format!("{} BTC{}", view.minimum.shown, worth(|worth| &worth.minimum))),
-        ("the next day begins", view.resets.clone()),
+        ("minimum payout", format!("{} BTC{}", view.minimum.shown, worth(|worth| &worth.minimum))),
+        ("resets at", view.resets.clone()),
     ])
 }
 
@@ -28,28 +28,22 @@ pub(super) fn wallet(view: &WalletInfoView) -> String {
     fields(&[
         ("balance", format!("{} BTC", view.balance.shown)),
         ("spendable", format!("{} BTC", view.spendable.shown)),
-        (
-            "locked",
-            format!(
-                "{} BTC that payouts without a block spend; their change may be spendable already",
-                view.locked.shown
-            ),
-        ),
-        ("pending", format!("{} BTC of customers that no block holds yet", view.pending.shown)),
+        ("locked", format!("{} BTC in unconfirmed payouts; their change may be spendable already", view.locked.shown)),
+        ("pending", format!("{} BTC from customers, not confirmed yet", view.pending.shown)),
         ("addresses", view.address_type.clone()),
         ("network", view.network.clone()),
         ("next address", format!("number {}", view.next_index)),
         (
             "gap limit",
             format!(
-                "{} for another wallet's program (the longest run of addresses without a coin is {})",
+                "{} in another wallet program (the longest run of addresses without a coin is {})",
                 view.gap_limit, view.longest_unused
             ),
         ),
     ]) + &view.restore.as_ref().map(restore).unwrap_or_default()
 }
 
-/// The progress of a restored wallet's look.
+/// The progress of a restored wallet's scan.
 pub(super) fn restore(view: &RestoreView) -> String {
     let blocks = match (view.scanned_height, view.chain_height) {
         (Some(scanned), _) if view.state == RestoreState::Looked => {
@@ -59,7 +53,7 @@ pub(super) fn restore(view: &RestoreView) -> String {
         (Some(scanned), None) => format!("block {scanned}"),
         (None, _) if view.awaits_backend => "nothing yet".to_owned(),
         (None, _) if view.to_ask > 0 => format!(
-            "{} of {} were asked about, {} %; what is found adds some",
+            "{} of {} asked about, {} %; coins that are found add more",
             view.asked,
             count(u64::from(view.to_ask), "address", "addresses"),
             view.percent
@@ -68,31 +62,31 @@ pub(super) fn restore(view: &RestoreView) -> String {
     };
     let state = match view.state {
         RestoreState::Awaited | RestoreState::Scanning if view.awaits_backend => {
-            "nothing is looked through before a Bitcoin backend is set, like `tillgate settings set backend=core backendUrl=http://127.0.0.1:8332 backendCookieFile=/home/me/.bitcoin/.cookie` (or backend=electrum with the address of such a server); until the chain was looked through no address is given and nothing is sent"
+            "the scan waits for a Bitcoin backend: set one, like `tillgate settings set backend=core backendUrl=http://127.0.0.1:8332 backendCookieFile=/home/me/.bitcoin/.cookie` (or backend=electrum with the address of an Electrum server); until the scan ends no address is given and nothing is sent"
         }
         RestoreState::Awaited => {
-            "the chain is looked through by `tillgate serve`; until then no address is given and nothing is sent"
+            "`tillgate serve` scans the chain; until the scan ends no address is given and nothing is sent"
         }
-        RestoreState::Scanning => "the chain is looked through; until it was no address is given and nothing is sent",
+        RestoreState::Scanning => "the chain is being scanned; until that ends no address is given and nothing is sent",
         RestoreState::Stopped => {
-            "its look was stopped: `tillgate wallet restore --continue` lets it go on; no address is given and nothing is sent"
+            "the scan was stopped: `tillgate wallet restore --continue` continues it; until it ends no address is given and nothing is sent"
         }
-        RestoreState::Looked => "the chain was looked through",
+        RestoreState::Looked => "the chain was scanned",
     };
     fields(&[
         ("restored", state.to_owned()),
-        ("looked up to", blocks),
+        ("scanned up to", blocks),
         (
             "found",
             format!(
-                "{} beside those of payments and payouts that are known here",
+                "{} beside those of known payments and payouts",
                 count(u64::from(view.found), "transaction", "transactions")
             ),
         ),
         (
             "looks ahead",
             format!(
-                "{} addresses beyond the last in use: the longest run that nobody paid, and restoreSkip for a copy that was restored before",
+                "{} addresses beyond the last used one: the longest run without a coin, and restoreSkip for an earlier restored copy",
                 view.looks_ahead
             ),
         ),
@@ -102,8 +96,8 @@ pub(super) fn restore(view: &RestoreView) -> String {
 pub(super) fn restored(view: &RestoredView) -> String {
     match (&view.restore, view.made) {
         (Some(view), true) => format!("The wallet is there.\n{}", restore(view)),
-        (Some(view), false) => format!("The wallet was there, and is looked for once more.\n{}", restore(view)),
-        (None, _) => "The wallet was there; its words are with the secrets. With --birthday or --gap the chain is looked through once more.\n".to_owned(),
+        (Some(view), false) => format!("The wallet existed already, and the chain is scanned again.\n{}", restore(view)),
+        (None, _) => "The wallet existed already; its words are stored with the secrets again. With --birthday or --gap the chain is scanned again too.\n".to_owned(),
     }
 }
 
@@ -111,8 +105,8 @@ pub(super) fn descriptors(view: &WalletDescriptorView) -> String {
     fields(&[("external", view.external.clone()), ("internal", view.internal.clone())])
 }
 
-/// A page of movements. `widths` are the columns' widths on the pages before it, if there were any; only the first
-/// page has headings.
+/// A page of movements. `widths` are the columns' widths so far, empty before the first page; only the first page has
+/// headings.
 pub(in crate::cli) fn movements(items: &[StatementItem], widths: &mut Vec<usize>) -> String {
     let mut table = Table::new(&[
         ("time", Left),

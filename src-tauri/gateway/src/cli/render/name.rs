@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// The name of a state, kind or cause, as the interface and the panel have it.
+/// The name of a state, kind or cause, as in JSON.
 pub(super) fn name(state: impl Serialize) -> String {
     serde_json::to_value(state).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
@@ -20,7 +20,7 @@ mod tests {
     use crate::store::ledger::LedgerKind;
 
     #[test]
-    fn the_panel_reads_the_names_that_the_interface_has() {
+    fn names_in_json_are_those_of_the_interface() {
         for state in PaymentState::ALL {
             assert_eq!(name(state), state.as_str());
             assert_eq!(state.to_string(), state.as_str());

@@ -1,4 +1,4 @@
-//! Payments.
+//! Payments, as text for people.
 
 use tillgate_domain::payment::PaymentState;
 
@@ -94,7 +94,7 @@ pub(super) fn payment(view: &PaymentView) -> String {
         text.push_str(&section);
     }
     if view.acceptance.is_some() {
-        text.push_str(&format!("\nTo take what came: tillgate payments accept {}\n", view.item.payment_id));
+        text.push_str(&format!("\nTo accept the received coins: tillgate payments accept {}\n", view.item.payment_id));
     }
     text
 }

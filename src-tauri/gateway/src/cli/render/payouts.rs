@@ -1,4 +1,4 @@
-//! Renders payouts.
+//! Payouts, as text for people.
 
 use tillgate_domain::words::count;
 
@@ -16,9 +16,9 @@ use crate::console::payouts::{
     PayoutItem, PayoutView, RefusalView, SenderView, VersionItem,
 };
 
-/// The payer of a payout that no transaction of ours paid, and the remedy.
-const ELSEWHERE: &str = "a transaction that was not made here: another copy of this wallet made it (stop that), or somebody else (if it \
-     was for something else, ask for the payout anew)";
+/// The origin of a transaction that paid a payout but was not made here, and the remedy.
+const ELSEWHERE: &str = "a transaction that was not made here: another copy of this wallet made it (stop that copy), or somebody else did \
+     (if that payment was for something else, request the payout again)";
 
 pub(super) fn payouts(items: &[PayoutItem]) -> String {
     let mut table = Table::new(&[
@@ -79,7 +79,7 @@ pub(super) fn payout(view: &PayoutView) -> String {
     for (possible, what) in [
         (&view.can_approve, format!("To approve it: `tillgate payouts approve {id}`")),
         (&view.can_bump, format!("To raise its fee: `tillgate payouts bump {id}`")),
-        (&view.can_abandon, format!("To give it up: `tillgate payouts abandon {id}`")),
+        (&view.can_abandon, format!("To cancel it: `tillgate payouts abandon {id}`")),
     ] {
         if possible.possible {
             text.push_str(&format!("\n{}\n", as_given(&what)));
@@ -94,11 +94,14 @@ pub(super) fn bumped(view: &BumpedView) -> String {
     let VersionItem { fee, fee_rate, btc_tx_id, .. } = replacement;
     let sums = format!("{} BTC, {fee_rate} sat/vB{least}", fee.shown);
     let first = if replacement.accepted {
-        format!("The fee is raised to {sums}, by {btc_tx_id}.")
+        format!("The fee is raised to {sums}, in transaction {btc_tx_id}.")
     } else {
         let higher = as_given(&format!("`tillgate payouts bump {} --fee-rate N`", shown.item.payout_id));
         let remedy = if refusal.is_some() { format!(" A higher fee: {higher}.") } else { String::new() };
-        format!("A transaction with a fee of {sums} is stored, {btc_tx_id}, but {}{remedy}", untaken(refusal.as_ref()))
+        format!(
+            "Transaction {btc_tx_id} with a fee of {sums} is stored, but {}{remedy}",
+            not_accepted(refusal.as_ref())
+        )
     };
     format!("{first}\n\n{}", payout(shown))
 }
@@ -106,12 +109,12 @@ pub(super) fn bumped(view: &BumpedView) -> String {
 pub(super) fn abandoned(view: &AbandonedView) -> String {
     let AbandonedView { payout: shown, replacement, refusal } = view;
     let Some(VersionItem { fee, btc_tx_id, accepted, .. }) = replacement else { return payout(shown) };
-    let end = if *accepted { ".".to_owned() } else { format!(", but {}", untaken(refusal.as_ref())) };
+    let end = if *accepted { ".".to_owned() } else { format!(", but {}", not_accepted(refusal.as_ref())) };
     format!("Transaction {btc_tx_id} pays the coins back for a fee of {} BTC{end}\n\n{}", fee.shown, payout(shown))
 }
 
 /// A sentence that no node has accepted a stored transaction, and the reason.
-fn untaken(refusal: Option<&RefusalView>) -> String {
+fn not_accepted(refusal: Option<&RefusalView>) -> String {
     let why = refusal.map_or_else(|| "no node has taken it yet".to_owned(), |refusal| refusal.message.clone());
     format!("{why}. It is offered again after each block, and the former one stays until then.")
 }
@@ -150,7 +153,7 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
     rows.extend(item.stuck.as_ref().map(|stuck| ("stuck", stuck.message.clone())));
     rows.extend(item.failure_reason.clone().map(|why| ("failed because", why)));
     if item.balance_short {
-        rows.push(("balance", "the coins did not suffice when it was asked for".to_owned()));
+        rows.push(("balance", "too few coins were spendable at the request".to_owned()));
     }
     rows.extend(item.btc_tx_id.clone().map(|txid| ("transaction", txid)));
     if item.made_elsewhere {
@@ -188,8 +191,8 @@ fn refund_instead(alike: &AnomalyAlike) -> String {
     ))
 }
 
-/// The reason why a payout waits, with the remedy at the command line. The rest of an answer is left unchanged, because
-/// it may hold words of others.
+/// The reason why a payout waits, with the remedy at the command line. Other fields of an answer are left unchanged,
+/// because they may hold text of others.
 fn waits_for(item: &PayoutItem) -> Option<String> {
     wait::waits_for(item.waits_for.as_deref(), item.wait_cause).map(|why| as_given(&why))
 }
@@ -202,13 +205,13 @@ fn versions(view: &PayoutView) -> String {
         ("sat/vB", Right),
         ("confirmations", Right),
         ("position", Left),
-        ("taken", Left),
+        ("accepted", Left),
         ("signed", Left),
     ]);
     for one in &view.versions {
         table.row([
             one.btc_tx_id.clone(),
-            if one.pays { "yes" } else { "gives up" }.to_owned(),
+            if one.pays { "yes" } else { "cancels" }.to_owned(),
             one.fee.shown.clone(),
             one.fee_rate.clone(),
             one.confirmations.to_string(),
@@ -221,13 +224,13 @@ fn versions(view: &PayoutView) -> String {
 }
 
 pub(super) fn released(view: &SenderView) -> String {
-    let first = if view.released { "The sender goes on." } else { "The sender did not hold." };
+    let first = if view.released { "The sender continues." } else { "The sender was not on hold." };
     format!("{first} {}", waiting(view))
 }
 
 pub(super) fn dismissed(view: &AlarmsView) -> String {
     let left = count(view.alarms.len() as u64, "alarm is", "alarms are");
-    format!("The payout's alarms are told no more. {left} left.\n")
+    format!("The payout's alarms are dismissed. {left} left.\n")
 }
 
 pub(super) fn retried(view: &SenderView) -> String {
@@ -241,7 +244,7 @@ pub(super) fn retried(view: &SenderView) -> String {
 
 fn waiting(view: &SenderView) -> String {
     let queued = count(view.payouts_queued, "payout waits", "payouts wait");
-    let serve = if view.serving || view.payouts_queued == 0 { "" } else { " `tillgate serve` sends what waits." };
+    let serve = if view.serving || view.payouts_queued == 0 { "" } else { " `tillgate serve` sends them." };
     format!("{queued} to be sent.{serve}\n")
 }
 

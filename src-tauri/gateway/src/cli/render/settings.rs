@@ -1,10 +1,10 @@
-//! Settings.
+//! Settings, as text for people.
 
 use crate::cli::table::Align::Left;
 use crate::cli::table::{Table, plain};
 use crate::console::settings::{BACKEND_PASSWORD, SettingItem};
 
-/// Characters of a value at most: a whole logo would fill the screen.
+/// The number of characters that are shown of an image's value, which would fill the screen.
 const VALUE_MAX: usize = 48;
 
 pub(super) fn settings(items: &[SettingItem]) -> String {
@@ -27,7 +27,7 @@ pub(super) fn value(item: &SettingItem) -> String {
     format!("{}\n", plain(&value))
 }
 
-/// The value, except for secrets: an empty value would look as if none were set.
+/// The value, or for the password whether it is set. Its value is always empty, which would look unset.
 fn told(item: &SettingItem) -> String {
     if item.name != BACKEND_PASSWORD {
         return shortened(&item.value);
@@ -40,7 +40,7 @@ fn told(item: &SettingItem) -> String {
     .to_owned()
 }
 
-/// The value, except for an image: its text would fill the screen.
+/// The value; an image is cut to [`VALUE_MAX`] characters.
 fn shortened(value: &str) -> String {
     if !value.starts_with("data:") {
         return value.to_owned();

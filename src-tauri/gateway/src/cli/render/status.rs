@@ -122,11 +122,11 @@ fn payouts_to_send(view: &StatusView) -> String {
         return "0".to_owned();
     }
     if view.sender_hold.is_some() || !view.serving {
-        return format!("{queued}: see the line sender");
+        return format!("{queued}: see the line “sender”");
     }
     match waits_for(view.sender_waits_for.as_deref(), view.sender_wait_cause) {
         Some(why) => format!("{queued}: {why}"),
-        None => format!("{queued}: each is sent in its turn, or once a node takes its transaction"),
+        None => format!("{queued}: each is sent in its turn, or once a node accepts its transaction"),
     }
 }
 
@@ -137,7 +137,7 @@ fn backend(backend: &BackendItem) -> String {
         BackendName::Electrum => "Electrum",
     };
     let zmq = match &backend.zmq {
-        Some(zmq) => format!(", tells by ZMQ at {zmq}"),
+        Some(zmq) => format!(", notifies by ZMQ at {zmq}"),
         None if backend.kind == BackendName::Core => ", without ZMQ".to_owned(),
         None => String::new(),
     };
@@ -151,7 +151,7 @@ fn last_look(view: &StatusView) -> String {
     }
 }
 
-/// Whether new payments are seen now.
+/// Whether the chain is watched now, with the remedy if it is not.
 fn chain(view: &StatusView) -> String {
     let remedy = "`tillgate serve` starts one";
     match (&view.chain_error, &view.catching_up, &view.chain_looked_at) {
@@ -162,7 +162,7 @@ fn chain(view: &StatusView) -> String {
         }
         (None, Some(catching_up), _) => format!("BEHIND: {catching_up}"),
         (None, None, _) if view.serving => "watched".to_owned(),
-        (None, None, None) => format!("NOT WATCHED: it was never looked at, and no gateway runs: {remedy}"),
+        (None, None, None) => format!("NOT WATCHED: the chain was never looked at, and no gateway runs: {remedy}"),
         (None, None, Some(_)) => format!("NOT WATCHED: no gateway runs: {remedy}"),
     }
 }

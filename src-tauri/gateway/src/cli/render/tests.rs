@@ -1,4 +1,4 @@
-//! The printed text of views.
+//! Views are printed as text for people.
 
 use serde_json::{Value, json};
 
@@ -9,12 +9,12 @@ use crate::console::payments::{ListPayments, ShowPayment};
 use crate::console::settings::{GetSetting, ListSettings, SetSetting};
 use crate::console::status::Status;
 
-/// A sum in a view, for programs and for people.
+/// A sum in a view: `text` for programs, `shown` for people.
 fn sum(text: &str, shown: &str) -> Value {
     json!({"sats": 0, "minor": 0, "text": text, "shown": shown, "currency": "USD"})
 }
 
-/// A payment of 80,000 dollars in a list.
+/// A payment with the price 80,000 USD, as a list shows it.
 fn listed_payment(why_invalid: &str) -> Value {
     json!({"paymentId": "c80af47a", "state": "INVALID", "amount": sum("1.23076924", "1.23076924"),
         "paid": sum("1234.50000000", "1,234.50000000"), "label": "shop",
@@ -24,7 +24,7 @@ fn listed_payment(why_invalid: &str) -> Value {
         "confirmationsWanted": 1})
 }
 
-/// The same payment, whole.
+/// [`listed_payment`] with all its fields.
 fn payment_view(why_invalid: &str, still_due: Value, overpaid_by: Value) -> Value {
     let mut view = listed_payment(why_invalid);
     let rest = json!({"address": "bcrt1q", "addressIndex": 7, "addressPath": "m/84'/1'/0'/0/7",
@@ -64,7 +64,7 @@ fn an_invalid_payment_says_why() {
 }
 
 #[test]
-fn sums_are_for_people_and_a_surplus_is_no_negative_remainder() {
+fn sums_have_separators_and_a_surplus_is_not_negative() {
     let show = || ShowPayment { payment_id: "c80af47a".to_owned() }.into();
     let surplus = sum("1233.26923076", "1,233.26923076");
     let text = render(&show(), payment_view("OVERPAID", Value::Null, surplus)).unwrap();
@@ -77,7 +77,7 @@ fn sums_are_for_people_and_a_surplus_is_no_negative_remainder() {
     assert!(line(&text, "remaining").contains("0.10000000 BTC") && !text.contains("overpaid"), "{text}");
 }
 
-/// A status whose other parts are plain: the gateway serves, and its sandbox was looked at.
+/// A status without problems: the gateway serves, and its sandbox was looked at.
 fn status_view() -> Value {
     json!({"environment": "test", "version": "1", "serving": true, "api": null, "pages": null,
         "clock": "2026-01-12T12:06:20.000Z", "backend": {"kind": "sandbox", "servers": [], "zmq": null},
@@ -88,7 +88,7 @@ fn status_view() -> Value {
         "senderWaitCause": null, "senderHold": null, "balance": sum("0.00000000", "0.00000000")})
 }
 
-/// The status as text, with these members replaced.
+/// The text of [`status_view`] with these members replaced.
 fn status_with(told: Value) -> String {
     let mut view = status_view();
     view.as_object_mut().unwrap().extend(told.as_object().unwrap().clone());
@@ -114,7 +114,7 @@ fn the_status_says_that_no_gateway_watches_the_chain() {
 
     let text = status_with(json!({"serving": false, "chainLookedAt": null, "chainHeight": 0}));
     assert!(line(&text, "last look").ends_with("never"), "{text}");
-    assert!(line(&text, "chain").contains("NOT WATCHED: it was never looked at, and no gateway runs"), "{text}");
+    assert!(line(&text, "chain").contains("NOT WATCHED: the chain was never looked at, and no gateway runs"), "{text}");
 
     let text = status_with(json!({"serving": false, "chainLookedAt": null, "backend": null, "sandbox": false}));
     assert!(line(&text, "chain").contains("NOT WATCHED: no Bitcoin backend is set"), "{text}");
@@ -129,13 +129,13 @@ fn the_status_names_the_servers_that_show_the_chain() {
     let told = backend("core", json!(["127.0.0.1:8332"]), Value::Null);
     assert!(told.ends_with("Bitcoin Core at 127.0.0.1:8332, without ZMQ"), "{told}");
     let told = backend("core", json!(["127.0.0.1:8332"]), json!("127.0.0.1:28332"));
-    assert!(told.ends_with("Bitcoin Core at 127.0.0.1:8332, tells by ZMQ at 127.0.0.1:28332"), "{told}");
+    assert!(told.ends_with("Bitcoin Core at 127.0.0.1:8332, notifies by ZMQ at 127.0.0.1:28332"), "{told}");
     let told = backend("electrum", json!(["a.example:50002", "b.example:50002"]), Value::Null);
     assert!(told.ends_with("Electrum at a.example:50002, then b.example:50002"), "{told}");
 }
 
 #[test]
-fn the_status_tells_of_reversals_and_of_what_shops_do_not_hear() {
+fn the_status_shows_reversals_failures_and_waiting_payouts() {
     let text = status_with(json!({
         "rates": [{"currency": "USD", "rate": "65000.0000", "fresh": true, "shown": "65,000"}],
         "rateSources": [{"name": "kraken", "answeredAt": "2026-01-12T12:06:02Z", "ageSeconds": 18},
@@ -155,7 +155,7 @@ fn the_status_tells_of_reversals_and_of_what_shops_do_not_hear() {
 }
 
 #[test]
-fn the_status_says_why_each_payout_waits_and_else_nothing() {
+fn the_status_says_why_payouts_wait_if_any_wait() {
     let told = |told: Value| {
         let text = status_with(told);
         assert!(!text.contains("wait for"), "{text}");
@@ -164,16 +164,16 @@ fn the_status_says_why_each_payout_waits_and_else_nothing() {
     assert!(told(json!({})).ends_with(" 0"));
     assert!(
         told(json!({"payoutsQueued": 2}))
-            .ends_with("2: each is sent in its turn, or once a node takes its transaction")
+            .ends_with("2: each is sent in its turn, or once a node accepts its transaction")
     );
-    assert!(told(json!({"payoutsQueued": 2, "serving": false})).ends_with("2: see the line sender"));
+    assert!(told(json!({"payoutsQueued": 2, "serving": false})).ends_with("2: see the line “sender”"));
     let held =
         json!({"payoutsQueued": 2, "senderHold": "a copy", "senderWaitsFor": "a copy", "senderWaitCause": "HOLD"});
-    assert!(told(held).ends_with("2: see the line sender"));
+    assert!(told(held).ends_with("2: see the line “sender”"));
 }
 
 #[test]
-fn a_list_shows_how_much_there_is_beyond_it() {
+fn a_list_shows_the_number_of_all_items() {
     let item = json!({"name": "shop", "permissions": ["payments.read"], "notificationUrlOptional": false,
         "own": true, "notifyHosts": ["a.example", "b.example"], "created": "2026-01-12T12:06:20Z", "revoked": null});
     let text = render(&ListKeys {}.into(), json!({"items": [item], "itemsCount": 3})).unwrap();
@@ -193,12 +193,15 @@ fn revoking_a_key_names_its_payouts_and_how_to_find_them() {
     };
     assert_eq!(revoked(0, 0), "The key till is revoked: it is refused from now on.\n");
     let text = revoked(1, 2);
-    assert!(text.contains("1 offer of its waits for approval") && text.contains("2 approved payouts of its"), "{text}");
+    assert!(
+        text.contains("1 offer of this key waits for approval") && text.contains("2 approved payouts of this key"),
+        "{text}"
+    );
     assert!(text.contains("payouts abandon ID") && text.contains("payouts list --search till"), "{text}");
 }
 
 #[test]
-fn a_doctor_marks_what_is_wrong() {
+fn the_doctor_marks_failed_checks() {
     let view = json!({"ok": false, "checks": [
         {"name": "disk", "ok": true, "message": "fine"}, {"name": "ports", "ok": false, "message": "in use"}]});
     let text = render(&Doctor {}.into(), view).unwrap();
@@ -206,7 +209,7 @@ fn a_doctor_marks_what_is_wrong() {
 }
 
 #[test]
-fn a_view_of_another_form_is_an_error() {
+fn a_view_that_does_not_parse_is_an_error() {
     assert!(render(&Status {}.into(), json!({"environment": "test"})).is_err());
 }
 
@@ -221,7 +224,11 @@ fn a_logo_is_shortened_in_lists_and_whole_when_asked_for() {
     let hosts = format!("{}.example", "a".repeat(60));
     let hosts_view = json!({"name": "allowedHosts", "value": hosts, "default": "", "about": "Names."});
     let set = SetSetting { name: "allowedHosts".to_owned(), value: hosts.clone() };
-    assert_eq!(render(&set.into(), hosts_view).unwrap(), format!("allowedHosts = {hosts}\n"), "every name can be seen");
+    assert_eq!(
+        render(&set.into(), hosts_view).unwrap(),
+        format!("allowedHosts = {hosts}\n"),
+        "only an image is shortened"
+    );
     let get = GetSetting { name: name() };
     assert_eq!(render(&get.into(), view).unwrap(), format!("{value}\n"));
 }
@@ -231,7 +238,7 @@ fn a_stored_password_does_not_look_unset() {
     let item = |name: &str| json!({"name": name, "value": "", "default": "", "about": "What it is."});
     let set = SetSetting { name: "backendPassword".to_owned(), value: String::new() };
     let told = render(&set.into(), item("backendPassword")).unwrap();
-    assert_eq!(told, "backendPassword = (not shown)\n", "an earlier program's gateway does not say");
+    assert_eq!(told, "backendPassword = (not shown)\n", "a gateway of an earlier version sends no isSet");
     for (is_set, told) in [(true, "(set, not shown)\n"), (false, "(not set)\n")] {
         let mut item = item("backendPassword");
         item["isSet"] = json!(is_set);

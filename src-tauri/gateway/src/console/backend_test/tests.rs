@@ -1,4 +1,4 @@
-//! The answers to a backend's form before it is saved.
+//! Tests of `TestBackend`: the result for a backend's form before it is saved.
 
 use std::net::TcpListener;
 
@@ -9,7 +9,7 @@ use super::*;
 use crate::console::{Actor, Command, dispatch};
 use crate::testing::World;
 
-/// A gateway with a chosen network and no server.
+/// A gateway whose network is regtest and which has no server.
 async fn on_regtest() -> World {
     let world = World::opened(tempfile::tempdir().unwrap()).await;
     let network = json!({"command": "setSetting", "name": "network", "value": "regtest"});
@@ -42,7 +42,7 @@ fn settings(world: &World) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_is_told_with_its_chain_and_nothing_is_saved() {
+async fn a_test_reports_the_nodes_chain_and_saves_nothing() {
     let world = on_regtest().await;
     world.mine(3).await;
     let node = node(&world);
@@ -60,7 +60,7 @@ async fn a_node_is_told_with_its_chain_and_nothing_is_saved() {
     assert!(server["tipTime"].as_str().unwrap().ends_with('Z'));
     assert_eq!(settings(&world), before);
     for call in ["getrawmempool", "getblock"] {
-        assert_eq!(node.asked(call), 0, "{call}");
+        assert_eq!(node.asked(call), 0, "the test must not call {call}");
     }
 }
 
@@ -82,7 +82,7 @@ async fn a_node_with_a_silent_zmq_address_fails_the_test() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_of_several_servers_is_told_apart_with_what_to_do() {
+async fn each_of_several_servers_has_its_own_result_and_remedy() {
     let world = on_regtest().await;
     let node = node(&world);
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -121,11 +121,15 @@ async fn an_unknown_certificate_is_shown_and_accepted_once_pinned() {
     assert_eq!(told["ok"], false);
     let fingerprint = told["servers"][0]["fingerprint"].as_str().unwrap().to_owned();
     let pairs: Vec<&str> = fingerprint.split(':').collect();
-    assert_eq!(pairs.len(), 32, "as openssl prints it: {fingerprint}");
+    assert_eq!(pairs.len(), 32, "the fingerprint has 32 pairs, as openssl prints it: {fingerprint}");
     assert!(pairs.iter().all(|pair| pair.len() == 2 && *pair == pair.to_uppercase()), "{fingerprint}");
     form["backendCertificate"] = json!("ab".repeat(32));
     let told = tested(&world, form.clone()).await.unwrap();
-    assert_eq!(told["servers"][0]["fingerprint"], Value::Null, "who listens in is not a click away: {told}");
+    assert_eq!(
+        told["servers"][0]["fingerprint"],
+        Value::Null,
+        "a changed certificate is not offered for pinning: {told}"
+    );
     assert!(told["servers"][0]["message"].as_str().unwrap().contains("listening in"), "{told}");
     form["backendCertificate"] = json!(fingerprint);
     let told = tested(&world, form).await.unwrap();
@@ -156,7 +160,7 @@ async fn an_impossible_setting_is_an_error_of_its_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_sandbox_asks_no_server() {
+async fn a_server_cannot_be_tested_in_the_sandbox() {
     let world = World::opened(tempfile::tempdir().unwrap()).await;
     let refused =
         tested(&world, json!({"backendUrl": "http://127.0.0.1:1", "backendUser": "ada", "backendPassword": "x"}));

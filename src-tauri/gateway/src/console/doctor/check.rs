@@ -1,12 +1,12 @@
-//! One check of the doctor.
+//! The item of one check in the view of `doctor`.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// The result of a check: a sentence either way.
+/// The result of a check. Both `Ok` and `Err` hold a sentence for people.
 pub(super) type Finding = Result<String, String>;
 
-/// One check of `doctor`.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct CheckItem {
@@ -16,11 +16,10 @@ pub struct CheckItem {
     pub name: String,
     /// Whether the check passed.
     pub ok: bool,
-    /// The finding, and the remedy.
+    /// The finding, and the remedy if the check failed.
     pub message: String,
 }
 
-/// The item of a check by its finding.
 pub(super) fn check(name: &str, finding: Finding) -> CheckItem {
     let ok = finding.is_ok();
     let message = match finding {

@@ -10,7 +10,7 @@ use crate::machine::disk::Disk;
 use crate::machine::environment::Environment;
 use crate::machine::{ballast, data_dir};
 
-/// A wall clock that differs by more than this was set, or runs wrong.
+/// A wall clock that differs from the gateway's by more than this was changed, or runs too fast or too slow.
 const CLOCK_OFF_MAX_MS: i64 = 60_000;
 
 pub(super) fn clock(gateway: &Gateway) -> Finding {
@@ -19,19 +19,19 @@ pub(super) fn clock(gateway: &Gateway) -> Finding {
     if off_ms.saturating_abs() > CLOCK_OFF_MAX_MS {
         let seconds = off_ms.saturating_abs() / 1_000;
         return Err(format!(
-            "the machine's clock was set and is {seconds} s off the gateway's: set it right, or wait five minutes until it is followed"
+            "the machine's clock was changed and differs from the gateway's by {seconds} s: correct it, or wait five minutes until the gateway follows it"
         ));
     }
     let (watched, now) = (gateway.last_look.status(), gateway.clock.now());
     if let Some(warning) = watched.clock_warning().or_else(|| watched.stored_ahead_warning(now)) {
         return Err(warning);
     }
-    Ok(format!("the clock runs evenly; it is {}", now.iso_seconds()))
+    Ok(format!("the clock runs evenly; it shows {}", now.iso_seconds()))
 }
 
 pub(super) fn disk(disk: &Disk) -> Finding {
     let Some(free) = disk.free_bytes() else {
-        return Ok("the system does not tell how much room is left on the disk".to_owned());
+        return Ok("the system does not report the free space of the disk".to_owned());
     };
     let free_mb = free / 1_000_000;
     let too_little = disk.check_room().err().map(|_| {
@@ -51,7 +51,7 @@ pub(super) fn permissions(folder: &Path) -> Finding {
         use std::os::unix::fs::PermissionsExt as _;
         let failed = |path: &Path| {
             let path = path.to_owned();
-            move |error: std::io::Error| format!("{} cannot be looked at: {error}", path.display())
+            move |error: std::io::Error| format!("{} cannot be inspected: {error}", path.display())
         };
         let mut files = vec![folder.to_owned()];
         for entry in std::fs::read_dir(folder).map_err(failed(folder))? {
@@ -59,22 +59,22 @@ pub(super) fn permissions(folder: &Path) -> Finding {
         }
         let is_open = |path: &PathBuf| match std::fs::metadata(path) {
             Ok(metadata) => metadata.permissions().mode() & 0o077 != 0,
-            // The file is gone since the folder was listed: SQLite's own files come and go.
+            // SQLite removes its temporary files, so this file may be gone since the folder was listed.
             Err(_) => false,
         };
         if let Some(path) = files.iter().find(|path| is_open(path)) {
-            return Err(format!("{} can be used by others: chmod -R go-rwx {}", path.display(), folder.display()));
+            return Err(format!("other users can access {}: chmod -R go-rwx {}", path.display(), folder.display()));
         }
         if let Some(path) = data_dir::unit_files().iter().find(|path| is_open(path)) {
             let path = path.display();
-            return Err(format!("{path} can be used by others, and may hold a passphrase: chmod go-rwx {path}"));
+            return Err(format!("other users can access {path}, which may hold a passphrase: chmod go-rwx {path}"));
         }
-        Ok("the data directory is its owner's alone".to_owned())
+        Ok("only its owner can access the data directory".to_owned())
     }
     #[cfg(not(unix))]
     {
         let _ = folder;
-        Ok("the data directory lies in the user's own profile".to_owned())
+        Ok("the data directory is in the user's own profile".to_owned())
     }
 }
 

@@ -1,9 +1,9 @@
-//! Errors as people read them.
+//! Tests of the details of a [`CommandError`].
 
 use super::*;
 
 #[test]
-fn sqlites_words_are_in_the_details_and_on_the_command_line() {
+fn sqlites_message_is_in_the_details_and_the_displayed_error() {
     let error = CommandError::from(StoreError::Sqlite(rusqlite::Error::InvalidQuery));
     assert!(!error.message.contains("query"), "{}", error.message);
     assert_eq!(error.details.as_deref(), Some("Query is not read-only"));

@@ -1,5 +1,4 @@
-//! Payments as the panel and the command line show them. Reads through the store's own queries, formats, and
-//! decides nothing.
+//! Payments as the panel and the command line show them. This code only queries and formats.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::bip21::{payment_uri, qr_uri};
@@ -19,7 +18,7 @@ use crate::records::qr;
 use crate::store::keychains::Keychain;
 use crate::store::{self, Reader, StoreError};
 
-/// Deliveries shown with one payment; `deliveries list` shows more.
+/// Most deliveries shown with one payment; `deliveries list` shows more.
 const DELIVERIES_OF_PAYMENT: u32 = 100;
 
 /// A payment in the list.
@@ -27,39 +26,36 @@ const DELIVERIES_OF_PAYMENT: u32 = 100;
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentItem {
-    /// The payment's id.
     pub payment_id: String,
-    /// The state of the payment.
     pub state: PaymentState,
     /// The amount to pay.
     pub amount: BtcView,
     /// The sum that counts.
     pub paid: BtcView,
-    /// The API key's name.
+    /// The name of the API key that created it, or the merchant's name for a payment created by a person.
     pub label: String,
     /// The message for the customer.
     pub message: String,
     /// The shop's own reference.
     pub merchant_transaction_id: String,
-    /// When it was made, ISO 8601.
+    /// The time of creation, ISO 8601.
     pub creation_time: String,
-    /// When it closes, ISO 8601.
+    /// The deadline for the customer, ISO 8601.
     pub expiration_time: String,
-    /// How many of its anomalies are OPEN.
+    /// The number of its OPEN anomalies.
     pub open_anomalies: u32,
-    /// The price, for people and with its currency.
     pub price: FiatView,
     /// The worth of the sum that counts.
     pub paid_worth: FiatView,
-    /// Why it is INVALID; absent in every other state.
+    /// The reason why it is INVALID; absent in every other state.
     pub why_invalid: Option<WhyInvalid>,
-    /// The fewest confirmations among the coins that count, while it is UNCONFIRMED; else 0.
+    /// The fewest confirmations of a transaction that counts, while the payment is UNCONFIRMED; otherwise 0.
     pub confirmations: u32,
-    /// How many confirmations its coins need.
+    /// The number of confirmations that make it CONFIRMED.
     pub confirmations_wanted: u32,
 }
 
-/// One payment, whole.
+/// One payment with all details.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -69,72 +65,70 @@ pub struct PaymentView {
     pub item: PaymentItem,
     /// The address to pay to.
     pub address: String,
-    /// The derivation index of the address.
+    /// The derivation index of the address in the external keychain.
     pub address_index: u32,
     /// The path from the wallet's master key to the address's key, `m/84'/0'/0'/0/17`; absent without a wallet.
     pub address_path: Option<String>,
-    /// The rate of its arithmetic.
+    /// The payment's exchange rate, with 4 decimals.
     pub exchange_rate: String,
-    /// The BIP21 URI, whole.
+    /// The BIP21 URI with address, amount, label and message.
     pub payment_address: String,
-    /// The URL of the customer's page.
+    /// The URL of the payment page for the customer.
     pub payment_page_url: String,
-    /// The sum still to pay; absent if there is none.
+    /// The sum still to pay; absent if nothing remains.
     pub still_due: Option<BtcView>,
-    /// The sum paid beyond the amount; absent if there is none.
+    /// The sum paid beyond the amount; absent if the payment is not overpaid.
     pub overpaid_by: Option<BtcView>,
-    /// The worth of the sum still to pay, or paid beyond the amount.
+    /// The worth of `still_due` or `overpaid_by`.
     pub difference_worth: FiatView,
     /// The rate for people: `64,210.55`.
     pub exchange_rate_shown: String,
-    /// The certificate of the rate; absent if it was not stored.
+    /// The quotes from which the rate was computed; absent if they were not stored.
     pub certificate: Option<CertificateView>,
     /// The QR code of address and amount, an SVG document.
     pub qr_svg: String,
-    /// When it was first CONFIRMED.
+    /// When it first became CONFIRMED, ISO 8601; absent before.
     pub payment_time: Option<String>,
-    /// The URL for its notifications.
     pub notification_url: Option<String>,
-    /// The URL for its anomalies' notifications.
     pub anomaly_notification_url: Option<String>,
-    /// The effect of accepting the coins that came; absent if staff may not accept.
+    /// The effect of accepting the coins that came; absent if staff may not accept them.
     pub acceptance: Option<Acceptance>,
-    /// Coins that are at its address and do not count as paid; absent if there are none.
+    /// The coins at its address that do not count as paid; absent if all of them count.
     #[serde(default)]
     pub uncounted: Option<Uncounted>,
     /// Sums that the sandbox's customer could pay; absent outside the sandbox.
     pub sandbox_amounts: Option<SandboxAmounts>,
-    /// All transactions that pay its address, counting or not.
+    /// All transactions that pay its address, including those that do not count.
     pub transactions: Vec<TransactionItem>,
     /// Its changes, oldest first.
     pub history: Vec<HistoryItem>,
-    /// Attempts to notify, newest first.
+    /// The attempts to send its notifications, newest first.
     pub deliveries: Vec<DeliveryItem>,
     /// Its anomalies, newest first.
     pub anomalies: Vec<AnomalyItem>,
 }
 
-/// Coins that came and do not count as paid.
+/// Coins at a payment's address that do not count as paid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct Uncounted {
-    /// Their sum.
+    /// The sum of these coins.
     pub coins: BtcView,
-    /// Their worth at the payment's rate.
+    /// The worth of that sum at the payment's rate.
     pub worth: FiatView,
 }
 
-/// Sums that the panel's sandbox buttons offer for one payment, so that nothing is computed there.
+/// The sums of the sandbox buttons that pay a payment. They are computed here, because the panel computes no sums.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxAmounts {
-    /// The remaining sum; absent if there is none.
+    /// The sum still to pay; absent if nothing remains.
     pub exact: Option<BtcView>,
-    /// Half of the remaining sum; absent if that would be dust.
+    /// Half of the sum still to pay; absent if that half is below the dust limit.
     pub part: Option<BtcView>,
-    /// The remaining sum and half the amount on top.
+    /// The sum still to pay, and half of the payment's amount in addition.
     pub too_much: BtcView,
 }
 
@@ -143,17 +137,15 @@ pub struct SandboxAmounts {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct TransactionItem {
-    /// The transaction's id.
     pub btc_tx_id: String,
     /// The sum of its outputs to the address.
     pub amount: BtcView,
-    /// The part of the amount that counts.
+    /// The part of that sum that counts as paid.
     pub counted: BtcView,
-    /// The number of its confirmations.
     pub confirmations: u32,
-    /// The place of the transaction.
+    /// Whether it is in a block, in the mempool or in neither.
     pub position: TransactionPosition,
-    /// When it was first seen.
+    /// When a look first showed it, ISO 8601 with milliseconds.
     pub time: String,
 }
 
@@ -166,14 +158,14 @@ pub enum ChangeCause {
     Chain,
     /// The chain or the mempool showed that coins which had counted are gone.
     Withdrawn,
-    /// A moment came, such as the deadline.
+    /// Time passed, for example until the deadline.
     Time,
     /// Staff accepted the coins that came.
     Staff,
 }
 
 impl ChangeCause {
-    /// The cause of a change; `is_withdrawal` says that coins which had counted are gone by it.
+    /// The cause of a change. `is_withdrawal` means that coins which had counted were gone after it.
     pub(super) const fn of(cause: payment::Cause, is_withdrawal: bool) -> Self {
         match cause {
             _ if is_withdrawal => Self::Withdrawn,
@@ -189,22 +181,20 @@ impl ChangeCause {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryItem {
-    /// When it changed.
+    /// The time of the change, ISO 8601 with milliseconds.
     pub time: String,
-    /// The state before.
+    /// The state before the change.
     pub from: PaymentState,
-    /// The state after.
+    /// The state after the change.
     pub to: PaymentState,
     /// The sum that counted after the change.
     pub paid: BtcView,
-    /// The cause of the change.
     pub cause: ChangeCause,
-    /// Why it was INVALID after the change.
+    /// The reason why the payment was INVALID after the change; absent for every other state.
     pub why_invalid: Option<WhyInvalid>,
 }
 
 impl PaymentItem {
-    /// The payment as a list shows it.
     pub fn of(reader: &Reader<'_>, row: &store::payments::PaymentRow) -> Result<Self, StoreError> {
         let payment = &row.payment;
         let confirmations = match payment.state {
@@ -236,7 +226,7 @@ impl PaymentItem {
 }
 
 impl PaymentView {
-    /// The payment of this id; `None` if there is none.
+    /// The view of the payment with this id; `None` if the id is unknown.
     pub fn find(gateway: &Gateway, reader: &Reader<'_>, id: &Id) -> Result<Option<Self>, StoreError> {
         let Some(row) = reader.payment(id)? else { return Ok(None) };
         let payment = &row.payment;
@@ -278,7 +268,7 @@ impl PaymentView {
 }
 
 impl Uncounted {
-    /// `None` if all coins at the payment's address count, or none are there.
+    /// The coins that do not count; `None` if all coins at the payment's address count.
     fn of(payment: &Payment, receipts: &[Receipt]) -> Option<Self> {
         let there = receipts.iter().filter(|receipt| !receipt.gone);
         let uncounted = there.map(|receipt| receipt.amount_sats.saturating_sub(receipt.counted_sats));
@@ -289,7 +279,7 @@ impl Uncounted {
 }
 
 impl SandboxAmounts {
-    /// The sums to offer for a payment. An output below `dust_limit_sats` is not relayed.
+    /// Computes the sums. None is below `dust_limit_sats`, because nodes do not relay such an output.
     fn of(payment: &Payment, dust_limit_sats: u64) -> Self {
         let owed_sats = payment.amount_sats.saturating_sub(payment.paid_sats);
         let half_sats = owed_sats / 2;
@@ -348,7 +338,7 @@ mod tests {
     use super::*;
     use crate::testing::{HALF_AN_HOUR_MS, World};
 
-    /// The sums offered for a payment of `amount_sats` with `paid_sats` paid: exact, a part, too much.
+    /// The sums `exact`, `part` and `too_much` for a payment of `amount_sats` that received `paid_sats`.
     fn offered(amount_sats: u64, paid_sats: u64) -> (Option<i64>, Option<i64>, i64) {
         let rate = Rate::parse("65000").unwrap();
         let price = Price { minor: 1_000, currency: Currency::USD, rate, amount_sats };
@@ -359,7 +349,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn coins_that_came_too_late_are_shown_until_they_are_gone() {
+    async fn late_coins_are_shown_until_they_are_gone() {
         let world = World::new().await;
         let payment = world.payment().await;
         world.advance_clock_ms(HALF_AN_HOUR_MS + 1);
@@ -375,14 +365,14 @@ mod tests {
         let late = Some((i64::try_from(sats).unwrap(), "10.00".to_owned()));
         assert_eq!(uncounted(), late);
         world.mine(2).await;
-        assert_eq!(uncounted(), late, "its anomaly holds them");
+        assert_eq!(uncounted(), late, "coins of an anomaly still do not count");
         world.sandbox().reorg(2, false, world.now_ms()).unwrap();
         world.look().await;
-        assert_eq!(uncounted(), None, "the chain took them back");
+        assert_eq!(uncounted(), None, "coins that are gone are not shown");
     }
 
     #[test]
-    fn the_sandbox_offers_what_remains_half_of_it_and_more_than_it() {
+    fn the_sandbox_offers_the_rest_half_of_it_and_more() {
         assert_eq!(offered(10_001, 0), (Some(10_001), Some(5_000), 15_001));
         assert_eq!(offered(10_000, 6_000), (Some(4_000), Some(2_000), 9_000));
     }

@@ -1,4 +1,4 @@
-//! Gives a payout up, and estimates the fee of that.
+//! Abandons a payout, and estimates the fee of doing so.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -13,14 +13,13 @@ use crate::console::sums::FiatView;
 use crate::sender::{Agreed, abandon_fee};
 use crate::store::{Reader, StoreError};
 
-/// Gives a payout up.
+/// Abandons a payout. If its transaction was signed, a replacement pays the coins back to this wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AbandonPayout {
-    /// The payout's id.
     pub payout_id: String,
-    /// Whether payouts that share its transaction, or rest on it, may be given up with it.
+    /// Whether payouts that share its transaction, or spend its change, may be abandoned with it.
     #[serde(default)]
     pub all: bool,
     /// The highest fee that a person agreed to, in satoshis; absent if no fee was shown.
@@ -29,39 +28,38 @@ pub struct AbandonPayout {
     pub fee_at_most_sats: Option<u64>,
 }
 
-/// Tells the cost of giving a payout up, and all affected payouts. Nothing is signed.
+/// Estimates the fee of abandoning a payout, and lists all payouts concerned. Nothing is signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimateAbandon {
-    /// The payout's id.
     pub payout_id: String,
 }
 
-/// A payout that is being given up, or is FAILED already.
+/// The result of abandoning a payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AbandonedView {
-    /// The payout afterwards.
+    /// The payout after the command. It is FAILED if nothing was signed for it.
     #[serde(flatten)]
     pub payout: PayoutView,
-    /// The transaction that pays the coins back; absent if none was signed for the payout.
+    /// The transaction that pays the coins back to this wallet; absent if nothing was signed for the payout.
     pub replacement: Option<VersionItem>,
-    /// The backend's refusal of that transaction.
+    /// The backend's refusal of the replacement; absent if the backend accepted it or did not answer.
     pub refusal: Option<RefusalView>,
 }
 
-/// The cost of giving a payout up.
+/// The fee of abandoning a payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AbandonEstimateView {
-    /// The fee; absent if nothing was signed, because then nothing is paid.
+    /// The fee of the replacement; absent if nothing was signed, because then no fee is due.
     pub fee: Option<BtcView>,
     /// The fee's worth in the payout's currency, rounded up; absent without a rate.
     pub worth: Option<FiatView>,
-    /// All payouts that are given up together, including this one.
+    /// All payouts that are abandoned together, including the one that was named.
     pub payouts: Vec<SharingItem>,
 }
 

@@ -1,4 +1,4 @@
-//! Raises the fee of a payout's transaction, and estimates the cost.
+//! Raises the fee of a payout's transaction, and estimates the new fee.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Currency;
@@ -14,17 +14,17 @@ use crate::console::sums::FiatView;
 use crate::gateway::Gateway;
 use crate::sender::{Agreed, ReplacementFee, bump_fee};
 
-/// Fee rates that a person may ask for, in sat/vB.
+/// The fee rates that a person may request, in sat/vB.
 const FEE_RATES: std::ops::RangeInclusive<u32> = 1..=10_000;
 
-/// Replaces a payout's transaction, or the last one along its change, by one with a higher fee.
+/// Replaces a payout's transaction by one with a higher fee. If its change is spent, the last transaction of that
+/// chain of change is replaced instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct BumpPayout {
-    /// The payout's id.
     pub payout_id: String,
-    /// In whole satoshis per virtual byte; absent for the estimate.
+    /// In whole satoshis per virtual byte; if absent, the backend's estimate is used.
     #[serde(default)]
     pub fee_rate: Option<u32>,
     /// Whether the fee may exceed the sum that the transaction pays out.
@@ -36,14 +36,13 @@ pub struct BumpPayout {
     pub fee_at_most_sats: Option<u64>,
 }
 
-/// Tells the cost of a higher fee. Nothing is signed.
+/// Estimates the fee of a bump. Nothing is signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimateBump {
-    /// The payout's id.
     pub payout_id: String,
-    /// In whole satoshis per virtual byte; absent for the estimate.
+    /// In whole satoshis per virtual byte; if absent, the backend's estimate is used.
     #[serde(default)]
     pub fee_rate: Option<u32>,
 }
@@ -53,41 +52,41 @@ pub struct EstimateBump {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct BumpedView {
-    /// The payout.
     #[serde(flatten)]
     pub payout: PayoutView,
-    /// The signed transaction: the payout's own, or the last one along its change, whose fee pulls it along.
+    /// The new transaction. If the payout's change is spent, it replaces the last transaction of that chain of change,
+    /// and its fee lifts the whole package.
     pub replacement: VersionItem,
-    /// Whether it pays more than the given rate, because nodes accept no less.
+    /// Whether the fee is above the requested rate, because nodes would refuse a lower one.
     pub is_least: bool,
-    /// The backend's refusal of that transaction.
+    /// The backend's refusal of the replacement; absent if the backend accepted it or did not answer.
     pub refusal: Option<RefusalView>,
 }
 
-/// The cost of a higher fee with the present coins.
+/// The fee of a bump, computed with the present coins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct BumpEstimateView {
-    /// The present fee.
+    /// The fee of the transaction to replace.
     pub fee_now: BtcView,
-    /// The fee after the bump.
+    /// The fee of the replacement.
     pub fee: BtcView,
-    /// The new fee's worth in the payout's currency, rounded up; absent without a rate.
+    /// The worth of `fee` in the payout's currency, rounded up; absent without a rate.
     pub worth: Option<FiatView>,
-    /// In satoshis per virtual byte, cut to 2 decimals.
+    /// The rate of `fee` in satoshis per virtual byte, cut to 2 decimals.
     pub fee_rate: String,
-    /// Whether that is above the given rate, because nodes accept no less.
+    /// Whether `fee` is above the requested rate, because nodes would refuse a lower one.
     pub is_least: bool,
-    /// The highest rate that a person need not confirm: `feeCapSatVb`.
+    /// The setting `feeCapSatVb`: the highest rate of a bump that names no rate.
     pub cap: u32,
-    /// Whether the rate is above the cap.
+    /// Whether the rate of `fee` is above the cap.
     pub above_cap: bool,
-    /// In whole satoshis per virtual byte, rounded up: the rate to give if it is above the cap.
+    /// The rate of `fee` in whole satoshis per virtual byte, rounded up. A bump above the cap must name this rate.
     pub needed: u32,
     /// The sum that the transaction pays out.
     pub pays: BtcView,
-    /// Whether the fee is higher than that sum. It then has to be forced.
+    /// Whether `fee` is higher than `pays`. The bump must then be forced.
     pub above_pays: bool,
 }
 
@@ -153,7 +152,7 @@ fn check_rate(fee_rate: Option<u32>) -> Result<(), CommandError> {
     }
 }
 
-/// Whether a fee exceeds the given rate by more than rounding.
+/// Whether a fee is higher than the requested rate makes it.
 fn is_least(given: Option<u32>, fee_sats: u64, vsize: u64) -> bool {
     given.is_some_and(|given| fee_sats > u64::from(given).saturating_mul(vsize))
 }
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_fee_that_is_named_before_a_bump_is_paid() {
+    async fn a_bump_pays_the_estimated_fee() {
         let world = World::new().await;
         world.make_wallet().await;
         let payment = world.payment_to_wallet().await;
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_more_is_paid_than_a_person_agreed_to() {
+    async fn a_fee_above_the_agreed_one_is_refused() {
         let world = World::new().await;
         world.make_wallet().await;
         let payment = world.payment_to_wallet().await;
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_bump_that_needs_another_coin_pays_the_fee_it_named() {
+    async fn a_bump_that_adds_a_coin_pays_the_estimated_fee() {
         let world = World::new().await;
         world.make_wallet().await;
         for _ in 0..2 {

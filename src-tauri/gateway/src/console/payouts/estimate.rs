@@ -22,10 +22,10 @@ use crate::store::payouts::PayoutRow;
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimatePayout {
-    /// The Bitcoin to send, as typed so far.
+    /// The amount in BTC, as typed so far. At most one of the two amounts may be given.
     #[serde(default)]
     pub btc_amount: Option<String>,
-    /// The fiat worth to send, as typed so far; either this or the amount in Bitcoin.
+    /// The amount in `currency`, as typed so far.
     #[serde(default)]
     pub fiat_amount: Option<String>,
     /// The ISO code of the currency.
@@ -33,7 +33,7 @@ pub struct EstimatePayout {
     /// The recipient's address, as typed so far.
     #[serde(default)]
     pub address: Option<String>,
-    /// The anomaly whose coins it sends back. The payout then has their amount.
+    /// The anomaly that the payout refunds. Its coins are then the amount.
     #[serde(default)]
     pub anomaly_id: Option<String>,
 }
@@ -51,9 +51,9 @@ pub struct EstimateView {
     pub fee: Option<BtcView>,
     /// The fee rate of a transaction signed now, in whole satoshis per virtual byte, rounded up.
     pub fee_rate: String,
-    /// Amount and fee.
+    /// The sum of amount and fee.
     pub total: Option<BtcView>,
-    /// The worth of amount and fee.
+    /// The worth of `total`.
     pub total_worth: Option<FiatView>,
     /// The exchange rate, with 4 decimals.
     pub rate: Option<String>,
@@ -65,13 +65,13 @@ pub struct EstimateView {
     pub amount_problem: Option<String>,
     /// The reason why there is no rate.
     pub rate_problem: Option<String>,
-    /// The newest offered, approved or sent payout to the same address. One of the same sum comes before others.
+    /// The newest NEW, QUEUED or SENT payout to the same address. A payout of the same amount is preferred.
     pub paid_before: Option<PaidBefore>,
-    /// The newest OPEN anomaly of exactly this sum, because the payout may be meant as its refund.
+    /// The newest OPEN anomaly of exactly this amount. The payout may be meant as its refund.
     pub anomaly_alike: Option<AnomalyAlike>,
-    /// Whether the coins are too few for this payout and those that wait before it.
+    /// Whether the spendable coins are too few for this payout and the approved ones that are not signed yet.
     pub balance_short: bool,
-    /// The most that coins and the day's limit allow now; zero if that is below the minimum.
+    /// The highest amount that the coins and the daily limit allow now; zero if it is below the minimum.
     pub most: BtcView,
 }
 
@@ -80,24 +80,20 @@ pub struct EstimateView {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct PaidBefore {
-    /// The payout's id.
     pub payout_id: String,
-    /// The payout's state.
     pub state: PayoutState,
     /// The recipient's amount.
     pub amount: BtcView,
-    /// Time of sending, or else of the request, ISO 8601.
+    /// When it was sent, or when it was requested if it is not sent yet. ISO 8601.
     pub time: String,
 }
 
-/// An OPEN anomaly of the same sum as a payout.
+/// An OPEN anomaly of the same amount as a payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AnomalyAlike {
-    /// The anomaly's id.
     pub anomaly_id: String,
-    /// The id of its payment.
     pub payment_id: String,
     /// The shop's own reference of the payment.
     pub merchant_transaction_id: String,

@@ -1,4 +1,4 @@
-//! Fee rates for people.
+//! The format of fee rates for people.
 
 /// The rate of a fee in satoshis per virtual byte, cut to 2 decimals.
 pub(super) fn rate_shown(fee_sats: u64, vsize: u64) -> String {

@@ -12,22 +12,22 @@ use crate::console::error::CommandError;
 use crate::store::Reader;
 use crate::store::batches::{Refusal, VersionRow};
 
-/// A backend's refusal of a stored transaction, which is broadcast again.
+/// A backend's refusal of a stored transaction. The transaction is broadcast again later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RefusalView {
-    /// The refusal in a sentence, with the backend's own words in quotation marks. It has no remedy and no full stop.
+    /// A sentence with the backend's message in quotation marks, without a remedy and without a full stop.
     pub message: String,
-    /// The fee that the backend names in its words.
+    /// The fee that the backend's message demands, if it names one.
     pub fee_named: Option<BtcView>,
 }
 
-/// A transaction that was stored in place of another.
+/// A transaction that was stored as the replacement of another.
 pub(super) struct Replaced {
     pub row: VersionRow,
     pub item: VersionItem,
-    /// Absent once a backend accepted it, and if none answered.
+    /// Absent if a backend accepted the transaction or none answered.
     pub refusal: Option<RefusalView>,
 }
 

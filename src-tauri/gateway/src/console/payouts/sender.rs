@@ -1,4 +1,4 @@
-//! Releases a sender that holds, and has it ask the secret store again.
+//! Ends a hold of the sender, and makes the sender ask the secret store again.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -6,33 +6,34 @@ use ts_rs::TS;
 use crate::console::ask::{Ask, Asker};
 use crate::console::error::CommandError;
 
-/// Releases a sender that holds, and has it ask the secret store at once.
+/// Ends a hold of the sender, and makes the sender ask the secret store at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ReleaseSender {
-    /// The reason that staff have read; refused if the sender now holds for another one. Absent for any reason.
+    /// The reason of the hold that staff were shown. The command is refused if the hold now has another reason. If
+    /// absent, a hold for any reason ends.
     #[serde(default)]
     pub reason: Option<String>,
-    /// Whether to release although the mempool shows a transaction of another copy of the wallet.
+    /// Whether to end the hold although the mempool shows a transaction of another copy of the wallet.
     #[serde(default)]
     pub force: bool,
 }
 
-/// Has the sender ask the secret store for the wallet's words at once.
+/// Makes the sender ask the secret store for the wallet's words at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct RetrySender {}
 
-/// The sender after a command.
+/// The state of the sender after a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct SenderView {
-    /// Whether it held, and is released now.
+    /// Whether the command ended a hold.
     pub released: bool,
-    /// Whether a gateway runs and sends.
+    /// Whether a gateway is running, so that payouts are sent.
     pub serving: bool,
-    /// The number of approved payouts that wait for their transaction or for a node that accepts it.
+    /// The number of payouts in state QUEUED.
     #[ts(type = "number")]
     pub payouts_queued: u64,
 }

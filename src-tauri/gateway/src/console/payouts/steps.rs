@@ -9,43 +9,41 @@ use ts_rs::TS;
 use crate::store::batches::VersionRow;
 use crate::store::payouts::PayoutRow;
 
-/// A step in the life of a payout.
+/// The kind of a step in a payout's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 #[ts(export)]
 pub enum PayoutStep {
-    /// It was asked for.
+    /// It was requested.
     Offered,
-    /// It was approved.
     Approved,
-    /// Nobody approved it in time.
+    /// The offer expired, or staff rejected it.
     Expired,
     /// Its first transaction was signed and stored.
     Signed,
-    /// A transaction with a higher fee was stored in place of the last.
+    /// A replacement with a higher fee was stored.
     Bumped,
-    /// A transaction that pays ourselves was stored in place of the last.
+    /// A replacement that pays the coins back to this wallet was stored.
     Abandoned,
-    /// A backend took a transaction that pays it.
+    /// A backend accepted a transaction that pays it.
     Sent,
-    /// It was given up.
+    /// It became FAILED.
     Failed,
 }
 
-/// One step in a payout's life.
+/// One step in a payout's history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct StepItem {
     /// The time, ISO 8601 with milliseconds.
     pub time: String,
-    /// The kind of step.
     pub step: PayoutStep,
-    /// The actor, if known.
+    /// The person or API key that caused the step, if known.
     pub by: Option<String>,
-    /// The transaction concerned.
+    /// The transaction that was stored or sent.
     pub btc_tx_id: Option<String>,
-    /// The reason, if it FAILED.
+    /// The reason of the step `Failed`.
     pub reason: Option<String>,
 }
 
@@ -77,8 +75,8 @@ pub(super) fn history(row: &PayoutRow, versions: &[VersionRow]) -> Vec<StepItem>
     steps.into_iter().map(|(at, step)| StepItem { time: at.iso_millis(), ..step }).collect()
 }
 
-/// The newest transaction that paid a payout when it became SENT. Without one of ours, another copy of this wallet sent
-/// it.
+/// The newest transaction that paid a payout when it became SENT. If this wallet signed none, another copy of the
+/// wallet sent the payout.
 fn sent_by(row: &PayoutRow, versions: &[VersionRow], at: Timestamp) -> Option<Txid> {
     if versions.is_empty() {
         return row.txid;

@@ -1,4 +1,5 @@
-//! Payouts that do not arrive, for people. Each shell names the remedy in its own words.
+//! Sentences about stuck payouts, which were signed but do not arrive. The panel and the command line each add their
+//! own remedy.
 
 use std::sync::Arc;
 
@@ -17,61 +18,58 @@ use crate::sender::{self, Stuck, StuckCause, may_bump};
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
-/// Most payouts named in one answer. The list of payouts shows all.
+/// The most stuck payouts named in one answer. The list of payouts shows all of them.
 const NAMED_MAX: usize = 20;
 
-/// Virtual bytes for which rates are computed, so that decimals are not lost.
+/// Fee rates are computed for this many virtual bytes, so that no decimal is lost.
 const RATE_VBYTES: u64 = 1_000;
 
-/// Why a payout does not arrive.
+/// The reason why a payout is stuck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[ts(export)]
 pub enum StuckReason {
-    /// It was sent long ago, and no block holds its transaction.
+    /// It was sent hours ago, and its transaction is still unconfirmed.
     Unconfirmed,
-    /// The backend refused its transaction, which is offered again.
+    /// The backend refused its transaction, which is broadcast again after each block.
     Refused,
-    /// The backend took its transaction, and its mempool does not show it.
+    /// The backend accepted its transaction, but does not show it in its mempool.
     Unseen,
     /// A block holds another transaction that spends its coins.
     RuledOut,
 }
 
-/// A payout that does not arrive.
+/// A stuck payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct StuckItem {
-    /// The payout's id.
     pub payout_id: String,
     /// The recipient's amount.
     pub amount: BtcView,
-    /// The recipient's address.
     pub address: String,
-    /// The reason why it does not arrive.
     pub reason: StuckReason,
     /// The fee rate of its transaction, in satoshis per virtual byte, cut to 2 decimals.
     pub fee_rate: String,
-    /// The fee rate that a transaction would pay now; absent if the backend has named none since the start.
+    /// The fee rate that a new transaction would pay; absent if the backend has estimated none since the start.
     pub fee_rate_wanted: Option<String>,
-    /// Whether a higher fee is possible now.
+    /// Whether its fee can be raised now.
     pub can_bump: bool,
-    /// All of it in words, without the remedy and the last full stop.
+    /// The facts in sentences, without the remedy and without the last full stop.
     pub message: String,
 }
 
 #[derive(Debug, Default)]
 pub(in crate::console) struct StuckPayouts {
-    /// The first ones.
+    /// At most [`NAMED_MAX`] stuck payouts.
     pub named: Vec<StuckItem>,
-    /// The number of all.
+    /// The number of all stuck payouts.
     pub count: u64,
 }
 
 impl StuckPayouts {
-    /// Asks the backend for its fee rate if a payout is stuck, so that the wanted rate is known. A database error is
-    /// left to the next read.
+    /// Asks the backend for its fee rate if a payout is stuck, so that `fee_rate_wanted` is known. A database error is
+    /// ignored here, because the caller reads the database again and returns the error.
     pub(in crate::console) async fn learn_wanted_rate(gateway: &Arc<Gateway>) {
         let reading = Arc::clone(gateway);
         let read = move || reading.store.read(|reader| Self::of(&reading, reader));
@@ -90,7 +88,7 @@ impl StuckPayouts {
 }
 
 impl StuckItem {
-    /// The item of one payout; `None` if it is not stuck.
+    /// The item of a payout; `None` if the payout is not stuck.
     pub(super) fn of_payout(
         gateway: &Gateway,
         reader: &Reader<'_>,
@@ -145,7 +143,7 @@ fn message(stuck: &Stuck, fee_rate: &str, wanted: Option<&str>) -> String {
     let payout = format!("payout {} of {amount} BTC to {}", payout.id, payout.address);
     let pays = match (offered.pays, wanted) {
         (false, _) => "It is being given up".to_owned(),
-        (true, Some(wanted)) => format!("It pays {fee_rate} sat/vB; {wanted} sat/vB is wanted now"),
+        (true, Some(wanted)) => format!("It pays {fee_rate} sat/vB; the present fee rate is {wanted} sat/vB"),
         (true, None) => format!("It pays {fee_rate} sat/vB"),
     };
     match cause {
@@ -167,7 +165,7 @@ fn message(stuck: &Stuck, fee_rate: &str, wanted: Option<&str>) -> String {
         ),
         StuckCause::RuledOut { height } => format!(
             "{payout} can never arrive: block {height} holds another transaction that spends its coins. The payout fails once \
-             that block has {FINAL_CONFIRMATIONS} confirmations; ask for it anew then"
+             that block has {FINAL_CONFIRMATIONS} confirmations; then request a new payout"
         ),
     }
 }

@@ -1,4 +1,4 @@
-//! Transactions of another copy of the wallet for which the sender holds, for people.
+//! Twins for people: transactions of another copy of the wallet that put the sender on hold.
 
 use bitcoin::Address;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::store::sender_hold::{Hold, HoldCause};
 use crate::store::twins::TwinRow;
 use crate::store::{Reader, StoreError};
 
-/// Most transactions listed in one answer.
+/// The most transactions listed in one answer.
 const LISTED_MAX: u32 = 100;
 
 /// A transaction that another copy of the wallet made.
@@ -18,31 +18,29 @@ const LISTED_MAX: u32 = 100;
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct TwinItem {
-    /// Its id.
     pub txid: String,
     /// The time of its block or of its entry into the mempool, ISO 8601.
     pub time: String,
-    /// Its outputs to others than this wallet.
+    /// Its outputs that do not pay this wallet.
     pub paid: Vec<TwinOutput>,
 }
 
-/// An output of such a transaction.
+/// An output that does not pay this wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct TwinOutput {
     /// Absent for a script without an address.
     pub address: Option<String>,
-    /// The amount.
     pub amount: BtcView,
 }
 
-/// The transactions of a hold, the oldest first.
+/// The transactions that caused a hold.
 #[derive(Debug, Default)]
 pub(in crate::console) struct HeldFor {
-    /// The first ones.
+    /// At most [`LISTED_MAX`] of them, the oldest first.
     pub listed: Vec<TwinItem>,
-    /// The number of all.
+    /// The number of all of them.
     pub count: u64,
 }
 
@@ -80,7 +78,7 @@ impl TwinItem {
         Ok(Self { txid: twin.txid.to_string(), time: twin.made_at.iso_seconds(), paid })
     }
 
-    /// The transaction as one line of the command line.
+    /// The transaction as one line of output at the command line.
     pub(crate) fn at_the_command_line(&self) -> String {
         let Self { txid, time, paid } = self;
         let paid: Vec<_> = paid

@@ -1,4 +1,4 @@
-//! Payouts as the panel and the command line show them. It only queries and formats.
+//! Payouts as the panel and the command line show them. This code only queries and formats.
 
 mod item;
 mod shown;
@@ -37,12 +37,11 @@ const DELIVERIES_OF_PAYOUT: u32 = 100;
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct PayoutView {
-    /// The item of the list.
+    /// The payout's item in the list.
     #[serde(flatten)]
     pub item: PayoutItem,
-    /// The exchange rate's certificate; absent if it was not stored.
+    /// The quotes from which the exchange rate was computed; absent if they were not stored.
     pub certificate: Option<CertificateView>,
-    /// The URL of its notifications.
     pub notification_url: Option<String>,
     /// The transactions signed for it, the oldest first.
     pub versions: Vec<VersionItem>,
@@ -50,80 +49,73 @@ pub struct PayoutView {
     pub shares_with: Vec<SharingItem>,
     /// Its history, the oldest step first.
     pub history: Vec<StepItem>,
-    /// Attempts to notify, newest first.
+    /// The attempts to send its notifications, newest first.
     pub deliveries: Vec<DeliveryItem>,
-    /// Another payout to the same address: the newest approved or sent one, else the newest offer. Present only while
-    /// this one is NEW.
+    /// Another payout to the same address: the newest QUEUED or SENT payout, otherwise the newest offer. Present only
+    /// while this payout is NEW.
     pub paid_before: Option<PaidBefore>,
-    /// The newest OPEN anomaly of exactly this sum, because the payout may be meant as its refund. Present only while
-    /// this one is NEW and no refund.
+    /// The newest OPEN anomaly of exactly this amount, because this payout may be meant as its refund. Present only
+    /// while this payout is NEW and not a refund.
     pub anomaly_alike: Option<AnomalyAlike>,
-    /// A sentence that the network fee is high beside the amount; absent if it is not, and once it is sent.
+    /// A warning that the network fee is more than a tenth of the amount; absent once a transaction is signed.
     pub fee_warning: Option<String>,
-    /// The rest of the day's limit after its approval; present only while it is NEW and within the limit.
+    /// The part of the daily limit that its approval would leave. Present only while it is NEW and within the limit.
     pub limit_left_after: Option<BtcView>,
     /// Whether it may be approved now.
     pub can_approve: Possible,
-    /// Whether a higher fee is possible now.
+    /// Whether its fee can be raised now.
     pub can_bump: Possible,
-    /// Whether it may be given up now, with those that share its transaction.
+    /// Whether it can be abandoned now, together with the payouts that share its transaction.
     pub can_abandon: Possible,
 }
 
-/// A signed transaction.
+/// A signed transaction of a payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionItem {
-    /// The transaction's id.
     pub btc_tx_id: String,
-    /// Its number in the order of signing, from 1.
+    /// The position in the order of signing, from 1.
     pub number: u32,
-    /// Whether it pays the payouts. If not, it gives them up and pays ourselves.
+    /// Whether it pays the payouts. If false, it abandons them and pays the coins back to this wallet.
     pub pays: bool,
-    /// Its fee.
     pub fee: BtcView,
     /// In satoshis per virtual byte, cut to 2 decimals.
     pub fee_rate: String,
-    /// Its position in the chain.
+    /// Whether it is in a block, in the mempool or in neither.
     pub position: TransactionPosition,
-    /// Its number of confirmations.
     pub confirmations: u32,
     /// Whether a backend ever accepted it.
     pub accepted: bool,
-    /// Time of its storing, ISO 8601 with milliseconds. If the clock was set before a node accepted it, the time moves
-    /// along.
+    /// When it was stored, ISO 8601 with milliseconds. If the clock is changed before a node accepts the transaction,
+    /// this time is changed as well.
     pub time: String,
 }
 
-/// A payout that shares a transaction with another.
+/// A payout that shares a transaction with another payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct SharingItem {
-    /// The payout's id.
     pub payout_id: String,
-    /// The payout's state.
     pub state: PayoutState,
-    /// The recipient's address.
     pub address: String,
     /// The recipient's amount.
     pub amount: BtcView,
 }
 
-/// Whether an act is possible.
+/// Whether a command is possible now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct Possible {
-    /// Whether it is.
     pub possible: bool,
-    /// The reason why not, a sentence.
+    /// The reason why the command is not possible, in a sentence.
     pub why_not: Option<String>,
 }
 
 impl PayoutView {
-    /// The payout of this id, if there is one.
+    /// The view of the payout with this id; `None` if the id is unknown.
     pub fn find(gateway: &Gateway, reader: &Reader<'_>, id: &Id) -> Result<Option<Self>, StoreError> {
         let Some(row) = reader.payout(id)? else { return Ok(None) };
         let pages_base = gateway.pages_base();
@@ -220,7 +212,7 @@ pub(in crate::console) async fn show(by: &Asker<'_>, id: Id) -> Result<PayoutVie
     found.ok_or_else(|| CommandError::not_found("payout", &id))
 }
 
-/// A warning about a fee before it is paid.
+/// The warning about a high fee; `None` once a transaction is signed.
 fn fee_warning(row: &PayoutRow) -> Option<&'static str> {
     let is_sent = match row.state {
         PayoutState::New | PayoutState::Queued => row.batch_seq.is_some(),
@@ -236,12 +228,12 @@ fn fee_warning(row: &PayoutRow) -> Option<&'static str> {
     })
 }
 
-/// Number of approved payouts that are not sent.
+/// The number of payouts in state QUEUED.
 pub(in crate::console) fn queued(reader: &Reader<'_>) -> Result<u64, StoreError> {
     reader.payouts_count(&PayoutFilter { states: vec![PayoutState::Queued], ..PayoutFilter::default() })
 }
 
-/// The OPEN anomaly that an offer may be meant to refund.
+/// The newest OPEN anomaly of the same amount as an offer. The offer may be meant as its refund.
 fn anomaly_alike(reader: &Reader<'_>, row: &PayoutRow) -> Result<Option<AnomalyAlike>, StoreError> {
     if row.state != PayoutState::New || row.anomaly.is_some() {
         return Ok(None);
@@ -249,14 +241,14 @@ fn anomaly_alike(reader: &Reader<'_>, row: &PayoutRow) -> Result<Option<AnomalyA
     Ok(open_anomaly_of(reader, row.amount_sats)?.as_ref().map(AnomalyAlike::from))
 }
 
-/// Another payout to the address of an offer: the offer may be for the same bill.
+/// Another payout to the address of an offer. Both may pay the same bill.
 fn paid_before(reader: &Reader<'_>, row: &PayoutRow) -> Result<Option<PayoutRow>, StoreError> {
     if row.state != PayoutState::New {
         return Ok(None);
     }
     for states in [vec![PayoutState::Queued, PayoutState::Sent], vec![PayoutState::New]] {
         let filter = PayoutFilter { states, script: Some(row.script.clone()), ..PayoutFilter::default() };
-        // Two, because one may be the offer itself.
+        // Two rows are read, because one may be the offer itself.
         if let Some(other) = reader.payouts(&filter, 2, 0)?.into_iter().find(|other| other.seq != row.seq) {
             return Ok(Some(other));
         }

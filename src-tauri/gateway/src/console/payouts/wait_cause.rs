@@ -1,4 +1,4 @@
-//! The cause for which an approved payout waits, so that each shell finds its own words.
+//! The causes for which an approved payout waits. The panel and the command line have their own words for each cause.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -10,41 +10,41 @@ use crate::gateway::Cause;
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[ts(export)]
 pub enum WaitCause {
-    /// Its turn: the batch is not due yet, or is being built.
+    /// The next batch is not due yet, or is being built.
     Turn,
-    /// A gateway that runs.
+    /// No gateway is running.
     Gateway,
-    /// Staff must release a sender that holds. This concerns all payouts.
+    /// The sender is on hold until staff release it. This concerns all payouts.
     Hold,
-    /// Staff must compare the waiting payouts of a restored copy with what was really paid since, and then release
-    /// it. This concerns all payouts.
+    /// The sender of a restored copy is on hold. Staff must compare the waiting payouts with those that were really
+    /// paid since the backup, and then release the sender. This concerns all payouts.
     HoldRestored,
-    /// A restored wallet's look through the chain must end, which it does by itself. This concerns all payouts.
+    /// A restored wallet still looks through the chain. The wait ends with that look. This concerns all payouts.
     Restored,
-    /// Staff must continue that look, which was stopped. This concerns all payouts.
+    /// Staff stopped the look of a restored wallet, and must continue it. This concerns all payouts.
     RestoreStopped,
-    /// The secret store refused the wallet's words; staff may have it asked again. This concerns all payouts.
+    /// The secret store refused the wallet's words. Staff may make the sender ask again. This concerns all payouts.
     Keyring,
-    /// Coins are short. This concerns only the payouts that wait for them.
+    /// The spendable coins are too few. This concerns only payouts that are larger than these coins.
     Coins,
-    /// A block that holds earlier payouts: it concerns those that spend their change, and no other.
+    /// Earlier payouts must be confirmed first. This concerns only payouts that spend their change.
     Block,
-    /// Fewer or larger coins: it concerns payouts that are too large for one transaction, and no other.
+    /// The payout needs too many small coins for one transaction. This concerns only such payouts.
     SmallCoins,
-    /// A lower fee rate of the network: it concerns all.
+    /// The network's fee rate is above the setting `feeCapSatVb`. This concerns all payouts.
     Fees,
     /// A look at the chain, or an answer of the backend, is awaited. This concerns all payouts.
     Chain,
-    /// A node must accept its stored transaction.
+    /// No node has accepted its stored transaction yet.
     Node,
-    /// Staff must give it up: another copy of the wallet pays a payout of its transaction, so the transaction is
-    /// not broadcast.
+    /// Another copy of the wallet pays a payout of its transaction, so the transaction is not broadcast. Staff must
+    /// abandon the payout.
     OtherCopy,
-    /// A block must decide, because another copy of the wallet may pay it. This concerns only this payout.
+    /// Another copy of the wallet may pay it, and a block must decide. This concerns only this payout.
     CopyPays,
-    /// It is being given up.
+    /// It was abandoned, and it is not decided yet whether it FAILED or was sent after all.
     GivenUp,
-    /// Any other cause. This concerns all payouts.
+    /// Another cause. This concerns all payouts.
     Other,
 }
 

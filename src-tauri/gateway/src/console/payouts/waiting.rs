@@ -1,5 +1,5 @@
-//! Reasons why approved payouts wait. Each shell names the remedy in its own words, because a window has no command
-//! line.
+//! The reasons why approved payouts wait. They name no remedy, because the panel and the command line have different
+//! ones.
 
 use std::sync::Arc;
 
@@ -15,66 +15,66 @@ use crate::store::sender_hold::Hold;
 use crate::store::{Reader, StoreError};
 use crate::{funds, sender};
 
-/// The reason why one payout waits, or all do.
+/// The reason why a payout waits, for a program and for people.
 pub(in crate::console) struct Why {
     pub cause: WaitCause,
     /// A sentence without the remedy.
     pub reason: String,
 }
 
-/// The obstacle of all approved payouts, apart from their turn.
+/// The sender's reason for not sending, and the facts that relate it to one payout.
 pub(in crate::console) struct Waiting {
     /// The reason why the sender does not send.
     pub why: Why,
-    /// Sum of the spendable coins, in case it is too low.
+    /// The sum of the spendable coins; 0 unless the cause is a lack of coins.
     spendable_sats: u64,
     settings: Arc<Settings>,
     now: Timestamp,
 }
 
-/// The state of the queue at one moment.
+/// The facts that the waits of all approved payouts share.
 pub(super) struct Queue {
     is_served: bool,
     now: Timestamp,
     hold: Option<Hold>,
     waiting: Option<Waiting>,
-    /// Time at which the next batch is due, counted from the approval that waits longest.
+    /// When the next batch is due, computed from the oldest approval without a transaction.
     due_at: Option<Timestamp>,
 }
 
-/// The facts of one payout that explain its wait.
+/// The facts about one payout that explain its wait.
 pub(super) struct Standing {
-    /// Its newest transaction gives it up, and no transaction has won yet.
+    /// It was abandoned, and it is not decided yet whether it FAILED or was sent after all.
     pub is_being_given_up: bool,
     /// Its signed transaction must not be broadcast.
     pub is_held_back: bool,
-    /// The reason why none is signed: another copy of the wallet may pay it.
+    /// The reason why nothing is signed, if another copy of the wallet may pay the payout.
     pub copy_pays: Option<Cannot>,
 }
 
-const GIVEN_UP: &str = "it is being given up: after 6 blocks, in about an hour, it has failed or was sent all the same";
+const GIVEN_UP: &str = "it is being given up: in about an hour, after 6 blocks, it has failed or was sent after all";
 
-const NO_NODE: &str = "it is signed, and no node has taken it yet: it is broadcast again with each block";
+const NO_NODE: &str = "it is signed, but no node has accepted it yet: it is broadcast again after each block";
 
-const OTHER_COPY: &str = "it is not broadcast, because another copy of this wallet pays it, or a payout that shares or precedes its transaction";
+const OTHER_COPY: &str = "it is not broadcast, because another copy of this wallet pays it, or pays a payout of the same or an earlier transaction";
 
 impl WaitCause {
-    /// The remedy at the command line; it continues the reason's sentence.
+    /// The remedy at the command line, a clause that follows the reason after a semicolon.
     pub(crate) const fn remedy_at_the_command_line(self) -> Option<&'static str> {
         match self {
             Self::Gateway => Some("`tillgate serve` starts one"),
             Self::Hold => Some("`tillgate payouts release` lets it go on"),
             Self::HoldRestored => Some(
-                "`tillgate payouts list --status QUEUED` shows what waits, `tillgate payouts abandon` gives one up, \
-                 `tillgate payouts release` lets the rest be sent",
+                "`tillgate payouts list --status QUEUED` shows the waiting payouts, `tillgate payouts abandon` cancels one, \
+                 `tillgate payouts release` sends the others",
             ),
             Self::RestoreStopped => Some("`tillgate wallet restore --continue` lets it go on"),
-            Self::Keyring => Some("`tillgate payouts retry` has it asked at once"),
+            Self::Keyring => Some("`tillgate payouts retry` asks the secret store again at once"),
             Self::Fees => Some("wait, or raise the cap with `tillgate settings set feeCapSatVb`"),
             Self::Chain => Some("`tillgate doctor` checks the backend"),
-            Self::SmallCoins => Some("`tillgate payouts abandon` gives it up; then ask for smaller payouts"),
+            Self::SmallCoins => Some("`tillgate payouts abandon` cancels it; then request smaller payouts"),
             Self::OtherCopy => {
-                Some("`tillgate payouts abandon --all` gives it up; then ask anew for the payouts that are not paid")
+                Some("`tillgate payouts abandon --all` cancels it; then request the payouts again that are not paid")
             }
             Self::Turn
             | Self::Restored
@@ -87,7 +87,7 @@ impl WaitCause {
         }
     }
 
-    /// A reason of this cause with the remedy at the command line.
+    /// The reason, followed by the remedy at the command line if there is one.
     pub(crate) fn at_the_command_line(self, reason: &str) -> String {
         match self.remedy_at_the_command_line() {
             Some(remedy) => format!("{reason}; {remedy}"),
@@ -97,7 +97,7 @@ impl WaitCause {
 }
 
 impl Waiting {
-    /// The reason why the sender does not send; `None` if it does.
+    /// The reason why the sender does not send; `None` if it sends.
     pub(in crate::console) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
         let Some(cannot) = gateway.sending.waits_for() else { return Ok(None) };
         let cannot = match cannot.cause {
@@ -131,10 +131,10 @@ impl Waiting {
         Ok(Some(Self { why, spendable_sats, settings, now }))
     }
 
-    /// The reason why this approved payout waits; `None` if the sender's reason does not concern it.
+    /// The sender's reason as it concerns this approved payout; `None` if it does not concern it.
     fn concerns(&self, row: &PayoutRow) -> Option<Why> {
         let Why { cause, reason } = &self.why;
-        // The sender's reason is that of the first due payout. A payout that was not due then may differ.
+        // The sender's reason comes from the first payout that was due. It may not apply to a payout that was not due.
         let was_due = || row.approved_at.is_some_and(|at| sender::due_at(at, &self.settings, self.now) <= self.now);
         let reason = match cause {
             WaitCause::CopyPays => None,
@@ -174,7 +174,7 @@ impl Queue {
         })
     }
 
-    /// The reason why a payout is not sent, not over, or could not be sent if approved; `None` for any other.
+    /// The reason why a payout waits; `None` unless it is QUEUED or being abandoned.
     pub(super) fn why(&self, row: &PayoutRow, standing: Standing) -> Option<Why> {
         let why = |cause, reason: &str| Some(Why { cause, reason: reason.to_owned() });
         if standing.is_being_given_up {
@@ -199,14 +199,14 @@ impl Queue {
             return Some(why);
         }
         if !self.is_served {
-            return why(WaitCause::Gateway, "no gateway runs that sends it");
+            return why(WaitCause::Gateway, "no gateway is running");
         }
         let at = self.due_at?.max(self.now).iso_seconds();
         why(WaitCause::Turn, &format!("it is sent at about {at}"))
     }
 }
 
-/// A sentence that the coins are too few, in BTC; `None` if they suffice.
+/// A sentence that the coins are too few, with both sums in BTC; `None` if the coins suffice.
 fn too_few(spendable_sats: u64, needed_sats: u64, who_needs: &str) -> Option<String> {
     (spendable_sats < needed_sats).then(|| {
         let (spendable, needed) = (format_btc(spendable_sats), format_btc(needed_sats));
@@ -219,14 +219,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fee_above_the_cap_is_told_with_its_remedy() {
+    fn a_fee_above_the_cap_has_a_remedy() {
         let told = WaitCause::Fees.at_the_command_line("the network asks for 300 sat/vB now");
         assert!(told.ends_with("; wait, or raise the cap with `tillgate settings set feeCapSatVb`"), "{told}");
         assert_eq!(WaitCause::Coins.at_the_command_line("the coins are too few"), "the coins are too few");
     }
 
     #[test]
-    fn missing_coins_are_told_in_btc_to_the_payout_that_needs_them() {
+    fn too_few_coins_are_reported_in_btc() {
         assert_eq!(too_few(1_000, 1_000, "this payout needs"), None);
         let told = too_few(1_000, 250_000_000, "this payout needs").unwrap();
         assert!(told.contains("0.00001000 BTC") && told.contains("this payout needs 2.50000000 BTC"), "{told}");

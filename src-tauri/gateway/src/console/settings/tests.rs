@@ -1,4 +1,4 @@
-//! Settings with a part outside the table: the password among the secrets, the folder on a disk.
+//! Tests of the two settings with a part outside the table: the password with the secrets, and the backup folder.
 
 use std::fs;
 use std::path::Path;
@@ -26,20 +26,20 @@ fn password_in_effect(world: &World) -> String {
     password.map(|password| password.reveal().to_owned()).unwrap_or_default()
 }
 
-/// How many entries hold a password.
+/// The number of entries that hold a password.
 fn passwords(world: &World) -> usize {
-    let lies =
+    let is_set =
         |purpose: &Purpose| world.gateway.secrets.get(*purpose).unwrap().is_some_and(|text| !text.reveal().is_empty());
-    [Purpose::BackendPassword, Purpose::SecondBackendPassword].iter().filter(|purpose| lies(purpose)).count()
+    [Purpose::BackendPassword, Purpose::SecondBackendPassword].iter().filter(|purpose| is_set(purpose)).count()
 }
 
 #[tokio::test]
-async fn a_refused_change_beside_a_password_keeps_the_former_one() {
+async fn a_refused_change_keeps_the_former_password() {
     let world = World::new().await;
     world.make_wallet().await;
     let is_set = async || {
         let shown = ask(&world.app, GetSetting { name: "backendPassword".to_owned() }, &Actor::panel()).await.unwrap();
-        assert_eq!(shown.value, "", "it is shown");
+        assert_eq!(shown.value, "", "the password must not be shown");
         shown.is_set
     };
     assert_eq!(is_set().await, Some(false));
@@ -59,27 +59,31 @@ async fn a_refused_change_beside_a_password_keeps_the_former_one() {
         assert_eq!(password_in_effect(&world), "the former", "{changes:?}");
     }
     change(&world, &[other, ("batchSeconds", "7")]).await.unwrap();
-    assert_eq!((password_in_effect(&world).as_str(), passwords(&world)), ("the other", 1), "the former one stays");
+    assert_eq!(
+        (password_in_effect(&world).as_str(), passwords(&world)),
+        ("the other", 1),
+        "only the new password is stored"
+    );
     ask(&world.app, UnsetSetting { name: "backendPassword".to_owned() }, &Actor::panel()).await.unwrap();
     assert_eq!((password_in_effect(&world).as_str(), passwords(&world)), ("", 0));
     assert_eq!(is_set().await, Some(false));
 }
 
 #[tokio::test]
-async fn a_password_set_by_an_earlier_program_is_not_told_as_unset() {
+async fn the_password_of_an_earlier_program_is_not_shown_as_unset() {
     let world = World::new().await;
     world.gateway.store.write(|tx| tx.put_setting("backendUser", "ada")).await.unwrap();
     let world = world.reopen().await;
     let settings = &world.gateway.settings;
     assert_eq!(settings.show("backendPassword").unwrap().is_set, None);
-    assert_eq!(settings.show("backendUser").unwrap().is_set, None, "it is of the password alone");
+    assert_eq!(settings.show("backendUser").unwrap().is_set, None, "only the password has this field");
     set(&world, "backendPassword", "").await.unwrap();
     assert_eq!(settings.show("backendPassword").unwrap().is_set, Some(false));
     set(&world, "backendPassword", "the former").await.unwrap();
     assert_eq!(world.reopen().await.gateway.settings.show("backendPassword").unwrap().is_set, Some(true));
 }
 
-/// A secret store whose machine loses power after so many more entries were kept.
+/// A secret store that fails after it stored `left` more entries, as if the machine had lost power.
 struct Failing {
     secrets: Arc<dyn SecretStore>,
     left: AtomicUsize,
@@ -102,7 +106,7 @@ impl SecretStore for Failing {
 }
 
 #[tokio::test]
-async fn wherever_the_power_fails_user_and_password_are_of_one_change() {
+async fn user_and_password_stay_of_one_change_if_the_power_fails() {
     let in_effect = |world: &World| {
         let user = world.gateway.settings.snapshot().backend_user.clone();
         (user.unwrap_or_default(), password_in_effect(world))
@@ -111,23 +115,27 @@ async fn wherever_the_power_fails_user_and_password_are_of_one_change() {
     let of = |name: &'static str, password: &'static str| [("backendPassword", password), ("backendUser", name)];
     let mut world = World::new().await;
     change(&world, &of("ada", "ada's")).await.unwrap();
-    // Once the new one is kept, and once the former one is taken away.
+    // The power fails once after the new password is stored, and once after the former one is removed.
     for (kept, expected) in [(1, "ada"), (2, "bob")] {
         let failing = |secrets| Arc::new(Failing { secrets, left: AtomicUsize::new(kept) }) as Arc<dyn SecretStore>;
         let cut_off = world.with_secrets(failing);
         let changed = change(&cut_off, &of("bob", "bob's")).await;
-        assert_eq!(changed.is_ok(), expected == "bob", "what stays behind is no failure: {changed:?}");
+        assert_eq!(
+            changed.is_ok(),
+            expected == "bob",
+            "a former password that stays stored is no failure: {changed:?}"
+        );
         world = cut_off.reopen().await;
         assert_eq!(in_effect(&world), pair(expected));
     }
-    // The next change works, whatever the other entry holds.
+    // The next change works, even if the unused entry still holds a password.
     change(&world, &of("eve", "eve's")).await.unwrap();
     assert_eq!((in_effect(&world), passwords(&world)), (pair("eve"), 1));
     assert_eq!(in_effect(&world.reopen().await), pair("eve"));
 }
 
 #[tokio::test]
-async fn a_folder_is_looked_at_when_it_is_named_and_may_be_away_later() {
+async fn a_backup_folder_must_exist_only_when_it_is_set() {
     let (world, base) = (World::new().await, tempfile::tempdir().unwrap());
     let nas = base.path().join("nas");
     let nas_text = nas.to_str().unwrap();
@@ -139,7 +147,11 @@ async fn a_folder_is_looked_at_when_it_is_named_and_may_be_away_later() {
     let refused = change(&world, &several).await.unwrap_err();
     assert_eq!(refused.field.as_deref(), Some("backupFolder"), "{refused}");
     let settings = world.gateway.settings.snapshot();
-    assert_eq!((settings.backup_folder.as_deref(), settings.backup_keep), (None, 14), "half of it was stored");
+    assert_eq!(
+        (settings.backup_folder.as_deref(), settings.backup_keep),
+        (None, 14),
+        "a refused change stores no setting"
+    );
 
     fs::create_dir(&nas).unwrap();
     change(&world, &several).await.unwrap();

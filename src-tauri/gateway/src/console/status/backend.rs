@@ -1,4 +1,4 @@
-//! The chain backend as people know it: its kind and the names of its servers, but no credentials.
+//! The chain backend for people: its kind and the hosts of its servers, without credentials.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -12,7 +12,7 @@ use crate::settings::{BackendKind, Settings};
 #[serde(rename_all = "snake_case")]
 #[ts(export)]
 pub enum BackendName {
-    /// A chain inside the program, whose coins are worth nothing.
+    /// The built-in chain, whose coins are worth nothing.
     Sandbox,
     /// A node of Bitcoin Core.
     Core,
@@ -24,11 +24,11 @@ pub enum BackendName {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct BackendItem {
-    /// The kind of the backend.
     pub kind: BackendName,
-    /// The host of each server, with its port if one is named; the preferred server first. Empty for the sandbox.
+    /// The host of each server, with its port if the URL names one. The preferred server is first. Empty for the
+    /// sandbox.
     pub servers: Vec<String>,
-    /// The host and port of the first node's ZMQ address; absent if the node is asked each second.
+    /// The host and port of the first node's ZMQ address; absent if the node is polled each second instead.
     pub zmq: Option<String>,
 }
 
@@ -51,7 +51,7 @@ impl BackendItem {
     }
 }
 
-/// The host and port of a URL. Its path stays out, because it may be an access key.
+/// The host and port of a URL. Its path is left out, because the path may be an access key.
 fn host_and_port(url: &str) -> String {
     let parsed = Url::parse(url).ok();
     let named = parsed.as_ref().and_then(|url| url.host_str().map(|host| (host, url.port())));
@@ -89,7 +89,7 @@ mod tests {
         ];
         let servers = vec!["one.example:50002".to_owned(), "[::1]:50001".to_owned()];
         let named = BackendItem { kind: BackendName::Electrum, servers, zmq: None };
-        assert_eq!(chosen_by(&electrum), named, "nobody but a node tells by ZMQ");
+        assert_eq!(chosen_by(&electrum), named, "only a Bitcoin Core node has a ZMQ address");
     }
 
     #[test]

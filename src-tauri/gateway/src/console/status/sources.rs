@@ -12,7 +12,7 @@ pub(crate) fn silent(source: &SourceRow) -> Option<String> {
     Some(format!("the rate source {} does not answer: {why}", source.name))
 }
 
-/// One sentence about all sources that did not answer; the errors of each stand in `sources`.
+/// One sentence about all sources that did not answer. If several did not, it leaves out the error of each.
 pub(crate) fn silent_together(sources: &[SourceRow]) -> Option<String> {
     let silent_ones: Vec<_> = sources.iter().filter(|source| source.failed.is_some()).collect();
     match silent_ones.as_slice() {
@@ -25,12 +25,12 @@ pub(crate) fn silent_together(sources: &[SourceRow]) -> Option<String> {
             } else {
                 format!("{} of {} rate sources do not answer ({})", many.len(), sources.len(), names.join(", "))
             };
-            Some(format!("{which}: see that this computer reaches the internet"))
+            Some(format!("{which}: check that this computer reaches the internet"))
         }
     }
 }
 
-/// A sentence for each source whose quotes for one of these currencies are left out of its rate.
+/// A sentence for each source whose quotes stray from the median. It names those of `currencies` that are concerned.
 pub(crate) fn strays(rates: &[RatesRow], currencies: &[Currency]) -> Vec<String> {
     let mut strays: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for row in rates.iter().filter(|row| currencies.contains(&row.currency)) {

@@ -1,4 +1,4 @@
-//! `status` and `doctor` on the sources of exchange rates, and `status` before the first look at the chain.
+//! Tests of `status` and `doctor`: sources of exchange rates, the first look, double spends and refused payments.
 
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use crate::rates::{Answer, Question, RateSource, Rates, SourceFailure, SourceQuo
 use crate::settings::Settings;
 use crate::testing::{World, ask_for_payment};
 
-/// A source that quotes so many dollars and Argentine pesos for one Bitcoin.
+/// A source with this name that quotes these prices of one Bitcoin in US dollars and in Argentine pesos.
 struct Quotes(&'static str, i64, i64);
 
 impl RateSource for Quotes {
@@ -69,7 +69,7 @@ async fn ask(world: &World, command: &str) -> Value {
 }
 
 #[tokio::test]
-async fn staff_hears_of_a_source_that_strays_in_a_currency_of_theirs() {
+async fn a_source_that_strays_in_an_enabled_currency_is_reported() {
     let sources: [Quotes; 3] =
         [Quotes("ours", 65_000, 90_000_000), Quotes("theirs", 65_100, 90_000_000), Quotes("lone", 70_000, 60_000_000)];
     let sources = sources.into_iter().map(|source| Box::new(source) as Box<dyn RateSource>).collect();
@@ -81,7 +81,7 @@ async fn staff_hears_of_a_source_that_strays_in_a_currency_of_theirs() {
 }
 
 #[tokio::test]
-async fn a_silent_source_is_named_and_no_fault_beside_another() {
+async fn one_silent_source_is_a_warning_but_no_fault() {
     let sources: Vec<Box<dyn RateSource>> = vec![Box::new(Quotes("ours", 65_000, 1)), Box::new(Silent)];
     let world = of_dollars(sources).await;
     let sentence = "the rate source silent does not answer: the server refuses connections";
@@ -105,9 +105,9 @@ async fn a_currency_without_a_rate_fails_the_doctor_with_a_remedy() {
 }
 
 #[tokio::test]
-async fn the_status_says_until_the_first_look_that_none_has_ended() {
+async fn the_status_says_if_no_look_has_ended_since_the_start() {
     let world = World::new().await.reopen().await;
-    assert_eq!(ask(&world, "status").await["catchingUp"], Value::Null, "a command line looks at nothing");
+    assert_eq!(ask(&world, "status").await["catchingUp"], Value::Null, "a gateway that does not serve makes no look");
     let served = Served { api: "http://127.0.0.1:7421/v2".to_owned(), pages: "http://127.0.0.1:7421/pay".to_owned() };
     world.gateway.served.set(served).unwrap();
     assert_eq!(ask(&world, "status").await["catchingUp"], FIRST_LOOK);
@@ -123,7 +123,7 @@ async fn attacks(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_double_spend_is_told_after_a_restart_while_it_lasts() {
+async fn the_warning_of_a_double_spend_survives_a_restart() {
     let world = World::new().await;
     let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
     let payment = world.payment_under(up_to_50).await;
@@ -136,31 +136,31 @@ async fn a_double_spend_is_told_after_a_restart_while_it_lasts() {
     world.look().await;
     assert!(attacks(&world).await[0].contains(&payment.payment.id.to_string()));
     let world = world.reopen().await;
-    assert_eq!(attacks(&world).await.len(), 1, "a restart forgets nothing");
+    assert_eq!(attacks(&world).await.len(), 1, "a restart keeps the warning");
     world.mine(1).await;
     assert_eq!(world.state(&payment), PaymentState::Invalid);
-    assert_eq!(attacks(&world).await, Vec::<String>::new(), "it ends with its cause");
+    assert_eq!(attacks(&world).await, Vec::<String>::new(), "the warning ends once the payment is decided");
 }
 
 #[tokio::test]
-async fn many_sources_that_are_silent_are_one_sentence_with_a_remedy() {
+async fn several_silent_sources_are_one_sentence_with_a_remedy() {
     let world = of_dollars(vec![Box::new(Silent), Box::new(Silent)]).await;
-    let sentence = "no rate source answers: see that this computer reaches the internet";
+    let sentence = "no rate source answers: check that this computer reaches the internet";
     assert_eq!(ask(&world, "status").await["warnings"], json!([sentence]));
 }
 
 #[tokio::test]
-async fn the_doctor_names_fixed_rates_for_a_currency_without_one() {
+async fn the_doctor_reports_a_currency_without_a_fixed_rate() {
     let world = of_dollars(vec![Box::new(Silent)]).await;
     let fixed = json!({"command": "setSetting", "name": "fixedRates", "value": "EUR:46000.00"});
     dispatch(&world.app, serde_json::from_value(fixed).unwrap(), &Actor::panel()).await.unwrap();
     let (ok, message) = doctor_on_rates(&world).await;
-    assert!(!ok && message.contains("the setting fixedRates has none for them"), "{message}");
+    assert!(!ok && message.contains("the setting fixedRates has no rate for them"), "{message}");
     assert!(!message.contains("check the network"), "{message}");
 }
 
 #[tokio::test]
-async fn the_status_says_that_no_payment_can_be_made() {
+async fn the_status_says_why_payments_are_refused() {
     let world = World::new().await;
     world.make_wallet().await;
     let refused = async || ask(&world, "status").await["paymentsRefused"].clone();

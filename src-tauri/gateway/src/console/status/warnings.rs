@@ -13,7 +13,7 @@ use crate::machine::clock::machine_now;
 use crate::rates::{RatesRow, SourceRow};
 use crate::store::{Reader, StoreError};
 
-/// The subject of a warning, if a shell may have its own words for it.
+/// The kind of a warning. For each kind but [`Other`](WarningKind::Other) the panel may have its own sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[ts(export)]
@@ -22,17 +22,17 @@ pub enum WarningKind {
     BackupPassphrase,
     /// The last nightly backup failed.
     BackupFailed,
-    /// The last nightly backup failed, because its folder is not the one that was named.
+    /// The last nightly backup failed, because its folder is not the one that was set.
     BackupFolder,
-    /// No nightly backup was made for long.
+    /// The last nightly backup is overdue.
     BackupLate,
-    /// A node does not tell of payments by itself, as it is set to.
+    /// No notices arrive from the node's ZMQ address.
     Zmq,
-    /// The secret store does not give the key that signs notifications.
+    /// The secret store does not return the key that signs notifications.
     Keyring,
     /// Notifications were given up.
     GivenUp,
-    /// Anything else: its sentence names no command.
+    /// Any other warning. Its sentence names no command.
     Other,
 }
 
@@ -47,22 +47,22 @@ impl From<&Trouble> for WarningKind {
     }
 }
 
-/// Sentences with their kinds, in the order in which they are told.
+/// Sentences with their kinds, in the order in which they are shown.
 #[derive(Default)]
 pub(super) struct Warnings {
     pub sentences: Vec<String>,
     pub kinds: Vec<WarningKind>,
 }
 
-/// The facts of the status on which the warnings rest.
+/// The facts from which the warnings are made.
 pub(super) struct Seen<'a> {
     pub watched: &'a WatchStatus,
     pub sources: &'a [SourceRow],
     pub rates: &'a [RatesRow],
     pub currencies: &'a [Currency],
-    /// Why the key that signs notifications cannot be read.
+    /// The reason why the key that signs notifications cannot be read.
     pub key_trouble: Option<String>,
-    /// How many notifications were given up.
+    /// The number of notifications that were given up.
     pub given_up: u64,
 }
 
@@ -89,7 +89,7 @@ impl Warnings {
         warnings.add(WarningKind::Keyring, key_trouble);
         if given_up > 0 {
             let given_up = count(given_up, "notification was", "notifications were");
-            warnings.add(WarningKind::GivenUp, [format!("{given_up} given up after three days of attempts: `tillgate deliveries list --failed` shows why, `tillgate deliveries resend` starts anew")]);
+            warnings.add(WarningKind::GivenUp, [format!("{given_up} given up after three days of attempts: `tillgate deliveries list --failed` shows why, `tillgate deliveries resend` sends one again")]);
         }
         Ok(warnings)
     }

@@ -1,4 +1,4 @@
-//! Answers of commands for people: sums, reasons, orders.
+//! Tests of the sums and reasons in the answers of commands.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ async fn listed(world: &World, what: &str) -> Value {
 }
 
 #[tokio::test]
-async fn accepting_shows_its_sums_and_the_anomaly_its_order() {
+async fn an_anomaly_shows_its_order_and_the_sums_of_accepting() {
     let world = World::new().await;
     let payment = world.payment().await;
     let id = payment.payment.id.to_string();
@@ -45,12 +45,12 @@ async fn accepting_shows_its_sums_and_the_anomaly_its_order() {
 
     let accepted = ask(&world, json!({"command": "acceptPayment", "paymentId": id})).await;
     assert_eq!(accepted["state"], "CONFIRMED");
-    assert_eq!(accepted["paid"], acceptance["coins"], "what was promised");
+    assert_eq!(accepted["paid"], acceptance["coins"], "the accepted sum equals the announced one");
     assert_eq!(accepted["acceptance"], Value::Null);
 }
 
 #[tokio::test]
-async fn a_difference_has_one_name_and_no_sign() {
+async fn a_payment_is_either_short_or_overpaid_by_a_positive_sum() {
     let world = World::new().await;
     let [short, over] = [world.payment().await, world.payment().await];
     world.pay(&short, short.payment.amount_sats - 1_000).await;
@@ -78,7 +78,7 @@ async fn a_reversal_is_counted_and_its_history_says_withdrawn() {
     assert_eq!((&view["state"], &view["whyInvalid"]), (&json!("INVALID"), &json!("REVERSED")));
     let last = view["history"].as_array().unwrap().last().unwrap().clone();
     assert_eq!((&last["cause"], &last["whyInvalid"]), (&json!("withdrawn"), &json!("REVERSED")));
-    assert_eq!(view["anomalies"][0]["acceptance"], Value::Null, "nothing is there to accept");
+    assert_eq!(view["anomalies"][0]["acceptance"], Value::Null, "coins that are gone cannot be accepted");
     assert_eq!(ask(&world, json!({"command": "status"})).await["openReversals"], 1);
     let dismissal = json!({"command": "dismissAnomaly", "anomalyId": view["anomalies"][0]["anomalyId"], "reason": "x"});
     ask(&world, dismissal).await;
@@ -86,7 +86,7 @@ async fn a_reversal_is_counted_and_its_history_says_withdrawn() {
 }
 
 #[tokio::test]
-async fn a_price_is_read_as_people_type_it_and_never_a_thousandfold() {
+async fn an_ambiguous_price_is_refused() {
     let world = World::new().await;
     world.make_wallet().await;
     let create = |amount: &str, currency: &str| {

@@ -8,7 +8,7 @@ use crate::console::ask::{Ask, Asker};
 use crate::console::error::CommandError;
 use crate::gateway::Gateway;
 
-/// Asks for the wallet's public descriptors. Their holder sees every payment, and cannot spend.
+/// Asks for the wallet's public descriptors. A person who has them sees every payment, but cannot spend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct WalletDescriptor {}
@@ -17,9 +17,9 @@ pub struct WalletDescriptor {}
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct WalletDescriptorView {
-    /// Addresses for customers.
+    /// The descriptor of the addresses for customers.
     pub external: String,
-    /// Our own change.
+    /// The descriptor of change addresses.
     pub internal: String,
 }
 
@@ -32,8 +32,6 @@ impl Ask for WalletDescriptor {
 }
 
 impl WalletDescriptorView {
-    /// The descriptors of the wallet.
-    ///
     /// # Errors There is no wallet yet.
     pub(super) fn of(gateway: &Gateway) -> Result<Self, CommandError> {
         let wallet = existing_wallet(gateway)?;

@@ -1,4 +1,4 @@
-//! The wallet, or the error before there is one.
+//! Returns the wallet, or an error that names the remedy if there is no wallet yet.
 
 use std::sync::Arc;
 
@@ -7,6 +7,6 @@ use crate::gateway::Gateway;
 use crate::wallet::Wallet;
 
 pub(super) fn existing_wallet(gateway: &Gateway) -> Result<Arc<Wallet>, CommandError> {
-    let none = "there is no wallet yet: `tillgate wallet create` makes one, `tillgate wallet restore` brings one back";
+    let none = "there is no wallet yet: `tillgate wallet create` makes one, `tillgate wallet restore` restores one";
     gateway.wallet.get().cloned().ok_or_else(|| CommandError::of("WALLET_NOT_READY", &none))
 }

@@ -1,4 +1,5 @@
-//! Makes the wallet, and checks words or a backup against it. New words are shown once and asked back.
+//! Makes the wallet, and checks whether words would restore it. New words are shown once. The panel then asks for two
+//! of them again.
 
 use std::fmt;
 
@@ -12,19 +13,17 @@ use crate::console::error::CommandError;
 use crate::setup::{self, DraftError, Fit, SetupError};
 use crate::wallet::words::{self, WordCount};
 
-/// Words of a wallet on their way to or from a person: never logged, wiped when dropped.
+/// The words of a wallet, from or for a person. They are never logged, and wiped when dropped.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(type = "string")]
 pub struct Words(String);
 
 impl Words {
-    /// Takes over a text.
     #[must_use]
     pub fn new(text: String) -> Self {
         Self(text)
     }
 
-    /// The text itself.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -43,7 +42,7 @@ impl Drop for Words {
     }
 }
 
-/// Stores new words among the secrets and returns them. The next command makes the wallet, once they were shown.
+/// Stores new words with the secrets and returns them. `makeWallet` then makes the wallet from them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct CreateWallet {
@@ -52,12 +51,12 @@ pub struct CreateWallet {
     pub words: Option<u32>,
 }
 
-/// Makes the wallet from the words of `createWallet`, which are shown no more.
+/// Makes the wallet from the words of `createWallet`. No later command returns these words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct MakeWallet {}
 
-/// Returns new words, kept in memory for 15 minutes. The wallet is made once two of them are told back.
+/// Returns new words, which are kept in memory for 15 minutes. `confirmWallet` makes the wallet from them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct DraftWallet {
@@ -66,23 +65,23 @@ pub struct DraftWallet {
     pub words: Option<u32>,
 }
 
-/// Makes the wallet from words that were shown.
+/// Makes the wallet from the words of `draftWallet`, if the person repeats two of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfirmWallet {
-    /// The `draftId` of these words.
+    /// The `draftId` that `draftWallet` returned.
     pub draft_id: String,
-    /// The two words that were asked back, in the order asked.
+    /// The words at the two places `asked`, in that order.
     pub told: [Words; 2],
 }
 
-/// Forgets words that were shown.
+/// Discards the words of `draftWallet`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct DiscardDraft {
-    /// The `draftId` of these words.
+    /// The `draftId` that `draftWallet` returned.
     pub draft_id: String,
 }
 
@@ -90,28 +89,27 @@ pub struct DiscardDraft {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct VerifyWords {
-    /// The words.
     pub words: Words,
 }
 
-/// A wallet's words, shown this once.
+/// The words of a new wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct NewWordsView {
-    /// The words with a space between.
+    /// The words, separated by spaces.
     pub words: Words,
 }
 
-/// New words from which no wallet was made yet.
+/// New words from which no wallet has been made yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletDraftView {
-    /// The id of these words.
+    /// The id of the draft, for `confirmWallet` and `discardDraft`.
     pub draft_id: String,
-    /// The words with a space between.
+    /// The words, separated by spaces.
     pub words: Words,
-    /// The places, from 1, of the two words that are asked back.
+    /// The places of the two words that the person must repeat, counted from 1.
     pub asked: [u32; 2],
 }
 
@@ -124,9 +122,8 @@ pub struct DraftDiscardedView {}
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct WordsVerifiedView {
-    /// Whether they would.
     pub fits: bool,
-    /// The same as a sentence, with the reason if they would not.
+    /// The result as a sentence, with the reason if the words would not restore the wallet.
     pub message: String,
 }
 

@@ -14,35 +14,35 @@ use crate::store::restore::{Restore, RestoreSource};
 use crate::store::{Reader, StoreError};
 use crate::wallet::words;
 
-/// Restores the wallet from its words. If the wallet exists already, its words are put back among the secrets. With a
-/// birthday or a gap it looks through the chain once more.
+/// Restores the wallet from its words. If the wallet exists already, its words are stored with the secrets again. A
+/// birthday or a gap then makes it look through the chain again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoreWallet {
-    /// The words.
     pub words: Words,
-    /// The earliest time of its first coin: a block's height, or a date like 2024-05-31. If absent, the network's
-    /// first block that can hold a coin. It bounds the blocks that a node reads; it has no effect on a server that is
+    /// A height or date before the wallet's first coin: 845000 or 2024-05-31. If absent, the network's first block that
+    /// can hold a coin. The look through a node's blocks begins there. It has no effect on an Electrum server, which is
     /// asked about addresses.
     #[serde(default)]
     pub birthday: Option<String>,
-    /// The run of given addresses that may be without a coin; absent for the setting `restoreSkip` and 500 more. The
-    /// look goes `restoreSkip` addresses further, because a copy that was restored before passed over these.
+    /// The gap limit: the longest run of given addresses without a coin. If absent, the setting `restoreSkip` plus 500.
+    /// The look covers `restoreSkip` further addresses, because an earlier restored copy skipped as many.
     #[serde(default)]
     pub gap: Option<u32>,
-    /// Whether another copy of the wallet continued from the state of this copy, as after a folder was put back by
-    /// hand. If so, `restoreSkip` indices are passed over and the chain is looked through.
+    /// Whether another copy of the wallet continued from the state of this copy, for example after an older folder was
+    /// put back by hand. If so, `restoreSkip` indices are skipped, and the wallet looks through the chain.
     #[serde(default)]
     pub beside_another: bool,
 }
 
-/// Asks for the progress of a restored wallet's look.
+/// Asks for the progress of a restored wallet's look through the chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ShowRestore {}
 
-/// Stops the look of a restored wallet. It gives no address until the look continues or the wallet is restored again.
+/// Stops the look of a restored wallet. The wallet then gives no address until the look continues or the wallet is
+/// restored again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct StopRestore {}
@@ -56,55 +56,56 @@ pub struct ContinueRestore {}
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct RestoredView {
-    /// Whether the wallet was made just now.
+    /// Whether the restore made the wallet; false if the wallet existed before.
     pub made: bool,
-    /// The progress of the look; absent if only the words were put back.
+    /// The progress of the look; absent if only the words were stored.
     pub restore: Option<RestoreView>,
 }
 
-/// Whether this wallet was restored.
+/// The last restore of this wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct RestoreShownView {
-    /// The progress of the look; absent if there never was one.
+    /// The progress of the look; absent if the wallet was never restored.
     pub restore: Option<RestoreView>,
 }
 
-/// The progress of a restored wallet's look.
+/// The progress of a restored wallet's look through the chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoreView {
-    /// `words` or `backup`.
+    /// The source of the restored wallet: `words` or `backup`.
     pub source: String,
     /// The state of the look.
     pub state: RestoreState,
-    /// The look begins above this block.
+    /// The look begins above the block of this height.
     pub birth_height: u32,
-    /// The number of addresses looked at beyond the highest in use: the allowed run of unused addresses, and the
-    /// addresses that an earlier restored copy passed over.
+    /// The number of addresses looked at beyond the highest used one: the gap limit plus the addresses that an earlier
+    /// restored copy skipped.
     pub looks_ahead: u32,
-    /// The height up to which it has looked; absent before the first block.
+    /// The height that the look has reached; absent before the first block.
     pub scanned_height: Option<u32>,
-    /// The best block, as far as it is known.
+    /// The height of the best block, if it is known.
     pub chain_height: Option<u32>,
-    /// Addresses and change addresses that were asked about; 0 if the backend shows whole blocks.
+    /// The number of scripts that the backend was asked about, external and internal; 0 if the backend shows whole
+    /// blocks.
     pub asked: u32,
-    /// Addresses to ask about in all, as far as is known: finds add more. 0 if the backend shows whole blocks, and
-    /// once the look has ended.
+    /// The number of all scripts to ask about. It grows when a used script is found. 0 if the backend shows whole
+    /// blocks, and once the look has ended.
     pub to_ask: u32,
-    /// The part of the chain looked through, or of the addresses asked about, in percent, rounded down.
+    /// The part of the blocks or scripts that is done, rounded down.
     pub percent: u32,
-    /// Whether it waits for a Bitcoin backend to be set.
+    /// Whether the look waits until a Bitcoin backend is set.
     #[serde(default)]
     pub awaits_backend: bool,
-    /// Transactions of the wallet that were found and that this database did not know.
+    /// The number of transactions of the wallet that the look found and this database did not hold.
     pub found: u32,
-    /// When it began, ISO 8601.
+    /// When the restore began, ISO 8601.
     pub begun_time: String,
-    /// When the look reached the best block.
+    /// When the look reached the best block, ISO 8601.
     pub looked_time: Option<String>,
-    /// The index of the first address given since the restore.
+    /// The derivation index of the first address given since the restore.
     pub first_given: Option<u32>,
 }
 
@@ -153,7 +154,7 @@ impl Ask for ContinueRestore {
 }
 
 impl RestoreView {
-    /// The state of a restore, beside the chain as the gateway knows it.
+    /// The view of a restore, with the progress of the present look.
     pub(crate) fn of(gateway: &Gateway, reader: &Reader<'_>, restore: &Restore) -> Result<Self, StoreError> {
         let status = gateway.last_look.status();
         // The look stores its blocks when it ends, but its progress is shown before that.
@@ -161,7 +162,7 @@ impl RestoreView {
         let restore = under_way.map_or(*restore, |it| restore.looked_up_to(it.seen_height));
         let chain_height = under_way.map(|it| it.tip_height).or(status.tip.map(|tip| tip.height));
         let awaits_backend = restore.is_dangerous() && !gateway.has_backend();
-        // Before the first answer it is unknown whether the backend will be asked about addresses.
+        // Without a backend it is unknown whether scripts will be asked about, so their number is 0.
         let asks = restore.is_dangerous() && !awaits_backend && gateway.chain.sees() == Sees::Scripts;
         let to_ask = if asks { reader.indices_to_ask(&restore)?.count() } else { 0 };
         Ok(Self {
@@ -191,8 +192,8 @@ async fn view(by: &Asker<'_>, restore: Restore) -> Result<RestoreView, CommandEr
     by.read(move |gateway, reader| RestoreView::of(gateway, reader, &restore)).await
 }
 
-/// The percentage of scripts asked about, or of blocks from the birth to the best one. It is never 100 before the look
-/// has ended.
+/// The percentage of scripts asked about, or of blocks from the birth height to the best block. It is at most 99 before
+/// the look has ended.
 fn percent(restore: &Restore, chain_height: Option<u32>, to_ask: u32) -> u32 {
     if !restore.is_dangerous() {
         return 100;
@@ -214,7 +215,7 @@ mod tests {
     use crate::store::restore::AskedIndices;
 
     #[test]
-    fn a_look_is_never_told_as_whole_before_it_is() {
+    fn the_percentage_is_below_100_until_the_look_has_ended() {
         let at = |state, scanned_height| Restore {
             source: RestoreSource::Words,
             state,
@@ -236,7 +237,7 @@ mod tests {
         assert_eq!(percent(&at(Scanning, Some(50)), Some(60), 0), 0, "a chain that ends below the birth");
         assert_eq!(percent(&at(Scanning, Some(50)), None, 0), 0);
         assert_eq!(percent(&at(Looked, Some(300)), Some(400), 0), 100);
-        // A server that is asked about single scripts.
+        // A backend that is asked about scripts.
         for (addresses, told) in [(0, 0), (1_500, 50), (3_000, 99), (4_000, 99)] {
             let asked = AskedIndices { addresses, change: addresses / 3 };
             assert_eq!(percent(&Restore { asked, ..at(Scanning, None) }, Some(300), 4_000), told, "{addresses}");

@@ -1,4 +1,4 @@
-//! A gateway with a node of the merchant's own, and production before its setup.
+//! A gateway with the merchant's own node or server, and production before its setup.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn on_regtest(folder: &Path) -> Options {
     Options { overrides: BTreeMap::from([("network".to_owned(), network)]), ..options(folder, Environment::Test) }
 }
 
-/// A node with a chain of its own.
+/// A test node over a new sandbox's chain.
 fn start_node(folder: &Path) -> (Arc<Sandbox>, CoreNode) {
     let sandbox = Arc::new(Sandbox::open(&folder.join("chain.db"), machine_now().ms()).unwrap());
     let node = CoreNode::start(Arc::clone(&sandbox), folder, Box::new(|| machine_now().ms())).unwrap();
@@ -48,7 +48,10 @@ async fn a_node_that_the_settings_name_is_asked_at_once() {
     let (ok, why) = chain_check(&app).await;
     assert!(!ok && why.contains("no Bitcoin backend is set"), "{why}");
     let logged = app.gateway.chain.tip().unwrap_err().to_string();
-    assert!(!logged.contains("tillgate settings"), "a command in a log names no environment: {logged}");
+    assert!(
+        !logged.contains("tillgate settings"),
+        "the log must name no command, because the command would lack the environment: {logged}"
+    );
 
     set(&app, "backendUrl", &node.url()).await.unwrap();
     let (ok, why) = chain_check(&app).await;
@@ -59,7 +62,7 @@ async fn a_node_that_the_settings_name_is_asked_at_once() {
     assert_eq!(app.gateway.last_look.status().tip.unwrap().height, height);
     assert_eq!(chain_check(&app).await, (true, format!("the backend answers, its best block is {height}")));
 
-    // By user and password. The password appears in no answer.
+    // The gateway also signs in by user and password. The password appears in no answer.
     set(&app, "backendUser", node::USER).await.unwrap();
     assert!(chain_check(&app).await.1.contains("backendPassword -"));
     let answer = set(&app, "backendPassword", node::PASSWORD).await.unwrap();
@@ -76,12 +79,15 @@ async fn a_node_that_the_settings_name_is_asked_at_once() {
     for kept in std::fs::read_dir(app.gateway.data_dir.path()).unwrap() {
         let kept = std::fs::read(kept.unwrap().path()).unwrap_or_default();
         let words = node::PASSWORD.as_bytes();
-        assert!(!kept.windows(words.len()).any(|window| window == words), "it was kept beside the secrets");
+        assert!(
+            !kept.windows(words.len()).any(|window| window == words),
+            "the password is in a file of the data directory"
+        );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_whose_notices_are_not_heard_is_named_and_polled() {
+async fn a_node_whose_zmq_address_is_silent_is_named_and_polled() {
     let folder = tempfile::tempdir().unwrap();
     let (sandbox, node) = start_node(folder.path());
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
@@ -122,14 +128,14 @@ async fn a_doctor_names_a_node_that_lags_or_pruned_needed_blocks() {
         let (ok, why) = chain_check(&app).await;
         assert!(!ok && why.contains(words), "{fault:?}: {why}");
     }
-    // The block of the wallet's birth holds nothing of it.
+    // The block of the wallet's birth holds no coin of the wallet, so a node may have pruned that block.
     node.misbehave(CoreFault::Pruned(31));
     assert!(chain_check(&app).await.0);
     drop(sandbox);
 }
 
 #[tokio::test]
-async fn doctor_and_status_tell_the_same_of_a_failed_look() {
+async fn doctor_and_status_report_a_failed_look_in_the_same_words() {
     use tillgate_nodes::CoreFault;
 
     let folder = tempfile::tempdir().unwrap();
@@ -149,7 +155,7 @@ async fn doctor_and_status_tell_the_same_of_a_failed_look() {
     assert_eq!(chain_check(&app).await, (false, error));
     node.misbehave(None);
     app.watcher.look().await.unwrap();
-    assert!(chain_check(&app).await.0, "it ends with its cause");
+    assert!(chain_check(&app).await.0, "the error must be gone after a successful look");
 }
 
 #[tokio::test]
@@ -169,7 +175,11 @@ async fn a_wallet_stays_on_the_chain_that_it_was_made_for() {
     run_and_stop(Arc::clone(&app), on_loopback()).await.unwrap();
     assert!(app.gateway.sandbox.is_none() && app.gateway.wallet.get().is_some());
     let birth = app.gateway.store.read(|reader| reader.birth_height()).unwrap();
-    assert_eq!(birth, app.gateway.last_look.status().tip.map(|tip| tip.height), "before it no address was given");
+    assert_eq!(
+        birth,
+        app.gateway.last_look.status().tip.map(|tip| tip.height),
+        "the wallet is born at the tip, because no address was given before"
+    );
     let refused = set(&app, "network", "sandbox").await.unwrap_err();
     assert!(refused.contains("network is fixed since the wallet was made"), "{refused}");
     drop(app);
@@ -182,7 +192,7 @@ async fn a_wallet_stays_on_the_chain_that_it_was_made_for() {
 }
 
 #[tokio::test]
-async fn a_backend_is_set_with_urls_by_which_it_speaks() {
+async fn backend_and_its_urls_must_have_the_same_protocol() {
     let folder = tempfile::tempdir().unwrap();
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
     assert!(set(&app, "backend", "bitcoind").await.unwrap_err().contains("core or electrum"));
@@ -201,7 +211,7 @@ async fn a_backend_is_set_with_urls_by_which_it_speaks() {
     let fingerprint = "AB:".repeat(31) + "AB";
     for typed in [fingerprint.clone(), "ab".repeat(32), "ab:".repeat(31) + "ab"] {
         let shown = set(&app, "backendCertificate", &typed).await.unwrap();
-        assert_eq!(shown["value"], fingerprint, "as openssl prints it");
+        assert_eq!(shown["value"], fingerprint, "a fingerprint is shown as openssl prints it");
     }
     assert!(set(&app, "backendCertificate", "ab").await.is_err());
 }
@@ -240,7 +250,7 @@ async fn a_doctor_names_what_is_wrong_with_an_electrum_server() {
 }
 
 #[tokio::test]
-async fn a_stored_esplora_backend_starts_and_says_what_to_choose() {
+async fn a_stored_esplora_backend_starts_and_names_the_choices() {
     let folder = tempfile::tempdir().unwrap();
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
     app.gateway.store.write(|tx| tx.put_setting("backend", "esplora")).await.unwrap();
@@ -248,10 +258,10 @@ async fn a_stored_esplora_backend_starts_and_says_what_to_choose() {
     drop(app);
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
     let (ok, why) = chain_check(&app).await;
-    assert!(!ok && why.contains("backend may be esplora no more") && why.contains("backend=electrum"), "{why}");
+    assert!(!ok && why.contains("backend can no longer be esplora") && why.contains("backend=electrum"), "{why}");
     let why = app.watcher.look().await.unwrap_err().to_string();
-    assert!(why.contains("backend may be esplora no more"), "{why}");
-    assert!(!app.gateway.has_backend(), "the guide asks for one");
+    assert!(why.contains("backend can no longer be esplora"), "{why}");
+    assert!(!app.gateway.has_backend(), "the setup guide must ask for a backend");
 
     let (sandbox, _node) = start_node(folder.path());
     let electrum = ElectrumNode::start(sandbox, Box::new(|| machine_now().ms())).unwrap();
@@ -263,7 +273,7 @@ async fn a_stored_esplora_backend_starts_and_says_what_to_choose() {
 }
 
 #[tokio::test]
-async fn where_one_node_is_silent_the_next_is_asked() {
+async fn if_one_node_is_silent_the_next_is_asked() {
     let folder = tempfile::tempdir().unwrap();
     let (sandbox, node) = start_node(folder.path());
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
@@ -290,10 +300,14 @@ async fn a_gateway_is_ready_while_its_first_look_waits_for_the_node() {
         shutdown.cancel();
     };
     run(Arc::clone(&app), on_loopback(), ready, shutdown.clone()).await.unwrap();
-    let when_ready = when_ready.expect("it was never ready");
-    assert_eq!((when_ready.error, when_ready.looked_at), (None, None), "the look had ended");
+    let when_ready = when_ready.expect("the gateway became ready");
+    assert_eq!(
+        (when_ready.error, when_ready.looked_at),
+        (None, None),
+        "the gateway must be ready before the look ends"
+    );
     let permit = app.watcher.hold();
-    tokio::time::timeout(std::time::Duration::from_secs(5), permit).await.expect("the look is broken off");
+    tokio::time::timeout(std::time::Duration::from_secs(5), permit).await.expect("a stop cancels the look");
 }
 
 #[tokio::test]
@@ -305,7 +319,7 @@ async fn production_without_wallet_and_backend_takes_no_payment() {
     let app = super::super::open(production).await.unwrap();
     let served = run_and_stop(Arc::clone(&app), on_loopback()).await.unwrap();
     assert!(served.api.ends_with("/v2"));
-    assert!(app.gateway.wallet.get().is_none(), "its owner makes it");
+    assert!(app.gateway.wallet.get().is_none(), "a start makes no production wallet");
     let why = app.gateway.last_look.status().error.unwrap();
     assert!(why.contains("no Bitcoin backend is set"), "{why}");
     let refused = ask_for_payment(&app.gateway).await.unwrap_err();

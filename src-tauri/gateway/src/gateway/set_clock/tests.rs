@@ -13,7 +13,7 @@ use tillgate_domain::policy::PolicySettings;
 use tillgate_domain::time::Timestamp;
 
 use crate::access::idempotency::{Once, PriorRequest};
-use crate::access::sees::Sees;
+use crate::access::record_scope::RecordScope;
 use crate::daemon::leave_another_clock;
 use crate::gateway::LastLook;
 use crate::machine::clock::{Clock, StepForward};
@@ -90,7 +90,7 @@ async fn answered_once(world: &World) -> Once {
 }
 
 fn staff() -> Approver {
-    Approver { name: "cli:ann".to_owned(), sees: Sees::Everything, is_person: true }
+    Approver { name: "cli:ann".to_owned(), scope: RecordScope::Everything, is_person: true }
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! A SOCKS5 proxy (RFC 1928), such as Tor. It is given the server's name, so that no resolver of this machine learns
-//! it. The handshake reads no byte beyond the proxy's reply: the SOCKS client of `hyper-util` discards such bytes, and a
-//! ZMQ server sends first.
+//! it. The handshake reads no byte beyond the proxy's reply: the SOCKS client of `hyper-util` discards such bytes, and
+//! a ZMQ server sends first.
 
 use std::net::IpAddr;
 use std::str::FromStr;

@@ -1,8 +1,8 @@
 //! Secrets in a file encrypted with a passphrase, for servers without a keyring.
 //!
-//! Argon2id derives the key from the passphrase, and XChaCha20-Poly1305 seals all secrets together. The parameters,
-//! installation and environment are in the file and authenticated. So the file of another installation does not open,
-//! nor one with weakened parameters. Only the key stays in memory: each use of a secret opens the file.
+//! Argon2id derives the key from the passphrase, and XChaCha20-Poly1305 encrypts all secrets together. The parameters,
+//! installation and environment are in the file and authenticated. So a file of another installation does not open, and
+//! neither does a file with weakened parameters. Only the key stays in memory: each use of a secret decrypts the file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ const MEMORY_KIB: u32 = 64 * 1_024;
 const PASSES: u32 = 3;
 const LANES: u32 = 4;
 
-/// Upper bounds of the parameters in a file, far above Tillgate's own: larger ones would only stall the machine.
+/// Upper bounds of the parameters in a file, far above Tillgate's own. Larger parameters would stall the machine.
 const MEMORY_KIB_MAX: u32 = 1_024 * 1_024;
 const PASSES_MAX: u32 = 100;
 
@@ -45,7 +45,7 @@ pub(super) struct EncryptedFile {
     changing: Mutex<()>,
 }
 
-/// The clear and authenticated part of the file.
+/// The part of the file that is authenticated and not encrypted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Header {
@@ -116,7 +116,7 @@ impl EncryptedFile {
         };
         let key = header.key(file, passphrase)?;
         let made = Self { file: file.to_owned(), header, key, changing: Mutex::default() };
-        // Written at once, so that an unwritable file shows at the start.
+        // The file is written at once, so that an unwritable place is an error at the start.
         made.write(&Secrets::default())?;
         Ok(made)
     }
@@ -144,7 +144,10 @@ impl EncryptedFile {
     fn secrets(&self) -> Result<Secrets, SecretError> {
         let sealed = read(&self.file)?.ok_or_else(|| wrong(&self.file, "is missing: restore it"))?;
         if sealed.header != self.header {
-            return Err(wrong(&self.file, "was replaced by another one: put the former back, or start Tillgate again"));
+            return Err(wrong(
+                &self.file,
+                "was replaced by another file: put the former file back, or start Tillgate again",
+            ));
         }
         self.opened(&sealed)
     }
@@ -169,7 +172,7 @@ impl EncryptedFile {
         let payload = Payload { msg: &text, aad: &self.header.bytes(&self.file)? };
         let sealed = cipher(&self.key)
             .encrypt(&nonce.into(), payload)
-            .map_err(|_| wrong(&self.file, "cannot be sealed: it is too large"))?;
+            .map_err(|_| wrong(&self.file, "cannot be encrypted: it is too large"))?;
         let sealed = Sealed { header: self.header.clone(), nonce: BASE64.encode(nonce), sealed: BASE64.encode(sealed) };
         let json =
             serde_json::to_vec_pretty(&sealed).map_err(|error| failed(&self.file, "cannot be written", &error))?;
@@ -204,7 +207,7 @@ impl Header {
 
     fn key(&self, file: &Path, passphrase: &Secret) -> Result<Zeroizing<[u8; KEY_BYTES]>, SecretError> {
         if self.memory_kib > MEMORY_KIB_MAX || self.passes > PASSES_MAX {
-            return Err(wrong(file, "asks for more memory or time than any file of Tillgate does"));
+            return Err(wrong(file, "needs more memory or time to open than any file of Tillgate does"));
         }
         let salt: [u8; SALT_BYTES] = decoded(&self.salt).ok_or_else(|| wrong(file, "is damaged"))?;
         let params = Params::new(self.memory_kib, self.passes, self.lanes, Some(KEY_BYTES))
@@ -217,7 +220,7 @@ impl Header {
     }
 }
 
-/// The file; `None` if there is none.
+/// Reads and parses the file; `None` if there is no file.
 fn read(file: &Path) -> Result<Option<Sealed>, SecretError> {
     let text = private_file::read(file).map_err(|error| failed(file, "cannot be read", &error))?;
     let sealed = |text: Zeroizing<String>| serde_json::from_str(&text);
@@ -262,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_come_back_with_the_passphrase_alone_and_the_file_shows_none() {
+    fn secrets_are_read_only_with_the_passphrase() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("secrets");
         let store = open(&file, "right").unwrap();
@@ -285,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_others_or_with_changed_parameters_does_not_open() {
+    fn a_file_of_others_or_with_changed_content_does_not_open() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("secrets");
         open(&file, "right").unwrap();

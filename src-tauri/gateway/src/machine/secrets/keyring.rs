@@ -1,8 +1,8 @@
 //! The OS keyring: Secret Service on Linux, Keychain on macOS, Credential Manager on Windows. There is one entry for
 //! each installation, environment and purpose.
 //!
-//! Each call connects anew, so that a restarted or unlocked keyring works with the next call. A call takes 10 to 15 ms,
-//! or as long as a person takes to answer the keyring.
+//! Each call makes a new connection, so that a restarted or unlocked keyring works with the next call. A call takes 10
+//! to 15 ms, or as long as a person takes to answer the keyring's prompt.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -23,7 +23,7 @@ const SERVICE: &str = "Tillgate";
 /// Entry that tests whether the keyring stores, returns and removes secrets.
 const TRIAL: &str = "trial";
 
-/// Wait after which the caller is told that the keyring waits for a person.
+/// Time after which the log says that the keyring may wait for a person.
 const TOLD_AFTER: Duration = Duration::from_secs(3);
 
 /// The keyring's entries of one installation and environment.
@@ -47,7 +47,11 @@ impl Keyring {
             entry.set_password(TRIAL)?;
             let read = entry.get_password()?;
             entry.delete_credential()?;
-            if read == TRIAL { Ok(()) } else { Err(Error::BadStoreFormat("it gives back something else".to_owned())) }
+            if read == TRIAL {
+                Ok(())
+            } else {
+                Err(Error::BadStoreFormat("it returned another value than was stored".to_owned()))
+            }
         })
     }
 
@@ -57,8 +61,7 @@ impl Keyring {
         work: impl FnOnce(&Entry) -> keyring_core::Result<T> + Send,
     ) -> Result<T, SecretError> {
         let user = format!("{}/{purpose}", self.prefix);
-        // The Secret Service's client panics on a thread of an async runtime. A thread of its own works for every
-        // caller.
+        // The Secret Service's client panics on a thread of an async runtime, so it gets its own thread.
         let asked = || work(&store()?.build(SERVICE, &user, None)?);
         let result = on_its_own_thread(asked, TOLD_AFTER, || {
             tracing::warn!("the OS keyring has not answered yet: it may ask on this machine's screen to be unlocked");
@@ -88,7 +91,7 @@ impl SecretStore for Keyring {
     }
 }
 
-/// Runs `work` on a thread of its own, and calls `tell` if that takes longer than `after`.
+/// Runs `work` on its own thread, and calls `tell` if the work takes longer than `after`.
 fn on_its_own_thread<T: Send>(
     work: impl FnOnce() -> T + Send,
     after: Duration,
@@ -129,14 +132,14 @@ const START: &str = if cfg!(target_os = "linux") {
     "sign in to this computer as the user who runs Tillgate"
 };
 
-/// The failure and its remedy, without any secret: of an error that carries one, only the kind is named.
+/// The failure and its remedy, without any secret. Some errors carry a secret; only their kind is named.
 fn sentence(error: &Error) -> SecretError {
     SecretError(match error {
         Error::PlatformFailure(detail) => format!("the OS keyring cannot be reached ({detail}): {START}"),
         Error::NoStorageAccess(detail) => {
             format!("the OS keyring is locked or has no collection to store in ({detail}): unlock it")
         }
-        Error::NoEntry => "an entry vanished from the OS keyring while it was in use".to_owned(),
+        Error::NoEntry => "an entry disappeared from the OS keyring during its use".to_owned(),
         Error::BadEncoding(_) | Error::BadDataFormat(..) => {
             "the OS keyring holds something else under Tillgate's name: restore the entry".to_owned()
         }

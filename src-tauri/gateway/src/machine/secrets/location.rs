@@ -1,6 +1,6 @@
 //! The place of an environment's secrets.
 //!
-//! A marker in the environment's folder records the place of the first secret, and later ones are looked for only
+//! A marker in the environment's folder records the place of the first secret, and later secrets are looked for only
 //! there. A keyring that is missing for a while must not look like an installation without secrets, or a second wallet
 //! would be made.
 
@@ -20,10 +20,10 @@ use crate::machine::private_file;
 /// The marker's name in the environment's folder.
 const MARKER: &str = "secrets.place";
 
-/// The sandbox's file in the environment's folder.
+/// The name of the plain file of secrets in the environment's folder, used by the sandbox.
 const PLAIN_FILE: &str = "secrets.json";
 
-/// The place that the gateway is told to use for secrets.
+/// The place that the caller chose for the secrets.
 #[derive(Debug, Clone)]
 pub enum SecretsLocation {
     /// The OS keyring; the sandbox falls back to a file in its folder.
@@ -32,7 +32,7 @@ pub enum SecretsLocation {
     File {
         /// The file, created if missing.
         file: PathBuf,
-        /// Not empty.
+        /// The passphrase, which must not be empty.
         passphrase: Secret,
     },
     /// A plain file in the environment's folder, even if there is a keyring. For the sandbox only.
@@ -42,7 +42,7 @@ pub enum SecretsLocation {
 /// The coins that the secrets can spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coins {
-    /// The sandbox's worthless coins. Without a keyring their secrets may be in the clear.
+    /// The sandbox's worthless coins. Without a keyring their secrets may be stored unencrypted.
     Sandbox,
     /// Coins of a public or shared test chain.
     Test,
@@ -59,7 +59,7 @@ enum Location {
 }
 
 impl Coins {
-    /// The coins of an environment, on the sandbox's chain or another.
+    /// The coins of an environment; `is_sandbox` tells whether its chain is the sandbox's.
     pub(crate) const fn of(environment: Environment, is_sandbox: bool) -> Self {
         match environment {
             Environment::Production => Self::Production,
@@ -90,7 +90,7 @@ impl Location {
 struct Marked {
     store: Box<dyn SecretStore>,
     location: Location,
-    /// The words of a new wallet must not be stored there.
+    /// Whether the words of a new wallet must not be stored in this store.
     takes_no_words: bool,
     folder: PathBuf,
 }
@@ -103,13 +103,13 @@ impl SecretStore for Marked {
     fn set(&self, purpose: Purpose, secret: &Secret) -> Result<(), SecretError> {
         if self.takes_no_words && purpose == Purpose::WalletMnemonic {
             return Err(SecretError(
-                "the secrets of this installation lie in a plain file, where the words of a wallet may lie in the sandbox alone: \
+                "the secrets of this installation are stored in a plain file, which may hold a wallet's words for the sandbox alone: \
                  begin in another --data-dir, with an OS keyring, or with --secrets-file FILE and its passphrase in TILLGATE_PASSPHRASE"
                     .to_owned(),
             ));
         }
-        // The marker comes first: a marker without a secret is harmless, but a secret without a marker would be
-        // overlooked.
+        // The marker is written first, because a secret without a marker would be overlooked. A marker without a secret
+        // is harmless.
         if read_marker(&self.folder)?.is_none() {
             let marker = self.folder.join(MARKER);
             private_file::replace(&marker, self.location.as_str().as_bytes())
@@ -123,11 +123,11 @@ impl SecretStore for Marked {
     }
 }
 
-/// Opens the secret store of one installation and environment; `folder` is the environment's. It may block as long as a
+/// Opens the secret store of one installation and environment; `folder` is the environment's. It may block while a
 /// keyring waits for a person's password.
 ///
 /// # Errors
-/// When no store fits the environment, or the wanted store does not hold its secrets; with the remedy.
+/// When no store can be used for the environment, or the wanted store does not hold its secrets; with the remedy.
 pub(crate) fn open(
     wanted: &SecretsLocation,
     coins: Coins,
@@ -144,7 +144,7 @@ pub(crate) fn open(
             (Environment::Test, None | Some(Location::PlainFile)) => {
                 (Location::PlainFile, Box::new(PlainFile::new(folder.join(PLAIN_FILE))))
             }
-            (Environment::Test, Some(elsewhere)) => return Err(lies_elsewhere(elsewhere)),
+            (Environment::Test, Some(elsewhere)) => return Err(stored_elsewhere(elsewhere)),
             (Environment::Production, _) => return Err(no_plain_file()),
         },
         SecretsLocation::Keyring => {
@@ -162,8 +162,8 @@ pub(crate) fn open(
     Ok(Arc::new(Marked { store, location, takes_no_words, folder: folder.to_owned() }))
 }
 
-/// Checks that a new installation could keep its secrets there. A refusal then comes before anything is made. `trial`
-/// is an unused installation id. It may block as [`open`] does.
+/// Checks that a new installation could keep its secrets in the wanted place, before any file is made. `trial` is an
+/// unused installation id. It may block as [`open`] does.
 ///
 /// # Errors
 /// As [`open`], with the remedy.
@@ -184,7 +184,7 @@ pub(crate) fn check_for_new(wanted: &SecretsLocation, coins: Coins, trial: &Id) 
         (SecretsLocation::File { file, .. }, _) => match file.parent() {
             Some(folder) if folder.as_os_str().is_empty() || folder.is_dir() => Ok(()),
             Some(_) | None => Err(SecretError(format!(
-                "the secrets file {} lies in a folder that is not there: make that, or name another file",
+                "the secrets file {} is in a folder that does not exist: make the folder, or name another file",
                 file.display()
             ))),
         },
@@ -207,13 +207,13 @@ fn encrypted(
                 file.display()
             )));
         }
-        Some(elsewhere) => return Err(lies_elsewhere(elsewhere)),
+        Some(elsewhere) => return Err(stored_elsewhere(elsewhere)),
     }
     EncryptedFile::open(file, passphrase, installation, environment)
 }
 
-/// The rule for users who named no file: the keyring, and for the sandbox the plain file if no keyring works. `reach`
-/// only contacts the keyring; `try_out` also stores in it.
+/// The place if the caller named no file: the keyring, or for the sandbox the plain file if no keyring works. `reach`
+/// only contacts the keyring; `try_out` also stores a secret in it.
 fn keyring_or_fallback(
     marker: Option<Location>,
     coins: Coins,
@@ -222,17 +222,19 @@ fn keyring_or_fallback(
     try_out: impl FnOnce() -> Result<(), SecretError>,
 ) -> Result<Location, SecretError> {
     match (marker, coins) {
-        (Some(Location::EncryptedFile), _) => Err(lies_elsewhere(Location::EncryptedFile)),
+        (Some(Location::EncryptedFile), _) => Err(stored_elsewhere(Location::EncryptedFile)),
         (Some(Location::PlainFile), Coins::Sandbox) => Ok(Location::PlainFile),
         (Some(Location::PlainFile), Coins::Test) => {
-            // No other place can give its secrets back.
-            tracing::warn!("the secrets of this installation lie in a plain file, which is for the sandbox alone");
+            // The existing secrets are in this file, so it stays in use.
+            tracing::warn!(
+                "the secrets of this installation are stored in a plain file, which is for the sandbox alone"
+            );
             Ok(Location::PlainFile)
         }
-        (Some(Location::PlainFile), Coins::Production) => Err(lies_elsewhere(Location::PlainFile)),
+        (Some(Location::PlainFile), Coins::Production) => Err(stored_elsewhere(Location::PlainFile)),
         (Some(Location::Keyring), _) => {
             if let Err(error) = reach() {
-                let sentence = format!("the secrets of this installation lie in the OS keyring. {error}");
+                let sentence = format!("the secrets of this installation are stored in the OS keyring. {error}");
                 match coins {
                     Coins::Production => return Err(SecretError(sentence)),
                     // Payments need no secret. Payouts fail with the same sentence until the keyring works.
@@ -246,7 +248,7 @@ fn keyring_or_fallback(
             (Err(error), Coins::Sandbox) => {
                 tracing::warn!(
                     file = %folder.join(PLAIN_FILE).display(),
-                    "no OS keyring can be used ({error}); the sandbox's secrets, whose coins are worth nothing, go to a plain file"
+                    "no OS keyring can be used ({error}); the secrets of the sandbox's worthless coins are stored in a plain file"
                 );
                 Ok(Location::PlainFile)
             }
@@ -258,7 +260,7 @@ fn keyring_or_fallback(
 fn no_keyring(coins: Coins, error: &SecretError) -> SecretError {
     let who = match coins {
         Coins::Production => "production",
-        Coins::Sandbox | Coins::Test => "a test environment on another chain than the sandbox's",
+        Coins::Sandbox | Coins::Test => "a test environment on a chain other than the sandbox's",
     };
     SecretError(format!(
         "{who} keeps its secrets in the OS keyring, and none can be used. {error}; \
@@ -272,15 +274,15 @@ fn no_plain_file() -> SecretError {
     )
 }
 
-fn lies_elsewhere(location: Location) -> SecretError {
+fn stored_elsewhere(location: Location) -> SecretError {
     SecretError(
         match location {
-            Location::Keyring => "the secrets of this installation lie in the OS keyring: start without --secrets-file",
+            Location::Keyring => "the secrets of this installation are stored in the OS keyring: start without --secrets-file",
             Location::PlainFile => {
-                "the secrets of this installation lie in a plain file in its folder: start it as the sandbox, without --secrets-file"
+                "the secrets of this installation are stored in a plain file in its folder: start it as the sandbox, without --secrets-file"
             }
             Location::EncryptedFile => {
-                "the secrets of this installation lie in an encrypted file: name it with --secrets-file FILE"
+                "the secrets of this installation are stored in an encrypted file: name it with --secrets-file FILE"
             }
         }
         .to_owned(),
@@ -298,7 +300,7 @@ fn read_marker(folder: &Path) -> Result<Option<Location>, SecretError> {
         .map(Some)
         .ok_or_else(|| {
             SecretError(format!(
-                "{} is damaged: write into it where the secrets lie: keyring, file or secrets-file",
+                "{} is damaged: write into it where the secrets are stored: keyring, file or secrets-file",
                 marker.display()
             ))
         })
@@ -327,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_working_keyring_is_used_unless_the_secrets_lie_elsewhere() {
+    fn a_working_keyring_is_used_unless_secrets_are_elsewhere() {
         for coins in [Coins::Sandbox, Coins::Test, Coins::Production] {
             for marker in [None, Some(Location::Keyring)] {
                 assert_eq!(decide(marker, coins, works), Ok(Location::Keyring));
@@ -341,7 +343,7 @@ mod tests {
     #[test]
     fn without_a_keyring_only_the_sandbox_falls_back_to_a_file() {
         assert_eq!(decide(None, Coins::Sandbox, fails), Ok(Location::PlainFile));
-        for (coins, who) in [(Coins::Production, "production"), (Coins::Test, "another chain than the sandbox's")] {
+        for (coins, who) in [(Coins::Production, "production"), (Coins::Test, "a chain other than the sandbox's")] {
             let refusal = decide(None, coins, fails).unwrap_err();
             assert!(refusal.contains("the keyring sleeps") && refusal.contains("--secrets-file"), "{refusal}");
             assert!(refusal.contains(who), "{refusal}");
@@ -352,7 +354,7 @@ mod tests {
     fn a_file_never_replaces_a_keyring_that_is_missing_for_a_while() {
         assert_eq!(decide(Some(Location::Keyring), Coins::Sandbox, fails), Ok(Location::Keyring));
         let refusal = decide(Some(Location::Keyring), Coins::Production, fails).unwrap_err();
-        assert!(refusal.contains("lie in the OS keyring") && refusal.contains("sleeps"), "{refusal}");
+        assert!(refusal.contains("are stored in the OS keyring") && refusal.contains("sleeps"), "{refusal}");
     }
 
     fn opened(wanted: &SecretsLocation, folder: &Path) -> Result<Arc<dyn SecretStore>, String> {
@@ -385,11 +387,14 @@ mod tests {
         assert!(refusal.contains("--secrets-file FILE"), "{refusal}");
         assert!(store.get(Purpose::WalletMnemonic).unwrap().is_none());
         opened(Coins::Sandbox).set(Purpose::WalletMnemonic, &words).unwrap();
-        assert!(opened(Coins::Test).get(Purpose::WalletMnemonic).unwrap().is_some(), "what lies there is found");
+        assert!(
+            opened(Coins::Test).get(Purpose::WalletMnemonic).unwrap().is_some(),
+            "existing words in the plain file can be read"
+        );
     }
 
     #[test]
-    fn a_secrets_file_that_is_gone_is_not_made_anew() {
+    fn a_missing_secrets_file_is_not_created_again() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("encrypted");
         let wanted = SecretsLocation::File { file: file.clone(), passphrase: Secret::new("words".to_owned()) };
@@ -405,13 +410,13 @@ mod tests {
     }
 
     #[test]
-    fn production_never_takes_the_plain_file() {
+    fn production_never_uses_the_plain_file() {
         let folder = tempfile::tempdir().unwrap();
         assert!(open(&SecretsLocation::SandboxFile, Coins::Production, &OURS, folder.path()).is_err());
     }
 
     #[test]
-    fn a_misplaced_or_foreign_file_is_refused_with_nothing_made() {
+    fn a_misplaced_or_foreign_file_is_refused_before_any_is_made() {
         let folder = tempfile::tempdir().unwrap();
         let named = |file: &str| SecretsLocation::File {
             file: folder.path().join(file),
@@ -424,7 +429,7 @@ mod tests {
         assert!(!folder.path().join("new").exists());
         opened(&named("used"), folder.path()).unwrap();
         assert!(check(&named("used")).unwrap_err().contains("another installation"));
-        assert!(check(&named("nowhere/new")).unwrap_err().contains("a folder that is not there"));
+        assert!(check(&named("nowhere/new")).unwrap_err().contains("a folder that does not exist"));
         assert!(check(&SecretsLocation::SandboxFile).unwrap_err().contains("plain file"));
     }
 

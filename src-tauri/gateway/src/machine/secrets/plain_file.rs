@@ -1,5 +1,5 @@
-//! An unencrypted file for its owner alone. It holds the secrets of the sandbox, whose coins are worthless, and never
-//! those of production.
+//! An unencrypted file that only its owner may read. It holds the secrets of the sandbox, whose coins are worthless,
+//! and never the secrets of production.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_survive_a_restart_in_a_file_of_their_owner_alone() {
+    fn secrets_survive_a_restart_and_only_their_owner_reads_them() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("secrets.json");
         let store = PlainFile::new(file.clone());

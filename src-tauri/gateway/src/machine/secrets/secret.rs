@@ -13,8 +13,8 @@ pub enum Purpose {
     HmacKeys,
     /// The gateway's password for the Bitcoin backend.
     BackendPassword,
-    /// A second entry for that password. The two take turns, and the settings name the one in effect, so that a new
-    /// password is never used before its settings are stored.
+    /// A second entry for the backend's password. The settings name the entry in effect, and a new password is written
+    /// to the other entry. So a new password is never used before its settings are stored.
     SecondBackendPassword,
     /// The key of nightly backups, which are made without a typed passphrase.
     BackupKey,
@@ -25,7 +25,7 @@ impl Purpose {
     pub(crate) const ALL: [Self; 5] =
         [Self::WalletMnemonic, Self::HmacKeys, Self::BackendPassword, Self::SecondBackendPassword, Self::BackupKey];
 
-    /// Its name in a store of secrets.
+    /// The name of the secret in a store.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl Secret {
         Self(Zeroizing::new(text))
     }
 
-    /// The text itself.
+    /// The secret's text. The caller must neither print nor log it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

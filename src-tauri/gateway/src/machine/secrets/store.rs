@@ -1,4 +1,4 @@
-//! The port of all stores of secrets.
+//! The trait that all stores of secrets implement.
 
 use super::secret::{Purpose, Secret};
 
@@ -21,6 +21,6 @@ pub trait SecretStore: Send + Sync {
     /// When the store is locked or missing.
     fn set(&self, purpose: Purpose, secret: &Secret) -> Result<(), SecretError>;
 
-    /// Its name for `doctor` and the log ("the OS keyring", "a file").
+    /// The store's name for `doctor` and the log, like "the OS keyring".
     fn describe(&self) -> String;
 }

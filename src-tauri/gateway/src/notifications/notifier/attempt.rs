@@ -17,12 +17,12 @@ use crate::store::StoreError;
 use crate::store::deliveries::NewDelivery;
 use crate::store::notifications::DueNotification;
 
-/// The first and the longest wait before the result of an attempt is stored again, after storing failed. The attempt
-/// counts as running meanwhile: while storing fails, little is sent.
+/// The first and the longest pause before another try to store the result of an attempt. The attempt counts as running
+/// meanwhile, so that few notifications are sent while results cannot be stored.
 const STORE_AGAIN_FIRST: Duration = Duration::from_secs(1);
 const STORE_AGAIN_MAX: Duration = Duration::from_secs(30);
 
-/// The right to one attempt, given back however the attempt ends.
+/// A running attempt's share of the limits. `drop` returns it, however the attempt ends.
 struct AttemptPermit {
     attempts: Arc<Attempts>,
     attempted: Attempted,
@@ -37,7 +37,7 @@ impl Drop for AttemptPermit {
         if self.is_stored {
             under_way.stored(&self.attempted.subject);
         } else {
-            // The database still calls it due: without this mark it would be sent again at once, and again.
+            // In the database the notification is still due. Without a pause it would be sent again and again.
             under_way.not_stored(&self.attempted.subject, Instant::now());
         }
         drop(under_way);
@@ -57,7 +57,7 @@ struct Ended {
     outcome: Outcome,
 }
 
-/// Starts an attempt, for which the caller has found room.
+/// Starts an attempt. The caller has checked the limits.
 pub(super) fn start(attempts: &Arc<Attempts>, due: DueNotification, keys: Option<Arc<SigningKeys>>) {
     let attempted = Attempted::of(&due);
     attempts.under_way().begin(&attempted);
@@ -69,7 +69,7 @@ pub(super) fn start(attempts: &Arc<Attempts>, due: DueNotification, keys: Option
     };
     let stop = attempts.stop.clone();
     attempts.running.spawn(async move {
-        // An attempt that is cut short is not stored, so it stays due.
+        // An attempt that `stop` interrupts is not stored, so its notification stays due.
         stop.run_until_cancelled_owned(attempt(permit, due, keys)).await;
     });
 }
@@ -84,15 +84,15 @@ async fn attempt(mut permit: AttemptPermit, due: DueNotification, keys: Option<A
     let duration_ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
     permit.responsiveness = responsiveness(&answer);
 
-    // The environment's clock may have jumped meanwhile. Time is counted from the start, so that notifications made
-    // due by the jump get an attempt of their own, above all a last one.
+    // The environment's clock may have jumped during the attempt. `ended_at` leaves the jump out. Otherwise the jump
+    // could make this attempt the last, without an attempt after the jump.
     let ended_at = started_at.plus_ms(duration_ms);
     let attempt = due.attempts.saturating_add(1);
     let outcome = outcome(gateway, &answer, attempt, due.first_due_at, ended_at);
     let error = answer.error.clone();
     store(gateway, &Ended { seq: due.seq, attempt, started_at, duration_ms, answer, outcome }).await;
     permit.is_stored = true;
-    // The log comes last: if it fails, all the rest is done.
+    // A log line may panic, so it is written after everything else is done.
     match error {
         None => tracing::debug!(notification = %due.id, attempt, "notification delivered"),
         Some(error) => {
@@ -116,7 +116,7 @@ fn outcome(gateway: &Gateway, answer: &Answer, attempt: u32, first_due_at: Times
     after_failure(attempt, first_due_at, ended_at, jitter_per_mille(gateway.entropy.as_ref()))
 }
 
-/// Stores the attempt, however many tries it takes: otherwise the notification would be sent again at once, and again.
+/// Stores the attempt, and tries again until it succeeds. Otherwise the notification would be sent again and again.
 async fn store(gateway: &Gateway, ended: &Ended) {
     let mut pause = STORE_AGAIN_FIRST;
     loop {
@@ -130,7 +130,7 @@ async fn store(gateway: &Gateway, ended: &Ended) {
     gateway.note_change();
 }
 
-/// Why an attempt could not be stored.
+/// The reason why an attempt could not be stored.
 #[derive(Debug, thiserror::Error)]
 enum NotStored {
     #[error(transparent)]

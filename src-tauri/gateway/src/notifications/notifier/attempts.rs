@@ -1,4 +1,4 @@
-//! The attempts that a notifier has begun.
+//! The running attempts of a notifier.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::gateway::Gateway;
 /// Time for running attempts to end when the gateway stops.
 const STOP_WITHIN: Duration = Duration::from_secs(2);
 
-/// The attempts under way, and the means of further ones.
+/// The running attempts, and all that a new attempt needs.
 pub(super) struct Attempts {
     pub(super) gateway: Arc<Gateway>,
     pub(super) client: post::Client,
@@ -22,7 +22,7 @@ pub(super) struct Attempts {
     pub(super) timeout: Duration,
     under_way: Mutex<UnderWay>,
     pub(super) running: TaskTracker,
-    /// Cuts the running attempts short.
+    /// Interrupts the running attempts.
     pub(super) stop: CancellationToken,
 }
 
@@ -42,7 +42,8 @@ impl Attempts {
         self.under_way.lock()
     }
 
-    /// Gives running attempts a moment to end, then cuts them short; they are due again at the next start.
+    /// Waits up to `STOP_WITHIN` for running attempts, then interrupts them. Interrupted notifications are due again at
+    /// the next start.
     pub(super) async fn end(&self) {
         self.running.close();
         if tokio::time::timeout(STOP_WITHIN, self.running.wait()).await.is_err() {

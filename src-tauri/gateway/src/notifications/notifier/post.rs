@@ -1,4 +1,4 @@
-//! One POST to a merchant's server, and a sentence about its answer. Knows no schedule.
+//! One POST to a merchant's server, and a sentence about its answer. Does not schedule attempts.
 
 use std::time::Duration;
 
@@ -34,12 +34,12 @@ const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-/// A server's answer, or why there is none.
+/// A server's answer, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Answer {
     /// The server's status code, if it gave one.
     pub status_code: Option<u16>,
-    /// Why the attempt failed; `None` if it succeeded.
+    /// The reason why the attempt failed; `None` if it succeeded.
     pub error: Option<String>,
     /// The first KiB of the answer's body.
     pub body: Option<Vec<u8>>,
@@ -50,8 +50,8 @@ pub(super) struct Answer {
 /// The HTTP client for attempts.
 pub(super) type Client = legacy::Client<Outgoing, Full<Bytes>>;
 
-/// A client without redirects, proxies from the environment, cookies or compression: signed bytes go to the given URL
-/// and nowhere else.
+/// A client without redirects, proxies from the environment, cookies and compression, so that signed bytes are sent
+/// only to the given URL.
 ///
 /// # Errors The system's certificates cannot be read.
 pub(super) fn client() -> Result<Client, rustls::Error> {
@@ -122,15 +122,15 @@ fn request(
     request.body(Full::from(body)).ok()
 }
 
-/// Reads the answer's body up to its limit, so that the connection can be used again. The status code alone decides;
-/// an error here only shortens the stored text.
+/// The first KiB of the answer's body, for people. Reads up to `READ_MAX`, so that the connection can be used again. An
+/// error only shortens the text, because the status code alone decides about success.
 async fn first_kib(response: Response<Incoming>, until: Instant) -> Vec<u8> {
     let budget = response.extensions().get::<Budget>().cloned();
     let mut body = response.into_body();
     let (mut first, mut read) = (Vec::new(), 0usize);
     while let Ok(frame) = timeout_at(until, body.frame()).await {
         let Some(frame) = frame else {
-            // Only after the whole answer can the connection be used again.
+            // The connection can be used again only after the whole answer was read.
             if let Some(budget) = budget {
                 budget.refill();
             }
@@ -147,7 +147,7 @@ async fn first_kib(response: Response<Incoming>, until: Instant) -> Vec<u8> {
     first
 }
 
-/// A host or a certificate may have a name of many KiB.
+/// The first KiB of an error's sentence, which may contain a host's or certificate's name of many KiB.
 fn first_kib_of(mut sentence: String) -> String {
     let end = (0..=ANSWER_STORED.min(sentence.len())).rev().find(|end| sentence.is_char_boundary(*end)).unwrap_or(0);
     sentence.truncate(end);
@@ -156,7 +156,7 @@ fn first_kib_of(mut sentence: String) -> String {
 
 fn refusal(status: StatusCode) -> String {
     if status.is_redirection() {
-        return format!("the server redirects elsewhere ({status}), which is not followed: give the final URL");
+        return format!("the server redirects ({status}), and redirects are not followed: set the final URL");
     }
     format!("the server answered {status}")
 }

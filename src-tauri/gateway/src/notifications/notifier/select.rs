@@ -1,5 +1,5 @@
-//! Selects the notifications to attempt now, within the limits and first attempts before repeats. API keys take turns,
-//! and a key's servers take turns. So the amount of one key's or server's notifications does not delay another's.
+//! Selects the notifications to attempt now, within the limits, and first attempts before repeats. API keys take turns,
+//! and each key's servers take turns. So many notifications of one key or server do not delay those of another.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,23 +10,23 @@ use super::under_way::{Attempted, UnderWay, host_of};
 use crate::store::notifications::{DueNotification, Turn};
 use crate::store::{Reader, StoreError};
 
-/// Servers of one key that one look searches for repeats, because most repeats may be due in hours. The next look goes
-/// on after them.
+/// The most servers of one key that one pass searches for due repeats: there may be many servers whose repeats are due
+/// only in hours. The next pass continues after them.
 const SERVERS_PER_LOOK: usize = 128;
 
-/// The result of a look at the outbox.
+/// The result of `select`.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
     /// The notifications to start now.
     pub due: Vec<DueNotification>,
-    /// The time of the next later repeat. A notification that is due now and found no room starts when another attempt
-    /// ends.
+    /// The time of the next repeat that is not due yet. A notification that is due now, but exceeds a limit, is
+    /// selected when another attempt has ended.
     pub next_due_at: Option<Timestamp>,
-    /// Whether some servers were not looked at, so that due notifications may be missing.
+    /// Whether some servers were not searched, so that due notifications may be missing.
     pub is_unfinished: bool,
 }
 
-/// The server of each key at which the last look ended, for first attempts and for repeats. The next look goes on
+/// For each API key, the server at which the last pass ended, of first attempts and of repeats. The next pass continues
 /// after it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rounds {
@@ -43,8 +43,8 @@ impl Rounds {
     }
 }
 
-/// Selects the notifications to attempt now. `under_way` must be taken before `reader`'s snapshot: an attempt that
-/// ended in between then still counts as running, and is not sent twice.
+/// Selects the notifications to attempt now. `under_way` must be copied before `reader`'s snapshot is taken. Then an
+/// attempt that ended in between still counts as running, and its notification is not sent twice.
 pub(super) fn select(
     reader: &Reader<'_>,
     mut under_way: UnderWay,
@@ -74,7 +74,7 @@ fn choose(
         keys.push(Round { reader, turn, now, key_id, at: from, looked_at: 0, rows: HashMap::new() });
         last = key_id;
     }
-    // Each round starts one attempt, for the key with the fewest running.
+    // Each iteration selects one attempt, of the key with the fewest running attempts.
     while let Some((index, round)) =
         keys.iter_mut().enumerate().min_by_key(|(_, round)| under_way.count_of(round.key_id))
     {
@@ -93,21 +93,22 @@ fn choose(
     Ok(())
 }
 
-/// One look at one key's servers, which take turns.
+/// The search for due notifications of one API key, whose servers take turns.
 struct Round<'a> {
     reader: &'a Reader<'a>,
     turn: Turn,
     now: Timestamp,
     key_id: i64,
-    /// The server that was looked at last.
+    /// The server that was searched last.
     at: String,
+    /// The number of servers that were searched.
     looked_at: usize,
-    /// The waiting notifications of the servers that were looked at.
+    /// The waiting notifications of the servers that were searched.
     rows: HashMap<String, VecDeque<DueNotification>>,
 }
 
 impl Round<'_> {
-    /// The key's next notification that may start. Each server gives one before the next server's turn.
+    /// The key's next notification that may be sent. After each notification it is the next server's turn.
     fn next(&mut self, under_way: &UnderWay) -> Result<Option<DueNotification>, StoreError> {
         let began = self.at.clone();
         let mut is_around = false;
@@ -128,7 +129,7 @@ impl Round<'_> {
                 return Ok(None);
             }
             if !under_way.has_room_at_host(self.key_id, &server) {
-                // The text sorts after all ports of this host.
+                // Skips all ports of this host: `;` sorts after the `:` before a port.
                 self.at = format!("{};", host_of(&server));
                 continue;
             }
@@ -147,7 +148,7 @@ impl Round<'_> {
             return Ok(None);
         }
         if !self.rows.contains_key(server) {
-            // Enough rows to find free ones, even if all running or paused notifications come first.
+            // Enough rows to find `free` sendable ones, even if all running or paused notifications come first.
             let limit = free + under_way.not_free_at(server);
             let rows = self.reader.attempts_at(self.turn, (self.key_id, server), self.now, limit)?;
             self.rows.insert(server.to_owned(), rows.into());

@@ -1,5 +1,5 @@
-//! The running attempts, the slow servers, and the attempts that could not be stored. Memory only: a restart ends
-//! every attempt, and slow servers are found again.
+//! The running attempts, the slow servers, and the attempts that could not be stored. They are kept only in memory: a
+//! restart ends every attempt, and slow servers are detected again.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -18,21 +18,22 @@ pub(super) const SERVER_MAX: usize = 8;
 /// Time-outs in a row after which a server gets one attempt at a time, until it answers.
 const SLOW_AFTER: u32 = 5;
 
-/// The most slow servers that are remembered. Beyond it all are forgotten, and are found again.
+/// The most servers whose time-outs are counted. At one more, all counts are reset.
 const SLOW_KNOWN_MAX: usize = 1_024;
 
-/// The pause of a subject after the first attempt that could not be stored; doubled each time.
+/// The pause of a subject after the first attempt that could not be stored. Each further failure doubles the pause, up
+/// to `NOT_STORED_MAX`.
 const NOT_STORED_FIRST: Duration = Duration::from_secs(10);
 const NOT_STORED_MAX: Duration = Duration::from_secs(3_600);
 
-/// A payment or anomaly, and the URL that is told of it. It has one attempt at a time, so that its notifications
+/// A record, and the URL to which its notifications are sent. It has one attempt at a time, so that its notifications
 /// arrive in order.
 pub(super) type Subject = (Id, String);
 
-/// The limits that an attempt counts against: of its key, its server and its subject.
+/// The key, server and subject whose limits an attempt counts against.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Attempted {
-    /// The API key that made the payment; 0 is the panel.
+    /// The API key that made the record; 0 is the panel.
     pub key_id: i64,
     /// Scheme, host and port.
     pub server: String,
@@ -46,14 +47,14 @@ impl Attempted {
     }
 }
 
-/// The outcome of an attempt as a sign of its server's speed.
+/// The evidence of an attempt about the speed of its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Responsiveness {
     /// The server gave a status code.
     Answered,
     /// The server gave no status code in time.
     TimedOut,
-    /// The attempt failed otherwise, or was cut short here.
+    /// The attempt failed without a time-out and without a status code, or was interrupted.
     Neither,
 }
 
@@ -73,7 +74,7 @@ pub(super) struct UnderWay {
     /// Attempts by key and host, over all ports.
     at_host: HashMap<(i64, String), usize>,
     at_server: HashMap<String, usize>,
-    /// Time-outs in a row, by key and server: a key that points at another's server does not slow it for its owner.
+    /// Time-outs in a row, by key and server. So a key that names another key's server does not slow the server for it.
     time_outs: HashMap<(i64, String), u32>,
     paused: HashMap<Subject, Pause>,
 }
@@ -106,7 +107,7 @@ impl UnderWay {
                 let count = self.time_outs.entry(at).or_default();
                 *count = count.saturating_add(1);
             }
-            // Another failure ends the row of time-outs, but only an answer shows that a slow server is well again.
+            // Another failure ends the row of time-outs. A server that is already slow stays slow until it answers.
             Responsiveness::Neither if !self.is_slow(attempted.key_id, &attempted.server) => {
                 self.time_outs.remove(&at);
             }
@@ -114,19 +115,19 @@ impl UnderWay {
         }
     }
 
-    /// Notes a stored attempt: the database says when the next is due.
+    /// Ends the pause of a subject whose attempt was stored. The database now has the time of the next attempt.
     pub(super) fn stored(&mut self, subject: &Subject) {
         self.paused.remove(subject);
     }
 
-    /// Notes an attempt that was not stored: the database still calls it due.
+    /// Pauses a subject whose attempt was not stored. In the database its notification is still due.
     pub(super) fn not_stored(&mut self, subject: &Subject, now: Instant) {
         let pause = self.paused.entry(subject.clone()).or_insert(Pause { until: now, times: 0 });
         let lasts = NOT_STORED_FIRST.saturating_mul(2u32.saturating_pow(pause.times)).min(NOT_STORED_MAX);
         *pause = Pause { until: now + lasts, times: pause.times.saturating_add(1) };
     }
 
-    /// Whether the subject itself may be attempted now.
+    /// Whether the subject has neither a running attempt nor a pause.
     pub(super) fn is_free(&self, subject: &Subject, now: Instant) -> bool {
         !self.subjects.contains(subject) && self.paused.get(subject).is_none_or(|pause| pause.until <= now)
     }
@@ -143,17 +144,19 @@ impl UnderWay {
         self.at_server.get(server).copied().unwrap_or(0)
     }
 
-    /// The number of a server's first rows that perhaps must not be attempted now.
+    /// The most of a server's notifications that must not be attempted now, because their subjects are not free.
     pub(super) fn not_free_at(&self, server: &str) -> usize {
         self.count_at(server) + self.paused.len()
     }
 
-    /// The number of further attempts that a key may start now: no more than it leaves to all other keys.
+    /// The excess of free places over the key's running attempts. The key may start another attempt while this is above
+    /// 0, so that it leaves as many places free as it uses.
     pub(super) fn room_of(&self, key_id: i64) -> usize {
         TOGETHER_MAX.saturating_sub(self.count()).saturating_sub(self.count_of(key_id))
     }
 
-    /// Whether a key may start another attempt at a server's host: no more than it leaves to its other hosts.
+    /// Whether a key may start another attempt at a server's host: it must have fewer running attempts there than
+    /// [`Self::room_of`] leaves for its other hosts.
     pub(super) fn has_room_at_host(&self, key_id: i64, server: &str) -> bool {
         let at_host = self.at_host.get(&(key_id, host_of(server).to_owned())).copied().unwrap_or(0);
         at_host < self.room_of(key_id)
@@ -213,7 +216,7 @@ mod tests {
         assert_eq!(under_way.free_at(0, DEAD), 1);
     }
 
-    /// The number of attempts that a key starts if it takes all it can, each at a host of its own.
+    /// Begins as many attempts of a key as the limits allow, each at another host. Returns their number.
     fn starts(under_way: &mut UnderWay, key_id: i64) -> usize {
         let mut started = 0;
         while under_way.room_of(key_id) > 0 {
@@ -228,17 +231,17 @@ mod tests {
     }
 
     #[test]
-    fn a_key_leaves_half_the_room_to_others_and_all_get_sixty_four() {
+    fn a_key_uses_half_of_the_free_places_and_all_keys_use_64() {
         let mut under_way = UnderWay::default();
         assert_eq!([1, 2, 3, 4, 5, 6, 7, 8].map(|key_id| starts(&mut under_way, key_id)), [32, 16, 8, 4, 2, 1, 1, 0]);
         assert_eq!(under_way.count(), 64);
         under_way.end(&attempt(1, "http://1.0.example:80", 0), Responsiveness::Neither);
-        assert_eq!(starts(&mut under_way, 1), 0, "it still has more than its part");
+        assert_eq!(starts(&mut under_way, 1), 0, "the key still has more attempts than it leaves free");
         assert_eq!(starts(&mut under_way, 8), 1);
     }
 
     #[test]
-    fn a_host_gets_at_most_the_room_left_for_its_keys_other_hosts() {
+    fn one_host_gets_about_a_third_of_all_places() {
         let mut under_way = UnderWay::default();
         let mut started = 0;
         while under_way.has_room_at_host(1, "http://dead.example:1") {
@@ -251,17 +254,17 @@ mod tests {
     }
 
     #[test]
-    fn five_time_outs_in_a_row_leave_one_at_a_time_until_an_answer() {
+    fn five_time_outs_limit_a_server_to_one_until_it_answers() {
         let mut under_way = UnderWay::default();
         ends(&mut under_way, &[Responsiveness::TimedOut; 4]);
         ends(&mut under_way, &[Responsiveness::Neither]);
         ends(&mut under_way, &[Responsiveness::TimedOut; 4]);
-        assert_eq!(under_way.free_at(0, DEAD), SERVER_MAX, "the row was broken");
+        assert_eq!(under_way.free_at(0, DEAD), SERVER_MAX, "another failure ends the row of time-outs");
         ends(&mut under_way, &[Responsiveness::TimedOut]);
         assert_eq!(under_way.free_at(0, DEAD), 1);
-        assert_eq!(under_way.free_at(1, DEAD), SERVER_MAX, "another key's are no slower for it");
+        assert_eq!(under_way.free_at(1, DEAD), SERVER_MAX, "the time-outs of one key slow another key");
         ends(&mut under_way, &[Responsiveness::Neither]);
-        assert_eq!(under_way.free_at(0, DEAD), 1, "a refusal is no answer");
+        assert_eq!(under_way.free_at(0, DEAD), 1, "only an answer ends the slowness");
         ends(&mut under_way, &[Responsiveness::Answered]);
         assert_eq!(under_way.free_at(0, DEAD), SERVER_MAX);
     }

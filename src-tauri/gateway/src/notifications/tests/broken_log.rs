@@ -1,4 +1,4 @@
-//! A log that cannot be written, as after its reader has ended.
+//! Attempts while the log cannot be written, as after the program that reads it has ended.
 
 use std::sync::atomic::Ordering;
 
@@ -41,7 +41,7 @@ async fn pass_often(scene: &Scene) {
 }
 
 #[tokio::test]
-async fn an_attempt_is_stored_though_nothing_can_be_logged() {
+async fn an_attempt_is_stored_although_the_log_panics() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     shop.always_answers(500);
     scene.queue(1, &shop.url).await;

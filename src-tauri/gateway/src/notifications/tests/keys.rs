@@ -9,7 +9,7 @@ use hmac::{Hmac, Mac as _};
 use super::support::{Merchant, Request, Scene, id};
 use crate::machine::secrets::{Purpose, SecretStore as _};
 
-/// Computes the signature as a shop's verification library does.
+/// The expected value of `webhook-signature`, computed as a shop's verification library does.
 fn webhook_signature(text: &str, request: &Request) -> String {
     let key = BASE64.decode(text.strip_prefix("whsec_").unwrap()).unwrap();
     assert_eq!(key.len(), 32);
@@ -45,7 +45,7 @@ fn check_signed_with(request: &Request, current: &str, replaced: &[&str]) {
 }
 
 #[tokio::test]
-async fn once_a_key_exists_all_is_signed_and_for_a_day_with_both() {
+async fn a_replaced_key_still_signs_for_a_day() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     assert!(!sent(&scene, &shop).await.headers.contains_key("x-bpg-signature"));
     let first = scene.notifier.keys.rotate("cli").await.unwrap();
@@ -80,7 +80,7 @@ async fn every_key_that_was_replaced_within_a_day_still_signs() {
 }
 
 #[tokio::test]
-async fn a_new_key_is_refused_if_it_would_end_another_too_early() {
+async fn a_ninth_key_within_a_day_is_refused() {
     let scene = Scene::new().await;
     for _ in 0..8 {
         scene.notifier.keys.rotate("cli").await.unwrap();
@@ -92,7 +92,7 @@ async fn a_new_key_is_refused_if_it_would_end_another_too_early() {
 }
 
 #[tokio::test]
-async fn the_webhook_id_stays_over_retries_only() {
+async fn the_webhook_id_is_the_same_only_for_retries() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     scene.notifier.keys.rotate("cli").await.unwrap();
     shop.will_answer([500]);

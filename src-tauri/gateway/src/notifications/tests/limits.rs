@@ -1,4 +1,4 @@
-//! Many at once: limits, first attempts before repeats, and dead servers beside live ones.
+//! Many notifications at once: limits, first attempts before repeats, and dead servers beside live ones.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::support::{Merchant, Scene, silent_server};
 
 #[tokio::test]
-async fn a_server_gets_eight_attempts_at_once_and_all_sixty_four() {
+async fn at_most_8_attempts_run_to_a_server_and_64_to_all() {
     let scene = Scene::patient().await;
     let mut shops = Vec::new();
     for n in 0..9u32 {
@@ -17,7 +17,7 @@ async fn a_server_gets_eight_attempts_at_once_and_all_sixty_four() {
         scene.queue_by(i64::from(n), &subjects, &shop.url).await;
         shops.push((shop, gate));
         if n == 0 {
-            assert_eq!(scene.pass().await, 8, "one server");
+            assert_eq!(scene.pass().await, 8, "attempts to one server");
         }
     }
     let together = 8 + scene.pass().await;
@@ -40,7 +40,7 @@ async fn a_server_gets_eight_attempts_at_once_and_all_sixty_four() {
 }
 
 #[tokio::test]
-async fn a_key_whose_servers_hang_delays_no_other_keys_first_attempt() {
+async fn a_key_with_hanging_servers_delays_no_other_keys_attempt() {
     let scene = Scene::patient().await;
     for port in 0..130 {
         scene.queue_by(1, &[port * 4, port * 4 + 1, port * 4 + 2, port * 4 + 3], &silent_server().await).await;
@@ -50,7 +50,7 @@ async fn a_key_whose_servers_hang_delays_no_other_keys_first_attempt() {
         let shop = Merchant::open().await;
         scene.queue_by(key_id, &[10_000 + u32::try_from(key_id).unwrap()], &shop.url).await;
         let queued = Instant::now();
-        assert_eq!(scene.pass().await, 1, "key {key_id} waits for the one whose servers hang");
+        assert_eq!(scene.pass().await, 1, "key {key_id} waits for the key whose servers hang");
         shop.has_got(1).await;
         assert!(queued.elapsed() < Duration::from_secs(1), "{:?}", queued.elapsed());
     }
@@ -89,20 +89,20 @@ async fn first_attempts_come_before_repeats() {
 }
 
 #[tokio::test]
-async fn ten_thousand_that_wait_for_a_dead_server_delay_nobody_else() {
+async fn ten_thousand_waiting_for_a_dead_server_delay_no_other_server() {
     let (scene, shop, dead) = (Scene::new().await, Merchant::open().await, silent_server().await);
     scene.queue_many(&(0..10_000).collect::<Vec<_>>(), &dead).await;
     assert_eq!(scene.pass().await, 8);
     scene.queue(20_000, &shop.url).await;
     let began = tokio::time::Instant::now();
-    assert_eq!(scene.pass().await, 1, "the dead server has its eight");
+    assert_eq!(scene.pass().await, 1, "the dead server already has eight attempts");
     shop.has_got(1).await;
     println!("delivered {:?} after it was queued, beside 10,000 that wait", began.elapsed());
     assert_eq!(scene.waiting(), 10_000 + u64::from(scene.attempts().iter().all(|row| row.status_code.is_none())));
 }
 
 #[tokio::test]
-async fn a_server_that_times_out_five_times_gets_one_at_a_time() {
+async fn a_server_that_timed_out_five_times_gets_one_at_a_time() {
     let (scene, dead) = (Scene::new().await, silent_server().await);
     scene.queue_many(&(0..20).collect::<Vec<_>>(), &dead).await;
     assert_eq!(scene.pass().await, 8);
@@ -112,7 +112,7 @@ async fn a_server_that_times_out_five_times_gets_one_at_a_time() {
 }
 
 #[tokio::test]
-async fn a_slow_server_that_answers_again_gets_eight_again() {
+async fn a_slow_server_that_answers_gets_eight_attempts_at_once() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     let gate = shop.hold();
     scene.queue_many(&(0..30).collect::<Vec<_>>(), &shop.url).await;

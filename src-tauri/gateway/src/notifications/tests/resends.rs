@@ -1,15 +1,16 @@
-//! The notifications of a record that is resent again and again.
+//! Repeated resends of one record.
 
-use crate::access::sees::Sees;
+use crate::access::record_scope::RecordScope;
 use crate::notifications::resend::resend_payment;
 use crate::testing::World;
 
 #[tokio::test]
-async fn waiting_resends_merge_and_each_change_is_still_told() {
+async fn waiting_resends_merge_but_changes_are_never_merged() {
     let world = World::new().await;
     let payment = world.payment().await;
     let id = payment.payment.id;
-    let resend = async || assert_eq!(resend_payment(&world.gateway, id, Sees::Everything).await.unwrap(), Some(1));
+    let resend =
+        async || assert_eq!(resend_payment(&world.gateway, id, RecordScope::Everything).await.unwrap(), Some(1));
     let told = || world.notified_field(&id, "status");
 
     world.pay(&payment, payment.payment.amount_sats).await;
@@ -22,7 +23,7 @@ async fn waiting_resends_merge_and_each_change_is_still_told() {
         assert_eq!(world.notified(&id)[1], serde_json::from_str::<serde_json::Value>(&record).unwrap());
     }
 
-    // A notification of a change is never replaced, and no notification before it either: the order stays.
+    // A resend never replaces the notification of a change, nor any notification before that: the order is kept.
     world.mine(1).await;
     assert_eq!(told(), ["UNCONFIRMED", "UNCONFIRMED", "CONFIRMED"]);
     let before = world.notified(&id);

@@ -1,4 +1,4 @@
-//! Sent requests, and the treatment of each kind of server.
+//! The sent requests, and the results with each kind of server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ fn says(attempt: &DeliveryRow, words: &str) {
 }
 
 #[tokio::test]
-async fn without_a_key_the_stored_bytes_go_out_unsigned() {
+async fn without_a_key_the_stored_bytes_are_sent_unsigned() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     let attempt = only_attempt(&scene, &shop.url).await;
     let request = &shop.requests()[0];
@@ -44,7 +44,7 @@ async fn without_a_key_the_stored_bytes_go_out_unsigned() {
 }
 
 #[tokio::test]
-async fn of_a_long_error_one_kib_is_stored() {
+async fn one_kib_of_a_long_error_is_stored() {
     let scene = Scene::new().await;
     let host = vec!["h".repeat(60); 30].join(".");
     let attempt = only_attempt(&scene, &format!("http://{host}/")).await;
@@ -112,8 +112,7 @@ async fn endless_bytes_are_cut_off_and_the_status_code_counts() {
     assert_eq!(attempt.notification_state, NotificationState::Delivered);
     assert_eq!(attempt.answer, Some(vec![b'x'; 1_024]));
     ended.notified().await;
-    // The kernel's buffers take some bytes beyond the 64 KiB. Without the cut it would be all that loopback carries in
-    // the time.
+    // The kernel's buffers take some bytes beyond the 64 KiB. Without the limit the server could write far more.
     assert!(written.load(Ordering::SeqCst) < 16 * 1_024 * 1_024, "{}", written.load(Ordering::SeqCst));
 }
 
@@ -127,7 +126,7 @@ async fn endless_continue_answers_are_cut_off_after_256_kib() {
         async move {
             let go_on = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(100);
             while stream.write_all(&go_on).await.is_ok() {
-                // A gateway without a bound has read this many bytes by then.
+                // Only a gateway without a limit reads this many bytes.
                 if written.fetch_add(go_on.len(), Ordering::SeqCst) > 64 * 1_024 * 1_024 {
                     break;
                 }
@@ -182,7 +181,7 @@ async fn a_200_whose_body_never_ends_is_a_success() {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_up_refuses_or_has_no_name_is_told_apart() {
+async fn each_kind_of_failed_connection_has_its_own_error() {
     let hangs_up = raw_server(|stream| async move { drop(stream) }).await;
     says(&only_attempt(&Scene::new().await, &hangs_up).await, "closed the connection without an answer");
 

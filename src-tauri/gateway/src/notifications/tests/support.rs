@@ -1,4 +1,4 @@
-//! A gateway that only notifies, a merchant's server with scripted answers, and servers that misbehave.
+//! A gateway with a notifier, a merchant's server with scripted answers, and servers that misbehave.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
@@ -29,7 +29,7 @@ use crate::testing::World;
 /// Time to wait for loopback servers that never answer.
 pub const SHORT: Duration = Duration::from_millis(300);
 
-/// Longer than any step here takes; only a failing test waits for it.
+/// Longest wait for a step. Only a failing test waits this long.
 const STUCK: Duration = Duration::from_secs(20);
 
 pub struct ManualClock(AtomicI64);
@@ -83,7 +83,7 @@ impl SecretStore for Vault {
     }
 }
 
-/// Random bytes, until it is dry.
+/// Random bytes, and an error while `is_dry` is set.
 #[derive(Default)]
 pub struct Tap {
     pub is_dry: AtomicBool,
@@ -113,12 +113,12 @@ impl Scene {
         Self::over(World::new().await, Arc::new(ManualClock::default()), Arc::default(), 1, SHORT)
     }
 
-    /// A scene whose attempts do not time out.
+    /// A scene whose attempts do not time out during a test.
     pub async fn patient() -> Self {
         Self::over(World::new().await, Arc::new(ManualClock::default()), Arc::default(), 1, STUCK)
     }
 
-    /// The same installation after a restart.
+    /// Restarts the gateway with the same database, secrets and clock.
     pub async fn restarted(self) -> Self {
         let Self { gateway, notifier, clock, vault, folder, next_id, .. } = self;
         drop((gateway, notifier));
@@ -140,7 +140,7 @@ impl Scene {
         self.clock.0.fetch_add(ms, Ordering::SeqCst);
     }
 
-    /// Queues a notification of record `subject`. Its body is its own number, which is returned.
+    /// Queues a notification of record `subject`. Its body is its number, which is returned.
     pub async fn queue(&self, subject: u32, url: &str) -> u32 {
         self.queue_many(&[subject], url).await
     }
@@ -149,7 +149,7 @@ impl Scene {
         self.queue_by(0, subjects, url).await
     }
 
-    /// The same for records of an API key.
+    /// Like [`Self::queue_many`], for records of an API key.
     pub async fn queue_by(&self, key_id: i64, subjects: &[u32], url: &str) -> u32 {
         let mut last = 0;
         let mut all = Vec::new();
@@ -190,14 +190,14 @@ impl Scene {
         }
     }
 
-    /// Waits for a result of an attempt's end.
+    /// Waits until `done` returns true.
     pub async fn wait(&self, done: impl Fn(&Self) -> bool) {
         let waiting = async {
             while !done(self) {
                 self.gateway.notifier_wake.notified().await;
             }
         };
-        tokio::time::timeout(STUCK, waiting).await.expect("what was waited for never came");
+        tokio::time::timeout(STUCK, waiting).await.expect("`done` should have become true in time");
     }
 
     /// The attempts, oldest first.
@@ -232,7 +232,7 @@ pub struct Merchant {
     requests: Arc<Mutex<Vec<Request>>>,
     answers: Arc<Mutex<VecDeque<StatusCode>>>,
     always: Arc<Mutex<Option<StatusCode>>>,
-    /// If set, each request waits for one of its permits.
+    /// If set, each request takes a permit from it before it is answered.
     gate: Arc<Mutex<Option<Arc<tokio::sync::Semaphore>>>>,
     got: Arc<Notify>,
     pub url: String,
@@ -255,7 +255,7 @@ impl Merchant {
         *self.always.lock().unwrap() = Some(StatusCode::from_u16(code).unwrap());
     }
 
-    /// From now on each request waits for a permit of the returned semaphore.
+    /// Makes each further request wait for a permit of the returned semaphore.
     pub fn hold(&self) -> Arc<tokio::sync::Semaphore> {
         let gate = Arc::new(tokio::sync::Semaphore::new(0));
         *self.gate.lock().unwrap() = Some(gate.clone());
@@ -270,14 +270,14 @@ impl Merchant {
         self.requests().into_iter().map(|request| request.body).collect()
     }
 
-    /// Waits until `count` requests came.
+    /// Waits until `count` requests were received.
     pub async fn has_got(&self, count: usize) {
         let waiting = async {
             while self.requests.lock().unwrap().len() < count {
                 self.got.notified().await;
             }
         };
-        tokio::time::timeout(STUCK, waiting).await.expect("the requests never came");
+        tokio::time::timeout(STUCK, waiting).await.expect("the requests should have been received in time");
     }
 }
 
@@ -321,7 +321,7 @@ pub async fn silent_server() -> String {
     .await
 }
 
-/// Writes until the other side hangs up; returns the number of bytes it took.
+/// Writes until the other side closes the connection. Returns the number of bytes that were written.
 pub async fn write_for_ever(mut stream: TcpStream, head: &str) -> usize {
     let mut written = 0;
     if stream.write_all(head.as_bytes()).await.is_err() {

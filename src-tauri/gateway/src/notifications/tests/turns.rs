@@ -1,4 +1,4 @@
-//! Order, superseding, retries, giving up, restarts.
+//! The order, superseding, retries and giving up of notifications, and restarts.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use tokio_util::sync::CancellationToken;
 const DAY_MS: i64 = 24 * 3_600_000;
 
 #[tokio::test]
-async fn one_records_notifications_go_out_in_order_one_at_a_time() {
+async fn notifications_of_a_record_are_sent_one_at_a_time_in_order() {
     let (scene, shop) = (Scene::patient().await, Merchant::open().await);
     let gate = shop.hold();
     scene.queue_many(&[1, 1, 1], &shop.url).await;
     assert_eq!(scene.pass().await, 1);
     shop.has_got(1).await;
-    assert_eq!(scene.pass().await, 0, "the first is under way");
+    assert_eq!(scene.pass().await, 0, "the first notification is still being sent");
     gate.add_permits(3);
     scene.quiet().await;
     scene.deliver_all().await;
@@ -26,7 +26,7 @@ async fn one_records_notifications_go_out_in_order_one_at_a_time() {
 }
 
 #[tokio::test]
-async fn another_record_does_not_wait() {
+async fn a_record_does_not_wait_for_another() {
     let (scene, shop) = (Scene::patient().await, Merchant::open().await);
     let _gate = shop.hold();
     scene.queue(1, &shop.url).await;
@@ -37,7 +37,7 @@ async fn another_record_does_not_wait() {
 }
 
 #[tokio::test]
-async fn each_is_attempted_and_only_the_newest_is_tried_again() {
+async fn each_notification_is_attempted_and_only_the_newest_retried() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     shop.will_answer([500, 500, 500]);
     scene.queue_many(&[1, 1, 1], &shop.url).await;
@@ -55,7 +55,7 @@ async fn each_is_attempted_and_only_the_newest_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_newer_one_starts_at_once_while_the_older_waits() {
+async fn a_newer_notification_does_not_wait_for_the_olders_retry() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     shop.will_answer([500]);
     scene.queue(1, &shop.url).await;
@@ -65,11 +65,11 @@ async fn a_newer_one_starts_at_once_while_the_older_waits() {
     assert_eq!(shop.bodies(), ["1", "2"]);
     scene.advance_ms(DAY_MS);
     scene.deliver_all().await;
-    assert_eq!(shop.bodies().len(), 2, "the older is not tried again");
+    assert_eq!(shop.bodies().len(), 2, "the superseded notification was sent again");
 }
 
 #[tokio::test]
-async fn one_that_comes_during_a_retry_waits_for_its_end() {
+async fn a_notification_queued_during_a_retry_waits_for_its_end() {
     let (scene, shop) = (Scene::patient().await, Merchant::open().await);
     shop.will_answer([500, 500]);
     scene.queue(1, &shop.url).await;
@@ -79,7 +79,7 @@ async fn one_that_comes_during_a_retry_waits_for_its_end() {
     assert_eq!(scene.pass().await, 1);
     shop.has_got(2).await;
     scene.queue(1, &shop.url).await;
-    assert_eq!(scene.pass().await, 0, "one at a time");
+    assert_eq!(scene.pass().await, 0, "two notifications of one record were sent at once");
     gate.add_permits(2);
     scene.quiet().await;
     scene.deliver_all().await;
@@ -101,19 +101,19 @@ async fn retries_follow_the_schedule_on_the_environments_clock() {
         let ended_at = attempt.at.plus_ms(attempt.duration_ms);
         let bound = |jitter| match after_failure(attempts, queued_at, ended_at, jitter) {
             Outcome::RetryAt(at) => at,
-            Outcome::GiveUp | Outcome::Delivered => panic!("too early"),
+            Outcome::GiveUp | Outcome::Delivered => panic!("attempt {attempts} should be followed by another"),
         };
         let next = attempt.next_attempt_at.unwrap();
         assert!((bound(-100)..=bound(100)).contains(&next), "attempt {attempts}");
         scene.advance_ms(next.ms() - scene.clock.now().ms() - 1);
         let pass = scene.notifier.start_due().await.unwrap();
-        assert_eq!((pass.started, pass.next_due_at), (0, Some(next)), "a millisecond too early");
+        assert_eq!((pass.started, pass.next_due_at), (0, Some(next)), "an attempt began a millisecond too early");
         scene.advance_ms(1);
     }
 }
 
 #[tokio::test]
-async fn giving_up_needs_a_last_attempt_and_a_newer_one_starts_anew() {
+async fn giving_up_needs_a_last_attempt_and_a_new_one_restarts() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     shop.always_answers(500);
     scene.queue(1, &shop.url).await;
@@ -150,7 +150,7 @@ async fn a_clock_jump_during_an_attempt_does_not_make_it_the_last() {
 }
 
 #[tokio::test]
-async fn an_attempt_cut_short_by_the_end_of_the_process_is_made_again() {
+async fn an_attempt_interrupted_by_a_stop_is_repeated() {
     let (scene, shop) = (Scene::patient().await, Merchant::open().await);
     let _gate = shop.hold();
     scene.queue(1, &shop.url).await;
@@ -170,7 +170,7 @@ async fn an_attempt_cut_short_by_the_end_of_the_process_is_made_again() {
 }
 
 #[tokio::test]
-async fn running_delivers_what_is_queued_and_woken_for() {
+async fn run_delivers_queued_notifications_when_it_is_woken() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     let shutdown = CancellationToken::new();
     let running = tokio::spawn(Arc::clone(&scene.notifier).run(shutdown.clone()));
@@ -179,7 +179,7 @@ async fn running_delivers_what_is_queued_and_woken_for() {
     shop.has_got(3).await;
     shutdown.cancel();
     running.await.unwrap();
-    assert_eq!(scene.waiting(), 0, "what was under way was stored");
+    assert_eq!(scene.waiting(), 0, "the running attempt was not stored");
 }
 
 #[tokio::test]
@@ -191,5 +191,5 @@ async fn bodies_are_dropped_thirty_days_after_the_last_attempt() {
     assert_eq!(scene.notifier.sweep_once().await.unwrap(), 0);
     scene.advance_ms(i64::try_from(SHORT.as_millis()).unwrap() * 10);
     assert_eq!(scene.notifier.sweep_once().await.unwrap(), 2);
-    assert_eq!(scene.attempts().len(), 2, "the attempts stay");
+    assert_eq!(scene.attempts().len(), 2, "the attempts are kept");
 }

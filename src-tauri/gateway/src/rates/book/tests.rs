@@ -6,7 +6,7 @@ use crate::rates::{Answer, SourceQuote};
 
 const MINUTE: i64 = 60_000;
 
-/// A source that answers as the test tells it.
+/// A source with a scripted answer.
 struct ScriptedSource {
     name: &'static str,
     never_stale: bool,
@@ -68,7 +68,7 @@ fn price(rates: &Rates, now: Timestamp) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_quote_is_stale_after_five_minutes_and_still_the_last_known() {
+async fn a_stale_quote_gives_no_rate_but_is_the_last_known() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let (scripted, answer) = source("a", false, 65_000);
@@ -85,7 +85,7 @@ async fn a_quote_is_stale_after_five_minutes_and_still_the_last_known() {
 }
 
 #[tokio::test]
-async fn a_simulated_rate_stays_until_it_is_withdrawn() {
+async fn a_simulated_rate_is_valid_until_it_is_withdrawn() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let (scripted, answer) = source("sandbox", true, 65_000);
@@ -115,11 +115,11 @@ async fn the_last_known_rate_survives_a_restart() {
     let rates = Rates::new(Vec::new(), rules(1));
     rates.load_last_known(&store).unwrap();
     assert_eq!(rates.last_known(usd()).unwrap().rate.format(), "66000.0000");
-    assert_eq!(price(&rates, at(1)), None, "no price rests on it");
+    assert_eq!(price(&rates, at(1)), None, "the last known rate is not used for prices");
 }
 
 #[tokio::test]
-async fn an_unused_rate_is_replaced_and_a_rate_in_use_stays() {
+async fn an_unused_last_known_rate_is_replaced_and_a_used_one_kept() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let (scripted, answer) = source("a", false, 65_000);
@@ -164,7 +164,7 @@ async fn production_waits_for_two_sources() {
 }
 
 #[tokio::test]
-async fn a_stray_source_is_named_with_each_rate_it_is_left_out_of() {
+async fn a_stray_source_is_named_in_the_rates_certificate() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let sources = [("a", 65_000), ("b", 65_100), ("c", 70_000)].map(|(name, price)| source(name, false, price).0);
@@ -173,7 +173,7 @@ async fn a_stray_source_is_named_with_each_rate_it_is_left_out_of() {
     let row = &rates.rows(at(0))[0];
     assert_eq!((row.rate.unwrap().format().as_str(), row.fresh_at), ("65050.0000", Some(at(0))));
     assert_eq!(row.strays().collect::<Vec<_>>(), ["c"]);
-    assert_eq!(rates.rows(at(6))[0].strays().count(), 0, "a stale quote strays from nothing");
+    assert_eq!(rates.rows(at(6))[0].strays().count(), 0, "a stale quote is not judged as stray");
     let stored = rates.rate_for(usd(), at(0)).unwrap().sources;
     assert!(stored.contains(r#"{"name":"c","rate":"70000","time":0,"used":false,"why":"stray"}"#), "{stored}");
 }
@@ -190,13 +190,13 @@ async fn a_rate_changes_when_one_of_its_quotes_goes_stale() {
     rates.refresh_once(&store, at(3)).await.unwrap();
     assert_eq!(price(&rates, at(5)).as_deref(), Some("65050.0000"));
     assert_eq!(price(&rates, at(5).plus_ms(1)).as_deref(), Some("65100.0000"));
-    assert_eq!(price(&rates, at(2)).as_deref(), Some("65050.0000"), "a clock that was set back");
+    assert_eq!(price(&rates, at(2)).as_deref(), Some("65050.0000"), "after the clock was set back");
     rates.follow(rules(3));
-    assert_eq!(price(&rates, at(3)), None, "the setting holds at once");
+    assert_eq!(price(&rates, at(3)), None, "the changed setting applies at once");
 }
 
 #[tokio::test]
-async fn only_a_source_that_fails_is_left_alone_for_a_while() {
+async fn a_source_that_asks_for_a_pause_is_not_asked_meanwhile() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let (one, failing) = source("a", false, 65_000);
@@ -207,8 +207,8 @@ async fn only_a_source_that_fails_is_left_alone_for_a_while() {
     says(&failing, Some(65_000));
     says(&answer, Some(65_200));
     rates.refresh_once(&store, at(9)).await.unwrap();
-    assert_eq!(price(&rates, at(9)).as_deref(), Some("65200.0000"), "the one that was told to wait was not asked");
-    assert_eq!(rates.next_round_at(at(9)), at(10), "the other's turn comes first");
+    assert_eq!(price(&rates, at(9)).as_deref(), Some("65200.0000"), "source a was asked during its pause");
+    assert_eq!(rates.next_round_at(at(9)), at(10), "source b is due before source a");
     rates.refresh_once(&store, at(11)).await.unwrap();
     assert_eq!(price(&rates, at(11)).as_deref(), Some("65100.0000"));
     assert!(rates.source_rows().iter().all(|source| source.failed.is_none()));
@@ -222,19 +222,19 @@ async fn new_settings_drop_the_old_quotes_and_ask_at_once() {
     let rates = Rates::new(vec![one, Box::new(Fixed)], rules(1));
     rates.refresh_once(&store, at(0)).await.unwrap();
     rates.follow(RateRules { fixed: vec![(usd(), Decimal::from(50_000))], ..rules(1) });
-    assert_eq!(price(&rates, at(0)), None, "no source stands for it any more");
+    assert_eq!(price(&rates, at(0)), None, "the quotes of the old sources are dropped");
     rates.refresh_once(&store, at(0)).await.unwrap();
     assert_eq!(price(&rates, at(600)).as_deref(), Some("50000.0000"), "a fixed rate never goes stale");
     assert_eq!(rates.source_rows().iter().map(|source| source.name).collect::<Vec<_>>(), ["fixed"]);
     says(&answer, Some(50_500));
     rates.follow(rules(1));
     rates.refresh_once(&store, at(0)).await.unwrap();
-    assert_eq!(price(&rates, at(0)).as_deref(), Some("50500.0000"), "asked at once, though its turn was in a minute");
+    assert_eq!(price(&rates, at(0)).as_deref(), Some("50500.0000"), "the source was not asked at once");
     tokio::time::timeout(std::time::Duration::from_secs(10), rates.rules_changed()).await.expect("the loop is woken");
 }
 
 #[tokio::test]
-async fn a_lone_jump_makes_no_rate_until_the_price_before_is_stale() {
+async fn a_jump_of_the_only_source_gives_no_rate_for_five_minutes() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let (one, answer) = source("a", false, 65_000);
@@ -252,7 +252,7 @@ async fn a_lone_jump_makes_no_rate_until_the_price_before_is_stale() {
 }
 
 #[tokio::test]
-async fn after_a_restart_a_quote_is_measured_by_the_last_known_rate() {
+async fn after_a_restart_a_jump_from_the_last_known_rate_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let (one, _) = source("a", false, 65_000);
@@ -279,5 +279,5 @@ async fn the_same_rate_from_other_quotes_has_its_own_certificate() {
     let without_it = StoredRate { sources: "[]".to_owned(), ..first.clone() };
     assert_ne!(rates.row_id(&store, usd(), &without_it).await.unwrap(), id);
     let fresh_book = Rates::new(Vec::new(), rules(2));
-    assert_eq!(fresh_book.row_id(&store, usd(), &first).await.unwrap(), id, "stored once");
+    assert_eq!(fresh_book.row_id(&store, usd(), &first).await.unwrap(), id, "the same rate was stored twice");
 }

@@ -1,5 +1,5 @@
-//! Shared readers for answers of public sources. JSON is read by a reader that refuses a repeated name, and prices
-//! never pass through a float.
+//! Shared readers for answers of public sources. A JSON object with a repeated name is refused, and prices are never
+//! converted to a float.
 
 use rust_decimal::Decimal;
 use serde_json::value::RawValue;
@@ -9,7 +9,7 @@ use tillgate_domain::time::Timestamp;
 
 use crate::json::JsonObject;
 
-/// Most characters of a server's own message that are passed on.
+/// Most characters of a server's own message that are shown.
 const WORDS_MAX: usize = 200;
 
 /// A source's quote for one currency.
@@ -18,25 +18,25 @@ pub(super) struct Quoted {
     pub(super) currency: Currency,
     /// Units for one Bitcoin.
     pub(super) price: Decimal,
-    /// Its time by the source's own clock, if given.
+    /// Time of the quote by the source's own clock, if given.
     pub(super) at: Option<Timestamp>,
 }
 
-/// An answer that differs from the source's documentation. It is not used at all.
+/// An answer that differs from the source's documentation. No part of it is used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unreadable {
-    /// Not a JSON text of the right form.
+    /// The answer is not JSON, or does not have the expected structure.
     #[error("the answer is not the JSON that was expected: {0}")]
     NotJson(String),
-    /// A member is missing that is always there.
+    /// A member is missing that every answer should have.
     #[error("the answer has no {0}")]
     Missing(&'static str),
-    /// A number is malformed or absurd.
+    /// A number is malformed or out of range.
     #[error("the answer's {what} {why}")]
     Number {
         /// The name of the number.
         what: String,
-        /// The fault of the number.
+        /// The fault, as the end of a sentence that begins with the number's name.
         why: String,
     },
     /// The source itself reports an error.
@@ -82,15 +82,15 @@ pub(super) fn seconds(json: &str, what: &'static str) -> Result<Timestamp, Unrea
     let seconds = seconds.filter(|_| json.bytes().all(|byte| byte.is_ascii_digit()));
     seconds
         .map(|seconds| Timestamp::from_ms(i64::from(seconds).saturating_mul(1_000)))
-        .ok_or_else(|| not_a_number(what, "is no time in seconds"))
+        .ok_or_else(|| not_a_number(what, "is not a time in seconds"))
 }
 
-/// The same in a string.
+/// A time in whole seconds since 1970, as a JSON string.
 pub(super) fn seconds_in_string(json: &str, what: &'static str) -> Result<Timestamp, Unreadable> {
     seconds(json.trim_matches('"'), what)
 }
 
-/// The beginning of a server's words, fit to be shown: they hold no command of ours.
+/// The beginning of a server's message, safe to show. Without backticks it cannot look like a command of ours.
 pub(super) fn words(text: &str) -> String {
     let plain =
         text.chars().filter(|one| !one.is_control()).map(|one| if matches!(one, '`' | '"') { '\'' } else { one });

@@ -11,7 +11,7 @@ pub(super) const SITE: Site = Site { name: "bitstamp", base: "https://www.bitsta
 /// The currencies in which Bitstamp trades Bitcoin.
 const CURRENCIES: [&str; 3] = ["USD", "EUR", "GBP"];
 
-/// One request for all markets: a closed market is then only missing, and a request for it alone would fail.
+/// One request for all markets. A closed market is only missing in its answer; a request for that market would fail.
 fn path(currencies: &[Currency]) -> Option<String> {
     currencies.iter().any(|currency| CURRENCIES.contains(&currency.code())).then(|| "/api/v2/ticker/".to_owned())
 }
@@ -23,7 +23,7 @@ fn read(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> 
         let pair = market.get("pair").ok_or(Unreadable::Missing("pair"))?;
         let Some(currency) = currency_of(pair, currencies) else { continue };
         if quotes.iter().any(|quote| quote.currency == currency) {
-            return Err(Unreadable::NotJson(format!("the market {pair} stands there twice")));
+            return Err(Unreadable::NotJson(format!("the market {pair} is listed twice")));
         }
         let price = |side: &'static str| {
             let price = market.get(side).ok_or(Unreadable::Missing(side))?;

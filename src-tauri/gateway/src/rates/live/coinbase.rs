@@ -1,4 +1,4 @@
-//! Coinbase's exchange rates of one Bitcoin, in every currency it knows.
+//! Coinbase's exchange rates of one Bitcoin, in each of its currencies.
 
 use tillgate_domain::money::Currency;
 

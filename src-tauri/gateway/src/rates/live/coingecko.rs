@@ -13,7 +13,7 @@ fn path(currencies: &[Currency]) -> Option<String> {
     (!codes.is_empty()).then(|| format!("/api/v3/simple/price?ids=bitcoin&vs_currencies={}&{query}", codes.join(",")))
 }
 
-/// The answer lacks currencies that CoinGecko does not know; a currency without a price is null.
+/// The answer leaves out currencies that CoinGecko does not know, and has null for a currency without a price.
 fn read(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> {
     let answer = object(text)?;
     let bitcoin = member(&answer, "bitcoin")?;

@@ -1,5 +1,5 @@
-//! One HTTP request: 200 and a text of bounded size in bounded time, or a sentence about the failure. It follows no
-//! redirect, decompresses no answer, and uses each connection once.
+//! One HTTP request, with limits of time and size. Only an answer 200 succeeds; a failure is described in a sentence.
+//! Redirects are not followed, answers are not decompressed, and each connection is used once.
 
 use std::time::Duration;
 
@@ -19,13 +19,13 @@ use super::answer::Unreadable;
 use crate::machine::outgoing::{self, Proxy, TooMuch, date, retry_after_ms, sentence, text};
 use crate::rates::rate_source::SourceFailure;
 
-/// A cache's age beyond a day is taken as a day; the quote is stale either way.
+/// Limit for the header `Age`. A higher age makes no difference, because the quote is stale anyway.
 const CACHED_MAX_S: i64 = 24 * 3_600;
 
-/// Asks servers.
+/// Sends requests to servers.
 pub(super) struct Fetcher {
     within: Duration,
-    /// Read from the system on first need; the sandbox never needs it.
+    /// The TLS configuration. It is made at the first request, so that a sandbox never reads the system's certificates.
     tls: Mutex<Option<ClientConfig>>,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Fetched {
     body: Bytes,
     /// Time of the answer, by the server's clock.
     pub(super) date: Option<Timestamp>,
-    /// Time that the answer was in a cache, in milliseconds.
+    /// Time for which the answer was in a cache, in milliseconds.
     pub(super) cached_ms: i64,
 }
 
@@ -47,12 +47,12 @@ impl Fetched {
 }
 
 impl Fetcher {
-    /// Gives servers this long for a whole answer.
+    /// `within` is the time limit of a whole request.
     pub(super) fn new(within: Duration) -> Self {
         Self { within, tls: Mutex::default() }
     }
 
-    /// Requests `url`, through `proxy` if there is one. With a proxy not even the server's name is resolved here.
+    /// Requests `url`, through `proxy` if there is one. The proxy resolves the server's name.
     ///
     /// # Errors
     /// The failure, as a sentence.
@@ -61,8 +61,8 @@ impl Fetcher {
         let tls =
             self.tls().map_err(|error| unreachable(format!("the system's certificates cannot be read: {error}")))?;
         let request = request(url).ok_or_else(|| unreachable("the URL cannot be used".to_owned()))?;
-        // A client for this request only. The next request is a minute away, and must not share a connection with
-        // another proxy or setting.
+        // A client for this request only. The next request is a minute later, possibly with another proxy, and must not
+        // reuse the connection.
         let client = legacy::Client::builder(TokioExecutor::new())
             .pool_max_idle_per_host(0)
             .build(outgoing::connector(tls, proxy.cloned()));
@@ -70,7 +70,7 @@ impl Fetcher {
             let response = client.request(request).await.map_err(|error| unreachable(sentence(&error, url)))?;
             let (head, body) = response.into_parts();
             check(head.status, &head.headers)?;
-            // The connection reads at most the bytes allowed for one answer.
+            // The connector limits the bytes of one answer, so `collect` cannot read too many.
             let body = body.collect().await.map_err(|error| unreachable(cut_off(&error)))?;
             Ok(Fetched { body: body.to_bytes(), date: date(&head.headers), cached_ms: cached_ms(&head.headers) })
         };
@@ -104,14 +104,14 @@ fn check(status: StatusCode, headers: &HeaderMap) -> Result<(), SourceFailure> {
         return Err(SourceFailure { why: format!("the server answered {status}"), kind });
     }
     if status.is_redirection() {
-        return Err(refused(format!("the server redirects elsewhere ({status}), which is not followed")));
+        return Err(refused(format!("the server redirects ({status}), and redirects are not followed")));
     }
     if status != StatusCode::OK {
         return Err(refused(format!("the server answered {status}")));
     }
     match headers.get(CONTENT_ENCODING) {
         Some(encoding) if encoding != "identity" => {
-            Err(refused("the server compressed its answer, which is not read".to_owned()))
+            Err(refused("the server compressed its answer, and compressed answers are not read".to_owned()))
         }
         Some(_) | None => Ok(()),
     }
@@ -122,7 +122,7 @@ fn cached_ms(headers: &HeaderMap) -> i64 {
     seconds.unwrap_or(0).min(CACHED_MAX_S).saturating_mul(1_000)
 }
 
-/// Why an answer ended early.
+/// The reason why an answer ended early, as a sentence.
 fn cut_off(error: &hyper::Error) -> String {
     TooMuch::behind(error).map_or_else(|| "the answer was cut off".to_owned(), ToString::to_string)
 }

@@ -1,5 +1,5 @@
-//! Kraken's markets: the middle between the best bid and the best ask. A last trade may be old in a quiet market, and
-//! Kraken does not give its time.
+//! Kraken's markets: the middle between the best bid and the best ask. The price of the last trade is not used: it may
+//! be old in a quiet market, and Kraken does not report its time.
 
 use tillgate_domain::money::Currency;
 use tillgate_domain::rates::mid_price;
@@ -9,7 +9,7 @@ use super::site::Site;
 
 pub(super) const SITE: Site = Site { name: "kraken", base: "https://api.kraken.com", path, read };
 
-/// Currencies, with the market's name in the request and in the answer.
+/// Each currency, with the names of its market in the request and in the answer.
 const MARKETS: [(&str, &str, &str); 7] = [
     ("USD", "XBTUSD", "XXBTZUSD"),
     ("EUR", "XBTEUR", "XXBTZEUR"),

@@ -1,5 +1,5 @@
-//! mempool.space's price of Bitcoin: an average over some exchanges (Kraken and Coinbase among them), renewed every few
-//! minutes, with its time.
+//! mempool.space's price of Bitcoin, with its time: an average over some exchanges (Kraken and Coinbase among them)
+//! that is updated every few minutes.
 
 use tillgate_domain::money::Currency;
 
@@ -8,10 +8,10 @@ use super::site::Site;
 
 pub(super) const SITE: Site = Site { name: "mempool", base: "https://mempool.space", path, read };
 
-/// The currencies that it has.
+/// The currencies in which mempool.space quotes.
 const CURRENCIES: [&str; 7] = ["USD", "EUR", "GBP", "CAD", "CHF", "AUD", "JPY"];
 
-/// The value in place of a price that it could not make.
+/// The value in the answer if mempool.space has no price.
 const NO_PRICE: &str = "-1";
 
 fn path(currencies: &[Currency]) -> Option<String> {

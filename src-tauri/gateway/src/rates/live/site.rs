@@ -6,12 +6,12 @@ use super::answer::{Quoted, Unreadable};
 
 /// The address of a server, its request, and the reader of its answer.
 pub(super) struct Site {
-    /// Its name in the setting `rateSources` and in certificates.
+    /// The name in the setting `rateSources` and in certificates.
     pub(super) name: &'static str,
-    /// Its scheme and host.
+    /// Scheme and host.
     pub(super) base: &'static str,
-    /// The path and query that ask for these currencies; `None` if it has none of them.
+    /// The path and query that ask for these currencies; `None` if the server has none of them.
     pub(super) path: fn(&[Currency]) -> Option<String>,
-    /// Reads its answer, strictly. A currency that it lacks is left out.
+    /// Reads the server's answer, strictly. A currency that the answer lacks is left out.
     pub(super) read: fn(&str, &[Currency]) -> Result<Vec<Quoted>, Unreadable>,
 }

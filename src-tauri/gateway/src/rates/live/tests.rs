@@ -1,4 +1,4 @@
-//! Public sources: reading their answers, and handling servers of every kind.
+//! Tests of the public sources: reading their answers, and handling all kinds of servers.
 
 mod proxies;
 mod reading;

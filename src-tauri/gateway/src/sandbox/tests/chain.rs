@@ -1,4 +1,4 @@
-//! The chain under the faults that shops' tests set for the gateway's transactions.
+//! Tests of the sandbox's chain as the gateway sees it, with and without faults.
 
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn address(script: &ScriptBuf) -> String {
     Address::from_script(script, Network::Regtest).unwrap().to_string()
 }
 
-/// The customer sends this sum to a script that anyone can spend, and it is mined.
+/// A mined output of this amount that anyone can spend. Returns its outpoint and amount.
 async fn coin(world: &World, sats: u64) -> (OutPoint, u64) {
     let script = anybodys().to_p2wsh();
     let amount = tillgate_domain::money::format_btc(sats);
@@ -36,7 +36,7 @@ async fn coin(world: &World, sats: u64) -> (OutPoint, u64) {
     (paid.iter().find(|output| output.outpoint.txid == txid).unwrap().outpoint, sats)
 }
 
-/// Spends such a coin to such a script with this fee.
+/// A transaction that spends a coin of [`coin`], with this fee, to a script that anyone can spend.
 fn spend(coin: (OutPoint, u64), fee_sats: u64) -> Transaction {
     Transaction {
         version: transaction::Version::TWO,
@@ -55,7 +55,7 @@ fn output(tx: &Transaction) -> (OutPoint, u64) {
     (OutPoint { txid: tx.compute_txid(), vout: 0 }, tx.output[0].value.to_sat())
 }
 
-/// The answer of the gateway's own chain port.
+/// Broadcasts a package as the gateway does.
 fn broadcast(world: &World, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
     world.gateway.chain.broadcast(package)
 }
@@ -69,7 +69,7 @@ async fn fault(world: &World, fault: Value) -> Value {
 }
 
 #[tokio::test]
-async fn faults_left_out_stay_and_all_survive_a_restart() {
+async fn faults_that_are_not_named_are_kept_and_survive_a_restart() {
     let world = World::new().await;
     let honest = json!({
         "chainDown": false, "broadcast": "ok", "broadcastRejects": false, "keysLocked": false, "feeRate": null,
@@ -85,14 +85,14 @@ async fn faults_left_out_stay_and_all_survive_a_restart() {
         (&set["broadcast"], &set["broadcastRejects"], &set["keysLocked"], &set["feeRate"]),
         (&json!("timeout"), &json!(false), &json!(true), &json!(250))
     );
-    assert!(world.sandbox().faults().unwrap().keys_locked, "whoever reads the words can ask");
-    // The shown faults can be sent back, and sending the honest ones ends all faults.
+    assert!(world.sandbox().faults().unwrap().keys_locked, "the sandbox should report the locked keyring");
+    // The shown faults can be sent back. Sending the first ones back ends all faults.
     assert_eq!(fault(&world, set.clone()).await, set);
     assert_eq!(fault(&world, honest.clone()).await, honest);
 }
 
 #[tokio::test]
-async fn the_older_flag_and_the_word_tell_the_same() {
+async fn broadcast_and_the_older_flag_never_contradict() {
     let world = World::new().await;
     for (given, word, flag) in [
         (json!({"broadcastRejects": true}), "reject", true),
@@ -130,7 +130,7 @@ async fn broadcast_faults_affect_the_gateway_and_not_the_customer() {
     fault(&world, json!({"broadcast": "timeout"})).await;
     assert!(broadcast(&world, &package).is_err());
     let both = json!([parent.compute_txid().to_string(), child.compute_txid().to_string()]);
-    assert_eq!(mempool(&world).await, both, "taken all the same");
+    assert_eq!(mempool(&world).await, both, "the transactions are accepted, although the answer is missing");
     fault(&world, json!({"broadcast": "ok"})).await;
     assert_eq!(broadcast(&world, &package), Ok(Broadcast::AlreadyKnown));
 
@@ -140,12 +140,15 @@ async fn broadcast_faults_affect_the_gateway_and_not_the_customer() {
         let pay = format!("/sandbox/payments/{}/pay", payment.payment.id);
         let paid = ok(&world, "POST", &pay, json!({"btcAmount": "0.00010000"})).await;
         let waiting = mempool(&world).await;
-        assert!(waiting.as_array().unwrap().contains(&paid["btcTxIds"][0]), "{word}: the customer paid");
+        assert!(
+            waiting.as_array().unwrap().contains(&paid["btcTxIds"][0]),
+            "{word}: the customer's transaction is in the mempool"
+        );
     }
 }
 
 #[tokio::test]
-async fn the_estimate_is_what_the_fault_says_until_null_restores_it() {
+async fn the_fee_estimate_is_set_by_a_fault_and_restored_by_null() {
     let world = World::new().await;
     let estimate = |world: &World| world.gateway.chain.fee_rate(6).unwrap().unwrap();
     assert_eq!(estimate(&world), FeeRate::from_sat_per_vb(2).unwrap());
@@ -159,7 +162,7 @@ async fn the_estimate_is_what_the_fault_says_until_null_restores_it() {
 }
 
 #[tokio::test]
-async fn an_address_shows_all_that_pays_it_now() {
+async fn an_address_shows_all_its_outputs_also_spent_ones() {
     let world = World::new().await;
     let ours = address(&anybodys().to_p2wsh());
     let path = format!("/sandbox/addresses/{ours}");
@@ -168,7 +171,7 @@ async fn an_address_shows_all_that_pays_it_now() {
     let tx = spend(coin, 500);
     broadcast(&world, std::slice::from_ref(&tx)).unwrap();
     let shown = ok(&world, "GET", &path, Value::Null).await;
-    assert_eq!(shown["outputs"].as_array().unwrap().len(), 2, "a spent one too");
+    assert_eq!(shown["outputs"].as_array().unwrap().len(), 2, "a spent output is shown too");
     let first = &shown["outputs"][0];
     assert_eq!((&first["btcTxId"], &first["vout"]), (&json!(coin.0.txid.to_string()), &json!(coin.0.vout)));
     assert_eq!((first["btcAmount"].to_string().as_str(), &first["confirmations"]), ("0.00050000", &json!(1)));
@@ -184,7 +187,7 @@ async fn an_address_shows_all_that_pays_it_now() {
 }
 
 #[tokio::test]
-async fn blocks_leave_out_what_pays_less_than_their_miner_wants() {
+async fn a_block_leaves_out_transactions_below_its_minimum_fee_rate() {
     let world = World::new().await;
     let tx = spend(coin(&world, 50_000).await, 500);
     let rate_kvb = 500_000 / u64::try_from(tx.vsize()).unwrap();
@@ -214,7 +217,7 @@ async fn a_double_spend_reorg_returns_our_transactions_to_the_mempool() {
     let status = ok(&world, "POST", "/sandbox/reorg", json!({"depth": 2, "keepTransactions": false})).await;
     assert_eq!(status["mempool"], json!([tx.compute_txid().to_string()]));
     assert_eq!(world.state(&payment), tillgate_domain::payment::PaymentState::Invalid);
-    // Its coin is gone, so it cannot come back.
+    // The deeper reorganisation removes the coin that it spends too, so it cannot return to the mempool.
     let status = ok(&world, "POST", "/sandbox/reorg", json!({"depth": 4, "keepTransactions": false})).await;
     assert_eq!(status["mempool"], json!([]));
 }
@@ -234,7 +237,7 @@ async fn packages_that_core_refuses_are_refused() {
     assert!(matches!(broadcast(&world, &line[25..]), Ok(Broadcast::Refused(_))));
 }
 
-/// The sandbox's chain, with its looks counted.
+/// The sandbox's chain. It counts its looks.
 struct Counted {
     chain: Arc<dyn Chain>,
     looks: Arc<AtomicU32>,
@@ -303,7 +306,7 @@ async fn the_chain_port_reports_a_conflicts_height_and_its_end() {
         let request =
             LookRequest { token: token.as_deref(), birth_height: None, watch: &Everything, scripts: no_scripts() };
         let view = world.gateway.chain.look(&request).unwrap();
-        let facts = view.txs.into_iter().find(|facts| facts.tx == ours).expect("it is among the changes");
+        let facts = view.txs.into_iter().find(|facts| facts.tx == ours).expect("the look reports our transaction");
         token = Some(view.token);
         (facts.conflict_in_chain, facts.conflict_height)
     };

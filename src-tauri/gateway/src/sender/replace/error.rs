@@ -16,9 +16,9 @@ pub(crate) enum ReplaceError {
     NoSuchPayout(Id),
     #[error("the payout is {0}: {1}")]
     State(PayoutState, &'static str),
-    #[error("{} payouts share the transaction or rest on it, and all would be given up: {}", .0.len(), list(.0))]
+    #[error("{} payouts share the transaction or spend its change, and all would be given up: {}", .0.len(), list(.0))]
     Shared(Vec<Id>),
-    #[error("the replacement must pay {needed} sat/vB, above the highest rate that is paid unasked, {cap}")]
+    #[error("the replacement must pay {needed} sat/vB, above the allowed maximum of {cap} sat/vB")]
     AboveCap {
         /// In sat/vB, rounded up.
         needed: u64,
@@ -32,20 +32,20 @@ pub(crate) enum ReplaceError {
         /// The sum of the payouts.
         pays_sats: u64,
     },
-    #[error("the fee is {} BTC by now, more than the {} BTC before: look at it again", format_btc(*.fee_sats), format_btc(*.agreed_sats))]
+    #[error("the fee is now {} BTC, more than the {} BTC that were agreed to: check it again", format_btc(*.fee_sats), format_btc(*.agreed_sats))]
     AboveAgreed {
         fee_sats: u64,
-        /// The fee that they agreed to.
+        /// The highest fee that staff agreed to.
         agreed_sats: u64,
     },
     #[error("the sender holds: {0}")]
     Held(String),
-    /// The sender holds until a restored copy of the wallet has looked.
+    /// The wallet was restored, and its first look at the chain has not ended.
     #[error("the sender holds: {0}")]
     NotLooked(String),
-    #[error("nothing is signed before it is known what another copy of the wallet paid meanwhile: {0}")]
+    #[error("nothing is signed until a look at the chain shows the payments of other copies of the wallet: {0}")]
     Unseen(String),
-    #[error("it cannot be replaced now: {0}")]
+    #[error("the transaction cannot be replaced now: {0}")]
     Cannot(String),
     #[error("the payout changed meanwhile: look at it again")]
     Stale,

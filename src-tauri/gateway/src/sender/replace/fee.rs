@@ -20,10 +20,11 @@ use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 use crate::wallet::spend::{self, Draft, FeeWanted, Means, Paid, Payee};
 
-/// Longest wait for the backend's fees. Without them, a refused broadcast names the needed fee.
-const ASKED_FOR: Duration = Duration::from_secs(2);
+/// Longest wait for `Chain::fees_with_descendants`. Without its answer the fee may be too low; then the backend's
+/// refusal names the needed fee.
+const FEES_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A replacement as it would be made now.
+/// The fee and the effect of a replacement that is made now.
 #[derive(Debug, Clone)]
 pub(crate) struct ReplacementFee {
     /// The fee of the transaction that would be replaced.
@@ -40,11 +41,11 @@ pub(crate) struct ReplacementFee {
 pub(super) struct Replacement {
     pub chosen: Chosen,
     pub fee: ReplacementFee,
-    /// Transactions that others attached to it decide its fee.
+    /// Whether descendants that other people made raise the fee.
     pub pays_for_strangers: bool,
 }
 
-/// The fee of a bump made now, in satoshis, at a rate in sat/vB or at the estimate.
+/// The fee of a bump made now, at a rate in sat/vB or at the estimate.
 pub(crate) async fn bump_fee(
     gateway: &Arc<Gateway>,
     id: Id,
@@ -54,7 +55,7 @@ pub(crate) async fn bump_fee(
     estimate(gateway, id, kind).await?.ok_or(ReplaceError::Stale)
 }
 
-/// The fee of giving a payout up now, with all payouts that it affects; `None` if none was signed for it.
+/// The fee of giving a payout up now, and all affected payouts; `None` if no transaction was signed for the payout.
 pub(crate) async fn abandon_fee(gateway: &Arc<Gateway>, id: Id) -> Result<Option<ReplacementFee>, ReplaceError> {
     estimate(gateway, id, Kind::GivingUp { all: true }).await
 }
@@ -69,7 +70,7 @@ async fn estimate(gateway: &Arc<Gateway>, id: Id, kind: Kind) -> Result<Option<R
 /// The fee rate of a replacement.
 ///
 /// # Errors
-/// When neither the backend nor staff name a rate.
+/// When a bump has no rate of staff, and the backend gives no estimate.
 pub(super) async fn rate(gateway: &Arc<Gateway>, kind: Kind) -> Result<PayoutFeeRate, ReplaceError> {
     let settings = gateway.settings.snapshot();
     match kind {
@@ -81,7 +82,7 @@ pub(super) async fn rate(gateway: &Arc<Gateway>, kind: Kind) -> Result<PayoutFee
     }
 }
 
-/// Chooses coins and fee. Gives the target back.
+/// Chooses coins and fee. Returns the target too.
 pub(super) async fn choose(
     gateway: &Arc<Gateway>,
     target: Target,
@@ -94,13 +95,13 @@ pub(super) async fn choose(
     tokio::task::spawn_blocking(choose).await.map_err(|_| SendError::BrokenOff)?
 }
 
-/// The fees of all transactions that would be replaced, as the backend tells them; `None` if it does not.
+/// The backend's sum of the fees of all transactions that would be replaced; `None` if it does not answer.
 async fn fees_known(gateway: &Arc<Gateway>, target: &Target) -> Option<u64> {
     let (chain, txids) = (Arc::clone(&gateway.chain), target.versions.iter().map(|version| version.txid));
     let txids: Vec<Txid> = txids.collect();
     let asked = tokio::task::spawn_blocking(move || chain.fees_with_descendants(&txids));
-    let told = timeout(ASKED_FOR, asked).await.ok()?.ok()?;
-    told.inspect_err(|error| tracing::info!(%error, "the fees of what rests on a payout are not known")).ok()?
+    let told = timeout(FEES_TIMEOUT, asked).await.ok()?.ok()?;
+    told.inspect_err(|error| tracing::info!(%error, "the fees of a payout's descendants are not known")).ok()?
 }
 
 fn choose_now(
@@ -135,9 +136,9 @@ fn choose_now(
         fee_sats: draft.fee_sats,
         vsize: draft.vsize,
         pays_sats: target.pays_sats(),
-        payouts: target.concerned.clone(),
+        payouts: target.affected.clone(),
     };
-    // Staff gave a rate above the setting, or the replaced transaction already pays such a rate.
+    // The rate may be above `feeCapSatVb`: staff named it, or BIP125 needs it.
     let cap = rate.cap.max(fee.rate);
     Ok(Replacement { chosen: Chosen { draft, payouts, fee, cap }, fee: replacement, pays_for_strangers })
 }
@@ -156,8 +157,9 @@ fn draft(gateway: &Gateway, target: &Target, kind: Kind, means: &Means<'_>) -> R
     Ok((draft.map_err(|error| ReplaceError::Cannot(error.to_string()))?, payouts))
 }
 
-/// Checks a bump at the estimate against the setting `feeCapSatVb`. Other replacements are checked if strangers decide their
-/// fee: the payee can attach a child with any fee, which BIP125 makes the replacement exceed.
+/// Checks the fee of a replacement against the setting `feeCapSatVb`, or the rate of staff if it is higher. A bump at
+/// the estimate is always checked. Another replacement is checked if it pays for descendants of strangers and staff
+/// agreed to no fee. The payee can make a child with any fee, and BIP125 makes the replacement pay more.
 ///
 /// # Errors
 /// The rate that the replacement needs, if it is above the cap.
@@ -167,7 +169,7 @@ pub(super) fn check_cap(
     (kind, agreed): (Kind, Agreed),
 ) -> Result<(), ReplaceError> {
     let Chosen { draft, fee, .. } = &replacement.chosen;
-    // The part for the ancestors is not counted: it brings the whole package to the rate.
+    // The part of the fee for the ancestors is not counted: it lifts them to the rate, not this transaction above it.
     let needed = draft.fee_sats.saturating_sub(fee.for_ancestors_sats).div_ceil(draft.vsize.max(1));
     let (given, is_at_estimate) = match kind {
         Kind::HigherFee { fee_rate } => (fee_rate, fee_rate.is_none()),
@@ -178,10 +180,11 @@ pub(super) fn check_cap(
     if needed > cap && is_bound { Err(ReplaceError::AboveCap { needed, cap }) } else { Ok(()) }
 }
 
-/// Checks the fee against the one that staff agreed to, and against the sum that is paid out.
+/// Checks the fee against the highest fee that staff agreed to. The fee of a bump is also checked against the sum that
+/// the transaction pays out, unless staff force it.
 ///
 /// # Errors
-/// The fee, if it is higher than that.
+/// If the fee is too high.
 pub(super) fn check_agreed(fee: &ReplacementFee, (kind, agreed): (Kind, Agreed)) -> Result<(), ReplaceError> {
     let ReplacementFee { fee_sats, pays_sats, .. } = *fee;
     if let Some(agreed_sats) = agreed.fee_sats.filter(|agreed_sats| *agreed_sats < fee_sats) {
@@ -195,8 +198,8 @@ pub(super) fn check_agreed(fee: &ReplacementFee, (kind, agreed): (Kind, Agreed))
     }
 }
 
-/// The fee of a replacement: the wanted rate and the part that its ancestors lack, and always more than all fees that
-/// it replaces (BIP125, rule 3). Also whether fees of strangers decide it.
+/// The wanted fee of a replacement, and whether descendants of strangers raise it. The fee is the wanted rate, plus the
+/// part that the ancestors lack, and always more than the sum of all replaced fees (BIP125, rule 3).
 fn fee_wanted(
     reader: &Reader<'_>,
     target: &Target,
@@ -211,17 +214,17 @@ fn fee_wanted(
     let paid = |version: &VersionRow| Paid { fee_sats: version.fee_sats, vsize: version.vsize };
     let replaced: Vec<Paid> = target.versions.iter().map(paid).collect();
     let mut ours_sats = replaced.iter().map(|paid| paid.fee_sats).max().unwrap_or(0);
-    for resting in &target.resting {
-        let highest = reader.versions(*resting)?.iter().map(|version| version.fee_sats).max();
+    for descendant in &target.descendants {
+        let highest = reader.versions(*descendant)?.iter().map(|version| version.fee_sats).max();
         ours_sats = ours_sats.saturating_add(highest.unwrap_or(0));
     }
-    // Strangers may hang higher fees on a payout than it pays. Giving it up never costs more than the payout.
+    // A stranger's child may pay a higher fee than the payouts are worth. Giving them up does not pay for such a child.
     let known_sats = known_sats.filter(|sats| kind.pays() || *sats <= target.pays_sats()).unwrap_or(0);
     let fee = FeeWanted::at(wanted).lifting(ancestors(reader, target)?).replacing(&replaced);
     Ok((fee.above(ours_sats.max(known_sats)), known_sats > ours_sats))
 }
 
-/// Fees and size of the unconfirmed ancestors of a batch.
+/// Fees and size of the unconfirmed ancestors of a batch's newest version.
 fn ancestors(reader: &Reader<'_>, target: &Target) -> Result<Paid, StoreError> {
     let mut sum = Paid { fee_sats: 0, vsize: 0 };
     let Some(newest) = target.versions.last() else { return Ok(sum) };

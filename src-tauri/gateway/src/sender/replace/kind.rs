@@ -13,17 +13,17 @@ pub(super) enum Kind {
     GivingUp { all: bool },
 }
 
-/// The fee to which staff agreed.
+/// The consent of staff to a fee.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Agreed {
-    /// A fee above the sum that the transaction pays out is allowed too.
+    /// Whether a bump may pay a fee above the sum that the transaction pays out.
     pub is_forced: bool,
-    /// The highest fee, if they were shown one.
+    /// The highest fee that staff agreed to; `None` if they were shown no fee.
     pub fee_sats: Option<u64>,
 }
 
 impl Kind {
-    /// The transaction to replace; `None` if none is stored yet.
+    /// The transaction to replace; `None` if the payout has none yet, which only an abandonment allows.
     pub(super) fn target(self, reader: &Reader<'_>, id: Id) -> Result<Option<Target>, ReplaceError> {
         let payout = reader.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
         match self {
@@ -32,7 +32,7 @@ impl Kind {
         }
     }
 
-    /// Whether the replacement pays the payouts, and may spend further coins for its fee.
+    /// Whether the replacement pays the payouts. Only then it may spend further coins for its fee.
     pub(super) const fn pays(self) -> bool {
         matches!(self, Self::HigherFee { .. })
     }

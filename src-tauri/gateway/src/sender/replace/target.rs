@@ -16,10 +16,11 @@ pub(super) struct Target {
     pub batch_seq: i64,
     pub payouts: Vec<PayoutRow>,
     pub versions: Vec<VersionRow>,
-    /// The batches that rest on it and fall with it, the nearest first; none for a bump.
-    pub resting: Vec<i64>,
-    /// All affected payouts, also those of the batches that rest on it.
-    pub concerned: Vec<Id>,
+    /// Batches that spend its change, directly or through each other, the nearest first. An abandonment gives them up
+    /// too. Empty for a bump.
+    pub descendants: Vec<i64>,
+    /// All affected payouts, also those of `descendants`.
+    pub affected: Vec<Id>,
 }
 
 impl Target {
@@ -27,25 +28,25 @@ impl Target {
         self.payouts.iter().fold(0, |sum, payout| sum.saturating_add(payout.amount_sats))
     }
 
-    /// Whether a later reading found the same target.
-    pub(super) fn is_as(&self, before: &Self) -> bool {
+    /// Whether the target is still the one that was read before.
+    pub(super) fn is_unchanged_since(&self, before: &Self) -> bool {
         self.batch_seq == before.batch_seq
             && self.versions.len() == before.versions.len()
-            && self.concerned == before.concerned
+            && self.affected == before.affected
     }
 }
 
-const NOTHING_STORED: &str = "nothing was signed for it yet";
+const NOTHING_STORED: &str = "no transaction was signed for it yet";
 const CONFIRMED: &str = "its transaction is in a block";
 const GIVEN_UP: &str = "it is being given up already";
 const NOT_APPROVED: &str = "it was never approved";
 const OVER: &str = "nothing more will be sent";
 const SENT_ELSEWHERE: &str = "it was paid by a transaction that was not made here";
-const PAID_OTHERWISE: &str = "another copy of this wallet pays a payout of this transaction, or of one on which it rests: give it up, and ask anew for what is still to be paid";
-const RULED_OUT: &str =
-    "a block holds another transaction that spends its coins: no transaction in its place can be mined";
-const RESTS_GIVEN_UP: &str = "a payout whose transaction rests on its change is being given up: wait until a block decides about that one, or give this payout up as well";
-const GIVEN_UP_WITH: &str = "a transaction on which its own rests is being given up, and the payout with it";
+const PAID_OTHERWISE: &str = "another copy of this wallet pays a payout of this transaction, or of an unconfirmed transaction before it: give it up, and request the payouts again that are still unpaid";
+const RULED_OUT: &str = "a block holds another transaction that spends its coins: no replacement can be mined";
+const CHANGE_GIVEN_UP: &str = "a payout whose transaction spends its change is being given up: wait until a block holds that transaction or its replacement, or give this payout up as well";
+const GIVEN_UP_WITH: &str =
+    "its transaction spends the change of a payout that is being given up, and it is given up too";
 
 /// Checks that a bump of the payout is allowed.
 pub(crate) fn may_bump(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), ReplaceError> {
@@ -70,7 +71,7 @@ pub(super) fn bump_target(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Tar
     may_replace(reader, payout, &target(reader, batch_seq)?)?;
     let last = target(reader, last_along_the_change(reader, batch_seq)?)?;
     if last.batch_seq != batch_seq && last.versions.iter().any(|version| !version.pays) {
-        return Err(ReplaceError::State(payout.state, RESTS_GIVEN_UP));
+        return Err(ReplaceError::State(payout.state, CHANGE_GIVEN_UP));
     }
     may_replace(reader, payout, &last)?;
     // The replacement would pay a payout twice.
@@ -80,7 +81,7 @@ pub(super) fn bump_target(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Tar
     Ok(last)
 }
 
-/// The transaction to replace; `None` if none is stored yet.
+/// The transaction to replace; `None` if the payout has none yet.
 pub(super) fn abandon_target(
     reader: &Reader<'_>,
     payout: &PayoutRow,
@@ -96,12 +97,12 @@ pub(super) fn abandon_target(
     };
     let mut target = target(reader, batch_seq)?;
     may_replace(reader, payout, &target)?;
-    target.resting = along_the_change(reader, batch_seq)?;
-    for resting in &target.resting {
-        target.concerned.extend(reader.payouts_of_batch(*resting)?.iter().map(|payout| payout.id));
+    target.descendants = along_the_change(reader, batch_seq)?;
+    for descendant in &target.descendants {
+        target.affected.extend(reader.payouts_of_batch(*descendant)?.iter().map(|payout| payout.id));
     }
-    if target.concerned.len() > 1 && !all {
-        return Err(ReplaceError::Shared(target.concerned));
+    if target.affected.len() > 1 && !all {
+        return Err(ReplaceError::Shared(target.affected));
     }
     Ok(Some(target))
 }
@@ -117,8 +118,8 @@ const fn why_no_batch(payout: &PayoutRow) -> &'static str {
 
 fn target(reader: &Reader<'_>, batch_seq: i64) -> Result<Target, StoreError> {
     let payouts = reader.payouts_of_batch(batch_seq)?;
-    let concerned = payouts.iter().map(|payout| payout.id).collect();
-    Ok(Target { batch_seq, payouts, versions: reader.versions(batch_seq)?, resting: Vec::new(), concerned })
+    let affected = payouts.iter().map(|payout| payout.id).collect();
+    Ok(Target { batch_seq, payouts, versions: reader.versions(batch_seq)?, descendants: Vec::new(), affected })
 }
 
 fn may_replace(reader: &Reader<'_>, payout: &PayoutRow, target: &Target) -> Result<(), ReplaceError> {
@@ -149,7 +150,7 @@ fn is_in_block(version: &VersionRow) -> bool {
     version.position.is_in_block()
 }
 
-/// Whether another copy of the wallet pays a payout of one of these, so that it must not be broadcast.
+/// Whether one of these versions must not be broadcast, because another copy of the wallet pays one of its payouts.
 fn is_any_held_back(reader: &Reader<'_>, versions: &[VersionRow]) -> Result<bool, StoreError> {
     for version in versions {
         if is_held_back(reader, &version.txid)? {
@@ -163,7 +164,8 @@ fn last_along_the_change(reader: &Reader<'_>, batch_seq: i64) -> Result<i64, Sto
     Ok(along_the_change(reader, batch_seq)?.last().copied().unwrap_or(batch_seq))
 }
 
-/// The batches that rest on this one, the nearest first. They form one line, because a batch has one change output.
+/// The batches that spend this batch's change, directly or through each other, the nearest first. They form one line,
+/// because a batch has at most one change output.
 fn along_the_change(reader: &Reader<'_>, batch_seq: i64) -> Result<Vec<i64>, StoreError> {
     let (mut line, mut last) = (Vec::new(), batch_seq);
     'down: loop {

@@ -1,4 +1,4 @@
-//! Alarms survive a restart and are told until staff dismiss them.
+//! Alarms survive a restart and are reported until staff dismiss them.
 
 use serde_json::{Value, json};
 use tillgate_domain::id::Id;
@@ -15,10 +15,10 @@ async fn answer(world: &World, command: Value) -> Result<Value, crate::console::
     dispatch(&world.app, command, &Actor::panel()).await
 }
 
-/// Alarms told by status and doctor.
-async fn told(world: &World) -> (Vec<String>, bool) {
+/// The messages of the alarms in the status, and whether the doctor's check of alarms passes.
+async fn reported(world: &World) -> (Vec<String>, bool) {
     let status = answer(world, json!({"command": "status"})).await.unwrap();
-    assert_eq!(status["warnings"], json!([]), "an alarm is told once");
+    assert_eq!(status["warnings"], json!([]), "an alarm is reported as an alarm, not as a warning too");
     let alarms = status["alarms"].as_array().unwrap();
     let doctor = answer(world, json!({"command": "doctor"})).await.unwrap();
     let check = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "alarms").unwrap().clone();
@@ -30,10 +30,11 @@ async fn dismisses(world: &World, id: &Id) {
     let dismiss = || json!({"command": "dismissAlarm", "payoutId": id.to_string()});
     assert_eq!(answer(world, dismiss()).await.unwrap()["alarms"], json!([]));
     assert_eq!(answer(world, dismiss()).await.unwrap_err().error_type, "NOT_FOUND");
-    assert_eq!(told(world).await, (Vec::new(), true));
+    assert_eq!(reported(world).await, (Vec::new(), true));
 }
 
-/// A twin took the payout's coins for good, so that it FAILED; then the chain changed its mind.
+/// A twin spends the payout's coins and gets six confirmations, so the payout is FAILED. Then a reorganisation replaces
+/// the twin with the payout's transaction.
 #[tokio::test]
 async fn a_failed_payout_that_was_sent_stays_an_alarm_until_dismissed() {
     let world = world_with_coins(1).await;
@@ -58,8 +59,8 @@ async fn a_failed_payout_that_was_sent_stays_an_alarm_until_dismissed() {
     let stored = world.gateway.store.read(|reader| reader.alarms()).unwrap();
     assert_eq!(stored.len(), 1, "{stored:?}");
     world.app.sender.release("cli:ann", None, true).await.unwrap();
-    let (alarms, is_well) = told(&world).await;
-    assert!(alarms.len() == 1 && alarms[0].contains("had FAILED, and was sent all the same"), "{alarms:?}");
+    let (alarms, is_well) = reported(&world).await;
+    assert!(alarms.len() == 1 && alarms[0].contains("had FAILED, but was sent after all"), "{alarms:?}");
     assert!(alarms[0].contains(&payout.to_string()) && !is_well);
     dismisses(&world, &payout).await;
 }
@@ -75,12 +76,12 @@ async fn an_alarm_is_raised_once_and_again_after_it_recurs() {
         let raise = move |tx: &crate::store::Tx<'_>| tx.raise_alarm(kind, seq, now);
         world.gateway.store.write(raise).await.unwrap();
         world.gateway.store.write(raise).await.unwrap();
-        assert_eq!(told(&world).await.0.len(), 1);
+        assert_eq!(reported(&world).await.0.len(), 1);
         dismisses(&world, &payout).await;
         world.gateway.store.write(raise).await.unwrap();
-        assert_eq!(told(&world).await.0.len(), again, "{kind:?}");
+        assert_eq!(reported(&world).await.0.len(), again, "{kind:?}");
         let withdraw = move |tx: &crate::store::Tx<'_>| tx.withdraw_alarm(kind, seq);
         world.gateway.store.write(withdraw).await.unwrap();
-        assert_eq!(told(&world).await.0.len(), 0, "{kind:?}");
+        assert_eq!(reported(&world).await.0.len(), 0, "{kind:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! Nothing is sent by a view of the chain from before a stop or a sleep: another copy of the wallet may have paid
-//! meanwhile.
+//! Tests that after a stop or a sleep the sender looks at the chain before it signs or broadcasts: another copy of the
+//! wallet may have paid meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -16,10 +16,10 @@ use crate::sender::ReplaceError;
 use crate::testing::World;
 use crate::testing::bent::Bent;
 
-/// More answers than the sandbox's chain needs for [`mined_deep`].
+/// Number of looks. The blocks of [`mined_deep`] need fewer.
 const PARTS: usize = 8;
 
-/// The sandbox's chain on a machine that sleeps while the backend is asked for a fee rate.
+/// The sandbox's chain on a machine that sleeps once while the backend is asked for a fee rate.
 struct Asleep {
     chain: Arc<dyn Chain>,
     sleeps_ms: AtomicI64,
@@ -83,7 +83,7 @@ async fn stored_transactions_wait_at_the_start_for_a_complete_look() {
     world.broadcasts(BroadcastFault::Ok);
     assert!(
         world.payout(&payout).batch_seq.is_some() && world.outputs_of(&payout) == 0,
-        "it is stored and nowhere else"
+        "the transaction is stored, and no node has it"
     );
     let twin = twin_paying(&world, &payout);
     mined_deep(&world, &twin);
@@ -104,7 +104,7 @@ async fn a_replacement_before_the_chain_is_read_is_refused_unsigned() {
     world.broadcasts(BroadcastFault::Ok);
     let twin = twin_paying(&world, &payout);
     mined_deep(&world, &twin);
-    // No gateway runs: the command opens the files and looks itself.
+    // The command `tillgate payouts bump` without a running gateway opens the files and looks itself.
     let world = world.reopen().await;
     let (sender, watcher) = (&world.app.sender, &world.app.watcher);
     let refused = sender.bump(payout, Some(20), "cli:ann", watcher).await.unwrap_err();
@@ -128,7 +128,7 @@ async fn after_the_machine_slept_a_bump_looks_at_the_chain_first() {
     world.advance_clock_ms(3_600_000);
     let refused = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await;
     // The look found the transaction in a block.
-    assert!(matches!(refused, Err(ReplaceError::State(..))), "it was in a block all the while: {refused:?}");
+    assert!(matches!(refused, Err(ReplaceError::State(..))), "a transaction in a block was bumped: {refused:?}");
     assert_eq!(world.outputs_of(&payout), 1);
 }
 

@@ -1,4 +1,4 @@
-//! An older copy of the database is put back after another copy went on.
+//! An older copy of the database replaces the current one, which has paid and received meanwhile.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 
 use super::support::world_with_coins;
-use crate::access::sees::Sees;
+use crate::access::record_scope::RecordScope;
 use crate::payouts::{Approver, approve};
 use crate::testing::World;
 
-/// The database files of one moment.
+/// A copy of the database files.
 pub(super) struct Copy(TempDir);
 
 fn database_files(folder: &Path) -> Vec<PathBuf> {
@@ -31,12 +31,12 @@ pub(super) async fn copied(world: World) -> (World, Copy) {
     (World::in_folder(folder).await, Copy(copy))
 }
 
-/// Stops the gateway, puts the copy back, and starts it.
+/// Stops the gateway, replaces its database by the copy, and starts it again.
 async fn put_back(world: World, copy: Copy) -> World {
     World::in_folder(put_beside(world, copy)).await
 }
 
-/// Stops the gateway and puts the copy back. The chain stays as it is.
+/// Stops the gateway and replaces its database by the copy. The sandbox's chain is not changed.
 pub(super) fn put_beside(world: World, copy: Copy) -> TempDir {
     let (gateway, folder) = world.into_gateway();
     drop(gateway);
@@ -53,7 +53,7 @@ pub(super) async fn customer_pays_coin(world: &World) {
     world.mine(2).await;
 }
 
-/// The payout stays paid once, whatever is released and paid in later.
+/// Checks that the payout stays paid once after the hold is released and new coins are received.
 async fn stays_paid_once(world: &World, paid: &Id) {
     assert!(world.gateway.store.read(|reader| reader.sender_hold()).unwrap().is_some(), "the sender does not hold");
     assert_eq!(world.payout_state(paid), PayoutState::Sent);
@@ -66,7 +66,8 @@ async fn stays_paid_once(world: &World, paid: &Id) {
     world.check_balance();
 }
 
-/// A payout approved before the copy was made and paid after it. Its coin is of a payment that the copy does not know.
+/// A payout that was approved before the copy was made and paid after it, with the coin of a payment that the copy does
+/// not know. Returns the restarted gateway with the copy.
 async fn paid_after_the_copy(amount_sats: u64) -> (World, Id) {
     let world = world_with_coins(0).await;
     let paid = world.approved_payout(amount_sats).await;
@@ -85,7 +86,7 @@ async fn a_copy_never_resends_a_payout_sent_after_the_copy_was_made() {
 }
 
 #[tokio::test]
-async fn nor_one_whose_transaction_had_no_change() {
+async fn a_copy_never_resends_a_payout_that_was_sent_without_change() {
     let (world, paid) = paid_after_the_copy(999_700).await;
     stays_paid_once(&world, &paid).await;
 }
@@ -94,7 +95,7 @@ async fn nor_one_whose_transaction_had_no_change() {
 async fn an_offer_sent_after_the_copy_was_made_is_sent_in_the_copy() {
     let world = world_with_coins(1).await;
     let paid = world.offered_payout(300_000).await;
-    let by_ann = Approver { name: "cli:ann".to_owned(), sees: Sees::Everything, is_person: true };
+    let by_ann = Approver { name: "cli:ann".to_owned(), scope: RecordScope::Everything, is_person: true };
     let (world, copy) = copied(world).await;
     approve(&world.gateway, paid, by_ann).await.unwrap();
     world.send().await;
@@ -105,7 +106,7 @@ async fn an_offer_sent_after_the_copy_was_made_is_sent_in_the_copy() {
 }
 
 #[tokio::test]
-async fn no_address_of_another_copy_is_given_again_but_all_are_ours() {
+async fn addresses_of_another_copy_are_not_reused_but_coins_count() {
     let world = world_with_coins(1).await;
     let (world, copy) = copied(world).await;
     let (waiting, paid) = (world.payment_to_wallet().await, world.payment_to_wallet().await);

@@ -1,4 +1,4 @@
-//! A look before a signature covers the spent coins and the next change.
+//! The look before a signature covers the spent coins and the next change address.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ use crate::wallet::spend::Payee;
 /// Number of scripts that one look covers.
 const FEW: usize = 5;
 
-/// The same gateway behind a backend that covers this many scripts in a look.
+/// The gateway with a backend that covers this many scripts in a look.
 fn asking(world: World, count: usize) -> (World, Arc<ByScript>) {
     let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
     let mut made = None;
@@ -30,7 +30,7 @@ fn asking(world: World, count: usize) -> (World, Arc<ByScript>) {
     (world, made.unwrap())
 }
 
-/// The other copy pays a payout with the youngest coin; this copy would take the oldest.
+/// A payment of the payout by another copy with the youngest coin. This copy would spend the oldest.
 fn paid_with_another_coin(world: &World, payout: &Id) -> Transaction {
     let settings = world.gateway.settings.snapshot();
     let coins = world.gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
@@ -49,7 +49,7 @@ async fn a_fresh_payment_of_another_copy_is_seen_before_signing() {
     world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
     world.advance_clock_ms(31_000);
     world.pass_sender().await;
-    assert_eq!(world.payout_state(&payout), PayoutState::Queued, "its change was seen");
+    assert_eq!(world.payout_state(&payout), PayoutState::Queued, "the look did not find the twin's change");
     assert!(world.gateway.store.read(|reader| reader.sender_hold()).unwrap().is_some());
     backend.asks.store(usize::MAX, Ordering::SeqCst);
     world.mine_and_pass(1).await;

@@ -1,4 +1,5 @@
-//! The fee that an offer names and the fee that is paid. `TILLGATE_FEE_CASES` is the number of transactions.
+//! The fee that an offer names, compared with the fee that is paid. The environment variable `TILLGATE_FEE_CASES` sets
+//! the number of transactions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,8 +22,8 @@ use crate::wallet::spend::{self, Payee};
 
 const CASES: u64 = 25;
 
-/// Excess of a shared fee over the sum of the single fees, in thousandths. Payouts that share a transaction usually pay
-/// about half. They pay more if only together they need small coins.
+/// Largest excess of a payout's share of a fee over its offered fee, in thousandths. Payouts that share a transaction
+/// usually pay about half of their offered fees. They pay more if only their sum needs the small coins.
 const SHARED_ABOVE_PER_MILLE: i64 = 200;
 
 /// Reproducible numbers from a seed (SplitMix64).
@@ -39,7 +40,7 @@ impl Draws {
     }
 }
 
-/// The fee that an offer of this amount would name now.
+/// The fee that an offer for this payee would name now, in satoshis.
 async fn offered_fee(world: &World, payee: &Payee) -> u64 {
     let gateway = &world.gateway;
     let settings = gateway.settings.snapshot();
@@ -51,7 +52,7 @@ async fn offered_fee(world: &World, payee: &Payee) -> u64 {
 
 #[tokio::test]
 async fn a_single_payout_pays_its_offered_fee_and_sharers_about_half() {
-    let cases = super::laws::told("TILLGATE_FEE_CASES").unwrap_or(CASES);
+    let cases = super::laws::number_from_env("TILLGATE_FEE_CASES").unwrap_or(CASES);
     let mut draws = Draws(42);
     let world = world_with_coins(6).await;
     let (mut alone, mut shared) = (Vec::new(), Vec::new());
@@ -100,7 +101,7 @@ async fn a_single_payout_pays_its_offered_fee_and_sharers_about_half() {
 }
 
 #[tokio::test]
-async fn without_an_estimate_nothing_is_signed_but_at_a_rate_of_staff() {
+async fn without_an_estimate_only_a_bump_with_a_given_rate_is_signed() {
     let world = world_with_coins(2).await;
     let chain_down = |down| FaultsPatch { chain_down: Some(down), ..FaultsPatch::default() };
     let payout = world.approved_payout(300_000).await;
@@ -131,10 +132,10 @@ async fn a_bump_above_the_cap_is_refused_with_the_needed_rate() {
     assert!(matches!(refused, Err(ReplaceError::AboveCap { needed: 600.., .. })), "{refused:?}");
 }
 
-/// The sandbox's chain, on which somebody hung this fee on each of our transactions.
-struct Dear(Arc<dyn Chain>);
+/// The sandbox's chain. It reports that each of our transactions with its descendants pays 200,000 satoshis.
+struct CostlyDescendants(Arc<dyn Chain>);
 
-impl Bent for Dear {
+impl Bent for CostlyDescendants {
     fn chain(&self) -> &dyn Chain {
         self.0.as_ref()
     }
@@ -145,8 +146,8 @@ impl Bent for Dear {
 }
 
 #[tokio::test]
-async fn a_fee_that_the_payee_hung_on_is_paid_only_if_agreed() {
-    let world = world_with_coins(2).await.with_chain(|chain| Arc::new(Dear(chain)));
+async fn the_fee_of_a_payees_child_is_paid_only_if_staff_agree() {
+    let world = world_with_coins(2).await.with_chain(|chain| Arc::new(CostlyDescendants(chain)));
     let payout = world.approved_payout(300_000).await;
     world.send().await;
     world.look().await;
@@ -167,7 +168,7 @@ fn first_version(world: &World, payout: &Id) -> VersionRow {
 }
 
 #[tokio::test]
-async fn a_payout_on_a_stuck_one_lifts_both_to_the_wanted_rate() {
+async fn a_payout_that_spends_stuck_change_lifts_both_to_the_rate() {
     // The second rate is the cap.
     for rate in [100, 200] {
         let world = world_with_coins(1).await;
@@ -184,7 +185,7 @@ async fn a_payout_on_a_stuck_one_lifts_both_to_the_wanted_rate() {
         let (below, above) = (first_version(&world, &stuck), first_version(&world, &next));
         let (fee_sats, vsize) = (below.fee_sats + above.fee_sats, below.vsize + above.vsize);
         assert!(fee_sats >= rate * vsize && fee_sats <= rate * (vsize + 2), "{fee_sats} for {vsize} vB at {rate}");
-        assert_eq!(above.fee_sats, offered, "the offer names the fee of both");
+        assert_eq!(above.fee_sats, offered, "the offer's fee includes the part for the stuck parent");
         world.sandbox().mine_above(1, rate * 1_000 - 500, world.now_ms()).unwrap();
         world.look().await;
         for payout in [&stuck, &next] {
@@ -195,7 +196,7 @@ async fn a_payout_on_a_stuck_one_lifts_both_to_the_wanted_rate() {
     }
 }
 
-/// The sandbox's chain, whose backend names a fee rate once the test lets it.
+/// The sandbox's chain. It answers a question for a fee rate when the test sends a signal.
 struct SlowFees {
     chain: Arc<dyn Chain>,
     is_asked: Arc<AtomicBool>,
@@ -228,8 +229,8 @@ async fn a_payout_waits_for_a_fee_rate_longer_than_an_offer_does() {
         while !asked.load(Ordering::SeqCst) {
             tokio::task::yield_now().await;
         }
-        assert_eq!(world.gateway.fee_rate_estimate().await, None, "an offer waits for two seconds");
-        // The pass gets its turn and waits on.
+        assert_eq!(world.gateway.fee_rate_estimate().await, None, "an offer waits two seconds at most");
+        // Lets the pass run: it must still wait for the rate.
         tokio::task::yield_now().await;
         answer.send(()).unwrap();
     };

@@ -10,7 +10,7 @@ use crate::store::keychains::Keychain;
 use crate::testing::World;
 use crate::wallet::spend::{self, FeeWanted, FreshChange, Means, Payee, SpendableCoin};
 
-/// Lead of the other copy in addresses: fewer than are derived ahead.
+/// Number of addresses that the other copy gave after the copy was made. This copy derives more ahead.
 const FURTHER: u32 = 150;
 
 /// Spends a whole coin to a stranger, without change.
@@ -58,13 +58,13 @@ async fn a_copy_further_ahead_that_pays_without_change_is_noticed() {
         let script = wallet.addresses.script(index).unwrap();
         world.sandbox().send(script.clone(), 500_000, world.now_ms()).unwrap();
         world.mine(2).await;
-        assert!(held_for(world).is_some(), "{backend:?}: it was paid");
+        assert!(held_for(world).is_some(), "{backend:?}: a coin of the other copy did not hold the sender");
         assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
         let coin = world.sandbox().outputs_to(&script).unwrap()[0].outpoint;
         let twin = pays_without_change(world, (coin, index), 500_000);
         world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
         world.look().await;
-        let reason = held_for(world).expect("it paid");
+        let reason = held_for(world).expect("a payment of the other copy holds the sender");
         assert!(reason.contains(&twin.compute_txid().to_string()), "{backend:?}: {reason}");
     }
 }

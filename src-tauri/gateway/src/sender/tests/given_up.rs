@@ -1,4 +1,4 @@
-//! Giving up a transaction whose change is spent gives up all that rests on it.
+//! Giving up a transaction also gives up the transactions that spend its change.
 
 use bitcoin::Txid;
 use tillgate_domain::id::Id;
@@ -35,15 +35,16 @@ async fn a_payout_whose_change_is_spent_is_given_up_with_its_child() {
     let refused = world.app.sender.abandon(first, false, "cli:ann", &world.app.watcher).await;
     assert!(matches!(&refused, Err(ReplaceError::Shared(all)) if *all == [first, second]), "{refused:?}");
     let in_its_place = give_up(&world, first).await;
-    assert_eq!(mempool(&world), [in_its_place], "it pays enough to replace both");
+    assert_eq!(mempool(&world), [in_its_place], "the fee was too low to replace both transactions");
     world.look_and_pass().await;
     world.mine_and_pass(5).await;
-    assert_eq!([world.payout_state(&first), world.payout_state(&second)], [Sent, Sent], "until it is final");
+    let states = [world.payout_state(&first), world.payout_state(&second)];
+    assert_eq!(states, [Sent, Sent], "they failed before the sixth block");
     world.mine_and_pass(1).await;
     for payout in [first, second] {
         assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (Failed, 0));
         assert_eq!(world.notified_field(&payout, "status"), ["SENT", "FAILED"]);
-        assert!(world.payout(&payout).failure_reason.unwrap().contains("given up"), "both say why");
+        assert!(world.payout(&payout).failure_reason.unwrap().contains("given up"), "the reason of both names it");
     }
     world.check_ledger();
     world.check_balance();
@@ -53,7 +54,7 @@ async fn a_payout_whose_change_is_spent_is_given_up_with_its_child() {
 }
 
 #[tokio::test]
-async fn giving_up_pays_more_than_a_dear_child() {
+async fn giving_up_pays_more_than_a_child_with_a_high_fee() {
     let (world, first, second) = world_with_a_line().await;
     world.app.sender.bump(second, Some(300), "cli:ann", &world.app.watcher).await.unwrap();
     world.look().await;
@@ -62,7 +63,7 @@ async fn giving_up_pays_more_than_a_dear_child() {
 }
 
 #[tokio::test]
-async fn a_child_of_what_is_given_up_is_neither_sent_nor_bumped() {
+async fn a_child_of_a_given_up_payout_is_neither_sent_nor_bumped() {
     let (world, first, second) = world_with_a_line().await;
     let (parent, child) = (world.txid_of(&first), world.txid_of(&second));
     world.broadcasts(BroadcastFault::Reject);
@@ -81,11 +82,11 @@ async fn a_child_of_what_is_given_up_is_neither_sent_nor_bumped() {
     world.look_and_pass().await;
     world.sandbox().mine(1, true, world.now_ms()).unwrap();
     world.look_and_pass().await;
-    assert_eq!(mempool(&world), [in_its_place], "{child} rests on what is given up");
+    assert_eq!(mempool(&world), [in_its_place], "{child} spends change that is given up");
 }
 
 #[tokio::test]
-async fn a_line_whose_first_is_mined_all_the_same_is_sent() {
+async fn a_given_up_pair_is_sent_if_its_old_parent_is_mined() {
     let (world, first, second) = world_with_a_line().await;
     let batch = world.payout(&first).batch_seq.unwrap();
     let old = world.gateway.store.read(|reader| reader.versions(batch)).unwrap().remove(0);
@@ -107,5 +108,5 @@ async fn a_payout_below_an_abandoned_one_says_why_no_bump_is_possible() {
     world.look().await;
     let bumped = world.app.sender.bump(first, Some(50), "cli:ann", &world.app.watcher).await;
     let told = bumped.unwrap_err().to_string();
-    assert!(told.contains("a payout whose transaction rests on its change is being given up"), "{told}");
+    assert!(told.contains("a payout whose transaction spends its change is being given up"), "{told}");
 }

@@ -1,4 +1,4 @@
-//! A payout that another copy of the wallet pays is not paid once more.
+//! A payout that another copy of the wallet pays is not paid again.
 
 use bitcoin::Transaction;
 use tillgate_domain::id::Id;
@@ -14,7 +14,7 @@ use crate::sender::ReplaceError;
 use crate::testing::World;
 use crate::wallet::spend::Payee;
 
-/// The other copy pays a payout with a coin that our transactions do not spend.
+/// A transaction of another copy that pays a payout with coins that no transaction of ours spends.
 pub(super) fn twin_paying(world: &World, paid: &Id) -> Transaction {
     let row = world.payout(paid);
     twin_spending(world, &[Payee { script: row.script, amount_sats: row.amount_sats }], &[], 3).unwrap()
@@ -49,7 +49,7 @@ async fn a_batch_paid_by_another_copy_can_be_given_up_but_not_bumped() {
     }
     let show = ShowPayout { payout_id: other.to_string() };
     let shown = ask(&world.app, show, &Actor::command_line()).await.unwrap();
-    assert_eq!(shown.item.wait_cause, Some(WaitCause::OtherCopy), "it waits for nobody else");
+    assert_eq!(shown.item.wait_cause, Some(WaitCause::OtherCopy), "it waits for another reason");
     world.app.sender.abandon(other, true, "cli:ann", &world.app.watcher).await.unwrap().unwrap();
     mine_one_by_one(&world, 8).await;
     assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Sent, 1));

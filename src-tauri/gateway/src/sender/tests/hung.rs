@@ -1,4 +1,4 @@
-//! A payee hangs a transaction of its own on a payout. A replacement pays for that one too.
+//! A payee spends its output of an unconfirmed payout. A replacement of the payout must pay for this child too.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::opcodes::all::OP_PUSHNUM_1;
@@ -18,7 +18,7 @@ use crate::testing::World;
 
 const AMOUNT_SATS: u64 = 300_000;
 
-/// Fee of the payee's transaction.
+/// Fee of the payee's child.
 const HUNG_FEE_SATS: u64 = 50_000;
 
 /// A script that anybody can spend.
@@ -26,7 +26,7 @@ fn anybodys() -> ScriptBuf {
     ScriptBuf::builder().push_opcode(OP_PUSHNUM_1).into_script()
 }
 
-/// A sent payout with a transaction that its payee hung on it.
+/// A sent payout and the child that its payee broadcast.
 async fn hung_on(world: &World) -> (Id, Txid) {
     let address = Address::p2wsh(&anybodys(), Network::Regtest).to_string();
     let asked = RequestPayout {
@@ -79,14 +79,14 @@ async fn bump(world: &World, id: Id) -> Result<Value, CommandError> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bump_pays_for_a_child_that_the_backend_tells_of() {
+async fn a_bump_pays_for_a_child_that_the_backend_reports() {
     for backend in [Backend::Sandbox, Backend::Core] {
         let stage = stage_with_coins(backend).await;
         let world = stage.world();
         let (id, hung) = hung_on(world).await;
         let bumped = bump(world, id).await.unwrap();
         let mempool = world.sandbox().status().unwrap().mempool;
-        assert!(!mempool.contains(&hung), "it is replaced with what it rests on");
+        assert!(!mempool.contains(&hung), "the child is replaced together with its parent");
         assert_eq!(json!(mempool), json!([bumped["replacement"]["btcTxId"]]));
         assert_eq!(world.txid_of(&id), mempool[0]);
         assert_eq!(bumped["refusal"], Value::Null);
@@ -94,18 +94,18 @@ async fn a_bump_pays_for_a_child_that_the_backend_tells_of() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_bump_is_told_at_once_and_renames_nothing() {
+async fn a_refused_bump_is_reported_and_keeps_the_btc_tx_id() {
     let stage = stage_with_coins(Backend::Electrum).await;
     let world = stage.world();
     let (id, hung) = hung_on(world).await;
     let before = world.txid_of(&id);
     let bumped = bump(world, id).await.unwrap();
-    let refusal = bumped["refusal"]["message"].as_str().expect("it is told at once");
+    let refusal = bumped["refusal"]["message"].as_str().expect("the answer names the refusal");
     assert!(refusal.contains('"') && refusal.contains("insufficient fee"), "the node's own words: {refusal}");
     assert!(bumped["refusal"]["feeNamed"]["sats"].as_u64().is_some_and(|sats| sats > HUNG_FEE_SATS), "{bumped}");
-    assert_eq!(world.txid_of(&id), before, "no node has the other");
+    assert_eq!(world.txid_of(&id), before, "no node has the replacement");
     assert_eq!(world.notified_field(&id, "btcTxId"), [before.to_string()]);
-    // The payee's transaction is gone. The next block has the bump offered again.
+    // The child drops out of the mempool. After the next block the bump is broadcast again.
     world.sandbox().evict(hung, world.now_ms()).unwrap();
     world.sandbox().mine(1, true, world.now_ms()).unwrap();
     world.look_and_pass().await;
@@ -126,7 +126,7 @@ async fn a_fee_above_what_is_paid_out_needs_force() {
     };
     let refused = ask(&world.app, asked(false), &Actor::command_line()).await.unwrap_err();
     assert_eq!(refused.error_type, "FEE_ABOVE_PAYOUT");
-    assert!(refused.message.contains("0.00030000 BTC"), "both sums are named: {refused}");
+    assert!(refused.message.contains("0.00030000 BTC"), "the message names the sum that is paid out: {refused}");
     let versions = world.payout(&payout).batch_seq.unwrap();
     assert_eq!(world.gateway.store.read(|reader| reader.versions(versions)).unwrap().len(), 1);
     ask(&world.app, asked(true), &Actor::command_line()).await.unwrap();

@@ -1,5 +1,5 @@
-//! The laws of sending, over random histories of chain, customers, staff, machine and another copy of the wallet.
-//! `TILLGATE_LAWS_CASES` is the number of histories; `TILLGATE_LAWS_SEED` repeats a run.
+//! Property tests of sending, over random histories of chain, customers, staff, machine and another copy of the wallet.
+//! The environment variable `TILLGATE_LAWS_CASES` sets the number of histories; `TILLGATE_LAWS_SEED` repeats a run.
 
 mod chain;
 mod check;
@@ -16,15 +16,15 @@ use history::{History, Template};
 
 const CASES: u32 = 30;
 
-/// A number from the environment.
-pub fn told(name: &str) -> Option<u64> {
+/// A number from an environment variable.
+pub fn number_from_env(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap())
 }
 
 #[test]
 fn each_approved_payout_is_paid_exactly_once_in_every_history() {
-    let cases = told("TILLGATE_LAWS_CASES").map_or(CASES, |cases| u32::try_from(cases).unwrap());
-    let seed = told("TILLGATE_LAWS_SEED").unwrap_or_else(rand_seed);
+    let cases = number_from_env("TILLGATE_LAWS_CASES").map_or(CASES, |cases| u32::try_from(cases).unwrap());
+    let seed = number_from_env("TILLGATE_LAWS_SEED").unwrap_or_else(rand_seed);
     println!("TILLGATE_LAWS_SEED={seed}");
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -33,7 +33,7 @@ fn each_approved_payout_is_paid_exactly_once_in_every_history() {
     let template = Template::new();
     let histories = (any::<u64>(), prop::collection::vec(steps::step(), 1..45));
     let happened = RefCell::new(BTreeMap::<&'static str, u64>::new());
-    let told = runner.run(&histories, |(seed, steps)| {
+    let result = runner.run(&histories, |(seed, steps)| {
         runtime().block_on(async {
             let mut history = History::begin(&template, seed).await;
             for step in &steps {
@@ -47,7 +47,7 @@ fn each_approved_payout_is_paid_exactly_once_in_every_history() {
         Ok::<_, TestCaseError>(())
     });
     println!("{cases} histories: {:?}", happened.borrow());
-    if let Err(broken) = told {
+    if let Err(broken) = result {
         panic!("{broken}");
     }
 }

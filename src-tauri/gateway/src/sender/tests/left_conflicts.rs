@@ -1,5 +1,5 @@
-//! A block held a double spend of a payout's parent, and a reorganisation removed that block. The payout does not fail,
-//! even if the backend later omits the transactions.
+//! A block holds a double spend of a payout's parent, and a reorganisation removes that block. The payout does not
+//! fail, even if the backend then reports neither transaction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +33,7 @@ impl Bent for Silent {
     }
 }
 
-/// Height of the block that rules out the customer's transaction.
+/// Height of the block with a transaction that conflicts with the customer's.
 fn ruled_out_at(world: &World, txid: &Txid) -> Option<u32> {
     let outpoint = world.gateway.store.read(|reader| reader.coins()).unwrap();
     let outpoint = outpoint.iter().map(|coin| coin.coin.outpoint).find(|outpoint| outpoint.txid == *txid).unwrap();
@@ -57,13 +57,13 @@ async fn a_double_spend_in_an_orphaned_block_fails_no_payout() {
             world.send().await;
         }
         assert_eq!(world.payout_state(&payout), PayoutState::Sent, "{backend:?}");
-        // The customer takes the coin back in a new block at the height of the old one.
+        // In a reorganisation, a new block holds the customer's double spend of the coin.
         world.sandbox().reorg(2, false, world.now_ms()).unwrap();
         for _ in 0..3 {
             world.look().await;
         }
         assert!(ruled_out_at(world, &coin).is_some(), "{backend:?}");
-        // The new block is reorganised too, and its transactions are nowhere.
+        // A reorganisation removes the new block too. Its transactions are in neither mempool nor block.
         is_silent.store(true, Ordering::SeqCst);
         world.sandbox().reorg(3, true, world.now_ms()).unwrap();
         world.look().await;
@@ -72,8 +72,8 @@ async fn a_double_spend_in_an_orphaned_block_fails_no_payout() {
             world.sandbox().mine(1, true, world.now_ms()).unwrap();
             world.look_and_pass().await;
         }
-        assert_eq!(world.payout_state(&payout), PayoutState::Sent, "{backend:?}: the coin may come back");
-        // Ruled out again in a block that stays, the payout fails.
+        assert_eq!(world.payout_state(&payout), PayoutState::Sent, "{backend:?}: the coin may be mined again");
+        // A block that stays holds the double spend again. Then the payout fails.
         is_silent.store(false, Ordering::SeqCst);
         for _ in 0..8 {
             world.mine_and_pass(1).await;

@@ -1,4 +1,4 @@
-//! A payout that waited too long fails only by an attempt that began too late.
+//! A payout fails only if an attempt that began after its time limit does not succeed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -14,10 +14,10 @@ use crate::testing::bent::Bent;
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// The sandbox's chain, whose backend is slow to name a fee rate and then names one above every cap.
+/// The sandbox's chain. It answers a question for a fee rate slowly, with a rate above every cap.
 struct Slow {
     chain: Arc<dyn Chain>,
-    /// Advance of the environment's clock during the answer, in milliseconds.
+    /// Time that the first answer takes on the environment's clock, in milliseconds.
     takes_ms: AtomicI64,
     clock_offset_ms: Arc<AtomicI64>,
 }
@@ -59,13 +59,13 @@ async fn an_attempt_begun_in_time_fails_no_payout_overdue_at_its_end() {
     let world = world.with_chain(|chain| Arc::new(Slow { chain, takes_ms: AtomicI64::new(HOUR_MS), clock_offset_ms }));
     world.pass_ms(24 * HOUR_MS - 300_000).await;
     world.pass_sender().await;
-    assert_eq!(world.payout_state(&payout), PayoutState::Queued, "the attempt began before its end");
+    assert_eq!(world.payout_state(&payout), PayoutState::Queued, "the attempt began before the time limit");
     world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Failed);
 }
 
 #[tokio::test]
-async fn a_payout_that_was_approved_by_a_clock_that_was_ahead_is_sent_at_once_after_a_restart() {
+async fn an_approval_time_in_the_future_is_due_at_once() {
     let world = world_with_coins(1).await;
     let offset_ms = &world.gateway.clock_offset_ms;
     offset_ms.fetch_add(2 * HOUR_MS, Ordering::SeqCst);
@@ -94,8 +94,8 @@ async fn a_silent_chain_fails_no_payout_however_long_it_waits() {
     assert_eq!(world.payout_state(&payout), PayoutState::Queued);
     world.chain_is_down(false);
     world.pass_sender().await;
-    assert_eq!(world.payout_state(&payout), PayoutState::Sent, "the first attempt comes in time");
-    assert_eq!(world.payout_state(&too_large), PayoutState::Failed, "an attempt was made, and failed");
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent, "the first attempt sends it");
+    assert_eq!(world.payout_state(&too_large), PayoutState::Failed, "an attempt for it failed");
 }
 
 #[tokio::test]

@@ -29,7 +29,7 @@ async fn late_coins(world: &World, amount_sats: u64) -> Id {
 }
 
 #[tokio::test]
-async fn a_refund_that_was_made_after_the_backup_is_not_made_again_unless_staff_say_that_it_is_another() {
+async fn a_refund_made_after_the_backup_is_repeated_only_with_again() {
     let world = world_with_coins(1).await;
     let anomaly = late_coins(&world, 50_000).await;
     let (world, copy) = copied(world).await;

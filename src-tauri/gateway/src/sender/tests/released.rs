@@ -1,4 +1,4 @@
-//! Staff release only the hold about which they have read.
+//! Staff release a hold only if they name its present reason, or none.
 
 use super::support::world_with_coins;
 use crate::sender::ReleaseError;
@@ -29,21 +29,21 @@ async fn a_release_that_names_the_first_reason_keeps_the_second_hold() {
 }
 
 #[tokio::test]
-async fn a_second_reason_is_told_too_and_not_released_unread() {
+async fn a_second_reason_is_added_and_not_released_unread() {
     let world = world_with_coins(1).await;
     let read = hold(&world, "a first twin").await;
-    assert_eq!(hold(&world, "a first twin").await, read, "the same once more says nothing new");
+    assert_eq!(hold(&world, "a first twin").await, read, "a known reason changes the hold");
     world.advance_clock_ms(1_000);
     let both = hold(&world, "a second twin").await;
     assert_eq!((both.reason.as_str(), both.since), ("a first twin; a second twin", read.since));
     let refused = world.app.sender.release("cli:ann", Some(read.reason), true).await;
     assert!(matches!(refused, Err(ReleaseError::Another(_))), "{refused:?}");
-    assert!(world.app.sender.release("cli:ann", None, true).await.unwrap(), "as it is now");
-    assert!(!world.app.sender.release("cli:ann", Some(both.reason), true).await.unwrap(), "it holds no more");
+    assert!(world.app.sender.release("cli:ann", None, true).await.unwrap(), "without a reason, any hold is released");
+    assert!(!world.app.sender.release("cli:ann", Some(both.reason), true).await.unwrap(), "the sender still holds");
 }
 
 #[tokio::test]
-async fn any_number_of_reasons_takes_bounded_room_each_a_new_hold() {
+async fn the_text_of_many_reasons_is_bounded_and_changes_with_each() {
     let world = world_with_coins(1).await;
     let mut before = hold(&world, "a first twin").await;
     for number in 0..200 {

@@ -7,7 +7,7 @@ use super::support::world_with_coins;
 use crate::sender::ReplaceError;
 
 #[tokio::test]
-async fn a_bump_replaces_the_transaction_pays_more_and_is_told() {
+async fn a_bump_replaces_the_transaction_and_notifies_the_new_txid() {
     let world = world_with_coins(2).await;
     let payout = world.approved_payout(300_000).await;
     world.send().await;
@@ -55,7 +55,7 @@ async fn a_bump_reaches_the_last_transaction_along_the_change() {
     world.look().await;
     let (parent, child) = (world.txid_of(&first), world.txid_of(&second));
     world.app.sender.bump(first, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
-    assert_eq!(world.txid_of(&first), parent, "a transaction on which another rests is never replaced");
+    assert_eq!(world.txid_of(&first), parent, "a transaction whose change is spent is never replaced");
     assert_ne!(world.txid_of(&second), child);
     world.mine_and_pass(1).await;
     assert_eq!((world.outputs_of(&first), world.outputs_of(&second)), (1, 1));
@@ -78,7 +78,7 @@ async fn unsigned_payouts_fail_at_once_and_signed_after_six_blocks() {
     assert!(matches!(&refused, Err(ReplaceError::Shared(all)) if all.len() == 2), "{refused:?}");
     world.app.sender.abandon(sent, true, "cli:ann", &world.app.watcher).await.unwrap().unwrap();
     world.look().await;
-    assert_eq!(world.payout_state(&sent), PayoutState::Sent, "until it is final");
+    assert_eq!(world.payout_state(&sent), PayoutState::Sent, "it failed before the sixth block");
     world.mine_and_pass(5).await;
     assert_eq!(world.payout_state(&sent), PayoutState::Sent);
     world.mine_and_pass(1).await;
@@ -104,7 +104,7 @@ async fn a_bump_above_the_cap_needs_a_rate_by_hand() {
 }
 
 #[tokio::test]
-async fn a_bump_that_nobody_takes_is_stored_and_offered_again() {
+async fn a_refused_bump_is_stored_and_broadcast_again() {
     let world = world_with_coins(2).await;
     let payout = world.approved_payout(300_000).await;
     world.send().await;
@@ -120,7 +120,7 @@ async fn a_bump_that_nobody_takes_is_stored_and_offered_again() {
 }
 
 #[tokio::test]
-async fn a_coin_that_only_a_bump_added_is_free_once_an_older_is_final() {
+async fn a_coin_added_by_a_bump_is_free_once_an_older_one_is_final() {
     let world = world_with_coins(2).await;
     let payout = world.approved_payout(900_000).await;
     world.send().await;
@@ -136,7 +136,7 @@ async fn a_coin_that_only_a_bump_added_is_free_once_an_older_is_final() {
         let unspent = world.gateway.store.read(|reader| reader.unspent_coins(reader.tip_height()?, 1));
         unspent.unwrap().iter().filter(|coin| coin.amount_sats == 1_000_000).count()
     };
-    assert_eq!(unspent(&world), 0, "one block may be taken back");
+    assert_eq!(unspent(&world), 0, "one block can be reorganised");
     world.mine_and_pass(5).await;
     assert_eq!(unspent(&world), 1);
     world.check_ledger();

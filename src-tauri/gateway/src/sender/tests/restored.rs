@@ -1,5 +1,5 @@
-//! An older copy of the database is restored after another copy went on. Until it has looked through the whole chain it
-//! gives no address and sends nothing. Afterwards it repeats nothing that the other copy did.
+//! An older copy of the database is restored while another copy paid and received. Until the restored copy has looked
+//! through the whole chain, it gives no address and sends nothing. Later it repeats no payout of the other copy.
 
 use bitcoin::Txid;
 use tempfile::TempDir;
@@ -11,7 +11,7 @@ use tillgate_sandbox::FaultsPatch;
 
 use super::copies::{copied, customer_pays_coin, put_beside};
 use super::support::world_with_coins;
-use crate::access::sees::Sees;
+use crate::access::record_scope::RecordScope;
 use crate::console::payouts::RequestPayout;
 use crate::console::payouts::WaitCause;
 use crate::console::{Actor, Status, ask};
@@ -28,12 +28,12 @@ use crate::watcher::WatchError;
 
 const SKIP: u32 = 1_000;
 
-/// Marks the database of a folder as restored, with the look still to come, before a gateway opens it.
+/// Marks the database of a folder as restored and opens a gateway on it.
 pub(super) async fn restored(folder: TempDir) -> World {
     restored_at(folder, Timestamp::from_ms(1_768_219_580_000)).await
 }
 
-/// The same at a moment of the machine's clock.
+/// Like [`restored`], with this time as the time of the restore.
 async fn restored_at(folder: TempDir, at: Timestamp) -> World {
     let store = Store::open(&folder.path().join("test").join("tillgate.db")).unwrap();
     let new = NewRestore {
@@ -49,7 +49,7 @@ async fn restored_at(folder: TempDir, at: Timestamp) -> World {
     World::opened(folder).await
 }
 
-pub(super) fn stands(world: &World) -> Restore {
+pub(super) fn restore_row(world: &World) -> Restore {
     world.gateway.store.read(|reader| reader.restore()).unwrap().unwrap()
 }
 
@@ -103,12 +103,12 @@ async fn before_its_look_a_restored_copy_gives_and_sends_nothing() {
 }
 
 #[tokio::test]
-async fn work_of_another_copy_is_found_first_and_left_to_people() {
+async fn a_restored_copy_finds_the_work_of_the_other_copy() {
     let world = world_with_coins(1).await;
     let paid = world.approved_payout(300_000).await;
     let waiting = world.approved_payout(200_000).await;
     let (world, copy) = copied(world).await;
-    // The other copy goes on: its customers pay, and it sends one of the payouts.
+    // The other copy goes on: its customers pay, and it sends both payouts.
     customer_pays_coin(&world).await;
     world.send().await;
     world.mine_and_pass(1).await;
@@ -121,11 +121,11 @@ async fn work_of_another_copy_is_found_first_and_left_to_people() {
 
     let world = restored(put_beside(world, copy)).await;
     world.look().await;
-    let restore = stands(&world);
+    let restore = restore_row(&world);
     assert_eq!(restore.state, RestoreState::Looked);
     assert_eq!(restore.unknown, 3, "two customers' transactions and one payout's");
     assert_eq!((world.payout_state(&paid), world.payout_state(&waiting)), (PayoutState::Sent, PayoutState::Sent));
-    assert_eq!(held_for(&world), Some(HoldCause::UntilCompared), "nobody has read of it");
+    assert_eq!(held_for(&world), Some(HoldCause::UntilCompared), "it holds until staff have read the findings");
     let given = world.payment_to_wallet().await;
     assert_eq!(given.derivation_index, late.derivation_index + 1 + SKIP);
     assert_eq!(restore.first_given, Some(given.derivation_index));
@@ -136,8 +136,8 @@ async fn work_of_another_copy_is_found_first_and_left_to_people() {
     assert!(told.starts_with("1 transaction was made after this backup."), "{told}");
     assert!(told.contains("2 payments came to addresses that this copy does not know"), "{told}");
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
-    assert_eq!(status.sender_hold_transactions_count, 1, "the list has those that the sentence counts");
-    assert!(!told.contains("index"), "a customer of the time before is no other copy: {told}");
+    assert_eq!(status.sender_hold_transactions_count, 1, "the list and the sentence have the same count");
+    assert!(!told.contains("index"), "a payment to an address from before the restore was taken for a copy's: {told}");
     world.check_ledger();
     assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
     customer_pays_coin(&world).await;
@@ -150,7 +150,7 @@ async fn work_of_another_copy_is_found_first_and_left_to_people() {
 }
 
 #[tokio::test]
-async fn a_payment_to_change_that_the_chain_shows_is_no_other_copys() {
+async fn a_payment_to_change_that_was_used_does_not_hold_the_sender() {
     let world = world_with_coins(2).await;
     let paid = world.approved_payout(300_000).await;
     let (world, copy) = copied(world).await;
@@ -165,11 +165,11 @@ async fn a_payment_to_change_that_the_chain_shows_is_no_other_copys() {
     for _ in 0..2 {
         world.sandbox().send(change(used), 300, world.now_ms()).unwrap();
         world.mine(1).await;
-        assert_eq!(held_for(&world), None, "dust holds up the payouts");
+        assert_eq!(held_for(&world), None, "dust on a used change address holds the sender");
     }
     world.sandbox().send(change(used + 1), 300, world.now_ms()).unwrap();
     world.look().await;
-    assert_eq!(held_for(&world), Some(HoldCause::UntilReleased), "nobody else knows the next one");
+    assert_eq!(held_for(&world), Some(HoldCause::UntilReleased), "only another copy knows the next change address");
 }
 
 #[tokio::test]
@@ -182,12 +182,12 @@ async fn a_restored_copy_holds_until_staff_have_read_the_findings() {
     world.mine(2).await;
     let world = restored(put_beside(world, copy)).await;
     world.look().await;
-    assert_eq!((stands(&world).unknown, held_for(&world)), (0, Some(HoldCause::UntilCompared)));
+    assert_eq!((restore_row(&world).unknown, held_for(&world)), (0, Some(HoldCause::UntilCompared)));
     let told = reason(&world);
     assert!(told.contains("no transaction was made after it. If the old machine still runs, stop it first"), "{told}");
     let next = world.approved_payout(300_000).await;
     world.send().await;
-    assert_eq!(world.outputs_of(&next), 0, "nobody has read it");
+    assert_eq!(world.outputs_of(&next), 0, "a payout was sent before the release");
     assert!(world.app.sender.release("cli:ann", Some(told), false).await.unwrap());
     world.send().await;
     assert_eq!(world.outputs_of(&next), 1);
@@ -195,7 +195,7 @@ async fn a_restored_copy_holds_until_staff_have_read_the_findings() {
     assert_eq!(given.derivation_index, payment.derivation_index + 1 + SKIP);
     let world = world.reopen().await;
     let next = world.gateway.wallet.get().unwrap().addresses.give().unwrap();
-    assert_eq!(next.index, given.derivation_index + 1, "the jump is made once");
+    assert_eq!(next.index, given.derivation_index + 1, "a restart skipped addresses again");
 }
 
 /// A backup that holds an offer, which the original then approves and sends.
@@ -203,7 +203,7 @@ async fn offer_sent_after_the_backup() -> (World, Id, Txid) {
     let world = world_with_coins(2).await;
     let paid = world.offered_payout(300_000).await;
     let (world, copy) = copied(world).await;
-    let by_ann = Approver { name: "cli:ann".to_owned(), sees: Sees::Everything, is_person: true };
+    let by_ann = Approver { name: "cli:ann".to_owned(), scope: RecordScope::Everything, is_person: true };
     approve(&world.gateway, paid, by_ann).await.unwrap();
     world.send().await;
     world.mine_and_pass(1).await;
@@ -212,7 +212,7 @@ async fn offer_sent_after_the_backup() -> (World, Id, Txid) {
 }
 
 #[tokio::test]
-async fn no_offer_lapses_before_a_restored_copy_has_looked() {
+async fn no_offer_expires_before_a_restored_copy_has_looked() {
     let (world, paid, txid) = offer_sent_after_the_backup().await;
     chain_is_down(&world, true);
     world.advance_clock_ms(3_600_000);
@@ -224,7 +224,7 @@ async fn no_offer_lapses_before_a_restored_copy_has_looked() {
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
     assert!(
         status.alarms.iter().any(|alarm| alarm.payout_id == paid.to_string()),
-        "nobody is told: {:?}",
+        "there is no alarm for the payout: {:?}",
         status.alarms
     );
     assert_eq!(world.outputs_of(&paid), 1);
@@ -244,10 +244,10 @@ async fn a_backend_that_lags_behind_the_backup_ends_no_look() {
     let world = restored(folder).await;
     let refused = world.app.watcher.look().await.unwrap_err();
     assert!(matches!(refused, WatchError::BehindBackup { .. }), "{refused}");
-    assert_eq!((held_for(&world), stands(&world).state), (Some(HoldCause::Restored), RestoreState::Awaited));
+    assert_eq!((held_for(&world), restore_row(&world).state), (Some(HoldCause::Restored), RestoreState::Awaited));
     world.sandbox().mine(3, true, world.now_ms()).unwrap();
     world.look().await;
-    assert_eq!(stands(&world).state, RestoreState::Looked);
+    assert_eq!(restore_row(&world).state, RestoreState::Looked);
 }
 
 #[tokio::test]
@@ -256,7 +256,7 @@ async fn nothing_is_approved_before_a_restored_copy_has_looked() {
     let offered = world.offered_payout(300_000).await;
     let (world, copy) = copied(world).await;
     let world = restored(put_beside(world, copy)).await;
-    let by_ann = || Approver { name: "cli:ann".to_owned(), sees: Sees::Everything, is_person: true };
+    let by_ann = || Approver { name: "cli:ann".to_owned(), scope: RecordScope::Everything, is_person: true };
     let refused = approve(&world.gateway, offered, by_ann()).await;
     assert!(matches!(refused, Err(ApproveError::WalletNotReady(NotReady::NotLooked))), "{refused:?}");
     assert_eq!(world.payout_state(&offered), PayoutState::New);
@@ -265,7 +265,7 @@ async fn nothing_is_approved_before_a_restored_copy_has_looked() {
 }
 
 #[tokio::test]
-async fn the_hold_of_a_restored_copy_lists_what_the_other_made() {
+async fn the_hold_of_a_restored_copy_lists_the_unknown_transactions() {
     let (world, paid, txid) = offer_sent_after_the_backup().await;
     world.look().await;
     let told = reason(&world);
@@ -281,11 +281,11 @@ async fn the_hold_of_a_restored_copy_lists_what_the_other_made() {
     assert_eq!(twin.paid[0].amount.sats, 300_000);
     assert!(world.app.sender.release("cli:ann", Some(told), false).await.unwrap());
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
-    assert!(status.sender_hold_transactions.is_empty(), "it ends with the hold");
+    assert!(status.sender_hold_transactions.is_empty(), "the list is still there after the release");
 }
 
 #[tokio::test]
-async fn the_list_is_whole_though_the_clock_was_ahead_at_the_restore() {
+async fn the_list_is_complete_if_the_restore_time_is_in_the_future() {
     let world = world_with_coins(1).await;
     let paid = world.approved_payout(300_000).await;
     let (world, copy) = copied(world).await;
@@ -300,7 +300,7 @@ async fn the_list_is_whole_though_the_clock_was_ahead_at_the_restore() {
 }
 
 #[tokio::test]
-async fn what_another_copy_paid_is_paid_again_only_with_again() {
+async fn a_payout_of_another_copy_is_repeated_only_with_again() {
     let (world, paid, txid) = offer_sent_after_the_backup().await;
     world.look().await;
     assert!(world.app.sender.release("cli:ann", None, false).await.unwrap());
@@ -325,7 +325,7 @@ async fn what_another_copy_paid_is_paid_again_only_with_again() {
 }
 
 #[tokio::test]
-async fn todays_limit_counts_what_the_other_copy_paid_today() {
+async fn todays_limit_counts_the_payouts_of_the_other_copy() {
     let world = world_with_coins(2).await;
     let (world, copy) = copied(world).await;
     let used = |world: &World| {
@@ -339,30 +339,30 @@ async fn todays_limit_counts_what_the_other_copy_paid_today() {
     assert_eq!(world.outputs_of(&paid), 1);
     let world = restored(put_beside(world, copy)).await;
     world.look().await;
-    assert_eq!(used(&world), before + 300_000, "this copy does not know the payout");
+    assert_eq!(used(&world), before + 300_000, "the limit counts a payout that only the other copy knows");
 }
 
 #[tokio::test]
-async fn a_payout_that_was_given_up_after_the_backup_is_not_sent_before_staff_have_read_that_it_waits() {
+async fn a_payout_given_up_after_the_backup_waits_for_staff() {
     let world = world_with_coins(0).await;
     let (given_up, wanted) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
     let payment = world.payment_to_wallet().await;
     let (world, copy) = copied(world).await;
-    // Nothing was signed, so the chain shows nothing. The coins come to an address that the copy knows.
+    // No transaction was signed, so the chain shows no trace. The customer pays an address that the copy knows.
     world.app.sender.abandon(given_up, false, "cli:ann", &world.app.watcher).await.unwrap();
     world.customer_pays(&payment, 900_000);
     world.mine(2).await;
     let world = restored(put_beside(world, copy)).await;
     world.look().await;
-    assert_eq!((stands(&world).unknown, held_for(&world)), (0, Some(HoldCause::UntilCompared)));
+    assert_eq!((restore_row(&world).unknown, held_for(&world)), (0, Some(HoldCause::UntilCompared)));
     let told = reason(&world);
     assert!(told.contains("Approved payouts wait here"), "{told}");
     assert!(told.contains("this copy does not know of it"), "{told}");
     let remedy = WaitCause::from(Cause::from(HoldCause::UntilCompared)).at_the_command_line(&told);
-    assert!(remedy.contains("`tillgate payouts list --status QUEUED`"), "they are named nowhere: {remedy}");
+    assert!(remedy.contains("`tillgate payouts list --status QUEUED`"), "no list of the payouts: {remedy}");
     world.advance_clock_ms(48 * 3_600_000);
     world.send().await;
-    assert_eq!((world.outputs_of(&given_up), world.outputs_of(&wanted)), (0, 0), "nobody has read of them");
+    assert_eq!((world.outputs_of(&given_up), world.outputs_of(&wanted)), (0, 0), "sent before the release");
     assert_eq!(world.payout_state(&wanted), PayoutState::Queued, "it timed out");
     world.app.sender.abandon(given_up, false, "cli:ann", &world.app.watcher).await.unwrap();
     assert!(world.app.sender.release("cli:ann", Some(told), true).await.unwrap());
@@ -372,7 +372,7 @@ async fn a_payout_that_was_given_up_after_the_backup_is_not_sent_before_staff_ha
 }
 
 #[tokio::test]
-async fn a_version_signed_before_the_backup_but_not_found_is_named() {
+async fn a_payout_signed_before_the_backup_but_unseen_is_named() {
     let world = world_with_coins(1).await;
     let signed = world.approved_payout(300_000).await;
     world.broadcasts(tillgate_sandbox::BroadcastFault::Forget);
@@ -386,7 +386,7 @@ async fn a_version_signed_before_the_backup_but_not_found_is_named() {
 }
 
 #[tokio::test]
-async fn an_address_beyond_those_that_are_skipped_is_another_copys() {
+async fn a_payment_beyond_the_skipped_addresses_holds_the_sender() {
     let world = world_with_coins(0).await;
     let (world, copy) = copied(world).await;
     let world = restored(put_beside(world, copy)).await;
@@ -422,7 +422,7 @@ async fn a_stopped_look_resumes_only_on_command_also_after_a_restart() {
     for _ in 0..2 {
         assert!(matches!(world.app.watcher.look().await, Err(WatchError::Stopped)));
     }
-    assert_eq!(stands(&world).state, RestoreState::Stopped);
+    assert_eq!(restore_row(&world).state, RestoreState::Stopped);
     assert_eq!(world.gateway.ready_wallet().err(), Some(NotReady::NotLooked));
     let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
     assert_eq!(hold.cause, HoldCause::Stopped);
@@ -432,7 +432,7 @@ async fn a_stopped_look_resumes_only_on_command_also_after_a_restart() {
     assert!(world.gateway.store.write(|tx| tx.stop_restore(false)).await.unwrap());
     assert_eq!(held_for(&world), Some(HoldCause::Restored));
     world.look().await;
-    assert_eq!(stands(&world).state, RestoreState::Looked);
+    assert_eq!(restore_row(&world).state, RestoreState::Looked);
     assert!(world.gateway.ready_wallet().is_ok());
 }
 
@@ -442,9 +442,9 @@ async fn a_running_gateway_looks_from_the_birth_after_a_restore() {
     let before = next_index(&world, Keychain::External);
     world.begins_restore(30, SKIP).await;
     world.look().await;
-    let restore = stands(&world);
+    let restore = restore_row(&world);
     assert_eq!((restore.state, restore.unknown), (RestoreState::Looked, 0));
     assert_eq!(next_index(&world, Keychain::External), before + SKIP);
     let begun_anew = world.gateway.last_look.status().begun_anew_at;
-    assert_eq!(begun_anew, None, "people are not told of another chain");
+    assert_eq!(begun_anew, None, "the look was reported as a look at another chain");
 }

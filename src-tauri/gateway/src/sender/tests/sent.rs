@@ -1,4 +1,4 @@
-//! A payout from its approval to its block.
+//! A payout from its approval until a block holds its transaction.
 
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::BroadcastFault;
@@ -25,14 +25,14 @@ async fn an_approved_payout_is_sent_when_due_and_confirmed_once() {
 }
 
 #[tokio::test]
-async fn a_refused_transaction_is_offered_each_block_never_rebuilt() {
+async fn a_refused_transaction_is_broadcast_again_never_rebuilt() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     world.broadcasts(BroadcastFault::Reject);
     world.send().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued);
     let stored = world.txid_of(&payout);
-    assert!(world.notified(&payout).is_empty(), "the first id is not told by itself");
+    assert!(world.notified(&payout).is_empty(), "the first txid was notified before SENT");
     world.broadcasts(BroadcastFault::Ok);
     world.mine_and_pass(1).await;
     assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, stored));
@@ -57,7 +57,7 @@ async fn a_transaction_that_is_unanswered_or_forgotten_still_arrives() {
 }
 
 #[tokio::test]
-async fn what_was_stored_before_a_crash_goes_out_after_it() {
+async fn a_transaction_stored_before_a_crash_is_broadcast_after_it() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     world.broadcasts(BroadcastFault::Reject);
@@ -95,7 +95,7 @@ async fn a_locked_keyring_keeps_payouts_queued_and_is_asked_again() {
     assert!(world.gateway.sending.waits_for().unwrap().details.contains("locked"));
     world.lock_keys(false);
     world.look_and_pass().await;
-    assert_eq!(world.payout_state(&payout), PayoutState::Queued, "asked less than a minute ago");
+    assert_eq!(world.payout_state(&payout), PayoutState::Queued, "the keyring was asked less than a minute ago");
     world.pass_ms(61_000).await;
     world.look_and_pass().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Sent);
@@ -107,7 +107,7 @@ async fn a_locked_keyring_keeps_payouts_queued_and_is_asked_again() {
     world.lock_keys(false);
     world.app.sender.retry("cli:ann").await.unwrap();
     world.look_and_pass().await;
-    assert_eq!(world.payout_state(&other), PayoutState::Sent, "staff said so");
+    assert_eq!(world.payout_state(&other), PayoutState::Sent, "a retry by staff did not ask the keyring at once");
 }
 
 #[tokio::test]
@@ -156,14 +156,14 @@ async fn a_later_batch_may_spend_unconfirmed_change() {
 }
 
 #[tokio::test]
-async fn a_payout_of_a_coin_taken_back_fails_after_six_confirmations() {
+async fn a_payout_of_a_double_spent_coin_fails_after_six_blocks() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     world.send().await;
     world.sandbox().reorg(2, false, world.now_ms()).unwrap();
     world.look_and_pass().await;
     world.mine_and_pass(2).await;
-    assert_eq!(world.payout_state(&payout), PayoutState::Sent, "five blocks may be taken back");
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent, "five blocks can be reorganised");
     world.mine_and_pass(1).await;
     assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Failed, 0));
     world.check_ledger();

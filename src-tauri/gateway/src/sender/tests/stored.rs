@@ -1,4 +1,4 @@
-//! Changes between the choice of coins and the commit.
+//! Changes of coins between their choice and the commit.
 
 use super::support::world_with_coins;
 use crate::funds;

@@ -1,4 +1,4 @@
-//! A gateway with a wallet and coins.
+//! Set-up and checks for tests of the sender: a gateway with a wallet and coins.
 
 use bitcoin::{Transaction, Txid};
 use tillgate_domain::id::Id;
@@ -42,15 +42,15 @@ pub async fn stage_with_coins(backend: Backend) -> Stage {
     stage
 }
 
-/// The other copy's transaction alone pays the payout.
+/// Checks that the payout is paid by the other copy's transaction alone.
 pub fn check_paid_by_the_other_alone(world: &World, payout: &Id, twin: &Transaction) {
     assert_eq!((world.payout_state(payout), world.txid_of(payout)), (PayoutState::Sent, twin.compute_txid()));
-    assert_eq!(world.outputs_of(payout), 1, "it is paid twice");
+    assert_eq!(world.outputs_of(payout), 1, "one output should pay the payout");
     world.check_ledger();
 }
 
 impl Sender {
-    /// A bump by staff who saw no fee.
+    /// A bump by staff who were shown no fee.
     pub(crate) async fn bump(
         &self,
         id: Id,
@@ -61,7 +61,7 @@ impl Sender {
         self.bump_agreed(id, fee_rate_sat_vb, Agreed::default(), (actor, watcher)).await
     }
 
-    /// An abandonment by staff who saw no fee.
+    /// An abandonment by staff who were shown no fee.
     pub(crate) async fn abandon(
         &self,
         id: Id,
@@ -74,30 +74,30 @@ impl Sender {
 }
 
 impl World {
-    /// Advances the clock until the batch is due, looks, and passes.
+    /// Advances the clock until the batch is due, looks at the chain, and runs a pass of the sender.
     pub async fn send(&self) {
         self.pass_ms(31_000).await;
         self.pass_sender().await;
     }
 
-    /// Mines, looks and passes.
+    /// Mines blocks, looks at the chain, and runs a pass of the sender.
     pub async fn mine_and_pass(&self, count: u32) {
         self.mine(count).await;
         self.pass_sender().await;
     }
 
-    /// Looks and passes.
+    /// Looks at the chain and runs a pass of the sender.
     pub async fn look_and_pass(&self) {
         self.look().await;
         self.pass_sender().await;
     }
 
-    /// Staff ask for a new payout to the same address and approve it.
-    pub async fn asked_anew(&self, row: &PayoutRow) -> Id {
+    /// A new approved payout of the same amount to the same address.
+    pub async fn approved_payout_to(&self, row: &PayoutRow) -> Id {
         self.asked_for(row, true).await
     }
 
-    /// A new offer to the same address.
+    /// A new offer of the same amount to the same address.
     pub async fn offered_payout_to(&self, row: &PayoutRow) -> Id {
         self.asked_for(row, false).await
     }
@@ -111,7 +111,7 @@ impl World {
             comment: None,
             notification_url: None,
             approve,
-            // Staff know of the other copy.
+            // Confirms that the payout is wanted although another copy paid the address this amount.
             again: true,
         };
         ask(&self.app, anew, &Actor::command_line()).await.unwrap().item.payout_id.parse().unwrap()
@@ -140,7 +140,7 @@ impl World {
         self.sandbox().set_faults(FaultsPatch { keys_locked: Some(locked), ..FaultsPatch::default() }).unwrap();
     }
 
-    /// The ledger agrees with coins and payouts.
+    /// Checks that the ledger's sum is the balance that coins and payouts give.
     pub fn check_ledger(&self) {
         let (booked, reckoned) = self
             .gateway
@@ -150,7 +150,7 @@ impl World {
         assert_eq!(booked, reckoned, "the ledger's sum and the balance");
     }
 
-    /// The ledger's sum equals the chain's. No transaction may be on its way.
+    /// Checks that the ledger's sum is the chain's balance. No transaction of ours may be unconfirmed.
     pub fn check_balance(&self) {
         let balance = self.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
         assert_eq!(u64::try_from(balance).unwrap(), self.chain_balance());

@@ -1,4 +1,4 @@
-//! Another copy of the wallet works beside this one.
+//! Tests with another copy of the wallet that pays at the same time as this one.
 
 use bitcoin::hashes::Hash as _;
 use tillgate_domain::id::Id;
@@ -18,7 +18,7 @@ pub fn twin_of(world: &World, payees: &[Payee]) -> bitcoin::Transaction {
     twin_spending(world, payees, &[], 3).unwrap()
 }
 
-/// The same, spending these coins among others, at a rate in sat/vB; `None` if the coins do not suffice.
+/// Like [`twin_of`], but also spends the coins in `required`, at a rate in sat/vB; `None` if the coins do not suffice.
 pub fn twin_spending(
     world: &World,
     payees: &[Payee],
@@ -79,7 +79,7 @@ async fn a_twin_holds_the_sender_and_a_block_sends_its_payout() {
     world.pass_ms(48 * 3_600_000).await;
     world.look_and_pass().await;
     for payout in [&paid, &waits] {
-        assert_eq!(world.payout_state(payout), PayoutState::Queued, "nothing is settled, and nothing times out");
+        assert_eq!(world.payout_state(payout), PayoutState::Queued, "while the sender holds, payouts stay queued");
     }
     world.mine_and_pass(1).await;
     assert_eq!((world.payout_state(&paid), world.txid_of(&paid)), (PayoutState::Sent, twin.compute_txid()));
@@ -95,7 +95,7 @@ async fn a_twin_holds_the_sender_and_a_block_sends_its_payout() {
 }
 
 #[tokio::test]
-async fn a_twin_back_from_a_left_block_is_released_only_by_force() {
+async fn a_twin_returned_to_the_mempool_is_released_only_by_force() {
     let world = world_with_coins(1).await;
     let paid = world.approved_payout(300_000).await;
     let twin = twin_paying(&world, &paid);
@@ -130,7 +130,7 @@ async fn after_the_release_a_payout_spends_a_coin_of_its_unmined_twin() {
     let row = world.payout(&paid);
     let settings = world.gateway.settings.snapshot();
     let coins = world.gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
-    // The youngest coin; the oldest would be taken first.
+    // The twin spends the youngest coin. This copy would choose the oldest first.
     let payee = Payee { script: row.script, amount_sats: row.amount_sats };
     let twin = twin_spending(&world, &[payee], coins.last().map(std::slice::from_ref).unwrap(), 3).unwrap();
     sees_in_mempool(&world, &twin);
@@ -152,7 +152,7 @@ async fn after_the_release_a_payout_spends_a_coin_of_its_unmined_twin() {
 }
 
 #[tokio::test]
-async fn a_dropped_twin_on_a_dropped_twin_is_ruled_out_by_a_coin_of_the_first() {
+async fn a_coin_of_a_dropped_twin_rules_out_its_dropped_child() {
     let world = world_with_coins(1).await;
     let (paid, change) = (world.approved_payout(300_000).await, world.gateway.wallet.get().unwrap().change.script(0));
     let first = twin_of(&world, &[Payee { script: change.unwrap(), amount_sats: 400_000 }]);
@@ -205,19 +205,19 @@ async fn a_payment_to_unused_change_only_holds_the_sender() {
     world.send().await;
     world.mine_and_pass(1).await;
     assert_eq!(world.payout_state(&approved), PayoutState::Sent);
-    assert_ne!(world.txid_of(&approved), txid, "this wallet pays it");
+    assert_ne!(world.txid_of(&approved), txid, "a stranger's transaction settled the payout");
     world.check_ledger();
     world.check_balance();
 }
 
 #[tokio::test]
-async fn a_mined_twin_pays_queued_before_failed_and_offers_last() {
+async fn a_mined_twin_settles_queued_payouts_first_and_offers_last() {
     let world = world_with_coins(4).await;
     let first = world.approved_payout(300_000).await;
     let row = world.payout(&first);
     world.app.sender.abandon(first, false, "cli:ann", &world.app.watcher).await.unwrap();
     let offer = world.offered_payout_to(&row).await;
-    let queued = world.asked_anew(&row).await;
+    let queued = world.approved_payout_to(&row).await;
     let payee = || Payee { script: row.script.clone(), amount_sats: row.amount_sats };
     let states = || [&queued, &first, &offer].map(|payout| world.payout_state(payout));
     use PayoutState::{Failed, New, Queued, Sent};
@@ -236,7 +236,7 @@ async fn a_mined_twin_pays_queued_before_failed_and_offers_last() {
 }
 
 #[tokio::test]
-async fn a_payout_paid_by_ours_matches_no_twin_of_the_same_sum() {
+async fn a_payout_that_we_paid_matches_no_twin_of_the_same_amount() {
     let world = world_with_coins(2).await;
     let early = world.approved_payout(300_000).await;
     world.send().await;
@@ -244,7 +244,7 @@ async fn a_payout_paid_by_ours_matches_no_twin_of_the_same_sum() {
     let row = world.payout(&early);
     let ours = world.txid_of(&early);
     world.mine_and_pass(42).await;
-    // The other copy pays the same address the same sum again.
+    // The other copy pays the same amount to the same address.
     let twin = twin_of(&world, &[Payee { script: row.script, amount_sats: row.amount_sats }]);
     sees_in_block(&world, &twin);
     world.look_and_pass().await;
@@ -254,7 +254,7 @@ async fn a_payout_paid_by_ours_matches_no_twin_of_the_same_sum() {
 }
 
 #[tokio::test]
-async fn a_twin_that_takes_stored_coins_fails_the_payout_after_six() {
+async fn a_twin_that_spends_our_inputs_fails_the_payout_after_six() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     let elsewhere = world.payment().await;
@@ -264,14 +264,14 @@ async fn a_twin_that_takes_stored_coins_fails_the_payout_after_six() {
     world.sandbox().mine_transactions(&[twin], world.now_ms()).unwrap();
     world.look_and_pass().await;
     world.check_ledger();
-    assert_eq!(world.payout_state(&payout), PayoutState::Sent, "one block may be taken back");
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent, "one block can be reorganised");
     world.mine_and_pass(5).await;
     assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Failed, 0));
     world.check_ledger();
 }
 
 #[tokio::test]
-async fn a_reorganisation_of_ours_reveals_the_payment_of_a_twin() {
+async fn a_payout_given_up_after_a_reorg_is_sent_by_a_mined_twin() {
     let world = world_with_coins(1).await;
     let paid = world.approved_payout(300_000).await;
     world.send().await;
@@ -285,7 +285,7 @@ async fn a_reorganisation_of_ours_reveals_the_payment_of_a_twin() {
     world.sandbox().mine_transactions(&[pays], world.now_ms()).unwrap();
     world.look_and_pass().await;
     add_coins(&world, 1).await;
-    // With a coin unrelated to ours.
+    // The twin spends a coin that no version of the payout spends.
     let coins = world.gateway.store.read(|reader| crate::funds::spendable(reader, &world.gateway.settings.snapshot()));
     let fresh: Vec<_> = coins.unwrap().into_iter().filter(|coin| coin.amount_sats == 1_000_000).collect();
     let twin = twin_spending(&world, &[Payee { script, amount_sats: 300_000 }], &fresh, 3).unwrap();
@@ -304,10 +304,10 @@ async fn a_reorganisation_of_ours_reveals_the_payment_of_a_twin() {
 }
 
 #[tokio::test]
-async fn of_a_line_of_twins_only_the_last_change_is_spendable() {
+async fn only_the_last_change_of_chained_twins_is_spendable() {
     let world = world_with_coins(1).await;
     let wallet = std::sync::Arc::clone(world.gateway.wallet.get().unwrap());
-    // Each transaction spends the change of the one before, beyond all derived scripts.
+    // Each twin spends the change of the twin before it. The last change indices are beyond the derived scripts.
     let mut coins =
         world.gateway.store.read(|reader| funds::spendable(reader, &world.gateway.settings.snapshot())).unwrap();
     let words = world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
@@ -363,7 +363,7 @@ async fn a_conflicted_parent_blocks_only_its_own_change() {
     let inputs =
         world.gateway.store.read(|reader| reader.inputs_of_batch(world.payout(&first).batch_seq.unwrap())).unwrap();
     assert_eq!(inputs.len(), 1);
-    // The customer takes the coin back.
+    // A reorganisation replaces the customer's transaction, so its coin no longer exists.
     world.sandbox().reorg(2, false, world.now_ms()).unwrap();
     world.look_and_pass().await;
     super::support::add_coins(&world, 1).await;
@@ -376,7 +376,7 @@ async fn a_conflicted_parent_blocks_only_its_own_change() {
 }
 
 #[tokio::test]
-async fn a_twin_that_takes_our_coins_sends_the_payout_in_the_end() {
+async fn a_twin_that_spends_our_inputs_and_pays_the_payout_sends_it() {
     let world = world_with_coins(1).await;
     let (paid, other) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
     let twin = twin_paying(&world, &paid);
@@ -410,7 +410,7 @@ async fn a_copy_that_replaces_its_own_transaction_pays_one_payout() {
 }
 
 #[tokio::test]
-async fn a_payout_of_an_orphaned_twin_fails_once_the_twin_is_out() {
+async fn a_payout_of_an_orphaned_twin_fails_once_the_twin_is_replaced() {
     let world = world_with_coins(1).await;
     let paid = world.approved_payout(300_000).await;
     let row = world.payout(&paid);

@@ -15,7 +15,7 @@ fn next_change(world: &World) -> u32 {
     world.gateway.store.read(|reader| reader.keychain(Keychain::Internal)).unwrap().unwrap().1
 }
 
-/// A backend that asks about scripts needs several looks.
+/// Looks until the scan has ended. A backend that is asked about scripts needs several looks.
 async fn looks_to_the_end(world: &World) {
     for _ in 0..20 {
         if stands(world).state == RestoreState::Looked {
@@ -23,20 +23,20 @@ async fn looks_to_the_end(world: &World) {
         }
         world.look().await;
     }
-    panic!("it looks for ever");
+    panic!("the scan did not end in 20 looks");
 }
 
-/// Restores the wallet anew and looks; returns the next index for a customer.
+/// Restores the existing wallet again and scans; returns the index of the next payment's address.
 async fn next_after_restoring(world: &World, run: u32) -> u32 {
     let again = restore(&world.gateway, request(&words_of(world), run), BY).await.unwrap();
     assert!(matches!(again, Restored::Again(_)), "{again:?}");
-    assert!(world.gateway.ready_wallet().is_err(), "addresses are given while it looks");
+    assert!(world.gateway.ready_wallet().is_err(), "no address may be given during the scan");
     looks_to_the_end(world).await;
     world.payment_to_wallet().await.derivation_index
 }
 
 #[tokio::test]
-async fn a_second_restore_without_a_find_keeps_the_next_address() {
+async fn a_second_restore_that_finds_no_coin_skips_no_address() {
     let world = world_with_wallet().await;
     pays_index(&world, 0).await;
     let words = words_of(&world);
@@ -60,13 +60,13 @@ async fn only_addresses_that_another_copy_gave_are_skipped() {
     restore(&world.gateway, request(&words, 30), BY).await.unwrap();
     world.look().await;
     assert_eq!(world.payment_to_wallet().await.derivation_index, SKIP);
-    // A customer of the other copy pays; this copy learns of it by looking anew.
+    // A customer of another copy pays. This copy finds the coin by another scan.
     let script = world.gateway.wallet.get().unwrap().addresses.script(SKIP + 40).unwrap();
     world.sandbox().send(script, 60_000, world.now_ms()).unwrap();
     world.sandbox().mine(1, false, world.now_ms()).unwrap();
     let after = SKIP + 41 + SKIP;
     assert_eq!(next_after_restoring(&world, 60).await, after);
-    assert_eq!(next_after_restoring(&world, 60).await, after + 1, "the same coin is no second find");
+    assert_eq!(next_after_restoring(&world, 60).await, after + 1, "a known coin is not found a second time");
 }
 
 #[tokio::test]
@@ -81,13 +81,13 @@ async fn a_wallet_never_restored_before_skips_indices_once() {
 async fn coins_beyond_the_gap_are_found_with_a_larger_gap() {
     let world = world_with_wallet().await;
     pays_index(&world, 0).await;
-    // The first index beyond a run of 300 and the indices that an earlier restored copy skips.
+    // This is the first index beyond a gap of 300 and `SKIP` further indices.
     pays_index(&world, 1 + 300 + SKIP).await;
     let words = words_of(&world);
     let world = asked_by_script(beside(world).await);
     restore(&world.gateway, request(&words, 300), BY).await.unwrap();
     looks_to_the_end(&world).await;
-    assert_eq!(world.chain_balance(), 1_000_000, "the gap is not obeyed");
+    assert_eq!(world.chain_balance(), 1_000_000, "the coin beyond the gap must not be found yet");
     assert_eq!(next_after_restoring(&world, 301).await, 1 + 300 + SKIP + 1 + SKIP);
     assert_eq!(world.chain_balance(), 2_000_000);
     world.check_ledger();
@@ -110,13 +110,13 @@ async fn a_small_gap_finds_addresses_of_an_earlier_restored_copy() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn coins_from_before_an_address_was_given_again_pay_no_payment() {
+async fn coins_older_than_an_addresss_second_use_pay_no_payment() {
     let world = world_with_wallet().await;
     let words = words_of(&world);
     let first = beside(world).await;
     restore(&first.gateway, request(&words, 20), BY).await.unwrap();
     first.look().await;
-    // A customer of this copy pays.
+    // A customer of the first restored copy pays.
     pays_index(&first, SKIP).await;
     first.mine(110).await;
     // A node shows no blocks before the wallet's birth.
@@ -126,9 +126,13 @@ async fn coins_from_before_an_address_was_given_again_pay_no_payment() {
     let request = |birthday| RestoreRequest { words: words.clone(), birthday, gap: Some(20), beside_another: false };
     restore(&next.gateway, request(too_late), BY).await.unwrap();
     next.look().await;
-    assert_eq!((stands(next).state, next.chain_balance()), (RestoreState::Looked, 0), "it looked from too high on");
+    assert_eq!(
+        (stands(next).state, next.chain_balance()),
+        (RestoreState::Looked, 0),
+        "a birthday above the coin must not find the coin"
+    );
     let payment = next.payment_to_wallet().await;
-    assert_eq!(payment.derivation_index, SKIP, "the same address again");
+    assert_eq!(payment.derivation_index, SKIP, "the address of the first copy is given again");
     restore(&next.gateway, request(Some(Birthday::Height(0))), BY).await.unwrap();
     looks_to_the_end(next).await;
     assert_eq!(next.state(&payment), PaymentState::New);
@@ -136,7 +140,7 @@ async fn coins_from_before_an_address_was_given_again_pay_no_payment() {
     let hold = next.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
     assert!(hold.reason.contains("1 transaction"), "{}", hold.reason);
     assert_eq!(next.payment_to_wallet().await.derivation_index, SKIP + 1 + SKIP);
-    // The second customer with this address pays as any other.
+    // A new coin at the address pays the second payment.
     next.pay(&payment, payment.payment.amount_sats).await;
     next.mine(1).await;
     assert_eq!(next.state(&payment), PaymentState::Confirmed);
@@ -144,14 +148,14 @@ async fn coins_from_before_an_address_was_given_again_pay_no_payment() {
 }
 
 #[tokio::test]
-async fn a_birthday_above_the_best_block_is_told_and_ends_no_look() {
+async fn a_birthday_above_the_best_block_is_an_error_of_the_look() {
     let world = world_with_wallet().await;
     pays_index(&world, 0).await;
     let words = words_of(&world);
     for by_script in [false, true] {
         let world = beside(World::new().await).await;
         let world = if by_script { asked_by_script(world) } else { world };
-        // As if no backend were set yet.
+        // `restore` refuses such a birthday unless no backend is set, so `adopt` is called here.
         let new = NewRestore {
             source: RestoreSource::Words,
             at: world.gateway.clock.now(),
@@ -173,7 +177,7 @@ async fn a_birthday_above_the_best_block_is_told_and_ends_no_look() {
 }
 
 #[tokio::test]
-async fn a_birthday_above_the_coins_takes_none_of_them_back() {
+async fn a_scan_from_above_known_coins_keeps_these_coins() {
     let world = world_with_wallet().await;
     pays_index(&world, 0).await;
     world.mine(5).await;
@@ -185,7 +189,7 @@ async fn a_birthday_above_the_coins_takes_none_of_them_back() {
         beside_another: false,
     };
     restore(&world.gateway, request, BY).await.unwrap();
-    assert_eq!(stands(&world).birth_height, tip - 6, "below the block of its coin");
+    assert_eq!(stands(&world).birth_height, tip - 6, "the scan must start below the block of the known coin");
     world.look().await;
     assert_eq!((stands(&world).state, world.chain_balance()), (RestoreState::Looked, 1_000_000));
     world.check_ledger();

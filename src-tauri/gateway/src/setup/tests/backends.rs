@@ -7,7 +7,7 @@ use crate::chain::tests::stage::{Backend, Stage};
 use crate::gateway::StaffWarning;
 use crate::store::keychains::Keychain;
 
-/// Enough transactions to make a history longer than any accepted line.
+/// So many transactions make a history that exceeds the longest accepted line of an Electrum server.
 const VERY_MANY: u32 = 110_000;
 
 /// A wallet after its look: the sums that `wallet info` shows, the number of coins found, and the next index of both
@@ -21,7 +21,7 @@ struct Brought {
     is_held: bool,
 }
 
-/// Restores the wallet and looks until the whole chain is seen.
+/// Restores the wallet and looks until the scan has ended.
 async fn brought(stage: &Stage, words: &Secret) -> Brought {
     let world = stage.world();
     restore(&world.gateway, request(words, 60), BY).await.unwrap();
@@ -35,7 +35,7 @@ async fn brought(stage: &Stage, words: &Secret) -> Brought {
     let next = |keychain| world.gateway.store.read(|reader| reader.keychain(keychain)).unwrap().unwrap().1;
     let (next_address, next_change) = (next(Keychain::External), next(Keychain::Internal));
     let info = ask(&world.app, WalletInfo {}, &Actor::panel()).await.unwrap();
-    // The times of making and looking do not depend on the backend.
+    // `looked` is true with every backend, because the scan has ended.
     let mut record: serde_json::Value = serde_json::from_str(&info.record).unwrap();
     record.as_object_mut().unwrap().remove("looked");
     Brought {
@@ -61,7 +61,11 @@ async fn every_backend_restores_the_same_coins_and_next_index() {
 
     let mut stage = Stage::over(Backend::Sandbox, beside(world).await).await;
     let expected = brought(&stage, &words).await;
-    assert_eq!((expected.found, expected.is_held), (5, true), "three payments, a payout, and what waits");
+    assert_eq!(
+        (expected.found, expected.is_held),
+        (5, true),
+        "three payments, a payout, and the payment in the mempool"
+    );
     assert_eq!(expected.next_address, highest + 1 + 1_000);
     assert_eq!(stage.world().chain_balance(), confirmed);
     assert!(expected.record.contains(r#""pendingBtc":0.00300000"#), "{}", expected.record);

@@ -1,4 +1,4 @@
-//! The look after a restore: its range, its stop and its resumption.
+//! The scan after a restore: its range, its stop and its resumption.
 
 use super::*;
 use crate::chain::{Chain, ChainDown, LookRequest, View};
@@ -21,9 +21,9 @@ impl Bent for StopsAfterOne {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_look_that_is_stopped_is_broken_off_at_its_next_answer() {
+async fn a_stopped_scan_ends_at_the_next_answer_of_its_look() {
     let world = world_with_wallet().await;
-    // More transactions than one answer holds.
+    // One answer cannot hold all these transactions.
     world.sandbox().mine(600, true, world.now_ms()).unwrap();
     let words = words_of(&world);
     restore(&world.gateway, request(&words, 20), BY).await.unwrap();
@@ -47,7 +47,7 @@ impl Bent for Pruned {
     }
 
     fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
-        if at.ms() > 1_000_000 { Ok(60) } else { Err(ChainDown("it is asked no more".to_owned())) }
+        if at.ms() > 1_000_000 { Ok(60) } else { Err(ChainDown("the node does not answer".to_owned())) }
     }
 }
 
@@ -63,9 +63,9 @@ async fn an_impossible_restore_is_refused_before_words_are_kept() {
     };
     for (birthday, part) in [
         (None, "pruned all blocks below 50"),
-        (Some("49"), "from block 49 on"),
-        (Some("100000"), "not lie ahead"),
-        (Some("2999-01-01"), "not lie ahead"),
+        (Some("49"), "starts at block 49"),
+        (Some("100000"), "not in the future"),
+        (Some("2999-01-01"), "not in the future"),
         (Some("1970-01-01"), "name a height"),
     ] {
         let refused = restore(&world.gateway, born(birthday), BY).await.unwrap_err().to_string();
@@ -90,7 +90,7 @@ fn a_birthday_is_a_height_or_a_date() {
 }
 
 #[tokio::test]
-async fn a_look_is_stopped_and_goes_on_and_nothing_else_is() {
+async fn only_a_running_scan_is_stopped_and_only_a_stopped_resumed() {
     let world = world_with_wallet().await;
     assert!(matches!(stop(&world.gateway, BY).await, Err(SetupError::NotLooking)));
     let words = words_of(&world);

@@ -1,4 +1,5 @@
-//! A server that is asked about single scripts tells one history in many orders: the wallet that comes back is the same.
+//! A server that is asked about single scripts returns the transactions of a history in any order. The restored wallet
+//! must not depend on that order.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{FeeRate, ScriptBuf, Transaction, Txid, WPubkeyHash};
@@ -13,10 +14,10 @@ use crate::store::coins::StoredCoin;
 use crate::store::keychains::Keychain;
 use crate::wallet::spend::{self, FeeWanted, FreshChange, Means, Payee, SpendableCoin};
 
-/// Histories that are tried.
+/// The number of random histories.
 const CASES: u32 = 6;
 
-/// Indices of both keychains: a restored wallet is asked about as many, in two parts of a thousand scripts.
+/// The number of indices of each keychain. A backend is asked about their scripts in two parts of a thousand.
 const INDICES: u32 = 1_000;
 
 /// The sum that a customer pays.
@@ -25,24 +26,24 @@ const COIN_SATS: u64 = 1_000_000;
 /// The sum that the other copy pays.
 const PAID_SATS: u64 = 300_000;
 
-/// A customer pays an address of the other copy, which may pay it on.
+/// A customer pays an address of the other copy, which may spend the coin.
 #[derive(Debug, Clone)]
 struct Event {
     address: u32,
     spent: Option<Spent>,
 }
 
-/// The other copy pays somebody.
+/// A payment by the other copy, with change.
 #[derive(Debug, Clone)]
 struct Spent {
-    /// The index of its change.
+    /// The index of the payment's change.
     change: u32,
-    /// The index of the change of a further payment, which spends that of this one.
+    /// The index of the change of a second payment, which spends this payment's change; `None` if there is none.
     then: Option<u32>,
     is_mined: bool,
 }
 
-/// A wallet as it came back.
+/// A restored wallet.
 #[derive(Debug, PartialEq)]
 struct Brought {
     coins: Vec<StoredCoin>,
@@ -51,7 +52,7 @@ struct Brought {
     twins: Vec<(Txid, Position)>,
 }
 
-/// A few indices are drawn often, so that change comes to one index twice.
+/// A random index. A few indices are drawn often, so that two payments put their change at the same index.
 fn index() -> impl Strategy<Value = u32> {
     prop_oneof![3 => 0..INDICES, 1 => 0..4u32]
 }
@@ -82,7 +83,7 @@ fn spends(world: &World, coin: SpendableCoin, change: u32, salt: u8) -> Transact
     spend::sign(&draft, &words_of(world), &wallet.keychains).unwrap()
 }
 
-/// The coin that a transaction makes of a keychain.
+/// The coin that a transaction makes at an index of a keychain.
 fn coin_of(world: &World, tx: &Transaction, keychain: Keychain, index: u32) -> SpendableCoin {
     let script = world.gateway.wallet.get().unwrap().keychains.script(keychain, index).unwrap();
     let (vout, output) = (0u32..).zip(&tx.output).find(|(_, output)| output.script_pubkey == script).unwrap();
@@ -92,7 +93,7 @@ fn coin_of(world: &World, tx: &Transaction, keychain: Keychain, index: u32) -> S
     SpendableCoin { outpoint, amount_sats, keychain, index, height, ancestors, ancestors_vsize, ancestors_fee_sats }
 }
 
-/// The other copy does all of it.
+/// Puts the events into the sandbox's chain and mempool.
 fn happens(world: &World, events: &[Event]) {
     let sandbox = world.sandbox();
     let mut paid = Vec::new();
@@ -118,7 +119,7 @@ fn happens(world: &World, events: &[Event]) {
     }
 }
 
-/// Restores the wallet, and answers what it found.
+/// Restores the wallet, and returns its state after the scan.
 async fn brought(stage: &Stage, words: &Secret) -> Brought {
     let world = stage.world();
     restore(&world.gateway, request(words, 60), BY).await.unwrap();
@@ -128,7 +129,7 @@ async fn brought(stage: &Stage, words: &Secret) -> Brought {
         }
         world.look().await;
     }
-    assert_eq!(stands(world).state, RestoreState::Looked, "it looks for ever");
+    assert_eq!(stands(world).state, RestoreState::Looked, "the scan must end within 30 looks");
     world.check_ledger();
     let read = world.gateway.store.read(|reader| {
         let tip_height = reader.tip_height()?;
@@ -146,7 +147,7 @@ async fn brought(stage: &Stage, words: &Secret) -> Brought {
     read.unwrap()
 }
 
-/// The wallets that these backends bring back of a history.
+/// The wallets that are restored from one history with these backends.
 async fn brought_by(events: &[Event], backends: [Backend; 2]) -> [Brought; 2] {
     let mut world = world_with_wallet().await;
     happens(&world, events);
@@ -162,7 +163,7 @@ async fn brought_by(events: &[Event], backends: [Backend; 2]) -> [Brought; 2] {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_coin_found_after_its_spender_is_known_as_spent() {
-    // The scripts of the change are asked about first.
+    // The script of the change is asked about first, so the spender is known before the coin.
     let spent = Spent { change: 3, then: None, is_mined: false };
     let events = [Event { address: 900, spent: Some(spent) }];
     let [all, by_script] = brought_by(&events, [Backend::Sandbox, Backend::Electrum]).await;
@@ -172,8 +173,9 @@ async fn a_coin_found_after_its_spender_is_known_as_spent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn change_is_booked_once_where_its_spender_turns_out_a_twin() {
-    // Both change to one index: the second looks like a stranger's until the coin is found that it spends.
+async fn change_enters_the_ledger_once_if_its_payer_is_a_twin() {
+    // Both payments put their change at one index. The second seems to be a stranger's payment until its spent coin is
+    // found.
     let spent = |is_mined| Some(Spent { change: 3, then: None, is_mined });
     let events = [Event { address: 1, spent: spent(true) }, Event { address: 900, spent: spent(true) }];
     let [all, by_script] = brought_by(&events, [Backend::Sandbox, Backend::Electrum]).await;
@@ -181,7 +183,7 @@ async fn change_is_booked_once_where_its_spender_turns_out_a_twin() {
 }
 
 #[test]
-fn in_every_order_of_scripts_the_same_wallet_comes_back() {
+fn the_restored_wallet_does_not_depend_on_the_order_of_scripts() {
     let config =
         ProptestConfig { cases: CASES, max_shrink_iters: 20, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = TestRunner::new(config);

@@ -32,7 +32,7 @@ async fn twelve(store: &Store, indexed: i64) {
         .unwrap();
 }
 
-/// Payment numbers of the matching anomalies, newest first.
+/// `payment_seq` of the matching anomalies, newest first.
 fn listed(store: &Store, filter: &AnomalyFilter) -> Vec<i64> {
     let rows = store.read(|reader| reader.anomalies(filter, 50, 0)).unwrap();
     let count = store.read(|reader| reader.anomalies_count(filter)).unwrap();
@@ -66,7 +66,7 @@ async fn anomalies_are_listed_by_key_payment_reference_kind_and_time() {
 }
 
 #[test]
-fn a_list_reads_no_more_anomalies_and_payments_than_it_must() {
+fn each_filter_uses_the_index_that_reads_fewest_rows() {
     let (_folder, store) = store();
     let plan = |sql: &str, values: Vec<Value>| {
         let steps = |reader: &Reader<'_>| {

@@ -44,7 +44,7 @@ fn copy_of(file: &Path) -> PathBuf {
     PathBuf::from(format!("{}.before-schema-{}", file.display(), MIGRATIONS.len() + 1))
 }
 
-/// Schema, application and the shop's settings.
+/// Schema version, application id and the shop's settings.
 fn content(file: &Path) -> (i64, i64, Vec<String>) {
     let connection = Connection::open(file).unwrap();
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get(0)).unwrap();
@@ -66,7 +66,7 @@ fn a_file_is_copied_before_its_schema_changes() {
     let (version, application, settings) = content(&file);
     assert_eq!((version, application), (MIGRATIONS.len() as i64 + 1, APPLICATION_ID));
     assert_eq!(settings, ["shop", "Corner Bakery", "moved"]);
-    // The old program can go on with the copy.
+    // The old program can use the copy.
     assert_eq!(content(&copy_of(&file)), before());
     drop(Store::open(&copy_of(&file)).unwrap());
     #[cfg(unix)]
@@ -88,7 +88,7 @@ fn a_file_of_the_present_schema_is_not_copied() {
 fn a_failed_step_changes_nothing_and_can_be_repeated() {
     let folder = tempfile::tempdir().unwrap();
     let file = shop_file(folder.path());
-    upgrade(&file, &format!("{NEXT} UPDATE nothing SET x = 1;")).expect_err("the step's second half is wrong");
+    upgrade(&file, &format!("{NEXT} UPDATE nothing SET x = 1;")).expect_err("the last statement of the step fails");
     assert_eq!(content(&file), before());
     // A crash may leave a part of a copy.
     std::fs::write(copy_of(&file), [0x5a; 100]).unwrap();
@@ -110,7 +110,7 @@ fn a_file_that_cannot_be_copied_stays_as_it_is() {
     std::fs::write(&file, &bytes).unwrap();
     upgrade(&file, NEXT).expect_err("the file is damaged");
     assert_eq!(content(&file), before());
-    assert!(!copy_of(&file).exists(), "an unfinished copy takes up room");
+    assert!(!copy_of(&file).exists(), "the unfinished copy is removed");
 }
 
 /// A parent with a child that refers to it.
@@ -119,16 +119,16 @@ const PARENT_AND_CHILD: &str = "CREATE TABLE parent (id INTEGER PRIMARY KEY) STR
      INSERT INTO parent VALUES (7); INSERT INTO child VALUES (1, 7);";
 
 #[test]
-fn a_table_that_others_refer_to_can_be_made_anew() {
+fn a_table_that_others_refer_to_can_be_rebuilt() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.db");
     let connection = open::for_writing(&file).unwrap();
-    let anew = "CREATE TABLE new (id INTEGER PRIMARY KEY, more TEXT) STRICT; INSERT INTO new (id) SELECT id FROM parent; \
+    let rebuild = "CREATE TABLE new (id INTEGER PRIMARY KEY, more TEXT) STRICT; INSERT INTO new (id) SELECT id FROM parent; \
          DROP TABLE parent; ALTER TABLE new RENAME TO parent;";
-    migrate_by(&[PARENT_AND_CHILD, anew], &connection, &file, 0).unwrap();
+    migrate_by(&[PARENT_AND_CHILD, rebuild], &connection, &file, 0).unwrap();
     assert_eq!(connection.query_row("SELECT of FROM child", [], |row| row.get::<_, i64>(0)).unwrap(), 7);
     connection.execute("INSERT INTO child VALUES (2, 7)", []).unwrap();
-    connection.execute("INSERT INTO child VALUES (3, 8)", []).expect_err("references are watched over again");
+    connection.execute("INSERT INTO child VALUES (3, 8)", []).expect_err("references are enforced again");
 }
 
 #[test]
@@ -145,17 +145,17 @@ fn a_migration_that_breaks_a_reference_is_undone() {
 }
 
 #[test]
-fn another_programs_database_is_left_alone() {
+fn another_programs_database_is_refused() {
     let opened = open_with("CREATE TABLE theirs (x)");
     assert!(matches!(opened, Err(StoreError::NotOurs { .. })));
 }
 
 #[test]
-fn no_rows_constraints_make_a_table_on_the_side() {
+fn no_insert_needs_a_temporary_table_for_its_constraints() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.db");
     drop(Store::open(&file).unwrap());
-    // A writing connection: constraints mean nothing to others.
+    // The connection may write: constraints are only checked on such a connection.
     let connection = Connection::open(&file).unwrap();
     let mut tables = connection
         .prepare(
@@ -189,7 +189,7 @@ fn a_newer_schema_is_refused_and_says_what_to_do() {
 }
 
 #[test]
-fn a_damaged_file_is_named_as_such() {
+fn a_damaged_file_is_reported_as_corrupt() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.db");
     std::fs::write(&file, [0x5a; 8192]).unwrap();
@@ -199,7 +199,7 @@ fn a_damaged_file_is_named_as_such() {
 
 #[test]
 #[cfg(unix)]
-fn the_file_is_its_owners_alone() {
+fn only_the_owner_can_read_and_write_the_files() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.db");

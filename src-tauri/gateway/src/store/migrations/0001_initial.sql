@@ -25,8 +25,8 @@ CREATE TABLE audit (
     subject TEXT NOT NULL
 ) STRICT;
 
--- The public descriptor of each keychain. Blocks up to `birth_height` hold no coin of it; null before its first
--- address. No indexed payment has `next_index` or a higher one.
+-- The public descriptor of each keychain. Blocks up to `birth_height` hold no coins of the keychain; it is null before
+-- the first address. Indexed payments have indices below `next_index`.
 CREATE TABLE keychains (
     keychain     INTEGER PRIMARY KEY CHECK (keychain IN (0, 1)),             -- 0 external, 1 internal
     descriptor   TEXT NOT NULL,
@@ -47,13 +47,13 @@ CREATE TABLE chain (
     begun_anew_at INTEGER                                                    -- the last look that found another chain
 ) STRICT;
 
--- The memory of a backend that asks about single scripts, in its own form.
+-- The state of each script, in the form of a backend that is asked about scripts.
 CREATE TABLE script_states (
     script BLOB NOT NULL PRIMARY KEY,
     state  BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The place of the round over scripts that do not matter now: the next payment or the next index.
+-- The position of the round over all scripts that are not hot: the next payment or the next index.
 CREATE TABLE script_round (
     one  INTEGER PRIMARY KEY CHECK (one = 1),
     part TEXT NOT NULL CHECK (part = 'payments' OR part = 'change' OR part = 'skipped'),
@@ -85,8 +85,8 @@ CREATE TABLE rates (
 CREATE UNIQUE INDEX rates_by_currency ON rates (currency, at, rate, sources);
 CREATE UNIQUE INDEX rates_unused ON rates (currency) WHERE used = 0;
 
--- Payments are numbered without gaps, so the last number is their count. The indexes of lists and deadlines hold
--- indexed payments only: all up to a number.
+-- `seq` has no gaps, so the last one is the number of payments. The indexes of lists and deadlines hold only payments
+-- with `is_indexed` = 1: all payments up to some `seq`.
 CREATE TABLE payments (
     seq                      INTEGER PRIMARY KEY,
     id                       BLOB NOT NULL UNIQUE CHECK (length(id) = 20),
@@ -184,7 +184,7 @@ CREATE TABLE payouts (
     expires_at       INTEGER NOT NULL CHECK (expires_at > created_at),
     approved_at      INTEGER,
     approved_by      TEXT,
-    set_forward_ms   INTEGER NOT NULL DEFAULT 0 CHECK (set_forward_ms >= 0), -- forward steps of the clock since then
+    set_forward_ms   INTEGER NOT NULL DEFAULT 0 CHECK (set_forward_ms >= 0), -- forward steps of the clock while it waits
     sent_at          INTEGER,
     failed_at        INTEGER CHECK (failed_at IS NULL OR failure_reason IS NOT NULL),
     failure_reason   TEXT,
@@ -194,8 +194,8 @@ CREATE TABLE payouts (
     booked_sats      INTEGER NOT NULL DEFAULT 0,                             -- its amount in the ledger
     booked_fee_sats  INTEGER NOT NULL DEFAULT 0,                             -- its share of the fee in the ledger
     current_at       INTEGER NOT NULL,
-    -- The best stored block at the request; a reorganisation lowers it, and no block up to it pays the payout. Null
-    -- before the first look.
+    -- The best stored block at the request; a reorganisation lowers it. No block up to it pays the payout. Null before
+    -- the first look.
     asked_above      INTEGER CHECK (asked_above >= 0),
     CHECK ((approved_at IS NULL) = (state = 'NEW' OR state = 'EXPIRED')),
     CHECK ((approved_at IS NULL) = (approved_by IS NULL)),
@@ -214,7 +214,8 @@ CREATE INDEX payouts_open ON payouts (expires_at) WHERE state = 'NEW';
 CREATE INDEX payouts_queued ON payouts (approved_at, seq) WHERE state = 'QUEUED';
 CREATE INDEX payouts_of_a_day ON payouts (approved_at, amount_sats, state) WHERE approved_at IS NOT NULL AND state <> 'FAILED';
 CREATE INDEX payouts_of_batch ON payouts (batch_seq) WHERE batch_seq IS NOT NULL;
--- A FAILED refund may be SENT after all while another is on its way. That is an alarm, and no error of a look.
+-- A FAILED refund may still become SENT while another refund is under way. That raises an alarm; the look must not
+-- fail.
 CREATE UNIQUE INDEX payouts_one_live_to_an_anomaly ON payouts (anomaly_seq)
     WHERE anomaly_seq IS NOT NULL AND (state = 'NEW' OR state = 'QUEUED');
 CREATE TRIGGER payouts_stay_in_their_batch BEFORE UPDATE OF batch_seq ON payouts
@@ -233,8 +234,8 @@ CREATE TABLE alarms (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX alarms_open ON alarms (at) WHERE dismissed_at IS NULL;
 
--- Payouts that share a transaction. No other batch may spend the inputs of a live one. Each block may settle a pending
--- one.
+-- Payouts that share a transaction. No other batch may spend the inputs of a live batch. A block may still settle a
+-- pending batch.
 CREATE TABLE batches (
     seq             INTEGER PRIMARY KEY,
     created_at      INTEGER NOT NULL,
@@ -244,7 +245,7 @@ CREATE TABLE batches (
 ) STRICT;
 CREATE INDEX batches_pending ON batches (seq) WHERE pending = 1;
 
--- The signed transactions of a batch, in their order. Each spends all inputs of those before it.
+-- The signed transactions of a batch, by `number`. Each spends all inputs of the earlier ones.
 CREATE TABLE versions (
     txid         BLOB NOT NULL PRIMARY KEY REFERENCES transactions (txid),
     batch_seq    INTEGER NOT NULL REFERENCES batches (seq),
@@ -315,7 +316,7 @@ CREATE TABLE sender_hold (
     is_of_restored INTEGER NOT NULL DEFAULT 0 CHECK (is_of_restored IN (0, 1))
 ) STRICT;
 
--- Indices that another copy of the wallet gave. Coins that come to them are ours.
+-- External indices that another copy of the wallet may have given. Coins that pay them are ours.
 CREATE TABLE skipped_addresses (
     first_index INTEGER PRIMARY KEY CHECK (first_index >= 0),
     last_index  INTEGER NOT NULL CHECK (last_index >= first_index)
@@ -350,8 +351,8 @@ CREATE TABLE backup_passphrase (
     set_at INTEGER NOT NULL
 ) STRICT;
 
--- The progress of a restored copy. It gives no address and sends nothing before it has looked from the wallet's birth
--- to the best block.
+-- The progress of a restored copy. The copy gives no address and sends nothing until its scan, from the wallet's birth
+-- on, has reached the best block.
 CREATE TABLE restore (
     one            INTEGER PRIMARY KEY CHECK (one = 1),
     source         TEXT NOT NULL CHECK (source = 'words' OR source = 'backup'),
@@ -379,7 +380,7 @@ CREATE TABLE ledger (
     txid        BLOB CHECK (length(txid) = 32),
     payment_seq INTEGER REFERENCES payments (seq),
     payout_seq  INTEGER REFERENCES payouts (seq),
-    rates_seq   INTEGER REFERENCES ledger_rates (seq)                        -- the rates of that moment
+    rates_seq   INTEGER REFERENCES ledger_rates (seq)                        -- the exchange rates at `at`
 ) STRICT;
 CREATE INDEX ledger_by_time ON ledger (at, seq);
 CREATE TRIGGER ledger_rows_stay BEFORE UPDATE ON ledger BEGIN
@@ -431,10 +432,10 @@ CREATE TABLE receipts (
     eligible_sats       INTEGER CHECK (eligible_sats >= 0),
     counted_sats        INTEGER NOT NULL DEFAULT 0 CHECK (counted_sats >= 0),
     booked_sats         INTEGER NOT NULL DEFAULT 0,                          -- the counted part in the ledger
-    booked_rest_sats    INTEGER NOT NULL DEFAULT 0,                          -- the rest in the ledger
+    booked_rest_sats    INTEGER NOT NULL DEFAULT 0,                          -- the uncounted part in the ledger
     gone                INTEGER NOT NULL DEFAULT 0 CHECK (gone IN (0, 1)),
     missing             INTEGER NOT NULL DEFAULT 0 CHECK (missing IN (0, 1)),
-    -- Replaced so often that no look reads it again, unless it is seen.
+    -- 1: gone, and not read by looks until its transaction is seen again. Many replacements would slow looks down.
     set_aside           INTEGER NOT NULL DEFAULT 0
         CHECK (set_aside = 0 OR (set_aside = 1 AND gone = 1 AND position = 'absent')),
     PRIMARY KEY (payment_seq, txid),
@@ -455,13 +456,14 @@ CREATE TABLE receipt_conflicts (
     FOREIGN KEY (payment_seq, txid) REFERENCES receipts (payment_seq, txid)
 ) STRICT, WITHOUT ROWID;
 
--- Others' transactions below ours, while the network may drop them or a reorganisation may remove both.
+-- Transactions of others that are ancestors of ours. They are kept while nodes may drop them, or a reorganisation may
+-- remove them from the chain.
 CREATE TABLE ancestors (
     txid BLOB NOT NULL PRIMARY KEY CHECK (length(txid) = 32),
     raw  BLOB NOT NULL
 ) STRICT;
 
--- The ancestors that a transaction of ours needs. An ancestor that none needs is removed.
+-- The ancestors that a transaction of ours needs. An ancestor that no transaction needs is removed.
 CREATE TABLE ancestor_needs (
     descendant BLOB NOT NULL REFERENCES transactions (txid),
     ancestor   BLOB NOT NULL REFERENCES ancestors (txid),
@@ -520,7 +522,7 @@ CREATE INDEX anomalies_by_resolution ON anomalies (resolution, created_at, seq);
 CREATE INDEX anomalies_by_key ON anomalies (key_id, created_at, seq);
 
 -- The outbox. The transaction of a change stores the notification with its body. `head` marks the next notification of
--- a record and URL; only heads are searched, so the others cost nothing.
+-- a record and URL. Only heads are searched, so other rows are not read.
 CREATE TABLE notifications (
     seq             INTEGER PRIMARY KEY,
     id              BLOB NOT NULL UNIQUE CHECK (length(id) = 20),
@@ -567,7 +569,8 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_of_notification ON deliveries (notification_seq, seq);
 CREATE INDEX deliveries_failed ON deliveries (seq) WHERE error IS NOT NULL;
 
--- The number of the signing key among the secrets. The key is stored first; a number without its key stops deliveries.
+-- The id of the signing key. The key itself is stored first, with the secrets. Deliveries wait while it is missing
+-- there.
 CREATE TABLE hmac_key (
     one    INTEGER PRIMARY KEY CHECK (one = 1),
     key_id BLOB NOT NULL CHECK (length(key_id) = 20)

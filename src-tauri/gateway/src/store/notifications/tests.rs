@@ -67,7 +67,7 @@ fn state_of(store: &Store, n: u32) -> NotificationState {
 }
 
 #[tokio::test]
-async fn a_record_has_one_turn_at_a_time_in_order() {
+async fn notifications_of_a_record_take_turns_in_order() {
     let (_folder, store) = store();
     for n in 1..=3 {
         queue(&store, n, 7, URL, NOW).await;
@@ -91,7 +91,7 @@ async fn records_and_urls_do_not_wait_for_each_other() {
 }
 
 #[tokio::test]
-async fn a_newer_one_supersedes_only_what_was_attempted() {
+async fn a_notification_is_superseded_only_after_an_attempt() {
     let (_folder, store) = store();
     queue(&store, 1, 7, URL, NOW).await;
     queue(&store, 2, 7, URL, NOW).await;
@@ -103,12 +103,12 @@ async fn a_newer_one_supersedes_only_what_was_attempted() {
     assert_eq!(state_of(&store, 1), NotificationState::Superseded);
     let next = firsts(&store, URL);
     assert_eq!(next[0].id, id(2), "each is attempted, the second before the third");
-    assert_eq!(next[0].first_due_at, later, "its schedule is its own");
+    assert_eq!(next[0].first_due_at, later, "its schedule starts with its turn");
     assert_eq!(state_of(&store, 3), NotificationState::Waiting);
 }
 
 #[tokio::test]
-async fn one_that_waits_for_a_repeat_is_superseded_at_once() {
+async fn a_newer_notification_supersedes_a_waiting_repeat_at_once() {
     let (_folder, store) = store();
     queue(&store, 1, 7, URL, NOW).await;
     let retry_at = NOW.plus_ms(10_000);
@@ -137,7 +137,7 @@ async fn an_attempt_superseded_under_way_is_still_recorded() {
 }
 
 #[tokio::test]
-async fn what_is_given_up_is_counted_until_a_resend_starts_anew() {
+async fn a_given_up_notification_counts_until_a_resend() {
     let (_folder, store) = store();
     queue(&store, 1, 7, URL, NOW).await;
     record(&store, &firsts(&store, URL)[0], Outcome::GiveUp, NOW).await;
@@ -145,7 +145,7 @@ async fn what_is_given_up_is_counted_until_a_resend_starts_anew() {
     queue(&store, 2, 7, URL, NOW).await;
     assert_eq!(firsts(&store, URL)[0].id, id(2));
     assert_eq!(state_of(&store, 1), NotificationState::GivenUp);
-    assert_eq!(store.read(|reader| reader.count_given_up()).unwrap(), 0, "the resend settles it");
+    assert_eq!(store.read(|reader| reader.count_given_up()).unwrap(), 0, "the resend replaces it");
 }
 
 #[tokio::test]
@@ -194,7 +194,7 @@ async fn bodies_are_deleted_when_old_but_never_while_waiting() {
 }
 
 #[tokio::test]
-async fn servers_with_work_are_found_one_after_the_other() {
+async fn servers_with_waiting_notifications_are_found_in_order() {
     let (_folder, store) = store();
     queue(&store, 1, 1, "http://a.example/x", NOW).await;
     queue(&store, 2, 2, "http://A.example:80/y", NOW).await;
@@ -209,7 +209,7 @@ async fn servers_with_work_are_found_one_after_the_other() {
     assert_eq!(firsts(&store, "http://a.example/").len(), 2);
 }
 
-/// Each query of a pass walks an index and sorts nothing, so that ten thousand waiting notifications cost nothing.
+/// Each query searches an index and sorts nothing, so that its time does not grow with the waiting notifications.
 #[test]
 fn due_notifications_are_found_by_index_alone() {
     let (_folder, store) = store();

@@ -19,7 +19,7 @@ pub(in crate::store) fn store() -> (tempfile::TempDir, Store) {
     (folder, store)
 }
 
-/// Inserts the payment with this number. Many payments share a second, and the clock was set back once, at number 20.
+/// Inserts a payment. Three payments share each second, and the clock was set back once, at `number` 20.
 pub(in crate::store) fn insert(tx: &Tx<'_>, number: u32) -> Result<(), StoreError> {
     let seconds = i64::from(number / 3) - if number < 20 { 0 } else { 9 };
     let created_at = Timestamp::from_ms(1_700_000_000_000).plus_ms(seconds * 1_000);
@@ -118,11 +118,11 @@ fn answers(store: &Store) -> Vec<(u64, Vec<i64>)> {
 }
 
 #[tokio::test]
-async fn lists_say_the_same_however_many_payments_are_indexed() {
+async fn lists_are_the_same_however_many_payments_are_indexed() {
     let (_folder, store) = store();
     forty(&store).await;
     let expected = answers(&store);
-    // Newest first: by time, then by number.
+    // Newest first: by time, then by `seq`.
     let (count, newest) = &expected[1];
     assert_eq!((*count, newest.len()), (40, 40));
     assert_eq!(newest[..9], [20, 19, 18, 17, 16, 40, 15, 14, 13]);
@@ -157,7 +157,7 @@ async fn no_index_is_given_twice_however_many_payments_are_indexed() {
 }
 
 #[tokio::test]
-async fn indexed_payments_are_looked_for_by_index() {
+async fn each_filter_searches_indexed_payments_by_the_right_index() {
     let (_folder, store) = store();
     let plan = |sql: &str, values: Vec<Value>| {
         store
@@ -203,7 +203,7 @@ async fn indexed_payments_are_looked_for_by_index() {
             assert!(count.contains(index), "{filter:?}: {count}");
         }
     }
-    // Unindexed payments are found by number, and only they are sorted.
+    // Unindexed payments are found by `seq`, and only they are sorted.
     let due = plan(&due_by_time(), vec![Value::Integer(1), Value::Integer(1)]);
     let (indexed, unindexed) = due.split_once("RIGHT").unwrap();
     assert!(indexed.contains("COVERING INDEX payments_due_at") && !indexed.contains("TEMP"), "{due}");

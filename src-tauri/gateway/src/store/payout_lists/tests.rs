@@ -16,7 +16,7 @@ fn script(number: u8) -> ScriptBuf {
     ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array([number; 20]))
 }
 
-/// Inserts the payout with this number, three per second.
+/// Inserts a payout. Three payouts share each second.
 fn insert(tx: &Tx<'_>, number: u32, state: PayoutState) -> Result<i64, StoreError> {
     let created_at = Timestamp::from_ms(1_700_000_000_000).plus_ms(i64::from(number / 3) * 1_000);
     let currency = if number.is_multiple_of(4) { Currency::from_code("JPY").unwrap() } else { Currency::USD };
@@ -66,13 +66,13 @@ fn insert(tx: &Tx<'_>, number: u32, state: PayoutState) -> Result<i64, StoreErro
     Ok(seq)
 }
 
-/// The state of the payout with this number.
+/// The state in which [`sixty`] inserts payout `number`.
 fn state(number: u32) -> PayoutState {
     use PayoutState::{Expired, Failed, New, Queued};
     [New, Expired, Queued, Failed, Queued][usize::try_from(number % 5).unwrap()]
 }
 
-/// Inserts sixty payouts; a version pays one, a twin pays another.
+/// Inserts sixty payouts; a version pays one of them, and a twin pays another.
 async fn sixty(store: &Store) {
     store
         .write(|tx| {
@@ -101,7 +101,7 @@ async fn sixty(store: &Store) {
         .unwrap();
 }
 
-/// Whether the payout with this number matches.
+/// Whether payout `number` matches a filter.
 type Matches = fn(u32) -> bool;
 
 fn filters() -> Vec<(PayoutFilter, Matches)> {
@@ -154,7 +154,7 @@ async fn payouts_are_listed_by_every_filter_newest_first() {
 }
 
 #[tokio::test]
-async fn failed_and_earlier_payouts_use_nothing_of_the_limit() {
+async fn failed_and_earlier_payouts_do_not_count_in_the_limit() {
     let (_folder, store) = store();
     sixty(&store).await;
     let queued = (0..60_u32).filter(|number| state(*number) == PayoutState::Queued);
@@ -166,7 +166,7 @@ async fn failed_and_earlier_payouts_use_nothing_of_the_limit() {
 }
 
 #[tokio::test]
-async fn offers_are_due_at_their_very_end_and_no_others_are() {
+async fn only_offers_are_due_to_expire_and_only_at_their_end() {
     let (_folder, store) = store();
     sixty(&store).await;
     let due = |at| {
@@ -177,7 +177,7 @@ async fn offers_are_due_at_their_very_end_and_no_others_are() {
     assert_eq!(first, Timestamp::from_ms(1_700_000_600_000));
     assert_eq!(due(first.plus_ms(-1)), Vec::<i64>::new());
     assert_eq!(due(first), [1]);
-    assert_eq!(due(first.plus_ms(60_000)).len(), 12, "each fifth is NEW");
+    assert_eq!(due(first.plus_ms(60_000)).len(), 12, "every fifth payout is NEW");
 }
 
 fn plan(store: &Store, sql: &str, values: Vec<Value>) -> String {
@@ -190,7 +190,7 @@ fn plan(store: &Store, sql: &str, values: Vec<Value>) -> String {
 }
 
 #[test]
-fn every_filter_goes_by_an_index_and_sorts_nothing() {
+fn every_filter_uses_an_index_and_sorts_nothing() {
     use PayoutState::{Failed, New, Sent};
     let (_folder, store) = store();
     let all = PayoutFilter::default();
@@ -220,11 +220,11 @@ fn every_filter_goes_by_an_index_and_sorts_nothing() {
 }
 
 #[test]
-fn the_limit_and_the_expiry_read_no_more_than_they_must() {
+fn the_limit_and_the_expiry_are_read_by_their_indexes() {
     let (_folder, store) = store();
     let begin = vec![Value::Integer(0)];
     assert!(plan(&store, PAID_OUT_SINCE, begin).contains("COVERING INDEX payouts_of_a_day"));
     let due = format!("SELECT p.seq FROM payouts AS p WHERE {DUE_TO_EXPIRE}");
     let at_most = vec![Value::Integer(0), Value::Integer(1)];
-    assert!(plan(&store, &due, at_most).contains("payouts_open"), "those that are open alone are read");
+    assert!(plan(&store, &due, at_most).contains("payouts_open"), "only open offers are read");
 }

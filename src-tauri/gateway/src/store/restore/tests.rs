@@ -46,7 +46,7 @@ async fn a_restored_copy_begins_at_its_birth_and_stays_on_its_network() {
     assert_eq!((restore.state, restore.birth_height, restore.looks_ahead), (RestoreState::Awaited, 300, 50));
     assert_eq!(store.read(|reader| reader.birth_height()).unwrap(), Some(300));
     let cursor = store.read(|reader| reader.watched_chain()).unwrap().unwrap().cursor;
-    assert!(cursor.token.is_empty(), "a look would go on where the last one ended");
+    assert!(cursor.token.is_empty(), "the next look starts at the birth, not after the last look");
     assert_eq!(cursor.chain.genesis, BlockHash::from_byte_array([7; 32]));
 }
 
@@ -55,16 +55,24 @@ async fn a_backup_without_addresses_is_scanned_from_its_last_look() {
     let (_folder, store) = store().await;
     assert_eq!(store.write(|tx| tx.begin_restore(&new(None))).await.unwrap().birth_height, 700);
     store.write(|tx| tx.begin_restore(&new(Some(20)))).await.unwrap();
-    assert_eq!(store.write(|tx| tx.begin_restore(&new(None))).await.unwrap().birth_height, 20, "it is known");
+    assert_eq!(
+        store.write(|tx| tx.begin_restore(&new(None))).await.unwrap().birth_height,
+        20,
+        "the stored birth height stays"
+    );
 }
 
 #[tokio::test]
-async fn it_is_dangerous_until_a_look_from_the_birth_ended() {
+async fn a_restored_copy_is_dangerous_until_its_scan_ended() {
     let (_folder, store) = store().await;
     assert_eq!(store.read(|reader| reader.restore()).unwrap(), None);
     store.write(|tx| tx.begin_restore(&new(Some(0)))).await.unwrap();
-    assert!(store.write(|tx| tx.finish_restore(AT, 10)).await.is_err(), "it has not begun to look");
-    assert_eq!(store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1, 0, "half of it stayed");
+    assert!(store.write(|tx| tx.finish_restore(AT, 10)).await.is_err(), "the scan has not started");
+    assert_eq!(
+        store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1,
+        0,
+        "the failed write changed nothing"
+    );
     store.write(|tx| scanned(tx, 100)).await.unwrap();
     store.write(|tx| scanned(tx, 200)).await.unwrap();
     let scanning = store.read(|reader| reader.dangerous_restore()).unwrap().unwrap();
@@ -74,28 +82,28 @@ async fn it_is_dangerous_until_a_look_from_the_birth_ended() {
     assert_eq!(store.read(|reader| reader.dangerous_restore()).unwrap(), None);
     assert_eq!(store.read(|reader| reader.sender_hold()).unwrap(), None);
     assert_eq!(store.read(|reader| reader.skipped_addresses()).unwrap(), [(0, 9)]);
-    assert!(!store.write(|tx| tx.count_unknown()).await.unwrap(), "what comes now is no find of its look");
+    assert!(!store.write(|tx| tx.count_unknown()).await.unwrap(), "a transaction after the scan is not counted");
 }
 
 #[tokio::test]
-async fn the_past_of_a_backup_is_skipped_once() {
+async fn indices_unknown_to_a_backup_are_skipped_once() {
     let (_folder, store) = store().await;
     store.write(|tx| tx.skip_addresses_to(49)).await.unwrap();
     let next = |store: &Store| store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1;
     let from = |source| NewRestore { source, ..new(None) };
     store.write(move |tx| tx.begin_restore(&from(RestoreSource::Backup))).await.unwrap();
-    assert_eq!(next(&store), 60, "what the other copy gave is unknown");
-    // Restored from its words, before and after the end of its scan.
+    assert_eq!(next(&store), 60, "ten indices are skipped that the other copy may have given");
+    // The copy is restored from its words, before and after the end of its scan.
     for _ in 0..2 {
         store.write(move |tx| tx.begin_restore(&from(RestoreSource::Words))).await.unwrap();
         store.write(|tx| scanned(tx, 1)).await.unwrap();
         assert_eq!(store.write(|tx| tx.finish_restore(AT, 10)).await.unwrap().first_given, Some(60));
     }
     store.write(move |tx| tx.begin_restore(&from(RestoreSource::Backup))).await.unwrap();
-    assert_eq!(next(&store), 70, "a backup of this copy has a past of its own");
+    assert_eq!(next(&store), 70, "a backup of this copy skips ten more indices");
     let beside_another = NewRestore { beside_another: true, ..from(RestoreSource::Words) };
     store.write(move |tx| tx.begin_restore(&beside_another)).await.unwrap();
-    assert_eq!(next(&store), 80, "its folder was put back by hand, as somebody says");
+    assert_eq!(next(&store), 80, "a copy beside another copy skips ten more indices");
 }
 
 #[tokio::test]
@@ -112,9 +120,9 @@ async fn a_stored_reason_to_hold_returns_after_the_scan() {
 }
 
 #[tokio::test]
-async fn a_look_that_was_stopped_goes_on_where_it_stood() {
+async fn a_stopped_scan_resumes_in_its_earlier_state() {
     let (_folder, store) = store().await;
-    assert!(!store.write(|tx| tx.stop_restore(true)).await.unwrap(), "nothing is restored");
+    assert!(!store.write(|tx| tx.stop_restore(true)).await.unwrap(), "there is no restore");
     store.write(|tx| tx.begin_restore(&new(Some(0)))).await.unwrap();
     for (height, goes_on) in [(None, RestoreState::Awaited), (Some(5), RestoreState::Scanning)] {
         if let Some(height) = height {
@@ -128,7 +136,7 @@ async fn a_look_that_was_stopped_goes_on_where_it_stood() {
 }
 
 #[tokio::test]
-async fn ranges_of_skipped_addresses_that_touch_are_one() {
+async fn adjacent_ranges_of_skipped_addresses_are_merged() {
     let (_folder, store) = store().await;
     for index in [0, 1, 5, 6] {
         store.write(move |tx| tx.skip_addresses_to(index)).await.unwrap();
@@ -137,7 +145,7 @@ async fn ranges_of_skipped_addresses_that_touch_are_one() {
 }
 
 #[tokio::test]
-async fn an_index_is_skipped_where_a_range_holds_it_and_nowhere_else() {
+async fn an_index_is_skipped_only_if_a_range_holds_it() {
     let (_folder, store) = store().await;
     let skipped = |index| store.read(|reader| reader.is_skipped_address(index)).unwrap();
     assert!(!skipped(0));
@@ -152,7 +160,7 @@ async fn an_index_is_skipped_where_a_range_holds_it_and_nowhere_else() {
 }
 
 #[test]
-fn an_unknown_source_is_an_error_and_no_backup() {
+fn an_unknown_source_of_a_restore_is_an_error() {
     for source in [RestoreSource::Words, RestoreSource::Backup] {
         assert_eq!(RestoreSource::of_column(source.as_str()).unwrap(), source);
     }

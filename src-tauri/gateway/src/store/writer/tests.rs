@@ -25,7 +25,7 @@ fn set(tx: &crate::store::Tx<'_>, name: &str) -> Result<(), StoreError> {
 }
 
 #[tokio::test]
-async fn a_write_that_fails_is_undone_alone() {
+async fn only_the_write_that_fails_is_undone() {
     let (_folder, store) = store();
     let good = store.write(|tx| set(tx, "good"));
     let bad = store.write(|tx| {
@@ -41,7 +41,7 @@ async fn a_write_that_fails_is_undone_alone() {
 }
 
 #[tokio::test]
-async fn a_write_that_fails_alone_leaves_nothing_and_says_why() {
+async fn a_failed_single_write_stores_nothing_and_returns_its_error() {
     let (_folder, store) = store();
     let half = |tx: &crate::store::Tx<'_>| {
         set(tx, "half")?;
@@ -59,7 +59,7 @@ fn unchecked(_: &Reader<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Runs `others` while a first write holds the writer in its own commit, so that they share the next.
+/// Runs `others` while a first write keeps the writer busy in its own commit, so that they share the next commit.
 async fn together<T>(store: &Store, others: impl Future<Output = T>) -> T {
     let (holding, held) = tokio::sync::oneshot::channel();
     let (release, released) = std::sync::mpsc::channel();
@@ -77,7 +77,7 @@ async fn together<T>(store: &Store, others: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test]
-async fn a_refused_short_write_harms_none_a_failed_one_stores_none() {
+async fn only_a_failed_short_write_fails_the_shared_commit() {
     let (_folder, store) = store();
     for fails in [false, true] {
         let before = settings(&store).len();
@@ -108,10 +108,10 @@ fn fail_commit(store: &Store, number: u32) {
 }
 
 #[tokio::test]
-async fn a_refusal_that_rests_on_a_failed_commits_rows_fails_with_it() {
+async fn a_refusal_based_on_rows_of_a_failed_commit_fails_with_it() {
     let (_folder, store) = store();
     store.write(|tx| set(tx, "taken")).await.unwrap();
-    // Commit 1 is that of the write that holds up the others.
+    // Commit 1 is that of the first write in `together`.
     fail_commit(&store, 2);
     let refuse = |reader: &Reader<'_>, name: &str| {
         let known = "SELECT EXISTS (SELECT 1 FROM settings WHERE name = ?1)";
@@ -124,13 +124,13 @@ async fn a_refusal_that_rests_on_a_failed_commits_rows_fails_with_it() {
     let whole = store.write(move |tx| refuse(tx, "new"));
     let all = async { tokio::join!(before, first, second, whole) };
     let (before, first, second, whole) = together(&store, all).await;
-    assert!(matches!(before, Err(StoreError::BadValue("taken"))), "it rests on what is stored: {before:?}");
+    assert!(matches!(before, Err(StoreError::BadValue("taken"))), "it is based on committed rows: {before:?}");
     for failed in [first, second, whole] {
         assert!(matches!(failed, Err(StoreError::CommitFailed(_))), "{failed:?}");
     }
 }
 
-/// Copies a database and its log as a crash leaves them.
+/// Copies a database and its WAL as a crash leaves them.
 fn crashed(folder: &tempfile::TempDir) -> (tempfile::TempDir, std::path::PathBuf) {
     let copy = tempfile::tempdir().unwrap();
     for file in ["gateway.db", "gateway.db-wal"] {
@@ -146,7 +146,7 @@ fn names(file: &Path) -> Vec<String> {
     query.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
 }
 
-/// Offset and bytes of the log pages that a commit of `name` adds, made on an idle copy.
+/// Offset and bytes of the WAL pages that a commit of `name` adds, found on a copy of the database.
 fn pages_that_store(name: &str, folder: &tempfile::TempDir) -> (u64, Vec<u8>) {
     let (copy, file) = crashed(folder);
     let log = copy.path().join("gateway.db-wal");
@@ -157,7 +157,7 @@ fn pages_that_store(name: &str, folder: &tempfile::TempDir) -> (u64, Vec<u8>) {
     (before, added)
 }
 
-/// Makes the next `times` commits fail, like a disk that writes the log and then reports a sync error. The log then
+/// Makes the next `times` commits fail, like a disk that writes the WAL and then reports a sync error. The WAL then
 /// holds the pages that store `name`.
 fn fail_sync_after_storing(name: &str, store: &Store, folder: &tempfile::TempDir, times: u32) {
     use std::os::unix::fs::FileExt as _;
@@ -217,7 +217,7 @@ async fn a_lone_short_write_uses_the_callers_thread_on_a_quick_disk() {
 }
 
 #[tokio::test]
-async fn another_process_that_has_the_lock_keeps_no_caller_waiting() {
+async fn a_lock_of_another_process_blocks_no_callers_thread() {
     let (folder, store) = store();
     let other = rusqlite::Connection::open(folder.path().join("gateway.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -231,7 +231,7 @@ async fn another_process_that_has_the_lock_keeps_no_caller_waiting() {
 }
 
 #[tokio::test]
-async fn another_process_with_the_lock_is_waited_for_two_seconds() {
+async fn writes_wait_two_seconds_for_a_lock_of_another_process() {
     let (_folder, store) = store();
     for quick in [false, true] {
         thread_of_short_write(&store, quick).await;
@@ -242,7 +242,7 @@ async fn another_process_with_the_lock_is_waited_for_two_seconds() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn writes_from_everywhere_are_each_stored_once() {
+async fn concurrent_writes_are_each_stored_once() {
     let (_folder, store) = store();
     let store = Arc::new(store);
     let mut under_way = tokio::task::JoinSet::new();
@@ -270,7 +270,7 @@ async fn writes_from_everywhere_are_each_stored_once() {
 }
 
 #[tokio::test]
-async fn what_a_write_answered_is_seen_by_the_next_read() {
+async fn a_returned_write_is_seen_by_the_next_read() {
     let (_folder, store) = store();
     for number in 0..50 {
         store.write(move |tx| set(tx, &format!("{number:02}"))).await.unwrap();
@@ -279,7 +279,7 @@ async fn what_a_write_answered_is_seen_by_the_next_read() {
 }
 
 #[tokio::test]
-async fn a_failed_commit_answers_its_whole_group_and_stores_none() {
+async fn a_failed_commit_fails_all_its_writes_and_stores_none() {
     let (_folder, store) = store();
     // A deferred foreign key lets the write pass and the commit fail.
     let deferred = store.write(|tx| {
@@ -291,7 +291,7 @@ async fn a_failed_commit_answers_its_whole_group_and_stores_none() {
     let innocent = store.write(|tx| set(tx, "innocent"));
     let (deferred, innocent) = tokio::join!(deferred, innocent);
     assert!(matches!(deferred, Err(StoreError::CommitFailed(_))), "{deferred:?}");
-    // Both shared the commit, or the second had its own: its answer must match the stored rows.
+    // The second write shared the commit or had its own commit: its answer must match the stored rows.
     assert_eq!(innocent.is_ok(), settings(&store).len() == 1);
     store.write(|tx| set(tx, "afterwards")).await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! Ancestors found under all kinds of answers.
+//! Ancestors found from complete, missing and forged answers.
 
 use std::cell::Cell;
 
@@ -7,7 +7,7 @@ use bitcoin::{Amount, OutPoint, ScriptBuf, Sequence, TxIn, TxOut, Witness, trans
 
 use super::*;
 
-/// A transaction that spends these, with a witness of `bytes` bytes.
+/// A transaction that spends the first output of each parent, with `bytes` bytes of witness in each input.
 fn spends(parents: &[Txid], bytes: usize) -> Transaction {
     let input = |txid: &Txid| TxIn {
         previous_output: OutPoint { txid: *txid, vout: 0 },
@@ -24,6 +24,7 @@ fn spends(parents: &[Txid], bytes: usize) -> Transaction {
     }
 }
 
+/// The txid of a deeply confirmed transaction.
 fn deep(number: u8) -> Txid {
     Txid::from_byte_array([number; 32])
 }
@@ -38,7 +39,7 @@ fn line_of(count: usize, bytes: usize) -> Vec<Transaction> {
     line
 }
 
-/// A server that has these transactions and calls all others deeply confirmed.
+/// A server that has these transactions and reports all others as deeply confirmed.
 fn told(has: &[Transaction]) -> impl Fn(&[Txid]) -> Result<RecentTransactions, ChainDown> {
     let has: BTreeMap<Txid, Transaction> = has.iter().map(|tx| (tx.compute_txid(), tx.clone())).collect();
     move |asked| {
@@ -64,7 +65,7 @@ fn all_ancestors_above_the_deep_blocks_are_found() {
 }
 
 #[test]
-fn forged_or_missing_ancestors_leave_the_line_incomplete() {
+fn ancestors_are_incomplete_after_a_forged_or_missing_answer() {
     let parent = spends(&[deep(1)], 0);
     let tx = spends(&[parent.compute_txid()], 0);
     let forged = |asked: &[Txid]| {
@@ -79,15 +80,15 @@ fn forged_or_missing_ancestors_leave_the_line_incomplete() {
 }
 
 #[test]
-fn no_more_is_kept_of_a_transaction_than_nodes_relay_with_it() {
+fn kept_ancestors_stay_within_the_relay_limits_of_nodes() {
     for (count, bytes, kept) in
         [(40, 0, 40), (ANCESTORS_MAX, 0, ANCESTORS_MAX), (70, 0, ANCESTORS_MAX), (10, 100_000, 4)]
     {
         let line = line_of(count, bytes);
         let tx = spends(&[line[count - 1].compute_txid()], 0);
         let Line { ancestors, is_whole } = found(&tx, &told(&line));
-        assert_eq!((ancestors.len(), is_whole), (kept, kept == count), "{count} of {bytes}");
-        assert_eq!(ancestors.first(), line.last(), "the nearest first");
+        assert_eq!((ancestors.len(), is_whole), (kept, kept == count), "{count} ancestors of {bytes} bytes");
+        assert_eq!(ancestors.first(), line.last(), "the nearest ancestor is the first");
     }
 }
 
@@ -113,5 +114,5 @@ fn requests_to_a_server_stay_within_their_bounds() {
         answer(txids)
     };
     assert!(!found(&tx, &counted).is_whole);
-    assert_eq!(calls.get(), 3, "no more is held than is needed");
+    assert_eq!(calls.get(), 3, "no request follows after HELD_MAX bytes");
 }

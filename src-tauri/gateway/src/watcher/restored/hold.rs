@@ -1,5 +1,5 @@
-//! The reason for people to read before a restored copy sends anything. It says what another copy did, and what it may
-//! have done without a trace in the chain. A payout given up and paid in cash leaves no trace.
+//! The reason of the hold, which staff read before a restored copy sends anything. It names the acts of another copy,
+//! and warns of acts that leave no trace in the chain: a payout may have been given up and paid in cash.
 
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 
@@ -8,10 +8,10 @@ use crate::store::payouts::PayoutRow;
 use crate::store::restore::{Restore, RestoreSource};
 use crate::store::{Reader, StoreError};
 
-/// Payouts named one by one: more would not be read, and lists show all.
+/// Most payouts that are named: nobody would read more, and lists show all.
 const NAMED_MAX: usize = 5;
 
-/// Payouts counted at most: a batch has no more.
+/// Most payouts that are counted: a batch has no more.
 const COUNTED_MAX: u32 = 5_000;
 
 /// Why the sender of a scanned copy holds. A copy from a backup always holds, since the old machine may still run. A
@@ -35,22 +35,22 @@ pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<St
             .push_str(&format!(". {open} open here that the other copy may have refunded: compare before you refund"));
     }
     if !unsent.is_empty() {
-        // Without a count, which changes while people read.
+        // The number of waiting payouts is left out, because it changes while people read.
         reasons.push_str(
-            ". Approved payouts wait here. Give up each that was given up or paid in another way since: this copy does not know of it",
+            ". Approved payouts wait here. Give up each payout that was given up or paid in another way since: this copy does not know of it",
         );
     }
     if !missing.is_empty() {
         let signed = number(missing.len() as u64, "payout is", "payouts are");
         reasons.push_str(&format!(
-            ". {signed} signed, and neither in a block nor in the mempool: the same transaction goes out again ({})",
+            ". {signed} signed, and neither in a block nor in the mempool: the same transaction is rebroadcast ({})",
             names(&missing)
         ));
     }
     Ok(Some(reasons))
 }
 
-/// Counts the transactions that the list of the hold shows, and the payments beside them.
+/// The reason after a backup. `listed` transactions are in the list of twins; the other `unknown` ones are payments.
 fn after_backup(unknown: u64, listed: u64) -> String {
     let mut reasons = match listed {
         0 => "the wallet was restored from a backup, and no transaction was made after it".to_owned(),
@@ -71,7 +71,7 @@ fn of_words(unknown: u64) -> String {
     }
     let found = number(unknown, "transaction", "transactions");
     format!(
-        "the wallet was restored from its words, and the chain holds {found} of it. If another copy still runs, stop it first"
+        "the wallet was restored from its words, and the chain holds {found} of this wallet. If another copy still runs, stop it first"
     )
 }
 

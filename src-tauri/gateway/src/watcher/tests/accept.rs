@@ -20,7 +20,7 @@ async fn staff_accepts_no_less_than_they_saw() {
 }
 
 #[tokio::test]
-async fn staff_accepts_late_coins_in_one_stroke() {
+async fn accepted_late_coins_confirm_the_payment() {
     let world = World::new().await;
     let payment = world.payment().await;
     world.pass_ms(HALF_AN_HOUR_MS + 2 * HOUR_MS).await;
@@ -38,7 +38,7 @@ async fn staff_accepts_late_coins_in_one_stroke() {
 }
 
 #[tokio::test]
-async fn an_acceptance_while_the_chain_is_silent_closes_nothing() {
+async fn an_acceptance_while_the_backend_is_silent_closes_nothing() {
     let world = World::new().await;
     let payment = world.payment().await;
     let half = payment.payment.amount_sats / 2;
@@ -52,11 +52,11 @@ async fn an_acceptance_while_the_chain_is_silent_closes_nothing() {
     world.sandbox().set_faults(down(false)).unwrap();
     world.look().await;
     let row = world.now_of(&payment.payment.id).payment;
-    assert_eq!(row.paid_sats, row.amount_sats, "the closing look found the rest, which came in time");
+    assert_eq!(row.paid_sats, row.amount_sats, "the closing look found the second half in time");
 }
 
 #[tokio::test]
-async fn the_time_of_a_payment_that_staff_confirms_is_when_they_did() {
+async fn a_payment_confirmed_by_staff_has_the_time_of_acceptance() {
     let world = World::new().await;
     let payment = world.payment().await;
     world.pay(&payment, 1_000).await;

@@ -20,10 +20,10 @@ use crate::settings::Settings;
 use crate::testing::bent::Bent;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
-/// The sandbox's chain as a lesser backend shows it.
+/// A backend that shows the sandbox's chain with fewer facts, or with the genesis block of another network.
 struct Other {
     chain: Arc<dyn Chain>,
-    /// The backend knows neither conflicts nor the unconfirmed ancestors of a transaction.
+    /// Whether the backend knows neither conflicts nor unconfirmed ancestors of transactions.
     is_blind: bool,
     genesis: Network,
 }
@@ -75,22 +75,22 @@ async fn a_fact_that_a_backend_cannot_tell_prevents_zero_conf() {
 }
 
 #[tokio::test]
-async fn an_unknown_conflict_takes_coins_away_after_a_refusal() {
+async fn a_broadcast_refused_for_spent_inputs_makes_coins_gone() {
     let world = world(true, Network::Regtest).await;
     let payment = world.payment().await;
     let paid = world.pay(&payment, payment.payment.amount_sats).await;
     let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
     world.sandbox().replace(paid, replace, world.now_ms()).unwrap();
     world.look().await;
-    assert_eq!(world.state(&payment), Unconfirmed, "it is missing, and may come back");
+    assert_eq!(world.state(&payment), Unconfirmed, "the missing transaction may return");
     world.look().await;
-    assert_eq!(world.state(&payment), New, "its broadcast found its inputs spent");
+    assert_eq!(world.state(&payment), New, "its broadcast was refused because its inputs are spent");
     let receipts = world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
     assert!(receipts[0].gone);
 }
 
 #[tokio::test]
-async fn another_network_is_refused_and_nothing_is_judged_by_it() {
+async fn another_network_is_refused_and_changes_no_payment() {
     let world = world(false, Network::Signet).await;
     let payment = world.payment().await;
     let before = watched(&world);
@@ -116,7 +116,7 @@ async fn coins_of_a_lost_chain_are_missing_and_new_ones_are_seen() {
     let world = World::in_folder(folder).await;
     let receipts = world.gateway.store.read(|reader| reader.receipts(before.seq)).unwrap();
     assert!(receipts[0].position.is_absent());
-    assert_eq!(world.state(&before), Confirmed, "it may come back");
+    assert_eq!(world.state(&before), Confirmed, "the missing transaction may return");
     assert!(watched(&world).begun_anew_at.is_some());
     let payment = world.payment().await;
     world.pay(&payment, payment.payment.amount_sats).await;
@@ -125,11 +125,11 @@ async fn coins_of_a_lost_chain_are_missing_and_new_ones_are_seen() {
     world.look().await;
     let told = watched(&world).begun_anew_at;
     world.pass_ms(3_600_000).await;
-    assert_eq!(watched(&world).begun_anew_at, told, "a restart is no other chain");
+    assert_eq!(watched(&world).begun_anew_at, told, "a restart is not a change of chain");
 }
 
 #[tokio::test]
-async fn an_unconfirmed_clock_closes_by_blocks_or_a_day_late() {
+async fn payments_close_under_an_unconfirmed_clock_by_block_or_day() {
     for blocks_come in [true, false] {
         let world = World::opened(tempfile::tempdir().unwrap()).await;
         let world = world.with_chain(|chain| Arc::new(Other { chain, is_blind: false, genesis: Network::Signet }));
@@ -143,7 +143,11 @@ async fn an_unconfirmed_clock_closes_by_blocks_or_a_day_late() {
         assert_eq!(world.state(&payment), New);
         assert!(world.gateway.last_look.status().clock_warning().unwrap().contains("set it right"));
         world.pay(&paid, paid.payment.amount_sats).await;
-        assert_eq!((world.state(&payment), world.state(&paid)), (New, Unconfirmed), "coins count all the same");
+        assert_eq!(
+            (world.state(&payment), world.state(&paid)),
+            (New, Unconfirmed),
+            "coins count under an unconfirmed clock"
+        );
         if blocks_come {
             world.sandbox().mine(1, true, world.now_ms()).unwrap();
             world.look().await;
@@ -153,11 +157,11 @@ async fn an_unconfirmed_clock_closes_by_blocks_or_a_day_late() {
             assert_eq!(world.state(&payment), New);
             world.pass_ms(2 * 2 * HALF_AN_HOUR_MS).await;
         }
-        assert_eq!(world.state(&payment), Expired, "{blocks_come}");
+        assert_eq!(world.state(&payment), Expired, "blocks_come: {blocks_come}");
     }
 }
 
-/// A source of exchange rates whose clock is behind ours by this many milliseconds.
+/// A source of exchange rates, by its name, whose clock is behind ours by this many milliseconds.
 struct Server(&'static str, Arc<AtomicI64>);
 
 impl RateSource for Server {
@@ -173,7 +177,7 @@ impl RateSource for Server {
 }
 
 #[tokio::test]
-async fn a_clock_days_ahead_of_the_servers_closes_by_their_time() {
+async fn payments_close_by_server_time_when_the_clock_is_days_ahead() {
     const DAYS_MS: i64 = 3 * 24 * 3_600_000;
     let behind_ms = Arc::new(AtomicI64::new(0));
     let sources: [Box<dyn RateSource>; 2] =
@@ -183,7 +187,11 @@ async fn a_clock_days_ahead_of_the_servers_closes_by_their_time() {
     let world = world.with_chain(|chain| Arc::new(Other { chain, is_blind: false, genesis: Network::Signet }));
     world.gateway.refresh_rates().await.unwrap();
     world.look().await;
-    assert_eq!(world.gateway.last_look.status().clock_warning(), None, "no young block is needed");
+    assert_eq!(
+        world.gateway.last_look.status().clock_warning(),
+        None,
+        "servers confirm the clock without a young block"
+    );
     let payment = world.payment().await;
     behind_ms.store(DAYS_MS, SeqCst);
     world.advance_clock_ms(DAYS_MS);

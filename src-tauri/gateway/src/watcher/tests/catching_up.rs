@@ -1,4 +1,4 @@
-//! Looks that need several answers: parts are stored as they come.
+//! Looks that need several answers, of which each is stored.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ async fn a_long_look_is_stored_in_parts_and_continues_after_a_crash() {
 
     answers.leave(2);
     assert!(world.app.watcher.look().await.is_err());
-    assert_eq!(world.state(&paid), Unconfirmed, "the first part told of it");
+    assert_eq!(world.state(&paid), Unconfirmed, "the first part reports its transaction");
     assert_eq!(world.state(&unpaid), New, "time decides nothing before the last part");
     let part = watched(&world);
     assert_ne!(part.cursor, before.cursor);
@@ -53,7 +53,7 @@ async fn a_long_look_is_stored_in_parts_and_continues_after_a_crash() {
     let (world, rest) = in_parts(world);
     world.look().await;
     assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, Expired));
-    assert!(rest.given() >= 2, "the rest, and not all of it");
+    assert!(rest.given() >= 2, "the second look needs several answers too");
     assert_eq!(world.gateway.last_look.status().catching_up, None);
     assert!(create_payment(&world).await.is_ok());
 }
@@ -73,13 +73,17 @@ async fn a_scan_reports_its_progress_before_anything_is_stored() {
     assert!(world.app.watcher.look().await.is_err());
 
     let stored = || world.gateway.store.read(|reader| reader.restore()).unwrap().unwrap();
-    assert_eq!((stored().state, stored().scanned_height), (RestoreState::Awaited, None), "nothing of it is stored");
+    assert_eq!((stored().state, stored().scanned_height), (RestoreState::Awaited, None), "no progress is stored yet");
     let by = Actor::command_line();
     let shown = ask(&world.app, ShowRestore {}, &by).await.unwrap().restore.unwrap();
     assert_eq!(shown.state, RestoreState::Scanning);
     let looked_up_to = shown.scanned_height.unwrap();
     assert!(looked_up_to > seen_by_the_backup && (1..100).contains(&shown.percent), "{shown:?}");
-    assert_eq!(shown.chain_height, Some(world.sandbox().tip().unwrap().height), "not what the backup knew");
+    assert_eq!(
+        shown.chain_height,
+        Some(world.sandbox().tip().unwrap().height),
+        "the best block of the backend, not of the backup"
+    );
     let status = ask(&world.app, Status {}, &by).await.unwrap();
     assert!(status.catching_up.is_some_and(|told| told.contains(&format!("block {looked_up_to} of"))));
     assert_eq!(status.chain_height, looked_up_to);

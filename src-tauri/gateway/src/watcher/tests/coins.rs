@@ -40,7 +40,7 @@ fn outpoint(world: &World, payment: &PaymentRow, paid: Txid) -> OutPoint {
     OutPoint { txid: paid, vout }
 }
 
-/// Spends a coin of the [`anybodys`] script; another `pays` makes another transaction.
+/// Spends a coin of the [`anybodys`] script. A different `pays` gives a different txid.
 fn spend(world: &World, coin: OutPoint, pays: u64) -> Txid {
     let witness = Witness::from_slice(&[anybodys().as_bytes()]);
     let tx = Transaction {
@@ -79,16 +79,16 @@ async fn a_coin_follows_its_transaction_and_its_current_spend() {
     assert_eq!(the_coin(&world).spent_by, Some(first));
     let second = spend(&world, coin.coin.outpoint, 2_000);
     world.look().await;
-    assert_eq!(the_coin(&world).spent_by, Some(second), "the first was replaced");
+    assert_eq!(the_coin(&world).spent_by, Some(second), "the first spend was replaced");
     world.sandbox().evict(second, world.now_ms()).unwrap();
     world.look().await;
-    assert_eq!(the_coin(&world).spent_by, None, "nothing spends it any more");
+    assert_eq!(the_coin(&world).spent_by, None, "an evicted spend is undone");
     world.mine(1).await;
     let third = spend(&world, coin.coin.outpoint, 3_000);
     world.mine(1).await;
     assert_eq!(the_coin(&world).spent_by, Some(third));
 
-    // A look that goes on from nowhere sees everything at once.
+    // A look with an empty token reads the whole chain at once.
     let before = the_coin(&world);
     let watched = world.gateway.store.read(|reader| reader.watched_chain()).unwrap().unwrap();
     let cursor = Cursor { token: Vec::new(), ..watched.cursor.clone() };
@@ -110,7 +110,7 @@ async fn a_coin_created_and_spent_before_its_first_look_is_spent() {
 }
 
 #[tokio::test]
-async fn our_change_is_a_coin_of_no_payment_and_goes_with_its_block() {
+async fn our_change_belongs_to_no_payment_and_follows_its_block() {
     let world = World::new().await;
     daemon::ensure_wallet(&world.gateway).await.unwrap();
     let wallet = world.gateway.wallet.get().unwrap();
@@ -128,7 +128,7 @@ async fn our_change_is_a_coin_of_no_payment_and_goes_with_its_block() {
 }
 
 #[tokio::test]
-async fn coins_of_a_chain_that_is_gone_are_absent_and_not_spent() {
+async fn coins_of_a_lost_chain_are_absent_and_unspent() {
     let world = World::new().await;
     let payment = world.payment_to(anybodys().to_p2wsh()).await;
     let paid = world.pay(&payment, payment.payment.amount_sats).await;

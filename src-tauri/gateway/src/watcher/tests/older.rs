@@ -1,4 +1,4 @@
-//! Coins at a payment's address from before it was given: another copy of the wallet gave the address to somebody else.
+//! Coins that are older than the payment whose address they pay: another copy of the wallet gave the address before.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,7 +9,7 @@ use crate::chain::{Chain, ChainDown, LookRequest, TxPosition, View};
 use crate::store::keychains::Keychain;
 use crate::testing::bent::Bent;
 
-/// A chain after a reorganisation: blocks above `left_above` were removed, and new ones stand just above it.
+/// A chain after a reorganisation: blocks above `left_above` were removed, and a new block replaces the first of them.
 struct Reorganised {
     chain: Arc<dyn Chain>,
     /// 0 before the reorganisation.
@@ -52,7 +52,7 @@ async fn coins_from_before_an_address_was_given_pay_no_payment() {
     let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
     let world = world.with_chain(|chain| Arc::new(ByScript::new(chain, sandbox)));
     world.look().await;
-    // To an address that this copy does not watch yet.
+    // The coin pays an address that this copy does not watch yet.
     let index = 5_000;
     let script = world.gateway.wallet.get().unwrap().addresses.script(index).unwrap();
     world.sandbox().send(script.clone(), 70_000, world.now_ms()).unwrap();
@@ -61,10 +61,10 @@ async fn coins_from_before_an_address_was_given_pay_no_payment() {
     assert_eq!((payment.script.clone(), given_above(&world, &payment)), (script, Some(watched(&world).tip.height)));
     world.look().await;
     assert_eq!((world.state(&payment), world.now_of(&payment.payment.id).payment.paid_sats), (New, 0));
-    assert!(holds(&world) && world.chain_balance() == 70_000, "the coin is the wallet's all the same");
+    assert!(holds(&world) && world.chain_balance() == 70_000, "the coin belongs to the wallet");
     let coin = world.gateway.store.read(|reader| reader.coins()).unwrap()[0].coin;
     assert_eq!((coin.payment_seq, coin.keychain, coin.index), (None, Keychain::External, index));
-    // The same after it is spent and reported again, and after a reorganisation unconfirms it.
+    // The coin pays no payment either after a reorganisation returns it to the mempool.
     world.sandbox().reorg(2, true, world.now_ms()).unwrap();
     world.look().await;
     assert_eq!(world.state(&payment), New);
@@ -91,7 +91,7 @@ async fn a_payment_moved_to_a_lower_block_by_a_reorganisation_counts() {
     left_above.store(tip - 5, Ordering::SeqCst);
     world.mine(1).await;
     assert_eq!(world.state(&first), Confirmed);
-    assert_eq!(given_above(&world, &first), Some(tip - 5), "what is told later is judged by the same");
+    assert_eq!(given_above(&world, &first), Some(tip - 5), "later coins are compared with the lowered height");
     left_above.store(0, Ordering::SeqCst);
     world.pay(&second, second.payment.amount_sats).await;
     world.mine(1).await;

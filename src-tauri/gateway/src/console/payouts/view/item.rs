@@ -1,4 +1,4 @@
-//! The view of one payout in lists.
+//! A payout as lists show it.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::payout::PayoutState;
@@ -14,9 +14,9 @@ use crate::console::sums::FiatView;
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct PayoutItem {
-    /// The payout's id.
+    /// 40 hexadecimal digits.
     pub payout_id: String,
-    /// The payout's state.
+    /// NEW, QUEUED, SENT, EXPIRED or FAILED.
     pub state: PayoutState,
     /// The recipient's address.
     pub address: String,
@@ -26,59 +26,58 @@ pub struct PayoutItem {
     pub worth: FiatView,
     /// The ISO code of the payout's currency.
     pub currency: String,
-    /// The offered network fee.
+    /// The network fee that the offer named.
     pub fee: BtcView,
-    /// Its share of the paid fee; absent before a transaction of ours made it SENT.
+    /// The payout's share of the fee that was paid; absent until a transaction of this copy of the wallet made it SENT.
     pub fee_paid: Option<BtcView>,
-    /// Amount and offered fee.
+    /// The sum of `amount` and `fee`.
     pub total: BtcView,
-    /// The worth of amount and fee.
+    /// The worth of `total`.
     pub total_worth: FiatView,
-    /// The exchange rate of all its arithmetic, with 4 decimals.
+    /// The payout's exchange rate, with 4 decimals.
     pub rate: String,
     /// The exchange rate for people.
     pub rate_shown: String,
-    /// The note about the payout.
+    /// The requester's note.
     pub comment: Option<String>,
-    /// The requester: an API key's name, or `cli:…` or `panel:…`.
+    /// The requester: an API key's name, `cli:…` or `panel:…`.
     pub requested_by: String,
-    /// Whether a shop's program requested it, not a person.
+    /// Whether an API key requested it, and not a person.
     pub requested_by_shop: bool,
-    /// The approver.
+    /// The approver: an API key's name, `cli:…` or `panel:…`.
     pub approved_by: Option<String>,
-    /// Time of the request, ISO 8601.
+    /// When it was requested, ISO 8601.
     pub creation_time: String,
-    /// End of the offer, ISO 8601.
+    /// When the offer expires, ISO 8601.
     pub expiration_time: String,
-    /// Time of the approval.
+    /// When it was approved, ISO 8601.
     pub approval_time: Option<String>,
-    /// Time of sending.
+    /// When it became SENT, ISO 8601.
     pub sent_time: Option<String>,
-    /// The transaction that pays it.
+    /// The id of the transaction that pays it.
     pub btc_tx_id: Option<String>,
     /// Whether another copy of the wallet made that transaction.
     #[serde(default)]
     pub made_elsewhere: bool,
-    /// The confirmations of that transaction.
+    /// The number of confirmations of that transaction.
     pub confirmations: u32,
-    /// The reason why it FAILED.
+    /// The reason why it FAILED, or why its offer EXPIRED.
     pub failure_reason: Option<String>,
-    /// Time of the failure.
+    /// When it became FAILED, ISO 8601.
     pub failed_time: Option<String>,
     /// Whether the coins were too few at the time of the request.
     pub balance_short: bool,
-    /// The anomaly whose coins it sends back.
+    /// The id of the anomaly that it refunds.
     pub anomaly_id: Option<String>,
-    /// Whether it is QUEUED or SENT and its newest transaction gives it up. It is FAILED once that is deep enough,
-    /// unless it is sent after all.
+    /// Whether it was abandoned, and it is not decided yet whether it FAILED or was sent after all.
     pub being_given_up: bool,
-    /// The reason why it is not sent yet, or not over, without a remedy. Absent unless it is QUEUED or being given up.
+    /// The reason why it waits, without a remedy. Absent unless it is QUEUED or `being_given_up`.
     pub waits_for: Option<String>,
     /// The kind of that reason.
     pub wait_cause: Option<WaitCause>,
-    /// The reason why it does not arrive; absent if it should still arrive.
+    /// The reason why it is stuck; absent if it is not stuck.
     #[serde(default)]
     pub stuck: Option<StuckItem>,
-    /// The Payout record of `/v2`, as JSON with its exact numbers.
+    /// The Payout record of `/v2`: JSON with exact numbers.
     pub record: String,
 }

@@ -1,4 +1,4 @@
-//! Payouts as lists show them, all at one moment.
+//! Makes the items of payouts in lists, all from one snapshot.
 
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
@@ -16,7 +16,7 @@ use crate::settlement::twins::UnminedTwins;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
-/// The facts for showing payouts at one moment.
+/// The facts that the items of all payouts share.
 pub(in crate::console) struct Shown<'a> {
     gateway: &'a Gateway,
     snapshot: Snapshot<'a>,
@@ -103,7 +103,8 @@ impl<'a> Shown<'a> {
         Ok(position.map_or(0, |position| position.confirmations(self.tip_height)))
     }
 
-    /// Whether the transaction of an approved payout is held back, because a transaction made elsewhere paid a payout.
+    /// Whether the transaction of an approved payout must not be broadcast, because another copy of the wallet paid a
+    /// payout of it.
     fn is_held_back(&self, row: &PayoutRow) -> Result<bool, StoreError> {
         match row.txid.filter(|_| row.state == PayoutState::Queued) {
             Some(txid) => is_held_back(self.snapshot.reader, &txid),
@@ -122,8 +123,8 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Whether a payout is being given up: its newest transaction, or one below it, pays ourselves, and none has won
-    /// yet.
+    /// Whether a payout was abandoned and is not decided yet. Its newest transaction, or an ancestor of it, then pays
+    /// the coins back to this wallet, and no transaction that pays the payout is confirmed.
     fn being_given_up(&self, row: &PayoutRow) -> Result<bool, StoreError> {
         let is_over = match row.state {
             PayoutState::Queued | PayoutState::Sent => false,
@@ -131,7 +132,7 @@ impl<'a> Shown<'a> {
         };
         let Some(batch_seq) = row.batch_seq.filter(|_| !is_over) else { return Ok(false) };
         let versions = self.snapshot.reader.versions(batch_seq)?;
-        // If another copy of this wallet sent it, no transaction of ours is on its way.
+        // A payout that another copy of this wallet sent is not being abandoned.
         let is_ours = row.txid.is_none_or(|txid| versions.iter().any(|version| version.txid == txid));
         let is_paid =
             versions.iter().any(|version| version.pays && version.position.confirmations(self.tip_height) > 0);

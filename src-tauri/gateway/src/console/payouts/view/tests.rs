@@ -1,4 +1,4 @@
-//! The views of payouts on a real gateway.
+//! Tests of the views of payouts, on a gateway with a sandbox.
 
 use tillgate_domain::id::Id;
 use tillgate_sandbox::FaultsPatch;
@@ -31,7 +31,7 @@ async fn with_coin() -> World {
 }
 
 #[tokio::test]
-async fn a_payout_is_being_given_up_until_a_transaction_has_won() {
+async fn an_abandoned_payout_is_undecided_for_six_confirmations() {
     let world = with_coin().await;
     let id = world.approved_payout(20_000).await;
     world.pass_ms(31_000).await;
@@ -43,17 +43,17 @@ async fn a_payout_is_being_given_up_until_a_transaction_has_won() {
     world.app.sender.abandon(id, false, "cli:ada", &world.app.watcher).await.unwrap();
     let given_up = view(&world, &id);
     assert!(given_up.item.being_given_up);
-    assert!(given_up.item.waits_for.unwrap().contains("or was sent all the same"));
+    assert!(given_up.item.waits_for.unwrap().contains("or was sent after all"));
     let step = given_up.history.iter().find(|step| step.step == PayoutStep::Sent).unwrap();
-    assert_eq!(step.btc_tx_id, paid_by, "the transaction that sent it, not the one that gives it up");
+    assert_eq!(step.btc_tx_id, paid_by, "the step names the transaction that sent the payout, not its replacement");
     world.mine(1).await;
     assert!(view(&world, &id).item.being_given_up, "one confirmation is not enough");
     world.mine(5).await;
-    assert!(!view(&world, &id).item.being_given_up, "it has failed");
+    assert!(!view(&world, &id).item.being_given_up, "after six confirmations the payout has failed");
 }
 
 #[tokio::test]
-async fn the_history_names_who_bumped_and_abandoned_and_the_failure() {
+async fn the_history_names_the_actors_of_bump_and_abandon() {
     let world = with_coin().await;
     let id = world.approved_payout(20_000).await;
     world.pass_ms(31_000).await;
@@ -75,7 +75,7 @@ async fn the_history_names_who_bumped_and_abandoned_and_the_failure() {
 }
 
 #[tokio::test]
-async fn what_was_given_up_before_anything_was_signed_says_by_whom() {
+async fn a_payout_abandoned_before_signing_names_the_actor() {
     let world = with_coin().await;
     let id = world.approved_payout(20_000).await;
     world.app.sender.abandon(id, false, "cli:cal", &world.app.watcher).await.unwrap();
@@ -107,14 +107,23 @@ async fn an_offer_names_another_payout_to_its_address_approved_first() {
     let first = requested(&world, RECIPIENT).await;
     assert_eq!(first.paid_before, None);
     let approve = ApprovePayout { payout_id: first.item.payout_id.clone() };
-    assert_eq!(ask(&world.app, approve, &Actor::command_line()).await.unwrap().paid_before, None, "no offer any more");
+    assert_eq!(
+        ask(&world.app, approve, &Actor::command_line()).await.unwrap().paid_before,
+        None,
+        "an approved payout is no offer"
+    );
     let second = requested(&world, RECIPIENT).await;
     assert_eq!(second.paid_before.unwrap().payout_id, first.item.payout_id);
     let third = requested(&world, RECIPIENT).await;
-    assert_eq!(third.paid_before.unwrap().payout_id, first.item.payout_id, "before the other offer");
+    assert_eq!(
+        third.paid_before.unwrap().payout_id,
+        first.item.payout_id,
+        "an approved payout is preferred to an offer"
+    );
 }
 
-/// A gateway with three coins of 20,000 satoshis at 190 sat/vB, where an input costs 12,920 satoshis.
+/// A gateway with three coins of 20,000 satoshis, at a fee rate of 190 sat/vB. An input then costs 12,920 satoshis,
+/// more than half of its coin.
 async fn with_coins_not_worth_their_inputs() -> World {
     let world = World::new().await;
     world.make_wallet().await;
@@ -129,7 +138,7 @@ async fn with_coins_not_worth_their_inputs() -> World {
 }
 
 #[tokio::test]
-async fn a_payout_of_coins_below_their_fee_waits_for_coins() {
+async fn a_payout_waits_if_coins_are_not_worth_their_fee() {
     let world = with_coins_not_worth_their_inputs().await;
     let id = world.approved_payout(30_000).await;
     world.pass_ms(31_000).await;
@@ -141,7 +150,7 @@ async fn a_payout_of_coins_below_their_fee_waits_for_coins() {
 }
 
 #[tokio::test]
-async fn coins_below_their_fee_are_neither_spendable_nor_enough() {
+async fn coins_not_worth_their_fee_are_not_spendable() {
     let world = with_coins_not_worth_their_inputs().await;
     let mut request = request(RECIPIENT);
     request.btc_amount = Some("0.00011".to_owned());
@@ -156,18 +165,18 @@ async fn coins_below_their_fee_are_neither_spendable_nor_enough() {
 }
 
 #[tokio::test]
-async fn a_due_payout_that_needs_too_many_coins_is_told_so() {
+async fn only_a_due_payout_waits_for_larger_coins() {
     let world = with_coin().await;
     let id = world.approved_payout(20_000).await;
     let too_heavy = Cause::SmallCoins.because(DraftError::TooHeavy.to_string());
     world.gateway.sending.set_waits_for(Some(too_heavy.clone()));
-    assert_ne!(view(&world, &id).item.waits_for, Some(too_heavy.details.clone()), "it is not its turn yet");
+    assert_ne!(view(&world, &id).item.waits_for, Some(too_heavy.details.clone()), "the payout is not due yet");
     world.pass_ms(31_000).await;
     assert_eq!(view(&world, &id).item.waits_for, Some(too_heavy.details));
 }
 
 #[tokio::test]
-async fn a_payouts_turn_does_not_count_payouts_that_wait_for_coins() {
+async fn a_payout_is_not_delayed_by_one_that_waits_for_coins() {
     let world = with_coin().await;
     let base = "http://127.0.0.1:7421";
     world.gateway.served.set(Served { api: format!("{base}/v2"), pages: format!("{base}/pay") }).unwrap();
@@ -178,7 +187,7 @@ async fn a_payouts_turn_does_not_count_payouts_that_wait_for_coins() {
 }
 
 #[tokio::test]
-async fn a_high_fee_is_told_before_it_is_paid() {
+async fn a_high_fee_has_a_warning_before_the_payout_is_sent() {
     let world = with_coin().await;
     let fee_of = async |rate, btc: &str| {
         let faults = FaultsPatch { fee_rate_sat_vb: Some(Some(rate)), ..FaultsPatch::default() };
@@ -189,9 +198,12 @@ async fn a_high_fee_is_told_before_it_is_paid() {
     // At 141 vB the fee is 1,410 satoshis: a tenth of 14,100, more than a tenth of 14,099.
     assert_eq!(fee_of(10, "0.00014100").await.fee_warning, None);
     assert!(fee_of(10, "0.00014099").await.fee_warning.unwrap().contains("a tenth"));
-    assert!(fee_of(100, "0.00014100").await.fee_warning.unwrap().contains("a tenth"), "as much as the amount");
+    assert!(fee_of(100, "0.00014100").await.fee_warning.unwrap().contains("a tenth"), "the fee equals the amount");
     let offer = fee_of(101, "0.00014100").await;
     assert!(offer.fee_warning.unwrap().contains("more than the amount"));
     let approve = ApprovePayout { payout_id: offer.item.payout_id.clone() };
-    assert!(ask(&world.app, approve, &Actor::command_line()).await.unwrap().fee_warning.is_some(), "not sent yet");
+    assert!(
+        ask(&world.app, approve, &Actor::command_line()).await.unwrap().fee_warning.is_some(),
+        "nothing is signed yet"
+    );
 }

@@ -1,5 +1,5 @@
-//! Tests with a real GNOME Keyring on a bus of its own. An outer test starts the keyring and then the inner test in a
-//! process of its own, so that no user's keyring is touched.
+//! Tests with a real GNOME Keyring on its own D-Bus session. An outer test starts the keyring, and then the inner
+//! test in another process, so that no user's keyring is touched.
 
 use std::process::{Command, Output, Stdio};
 
@@ -9,15 +9,15 @@ use crate::machine::secrets::{Coins, SecretsLocation, open};
 /// Set on machines without GNOME Keyring.
 const NO_DAEMON: &str = "TILLGATE_TEST_NO_KEYRING";
 
-/// Password of the keyring: all that its daemon reads, including the end of the line.
+/// Password of the keyring. The daemon takes the end of the line as a part of it.
 const PASSWORD: &str = "test\n";
 
-/// An empty password would make no keyring.
+/// Starts an unlocked keyring. Its password is not empty, because an empty password would make no keyring.
 const WITH_KEYRING: &str = r#"
     printf "test\n" | gnome-keyring-daemon --unlock --components=secrets >/dev/null || exit 97
     exec "$0" --exact --ignored --nocapture "$1""#;
 
-/// A daemon without a collection to store in, and without a person to ask.
+/// Starts a daemon that has no collection to store in, and no person to ask.
 const WITH_LOCKED_KEYRING: &str = r#"
     gnome-keyring-daemon --start --components=secrets >/dev/null || exit 97
     exec "$0" --exact --ignored --nocapture "$1""#;
@@ -56,17 +56,17 @@ fn a_real_keyring_keeps_secrets() {
 }
 
 #[test]
-fn only_a_caller_that_waits_for_the_unlocking_is_told_so() {
+fn only_a_slow_keyring_call_is_reported_as_waiting() {
     let (unlock, unlocked) = std::sync::mpsc::channel();
-    // The person unlocks it on being told.
+    // The report makes the person unlock the keyring.
     let waited = on_its_own_thread(move || unlocked.recv(), Duration::from_millis(1), || unlock.send(()).unwrap());
     assert_eq!(waited.unwrap(), Ok(()));
-    let quick = on_its_own_thread(|| 7, Duration::from_secs(3_600), || panic!("nobody waited"));
+    let quick = on_its_own_thread(|| 7, Duration::from_secs(3_600), || panic!("a quick call must not be reported"));
     assert_eq!(quick.unwrap(), 7);
 }
 
 #[test]
-fn a_locked_keyring_is_told_apart() {
+fn a_locked_keyring_is_reported_as_locked() {
     passes(WITH_LOCKED_KEYRING, "under_a_locked_keyring");
 }
 
@@ -88,16 +88,19 @@ fn under_a_keyring() {
     assert_eq!(again.get(Purpose::HmacKeys).unwrap().unwrap().reveal(), "new");
     for (installation, environment) in [(&theirs, Environment::Production), (&ours, Environment::Test)] {
         let other = Keyring::new(installation, environment);
-        assert!(other.get(Purpose::WalletMnemonic).unwrap().is_none(), "nothing is shared");
+        assert!(
+            other.get(Purpose::WalletMnemonic).unwrap().is_none(),
+            "another installation or environment must not see the secret"
+        );
     }
 
-    // As in the use cases, from a thread of the runtime.
+    // The use cases call from a thread of the async runtime.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { assert!(again.get(Purpose::HmacKeys).unwrap().is_some()) });
 }
 
 #[test]
-#[ignore = "run by a_locked_keyring_is_told_apart, which starts a keyring for it"]
+#[ignore = "run by a_locked_keyring_is_reported_as_locked, which starts a keyring for it"]
 fn under_a_locked_keyring() {
     let folder = tempfile::tempdir().unwrap();
     let installation = Id::from_bytes([1; 20]);
@@ -110,7 +113,7 @@ fn under_a_locked_keyring() {
 }
 
 #[test]
-fn what_happens_to_a_keyring_behind_our_back_shows_at_the_next_call() {
+fn a_keyring_changed_by_others_is_seen_at_the_next_call() {
     passes(WITH_KEYRING, "under_a_keyring_that_changes");
 }
 
@@ -125,7 +128,7 @@ fn dbus(method: &str, argument: &str) {
 }
 
 #[test]
-#[ignore = "run by what_happens_to_a_keyring_behind_our_back_shows_at_the_next_call, which starts a keyring for it"]
+#[ignore = "run by a_keyring_changed_by_others_is_seen_at_the_next_call, which starts a keyring for it"]
 fn under_a_keyring_that_changes() {
     let (ours, folder) = (Id::from_bytes([1; 20]), tempfile::tempdir().unwrap());
     let opened = || open(&SecretsLocation::Keyring, Coins::Production, &ours, folder.path());
@@ -135,10 +138,10 @@ fn under_a_keyring_that_changes() {
     let behind = Keyring::new(&ours, Environment::Production);
 
     behind.set(Purpose::WalletMnemonic, &Secret::new("other words".to_owned())).unwrap();
-    assert_eq!(words().as_deref(), Some("other words"), "what was read before is not believed");
+    assert_eq!(words().as_deref(), Some("other words"), "an earlier read must not be cached");
     behind.with_entry(Purpose::WalletMnemonic.as_str(), |entry| entry.delete_credential()).unwrap();
     assert_eq!(words(), None);
-    assert!(opened().is_ok(), "a missing entry is no missing keyring");
+    assert!(opened().is_ok(), "a keyring without the entry still opens");
     store.set(Purpose::WalletMnemonic, &Secret::new("our words".to_owned())).unwrap();
 
     dbus("Lock", "array:objpath:/org/freedesktop/secrets/collection/login");
@@ -147,7 +150,7 @@ fn under_a_keyring_that_changes() {
     let refusal = store.set(Purpose::HmacKeys, &Secret::new("keys".to_owned())).unwrap_err().to_string();
     assert!(!refusal.contains("keys\""), "{refusal}");
     let refusal = opened().err().unwrap().to_string();
-    assert!(refusal.contains("lie in the OS keyring"), "production does not start: {refusal}");
+    assert!(refusal.contains("are stored in the OS keyring"), "{refusal}");
 }
 
 /// Unlocks the login keyring through the daemon's control socket, as a sign-in does. A prompt would need a screen.
@@ -158,23 +161,23 @@ fn unlock(password: &str) {
     let socket = std::path::Path::new(&folder).join("keyring/control");
     let mut control = std::os::unix::net::UnixStream::connect(socket).unwrap();
     let text = |text: &str| [&u32::try_from(text.len()).unwrap().to_be_bytes()[..], text.as_bytes()].concat();
-    // The credentials of the caller travel with this byte.
+    // The socket passes the caller's credentials with this byte.
     control.write_all(&[0]).unwrap();
     let (unlock, argument) = (1u32, text(password));
     let length = u32::try_from(8 + argument.len()).unwrap();
     control.write_all(&[&length.to_be_bytes(), &unlock.to_be_bytes(), argument.as_slice()].concat()).unwrap();
     let mut answer = [0; 8];
     control.read_exact(&mut answer).unwrap();
-    assert_eq!(answer, [0, 0, 0, 8, 0, 0, 0, 0], "it was not unlocked");
+    assert_eq!(answer, [0, 0, 0, 8, 0, 0, 0, 0], "the daemon must report success");
 }
 
 #[test]
-fn what_waits_for_a_locked_keyring_goes_on_once_a_person_unlocks_it() {
+fn a_payout_waits_until_a_person_unlocks_the_keyring() {
     passes(WITH_KEYRING, "under_a_keyring_that_is_unlocked");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "run by what_waits_for_a_locked_keyring_goes_on_once_a_person_unlocks_it, which starts a keyring for it"]
+#[ignore = "run by a_payout_waits_until_a_person_unlocks_the_keyring, which starts a keyring for it"]
 async fn under_a_keyring_that_is_unlocked() {
     use crate::console::payouts::RetrySender;
     use crate::console::{Actor, ask};
@@ -203,7 +206,7 @@ async fn under_a_keyring_that_is_unlocked() {
         assert_eq!(world.outputs_of(&payout), 0);
 
         unlock(PASSWORD);
-        assert_eq!(is_readable(), Ok(true), "nothing of the locked one is remembered");
+        assert_eq!(is_readable(), Ok(true), "an unlocked keyring works at the next call");
         if by_a_person {
             ask(&world.app, RetrySender {}, &Actor::panel()).await.unwrap();
         } else {
@@ -211,7 +214,7 @@ async fn under_a_keyring_that_is_unlocked() {
             world.pass_ms(61_000).await;
         }
         world.pass_sender().await;
-        assert_eq!(world.outputs_of(&payout), 1, "it waits on");
+        assert_eq!(world.outputs_of(&payout), 1, "the payout must be sent once the keyring is unlocked");
         assert_eq!(world.gateway.sending.waits_for(), None);
         world.mine(1).await;
     }

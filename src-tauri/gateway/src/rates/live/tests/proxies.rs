@@ -1,4 +1,4 @@
-//! With a proxy, no request takes another way.
+//! With the setting `proxy`, every request is sent through the proxy.
 
 use tillgate_domain::rates::NoAnswer;
 use tokio::io::AsyncWriteExt as _;
@@ -11,10 +11,10 @@ use crate::testing::socks;
 const MEMPOOL: &str = include_str!("../fixtures/mempool.json");
 
 #[tokio::test]
-async fn the_proxy_is_given_the_name_which_nobody_resolves_here() {
+async fn the_proxy_resolves_the_servers_name() {
     let server = Server::answering(answer("200 OK", MEMPOOL)).await;
     let (proxy, names) = socks::leading_to(server.base.trim_start_matches("http://")).await;
-    // Resolvers do not know a name below `invalid`.
+    // No resolver knows a name below `invalid`.
     let quotes = ask_through(&mempool::SITE, "http://rates.invalid:8080", PATIENT, Some(proxy)).await.unwrap();
     assert_eq!(quotes[0].0.to_string(), "43753");
     assert_eq!(*names.lock().unwrap(), ["rates.invalid:8080"]);
@@ -44,7 +44,7 @@ async fn a_proxys_refusal_is_reported() {
             let (mut stream, _) = listener.accept().await.unwrap();
             stream.write_all(bytes).await.unwrap();
             stream.shutdown().await.unwrap();
-            // It waits until the other side hangs up; closing with unread bytes would reset the connection.
+            // Waits until the client closes the connection: closing it here with unread bytes would reset it.
             let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
         });
         let failed = ask_through(&mempool::SITE, "http://rates.invalid", PATIENT, Some(proxy)).await.unwrap_err();

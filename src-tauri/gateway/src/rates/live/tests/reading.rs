@@ -1,4 +1,4 @@
-//! Each source's function from text to quotes, tested on real or documented answers.
+//! Tests of each source's function from text to quotes, with real or documented answers.
 
 use proptest::prelude::*;
 
@@ -33,7 +33,7 @@ fn krakens_answer_is_read_as_the_middle_between_bid_and_ask() {
     assert_eq!(
         read(&kraken::SITE, KRAKEN, &["USD", "EUR", "GBP"]),
         Ok(vec![quote("USD", "27712.05", None), quote("EUR", "727.5785", None)]),
-        "a market that is not there has no quote"
+        "a market that the answer lacks has no quote"
     );
     assert!(read(&kraken::SITE, KRAKEN_ERROR, &["USD"]).unwrap_err().contains("EQuery:Unknown asset pair"));
 }
@@ -66,7 +66,7 @@ fn coingeckos_answer_is_read_with_its_time() {
     let answer = Ok(vec![quote("USD", "67187.3358936566", Some(1_711_356_300))]);
     assert_eq!(read(&coingecko::SITE, COINGECKO, &["USD", "EUR"]), answer);
     let null = COINGECKO.replace("67187.3358936566", "null");
-    assert_eq!(read(&coingecko::SITE, &null, &["USD"]), Ok(Vec::new()), "null is no price, and no fault");
+    assert_eq!(read(&coingecko::SITE, &null, &["USD"]), Ok(Vec::new()), "null means no price, and is no error");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn mempools_answer_is_read_and_minus_one_is_no_price() {
     );
 }
 
-/// Each answer, the digits of one price in it, the price's currency, and whether it is in a string.
+/// For each site: an answer, the digits of one price in it, the price's currency, and whether the price is a string.
 const PRICES: [(&Site, &str, &str, &str, bool); 5] = [
     (&kraken::SITE, KRAKEN, "27712.00000", "USD", true),
     (&coinbase::SITE, COINBASE, "3645.16", "EUR", true),
@@ -88,7 +88,7 @@ const PRICES: [(&Site, &str, &str, &str, bool); 5] = [
 ];
 
 #[test]
-fn a_price_that_is_none_is_never_read() {
+fn an_invalid_price_is_never_read() {
     for (site, text, digits, code, is_string) in PRICES {
         let written = if is_string { format!("\"{digits}\"") } else { digits.to_owned() };
         assert_eq!(text.matches(&written).count(), 1, "{}", site.name);
@@ -108,7 +108,7 @@ fn a_price_that_is_none_is_never_read() {
 }
 
 #[test]
-fn a_foreign_answer_is_refused_as_a_whole() {
+fn an_answer_of_another_form_is_refused_as_a_whole() {
     let deep = "[".repeat(100_000);
     let broken = [
         "",
@@ -135,7 +135,7 @@ fn a_foreign_answer_is_refused_as_a_whole() {
         }
     }
     let without_time = MEMPOOL.replace("time", "date");
-    assert!(read(&mempool::SITE, &without_time, &["USD"]).is_err(), "a price of no time is none");
+    assert!(read(&mempool::SITE, &without_time, &["USD"]).is_err(), "a price without its time is refused");
     for (site, text, time) in [
         (&mempool::SITE, MEMPOOL, "1703252411"),
         (&coingecko::SITE, COINGECKO, "1711356300"),
@@ -158,7 +158,7 @@ fn an_answer_that_is_cut_off_anywhere_is_refused() {
 }
 
 #[test]
-fn a_site_is_asked_only_for_what_it_has() {
+fn a_site_is_asked_only_for_its_currencies() {
     let asked = |site: &Site, codes: &[&str]| (site.path)(&currencies(codes));
     assert_eq!(asked(&kraken::SITE, &["USD", "ZAR", "AUD"]).as_deref(), Some("/0/public/Ticker?pair=XBTUSD,XBTAUD"));
     for site in [&kraken::SITE, &bitstamp::SITE, &mempool::SITE] {
@@ -169,7 +169,7 @@ fn a_site_is_asked_only_for_what_it_has() {
 }
 
 #[test]
-fn sites_are_asked_over_tls_alone() {
+fn sites_are_asked_only_over_tls() {
     for site in SITES {
         assert!(site.base.starts_with("https://") && !site.base.ends_with('/'), "{}", site.base);
     }

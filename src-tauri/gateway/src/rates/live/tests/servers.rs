@@ -1,4 +1,4 @@
-//! Servers that answer, and servers that misbehave in every way.
+//! Requests to servers that answer, and to servers that misbehave.
 
 use std::sync::{Arc, Mutex};
 
@@ -30,7 +30,7 @@ async fn all_sites() -> (String, Requests) {
             "/api/v2/ticker/" => include_str!("../fixtures/bitstamp.json"),
             "/api/v3/simple/price" => include_str!("../fixtures/coingecko.json"),
             "/api/v1/prices" => MEMPOOL,
-            other => panic!("nobody asks for {other}"),
+            other => panic!("no site has the path {other}"),
         }
     }
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -86,7 +86,7 @@ async fn each_site_is_asked_once_and_its_quotes_are_read() {
 }
 
 #[tokio::test]
-async fn a_site_without_the_currencies_is_not_asked_and_not_down() {
+async fn a_site_without_the_wanted_currencies_is_not_asked() {
     let (base, requests) = all_sites().await;
     let source = live(&mempool::SITE, &base, PATIENT);
     let rules = rules(&["ZAR"], &["mempool"]);
@@ -96,8 +96,8 @@ async fn a_site_without_the_currencies_is_not_asked_and_not_down() {
 }
 
 #[tokio::test]
-async fn a_quotes_age_is_the_servers_whatever_our_clock_shows() {
-    // The server's clock is years behind ours; that does not change the quote's age.
+async fn a_quotes_age_is_measured_by_the_servers_clock() {
+    // The server's clock is years behind ours, and this does not change the quote's age.
     let said_at = "Fri, 22 Dec 2023 13:40:11 GMT";
     for (headers, age_ms) in [
         (format!("date: {said_at}"), 0),
@@ -112,11 +112,11 @@ async fn a_quotes_age_is_the_servers_whatever_our_clock_shows() {
     }
     let server = Server::answering(answer("200 OK", MEMPOOL)).await;
     let quotes = ask(&mempool::SITE, &server.base, PATIENT).await.unwrap();
-    assert_eq!(quotes[0].1.ms(), 1_703_252_411_000, "without a date it is taken at its word");
+    assert_eq!(quotes[0].1.ms(), 1_703_252_411_000, "without a date the quote's own time is used");
 }
 
 #[tokio::test]
-async fn a_cached_answer_moves_the_servers_time_on_by_its_age() {
+async fn the_age_of_a_cached_answer_is_added_to_the_servers_time() {
     for (headers, told_ms) in [
         ("", None),
         ("date: Fri, 22 Dec 2023 13:40:11 GMT", Some(1_703_252_411_000)),
@@ -131,7 +131,7 @@ async fn a_cached_answer_moves_the_servers_time_on_by_its_age() {
 }
 
 #[tokio::test]
-async fn html_redirects_and_compressed_answers_are_refused_by_name() {
+async fn html_errors_and_compressed_answers_are_refused_with_a_reason() {
     for (bytes, words) in [
         (answer("200 OK\r\ncontent-type: text/html", "<!DOCTYPE html><p>Soon back</p>"), "not the JSON"),
         (answer("200 OK", r#"{"time":1703252411,"USD":"43753"}"#), "is a string, not a number"),
@@ -159,13 +159,13 @@ async fn a_redirect_to_this_machine_is_not_followed() {
         ["301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent Redirect"]
     {
         let (why, _) = refusal(answer(&format!("{code}\r\nlocation: {}/api/v1/prices", inner.base), MEMPOOL)).await;
-        assert!(why.contains("redirects elsewhere"), "{why}");
+        assert!(why.contains("redirects are not followed"), "{why}");
     }
     assert_eq!(inner.connections(), 0);
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_time_is_heard() {
+async fn the_header_retry_after_is_read() {
     let wait = async |head: &str| match refusal(answer(head, "")).await.1 {
         NoAnswer::TooOften { wait_ms } => wait_ms,
         other => panic!("{other:?}"),
@@ -174,20 +174,20 @@ async fn a_server_that_asks_for_time_is_heard() {
     assert_eq!(wait("429 Too Many Requests\r\nretry-after: 600").await, Some(600_000));
     assert_eq!(wait("503 Service Unavailable\r\nretry-after: 7").await, Some(7_000));
     let date = "date: Sun, 06 Nov 1994 08:00:00 GMT\r\nretry-after: Sun, 06 Nov 1994 08:10:00 GMT";
-    assert_eq!(wait(&format!("429 Too Many Requests\r\n{date}")).await, Some(600_000), "by the server's own clock");
+    assert_eq!(wait(&format!("429 Too Many Requests\r\n{date}")).await, Some(600_000), "by the server's clock");
     assert_eq!(wait("429 Too Many Requests\r\nretry-after: 99999999999999999999").await, Some(i64::MAX));
     assert_eq!(wait("429 Too Many Requests\r\nretry-after: soon").await, None);
 }
 
 #[tokio::test]
-async fn a_server_that_never_comes_to_an_end_is_left_after_a_while() {
+async fn a_request_ends_after_its_time_limit() {
     let silent = Server::that(|stream| async move {
         std::future::pending::<()>().await;
         drop(stream);
         Ok(())
     })
     .await;
-    // A byte now and then, so that no single pause looks too long.
+    // Sends a byte now and then, so that no single pause reaches the time limit.
     let drip = Server::that(|mut stream| async move {
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n").await?;
         loop {
@@ -227,7 +227,7 @@ async fn a_flood_is_cut_off_after_256_kib() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_cut_off_or_absent_is_none() {
+async fn an_incomplete_or_absent_answer_is_a_failure() {
     let whole = answer("200 OK", MEMPOOL);
     let (why, kind) = refusal(whole[..whole.len() - 5].to_vec()).await;
     assert!(why.contains("cut off") && kind == NoAnswer::Unreachable, "{why}");
@@ -242,7 +242,7 @@ async fn an_answer_that_is_cut_off_or_absent_is_none() {
 }
 
 #[tokio::test]
-async fn a_server_with_a_self_signed_certificate_is_not_believed() {
+async fn a_self_signed_certificate_is_refused() {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
     let key = rustls::pki_types::PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -263,7 +263,7 @@ async fn a_server_with_a_self_signed_certificate_is_not_believed() {
 }
 
 #[tokio::test]
-async fn a_server_that_wants_ten_minutes_gets_them_and_rates_go_on() {
+async fn a_retry_after_of_one_source_does_not_stop_the_rates() {
     let busy = Server::answering(answer("429 Too Many Requests\r\nretry-after: 600", "")).await;
     let (base, _) = all_sites().await;
     let sources: Vec<Box<dyn RateSource>> =
@@ -284,8 +284,8 @@ async fn a_server_that_wants_ten_minutes_gets_them_and_rates_go_on() {
 }
 
 #[tokio::test]
-async fn sources_are_asked_side_by_side() {
-    // Each answers only once all five are asked.
+async fn sources_are_asked_at_the_same_time() {
+    // The server answers no request before it has all five.
     let together = Arc::new(tokio::sync::Barrier::new(SITES.len()));
     let server = {
         let together = Arc::clone(&together);
@@ -305,5 +305,5 @@ async fn sources_are_asked_side_by_side() {
     rates.refresh_once(&store, ASKED_AT).await.unwrap();
     assert_eq!(server.connections(), SITES.len());
     let answered = rates.source_rows().into_iter().filter(|source| source.failed.is_none()).count();
-    assert_eq!(answered, 1, "the answer is mempool's alone");
+    assert_eq!(answered, 1, "only mempool's reader accepts this answer");
 }

@@ -1,4 +1,4 @@
-//! Servers on loopback that answer as a test tells them, and requests to a source.
+//! Servers on loopback with scripted answers, and requests to a source.
 
 use std::io;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::rates::{Question, RateRules, RateSource, SourceFailure, SourceQuote};
 /// Time limit for servers that never answer.
 pub const SHORT: Duration = Duration::from_millis(300);
 
-/// Longer than any answer here takes; only a failing test waits for it.
+/// Longest wait for an answer. Only a failing test waits this long.
 pub const PATIENT: Duration = Duration::from_secs(20);
 
 /// The time of the request in these tests.
@@ -38,12 +38,12 @@ pub fn rules(codes: &[&str], sources: &[&'static str]) -> RateRules {
     }
 }
 
-/// A site at another address than the real one.
+/// A site at the address `base` of a test server.
 pub fn live(site: &'static Site, base: &str, within: Duration) -> Live {
     Live { site, base: base.to_owned(), fetcher: Arc::new(Fetcher::new(within)) }
 }
 
-/// A site's US dollar quote at `base`, with its time.
+/// The US dollar quotes of a site at `base`, with their times.
 pub async fn ask(
     site: &'static Site,
     base: &str,
@@ -52,7 +52,7 @@ pub async fn ask(
     ask_through(site, base, within, None).await
 }
 
-/// The same through a proxy.
+/// Like [`ask`], through a proxy.
 pub async fn ask_through(
     site: &'static Site,
     base: &str,
@@ -77,7 +77,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server that reads a request's head and then does as told.
+    /// A server that reads a request's head, and then runs `serve` on the connection.
     pub async fn that<F>(serve: impl Fn(TcpStream) -> F + Send + 'static) -> Self
     where
         F: Future<Output = io::Result<()>> + Send + 'static,
@@ -97,7 +97,7 @@ impl Server {
         Self { base, connections }
     }
 
-    /// A server that always answers this.
+    /// A server that answers each request with these bytes.
     pub async fn answering(bytes: Vec<u8>) -> Self {
         Self::that(move |mut stream| {
             let bytes = bytes.clone();

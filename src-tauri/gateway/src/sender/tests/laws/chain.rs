@@ -1,24 +1,24 @@
-//! The chain's real history, read from the sandbox alone and never from a table of the gateway.
+//! The chain's real history, read only from the sandbox, so that it is independent of the gateway's tables.
 
 use std::collections::HashMap;
 
 use bitcoin::{OutPoint, ScriptBuf, Transaction, Txid};
 use tillgate_sandbox::{Sandbox, TxPosition};
 
-/// Every transaction that the sandbox ever took, with its position.
+/// Every transaction that the sandbox ever accepted, with its position.
 #[derive(Default)]
 pub struct ChainSeen {
     cursor: i64,
-    /// Order of first sight.
+    /// The txids in the order in which they were first read.
     order: Vec<Txid>,
     txs: HashMap<Txid, (Transaction, TxPosition)>,
-    /// The spender of an output in a block, and its height.
+    /// For each output that a block spends: the spending transaction and the height of its block.
     spends: HashMap<OutPoint, (Txid, u32)>,
     pub tip_height: u32,
 }
 
 impl ChainSeen {
-    /// Reads the sandbox's changes. Answers the txids that are new.
+    /// Reads the sandbox's changes. Returns the new txids.
     pub fn follow(&mut self, sandbox: &Sandbox) -> Vec<Txid> {
         let known = self.order.len();
         loop {
@@ -67,7 +67,7 @@ impl ChainSeen {
         self.txs.get(txid).is_some_and(|(_, position)| matches!(position, TxPosition::Mempool { .. }))
     }
 
-    /// The transactions in blocks that pay a script exactly this amount.
+    /// The transactions in blocks that pay a script exactly this amount, once for each such output.
     pub fn confirmed_payers(&self, script: &ScriptBuf, amount_sats: u64) -> Vec<Txid> {
         let pays = |tx: &Transaction| {
             tx.output.iter().filter(|out| out.script_pubkey == *script && out.value.to_sat() == amount_sats).count()
@@ -95,8 +95,8 @@ impl ChainSeen {
         sum
     }
 
-    /// Whether another transaction with six confirmations rules this one out. Such a transaction spends an input of it
-    /// or of an unconfirmed ancestor.
+    /// Whether `tx` can no longer be mined: another transaction with six confirmations spends an input of `tx` or of an
+    /// unconfirmed ancestor. `more` finds ancestors that the sandbox never accepted.
     pub fn is_ruled_out(&self, tx: &Transaction, more: &dyn Fn(&Txid) -> Option<Transaction>) -> bool {
         let txid = tx.compute_txid();
         if self.height(&txid).is_some() {

@@ -1,4 +1,4 @@
-//! The laws.
+//! The properties that every history must keep.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::store::StoreError;
 use crate::store::batches::VersionRow;
 use crate::store::twins::TwinRow;
 
-/// Tables that stay the same while nothing happens.
+/// Tables that do not change while no transaction or block is new.
 const TABLES: [&str; 10] = [
     "payouts",
     "batches",
@@ -29,21 +29,21 @@ const TABLES: [&str; 10] = [
     "sender_hold",
 ];
 
-/// A further block after this many changes nothing.
+/// Number of blocks in a row without a change, after which a history has ended.
 const QUIET_BLOCKS: u32 = 8;
 
 /// Milliseconds after which a payout without a transaction may be FAILED.
 const QUEUE_TIMEOUT_MS: i64 = 24 * 3_600_000;
 
 impl History {
-    /// Checks every law that always holds. After a look, settling again must change nothing.
+    /// Checks every property that holds after each step. After a look, settling again must change nothing.
     pub async fn check(&mut self, has_looked: bool) {
         let mut chain = std::mem::take(&mut self.chain);
         let new = chain.follow(self.world().sandbox());
         self.chain = chain;
         let versions = self.versions();
         self.only_stored_transactions_were_broadcast(&new, &versions);
-        self.versions_spend_what_those_before_them_spend(&versions);
+        self.versions_spend_the_inputs_of_earlier_versions(&versions);
         for index in 0..self.payouts.len() {
             self.check_payout(index, &versions);
         }
@@ -56,15 +56,15 @@ impl History {
 
     fn only_stored_transactions_were_broadcast(&self, new: &[Txid], versions: &[VersionRow]) {
         for txid in new {
-            let tx = self.chain.tx(txid).expect("it was seen");
+            let tx = self.chain.tx(txid).expect("`follow` returned it");
             let spends_ours = tx.input.iter().any(|input| self.is_ours(&input.previous_output));
             let is_stored = versions.iter().any(|version| version.txid == *txid);
             assert!(!spends_ours || is_stored || self.twins.contains_key(txid), "{txid} was never stored");
         }
     }
 
-    /// Each transaction of a pass pays the wanted rate together with its unconfirmed ancestors. Answers the number of
-    /// those with such ancestors.
+    /// Checks that each new transaction, together with its unconfirmed ancestors, pays the wanted rate. Returns the
+    /// number of new transactions with unconfirmed ancestors.
     pub fn new_packages_pay_the_wanted_rate(&self, before: &BTreeSet<Txid>) -> u64 {
         let gateway = &self.world().gateway;
         let mut on_change = 0;
@@ -90,7 +90,7 @@ impl History {
         self.customers_pay.contains(script) || wallet.change.index_of(script).is_some()
     }
 
-    fn versions_spend_what_those_before_them_spend(&self, versions: &[VersionRow]) {
+    fn versions_spend_the_inputs_of_earlier_versions(&self, versions: &[VersionRow]) {
         let inputs = |tx: &Transaction| tx.input.iter().map(|input| input.previous_output).collect::<BTreeSet<_>>();
         for version in versions {
             for before in versions.iter().filter(|it| it.batch_seq == version.batch_seq && it.number < version.number) {
@@ -103,7 +103,7 @@ impl History {
         let known = self.payouts[index].clone();
         let row = self.world().payout(&known.id);
         assert!(may_have_become(known.state, row.state), "{} -> {}", known.state, row.state);
-        assert!(known.batch_seq.is_none() || known.batch_seq == row.batch_seq, "a payout stays in its batch");
+        assert!(known.batch_seq.is_none() || known.batch_seq == row.batch_seq, "a payout changed its batch");
         let payers = self.chain.confirmed_payers(&known.script, known.amount_sats);
         let own: Vec<&VersionRow> = versions
             .iter()
@@ -137,7 +137,7 @@ impl History {
             assert!(known.is_given_up || waited_ms >= QUEUE_TIMEOUT_MS, "it failed after {waited_ms} ms");
         }
         for tx in payers {
-            assert!(self.chain.is_ruled_out(&tx, &stored), "{} may be mined still", tx.compute_txid());
+            assert!(self.chain.is_ruled_out(&tx, &stored), "{} can still be mined", tx.compute_txid());
         }
     }
 
@@ -168,7 +168,7 @@ impl History {
         };
         outbox::commit::<_, OutboxError>(&self.world().gateway, None, settle).await.unwrap();
         assert_same(&before, &self.snapshot());
-        // A look may bring back missing transactions, which only the next look sees.
+        // A look may broadcast missing transactions, which only the next look sees.
         if self.last_change() == self.looked_from.get() {
             self.look().await;
             assert_same(&before, &self.snapshot());
@@ -180,8 +180,8 @@ impl History {
         TABLES.iter().flat_map(|table| store.read(|reader| reader.rows_of(table)).unwrap()).collect()
     }
 
-    /// Lets everything work, adds coins, and mines until nothing changes. Then each approved payout was paid once or
-    /// has failed for good. No coin is locked, and the ledger agrees with the chain.
+    /// Removes all faults, adds coins, and mines until no table changes. Then each approved payout must be paid once or
+    /// FAILED, and no coin may be locked. The ledger's sum must be the chain's balance.
     pub async fn ends_well(&mut self) {
         self.all_works().await;
         let rows = self.payouts.iter().map(|payout| self.world().payout(&payout.id));
@@ -206,7 +206,7 @@ impl History {
             if quiet > QUIET_BLOCKS {
                 break;
             }
-            assert!(round < 60, "it never comes to rest");
+            assert!(round < 60, "the tables still change after 60 blocks");
         }
         self.pass().await;
         self.look().await;
@@ -220,13 +220,13 @@ impl History {
         assert_eq!(booked, i64::try_from(balance).unwrap(), "the ledger and the coins of the chain");
     }
 
-    /// Gives up each payout that another copy of the wallet paid with other coins. Our own transaction is held back,
-    /// and only staff can free its coins.
+    /// Gives up each payout that another copy of the wallet paid with other coins. Our transaction is not broadcast
+    /// then, and only giving it up frees its coins.
     async fn staff_give_up_what_a_twin_paid(&self) {
         for payout in &self.payouts {
             let row = self.world().payout(&payout.id);
             if row.batch_seq.is_some() && row.txid.is_some_and(|txid| self.twins.contains_key(&txid)) {
-                // Refused if a block has decided, or if the payout was given up before.
+                // Refused if a block holds a version, or if the payout is being given up already.
                 drop(self.world().app.sender.abandon(payout.id, true, "cli:ann", &self.world().app.watcher).await);
             }
         }
@@ -248,10 +248,10 @@ impl History {
         let payers = self.chain.confirmed_payers(&payout.script, payout.amount_sats);
         let why = || format!("{row:?} paid by {payers:?}, waits for {:?}", self.world().gateway.sending.waits_for());
         match row.state {
-            Queued => panic!("there are coins enough: {}", why()),
+            Queued => panic!("still queued although there are enough coins: {}", why()),
             Sent => {
                 assert!(!payers.is_empty(), "it was never paid: {}", why());
-                assert!(row.txid.is_some_and(|txid| payers.contains(&txid)), "another was mined: {}", why());
+                assert!(row.txid.is_some_and(|txid| payers.contains(&txid)), "its txid was not mined: {}", why());
             }
             Failed | PayoutState::New | PayoutState::Expired => assert!(payers.is_empty(), "it was paid: {}", why()),
         }
@@ -267,7 +267,7 @@ impl History {
                 locked.insert(outpoint, batch);
             }
         }
-        assert!(locked.is_empty(), "locked for good: {locked:?}");
+        assert!(locked.is_empty(), "coins stay locked: {locked:?}");
     }
 }
 
@@ -281,5 +281,5 @@ fn may_have_become(before: PayoutState, now: PayoutState) -> bool {
 fn assert_same(before: &[String], now: &[String]) {
     let gone: Vec<_> = before.iter().filter(|row| !now.contains(row)).collect();
     let came: Vec<_> = now.iter().filter(|row| !before.contains(row)).collect();
-    assert!(gone.is_empty() && came.is_empty(), "it changed without a cause:\n{gone:#?}\nbecame\n{came:#?}");
+    assert!(gone.is_empty() && came.is_empty(), "rows changed without a cause:\n{gone:#?}\nbecame\n{came:#?}");
 }

@@ -1,4 +1,4 @@
-//! One history: its world, the steps so far, and the next step.
+//! A history: its gateway and chain, what happened so far, and how each step is done.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ use crate::store::payouts::PayoutRow;
 use crate::testing::World;
 use crate::wallet::spend::Payee;
 
-/// Satoshis that a payout of nearly all coins leaves for the next payout, including both fees.
+/// Satoshis that [`Step::SendOnChange`] leaves for its second payout and both fees.
 const LEFT_SATS: u64 = 300_000;
 
 /// The files of a gateway with a wallet and two coins, to be copied for each history.
@@ -117,7 +117,7 @@ impl History {
     }
 
     pub fn world(&self) -> &World {
-        self.world.as_ref().expect("it is only gone while it starts again")
+        self.world.as_ref().expect("it is only absent inside `restart`")
     }
 
     /// Counts of events, to show that the laws were tested.
@@ -240,7 +240,7 @@ impl History {
             .collect();
         let Some(txid) = paying.get(which % paying.len().max(1)) else { return };
         let to = if back { ReplaceTo::Customer } else { ReplaceTo::SameAddress { amount_sats: None } };
-        // Refused if it is not the customer's, or cannot be replaced.
+        // Refused if the transaction is not a customer's or cannot be replaced.
         drop(self.world().sandbox().replace(*txid, Replace { fee_rate_sat_vb: None, to }, self.world().now_ms()));
     }
 
@@ -281,7 +281,7 @@ impl History {
     fn mine_version(&self, which: usize) {
         let versions = self.versions();
         let Some(version) = versions.get(which % versions.len().max(1)) else { return };
-        // Refused if it is in a block already, or if its inputs are not in blocks.
+        // Refused if the version is in a block already, or if its inputs are not in blocks.
         drop(self.world().sandbox().mine_transactions(std::slice::from_ref(&version.tx), self.world().now_ms()));
     }
 
@@ -318,7 +318,7 @@ impl History {
         self.world = Some(world.with_entropy(Arc::clone(&self.entropy) as Arc<dyn Entropy>));
     }
 
-    /// The batches on which a live batch rests, with the number of their versions.
+    /// The batches whose change a live batch spends, with the number of their versions.
     fn parents(&self) -> BTreeMap<i64, usize> {
         let mut parents = BTreeMap::new();
         let versions = self.versions();
@@ -335,7 +335,7 @@ impl History {
     fn parents_gained_no_version(&self, parents: &BTreeMap<i64, usize>) {
         for (batch, count) in parents {
             let now = self.world().gateway.store.read(|reader| reader.versions(*batch)).unwrap().len();
-            assert_eq!(now, *count, "a batch on which another rests was replaced alone");
+            assert_eq!(now, *count, "a batch whose change is spent was replaced alone");
         }
     }
 
@@ -362,7 +362,7 @@ impl History {
         }
     }
 
-    /// Mostly a payout that may be replaced; otherwise any.
+    /// A payout by index: in 7 of 8 cases one that `may` allows to replace, otherwise any.
     fn one_of(&self, which: usize, may: fn(&Reader<'_>, &PayoutRow) -> Result<(), ReplaceError>) -> Option<&Known> {
         let store = &self.world().gateway.store;
         let may =
@@ -388,7 +388,7 @@ impl History {
         };
         let shared = &shared[..shared.len().min(1 + shares.unwrap_or_default() % 3)];
         let Some(twin) = twin_spending(world, &[payee], shared, fee_rate) else { return };
-        // Refused if its coins are gone.
+        // Refused if the twin's coins are spent or not in the chain.
         if mined {
             drop(world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()));
         } else {

@@ -11,7 +11,7 @@ pub enum Step {
         sats: u64,
         confirmations: u32,
     },
-    /// The customer takes a payment back or pays it anew.
+    /// The customer replaces an unconfirmed payment: by a transaction back to the customer, or to the same address.
     CustomerReplaces {
         which: usize,
         back: bool,
@@ -19,15 +19,15 @@ pub enum Step {
     Approve {
         sats: u64,
     },
-    /// An offer that stays unapproved.
+    /// An offer is requested and never approved.
     Offer {
         sats: u64,
     },
     Look,
     Pass,
-    /// Half a minute passes; then come a look and a pass of the sender.
+    /// The clock advances 31 s, so that a batch is due; then a look and a pass of the sender run.
     Send,
-    /// A payout takes nearly all coins. The next payout must spend its change, at another fee rate.
+    /// Two payouts in a row. The first spends nearly all coins, so the second must spend its change, at `fee_rate`.
     SendOnChange {
         sats: u64,
         fee_rate: u64,
@@ -36,7 +36,7 @@ pub enum Step {
         count: u32,
         what: Mined,
     },
-    /// Any stored version is mined.
+    /// A stored version is mined, even if a newer one replaced it.
     MineVersion {
         which: usize,
     },
@@ -70,7 +70,7 @@ pub enum Step {
         fee_rate: u32,
         mined: bool,
     },
-    /// Everything works, and blocks are mined until nothing changes.
+    /// All faults end, and blocks are mined until no table changes.
     Calm,
 }
 

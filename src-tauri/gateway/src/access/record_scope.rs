@@ -5,14 +5,14 @@ use crate::store::api_keys::ApiKey;
 
 /// The records that a caller may see, resend or decide on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sees {
+pub(crate) enum RecordScope {
     /// All records of the merchant.
     Everything,
     /// Only records made by this API key. All others do not exist for it.
     MadeBy(i64),
 }
 
-impl Sees {
+impl RecordScope {
     /// The records of a key.
     #[must_use]
     pub(crate) const fn of(key: &ApiKey) -> Self {
@@ -22,7 +22,7 @@ impl Sees {
     /// Whether the record of a payment, anomaly or payout may be seen. `made_by` is the key that made it; `None` is the
     /// panel.
     #[must_use]
-    pub(crate) fn may_see(self, made_by: Option<i64>) -> bool {
+    pub(crate) fn includes(self, made_by: Option<i64>) -> bool {
         self.only_key().is_none_or(|key_id| made_by == Some(key_id))
     }
 
@@ -44,9 +44,9 @@ mod tests {
     #[test]
     fn a_key_for_its_own_sees_neither_others_nor_the_panels() {
         for made_by in [Some(7), Some(8), None] {
-            assert!(Sees::Everything.may_see(made_by), "{made_by:?}");
-            assert_eq!(Sees::MadeBy(7).may_see(made_by), made_by == Some(7), "{made_by:?}");
+            assert!(RecordScope::Everything.includes(made_by), "{made_by:?}");
+            assert_eq!(RecordScope::MadeBy(7).includes(made_by), made_by == Some(7), "{made_by:?}");
         }
-        assert_eq!((Sees::Everything.only_key(), Sees::MadeBy(7).only_key()), (None, Some(7)));
+        assert_eq!((RecordScope::Everything.only_key(), RecordScope::MadeBy(7).only_key()), (None, Some(7)));
     }
 }

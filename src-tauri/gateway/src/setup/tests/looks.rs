@@ -63,7 +63,7 @@ async fn an_impossible_restore_is_refused_before_words_are_kept() {
     };
     for (birthday, part) in [
         (None, "pruned all blocks below 50"),
-        (Some("49"), "starts at block 49"),
+        (Some("49"), "from block 49 on"),
         (Some("100000"), "not in the future"),
         (Some("2999-01-01"), "not in the future"),
         (Some("1970-01-01"), "name a height"),

@@ -99,7 +99,7 @@ async fn a_gateway_of_another_user_is_never_believed() {
         chown(entry.unwrap().path(), Some(0), None).unwrap();
     }
     let line = program.refusal(&["status"]);
-    assert!(line.contains("user 65534") && line.contains("not yours"), "{line}");
+    assert!(line.contains("user 65534") && line.contains("not one of yours"), "{line}");
     kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
     wait_for("its end", async || child.try_wait().unwrap()).await;
 }

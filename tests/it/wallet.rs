@@ -114,7 +114,7 @@ fn words_are_shown_once_and_two_asked_back_before_the_wallet() {
     let program = Program::new();
     let nobody = program.output(&["wallet", "create"]);
     assert_eq!(nobody.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&nobody.stderr).contains("nothing was made"));
+    assert!(String::from_utf8_lossy(&nobody.stderr).contains("no wallet was made"));
 
     assert!(!program.data_dir().exists(), "a restore finds no folder in its way");
     program.make();
@@ -228,7 +228,7 @@ fn a_restored_wallet_without_a_backend_says_how_to_set_one() {
     let remedy = format!("--data-dir {} settings set backend=core", program.data_dir().display());
     let restored = run(&["wallet", "restore"], &format!("{ZOO}\n"));
     for told in [restored, run(&["wallet", "restore", "--show"], ""), run(&["wallet", "info"], "")] {
-        assert!(told.contains(&remedy) && told.contains("before a Bitcoin backend is set"), "{told}");
+        assert!(told.contains(&remedy) && told.contains("the scan waits for a Bitcoin backend"), "{told}");
         assert!(!told.contains("asked about"), "nobody knows yet whether addresses will be: {told}");
     }
     // The remedy names the environment, so that a copied command does not change another one.
@@ -240,7 +240,7 @@ fn a_restored_wallet_without_a_backend_says_how_to_set_one() {
     assert_eq!((&shown()["restore"]["awaitsBackend"], &shown()["restore"]["toAsk"]), (&true.into(), &0.into()));
     run(&["settings", "set", "backend=electrum", "backendUrl=tcp://127.0.0.1:9"], "");
     assert_eq!(shown()["restore"]["awaitsBackend"], false);
-    assert!(!run(&["wallet", "restore", "--show"], "").contains("before a Bitcoin backend is set"));
+    assert!(!run(&["wallet", "restore", "--show"], "").contains("the scan waits for a Bitcoin backend"));
 }
 
 #[test]

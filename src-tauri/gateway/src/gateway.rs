@@ -21,6 +21,6 @@ pub(crate) use fee_rates::FeeRates;
 pub(crate) use last_look::{CatchingUp, FailedLook, LastLook, NotWatched, WatchStatus};
 pub use resources::Gateway;
 pub(crate) use resources::Served;
-pub(crate) use sending::{Cannot, Cause, KeysRefused, Sending};
+pub(crate) use sending::{KeysRefused, Obstacle, ObstacleCause, Sending};
 pub(crate) use staff_warning::StaffWarning;
 pub(crate) use to_sign::ToSign;

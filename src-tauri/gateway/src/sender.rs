@@ -9,10 +9,10 @@
 //! broadcast again, never a new one.
 
 mod build;
-mod cannot;
 mod error;
 mod fresh_look;
 mod held_back;
+mod obstacle;
 mod pass;
 mod payout_rebroadcasts;
 mod replace;

@@ -95,7 +95,7 @@ fn remedy(error: &CommandError) -> Option<&'static str> {
             "to bump at this rate, give it as --fee-rate; to cancel the payout at this rate, raise the setting `feeCapSatVb` first"
         }
         "REFUND_PAID_BEFORE" | "PAYOUT_PAID_BEFORE" => "add --again to do that",
-        "SENDER_HOLDS" => "`tillgate payouts release` lets it go on",
+        "SENDER_HOLDS" => "`tillgate payouts release` ends the hold",
         "OTHER_COPY_UNSEEN" => "start the gateway (`tillgate serve`), and try again",
         _ => return None,
     })

@@ -22,7 +22,7 @@ use super::payouts::{StuckItem, StuckPayouts, Waiting, queued};
 use super::status::{host, silent, strays};
 use crate::backup;
 use crate::chain::Chain;
-use crate::gateway::{Cause, Gateway};
+use crate::gateway::{Gateway, ObstacleCause};
 use crate::machine::clock::machine_now;
 use crate::machine::disk::Disk;
 use crate::machine::environment::Environment;
@@ -341,7 +341,7 @@ fn payouts(gateway: &Gateway) -> Finding {
                 )
             }
             HoldCause::UntilCompared | HoldCause::Restored | HoldCause::Stopped => {
-                WaitCause::from(Cause::from(cause)).at_the_command_line(&reason)
+                WaitCause::from(ObstacleCause::from(cause)).at_the_command_line(&reason)
             }
         };
         return Err(format!("the sender has been on hold since {}: {reason}", since.iso_seconds()));

@@ -256,7 +256,7 @@ impl From<ReplaceError> for CommandError {
             ReplaceError::NotLooked(_) => Self::of("WALLET_NOT_READY", &error),
             ReplaceError::Held(_) => Self::of("SENDER_HOLDS", &error),
             ReplaceError::Unseen(_) => Self::of("OTHER_COPY_UNSEEN", &error),
-            ReplaceError::Cannot(_) => Self::of("PAYOUT_NOT_SIGNED", &error),
+            ReplaceError::Obstacle(_) => Self::of("PAYOUT_NOT_SIGNED", &error),
             ReplaceError::Stale => Self::of("PAYOUT_CHANGED", &error),
             ReplaceError::Send(SendError::Store(error)) => error.into(),
             ReplaceError::Send(SendError::Outbox(error)) => error.into(),

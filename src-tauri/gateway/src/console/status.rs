@@ -18,7 +18,7 @@ use super::btc::BtcView;
 use super::error::CommandError;
 use super::payouts::WaitCause;
 use super::payouts::{self, HeldFor, StuckItem, StuckPayouts, TwinItem, Waiting};
-use crate::gateway::{Cause, Gateway, WatchStatus};
+use crate::gateway::{Gateway, ObstacleCause, WatchStatus};
 use crate::rates::{RatesRow, SourceRow};
 use crate::store::notifications::FailingServer;
 use crate::store::payment_lists::PaymentFilter;
@@ -264,7 +264,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         payouts_queued: payouts::queued(reader)?,
         sender_wait_cause: waiting.as_ref().map(|waiting| waiting.why.cause),
         sender_waits_for: waiting.map(|waiting| waiting.why.reason),
-        sender_hold_cause: hold.as_ref().map(|hold| Cause::from(hold.cause).into()),
+        sender_hold_cause: hold.as_ref().map(|hold| ObstacleCause::from(hold.cause).into()),
         sender_hold: hold.map(|hold| hold.reason),
         sender_hold_transactions: held_for.listed,
         sender_hold_transactions_count: held_for.count,

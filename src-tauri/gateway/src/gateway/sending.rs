@@ -14,8 +14,8 @@ pub struct Sending {
 
 /// Reason why nothing could be built for approved payouts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cannot {
-    pub cause: Cause,
+pub struct Obstacle {
+    pub cause: ObstacleCause,
     /// The full reason, for people. It may name balances, paths and the backend's answer. Window and command line each
     /// add their own remedy.
     pub details: String,
@@ -23,7 +23,7 @@ pub struct Cannot {
 
 /// An obstacle that keeps approved payouts from being sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub enum ObstacleCause {
     /// There are too few coins. Only payouts that wait for them are affected.
     Coins,
     /// The coins are change of unconfirmed payouts. Only payouts that wait for them are affected.
@@ -50,7 +50,7 @@ pub enum Cause {
     Other,
 }
 
-impl From<HoldCause> for Cause {
+impl From<HoldCause> for ObstacleCause {
     fn from(cause: HoldCause) -> Self {
         match cause {
             HoldCause::UntilReleased => Self::Hold,
@@ -61,10 +61,10 @@ impl From<HoldCause> for Cause {
     }
 }
 
-impl Cause {
+impl ObstacleCause {
     /// Makes an obstacle of this cause with these details.
-    pub(crate) fn because(self, details: impl Into<String>) -> Cannot {
-        Cannot { cause: self, details: details.into() }
+    pub(crate) fn because(self, details: impl Into<String>) -> Obstacle {
+        Obstacle { cause: self, details: details.into() }
     }
 }
 
@@ -77,25 +77,25 @@ pub(crate) struct KeysRefused {
 
 #[derive(Default)]
 struct Inner {
-    waits_for: Option<Cannot>,
+    waits_for: Option<Obstacle>,
     keys_refused: Option<KeysRefused>,
 }
 
 impl Sending {
     /// Why approved payouts wait; `None` if they wait only for the next pass.
     #[must_use]
-    pub fn waits_for(&self) -> Option<Cannot> {
+    pub fn waits_for(&self) -> Option<Obstacle> {
         self.inner.lock().waits_for.clone()
     }
 
     /// Stores why approved payouts wait. Returns whether the reason changed.
-    pub(crate) fn set_waits_for(&self, cannot: Option<Cannot>) -> bool {
+    pub(crate) fn set_waits_for(&self, obstacle: Option<Obstacle>) -> bool {
         let mut inner = self.inner.lock();
-        let is_new = inner.waits_for != cannot;
-        if let Some(cannot) = cannot.as_ref().filter(|_| is_new) {
-            tracing::warn!(reason = cannot.details, "payouts wait");
+        let is_new = inner.waits_for != obstacle;
+        if let Some(obstacle) = obstacle.as_ref().filter(|_| is_new) {
+            tracing::warn!(reason = obstacle.details, "payouts wait");
         }
-        inner.waits_for = cannot;
+        inner.waits_for = obstacle;
         is_new
     }
 

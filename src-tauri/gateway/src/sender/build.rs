@@ -11,7 +11,7 @@ use super::error::{SendError, Unsent};
 use super::held_back::{Payable, payable};
 use crate::chain::TxPosition;
 use crate::funds::{self, PayoutFeeRate};
-use crate::gateway::{Cannot, Cause, Gateway, KeysRefused};
+use crate::gateway::{Gateway, KeysRefused, Obstacle, ObstacleCause};
 use crate::machine::fail_points::{self, Point};
 use crate::machine::secrets::{Purpose, Secret};
 use crate::notifications::outbox::{self, Outbox};
@@ -50,9 +50,11 @@ pub(super) struct Chosen {
 
 /// Chooses coins for as many of the waiting payouts as the coins allow. Blocks.
 pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRate) -> Result<Chosen, Unsent> {
-    let Some(wallet) = gateway.wallet.get() else { return Err(Unsent::Cannot(Cause::Other.because(NO_WALLET))) };
+    let Some(wallet) = gateway.wallet.get() else {
+        return Err(Unsent::Obstacle(ObstacleCause::Other.because(NO_WALLET)));
+    };
     if rate.is_above_cap() {
-        return Err(Unsent::Cannot(Cause::Fees.because(format!(
+        return Err(Unsent::Obstacle(ObstacleCause::Fees.because(format!(
             "the network asks for {} sat/vB now; payouts pay {} at most (feeCapSatVb)",
             rate.estimate.to_sat_per_vb_ceil(),
             rate.cap.to_sat_per_vb_ceil()
@@ -87,7 +89,8 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
     }
     let payees: Vec<Payee> =
         waiting.iter().map(|payout| Payee { script: payout.script.clone(), amount_sats: payout.amount_sats }).collect();
-    let change = fresh_change(wallet, change_index).map_err(|reason| Unsent::Cannot(Cause::Other.because(reason)))?;
+    let change =
+        fresh_change(wallet, change_index).map_err(|reason| Unsent::Obstacle(ObstacleCause::Other.because(reason)))?;
     let means = Means {
         required: &required,
         optional: &coins,
@@ -97,7 +100,7 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
         tip_height,
     };
     let chosen = spend::choose_most(&payees, &means, seed(gateway)?);
-    let (draft, places) = chosen.map_err(|error| Unsent::Cannot(error.into()))?;
+    let (draft, places) = chosen.map_err(|error| Unsent::Obstacle(error.into()))?;
     fail_points::pass(Point::ChooseAfter);
     let payouts = places.iter().filter_map(|place| waiting.get(*place)).map(|payout| payout.seq).collect();
     let fee = means.fee_spending(&draft.inputs);
@@ -105,9 +108,9 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
 }
 
 /// Signs and checks a chosen transaction. Blocks.
-pub(super) fn sign_chosen(gateway: &Gateway, chosen: Chosen) -> Result<Signed, Cannot> {
+pub(super) fn sign_chosen(gateway: &Gateway, chosen: Chosen) -> Result<Signed, Obstacle> {
     let Chosen { draft, payouts, fee, cap } = chosen;
-    let wallet = gateway.wallet.get().ok_or_else(|| Cause::Other.because(NO_WALLET))?;
+    let wallet = gateway.wallet.get().ok_or_else(|| ObstacleCause::Other.because(NO_WALLET))?;
     let tx = sign(gateway, wallet, &draft, &fee, cap)?;
     Ok(Signed { draft, tx, payouts })
 }
@@ -119,13 +122,13 @@ pub(super) fn sign(
     draft: &Draft,
     fee: &FeeWanted,
     cap: FeeRate,
-) -> Result<Transaction, Cannot> {
+) -> Result<Transaction, Obstacle> {
     fail_points::pass(Point::SignBefore);
     let words = match words(gateway) {
         Ok(words) => words,
         Err(reason) => {
             refuse_keys(gateway, &reason);
-            return Err(Cause::Keyring.because(reason));
+            return Err(ObstacleCause::Keyring.because(reason));
         }
     };
     let signed = spend::sign(draft, &words, &wallet.keychains);
@@ -134,13 +137,13 @@ pub(super) fn sign(
         // The stored words belong to another wallet, so the sender must not read them again every second.
         let reason = error.to_string();
         refuse_keys(gateway, &reason);
-        Cause::Keyring.because(reason)
+        ObstacleCause::Keyring.because(reason)
     })?;
     gateway.sending.note_keys_refused(None);
     fail_points::pass(Point::SignAfter);
     if let Err(error) = spend::check(draft, &tx, &wallet.keychains, fee, cap) {
         tracing::error!(%error, "a signed transaction did not pass its check and was discarded");
-        return Err(Cause::Other.because(format!("a signed transaction did not pass its check: {error}")));
+        return Err(ObstacleCause::Other.because(format!("a signed transaction did not pass its check: {error}")));
     }
     Ok(tx)
 }

@@ -2,7 +2,7 @@
 
 use bitcoin::Txid;
 
-use crate::gateway::Cannot;
+use crate::gateway::Obstacle;
 use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::OutboxError;
 use crate::store::StoreError;
@@ -26,9 +26,9 @@ pub enum SendError {
 #[derive(Debug)]
 pub(super) enum Unsent {
     /// The transaction could not be built, for this reason. Overdue payouts fail.
-    Cannot(Cannot),
+    Obstacle(Obstacle),
     /// The payouts wait, for this reason. No payout fails.
-    Waits(Cannot),
+    Waits(Obstacle),
     /// The pass was not finished.
     Error(SendError),
 }

@@ -9,7 +9,7 @@ use tillgate_domain::money::format_btc;
 
 use crate::chain::parents_first;
 use crate::funds::{self, Unconfirmed};
-use crate::gateway::{Cannot, Cause};
+use crate::gateway::{Obstacle, ObstacleCause};
 use crate::settlement::twins::{self, UnminedTwins};
 use crate::store::payouts::PayoutRow;
 use crate::store::twins::TwinRow;
@@ -21,7 +21,7 @@ pub(crate) enum Payable {
     /// A transaction may pay it if it spends these coins, one of each twin, so that only one payment can be mined.
     Spending(Vec<SpendableCoin>),
     /// Waits until a block decides about the twin.
-    Waits(Cannot),
+    Waits(Obstacle),
 }
 
 /// Whether a payout can be paid although unmined twins pay it too.
@@ -76,8 +76,8 @@ fn coin_of(reader: &Reader<'_>, twin: &TwinRow) -> Result<Option<SpendableCoin>,
     Ok(largest)
 }
 
-fn waits_for(twin: &TwinRow, payout: &PayoutRow) -> Cannot {
-    Cause::CopyPays.because(format!(
+fn waits_for(twin: &TwinRow, payout: &PayoutRow) -> Obstacle {
+    ObstacleCause::CopyPays.because(format!(
         "another copy of this wallet made transaction {} of {}, which pays {} BTC to {} and is in no block: the payout waits until a block holds that transaction or rules it out",
         twin.txid,
         twin.noticed_at.iso_seconds(),

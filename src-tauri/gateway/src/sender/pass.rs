@@ -10,10 +10,10 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::build::{self, QUEUE_MAX};
-use super::cannot::failure_reason;
 use super::error::{NO_FEE_RATE, ReleaseError, SendError, Unsent};
+use super::obstacle::failure_reason;
 use super::payout_rebroadcasts::PayoutRebroadcasts;
-use crate::gateway::{Cannot, Cause, Gateway};
+use crate::gateway::{Gateway, Obstacle, ObstacleCause};
 use crate::notifications::outbox::{self, Outbox};
 use crate::settings::Settings;
 use crate::settlement::batches;
@@ -149,22 +149,22 @@ impl Sender {
         &self,
         watcher: &Watcher,
         rebroadcasts: &mut PayoutRebroadcasts,
-    ) -> Result<Option<Cannot>, SendError> {
+    ) -> Result<Option<Obstacle>, SendError> {
         loop {
             // A payout that becomes overdue during this attempt is failed by the next one.
             let began_at = self.gateway.follow_clock().await?;
-            let cannot = match self.send_batch(watcher, rebroadcasts).await {
+            let obstacle = match self.send_batch(watcher, rebroadcasts).await {
                 Ok(true) => continue,
                 Ok(false) => return Ok(None),
-                Err(Unsent::Cannot(cannot)) => {
-                    self.fail_overdue(&cannot, began_at).await?;
-                    cannot
+                Err(Unsent::Obstacle(obstacle)) => {
+                    self.fail_overdue(&obstacle, began_at).await?;
+                    obstacle
                 }
-                Err(Unsent::Waits(cannot)) => cannot,
+                Err(Unsent::Waits(obstacle)) => obstacle,
                 Err(Unsent::Error(error)) => return Err(error),
             };
             let still_waits = self.gateway.store.read(|reader| reader.oldest_unsent_approval())?;
-            return Ok(still_waits.map(|_| cannot));
+            return Ok(still_waits.map(|_| obstacle));
         }
     }
 
@@ -204,10 +204,10 @@ impl Sender {
         if let Some(refused) = gateway.sending.keys_refused()
             && gateway.clock.now() < refused.at.plus_ms(ASK_KEYS_EVERY_MS)
         {
-            return Err(Unsent::Waits(Cause::Keyring.because(refused.reason)));
+            return Err(Unsent::Waits(ObstacleCause::Keyring.because(refused.reason)));
         }
         let Some(rate) = funds::fee_rate_now(&gateway, &settings).await else {
-            return Err(Unsent::Waits(Cause::Chain.because(NO_FEE_RATE)));
+            return Err(Unsent::Waits(ObstacleCause::Chain.because(NO_FEE_RATE)));
         };
         let prepare = move || build::prepare(&gateway, &settings, rate);
         let chosen = tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::BrokenOff)??;
@@ -218,21 +218,22 @@ impl Sender {
         let gateway = Arc::clone(&self.gateway);
         let sign = move || build::sign_chosen(&gateway, chosen);
         let signed = tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::BrokenOff)?;
-        let signed = signed.map_err(Unsent::Cannot)?;
+        let signed = signed.map_err(Unsent::Obstacle)?;
         self.check_view(due_at).map_err(Unsent::Waits)?;
         // The next pass reads the changed coins and payouts.
-        let stale = || Unsent::Waits(Cause::Other.because("its coins changed while it was signed; it is made again"));
+        let stale =
+            || Unsent::Waits(ObstacleCause::Other.because("its coins changed while it was signed; it is made again"));
         build::store(&self.gateway, signed).await?.ok_or_else(stale)
     }
 
     /// Fails the payouts that were overdue when the failed attempt began.
-    async fn fail_overdue(&self, cannot: &Cannot, began_at: Timestamp) -> Result<(), SendError> {
+    async fn fail_overdue(&self, obstacle: &Obstacle, began_at: Timestamp) -> Result<(), SendError> {
         let timeout_ms = i64::from(self.gateway.settings.snapshot().queue_timeout_hours) * 3_600_000;
         let until = began_at.plus_ms(-timeout_ms);
         if self.gateway.store.read(|reader| reader.overdue_payouts(until, 1))?.is_empty() {
             return Ok(());
         }
-        let reason = failure_reason(cannot.cause);
+        let reason = failure_reason(obstacle.cause);
         let fail = move |outbox: &Outbox<'_>| -> Result<u32, SendError> {
             let mut failed = 0u32;
             if outbox.tx.sender_hold()?.is_some() {
@@ -250,12 +251,16 @@ impl Sender {
         };
         let failed = outbox::commit(&self.gateway, None, fail).await?;
         if failed > 0 {
-            tracing::warn!(given_up = failed, why = cannot.details, "approved payouts waited too long and are FAILED");
+            tracing::warn!(
+                given_up = failed,
+                why = obstacle.details,
+                "approved payouts waited too long and are FAILED"
+            );
         }
         Ok(())
     }
 }
 
-fn waits_for_release(hold: Hold) -> Cannot {
-    Cause::from(hold.cause).because(hold.reason)
+fn waits_for_release(hold: Hold) -> Obstacle {
+    ObstacleCause::from(hold.cause).because(hold.reason)
 }

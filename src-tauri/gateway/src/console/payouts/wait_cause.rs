@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::gateway::Cause;
+use crate::gateway::ObstacleCause;
 
 /// The cause for which an approved payout waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -48,21 +48,21 @@ pub enum WaitCause {
     Other,
 }
 
-impl From<Cause> for WaitCause {
-    fn from(cause: Cause) -> Self {
+impl From<ObstacleCause> for WaitCause {
+    fn from(cause: ObstacleCause) -> Self {
         match cause {
-            Cause::Coins => Self::Coins,
-            Cause::Block => Self::Block,
-            Cause::SmallCoins => Self::SmallCoins,
-            Cause::Keyring => Self::Keyring,
-            Cause::Fees => Self::Fees,
-            Cause::Chain => Self::Chain,
-            Cause::Hold => Self::Hold,
-            Cause::Compared => Self::HoldRestored,
-            Cause::Restored => Self::Restored,
-            Cause::Stopped => Self::RestoreStopped,
-            Cause::CopyPays => Self::CopyPays,
-            Cause::Other => Self::Other,
+            ObstacleCause::Coins => Self::Coins,
+            ObstacleCause::Block => Self::Block,
+            ObstacleCause::SmallCoins => Self::SmallCoins,
+            ObstacleCause::Keyring => Self::Keyring,
+            ObstacleCause::Fees => Self::Fees,
+            ObstacleCause::Chain => Self::Chain,
+            ObstacleCause::Hold => Self::Hold,
+            ObstacleCause::Compared => Self::HoldRestored,
+            ObstacleCause::Restored => Self::Restored,
+            ObstacleCause::Stopped => Self::RestoreStopped,
+            ObstacleCause::CopyPays => Self::CopyPays,
+            ObstacleCause::Other => Self::Other,
         }
     }
 }

@@ -8,7 +8,7 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
 use crate::console::payouts::WaitCause;
-use crate::gateway::{Cannot, Cause, Gateway};
+use crate::gateway::{Gateway, Obstacle, ObstacleCause};
 use crate::settings::Settings;
 use crate::store::payouts::PayoutRow;
 use crate::store::sender_hold::Hold;
@@ -49,7 +49,7 @@ pub(super) struct Standing {
     /// Its signed transaction must not be broadcast.
     pub is_held_back: bool,
     /// The reason why nothing is signed, if another copy of the wallet may pay the payout.
-    pub copy_pays: Option<Cannot>,
+    pub copy_pays: Option<Obstacle>,
 }
 
 const GIVEN_UP: &str = "it is being given up: in about an hour, after 6 blocks, it has failed or was sent after all";
@@ -63,12 +63,12 @@ impl WaitCause {
     pub(crate) const fn remedy_at_the_command_line(self) -> Option<&'static str> {
         match self {
             Self::Gateway => Some("`tillgate serve` starts one"),
-            Self::Hold => Some("`tillgate payouts release` lets it go on"),
+            Self::Hold => Some("`tillgate payouts release` ends the hold"),
             Self::HoldRestored => Some(
                 "`tillgate payouts list --status QUEUED` shows the waiting payouts, `tillgate payouts abandon` cancels one, \
                  `tillgate payouts release` sends the others",
             ),
-            Self::RestoreStopped => Some("`tillgate wallet restore --continue` lets it go on"),
+            Self::RestoreStopped => Some("`tillgate wallet restore --continue` continues it"),
             Self::Keyring => Some("`tillgate payouts retry` asks the secret store again at once"),
             Self::Fees => Some("wait, or raise the cap with `tillgate settings set feeCapSatVb`"),
             Self::Chain => Some("`tillgate doctor` checks the backend"),
@@ -102,23 +102,25 @@ impl Waiting {
         let Some(cannot) = gateway.sending.waits_for() else { return Ok(None) };
         let cannot = match cannot.cause {
             // The sender may now hold for another reason.
-            Cause::Hold | Cause::Compared | Cause::Restored | Cause::Stopped => match reader.sender_hold()? {
-                Some(hold) => Cause::from(hold.cause).because(hold.reason),
-                None => cannot,
-            },
-            Cause::Coins
-            | Cause::Block
-            | Cause::SmallCoins
-            | Cause::Keyring
-            | Cause::Fees
-            | Cause::Chain
-            | Cause::CopyPays
-            | Cause::Other => cannot,
+            ObstacleCause::Hold | ObstacleCause::Compared | ObstacleCause::Restored | ObstacleCause::Stopped => {
+                match reader.sender_hold()? {
+                    Some(hold) => ObstacleCause::from(hold.cause).because(hold.reason),
+                    None => cannot,
+                }
+            }
+            ObstacleCause::Coins
+            | ObstacleCause::Block
+            | ObstacleCause::SmallCoins
+            | ObstacleCause::Keyring
+            | ObstacleCause::Fees
+            | ObstacleCause::Chain
+            | ObstacleCause::CopyPays
+            | ObstacleCause::Other => cannot,
         };
         let cause = cannot.cause.into();
         let settings = gateway.settings.snapshot();
         let now = gateway.clock.now();
-        if cannot.cause != Cause::Coins {
+        if cannot.cause != ObstacleCause::Coins {
             let why = Why { cause, reason: cannot.details };
             return Ok(Some(Self { why, spendable_sats: 0, settings, now }));
         }
@@ -190,9 +192,9 @@ impl Queue {
             return why(WaitCause::Node, NO_NODE);
         }
         if let Some(hold) = &self.hold {
-            return why(Cause::from(hold.cause).into(), &format!("the sender holds: {}", hold.reason));
+            return why(ObstacleCause::from(hold.cause).into(), &format!("the sender holds: {}", hold.reason));
         }
-        if let Some(Cannot { cause, details }) = standing.copy_pays {
+        if let Some(Obstacle { cause, details }) = standing.copy_pays {
             return Some(Why { cause: cause.into(), reason: details });
         }
         if let Some(why) = self.waiting.as_ref().and_then(|waiting| waiting.concerns(row)) {

@@ -46,7 +46,7 @@ pub(crate) enum ReplaceError {
     #[error("nothing is signed until a look at the chain shows the payments of other copies of the wallet: {0}")]
     Unseen(String),
     #[error("the transaction cannot be replaced now: {0}")]
-    Cannot(String),
+    Obstacle(String),
     #[error("the payout changed meanwhile: look at it again")]
     Stale,
     #[error(transparent)]

@@ -76,7 +76,7 @@ pub(super) async fn rate(gateway: &Arc<Gateway>, kind: Kind) -> Result<PayoutFee
     match kind {
         Kind::HigherFee { fee_rate: None } => {
             let now = funds::fee_rate_now(gateway, &settings).await;
-            now.ok_or_else(|| ReplaceError::Cannot(NO_FEE_RATE.to_owned()))
+            now.ok_or_else(|| ReplaceError::Obstacle(NO_FEE_RATE.to_owned()))
         }
         Kind::HigherFee { fee_rate: Some(_) } | Kind::GivingUp { .. } => Ok(funds::fee_rate(gateway, &settings).await),
     }
@@ -111,7 +111,7 @@ fn choose_now(
     rate: PayoutFeeRate,
     known_sats: Option<u64>,
 ) -> Result<Replacement, ReplaceError> {
-    let wallet = gateway.wallet.get().ok_or_else(|| ReplaceError::Cannot("the wallet is not set up".to_owned()))?;
+    let wallet = gateway.wallet.get().ok_or_else(|| ReplaceError::Obstacle("the wallet is not set up".to_owned()))?;
     let settings = gateway.settings.snapshot();
     let (required, optional, tip_height, change_index, (fee, pays_for_strangers)) = gateway.store.read(|reader| {
         let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
@@ -121,7 +121,7 @@ fn choose_now(
         let fee = fee_wanted(reader, target, kind, rate, known_sats)?;
         Ok::<_, StoreError>((required, optional, reader.tip_height()?, change.1, fee))
     })?;
-    let change = build::fresh_change(wallet, change_index).map_err(ReplaceError::Cannot)?;
+    let change = build::fresh_change(wallet, change_index).map_err(ReplaceError::Obstacle)?;
     let means = Means {
         required: &required,
         optional: &optional,
@@ -154,7 +154,7 @@ fn draft(gateway: &Gateway, target: &Target, kind: Kind, means: &Means<'_>) -> R
         }
         Kind::GivingUp { .. } => (spend::to_ourselves(means, seed), Vec::new()),
     };
-    Ok((draft.map_err(|error| ReplaceError::Cannot(error.to_string()))?, payouts))
+    Ok((draft.map_err(|error| ReplaceError::Obstacle(error.to_string()))?, payouts))
 }
 
 /// Checks the fee of a replacement against the setting `feeCapSatVb`, or the rate of staff if it is higher. A bump at

@@ -115,7 +115,7 @@ async fn without_an_estimate_only_a_bump_with_a_given_rate_is_signed() {
     let sent = world.txid_of(&payout);
     world.sandbox().set_faults(chain_down(true)).unwrap();
     let refused = world.app.sender.bump(payout, None, "cli:ann", &world.app.watcher).await;
-    assert!(matches!(&refused, Err(ReplaceError::Cannot(why)) if why.contains("what fee")), "{refused:?}");
+    assert!(matches!(&refused, Err(ReplaceError::Obstacle(why)) if why.contains("what fee")), "{refused:?}");
     assert_eq!(world.txid_of(&payout), sent);
     world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
 }

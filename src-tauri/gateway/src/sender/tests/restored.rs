@@ -15,7 +15,7 @@ use crate::access::record_scope::RecordScope;
 use crate::console::payouts::RequestPayout;
 use crate::console::payouts::WaitCause;
 use crate::console::{Actor, Status, ask};
-use crate::gateway::Cause;
+use crate::gateway::ObstacleCause;
 use crate::payouts::{ApproveError, Approver, approve, limit_now};
 use crate::sender::ReleaseError;
 use crate::store::Store;
@@ -90,7 +90,7 @@ async fn before_its_look_a_restored_copy_gives_and_sends_nothing() {
     }
     assert_eq!((world.outputs_of(&stored), world.outputs_of(&waiting)), (0, 0), "something was sent");
     assert_eq!(world.payout_state(&waiting), PayoutState::Queued, "it timed out");
-    assert_eq!(world.gateway.sending.waits_for().unwrap().cause, Cause::Restored);
+    assert_eq!(world.gateway.sending.waits_for().unwrap().cause, ObstacleCause::Restored);
     let wallet = world.gateway.wallet.get().unwrap();
     assert!(matches!(wallet.addresses.give(), Err(WalletError::NotReady(NotReady::NotLooked))));
     assert_eq!(world.gateway.ready_wallet().err(), Some(NotReady::NotLooked));
@@ -358,7 +358,7 @@ async fn a_payout_given_up_after_the_backup_waits_for_staff() {
     let told = reason(&world);
     assert!(told.contains("Approved payouts wait here"), "{told}");
     assert!(told.contains("this copy does not know of it"), "{told}");
-    let remedy = WaitCause::from(Cause::from(HoldCause::UntilCompared)).at_the_command_line(&told);
+    let remedy = WaitCause::from(ObstacleCause::from(HoldCause::UntilCompared)).at_the_command_line(&told);
     assert!(remedy.contains("`tillgate payouts list --status QUEUED`"), "no list of the payouts: {remedy}");
     world.advance_clock_ms(48 * 3_600_000);
     world.send().await;

@@ -9,7 +9,7 @@ use crate::console::payouts::stuck::StuckItem;
 use crate::console::payouts::waiting::{Queue, Standing, Why};
 use crate::console::sums::FiatView;
 use crate::funds::is_given_up;
-use crate::gateway::{Cannot, Gateway};
+use crate::gateway::{Gateway, Obstacle};
 use crate::records::Snapshot;
 use crate::sender::{Payable, is_held_back, payable};
 use crate::settlement::twins::UnminedTwins;
@@ -113,7 +113,7 @@ impl<'a> Shown<'a> {
     }
 
     /// The reason why no transaction is signed for a payout that another copy of the wallet may pay.
-    fn copy_pays(&self, row: &PayoutRow) -> Result<Option<Cannot>, StoreError> {
+    fn copy_pays(&self, row: &PayoutRow) -> Result<Option<Obstacle>, StoreError> {
         if row.state != PayoutState::Queued || row.batch_seq.is_some() {
             return Ok(None);
         }

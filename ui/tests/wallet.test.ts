@@ -202,7 +202,7 @@ describe("its backups", () => {
     const trouble = `failed: ${folder} is not the folder: \`tillgate settings set backupFolder ${folder}\``;
     host.reply("showBackups", backups({ last: backup, folder, trouble, troubleKind: "BACKUP_FOLDER" }));
     open("#/test/wallet");
-    expect((await screen.findByRole("alert")).textContent).toMatch(/its disk is\s+not connected/);
+    expect((await screen.findByRole("alert")).textContent).toMatch(/its disk\s+is\s+not connected/);
     expect(screen.queryByText(/tillgate settings/)).toBeNull();
     await fireEvent.click(screen.getByRole("button", { name: "It is the right folder…" }));
     host.reply("setSetting", { name: "backupFolder", value: folder, default: "", about: "" });

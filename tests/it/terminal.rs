@@ -9,6 +9,16 @@ use crate::harness::Program;
 
 const ZOO: &str = "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong";
 
+/// A shell's line at a terminal of its own. It is ended after two minutes, so that a question that never appears fails
+/// the test.
+fn at_a_terminal(program: &Program, line: &str) -> Command {
+    let mut script = Command::new("timeout");
+    script.args(["120", "script", "-qefc", line, "/dev/null"]);
+    program.isolate(&mut script);
+    script.stdin(Stdio::piped()).stdout(Stdio::piped());
+    script
+}
+
 /// Runs a command at a terminal of its own, and types each text once the text before it appears. Returns all that the
 /// terminal showed, with the exit status and the final state of the terminal.
 fn shown(program: &Program, args: &[&str], typed: &[(&str, &str)]) -> String {
@@ -20,11 +30,9 @@ fn shown_with(program: &Program, variables: &[(&str, &str)], args: &[&str], type
     let asked = program.command(args);
     let words = asked.get_args().map(|arg| format!("'{}'", arg.to_str().unwrap())).collect::<Vec<_>>().join(" ");
     let line = format!("'{}' {words}; echo status $?; stty -a; echo end", asked.get_program().to_str().unwrap());
-    let mut script = Command::new("script");
-    script.args(["-qefc", &line, "/dev/null"]);
-    program.isolate(&mut script);
+    let mut script = at_a_terminal(program, &line);
     script.envs(variables.iter().copied());
-    let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut script = script.spawn().unwrap();
     let (mut keys, mut terminal) = (script.stdin.take().unwrap(), script.stdout.take().unwrap());
     let mut all = String::new();
     for (awaited, text) in typed.iter().chain(&[("end\r\n", "")]) {
@@ -55,10 +63,7 @@ fn shown_when_ended_by(program: &Program, args: &[&str], question: &str, signal:
     let program_file = asked.get_program().to_str().unwrap();
     let line =
         format!(r#"sh -c 'echo pid $$; exec "$@"' sh '{program_file}' {words}; echo status $?; stty -a; echo end"#);
-    let mut script = Command::new("script");
-    script.args(["-qefc", &line, "/dev/null"]);
-    program.isolate(&mut script);
-    let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut script = at_a_terminal(program, &line).spawn().unwrap();
     let (keys, mut terminal) = (script.stdin.take().unwrap(), script.stdout.take().unwrap());
     let (mut all, mut some) = (String::new(), [0; 4_096]);
     for awaited in [question, "end\r\n"] {
@@ -157,7 +162,7 @@ fn a_password_of_the_backend_is_asked_for_and_not_shown() {
 fn a_terminal_asks_for_the_backup_passphrase_despite_an_export() {
     let program = Program::new();
     program.make();
-    let typed = [("New passphrase", "correct horse\n"), ("once more", "correct horse\n")];
+    let typed = [("New passphrase", "correct horse\n"), ("The same passphrase again", "correct horse\n")];
     let exported = [("TILLGATE_PASSPHRASE", "of the secrets file")];
     let all = shown_with(&program, &exported, &["backup", "--set-passphrase"], &typed);
     assert!(all.contains("status 0") && !all.contains("TILLGATE_PASSPHRASE"), "{all}");

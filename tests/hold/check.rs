@@ -1,4 +1,4 @@
-//! The checks on a gateway that was started again and has caught up.
+//! The checks of a gateway after its restart: records, states and notifications against the promises and the chain.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::PATIENCE;
+use crate::expected_records::{self, Chain};
+use crate::harness::TIMEOUT;
 use crate::harness::client::text;
+use crate::installation::Installation;
 use crate::ledger::Ledger;
 use crate::random::Random;
-use crate::site::Site;
-use crate::truth::{self, Chain};
 
 /// Interval between two checks of a condition.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Time limit for agreement. Looks come each second, and a look sees the broadcasts of the one before.
+/// Time limit for agreement with the chain. A look starts each second, and sees the broadcasts of the previous look.
 const AGREED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Idempotency keys that are tried again in one check.
+/// Number of answered idempotency keys that one check uses again.
 const KEYS_TRIED: usize = 12;
 
 /// Fields of an acknowledged payment that never change.
@@ -38,14 +38,14 @@ const FIXED: &[&str] = &[
     "notificationUrl",
 ];
 
-/// The folder of the gateway's files, as the test sees it.
-pub fn folder(site: &Site) -> PathBuf {
+/// The folder of the gateway's environment.
+pub fn folder(site: &Installation) -> PathBuf {
     site.program.env_dir()
 }
 
-/// SQLite finds each row in exactly its indexes, and payments were indexed.
-pub fn the_file_is_whole(folder: &Path) {
-    let (database, _copied) = truth::open(&folder.join("tillgate.db"));
+/// SQLite's integrity check passes, and some payments are indexed.
+pub fn database_is_intact(folder: &Path) {
+    let (database, _copied) = expected_records::open(&folder.join("tillgate.db"));
     let verdict: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(verdict, "ok");
     let indexed: u32 =
@@ -53,20 +53,20 @@ pub fn the_file_is_whole(folder: &Path) {
     assert!(indexed > 0, "no payment was indexed");
 }
 
-/// All checks: promises, addresses, states, notifications, keys. `folder` holds the gateway's files.
-pub async fn everything(site: &Site, ledger: &Ledger, folder: &Path, random: &mut Random) {
+/// All checks. `folder` holds the files of the gateway's environment.
+pub async fn everything(site: &Installation, ledger: &Ledger, folder: &Path, random: &mut Random) {
     promises_are_kept(site, ledger, folder, random).await;
-    every_change_was_heard(site, folder).await;
+    every_change_was_notified(site, folder).await;
 }
 
-/// All checks except the notifications, which may still be under way.
-pub async fn promises_are_kept(site: &Site, ledger: &Ledger, folder: &Path, random: &mut Random) {
+/// All checks except that of notifications, which may still be on their way.
+pub async fn promises_are_kept(site: &Installation, ledger: &Ledger, folder: &Path, random: &mut Random) {
     assert_eq!(ledger.lock().complaints, Default::default(), "{}", site.log());
-    keys_give_their_answers(site, ledger, random).await;
-    // One look for the chain's changes, and one for the broadcasts of the first look.
+    keys_repeat_their_answers(site, ledger, random).await;
+    // Each call runs a look: the first sees the chain's changes, the second sees the broadcasts of the first.
     site.client.advance_clock(0).await;
     site.client.advance_clock(0).await;
-    let payments = states_are_what_the_chain_gives(site, ledger, folder).await;
+    let payments = states_agree_with_the_chain(site, ledger, folder).await;
     let by_reference = payments.iter().fold(HashMap::<String, Vec<&Value>>::new(), |mut all, payment| {
         all.entry(text(&payment["merchantTransactionId"])).or_default().push(payment);
         all
@@ -85,13 +85,13 @@ pub async fn promises_are_kept(site: &Site, ledger: &Ledger, folder: &Path, rand
         }
     }
     for reference in by_reference.keys() {
-        assert!(promises.asked.contains_key(reference), "nobody asked for {reference}");
+        assert!(promises.asked.contains_key(reference), "no request has the reference {reference}");
     }
 }
 
-/// The same request under the same key gives the first answer, byte for byte. A request that was never answered gets
-/// its final answer now.
-async fn keys_give_their_answers(site: &Site, ledger: &Ledger, random: &mut Random) {
+/// Checks that the same request under the same key gets the first response, byte for byte. A request that got no
+/// answer before the restart gets one now.
+async fn keys_repeat_their_answers(site: &Installation, ledger: &Ledger, random: &mut Random) {
     let (open, mut answered): (Vec<_>, Vec<_>) = {
         let promises = ledger.lock();
         let keyed = promises.asked.iter().filter(|(_, asked)| asked.key.is_some());
@@ -110,12 +110,12 @@ async fn keys_give_their_answers(site: &Site, ledger: &Ledger, random: &mut Rand
     assert_eq!(ledger.lock().complaints, Default::default());
 }
 
-/// Compares until they agree, because a new broadcast is seen only by the next look; then returns the payments.
-async fn states_are_what_the_chain_gives(site: &Site, ledger: &Ledger, folder: &Path) -> Vec<Value> {
+/// Compares payments and chain until they agree, because only the next look sees a new broadcast. Returns the payments.
+async fn states_agree_with_the_chain(site: &Installation, ledger: &Ledger, folder: &Path) -> Vec<Value> {
     let mut wrong = String::new();
     let agreed = async {
         loop {
-            match compared(site, ledger, folder).await {
+            match compare_once(site, ledger, folder).await {
                 Ok(payments) => return payments,
                 Err(contradiction) => wrong = contradiction,
             }
@@ -124,12 +124,12 @@ async fn states_are_what_the_chain_gives(site: &Site, ledger: &Ledger, folder: &
     };
     match tokio::time::timeout(AGREED_WITHIN, agreed).await {
         Ok(payments) => payments,
-        Err(_) => panic!("a state is not what the chain gives: {wrong}\n{}", site.log()),
+        Err(_) => panic!("a state contradicts the chain: {wrong}\n{}", site.log()),
     }
 }
 
-/// The payments, if each agrees with the chain.
-async fn compared(site: &Site, ledger: &Ledger, folder: &Path) -> Result<Vec<Value>, String> {
+/// The payments, if each agrees with the chain; else the first contradiction.
+async fn compare_once(site: &Installation, ledger: &Ledger, folder: &Path) -> Result<Vec<Value>, String> {
     let chain = Chain::read(&folder.join("sandbox.db"));
     let payments = items(site, "/v2/payments/500/").await;
     let anomalies = items(site, "/v2/anomalies?limit=500&offset=").await;
@@ -137,9 +137,9 @@ async fn compared(site: &Site, ledger: &Ledger, folder: &Path) -> Result<Vec<Val
     for anomaly in &anomalies {
         of_payment.entry(anomaly["paymentId"].as_str().unwrap()).or_default().push(anomaly);
     }
-    let state = site.client.sandbox().await;
+    let state = site.client.sandbox_state().await;
     for txid in &ledger.lock().txids {
-        assert!(chain.knows(txid), "the sandbox acknowledged {txid} and forgot it");
+        assert!(chain.knows(txid), "the sandbox acknowledged {txid}, but its file lacks the transaction");
     }
     let clock = state["clock"].as_str().unwrap();
     for payment in &payments {
@@ -151,7 +151,7 @@ async fn compared(site: &Site, ledger: &Ledger, folder: &Path) -> Result<Vec<Val
 }
 
 /// All items of a list, whose path must end with the offset.
-pub async fn items(site: &Site, path: &str) -> Vec<Value> {
+pub async fn items(site: &Installation, path: &str) -> Vec<Value> {
     let mut all = Vec::new();
     loop {
         let page = site.client.get(&format!("{path}{}", all.len())).await.ok();
@@ -163,22 +163,22 @@ pub async fn items(site: &Site, path: &str) -> Vec<Value> {
     }
 }
 
-/// Each change in the payments' history was notified with its own time, state and sum. The latest notification of each
-/// record equals the record from GET.
-pub async fn every_change_was_heard(site: &Site, folder: &Path) {
+/// Checks that each change in the payments' history was notified with its own time, state and sum. The latest
+/// notification of each record must equal the record from GET.
+pub async fn every_change_was_notified(site: &Installation, folder: &Path) {
     let mut missing = String::new();
     let heard = async {
-        while let Some(unheard) = unheard(site, folder).await {
+        while let Some(unheard) = first_unnotified_change(site, folder).await {
             missing = unheard;
             tokio::time::sleep(POLL).await;
         }
     };
-    if tokio::time::timeout(PATIENCE, heard).await.is_err() {
+    if tokio::time::timeout(TIMEOUT, heard).await.is_err() {
         panic!("a change was never notified: {missing}\n{}", site.log());
     }
 }
 
-async fn unheard(site: &Site, folder: &Path) -> Option<String> {
+async fn first_unnotified_change(site: &Installation, folder: &Path) -> Option<String> {
     let mut heard: HashMap<(String, String), Value> = HashMap::new();
     let mut latest: HashMap<String, String> = HashMap::new();
     for received in site.shop.received() {
@@ -211,10 +211,13 @@ async fn unheard(site: &Site, folder: &Path) -> Option<String> {
                 if name == "paymentId" && record["status"] == "NEW" {
                     continue;
                 }
-                return Some(format!("nothing was heard of {record}"));
+                return Some(format!("no notification of {record}"));
             };
             if record["currentTime"] != *newest {
-                return Some(format!("the newest of {id} is {}, not {newest}", record["currentTime"]));
+                return Some(format!(
+                    "{id} changed last at {}, but its latest notification tells of {newest}",
+                    record["currentTime"]
+                ));
             }
             let newest = &heard[&(id, newest.clone())];
             assert_eq!((&newest[told], &newest["paidBtc"]), (&record[told], &record["paidBtc"]), "{newest} / {record}");
@@ -223,9 +226,9 @@ async fn unheard(site: &Site, folder: &Path) -> Option<String> {
     None
 }
 
-/// The changes that must be notified: payment, time, state and sum as in their records.
+/// The changes that must be notified: payment id, time, state and paid sum, each as in the record.
 fn history(database: &Path) -> Vec<(String, String, String, String)> {
-    let (database, _copied) = truth::open(database);
+    let (database, _copied) = expected_records::open(database);
     let mut query = database
         .prepare(
             "SELECT lower(hex(p.id)), strftime('%Y-%m-%dT%H:%M:', h.at / 1000, 'unixepoch')

@@ -1,5 +1,6 @@
-//! A kill leaves the page cache alone, so it proves no durability. The system calls do: an answer or a notification
-//! must come after the sync of the log that holds it. The same check must refuse a program that does not sync.
+//! A kill keeps the page cache, so it proves no durability. The order of system calls proves it: a response or a
+//! notification must follow the sync of the WAL that holds its change. The same check must refuse a program that does
+//! not sync.
 
 use std::fs;
 use std::process::Command;
@@ -9,21 +10,21 @@ use serde_json::json;
 use crate::check;
 use crate::harness::client::text;
 use crate::harness::wait_for;
-use crate::site::Site;
+use crate::installation::Installation;
 use crate::trace::{Findings, examine};
 
 /// Payments made under the trace, some of them at the same time.
 const PAYMENTS: usize = 24;
 
-/// The system calls that write to the log, the disk and the network.
+/// The system calls that write to files, sync them, and send to the network.
 const CALLS: &str = "trace=write,writev,pwrite64,pwritev,sendto,sendmsg,fdatasync,fsync";
 
-/// More than a page of the database or a notification.
+/// Bytes of each call in the trace: more than a page of the database or a notification.
 const BYTES_SHOWN: &str = "8192";
 
-/// Serves under the trace, makes payments and has them paid; returns the findings.
+/// Runs the gateway under `strace`, creates payments and pays them; returns the findings.
 async fn traced(prepare: impl FnOnce(&mut Command)) -> Findings {
-    let mut site = Site::prepare().await;
+    let mut site = Installation::prepare().await;
     let log = site.program.data_dir().join("trace");
     let inner = site.program.command(&["serve", "--listen", "127.0.0.1:0"]);
     let mut command = Command::new("strace");
@@ -48,7 +49,7 @@ async fn traced(prepare: impl FnOnce(&mut Command)) -> Findings {
         ids.iter().all(confirmed).then_some(())
     })
     .await;
-    // The gateway itself is asked to stop, so that its trace is complete.
+    // SIGTERM goes to the gateway and not to `strace`, so that the trace is complete.
     let lock = fs::read_to_string(check::folder(&site).join("lock")).unwrap();
     let stopped = Command::new("kill").args(["-TERM", lock.trim()]).status().unwrap();
     assert!(stopped.success());
@@ -57,7 +58,7 @@ async fn traced(prepare: impl FnOnce(&mut Command)) -> Findings {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_and_notifications_follow_the_sync_of_their_log() {
+async fn answers_and_notifications_are_sent_after_the_wal_sync() {
     let findings = traced(|_| {}).await;
     assert!(
         findings.answers >= PAYMENTS && findings.notifications >= 2 * PAYMENTS && findings.syncs > 0,
@@ -67,14 +68,11 @@ async fn answers_and_notifications_follow_the_sync_of_their_log() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_look_finds_fault_with_a_program_that_does_not_sync() {
+async fn the_trace_check_refuses_a_program_that_does_not_sync() {
     let findings = traced(|command| {
         command.env("TILLGATE_SYNCHRONOUS", "NORMAL");
     })
     .await;
     assert!(findings.answers >= PAYMENTS, "{findings:?}");
-    assert!(
-        findings.too_early.len() >= PAYMENTS,
-        "a program that does not sync was found to be in order: {findings:?}"
-    );
+    assert!(findings.too_early.len() >= PAYMENTS, "the check accepted a program that does not sync: {findings:?}");
 }

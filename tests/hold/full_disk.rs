@@ -1,5 +1,5 @@
-//! The disk is full while a payout is due and a deadline passes. Unstored transactions are not sent, due work waits,
-//! and it happens once when there is room again.
+//! The disk is full while a payout is due and a deadline passes. A transaction that cannot be stored is not sent. Due
+//! work waits, and is done once when there is space again.
 
 use std::fs;
 use std::io::Write as _;
@@ -16,23 +16,23 @@ use crate::clocks::step_clocks;
 use crate::harness::client::{payment_request, text};
 use crate::harness::wait_for;
 use crate::injected_faults::status_and_doctor;
-use crate::site::Site;
+use crate::installation::Installation;
 
 /// An address outside this wallet.
 const ADDRESS: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 
-/// Bytes of the file that is given up for acts of staff.
+/// Size of the file that the gateway empties to make room for acts of staff.
 const BALLAST_BYTES: u64 = 32 << 20;
 
-/// Longer than the half minute for sharing a payout's transaction.
+/// Longer than the half minute in which a payout waits for others to share its transaction.
 const PAST_THE_BATCH_MS: i64 = 60_000;
 
 const HALF_AN_HOUR_MS: i64 = 30 * 60_000;
 
-/// Starts the gateway with its data on a small disk of its own, which has room beside the gigabyte that test keeps
-/// free, after `prepare` changed the command. Returns the disk as the gateway sees it; `None` if this machine permits
-/// no such disk.
-pub fn on_a_small_disk(site: &mut Site, prepare: impl FnOnce(&mut Command)) -> Option<(TempDir, PathBuf)> {
+/// Starts the gateway with its data on a small disk of its own, after `prepare` changed the command. The disk has 1,200
+/// MiB, of which the environment `test` keeps a gigabyte free. Returns the disk's path in the gateway's mount
+/// namespace; `None` if this machine permits no such disk.
+pub fn on_a_small_disk(site: &mut Installation, prepare: impl FnOnce(&mut Command)) -> Option<(TempDir, PathBuf)> {
     if !Command::new("unshare").args(namespace()).arg("true").status().is_ok_and(|status| status.success()) {
         println!("skipped: this machine permits no mount of a small disk");
         return None;
@@ -50,7 +50,7 @@ pub fn on_a_small_disk(site: &mut Site, prepare: impl FnOnce(&mut Command)) -> O
     Some((small, disk))
 }
 
-/// Arguments for a mount namespace of its own, in which an ordinary user becomes root.
+/// Arguments of `unshare` for a new mount namespace, in which an ordinary user becomes root.
 pub fn namespace() -> &'static [&'static str] {
     if getuid().is_root() { &["--mount"] } else { &["--mount", "--user", "--map-root-user"] }
 }
@@ -63,15 +63,15 @@ pub fn fill(filler: &Path) {
     }
 }
 
-async fn payout(site: &Site, query: &str) -> crate::harness::Answer {
+async fn payout(site: &Installation, query: &str) -> crate::harness::Answer {
     let body = json!({
         "btcAmount": "0.00400000", "currency": "USD", "address": ADDRESS, "notificationUrl": format!("{}/payout", site.shop.url()),
     });
     site.client.send_json(Method::POST, &format!("/v2/payouts{query}"), &body).await
 }
 
-/// Waits until a payment is refused for lack of storage, rather than for the missing look after a jump of the clock.
-async fn nothing_is_stored(site: &Site) {
+/// Waits until a payment is refused with STORAGE_UNAVAILABLE. After a clock jump CHAIN_NOT_READY may come first.
+async fn wait_for_storage_refusal(site: &Installation) {
     let request = payment_request("10.00", site.shop.url());
     let refused = async || {
         let answer = site.client.post("/v2/payments/new", &request).await;
@@ -81,8 +81,8 @@ async fn nothing_is_stored(site: &Site) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_disk_delays_payouts_and_deadlines_and_doubles_neither() {
-    let mut site = Site::prepare().await;
+async fn a_full_disk_delays_payouts_and_deadlines_and_repeats_none() {
+    let mut site = Installation::prepare().await;
     let injected = TempDir::new().unwrap();
     let faults = |command: &mut Command| {
         command.env("TILLGATE_INJECTED_FAULTS", injected.path());
@@ -98,17 +98,17 @@ async fn a_full_disk_delays_payouts_and_deadlines_and_doubles_neither() {
 
     let filler = disk.join("filler");
     fill(&filler);
-    nothing_is_stored(&site).await;
+    wait_for_storage_refusal(&site).await;
     fill(&filler);
     passes(PAST_THE_BATCH_MS);
-    nothing_is_stored(&site).await;
+    wait_for_storage_refusal(&site).await;
     fill(&filler);
     assert_eq!(payout(&site, "?autoApprove=true").await.field_errors(503)[0].0, "STORAGE_UNAVAILABLE");
     passes(HALF_AN_HOUR_MS + PAST_THE_BATCH_MS);
-    nothing_is_stored(&site).await;
-    // The existing log may have room for a commit; a transaction in the mempool is stored in any case.
+    wait_for_storage_refusal(&site).await;
+    // The existing WAL may have room for a commit. A transaction in the mempool must be stored in any case.
     let record = async |id: &str| -> Value { site.client.get(&format!("/v2/payouts/{id}")).await.ok() };
-    let on_its_way = site.client.sandbox().await["mempool"].clone();
+    let on_its_way = site.client.sandbox_state().await["mempool"].clone();
     if on_its_way != json!([]) {
         assert_eq!(json!([record(&approved).await["btcTxId"]]), on_its_way);
     }
@@ -116,17 +116,18 @@ async fn a_full_disk_delays_payouts_and_deadlines_and_doubles_neither() {
     fs::remove_file(&filler).unwrap();
     let sent = async || (record(&approved).await["status"] == "SENT").then_some(());
     wait_for("the payout", sent).await;
-    wait_for("the expiry", async || (site.state_of(&unpaid).await == "EXPIRED").then_some(())).await;
-    wait_for("the offer's end", async || (record(&offered).await["status"] == "EXPIRED").then_some(())).await;
-    // The gateway asks the system once in a second how much is free.
+    wait_for("the expiry of the unpaid payment", async || (site.state_of(&unpaid).await == "EXPIRED").then_some(()))
+        .await;
+    wait_for("the expiry of the offer", async || (record(&offered).await["status"] == "EXPIRED").then_some(())).await;
+    // The gateway checks the free space once in a second.
     let mined = async || site.client.post("/sandbox/blocks", &json!({ "count": 3 })).await.status.is_success();
-    wait_for("room for blocks", async || mined().await.then_some(())).await;
+    wait_for("space for blocks", async || mined().await.then_some(())).await;
     let outputs = site.client.outputs_to(ADDRESS).await;
     assert_eq!(outputs.len(), 1, "{outputs:?}");
     assert_eq!(outputs[0]["btcTxId"], record(&approved).await["btcTxId"]);
-    site.shop.hears_of(&approved, "the payout", |record| record["status"] == "SENT").await;
-    site.shop.hears(&unpaid, &["EXPIRED"]).await;
-    check::every_change_was_heard(&site, &disk.join("data/test")).await;
+    site.shop.wait_for_record(&approved, "the payout", |record| record["status"] == "SENT").await;
+    site.shop.expect_states(&unpaid, &["EXPIRED"]).await;
+    check::every_change_was_notified(&site, &disk.join("data/test")).await;
     site.kill();
 }
 
@@ -135,7 +136,7 @@ fn free_bytes(disk: &Path) -> u64 {
     stat.f_bavail * stat.f_frsize
 }
 
-/// A payment with the longest texts, and a URL without a server.
+/// A payment request with the longest texts, and URLs without a server.
 fn largest_request() -> Value {
     let url = || format!("http://127.0.0.1:1/{}", "u".repeat(2_029));
     let mut request = payment_request("10.00", &url());
@@ -148,10 +149,10 @@ fn largest_request() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_greedy_key_leaves_what_open_payments_are_owed() {
+async fn one_keys_payments_leave_disk_space_for_open_payments() {
     const RESERVE: u64 = 1_000_000_000;
     const ROOM: u64 = 60_000_000;
-    let mut site = Site::prepare().await;
+    let mut site = Installation::prepare().await;
     let greedy = site.program.create_key("greedy", &["--own"]);
     let injected = TempDir::new().unwrap();
     let faults = |command: &mut Command| {
@@ -177,14 +178,14 @@ async fn a_greedy_key_leaves_what_open_payments_are_owed() {
     assert_eq!(refusal.field_errors(503)[0].0, "STORAGE_UNAVAILABLE");
     let last = last.unwrap();
     step_clocks(injected.path(), 3 * HALF_AN_HOUR_MS + PAST_THE_BATCH_MS, 3 * HALF_AN_HOUR_MS + PAST_THE_BATCH_MS);
-    wait_for("the last expiry", async || (site.state_of(&last).await == "EXPIRED").then_some(())).await;
-    site.shop.hears(&other, &["EXPIRED"]).await;
+    wait_for("the expiry of the last payment", async || (site.state_of(&last).await == "EXPIRED").then_some(())).await;
+    site.shop.expect_states(&other, &["EXPIRED"]).await;
     assert!(free_bytes(&disk) >= RESERVE, "{} bytes are free", free_bytes(&disk));
     site.kill();
 }
 
-/// Runs a command of staff on a disk that has no free byte; answers its JSON.
-fn act(site: &Site, data_dir: &Path, args: &[&str]) -> Result<Value, String> {
+/// Runs a command of staff; returns its JSON, or its standard error if it fails.
+fn staff_command(site: &Installation, data_dir: &Path, args: &[&str]) -> Result<Value, String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tillgate"));
     site.program.isolate(command.args(args).args(["--json", "--data-dir"]).arg(data_dir));
     let output = command.output().unwrap();
@@ -195,8 +196,8 @@ fn act(site: &Site, data_dir: &Path, args: &[&str]) -> Result<Value, String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn staff_act_on_a_full_disk_and_the_ballast_comes_back() {
-    let mut site = Site::prepare().await;
+async fn staff_can_act_on_a_full_disk_by_emptying_the_ballast() {
+    let mut site = Installation::prepare().await;
     let thief = site.program.create_key("thief", &[]);
     let Some((_small, disk)) = on_a_small_disk(&mut site, |_| {}) else { return };
     let data = disk.join("data");
@@ -209,16 +210,16 @@ async fn staff_act_on_a_full_disk_and_the_ballast_comes_back() {
 
     let filler = disk.join("filler");
     fill(&filler);
-    nothing_is_stored(&site).await;
+    wait_for_storage_refusal(&site).await;
     fill(&filler);
-    act(&site, &data, &["keys", "revoke", "thief"]).unwrap();
+    staff_command(&site, &data, &["keys", "revoke", "thief"]).unwrap();
     site.client.with_key(thief).get("/v2/payments/10/0").await.field_errors(401);
-    act(&site, &data, &["anomalies", "dismiss", &anomaly, "--reason", "no room"]).unwrap();
-    act(&site, &data, &["settings", "set", "merchantName", "Shop"]).unwrap();
+    staff_command(&site, &data, &["anomalies", "dismiss", &anomaly, "--reason", "no room"]).unwrap();
+    staff_command(&site, &data, &["settings", "set", "merchantName", "Shop"]).unwrap();
     assert_eq!(site.client.anomalies(&bill).await[0]["resolution"], "DISMISSED");
     assert_eq!(ballast(), 0);
     let (status, doctor) = status_and_doctor(&site, &data);
-    let told = |document: &Value| document.to_string().contains("were given up for acts of staff");
+    let told = |document: &Value| document.to_string().contains("was freed for acts of staff");
     assert!(told(&status["warnings"]) && told(&doctor["checks"]), "{status} {doctor}");
 
     fs::remove_file(&filler).unwrap();

@@ -1,4 +1,4 @@
-//! The requests to the gateway and its acknowledgements: promises that a restart must keep.
+//! Records the requests to the gateway and its acknowledgements, which are promises that a restart must keep.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -16,12 +16,12 @@ pub struct Asked {
     pub key: Option<String>,
     /// The bytes of its body.
     pub body: Vec<u8>,
-    /// The answer, if one came and was 200.
+    /// The body of the first response with 200, if there was one.
     pub answer: Option<Bytes>,
 }
 
 impl Asked {
-    /// The request, to be sent for the first time or again.
+    /// The HTTP request, for the first attempt or a repetition.
     pub fn request(&self, client: &Client) -> Request<Body> {
         let mut request = client.request(Method::POST, "/v2/payments/new").header(CONTENT_TYPE, "application/json");
         if let Some(key) = &self.key {
@@ -31,18 +31,18 @@ impl Asked {
     }
 }
 
-/// The promises.
+/// All requests and acknowledgements so far.
 #[derive(Debug, Default)]
 pub struct Promises {
-    /// By `merchantTransactionId`, which is new for each request.
+    /// Requests by `merchantTransactionId`, which is unique.
     pub asked: BTreeMap<String, Asked>,
     /// Ids of payments that were acknowledged, in the order of their answers.
     pub payments: Vec<String>,
     /// Transactions that the sandbox acknowledged.
     pub txids: Vec<String>,
-    /// Answers that should never come.
+    /// Responses that must not happen.
     pub complaints: BTreeSet<String>,
-    /// Total jumps of the clock so far.
+    /// Sum of the clock jumps so far.
     pub advanced_seconds: u64,
 }
 
@@ -55,7 +55,7 @@ impl Ledger {
         self.0.lock().unwrap()
     }
 
-    /// Records a request before it is sent; returns the reference that makes it unique.
+    /// Records a request before it is sent; returns its `merchantTransactionId` and the request.
     pub fn ask(&self, price: &str, shop_url: &str, keyed: bool) -> (String, Asked) {
         let mut promises = self.lock();
         let reference = format!("order-{:05}", promises.asked.len());
@@ -70,7 +70,7 @@ impl Ledger {
         (reference, asked)
     }
 
-    /// Records that a request was answered with 200; a repeated answer must equal the first.
+    /// Records a response with 200; a repeated response must equal the first.
     pub fn answered(&self, reference: &str, body: &Bytes) {
         let payment: serde_json::Value = serde_json::from_slice(body).unwrap();
         let mut promises = self.lock();

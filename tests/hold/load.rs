@@ -1,4 +1,4 @@
-//! The load of a busy merchant, as fast as the gateway takes it, until the gateway is gone or the day is over.
+//! The load of a busy merchant, as fast as the gateway answers, until the gateway is gone or the load is closed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,10 +14,10 @@ use crate::harness::{Answer, Shop};
 use crate::ledger::Ledger;
 use crate::random::Random;
 
-/// Prices in dollars: one confirmation each.
+/// Prices in dollars that need one confirmation.
 const PRICES: &[&str] = &["10.00", "0.75", "999.99", "250.10"];
 
-/// Total jumps of the clock. Idempotency keys are stored for 24 hours of the environment's clock, and a missing
+/// Limit for the sum of the clock jumps. Idempotency keys last 24 hours on the environment's clock, and a missing
 /// transaction counts for 14 days.
 const ADVANCE_IN_ALL_SECONDS: u64 = 20 * 3_600;
 
@@ -27,7 +27,7 @@ pub struct Load {
     client: Client,
     shop_url: String,
     ledger: Ledger,
-    /// The `errorType`s of a 503 that are allowed during a fault.
+    /// The allowed `errorType`s of a 503.
     excuses: &'static [&'static str],
     closed: Arc<AtomicBool>,
 }
@@ -46,7 +46,7 @@ impl Load {
         }
     }
 
-    /// A load during which these refusals are allowed.
+    /// Allows 503 with these `errorType`s.
     pub fn excusing(self, excuses: &'static [&'static str]) -> Self {
         Self { excuses, ..self }
     }
@@ -107,7 +107,7 @@ impl Load {
             };
             return self.sandbox(Method::POST, &format!("/sandbox/transactions/{txid}/{act}"), &how).await;
         }
-        // If there is no payment yet, this call still notices when the gateway is gone.
+        // This call notices a gateway that is gone, even if there is no payment yet.
         let Some(payment) = random.pick(&payments) else {
             return self.sandbox(Method::GET, "/sandbox", &Value::Null).await;
         };
@@ -160,7 +160,7 @@ impl Load {
         Ok(())
     }
 
-    /// A call of the sandbox. It may be refused, because the load does not know the sandbox's state.
+    /// A call of the sandbox. A refusal is fine, because the load does not know the sandbox's state.
     async fn sandbox(&self, method: Method, path: &str, body: &Value) -> Result<(), Gone> {
         let request = match body {
             Value::Null => self.client.request(method, path).body(Body::empty()).unwrap(),

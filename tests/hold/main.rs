@@ -1,15 +1,18 @@
-//! Proof that the gateway loses no data. It is killed at random moments and at named points, gets faults of disk,
-//! clock, chain and shop, and is watched at its system calls. Its records are compared with its acknowledgements, the
-//! chain's own file and the shop's notifications.
+//! Tests that the gateway loses no data. They kill it at random moments and at fail points, inject faults of disk,
+//! clock, chain and shop, and trace its system calls. They compare its records with its acknowledgements, the sandbox's
+//! file and the shop's notifications.
 
 #![cfg(test)]
 
-mod blind;
 mod check;
+mod check_tests;
 mod clocks;
 mod durability;
+mod expected_records;
+mod fail_points;
 mod full_disk;
 mod injected_faults;
+mod installation;
 mod kills;
 mod laptop;
 mod ledger;
@@ -17,12 +20,9 @@ mod load;
 mod other_copy;
 mod payout_load;
 mod payouts;
-mod points;
 mod random;
 mod shipped;
-mod site;
 mod trace;
-mod truth;
 
 #[path = "../it/harness/mod.rs"]
 #[expect(dead_code, unused_imports, reason = "the scenarios of tests/it use all of it")]

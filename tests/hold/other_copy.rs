@@ -1,4 +1,4 @@
-//! Another copy of the wallet at work: a restored backup that goes on while the first is stopped, on the same chain.
+//! Another copy of the wallet: it runs on the same chain while the first installation is stopped.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,28 +6,30 @@ use std::path::Path;
 use axum::http::Method;
 use serde_json::json;
 
+use crate::expected_records;
 use crate::harness::sandbox::btc;
+use crate::installation::Installation;
 use crate::payout_load::Asked;
-use crate::site::Site;
-use crate::truth;
 
-/// Blocks on top of its transactions; deeper than any reorganisation of the load.
+/// Blocks that the copy mines over its transactions; more than the depth of any reorg of the load.
 const BLOCKS_OVER_IT: u32 = 6;
 
-/// The amount of its own payout, to an address that the first copy does not know.
+/// The amount of the copy's own payout, whose address the first installation does not know.
 const BESIDES_SATS: u64 = 40_000;
 
-/// Lets a copy of a stopped gateway send the waiting payouts, and gives the resulting chain to the first. Returns the
-/// transactions that only the copy made.
-pub async fn works_meanwhile(site: &Site, asked: &Asked) -> BTreeSet<String> {
+/// Lets a copy of a stopped installation send the waiting payouts, and gives its chain to the first installation.
+/// Returns the txids of the transactions that only the copy made.
+pub async fn let_copy_work(site: &Installation, asked: &Asked) -> BTreeSet<String> {
     let mut copy = site.copy().await;
     copy.start();
-    copy.client.faults(json!({ "broadcast": "ok", "chainDown": false, "keysLocked": false, "feeRate": null })).await;
-    // Transactions with missing parents are accepted again, and confirmed first.
+    copy.client
+        .set_faults(json!({ "broadcast": "ok", "chainDown": false, "keysLocked": false, "feeRate": null }))
+        .await;
+    // The mempool accepts transactions with missing parents again; this block confirms them first.
     copy.client.mine(1).await;
     let body = json!({ "btcAmount": btc(BESIDES_SATS), "currency": "USD", "address": asked.address() });
     let request = copy.client.json_request(Method::POST, "/v2/payouts?autoApprove=true", &body);
-    // Its coins may not suffice, or yet another copy may already hold it.
+    // The copy's coins may not suffice, or its sender may hold because of an earlier copy.
     let answer = copy.client.send(request).await;
     assert!(!answer.status.is_server_error(), "{}", answer.text());
     copy.client.advance_clock(2).await;
@@ -39,13 +41,13 @@ pub async fn works_meanwhile(site: &Site, asked: &Asked) -> BTreeSet<String> {
     by_copy.difference(&by_first).cloned().collect()
 }
 
-/// The transactions that a gateway attributed to another copy.
-pub fn twins(site: &Site) -> BTreeSet<String> {
+/// The txids that a gateway attributed to another copy.
+pub fn twins(site: &Installation) -> BTreeSet<String> {
     txids(site, "SELECT txid FROM twins")
 }
 
-fn txids(site: &Site, statement: &str) -> BTreeSet<String> {
-    let (database, _copied) = truth::open(&site.program.database());
+fn txids(site: &Installation, statement: &str) -> BTreeSet<String> {
+    let (database, _copied) = expected_records::open(&site.program.database());
     let mut query = database.prepare(statement).unwrap();
     let txids = query.query_map([], |row| row.get::<_, Vec<u8>>(0)).unwrap();
     txids.map(|txid| hex::encode(txid.unwrap())).collect()
@@ -64,7 +66,7 @@ fn take_over_the_chain(from: &Path, to: &Path) {
     }
 }
 
-/// Releases a sender that holds, as staff do once the other copy is gone; returns whether it held.
-pub fn release(site: &Site) -> bool {
+/// Releases the sender, as staff do once the other copy is stopped; returns whether the sender held.
+pub fn release(site: &Installation) -> bool {
     site.program.json(&["payouts", "release", "--force"])["released"] == true
 }

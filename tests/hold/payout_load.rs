@@ -1,4 +1,4 @@
-//! The load of a merchant with payouts, as fast as the gateway takes it, until the gateway is gone.
+//! The load of a merchant with payouts, as fast as the gateway answers, until the gateway is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -15,29 +15,30 @@ use tokio::task::JoinSet;
 use crate::harness::Answer;
 use crate::harness::client::{Client, text};
 use crate::harness::sandbox::btc;
+use crate::installation::Installation;
 use crate::random::Random;
-use crate::site::Site;
 
 /// Bumps on the command line between two kills.
 const BUMPS: usize = 2;
 
-/// Payouts that staff abandon between two kills.
+/// Payouts that staff abandon on the command line between two kills.
 const GIVEN_UP: usize = 2;
 
-/// Share of reorganisations that double-spend customers' coins, in per cent.
+/// Share of the reorgs that double-spend customers' coins, in per cent.
 const DOUBLE_SPENT: u64 = 35;
 
-/// The requested payouts: by address, the sum and whether an approval was acknowledged.
+/// The requests of a load and its effects.
 #[derive(Clone, Default)]
 pub struct Asked {
+    /// By address: the amount in satoshis, and whether an approval was acknowledged.
     pub payouts: Arc<Mutex<BTreeMap<String, (u64, bool)>>>,
-    /// Ids of answered payouts with their addresses.
+    /// Ids of acknowledged payouts, with their addresses.
     ids: Arc<Mutex<Vec<(String, String)>>>,
     /// Ids of payouts that staff tried to abandon.
     pub given_up: Arc<Mutex<BTreeSet<String>>>,
-    /// Whether customers double-spent confirmed coins; payouts from such coins fail.
+    /// Whether customers double-spent confirmed coins; payouts that spend such coins fail.
     pub has_lost_coins: Arc<AtomicBool>,
-    /// Transactions made by other copies of the wallet.
+    /// Txids of the transactions that other copies of the wallet made.
     pub of_other_copies: Arc<Mutex<BTreeSet<String>>>,
     numbers: Arc<AtomicU64>,
 }
@@ -53,7 +54,7 @@ pub struct Load {
 }
 
 impl Asked {
-    /// An address that is used for one payout only.
+    /// A new address, used for one payout only.
     pub fn address(&self) -> String {
         let mut hash = [7; 20];
         hash[..8].copy_from_slice(&self.numbers.fetch_add(1, Ordering::Relaxed).to_be_bytes());
@@ -77,7 +78,7 @@ impl Load {
         Ok(answer)
     }
 
-    /// Requests an offer, which is approved at once, later, or never.
+    /// Requests a payout, and approves it in the same request, in a second one, or never.
     async fn pay_out(&self, random: &mut Random) -> Result<(), Gone> {
         tokio::time::sleep(random.pause(25)).await;
         let (address, amount_sats) = (self.asked.address(), 10_000 + random.below(150_000));
@@ -102,7 +103,7 @@ impl Load {
         Ok(())
     }
 
-    /// Moves the chain: blocks, reorganisations, evictions and network faults.
+    /// Changes the chain: blocks, reorgs, evictions and faults of broadcasts.
     async fn chain_moves(&self, random: &mut Random) -> Result<(), Gone> {
         tokio::time::sleep(random.pause(30)).await;
         let (path, body) = match random.below(100) {
@@ -127,7 +128,7 @@ impl Load {
         self.send(Method::POST, "/sandbox/reorg", &body).await.map(drop)
     }
 
-    /// Evicts a transaction that sends payouts.
+    /// Evicts the transaction of a payout.
     async fn evict(&self, random: &mut Random) -> Result<(), Gone> {
         let page = self.send(Method::GET, "/v2/payouts?limit=20", &Value::Null).await?.json();
         let records = page["items"].as_array().cloned().unwrap_or_default();
@@ -141,24 +142,24 @@ impl Load {
         }
     }
 
-    /// One of the `count` newest payouts.
+    /// The id of one of the `count` newest payouts.
     async fn one_of_the_newest(&self, count: usize, random: &mut Random) -> Option<String> {
         tokio::time::sleep(random.pause(250)).await;
         let ids = self.asked.ids.lock().unwrap().clone();
         random.pick(&ids[ids.len().saturating_sub(count)..]).map(|(id, _)| id.clone())
     }
 
-    /// Staff bumps a payout on the command line, which opens the gateway itself if none runs.
+    /// Staff bumps a payout on the command line. The command opens the database itself if no gateway runs.
     async fn bump(&self, mut command: Command, random: &mut Random) {
         let Some(id) = self.one_of_the_newest(12, random).await else { return };
         command.arg(id);
         if random.chance(60) {
             command.arg("--fee-rate").arg((3 + random.below(60)).to_string());
         }
-        runs(command).await;
+        run_to_end(command).await;
     }
 
-    /// Staff abandons a payout, sometimes with all that share its transaction.
+    /// Staff abandons a payout, usually with all payouts that share its transaction.
     async fn give_up(&self, mut command: Command, random: &mut Random) {
         // Older payouts are confirmed, and can no longer be abandoned.
         let Some(id) = self.one_of_the_newest(3, random).await else { return };
@@ -167,11 +168,11 @@ impl Load {
         if random.chance(80) {
             command.arg("--all");
         }
-        runs(command).await;
+        run_to_end(command).await;
     }
 
-    /// Starts all tasks; each ends when the gateway does not answer.
-    pub fn start(&self, site: &Site, random: &mut Random) -> JoinSet<()> {
+    /// Starts all tasks. Requests are repeated until the gateway does not answer; each command of staff runs once.
+    pub fn start(&self, site: &Installation, random: &mut Random) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         for _ in 0..2 {
             let (load, mut draws) = (self.clone(), random.fork());
@@ -193,8 +194,8 @@ impl Load {
     }
 }
 
-/// Runs a command; any result but wrong usage is fine.
-async fn runs(mut command: Command) {
+/// Runs a command, which may fail but must not be wrong usage.
+async fn run_to_end(mut command: Command) {
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     assert!(output.status.code().is_some_and(|code| code < 2), "{}", String::from_utf8_lossy(&output.stderr));
 }

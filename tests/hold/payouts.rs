@@ -1,6 +1,6 @@
-//! Payouts under power cuts. After any end of the gateway, once blocks are mined, each approved payout was paid exactly
-//! once, and no other payout was paid. The records agree with the chain. A payout that staff abandoned, or whose coins
-//! customers double-spent, may have FAILED, and was then never paid.
+//! Payouts when the gateway is killed. After a restart and some blocks, each approved payout is paid exactly once, and
+//! no other payout is paid. The records agree with the chain. A payout may be FAILED, and is then never paid, if staff
+//! abandoned it or customers double-spent its coins.
 //!
 //! `TILLGATE_HOLD_PAYOUT_KILLS` sets the number of kills at random moments (10 by default).
 
@@ -17,38 +17,38 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::check;
+use crate::expected_records;
 use crate::harness::client::text;
 use crate::harness::sandbox::{btc, sats};
-use crate::kills::{seed, told};
+use crate::installation::Installation;
+use crate::kills::{env_number, seed};
 use crate::other_copy;
 use crate::payout_load::{Asked, Gone, Load};
 use crate::random::Random;
-use crate::site::Site;
-use crate::truth;
 
 const KILLS: u64 = 10;
 
 /// Kills of one installation before a fresh one replaces it.
 const KILLS_OF_ONE: u64 = 25;
 
-/// Installations or stories at the same time.
+/// Installations or stories that run at the same time.
 const TOGETHER: usize = 2;
 
 /// Blocks within which every approved payout is mined.
 const BLOCKS_TO_REST: u32 = 40;
 
-/// One kill in this many is followed by the work of another copy, beginning with the second kill.
+/// Number of kills from one turn of another copy to its next. Its first turn follows the second kill.
 const COPY_EVERY: u64 = 5;
 
-/// Coins for the waiting payouts, in place of any that customers double-spent.
+/// New coins for the waiting payouts, because customers may have double-spent others.
 const COINS_TO_REST: u64 = 8;
 
-/// Passages of a fail point at which the gateway ends.
+/// The gateway aborts when it passes a fail point for the first, second or fifth time.
 const PASSAGES: [u64; 3] = [1, 2, 5];
 
-/// A folder with a wallet that holds coins; the gateway does not run.
-async fn prepared(batch_seconds: u64) -> Site {
-    let mut site = Site::prepare().await;
+/// A stopped installation whose wallet holds coins.
+async fn prepared(batch_seconds: u64) -> Installation {
+    let mut site = Installation::prepare().await;
     site.program.set("batchSeconds", &batch_seconds.to_string());
     site.program.set("dailyLimitBtc", "100000");
     site.start();
@@ -58,59 +58,64 @@ async fn prepared(batch_seconds: u64) -> Site {
     site
 }
 
-async fn customers_pay(site: &Site, coins: u64) {
+async fn customers_pay(site: &Installation, coins: u64) {
     for coin in 0..coins {
         let payment = site.client.new_payment("10.00", site.shop.url()).await;
         site.client.pay_sats(&text(&payment["paymentId"]), 3_000_000 + coin * 100_000).await;
     }
 }
 
-/// Releases a sender that holds. It may hold only because of another copy of the wallet.
-fn goes_on(site: &Site, asked: &Asked) {
+/// Releases the sender if it holds. It may hold only because of another copy of the wallet.
+fn release_if_held(site: &Installation, asked: &Asked) {
     let held = other_copy::release(site);
-    assert!(!held || !asked.of_other_copies.lock().unwrap().is_empty(), "it held without another copy\n{}", site.log());
+    assert!(!held || !asked.of_other_copies.lock().unwrap().is_empty(), "held without another copy\n{}", site.log());
 }
 
-/// Ends all faults and mines until every approved payout is paid; then checks the chain and the file.
-async fn comes_right(site: &Site, asked: &Asked) {
-    site.client.faults(json!({ "broadcast": "ok", "chainDown": false, "keysLocked": false, "feeRate": null })).await;
+/// Ends all faults and mines until every approved payout is paid; then checks the chain and the database.
+async fn settle_and_check(site: &Installation, asked: &Asked) {
+    site.client
+        .set_faults(json!({ "broadcast": "ok", "chainDown": false, "keysLocked": false, "feeRate": null }))
+        .await;
     customers_pay(site, COINS_TO_REST).await;
     site.client.mine(2).await;
-    goes_on(site, asked);
+    release_if_held(site, asked);
     let mut unpaid = Vec::new();
     for _ in 0..BLOCKS_TO_REST {
         site.client.advance_clock(3).await;
         site.client.mine(1).await;
         unpaid = check::items(site, "/v2/payouts?limit=500&offset=").await;
         unpaid.retain(|record| record["status"] == "QUEUED");
-        if unpaid.is_empty() && site.client.sandbox().await["mempool"] == json!([]) {
+        if unpaid.is_empty() && site.client.sandbox_state().await["mempool"] == json!([]) {
             break;
         }
     }
     assert!(unpaid.is_empty(), "{unpaid:?}\n{}", site.log());
     site.client.mine(7).await;
     payouts_are_paid_once(site, asked).await;
-    the_file_says_what_the_chain_says(site, asked);
+    database_agrees_with_the_chain(site, asked);
 }
 
-/// Checks the reason of a FAILED payout; panics if no act explains it.
-fn may_have_failed(site: &Site, asked: &Asked, record: &Value) {
+/// Checks that an abandonment or a double-spend explains a FAILED payout.
+fn check_failure_reason(site: &Installation, asked: &Asked, record: &Value) {
     let reason = text(&record["failureReason"]);
-    let (database, _copied) = truth::open(&site.program.database());
+    let (database, _copied) = expected_records::open(&site.program.database());
+    // The payouts of its batch, and of each batch whose change its batch spends: giving up any of them fails it too.
     let mut query = database
         .prepare(
-            "SELECT lower(hex(other.id)) FROM payouts AS p JOIN payouts AS other \
-             ON other.seq = p.seq OR other.batch_seq = p.batch_seq WHERE lower(hex(p.id)) = ?1",
+            "WITH RECURSIVE line (batch_seq) AS (SELECT batch_seq FROM payouts WHERE lower(hex(id)) = ?1 UNION \
+             SELECT v.batch_seq FROM line JOIN batch_inputs AS i ON i.batch_seq = line.batch_seq \
+             JOIN versions AS v ON v.txid = i.txid) \
+             SELECT lower(hex(p.id)) FROM line JOIN payouts AS p ON p.batch_seq = line.batch_seq UNION SELECT ?1",
         )
         .unwrap();
-    let sharing = query.query_map([text(&record["payoutId"])], |row| row.get::<_, String>(0)).unwrap();
-    let sharing: BTreeSet<String> = sharing.map(Result::unwrap).collect();
-    let is_given_up = !asked.given_up.lock().unwrap().is_disjoint(&sharing);
+    let failing_it = query.query_map([text(&record["payoutId"])], |row| row.get::<_, String>(0)).unwrap();
+    let failing_it: BTreeSet<String> = failing_it.map(Result::unwrap).collect();
+    let is_given_up = !asked.given_up.lock().unwrap().is_disjoint(&failing_it);
     let has_lost_coins = reason.starts_with("another transaction") && asked.has_lost_coins.load(Ordering::Relaxed);
     assert!((reason.contains("given up") && is_given_up) || has_lost_coins, "{record}\n{}", site.log());
 }
 
-async fn payouts_are_paid_once(site: &Site, asked: &Asked) {
+async fn payouts_are_paid_once(site: &Installation, asked: &Asked) {
     let records = check::items(site, "/v2/payouts?limit=500&offset=").await;
     let by_address: BTreeMap<String, &Value> =
         records.iter().map(|record| (text(&record["address"]), record)).collect();
@@ -122,7 +127,7 @@ async fn payouts_are_paid_once(site: &Site, asked: &Asked) {
         let status = by_address.get(&address).map(|record| text(&record["status"])).unwrap_or_default();
         let (is_sent, has_failed) = (status == "SENT", status == "FAILED");
         if has_failed {
-            may_have_failed(site, asked, by_address[&address]);
+            check_failure_reason(site, asked, by_address[&address]);
         }
         assert!(is_sent || has_failed || !was_acknowledged, "an acknowledged approval is {status}: {address}");
         assert!(
@@ -143,24 +148,24 @@ async fn payouts_are_paid_once(site: &Site, asked: &Asked) {
     assert_eq!(paid_sats, sent_sats);
 }
 
-fn the_file_says_what_the_chain_says(site: &Site, asked: &Asked) {
-    check::the_file_is_whole(&check::folder(site));
-    let (database, _copied) = truth::open(&check::folder(site).join("tillgate.db"));
+fn database_agrees_with_the_chain(site: &Installation, asked: &Asked) {
+    check::database_is_intact(&check::folder(site));
+    let (database, _copied) = expected_records::open(&check::folder(site).join("tillgate.db"));
     let one = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
     let booked = one("SELECT ifnull(sum(sats), 0) FROM ledger");
     let held = one("SELECT ifnull(sum(amount_sats), 0) FROM coins WHERE position = 'block' AND spent_by IS NULL");
-    assert_eq!(booked, held, "the ledger and the coins\n{}", site.log());
+    assert_eq!(booked, held, "the ledger differs from the coins\n{}", site.log());
     let locked = one("SELECT count(*) FROM coins AS c JOIN batch_inputs AS i ON i.txid = c.txid AND i.vout = c.vout \
                       WHERE i.live = 1 AND c.position = 'block' AND c.spent_by IS NULL");
-    assert_eq!(locked, 0, "coins are locked for good");
+    assert_eq!(locked, 0, "coins stay locked");
     let twins = other_copy::twins(site);
     let of_others = asked.of_other_copies.lock().unwrap();
-    assert!(twins.is_subset(&of_others), "a transaction of ours was taken for another copy's: {twins:?}");
+    assert!(twins.is_subset(&of_others), "one of our own transactions is stored as a twin: {twins:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_at_random_moments_each_approved_payout_is_paid_once() {
-    let kills = told("TILLGATE_HOLD_PAYOUT_KILLS").unwrap_or(KILLS);
+async fn random_kills_pay_each_approved_payout_once() {
+    let kills = env_number("TILLGATE_HOLD_PAYOUT_KILLS").unwrap_or(KILLS);
     let mut random = Random::seeded(seed());
     let mut under_way = JoinSet::new();
     let share = kills.div_ceil(TOGETHER as u64).min(KILLS_OF_ONE);
@@ -191,19 +196,19 @@ async fn one_installation(number: u64, kills: u64, mut random: Random) {
             site.kill_while_starting(random.pause(400)).await;
         }
         if kill % COPY_EVERY == 2 {
-            let made = other_copy::works_meanwhile(&site, &asked).await;
+            let made = other_copy::let_copy_work(&site, &asked).await;
             asked.of_other_copies.lock().unwrap().extend(made);
         }
         site.start();
         customers_pay(&site, 1).await;
-        goes_on(&site, &asked);
+        release_if_held(&site, &asked);
         if kill % 8 == 0 || kill == kills {
-            comes_right(&site, &asked).await;
+            settle_and_check(&site, &asked).await;
         }
     }
     let payouts = asked.payouts.lock().unwrap();
     let approved = payouts.values().filter(|(_, approved)| *approved).count();
-    let (database, _copied) = truth::open(&site.program.database());
+    let (database, _copied) = expected_records::open(&site.program.database());
     let count = |of: &str| database.query_row(&format!("SELECT count(*) FROM {of}"), [], |row| row.get::<_, u64>(0));
     println!(
         "installation {number}: {kills} kills, {} payouts asked for, {approved} approvals acknowledged, {} FAILED, {} \
@@ -214,18 +219,21 @@ async fn one_installation(number: u64, kills: u64, mut random: Random) {
     );
 }
 
-/// One story on one installation, in which the gateway ends itself once.
+/// One sequence of payouts on one installation, in which the gateway aborts once at a fail point.
 struct Story {
-    site: Site,
+    site: Installation,
     asked: Asked,
     has_ended: bool,
 }
 
 impl Story {
-    async fn revive(&mut self) {
+    async fn restart_after_abort(&mut self) {
         let log = self.site.log();
         let status = self.site.ended().await;
-        assert!(status.signal() == Some(Signal::ABORT.as_raw()) && !self.has_ended, "it ended ({status}):\n{log}");
+        assert!(
+            status.signal() == Some(Signal::ABORT.as_raw()) && !self.has_ended,
+            "the gateway ended ({status}):\n{log}"
+        );
         self.has_ended = true;
         self.site.start();
     }
@@ -237,7 +245,7 @@ impl Story {
             Ok(_) => None,
             // The request is not repeated; the final check shows its result.
             Err(Gone) => {
-                self.revive().await;
+                self.restart_after_abort().await;
                 None
             }
         }
@@ -255,44 +263,44 @@ impl Story {
         Some(id)
     }
 
-    async fn passes(&mut self) {
+    async fn advance_clock(&mut self) {
         self.call(Method::POST, "/sandbox/clock", json!({ "advanceSeconds": 2 })).await;
     }
 
-    /// Tells the whole story of payouts, which passes each fail point several times.
-    async fn tell(&mut self) {
+    /// Runs the whole sequence, which passes each fail point several times.
+    async fn run(&mut self) {
         self.pay_out(20_000, false).await;
         let first = self.pay_out(150_000, true).await;
-        self.passes().await;
+        self.advance_clock().await;
         if let Some(id) = first {
-            // The gateway may end meanwhile, and the command with it.
+            // The gateway may abort during the command, which then fails.
             drop(self.site.program.output(&["payouts", "bump", &id, "--fee-rate", "20", "--json"]));
             if self.site.has_ended() {
-                self.revive().await;
+                self.restart_after_abort().await;
             }
         }
         if let Some(id) = self.pay_out(80_000, true).await {
-            self.passes().await;
+            self.advance_clock().await;
             self.asked.given_up.lock().unwrap().insert(id.clone());
             drop(self.site.program.output(&["payouts", "abandon", &id, "--all", "--json"]));
             if self.site.has_ended() {
-                self.revive().await;
+                self.restart_after_abort().await;
             }
         }
         for fault in ["reject", "timeout", "forget", "ok"] {
             self.call(Method::PUT, "/sandbox/faults", json!({ "broadcast": fault })).await;
             self.pay_out(60_000, true).await;
-            self.passes().await;
+            self.advance_clock().await;
         }
         self.call(Method::POST, "/sandbox/blocks", json!({})).await;
         self.call(Method::POST, "/sandbox/reorg", json!({ "depth": 2 })).await;
         self.pay_out(70_000, true).await;
-        self.passes().await;
+        self.advance_clock().await;
         self.call(Method::POST, "/sandbox/blocks", json!({ "count": 2 })).await;
     }
 }
 
-async fn told_with(mut site: Site, point: &str, count: u64) -> bool {
+async fn run_story(mut site: Installation, point: &str, count: u64) -> bool {
     let armed = |command: &mut Command| {
         command.env("TILLGATE_FAIL_POINT", format!("{point}:{count}"));
     };
@@ -302,19 +310,19 @@ async fn told_with(mut site: Site, point: &str, count: u64) -> bool {
         site.start();
     }
     let mut story = Story { site, asked: Asked::default(), has_ended };
-    story.tell().await;
+    story.run().await;
     if story.site.has_ended() {
-        story.revive().await;
+        story.restart_after_abort().await;
     }
-    // From here on it runs without the fail point.
+    // From here on the gateway runs without the fail point.
     story.site.kill();
     story.site.start();
-    comes_right(&story.site, &story.asked).await;
+    settle_and_check(&story.site, &story.asked).await;
     story.has_ended
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ended_at_each_point_each_approved_payout_is_paid_once() {
+async fn aborts_at_each_fail_point_pay_each_approved_payout_once() {
     let site = Arc::new(prepared(0).await);
     let points = ["choose", "sign", "commit", "broadcast", "view", "send", "sandbox"];
     let mut waiting: Vec<(String, u64)> = Vec::new();
@@ -328,7 +336,7 @@ async fn ended_at_each_point_each_approved_payout_is_paid_once() {
         {
             let site = Arc::clone(&site);
             under_way.spawn(async move {
-                let has_ended = told_with(site.copy().await, &point, count).await;
+                let has_ended = run_story(site.copy().await, &point, count).await;
                 (point, has_ended)
             });
         }
@@ -337,6 +345,6 @@ async fn ended_at_each_point_each_approved_payout_is_paid_once() {
             *ended.entry(point).or_default() += u64::from(has_ended);
         }
     }
-    println!("ended at {ended:?}");
-    assert!(ended.values().all(|count| *count > 0), "a point was never passed: {ended:?}");
+    println!("aborts at each fail point: {ended:?}");
+    assert!(ended.values().all(|count| *count > 0), "a fail point was never passed: {ended:?}");
 }

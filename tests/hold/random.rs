@@ -20,12 +20,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// From 0 to below `end`.
+    /// A number from 0 to `end - 1`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
-    /// True in `percent` of a hundred cases.
+    /// True with this probability.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
@@ -40,7 +40,7 @@ impl Random {
         Duration::from_millis(self.below(max_ms.saturating_add(1)))
     }
 
-    /// Another source, for a separate task.
+    /// A new source, for a separate task.
     pub fn fork(&mut self) -> Self {
         Self(self.next())
     }

@@ -17,7 +17,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The packages of a build with the features of each.
+/// The packages of a desktop build, each with its features.
 fn features(edges: &str) -> String {
     let output = Command::new(env!("CARGO"))
         .args([
@@ -40,10 +40,10 @@ fn features(edges: &str) -> String {
 #[test]
 fn the_shipped_program_has_no_fail_points() {
     assert!(!features("normal,build").contains("fail-points"));
-    assert!(features("normal,build,dev").contains("fail-points"), "the tests' own build has them");
+    assert!(features("normal,build,dev").contains("fail-points"), "the build for tests has them");
 }
 
-/// Compiles the module alone with these features; returns the bytes of the library.
+/// Compiles the module `fail_points` alone with these features; returns the bytes of the library.
 fn compiled(features: &[&str]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("fail_points.rlib");
@@ -62,16 +62,16 @@ fn holds(program: &[u8], name: &str) -> bool {
 }
 
 #[test]
-fn without_the_feature_nothing_of_a_fail_point_is_compiled() {
+fn without_the_feature_no_fail_point_is_compiled() {
     let (without, with) = (compiled(&[]), compiled(&["fail-points"]));
     for name in NAMES {
         assert!(!holds(&without, name), "{name} is compiled without the feature");
-        assert!(holds(&with, name), "{name} is not found where it is: the search is blind");
+        assert!(holds(&with, name), "{name} is not found with the feature, so the search proves nothing");
     }
 }
 
 #[test]
-fn the_program_under_test_is_the_one_with_the_points() {
+fn the_program_under_test_has_fail_points() {
     let program = std::fs::read(env!("CARGO_BIN_EXE_tillgate")).unwrap();
     assert!(holds(&program, "TILLGATE_FAIL_POINT"));
 }

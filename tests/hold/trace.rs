@@ -1,38 +1,39 @@
-//! Reads the output of `strace`: the bytes written to the database's log, its syncs, and the bytes sent over the
+//! Reads the output of `strace`: the bytes written to the database's WAL, its syncs, and the bytes sent over the
 //! network. Only the order of system calls counts.
 
 use std::collections::{HashMap, HashSet};
 
-/// Length of an identifier in the database, and of its text on the wire.
+/// Length of an id in the database, in bytes.
 const ID_BYTES: usize = 20;
+/// Length of an id's hex text on the wire.
 const ID_TEXT: usize = 40;
 
-/// One line: the begin of a system call, its end, or both.
+/// One line of the trace: the start of a system call, its end, or both.
 #[derive(Debug, PartialEq, Eq)]
 struct Event {
     thread: u32,
     name: String,
-    /// Present if the call begins here: its target and its bytes.
+    /// Present if the call starts in this line: its file or connection, and its bytes.
     begins: Option<(String, Vec<u8>)>,
-    /// Present if the call ends here.
+    /// Present if the call ends in this line.
     result: Option<i64>,
 }
 
 /// The findings from a trace.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// 200 answers that named a payment.
+    /// Responses with status 200 and a payment id.
     pub answers: usize,
     /// Notifications sent.
     pub notifications: usize,
-    /// Syncs of the database's log that succeeded.
+    /// Successful syncs of the database's WAL.
     pub syncs: usize,
-    /// Messages sent before they were durable.
+    /// Messages that were sent before their id was durable.
     pub too_early: Vec<String>,
 }
 
-/// Examines a trace. A sent message must be in a part of the log that was synced before. A payment is a 200 answer; a
-/// notification is found by its `webhook-id`.
+/// Examines a trace. The id in a sent message must be in a part of the WAL that was synced before. The id is the
+/// payment id of a response with 200, or the `webhook-id` of a notification.
 pub fn examine(trace: &str) -> Findings {
     let events: Vec<Event> = trace.lines().filter_map(parse).collect();
     let wanted: HashSet<[u8; ID_BYTES]> = events.iter().filter_map(sent).map(|(_, id)| id).collect();
@@ -81,7 +82,7 @@ enum Sent {
     Notification,
 }
 
-/// The message in a call that must be durable before it is sent, if there is one.
+/// The kind and id of the message in a call, if it must be durable before it is sent.
 fn sent(event: &Event) -> Option<(Sent, [u8; ID_BYTES])> {
     let (to, bytes) = event.begins.as_ref()?;
     if !to.starts_with("TCP") {
@@ -107,8 +108,8 @@ fn ids_in(bytes: &[u8], wanted: &HashSet<[u8; ID_BYTES]>) -> HashSet<[u8; ID_BYT
     windows.filter(|window| wanted.contains(window)).collect()
 }
 
-/// Reads a line such as `123 pwrite64(6<\x2f…>, "\x00…", 8, 0) = 8`, or one half of an interrupted call. Short lines
-/// are padded before the result.
+/// Reads a line such as `123 pwrite64(6<\x2f…>, "\x00…", 8, 0) = 8`, or one half of an interrupted call. `strace` pads
+/// short lines before the result.
 fn parse(line: &str) -> Option<Event> {
     let (thread, call) = line.split_once(' ')?;
     let thread = thread.parse().ok()?;

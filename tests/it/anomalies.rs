@@ -1,5 +1,5 @@
-//! Coins that do not fit: every kind of anomaly, when it is raised, how it follows the chain, its notifications, and
-//! the decisions of staff.
+//! Anomalies of every type: when they are raised, how the chain changes them, their notifications, and the decisions of
+//! staff.
 
 use serde_json::{Value, json};
 
@@ -7,13 +7,12 @@ use crate::harness::Scene;
 use crate::harness::client::text;
 use crate::harness::sandbox::sats;
 
-/// The part of a record that must not change between GET and the notification.
 fn id_of(anomaly: &Value) -> String {
     text(&anomaly["anomalyId"])
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn late_coins_raise_an_anomaly_each_at_two_confirmations() {
+async fn each_late_transaction_raises_an_anomaly_at_2_confirmations() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.pass_deadline().await;
@@ -32,7 +31,7 @@ async fn late_coins_raise_an_anomaly_each_at_two_confirmations() {
         assert_eq!(anomaly["notificationType"], "ANOMALY");
         assert_eq!(anomaly["btcTransactions"].as_array().unwrap().len(), 1);
         assert_eq!(anomaly["environment"], "test");
-        let heard = s.shop.hears_of(&id_of(anomaly), "the late coins", |_| true).await;
+        let heard = s.shop.wait_for_record(&id_of(anomaly), "the late coins", |_| true).await;
         assert_eq!(&heard, anomaly);
         assert_eq!(&s.get(&format!("/v2/anomalies/{}", id_of(anomaly))).await.ok(), anomaly);
     }
@@ -42,7 +41,7 @@ async fn late_coins_raise_an_anomaly_each_at_two_confirmations() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_invalid_payment_has_an_underpayment_and_late_coins() {
+async fn an_invalid_payment_raises_underpayment_and_late_anomalies() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.pay_sats(&bill.id, 5_000).await;
@@ -56,12 +55,12 @@ async fn an_invalid_payment_has_an_underpayment_and_late_coins() {
     let anomalies = s.expect_anomalies(&bill, &[("UNDERPAYMENT", "OPEN"), ("LATE_PAYMENT", "OPEN")]).await;
     assert_eq!(sats(&anomalies[1]["paidBtc"]), i64::try_from(bill.amount_sats).unwrap() - 5_000);
     for anomaly in anomalies {
-        s.shop.hears_of(&id_of(&anomaly), "the anomaly", |record| record["paidBtc"] == anomaly["paidBtc"]).await;
+        s.shop.wait_for_record(&id_of(&anomaly), "the anomaly", |record| record["paidBtc"] == anomaly["paidBtc"]).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn coins_after_a_confirmed_payment_are_extra() {
+async fn coins_after_confirmation_raise_an_extra_payment_anomaly() {
     let s = Scene::open().await;
     let bill = s.confirmed_bill().await;
     let txid = s.send_to(&bill.address, 7_000).await;
@@ -70,8 +69,8 @@ async fn coins_after_a_confirmed_payment_are_extra() {
     assert_eq!(sats(&anomalies[0]["paidBtc"]), 7_000);
     assert_eq!(anomalies[0]["btcTransactions"][0]["btcTxId"], txid);
     let payment = s.expect(&bill, "CONFIRMED").await;
-    assert_eq!(sats(&payment["remainingToPayBtc"]), 0, "what came after does not count");
-    s.shop.hears_of(&id_of(&anomalies[0]), "the extra coins", |record| *record == anomalies[0]).await;
+    assert_eq!(sats(&payment["remainingToPayBtc"]), 0, "coins after the confirmation do not count");
+    s.shop.wait_for_record(&id_of(&anomalies[0]), "the extra coins", |record| *record == anomalies[0]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -86,11 +85,11 @@ async fn an_overpayment_is_confirmed_with_an_anomaly_for_the_surplus() {
     s.mine(1).await;
     let anomalies = s.expect_anomalies(&bill, &[("OVERPAYMENT", "OPEN")]).await;
     assert_eq!(sats(&anomalies[0]["paidBtc"]), 3_000);
-    s.shop.hears_of(&id_of(&anomalies[0]), "the surplus", |record| *record == anomalies[0]).await;
+    s.shop.wait_for_record(&id_of(&anomalies[0]), "the surplus", |record| *record == anomalies[0]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn under_invalidate_only_a_single_overpayment_is_invalid() {
+async fn overpayment_invalidate_applies_to_a_single_transaction_only() {
     let s = Scene::open_with(&[("overpayment", "invalidate")]).await;
     let (one, several) = (s.bill("10.00").await, s.bill("10.00").await);
     s.pay_sats(&one.id, one.amount_sats + 3_000).await;
@@ -106,17 +105,17 @@ async fn under_invalidate_only_a_single_overpayment_is_invalid() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reversal_is_told_at_once_with_the_sum_that_is_gone() {
+async fn a_reversal_is_notified_at_once_with_the_lost_sum() {
     let s = Scene::open().await;
     let bill = s.confirmed_bill().await;
     s.double_spend_by_reorg(1).await;
     let anomalies = s.expect_anomalies(&bill, &[("REVERSED_PAYMENT", "OPEN")]).await;
     assert_eq!(u64::try_from(sats(&anomalies[0]["paidBtc"])).unwrap(), bill.amount_sats);
-    s.shop.hears_of(&id_of(&anomalies[0]), "the reversal", |record| *record == anomalies[0]).await;
+    s.shop.wait_for_record(&id_of(&anomalies[0]), "the reversal", |record| *record == anomalies[0]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_open_anomaly_follows_the_chain_under_the_same_id() {
+async fn an_anomaly_of_lost_coins_is_dismissed_under_the_same_id() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.pass_deadline().await;
@@ -127,11 +126,11 @@ async fn an_open_anomaly_follows_the_chain_under_the_same_id() {
     let dismissed = s.expect_anomalies(&bill, &[("LATE_PAYMENT", "DISMISSED")]).await.remove(0);
     assert_eq!(raised["anomalyId"], dismissed["anomalyId"]);
     let heard = |record: &Value| record["resolution"] == "DISMISSED";
-    s.shop.hears_of(&id_of(&raised), "the dismissal", heard).await;
+    s.shop.wait_for_record(&id_of(&raised), "the dismissal", heard).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn staff_accepts_the_coins_of_an_anomaly_and_dismisses_another() {
+async fn staff_decisions_on_anomalies_are_notified_and_final() {
     let s = Scene::open().await;
     let (accepted, dismissed) = (s.bill("10.00").await, s.bill("10.00").await);
     s.pass_deadline().await;
@@ -142,14 +141,14 @@ async fn staff_accepts_the_coins_of_an_anomaly_and_dismisses_another() {
     s.accept(&accepted);
     s.expect(&accepted, "CONFIRMED").await;
     s.expect_anomalies(&accepted, &[("LATE_PAYMENT", "ACCEPTED")]).await;
-    s.shop.hears_of(&id_of(&anomaly), "the acceptance", |record| record["resolution"] == "ACCEPTED").await;
+    s.shop.wait_for_record(&id_of(&anomaly), "the acceptance", |record| record["resolution"] == "ACCEPTED").await;
 
     let anomaly = s.expect_anomalies(&dismissed, &[("LATE_PAYMENT", "OPEN")]).await.remove(0);
     let program = s.gateway.program();
     program.json(&["anomalies", "dismiss", &id_of(&anomaly), "--reason", "given back in cash"]);
     s.expect_anomalies(&dismissed, &[("LATE_PAYMENT", "DISMISSED")]).await;
-    s.shop.hears_of(&id_of(&anomaly), "the dismissal", |record| record["resolution"] == "DISMISSED").await;
-    // The system leaves decided anomalies alone, even if the chain changes.
+    s.shop.wait_for_record(&id_of(&anomaly), "the dismissal", |record| record["resolution"] == "DISMISSED").await;
+    // The gateway changes no decided anomaly, even if the chain changes.
     s.double_spend_by_reorg(2).await;
     s.expect_anomalies(&dismissed, &[("LATE_PAYMENT", "DISMISSED")]).await;
 }
@@ -160,7 +159,7 @@ async fn a_missing_rate_never_delays_an_anomaly() {
     let bill = s.bill("10.00").await;
     s.pass_deadline().await;
     s.pay(&bill.id).await;
-    s.rates(json!({ "USD": null })).await;
+    s.set_rates(json!({ "USD": null })).await;
     s.mine(2).await;
     let anomalies = s.expect_anomalies(&bill, &[("LATE_PAYMENT", "OPEN")]).await;
     assert!(anomalies[0]["exchangeRate"].is_number());
@@ -195,7 +194,7 @@ async fn anomalies_are_listed_filtered_and_resent() {
 
     let anomaly = s.expect_anomalies(&late, &[("LATE_PAYMENT", "OPEN")]).await.remove(0);
     let id = id_of(&anomaly);
-    s.shop.hears_of(&id, "the first notification", |_| true).await;
+    s.shop.wait_for_record(&id, "the first notification", |_| true).await;
     for (path, times) in [(&late.id, 2), (&id, 3)] {
         let answer = s.post_empty(&format!("/v2/anomalies/notify/{path}")).await.ok();
         assert_eq!(answer, json!({ "value": 200 }));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The longest that a source file may be.
+/// Limit for the lines of a source file.
 const MAX_LINES: usize = 500;
 
 /// Crates that `domain` may use: values, numbers, times as numbers, errors. Crates with IO or a clock are excluded.
@@ -49,7 +49,7 @@ fn names_crate(code: &str, name: &str) -> bool {
     })
 }
 
-/// The files outside the `allowed` folder of the gateway that name the crate; tests may.
+/// The gateway's files that name the crate, without tests and without the `allowed` folder.
 fn gateway_files_naming(krate: &str, allowed: &str) -> Vec<PathBuf> {
     let gateway = root().join("src-tauri/gateway/src");
     sources_below("src-tauri/gateway/src", &["rs"])
@@ -65,7 +65,7 @@ fn gateway_files_naming(krate: &str, allowed: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_domain_builds_on_nothing_that_does_io_or_tells_the_time() {
+fn the_domain_crate_uses_no_io_and_no_clock() {
     let manifest = fs::read_to_string(root().join("src-tauri/domain/Cargo.toml")).unwrap();
     let dependencies = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
     for line in dependencies.lines().filter(|line| !line.trim().is_empty()) {
@@ -92,17 +92,17 @@ fn the_domain_builds_on_nothing_that_does_io_or_tells_the_time() {
 }
 
 #[test]
-fn only_the_http_folder_names_axum() {
+fn only_the_http_folder_uses_axum() {
     assert_eq!(gateway_files_naming("axum", "http"), Vec::<PathBuf>::new());
 }
 
 #[test]
-fn in_the_gateway_only_the_store_names_rusqlite() {
+fn in_the_gateway_only_the_store_uses_rusqlite() {
     assert_eq!(gateway_files_naming("rusqlite", "store"), Vec::<PathBuf>::new());
 }
 
 #[test]
-fn only_the_shell_names_tauri() {
+fn only_the_shell_uses_tauri() {
     for krate in ["domain", "sandbox", "gateway", "nodes"] {
         for path in sources_below(&format!("src-tauri/{krate}"), &["rs"]) {
             assert!(!names_crate(&code(&path), "tauri"), "{} names tauri", path.display());
@@ -111,7 +111,7 @@ fn only_the_shell_names_tauri() {
 }
 
 #[test]
-fn the_shells_hold_no_sql() {
+fn http_console_and_cli_contain_no_sql() {
     let verbs = ["SELECT ", "INSERT ", "UPDATE ", "DELETE FROM", "PRAGMA "];
     for shell in ["http", "console", "cli"] {
         let folder = format!("src-tauri/gateway/src/{shell}");
@@ -129,7 +129,7 @@ fn the_shells_hold_no_sql() {
 fn source_files_have_at_most_500_lines() {
     let rust = ["src-tauri", "tests"].into_iter().flat_map(|folder| sources_below(folder, &["rs", "sql"]));
     for path in rust.chain(sources_below("ui/src", &["svelte", "ts", "css"])) {
-        // A schema is read table by table.
+        // Migrations are exempt, because a schema is read table by table. So are generated files.
         let exempt = ["generated", "bindings", "migrations"];
         let is_exempt = path.components().any(|part| exempt.iter().any(|name| part.as_os_str() == *name));
         let lines = fs::read_to_string(&path).unwrap().lines().count();
@@ -138,7 +138,7 @@ fn source_files_have_at_most_500_lines() {
 }
 
 #[test]
-fn the_program_without_a_window_links_no_window() {
+fn the_headless_program_links_no_window_library() {
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--offline", "--package", "tillgate-desktop", "--edges", "normal,build"])
         .args(["--prefix", "none", "--format", "{p}"])

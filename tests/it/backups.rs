@@ -1,4 +1,4 @@
-//! Backups and restores as a merchant uses them: with the real program, its files, and a twin that went on.
+//! Backups and restores as a merchant uses them: with the real program, its files, and a copy that continues.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::harness::{Program, Scene, Tillgate, wait_for};
 
 const PASSPHRASE: &str = "correct horse battery";
 
-/// Another's address.
+/// An address outside this wallet.
 const RENT: &str = "bcrt1qqyqszqgpqyqszqgpqyqszqgpqyqszqgpvxat9t";
 
 /// Runs a command with a passphrase in its environment.
@@ -22,15 +22,15 @@ fn with_passphrase(program: &Program, passphrase: &str, args: &[&str]) -> Output
     program.command(args).env("TILLGATE_PASSPHRASE", passphrase).output().unwrap()
 }
 
-/// The same for a command that must succeed; returns its JSON.
-fn done(program: &Program, args: &[&str]) -> Value {
+/// Runs a command that must succeed with the passphrase, and returns its JSON.
+fn json_with_passphrase(program: &Program, args: &[&str]) -> Value {
     let output = with_passphrase(program, PASSPHRASE, &[args, &["--json"]].concat());
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The same for a command that must be refused with one line.
-fn refused(program: &Program, passphrase: &str, args: &[&str]) -> String {
+/// Runs a command that must fail with this passphrase, and returns its only line of standard error.
+fn refusal_with_passphrase(program: &Program, passphrase: &str, args: &[&str]) -> String {
     let output = with_passphrase(program, passphrase, &[args, &["--json"]].concat());
     let line = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), line.lines().count()), (Some(1), 1), "{args:?}: {line}");
@@ -38,7 +38,7 @@ fn refused(program: &Program, passphrase: &str, args: &[&str]) -> String {
 }
 
 fn backup(program: &Program, file: &Path) {
-    let made = done(program, &["backup", file.to_str().unwrap()]);
+    let made = json_with_passphrase(program, &["backup", file.to_str().unwrap()]);
     assert_eq!(made["file"], file.to_str().unwrap());
     assert_eq!(made["sizeBytes"].as_u64().unwrap(), fs::metadata(file).unwrap().len());
 }
@@ -52,7 +52,7 @@ fn balance(program: &Program) -> Value {
     program.json(&["wallet", "info"])["balanceBtc"].clone()
 }
 
-async fn approved(scene: &Scene, sats: u64) -> String {
+async fn approved_payout(scene: &Scene, sats: u64) -> String {
     let request = json!({"btcAmount": btc(sats), "currency": "EUR", "address": RENT});
     let payout = scene.post("/v2/payouts?autoApprove=true", &request).await.ok();
     assert_eq!(payout["status"], "QUEUED", "{payout}");
@@ -60,7 +60,7 @@ async fn approved(scene: &Scene, sats: u64) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_of_a_running_gateway_restores_all_elsewhere() {
+async fn a_backup_of_a_running_gateway_restores_on_another_machine() {
     let mut scene = Scene::open_with(&[("merchantName", "Café"), ("restoreSkip", "20")]).await;
     let hmac_key = text(&scene.gateway.program().json(&["hmac-key", "rotate"])["key"]);
     let bill = scene.confirmed_bill().await;
@@ -71,7 +71,7 @@ async fn a_backup_of_a_running_gateway_restores_all_elsewhere() {
     scene.gateway.kill();
 
     let bare = Program::new();
-    let restored = done(&bare, &["restore", file.to_str().unwrap()]);
+    let restored = json_with_passphrase(&bare, &["restore", file.to_str().unwrap()]);
     assert_eq!((&restored["environment"], &restored["wallet"]), (&json!("test"), &json!(true)));
     assert_eq!(bare.json(&["payments", "list"]), payments);
     assert_eq!(balance(&bare), funds);
@@ -83,7 +83,7 @@ async fn a_backup_of_a_running_gateway_restores_all_elsewhere() {
     let mut gateway = Tillgate::start_with_key(bare, scene.key().clone());
     let client = &gateway.client;
     assert_eq!(client.payment(&bill.id).await["status"], "CONFIRMED");
-    // The open payment is paid there, and notified with the key that the shop knows.
+    // The open payment is paid at the restored gateway, and its notification is signed with the same HMAC key.
     client.pay_with(&open.id, json!({"confirmations": 3})).await;
     assert_eq!(client.payment(&open.id).await["status"], "CONFIRMED");
     let told = wait_for("a notification of the restored gateway", async || {
@@ -94,13 +94,13 @@ async fn a_backup_of_a_running_gateway_restores_all_elsewhere() {
             .find(|one| one.json()["paymentId"] == open.id.as_str() && one.json()["status"] == "CONFIRMED")
     });
     assert!(webhook_signature_is_by(&told.await, &hmac_key));
-    let proof = done(gateway.program(), &["wallet", "verify-backup", file.to_str().unwrap()]);
+    let proof = json_with_passphrase(gateway.program(), &["wallet", "verify-backup", file.to_str().unwrap()]);
     assert_eq!(proof["ok"], true);
     assert!(gateway.stop().await.success());
 }
 
-/// Standard error of a command that must succeed, with these variables.
-fn told(program: &Program, variables: &[(&str, &str)], args: &[&str]) -> String {
+/// Standard error of a command that must succeed, with these environment variables.
+fn stderr_of(program: &Program, variables: &[(&str, &str)], args: &[&str]) -> String {
     let output = program.command(args).envs(variables.iter().copied()).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{args:?}: {said}");
@@ -118,15 +118,15 @@ fn a_passphrase_shared_by_secrets_and_backups_is_reported() {
     let at = |secrets: &Path| ("TILLGATE_SECRETS_FILE", secrets.to_str().unwrap().to_owned());
     let run = |program: &Program, secrets: &Path, variables: &[(&str, &str)], args: &[&str]| {
         let (name, value) = at(secrets);
-        told(program, &[variables, &[(name, &value)]].concat(), args)
+        stderr_of(program, &[variables, &[(name, &value)]].concat(), args)
     };
     run(&program, &secrets, &[of_file], &["wallet", "create", "--json"]);
     assert_eq!(run(&program, &secrets, &[of_file, of_backup], &["backup", file, "--json"]), "");
     let notice = run(&program, &secrets, &[of_file], &["backup", shared, "--json"]);
     assert!(notice.contains("opens with the secrets file's passphrase") && notice.contains(of_backup.0), "{notice}");
 
-    // Each opens with its own passphrase, and the new secrets file with the one given for it.
-    let wrong = refused(&bare, of_file.1, &["restore", file]);
+    // The backup opens only with its own passphrase, and the new secrets file only with the passphrase given for it.
+    let wrong = refusal_with_passphrase(&bare, of_file.1, &["restore", file]);
     assert!(wrong.contains("passphrase is wrong"), "{wrong}");
     let (new, anew) = (beside(&bare, "secrets"), ("TILLGATE_PASSPHRASE", "of the new secrets file"));
     assert_eq!(run(&bare, &new, &[anew, of_backup], &["restore", file, "--json"]), "");
@@ -136,7 +136,7 @@ fn a_passphrase_shared_by_secrets_and_backups_is_reported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_old_backup_doubles_no_payout_and_no_address() {
+async fn an_old_backup_repeats_no_payout_and_reuses_no_address() {
     const SKIP: &str = "25";
     let mut scene = Scene::open_with(&[("restoreSkip", SKIP), ("batchSeconds", "0")]).await;
     for _ in 0..3 {
@@ -144,14 +144,14 @@ async fn an_old_backup_doubles_no_payout_and_no_address() {
         scene.pay_sats(&bill.id, 1_000_000).await;
     }
     scene.mine(2).await;
-    // It waits, because the keys are locked.
-    scene.faults(json!({"keysLocked": true})).await;
-    let payout = approved(&scene, 300_000).await;
+    // The payout waits, because the keys are locked.
+    scene.set_faults(json!({"keysLocked": true})).await;
+    let payout = approved_payout(&scene, 300_000).await;
     let file = beside(scene.gateway.program(), "old.backup");
     backup(scene.gateway.program(), &file);
 
-    // The twin goes on: it sends the payout and serves further customers, one of whom pays.
-    scene.faults(json!({"keysLocked": false})).await;
+    // The first installation continues: it sends the payout and serves more customers, one of whom pays.
+    scene.set_faults(json!({"keysLocked": false})).await;
     scene.gateway.program().output(&["payouts", "retry"]);
     scene.mine(1).await;
     let sent = scene.get(&format!("/v2/payouts/{payout}")).await.ok();
@@ -162,12 +162,12 @@ async fn an_old_backup_doubles_no_payout_and_no_address() {
     }
     scene.pay_sats(&given[7].id, 700_000).await;
     scene.mine(6).await;
-    let of_twin = balance(scene.gateway.program());
+    let funds_of_copy = balance(scene.gateway.program());
     assert!(scene.gateway.stop().await.success());
 
-    // The backup is restored on the chain that the twin left.
+    // The backup is restored on the chain that the first installation left.
     let bare = Program::new();
-    done(&bare, &["restore", file.to_str().unwrap()]);
+    json_with_passphrase(&bare, &["restore", file.to_str().unwrap()]);
     fs::copy(scene.gateway.program().env_dir().join("sandbox.db"), bare.env_dir().join("sandbox.db")).unwrap();
     let gateway = Tillgate::start_with_key(bare, scene.key().clone());
     let client = &gateway.client;
@@ -178,33 +178,33 @@ async fn an_old_backup_doubles_no_payout_and_no_address() {
     assert_eq!(
         (&record["status"], text(&record["btcTxId"])),
         (&json!("SENT"), txid),
-        "the twin's transaction: {record}"
+        "the first installation's transaction: {record}"
     );
-    assert_eq!(client.outputs_to(RENT).await.len(), 1, "nothing is sent twice");
-    assert_eq!(gateway.program().json(&["wallet", "info"])["balanceBtc"], of_twin, "the coins are right");
+    assert_eq!(client.outputs_to(RENT).await.len(), 1, "the payout is not sent twice");
+    assert_eq!(gateway.program().json(&["wallet", "info"])["balanceBtc"], funds_of_copy, "both have the same balance");
     let statement = gateway.program().json(&["statement", "--currency", "USD"]);
     let kinds: Vec<&str> =
         statement["items"].as_array().unwrap().iter().filter_map(|item| item["kind"].as_str()).collect();
     assert!(kinds.iter().any(|kind| kind.contains("PAYOUT")), "{statement}");
-    // There was another copy, so the sender holds until staff says that it runs no more.
+    // Another copy made a transaction after the backup, so the sender is on hold until staff release it.
     let status = gateway.program().json(&["status"]);
     assert!(status["senderHold"].as_str().is_some_and(|why| !why.is_empty()), "{status}");
     let request = json!({"btcAmount": btc(100_000), "currency": "EUR", "address": RENT});
     let later = client.post("/v2/payouts?autoApprove=true", &request).await.ok();
     assert_eq!(later["status"], "QUEUED", "{later}");
     client.mine(1).await;
-    assert_eq!(client.outputs_to(RENT).await.len(), 1, "it holds");
+    assert_eq!(client.outputs_to(RENT).await.len(), 1, "the sender is on hold");
 
-    // An address that the twin gave is not given again, paid or not.
+    // Addresses that the first installation gave are not given again, paid or not.
     let shop = scene.shop.url();
     for _ in 0..3 {
         let address = text(&client.new_payment("10.00", shop).await["address"]);
-        assert!(given.iter().all(|bill| bill.address != address), "{address} was given before");
+        assert!(given.iter().all(|bill| bill.address != address), "{address} was given twice");
     }
     gateway.program().json(&["payouts", "release"]);
     client.advance_clock(60).await;
     client.mine(1).await;
-    assert_eq!(client.outputs_to(RENT).await.len(), 2, "released, it goes on");
+    assert_eq!(client.outputs_to(RENT).await.len(), 2, "the released sender sends");
 }
 
 #[test]
@@ -212,21 +212,21 @@ fn backups_and_restores_never_prompt_a_script() {
     let program = Program::new();
     let file = beside(&program, "till.backup");
     let name = file.to_str().unwrap();
-    let missing = refused(&program, PASSPHRASE, &["backup", name]);
+    let missing = refusal_with_passphrase(&program, PASSPHRASE, &["backup", name]);
     assert!(missing.contains(&program.env_dir().display().to_string()) && !program.data_dir().exists(), "{missing}");
-    program.make();
+    program.create_data_dir();
     for args in [&["backup", name][..], &["backup", "--set-passphrase"], &["restore", name]] {
         let line = program.refusal(&[args, &["--json"]].concat());
         assert!(line.contains("TILLGATE_PASSPHRASE") || line.contains("holds this environment"), "{args:?}: {line}");
     }
-    let short = refused(&program, "short", &["backup", name]);
+    let short = refusal_with_passphrase(&program, "short", &["backup", name]);
     assert!(short.contains("at least 8 characters"), "{short}");
     assert!(!file.exists());
-    assert!(refused(&program, PASSPHRASE, &["backup"]).contains("backupFolder"));
+    assert!(refusal_with_passphrase(&program, PASSPHRASE, &["backup"]).contains("backupFolder"));
     let nowhere = beside(&program, "nowhere").join("till.backup");
-    let nowhere = refused(&program, PASSPHRASE, &["backup", nowhere.to_str().unwrap()]);
+    let nowhere = refusal_with_passphrase(&program, PASSPHRASE, &["backup", nowhere.to_str().unwrap()]);
     assert!(nowhere.contains("there is no folder") && nowhere.contains("make it"), "{nowhere}");
-    // A relative path is resolved in the caller's folder, and the passphrase may come from a descriptor.
+    // A relative path is resolved in the caller's folder, and the passphrase may come from a file descriptor.
     let folder = program.data_dir().parent().unwrap();
     fs::write(folder.join("passphrase"), format!("{PASSPHRASE}\n")).unwrap();
     let mut by_descriptor = std::process::Command::new("sh");
@@ -238,10 +238,10 @@ fn backups_and_restores_never_prompt_a_script() {
 
     let bare = Program::new();
     let here = folder.join("here.backup");
-    let wrong = refused(&bare, "another passphrase", &["restore", here.to_str().unwrap()]);
+    let wrong = refusal_with_passphrase(&bare, "another passphrase", &["restore", here.to_str().unwrap()]);
     assert!(wrong.contains("passphrase is wrong") && !bare.data_dir().exists(), "{wrong}");
-    done(&bare, &["restore", here.to_str().unwrap()]);
-    let twice = refused(&bare, PASSPHRASE, &["restore", here.to_str().unwrap()]);
+    json_with_passphrase(&bare, &["restore", here.to_str().unwrap()]);
+    let twice = refusal_with_passphrase(&bare, PASSPHRASE, &["restore", here.to_str().unwrap()]);
     assert!(twice.contains("holds this environment already"), "{twice}");
 }
 
@@ -268,19 +268,19 @@ async fn a_killed_restore_is_completed_by_the_same_command() {
         if !bare.env_dir().exists() {
             killed += 1;
             assert!(bare.refusal(&["status"]).contains("there is no data directory"), "{point}");
-            done(&bare, &["restore", file.to_str().unwrap()]);
+            json_with_passphrase(&bare, &["restore", file.to_str().unwrap()]);
         }
         assert_eq!(balance(&bare), funds, "{point}");
-        assert_eq!(fs::read_dir(bare.data_dir()).unwrap().count(), 1, "{point} left something beside it");
+        assert_eq!(fs::read_dir(bare.data_dir()).unwrap().count(), 1, "{point} left a second entry");
     }
-    assert_eq!(killed, 5, "all but the last leave no environment");
+    assert_eq!(killed, 5, "each point but the last leaves no environment");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_backup_leaves_no_file_or_a_whole_one() {
+async fn a_killed_backup_leaves_a_complete_file_or_none() {
     for (point, is_there) in [("backup.before:1", false), ("backup.after:1", true)] {
         let program = Program::new();
-        program.make();
+        program.create_data_dir();
         let file = beside(&program, "till.backup");
         let mut command = program.command(&["backup", file.to_str().unwrap()]);
         command.env("TILLGATE_PASSPHRASE", PASSPHRASE).env("TILLGATE_FAIL_POINT", point);
@@ -297,7 +297,7 @@ async fn a_killed_backup_leaves_no_file_or_a_whole_one() {
                 .any(|entry| { entry.unwrap().file_name().to_string_lossy().starts_with("backing-up") })
         );
         if is_there {
-            done(&Program::new(), &["restore", file.to_str().unwrap()]);
+            json_with_passphrase(&Program::new(), &["restore", file.to_str().unwrap()]);
         }
     }
 }
@@ -311,18 +311,22 @@ async fn a_running_gateway_makes_and_reports_nightly_backups() {
     program.set("backupFolder", folder.to_str().unwrap());
     let warned = program.json(&["status"])["warnings"].to_string();
     assert!(warned.contains("--set-passphrase"), "{warned}");
-    let state = done(program, &["backup", "--set-passphrase"]);
+    let state = json_with_passphrase(program, &["backup", "--set-passphrase"]);
     assert!(state["passphraseSetAt"].is_string(), "{state}");
     let file = wait_for("the first nightly backup", async || {
         program.json(&["backup", "--show"])["last"]["file"].as_str().map(PathBuf::from)
     });
     let file = file.await;
     assert!(file.starts_with(&folder) && file.to_string_lossy().contains("tillgate-test-"), "{}", file.display());
-    // Without a passphrase the stored key verifies it; on another machine the passphrase opens it.
+    // The stored key verifies the backup without a passphrase; another machine needs the passphrase.
     assert_eq!(program.json(&["wallet", "verify-backup", file.to_str().unwrap()])["ok"], true);
-    done(&Program::new(), &["restore", file.to_str().unwrap()]);
+    json_with_passphrase(&Program::new(), &["restore", file.to_str().unwrap()]);
     let other = Scene::open().await;
-    let why = refused(other.gateway.program(), PASSPHRASE, &["wallet", "verify-backup", file.to_str().unwrap()]);
+    let why = refusal_with_passphrase(
+        other.gateway.program(),
+        PASSPHRASE,
+        &["wallet", "verify-backup", file.to_str().unwrap()],
+    );
     assert!(why.contains("another wallet"), "{why}");
 }
 
@@ -331,7 +335,7 @@ fn an_empty_or_unreadable_backup_passphrase_is_refused() {
     use std::os::unix::ffi::OsStrExt as _;
 
     let program = Program::new();
-    program.make();
+    program.create_data_dir();
     let file = beside(&program, "till.backup");
     let asked = || {
         let mut command = program.command(&["backup", file.to_str().unwrap()]);
@@ -354,7 +358,7 @@ fn an_empty_or_unreadable_backup_passphrase_is_refused() {
 }
 
 #[test]
-fn the_exported_passphrase_is_named_when_it_is_tried() {
+fn an_error_names_the_passphrase_variable_that_was_tried() {
     let (program, bare) = (Program::new(), Program::new());
     let secrets = beside(&program, "secrets");
     let (of_file, of_backup) = ("TILLGATE_PASSPHRASE", "TILLGATE_BACKUP_PASSPHRASE");
@@ -382,7 +386,8 @@ fn the_exported_passphrase_is_named_when_it_is_tried() {
     assert!(said.contains("in TILLGATE_PASSPHRASE was tried"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 
-    // A backup made with the stored key is verified with that key, regardless of the one exported for the secrets file.
+    // A backup made with the stored key is verified with that key, whatever passphrase is exported for the secrets
+    // file.
     assert!(run(&program, false, &["settings", "set", "backupFolder", stored.to_str().unwrap()]).0);
     assert!(run(&program, true, &["backup", "--set-passphrase"]).0);
     assert!(run(&program, false, &["backup"]).0);
@@ -395,7 +400,7 @@ fn the_exported_passphrase_is_named_when_it_is_tried() {
 #[test]
 fn a_missing_backup_is_reported_before_its_passphrase_is_asked() {
     let program = Program::new();
-    program.make();
+    program.create_data_dir();
     for args in [&["wallet", "verify-backup", "none.backup"][..], &["restore", "none.backup"]] {
         let bare = Program::new();
         let asked = if args.len() == 2 { &bare } else { &program };

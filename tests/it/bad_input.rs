@@ -1,5 +1,5 @@
-//! Bad requests by a shop, an attacker or by mistake, and their refusals. Every refusal is a JSON array that names the
-//! wrong field, and leaves no payment behind.
+//! Refusals of bad requests by shops and attackers. Every refusal is a JSON array that names the wrong field, and
+//! creates no payment.
 
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
@@ -17,24 +17,24 @@ async fn post_bytes(client: &Client, body: impl Into<Body>) -> Answer {
     client.send(request.body(body.into()).unwrap()).await
 }
 
-/// A good request with one field changed.
-fn with(shop: &Shop, field: &str, value: Value) -> Value {
+/// A valid request with one field changed.
+fn request_with(shop: &Shop, field: &str, value: Value) -> Value {
     let mut request = payment_request("10.00", shop.url());
     request[field] = value;
     request
 }
 
-/// The wrong fields in an answer that must be 400.
+/// The wrong fields in a response that must be 400.
 fn fields(answer: &Answer) -> Vec<String> {
     answer.field_errors(400).into_iter().filter_map(|(_, field)| field).collect()
 }
 
-async fn no_payment_is_there(s: &Scene) {
+async fn expect_no_payment(s: &Scene) {
     assert_eq!(s.get("/v2/payments/10/0").await.ok()["paginationInfo"]["itemsCount"], 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_valid_key_nothing_is_answered() {
+async fn a_request_without_a_valid_key_gets_401() {
     let s = Scene::open().await;
     let path = "/v2/payments/10/0";
     let own = s.key().clone();
@@ -80,11 +80,11 @@ async fn a_key_without_the_permission_is_refused() {
     let reader = s.with_key(s.gateway.program().create_key("reader", &["--permissions", "payments.read"]));
     reader.get("/v2/payments/10/0").await.ok();
     reader.post(NEW, &payment_request("10.00", s.shop.url())).await.field_errors(403);
-    no_payment_is_there(&s).await;
+    expect_no_payment(&s).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guesser_is_slowed_down_and_the_shop_beside_it_is_not() {
+async fn key_guessing_is_rate_limited_without_affecting_the_shop() {
     let s = Scene::open().await;
     let guesser = s.with_key(Credentials { name: "shop".into(), secret: "guess".into() });
     let mut last = guesser.get("/v2/payments/10/0").await;
@@ -101,7 +101,7 @@ async fn a_guesser_is_slowed_down_and_the_shop_beside_it_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_of_another_name_is_misdirected() {
+async fn an_unknown_host_header_gets_421() {
     let s = Scene::open().await;
     for (host, status) in
         [("attacker.example", 421), ("127.0.0.1.attacker.example", 421), ("localhost", 200), ("LOCALHOST:7421", 200)]
@@ -133,11 +133,11 @@ async fn bodies_that_are_too_large_too_deep_or_no_json_are_refused() {
     let good = payment_request("10.00", s.shop.url()).to_string();
     let twice = good.replacen('{', "{\"amount\": \"1.00\", ", 1);
     post_bytes(&s, twice).await.field_errors(400);
-    no_payment_is_there(&s).await;
+    expect_no_payment(&s).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_wrong_method_path_or_content_type_is_named() {
+async fn a_wrong_method_path_or_content_type_gets_its_own_status() {
     let s = Scene::open().await;
     let body = payment_request("10.00", s.shop.url()).to_string();
     let form = s.request(Method::POST, NEW).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
@@ -156,27 +156,27 @@ async fn the_wrong_method_path_or_content_type_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn amounts_that_are_no_price_are_refused() {
+async fn invalid_amounts_are_refused() {
     let s = Scene::open().await;
     let bad = ["0", "0.00", "-1", "1e400", "NaN", "0.001", "", " 1", "1,00", "0x10", "1.", "Infinity"];
     for amount in bad.iter().map(|amount| json!(amount)).chain([json!(true), json!(null), json!([1]), json!({})]) {
-        let answer = s.post(NEW, &with(&s.shop, "amount", amount.clone())).await;
+        let answer = s.post(NEW, &request_with(&s.shop, "amount", amount.clone())).await;
         assert_eq!(fields(&answer), ["amount"], "{amount}: {}", answer.text());
     }
     let thirty = "9".repeat(30);
-    assert_eq!(fields(&s.post(NEW, &with(&s.shop, "amount", json!(thirty))).await), ["amount"]);
+    assert_eq!(fields(&s.post(NEW, &request_with(&s.shop, "amount", json!(thirty))).await), ["amount"]);
     for raw in ["-1", "0", "1e400", "0.001", &thirty] {
         let body = payment_request("TEN", s.shop.url()).to_string().replace("\"TEN\"", raw);
         assert_eq!(fields(&post_bytes(&s, body).await), ["amount"], "{raw}");
     }
-    let mut yen = with(&s.shop, "amount", json!("1.5"));
+    let mut yen = request_with(&s.shop, "amount", json!("1.5"));
     yen["currency"] = json!("JPY");
     assert_eq!(fields(&s.post(NEW, &yen).await), ["amount"]);
-    // Below the dust limit of the address, and above all Bitcoin.
+    // The first price is below the dust limit of the address, the second above the number of all bitcoins.
     for amount in ["0.01", "9999999999999"] {
-        assert_eq!(fields(&s.post(NEW, &with(&s.shop, "amount", json!(amount))).await), ["amount"], "{amount}");
+        assert_eq!(fields(&s.post(NEW, &request_with(&s.shop, "amount", json!(amount))).await), ["amount"], "{amount}");
     }
-    no_payment_is_there(&s).await;
+    expect_no_payment(&s).await;
     yen["amount"] = json!("1500.00");
     assert_eq!(s.post(NEW, &yen).await.ok()["fiatAmount"].to_string(), "1500");
     let number = payment_request("TEN", s.shop.url()).to_string().replace("\"TEN\"", "10.0");
@@ -187,19 +187,19 @@ async fn amounts_that_are_no_price_are_refused() {
 async fn a_currency_that_is_unknown_or_without_a_rate_is_refused() {
     let s = Scene::open().await;
     for currency in ["XXX", "usd", "", "USDT", "US"] {
-        let answer = s.post(NEW, &with(&s.shop, "currency", json!(currency))).await;
+        let answer = s.post(NEW, &request_with(&s.shop, "currency", json!(currency))).await;
         assert_eq!(fields(&answer), ["currency"], "{currency}");
     }
-    s.rates(json!({ "EUR": null })).await;
-    let field_errors = s.post(NEW, &with(&s.shop, "currency", json!("EUR"))).await.field_errors(503);
+    s.set_rates(json!({ "EUR": null })).await;
+    let field_errors = s.post(NEW, &request_with(&s.shop, "currency", json!("EUR"))).await.field_errors(503);
     assert_eq!(field_errors[0].0, "RATE_UNAVAILABLE");
-    no_payment_is_there(&s).await;
-    s.rates(json!({ "EUR": "60000.00" })).await;
-    s.post(NEW, &with(&s.shop, "currency", json!("EUR"))).await.ok();
+    expect_no_payment(&s).await;
+    s.set_rates(json!({ "EUR": "60000.00" })).await;
+    s.post(NEW, &request_with(&s.shop, "currency", json!("EUR"))).await.ok();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn urls_that_are_not_plain_http_are_refused() {
+async fn invalid_notification_and_redirect_urls_are_refused() {
     let s = Scene::open().await;
     let long = format!("http://shop.example/{}", "x".repeat(2_048));
     let bad = [
@@ -218,13 +218,13 @@ async fn urls_that_are_not_plain_http_are_refused() {
     ];
     for url in bad {
         for field in ["notificationUrl", "anomalyNotificationUrl"] {
-            let answer = s.post(NEW, &with(&s.shop, field, json!(url))).await;
+            let answer = s.post(NEW, &request_with(&s.shop, field, json!(url))).await;
             assert_eq!(fields(&answer), [field], "{url:?}");
         }
-        let answer = s.post(NEW, &with(&s.shop, "redirectUrls", json!({ "expired": url }))).await;
+        let answer = s.post(NEW, &request_with(&s.shop, "redirectUrls", json!({ "expired": url }))).await;
         assert_eq!(fields(&answer).len(), 1, "{url:?}: {}", answer.text());
     }
-    no_payment_is_there(&s).await;
+    expect_no_payment(&s).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -238,17 +238,17 @@ async fn long_texts_and_control_characters_are_refused() {
         ("merchantTransactionId", "x".repeat(256)),
         ("merchantTransactionId", "a\u{7f}".to_owned()),
     ] {
-        assert_eq!(fields(&s.post(NEW, &with(&s.shop, field, json!(value))).await), [field], "{value:?}");
+        assert_eq!(fields(&s.post(NEW, &request_with(&s.shop, field, json!(value))).await), [field], "{value:?}");
     }
     for (field, value) in
         [("message", "ü".repeat(512)), ("message", "a\tb\r\nc".to_owned()), ("merchantTransactionId", String::new())]
     {
-        assert_eq!(s.post(NEW, &with(&s.shop, field, json!(value))).await.ok()[field], value.as_str());
+        assert_eq!(s.post(NEW, &request_with(&s.shop, field, json!(value))).await.ok()[field], value.as_str());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_lists_all_field_errors_and_ignores_unknown_fields() {
+async fn all_field_errors_are_listed_and_unknown_fields_ignored() {
     let s = Scene::open().await;
     let mut found = fields(&s.post(NEW, &json!({})).await);
     found.sort();
@@ -257,11 +257,11 @@ async fn an_answer_lists_all_field_errors_and_ignores_unknown_fields() {
     let mut found = fields(&s.post(NEW, &several).await);
     found.sort();
     assert_eq!(found, ["amount", "currency", "merchantTransactionId", "message", "notificationUrl"]);
-    s.post(NEW, &with(&s.shop, "btcPercentageToKeep", json!(100))).await.ok();
+    s.post(NEW, &request_with(&s.shop, "btcPercentageToKeep", json!(100))).await.ok();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ids_of_the_wrong_form_are_not_found() {
+async fn malformed_and_unknown_ids_get_404() {
     let s = Scene::open().await;
     let unknown = "0".repeat(40);
     for id in [unknown.as_str(), "0", &"0".repeat(39), &"0".repeat(41), &"G".repeat(40), "%00", "..%2f.."] {
@@ -274,7 +274,7 @@ async fn ids_of_the_wrong_form_are_not_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_past_the_end_are_empty_and_bounds_are_kept() {
+async fn pages_past_the_end_are_empty_and_bad_bounds_are_refused() {
     let s = Scene::open().await;
     s.bill("10.00").await;
     for offset in ["1", "1000000", "9007199254740993"] {

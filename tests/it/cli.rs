@@ -1,4 +1,4 @@
-//! The command line, as a person or a script uses it, with and without a running gateway.
+//! The command line as a person or a script uses it, with and without a running gateway.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::client::text;
 use crate::harness::{Program, Scene, Tillgate};
 
-/// The output for people of a command that must succeed.
+/// The text output of a command that must succeed.
 fn shown(program: &Program, args: &[&str]) -> String {
     let output = program.output(args);
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -16,7 +16,7 @@ fn shown(program: &Program, args: &[&str]) -> String {
 }
 
 #[test]
-fn wrong_usage_is_exit_status_2_and_help_is_none() {
+fn wrong_usage_exits_with_status_2_and_help_with_0() {
     let program = Program::new();
     for args in
         [&["nonsense"][..], &["keys", "create"], &["payments", "list", "--limit", "0"], &["serve", "--listen", "x"]]
@@ -28,13 +28,13 @@ fn wrong_usage_is_exit_status_2_and_help_is_none() {
     for args in [&["--help"][..], &["keys", "create", "--help"], &["serve", "--help"]] {
         assert!(!shown(&program, args).is_empty(), "{args:?}");
     }
-    assert!(!program.data_dir().exists(), "nothing was opened");
+    assert!(!program.data_dir().exists(), "no command created a data directory");
 }
 
 #[test]
-fn a_failure_is_one_line_and_exit_status_1() {
+fn a_failure_prints_one_line_and_exits_with_status_1() {
     let program = Program::new();
-    program.make();
+    program.create_data_dir();
     let id = "ab".repeat(20);
     for args in [
         &["payments", "show", "abc"][..],
@@ -58,7 +58,7 @@ fn a_failure_is_one_line_and_exit_status_1() {
 }
 
 #[test]
-fn a_mistyped_data_directory_is_named_and_no_new_store_is_made() {
+fn a_missing_data_directory_is_named_and_not_created() {
     let program = Program::new();
     let id = "ab".repeat(20);
     for args in [
@@ -78,7 +78,7 @@ fn a_mistyped_data_directory_is_named_and_no_new_store_is_made() {
     ] {
         let line = program.refusal(args);
         assert!(line.contains(&program.env_dir().display().to_string()), "{args:?}: {line}");
-        assert!(!program.data_dir().exists(), "{args:?} made it");
+        assert!(!program.data_dir().exists(), "{args:?} created the data directory");
     }
     let doctor = program.output(&["doctor", "--json"]);
     assert_eq!(doctor.status.code(), Some(1));
@@ -86,20 +86,24 @@ fn a_mistyped_data_directory_is_named_and_no_new_store_is_made() {
     assert_eq!((&found["ok"], &found["checks"][0]["name"]), (&json!(false), &json!("folder")));
     assert!(!program.data_dir().exists());
 
-    // A setting may be chosen before the first start; the command then names the folder.
+    // A setting may be changed before the first start; the command then names the folder that it creates.
     let set = program.output(&["settings", "set", "merchantName", "Till", "--json"]);
     let said = String::from_utf8(set.stderr).unwrap();
     assert!(set.status.success() && said.contains(&program.env_dir().display().to_string()), "{said}");
     assert_eq!(serde_json::from_slice::<Value>(&set.stdout).unwrap()["value"], "Till");
-    assert_eq!(program.output(&["settings", "set", "merchantName", "Shop"]).stderr, b"", "it is said once");
+    assert_eq!(
+        program.output(&["settings", "set", "merchantName", "Shop"]).stderr,
+        b"",
+        "the folder is named only at its creation"
+    );
     assert_eq!(program.json(&["settings", "get", "merchantName"])["value"], "Shop");
 }
 
 #[cfg(unix)]
 #[test]
-fn a_command_ends_silently_when_its_reader_leaves() {
+fn a_command_ends_silently_when_its_output_pipe_closes() {
     let program = Program::new();
-    program.make();
+    program.create_data_dir();
     for args in [&["settings", "list"][..], &["statement", "--currency", "USD"], &["status", "--json"]] {
         let (nobody_reads, writes) = std::io::pipe().unwrap();
         drop(nobody_reads);
@@ -112,7 +116,7 @@ fn a_command_ends_silently_when_its_reader_leaves() {
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_without_a_gateway_take_effect_at_its_start() {
     let program = Program::new();
-    program.make();
+    program.create_data_dir();
     let status = program.json(&["status"]);
     assert_eq!(
         (&status["serving"], &status["environment"], &status["sandbox"]),
@@ -127,7 +131,7 @@ async fn commands_without_a_gateway_take_effect_at_its_start() {
     let keys = program.json(&["keys", "list"]);
     let names: Vec<_> = keys["items"].as_array().unwrap().iter().map(|key| text(&key["name"])).collect();
     assert!(names.contains(&"till".to_owned()) && names.contains(&"shop".to_owned()), "{names:?}");
-    assert!(!keys.to_string().contains("secret"), "a secret is told once");
+    assert!(!keys.to_string().contains("secret"), "a secret is shown only at its creation");
     assert!(gateway.stop().await.success());
     assert_eq!(gateway.program().json(&["status"])["serving"], false);
 }
@@ -143,9 +147,9 @@ async fn a_key_works_at_once_and_is_refused_at_once_when_revoked() {
 }
 
 #[test]
-fn json_forms_are_those_of_the_documentation() {
+fn json_output_has_the_documented_fields() {
     let program = Program::new();
-    program.make();
+    program.create_data_dir();
     let key = program.json(&["keys", "create", "shop", "--permissions", "shop"]);
     let members: Vec<_> = key.as_object().unwrap().keys().collect();
     assert_eq!(members, ["name", "permissions", "secret"]);
@@ -167,7 +171,7 @@ fn json_forms_are_those_of_the_documentation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_setting_is_refused_with_its_bounds_and_else_holds_at_once() {
+async fn settings_apply_at_once_and_refusals_tell_the_bounds() {
     let s = Scene::open().await;
     let program = s.gateway.program();
     let line = program.refusal(&["settings", "set", "currencies", "USD,XXX"]);
@@ -182,16 +186,16 @@ async fn a_setting_is_refused_with_its_bounds_and_else_holds_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_kind_of_address_can_be_chosen_until_the_wallet_is_made() {
+async fn the_address_type_can_be_set_before_the_wallet_is_made() {
     let s = Scene::open_with(&[("addressType", "bip86")]).await;
     let bill = s.bill("10.00").await;
     assert!(bill.address.starts_with("bcrt1p"), "{}", bill.address);
 }
 
 #[test]
-fn commands_at_the_same_time_wait_for_each_other() {
+fn concurrent_commands_wait_for_each_other() {
     let program = Program::new();
-    program.make();
+    program.create_data_dir();
     let running: Vec<_> = (0..4)
         .map(|number| {
             let mut command = program.command(&["keys", "create", &format!("key_{number}")]);
@@ -206,9 +210,9 @@ fn commands_at_the_same_time_wait_for_each_other() {
 }
 
 #[test]
-fn the_public_url_of_a_flag_rules_over_the_setting() {
+fn environment_variables_override_settings() {
     let program = Program::new();
-    program.make();
+    program.create_data_dir();
     let mut command = program.command(&["settings", "get", "publicUrl"]);
     let output = command.env("TILLGATE_PUBLIC_URL", "https://pay.example/").output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "https://pay.example\n");
@@ -223,7 +227,7 @@ fn the_public_url_of_a_flag_rules_over_the_setting() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_reads_payments_with_their_money_aligned() {
+async fn the_payments_list_aligns_amounts_searches_and_pages() {
     let s = Scene::open().await;
     let small = s.bill("1.00").await;
     let large = s.bill("1000.00").await;
@@ -251,7 +255,7 @@ async fn a_person_reads_payments_with_their_money_aligned() {
 #[test]
 fn the_backends_password_is_read_from_stdin_and_never_shown() {
     let program = Program::new();
-    program.make();
+    program.create_data_dir();
     let mut command = program.command(&["settings", "set", "backendPassword", "-", "--json"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"correct horse\n").unwrap();
@@ -259,7 +263,7 @@ fn the_backends_password_is_read_from_stdin_and_never_shown() {
     let (told, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{complaint}");
     let kept = std::fs::read_to_string(program.env_dir().join("secrets.json")).unwrap();
-    assert!(kept.contains("correct horse"), "without a keyring it lies in the file that stands in for it");
+    assert!(kept.contains("correct horse"), "without a keyring the password is in secrets.json");
     let listed = program.json(&["settings", "list"]).to_string();
     let database = String::from_utf8_lossy(&std::fs::read(program.database()).unwrap()).into_owned();
     for shown in [told.as_ref(), complaint.as_ref(), &listed, &database] {
@@ -269,15 +273,15 @@ fn the_backends_password_is_read_from_stdin_and_never_shown() {
 }
 
 /// The content of the file that replaces the keyring.
-fn kept(program: &Program) -> String {
+fn stored_secrets(program: &Program) -> String {
     std::fs::read_to_string(program.env_dir().join("secrets.json")).unwrap_or_default()
 }
 
 #[test]
-fn an_invalid_password_or_one_as_argument_changes_nothing() {
+fn a_password_may_not_be_empty_too_long_or_an_argument() {
     let program = Program::new();
-    program.make();
-    let set = |pair: &str, typed: &str| program.output_of(program.command(&["settings", "set", pair]), typed);
+    program.create_data_dir();
+    let set = |pair: &str, typed: &str| program.output_with_stdin(program.command(&["settings", "set", pair]), typed);
     assert!(set("backendPassword=-", "correct horse\n").status.success());
     for (typed, why) in [("", "settings unset"), ("\n", "settings unset"), (&"x".repeat(9_000), "at most")] {
         let refused = set("backendPassword=-", typed);
@@ -287,29 +291,29 @@ fn an_invalid_password_or_one_as_argument_changes_nothing() {
     }
     let in_the_line = set("backendPassword=battery", "");
     assert_eq!(in_the_line.status.code(), Some(2));
-    assert!(kept(&program).contains("correct horse"));
+    assert!(stored_secrets(&program).contains("correct horse"));
     program.json(&["settings", "unset", "backendPassword"]);
-    assert!(!kept(&program).contains("correct horse"));
+    assert!(!stored_secrets(&program).contains("correct horse"));
 }
 
 #[test]
-fn a_password_is_not_kept_if_its_settings_cannot_be_stored() {
+fn a_password_is_stored_only_together_with_its_settings() {
     let program = Program::new();
-    program.make();
+    program.create_data_dir();
     let set = || {
         let command = program.command(&["settings", "set", "batchSeconds=7", "backendPassword=-"]);
-        program.output_of(command, "correct horse\n").status.success()
+        program.output_with_stdin(command, "correct horse\n").status.success()
     };
     let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON settings BEGIN SELECT RAISE(ABORT, 'no room'); END";
     let disk = rusqlite::Connection::open(program.database()).unwrap();
     disk.execute_batch(refuse).unwrap();
-    assert!(!set() && !kept(&program).contains("correct horse"));
+    assert!(!set() && !stored_secrets(&program).contains("correct horse"));
     disk.execute_batch("DROP TRIGGER refuse").unwrap();
-    assert!(set() && kept(&program).contains("correct horse"));
+    assert!(set() && stored_secrets(&program).contains("correct horse"));
 }
 
 #[test]
-fn a_setting_that_is_refused_on_a_new_folder_leaves_none() {
+fn a_refused_setting_creates_no_data_directory() {
     let program = Program::new();
     for pairs in [&["network=nonsense"][..], &["batchSeconds=7", "network=nonsense"]] {
         let refused = program.refusal(&[&["settings", "set"], pairs].concat());
@@ -318,5 +322,5 @@ fn a_setting_that_is_refused_on_a_new_folder_leaves_none() {
     }
     program.set("batchSeconds", "7");
     program.refusal(&["settings", "set", "network=nonsense"]);
-    assert!(program.database().exists(), "what was there before stays");
+    assert!(program.database().exists(), "an existing database stays");
 }

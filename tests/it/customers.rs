@@ -1,5 +1,5 @@
 //! Customers who pay in unusual ways: bumped fees, evicted and reorganised transactions, several transactions at once.
-//! Also the merchant's rules for the sum and the confirmations that suffice.
+//! Also the merchant's rules for tolerance, confirmations and zero-conf.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::harness::client::text;
 use crate::harness::sandbox::{btc, sats};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_customer_who_bumps_the_fee_stays_paid_and_in_time() {
+async fn a_fee_bump_after_the_deadline_keeps_the_payment_in_time() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     let first = s.pay(&bill.id).await;
@@ -22,11 +22,13 @@ async fn a_customer_who_bumps_the_fee_stays_paid_and_in_time() {
     s.expect(&bill, "CONFIRMED").await;
     s.mine(2).await;
     s.expect_anomalies(&bill, &[]).await;
-    s.shop.hears_of(&bill.id, "the new transaction", |r| r["btcTransactions"][0]["btcTxId"] == bumped.as_str()).await;
+    s.shop
+        .wait_for_record(&bill.id, "the new transaction", |r| r["btcTransactions"][0]["btcTxId"] == bumped.as_str())
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_late_replacements_surplus_is_late() {
+async fn the_surplus_of_a_late_replacement_is_a_late_payment() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     let part = s.pay_sats(&bill.id, 5_000).await;
@@ -48,13 +50,13 @@ async fn an_evicted_transaction_still_counts_and_is_rebroadcast() {
     let txid = s.pay(&bill.id).await;
     s.evict(&txid).await;
     s.expect(&bill, "UNCONFIRMED").await;
-    // It is refused until the next block; afterwards the gateway's own broadcast brings it back.
+    // The sandbox refuses the evicted transaction until the next block. Then the gateway's rebroadcast is accepted.
     s.mine_empty(1).await;
-    let back = async || s.sandbox().await["mempool"].as_array()?.contains(&json!(txid)).then_some(());
+    let back = async || s.sandbox_state().await["mempool"].as_array()?.contains(&json!(txid)).then_some(());
     crate::harness::wait_for("the transaction in the mempool again", back).await;
     s.mine(1).await;
     s.expect(&bill, "CONFIRMED").await;
-    s.heard(&bill, &["UNCONFIRMED", "CONFIRMED"]).await;
+    s.expect_notified(&bill, &["UNCONFIRMED", "CONFIRMED"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -68,11 +70,11 @@ async fn a_payment_reorganised_out_and_back_in_stays_confirmed() {
     let payment = s.expect(&bill, "CONFIRMED").await;
     assert_eq!(payment["btcTransactions"][0]["confirmations"], 2);
     s.expect_anomalies(&bill, &[]).await;
-    s.heard(&bill, &["CONFIRMED"]).await;
+    s.expect_notified(&bill, &["CONFIRMED"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_reorganised_out_too_early_waits_again() {
+async fn a_reorged_unconfirmed_payment_waits_for_all_confirmations() {
     let s = Scene::open().await;
     let bill = s.bill("2000.00").await;
     s.pay(&bill.id).await;
@@ -84,11 +86,11 @@ async fn a_payment_reorganised_out_too_early_waits_again() {
     s.expect(&bill, "UNCONFIRMED").await;
     s.mine(1).await;
     s.expect(&bill, "CONFIRMED").await;
-    s.heard(&bill, &["UNCONFIRMED", "CONFIRMED"]).await;
+    s.expect_notified(&bill, &["UNCONFIRMED", "CONFIRMED"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_price_decides_how_deep_is_deep_enough() {
+async fn the_price_decides_the_required_confirmations() {
     let s = Scene::open().await;
     for (price, confirmations) in [("1000.00", 1), ("1000.01", 3), ("10000.00", 3), ("10000.01", 6)] {
         let bill = s.bill(price).await;
@@ -102,7 +104,7 @@ async fn the_price_decides_how_deep_is_deep_enough() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rule_is_frozen_with_the_payment() {
+async fn a_payment_keeps_the_confirmation_rule_of_its_creation() {
     let s = Scene::open().await;
     let before = s.bill("10.00").await;
     s.gateway.program().set("confirmationTiers", "*:2");
@@ -117,7 +119,7 @@ async fn a_rule_is_frozen_with_the_payment() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn zero_conf_accepts_a_quiet_payment_of_a_small_price() {
+async fn zero_conf_confirms_payments_up_to_its_limit() {
     let s = Scene::open_with(&[("zeroConfUpTo", "50")]).await;
     let (small, at_bound, above) = (s.bill("10.00").await, s.bill("50.00").await, s.bill("50.01").await);
     for bill in [&small, &at_bound, &above] {
@@ -130,7 +132,7 @@ async fn zero_conf_accepts_a_quiet_payment_of_a_small_price() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_confirmation_a_low_fee_is_not_accepted() {
+async fn zero_conf_does_not_apply_to_a_low_fee_rate() {
     let s = Scene::open_with(&[("zeroConfUpTo", "50")]).await;
     let bill = s.bill("10.00").await;
     s.pay_with(&bill.id, json!({ "feeRate": 1 })).await;
@@ -155,7 +157,7 @@ async fn zero_conf_quiet_time_restarts_with_a_conflict() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn within_the_tolerance_a_little_less_is_enough() {
+async fn an_underpayment_within_the_tolerance_is_confirmed() {
     let s = Scene::open_with(&[("tolerancePerMille", "10")]).await;
     let (enough, short) = (s.bill("10.00").await, s.bill("10.00").await);
     let least = enough.amount_sats - enough.amount_sats * 10 / 1_000;
@@ -168,7 +170,7 @@ async fn within_the_tolerance_a_little_less_is_enough() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_payments_at_once_are_told_apart() {
+async fn two_concurrent_payments_are_not_mixed_up() {
     let s = Scene::open().await;
     let (one, two) = (s.bill("10.00").await, s.bill("20.00").await);
     assert_ne!(one.address, two.address);
@@ -180,24 +182,24 @@ async fn two_payments_at_once_are_told_apart() {
     s.mine(1).await;
     s.expect(&one, "CONFIRMED").await;
     s.expect(&two, "CONFIRMED").await;
-    s.heard(&one, &["UNCONFIRMED", "CONFIRMED"]).await;
-    s.heard(&two, &["UNCONFIRMED", "CONFIRMED"]).await;
+    s.expect_notified(&one, &["UNCONFIRMED", "CONFIRMED"]).await;
+    s.expect_notified(&two, &["UNCONFIRMED", "CONFIRMED"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn coins_in_time_count_though_the_chain_was_down_at_deadline() {
+async fn coins_in_time_or_grace_count_after_a_backend_outage() {
     let s = Scene::open().await;
     let (early, graced, late) = (s.bill("10.00").await, s.bill("10.00").await, s.bill("10.00").await);
-    s.faults(json!({ "chainDown": true })).await;
+    s.set_faults(json!({ "chainDown": true })).await;
     s.advance_clock(20 * 60).await;
     s.pay(&early.id).await;
-    // 80 minutes after the creation: past the deadline, but within the hour of grace.
+    // 80 minutes after the creation: past the deadline, but within the hour of offline grace.
     s.advance_clock(60 * 60).await;
     s.pay(&graced.id).await;
     s.expect(&early, "NEW").await;
     s.advance_clock(60 * 60).await;
     s.pay(&late.id).await;
-    s.faults(json!({ "chainDown": false })).await;
+    s.set_faults(json!({ "chainDown": false })).await;
     s.expect(&early, "UNCONFIRMED").await;
     s.expect(&graced, "UNCONFIRMED").await;
     s.expect(&late, "EXPIRED").await;
@@ -211,7 +213,7 @@ async fn coins_in_time_count_though_the_chain_was_down_at_deadline() {
 async fn the_page_hides_the_address_at_the_deadline_in_any_state() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
-    s.faults(json!({ "chainDown": true })).await;
+    s.set_faults(json!({ "chainDown": true })).await;
     assert!(s.get(&format!("/pay/{}", bill.id)).await.text().contains(&bill.address));
     s.pass_deadline().await;
     s.expect(&bill, "NEW").await;
@@ -219,15 +221,15 @@ async fn the_page_hides_the_address_at_the_deadline_in_any_state() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chain_silent_for_ten_minutes_takes_no_new_payments() {
+async fn after_ten_minutes_without_chain_new_payments_are_refused() {
     let s = Scene::open().await;
-    s.faults(json!({ "chainDown": true })).await;
+    s.set_faults(json!({ "chainDown": true })).await;
     s.advance_clock(9 * 60).await;
     s.bill("10.00").await;
     s.advance_clock(2 * 60).await;
     let request = crate::harness::client::payment_request("10.00", s.shop.url());
     let field_errors = s.post("/v2/payments/new", &request).await.field_errors(503);
     assert_eq!(field_errors, [("CHAIN_NOT_READY".to_owned(), None)]);
-    s.faults(json!({ "chainDown": false })).await;
+    s.set_faults(json!({ "chainDown": false })).await;
     s.bill("10.00").await;
 }

@@ -1,4 +1,4 @@
-//! The findings of `tillgate doctor`.
+//! The checks of `tillgate doctor`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +10,7 @@ use crate::harness::client::text;
 use crate::harness::{Scene, Tillgate, wait_for};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_doctor_names_a_server_that_takes_no_notification() {
+async fn doctor_names_a_server_that_accepts_no_notification() {
     let s = Scene::open().await;
     let program = s.gateway.program();
     let request = crate::harness::client::payment_request("10.00", "http://127.0.0.1:1/hook");
@@ -20,7 +20,7 @@ async fn a_doctor_names_a_server_that_takes_no_notification() {
         let found = program.json(&["deliveries", "list", "--failed"]);
         (!found["items"].as_array().unwrap().is_empty()).then_some(())
     };
-    wait_for("an attempt in vain", failed).await;
+    wait_for("a failed delivery", failed).await;
     let output = program.output(&["doctor", "--json"]);
     let doctor: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{doctor}");
@@ -32,7 +32,7 @@ async fn a_doctor_names_a_server_that_takes_no_notification() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_doctor_finds_a_sound_gateway_well_and_names_what_is_not() {
+async fn doctor_passes_a_sound_gateway_and_names_each_fault() {
     let mut gateway = Tillgate::start().await;
     let program = gateway.program();
     let doctor = program.json(&["doctor"]);
@@ -60,7 +60,7 @@ async fn a_doctor_finds_a_sound_gateway_well_and_names_what_is_not() {
     fs::set_permissions(program.database(), fs::Permissions::from_mode(0o644)).unwrap();
     let output = program.output(&["doctor"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("chmod"), "it says what to do");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("chmod"), "the remedy is named");
 
     fs::set_permissions(program.database(), fs::Permissions::from_mode(0o600)).unwrap();
     let unit = program.data_dir().with_file_name(".config").join("tillgate");

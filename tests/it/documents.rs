@@ -19,12 +19,12 @@ async fn the_readmes_first_payment_and_payout_work_each_time() {
     }
 }
 
-/// Runs the page's commands against this gateway; returns their stdout and stderr.
+/// Runs the README's commands against this gateway; returns their stdout and stderr.
 fn first_payment(gateway: &Tillgate) -> (String, String) {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
     let blocks = readme.split("```bash\n").skip(1).take(2);
     let lines: String = blocks.map(|block| block.split("```").next().unwrap()).collect();
-    // The page assumes the usual port and data directory; the test has its own.
+    // The README assumes the default port and data directory; the test has its own.
     let script = lines.replace("127.0.0.1:7421", gateway.client.base().trim_start_matches("http://"));
     let mut shell = Command::new("bash");
     shell.args(["-euo", "pipefail", "-c", &script]);
@@ -61,14 +61,14 @@ fn each_example_in_the_documents_names_its_environment() {
     assert!(unnamed.is_empty(), "{unnamed:#?}");
 }
 
-/// Runs the interface page's sample for verifying notifications on a real notification.
+/// Runs the sample of `docs/api.md` that verifies notifications, with a real notification.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_verifying_sample_accepts_genuine_notifications_only() {
     let s = Scene::open().await;
     let key = s.gateway.program().json(&["hmac-key", "rotate"])["key"].as_str().unwrap().to_owned();
     let bill = s.bill("10.00").await;
     s.pay(&bill.id).await;
-    s.heard(&bill, &["UNCONFIRMED"]).await;
+    s.expect_notified(&bill, &["UNCONFIRMED"]).await;
     let received = s.shop.received().remove(0);
     let headers: serde_json::Map<String, serde_json::Value> = received
         .headers
@@ -98,10 +98,10 @@ console.log(JSON.stringify([verified(headers, bytes), verified(headers, Buffer.f
 }
 
 #[test]
-fn the_page_of_settings_lists_each_with_its_default() {
+fn the_settings_page_lists_each_setting_with_its_default() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/settings.md")).unwrap();
     let program = Program::new();
-    program.make();
+    program.create_data_dir();
     let listed = program.json(&["settings", "list"]);
     let settings = listed["items"].as_array().unwrap();
     for setting in settings {
@@ -122,18 +122,18 @@ fn the_architecture_page_names_exactly_the_databases_tables() {
     let named: Vec<String> =
         rows.flat_map(|names| names.split(", ")).map(|name| name.trim_matches('`').to_owned()).collect();
     let program = Program::new();
-    program.make();
+    program.create_data_dir();
     let database = Connection::open(program.database()).unwrap();
     let mut query = database
         .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
         .unwrap();
     let there: BTreeSet<String> = query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-    assert_eq!(named.len(), there.len(), "a table is named twice, or one is not there: {named:?}");
+    assert_eq!(named.len(), there.len(), "a table is named twice or missing: {named:?}");
     assert_eq!(named.into_iter().collect::<BTreeSet<_>>(), there);
 }
 
 #[test]
-fn the_page_of_ports_lists_exactly_the_calls_of_a_node() {
+fn the_ports_page_lists_exactly_the_rpc_calls_to_a_node() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("docs/reference/ports.md")).unwrap();
     let listed = page.split("rpcwhitelist=tillgate:").nth(1).unwrap().lines().next().unwrap();
@@ -142,7 +142,7 @@ fn the_page_of_ports_lists_exactly_the_calls_of_a_node() {
     let files = fs::read_dir(chain.join("core")).unwrap().map(|entry| entry.unwrap().path());
     for file in files.chain([chain.join("core.rs")]).filter(|path| path.is_file()) {
         let source = fs::read_to_string(file).unwrap();
-        // The tests come after the code, and their calls do not count.
+        // The tests follow the code in each file, and their calls do not count.
         let code = source.split("mod tests {").next().unwrap();
         let calls = code.split("call(\"").skip(1).filter_map(|rest| rest.split('"').next());
         called.extend(calls.map(str::to_owned));
@@ -150,9 +150,8 @@ fn the_page_of_ports_lists_exactly_the_calls_of_a_node() {
     assert_eq!(listed.split(',').collect::<Vec<_>>(), called.iter().collect::<Vec<_>>());
 }
 
-/// A name of a test that is wrong proves nothing.
 #[test]
-fn each_test_that_the_threat_model_names_is_there() {
+fn each_test_named_in_the_threat_model_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("docs/threat-model.md")).unwrap();
     let mut search = Command::new("grep");
@@ -168,7 +167,7 @@ fn each_test_that_the_threat_model_names_is_there() {
 }
 
 #[test]
-fn the_unit_gives_a_passphrase_as_a_credential_and_dumps_no_core() {
+fn the_systemd_unit_loads_a_credential_and_dumps_no_core() {
     let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/tillgate.service");
     let text = fs::read_to_string(&unit).unwrap();
     let lines: Vec<&str> = text.lines().collect();
@@ -178,7 +177,7 @@ fn the_unit_gives_a_passphrase_as_a_credential_and_dumps_no_core() {
 }
 
 #[test]
-fn an_audit_without_a_network_says_so_and_fails_nothing() {
+fn an_audit_without_network_says_so_and_succeeds() {
     let mut audit = Command::new("make");
     audit.arg("audit").current_dir(env!("CARGO_MANIFEST_DIR"));
     let output =

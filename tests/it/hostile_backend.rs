@@ -1,4 +1,4 @@
-//! The answers of a lying backend, or of another program in its place, do not fill the memory.
+//! Huge responses of a hostile backend, or of another program at its port, do not fill the memory.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::harness::{Program, program, wait_for};
 
-/// Most memory of the program at its peak, in kilobytes: an answer of 48 MiB being read, and a debug build.
+/// Limit for the program's peak memory, in kilobytes: a response of 48 MiB that is being read, and a debug build.
 const PEAK_MAX_KB: u64 = 350_000;
 
-/// Enough small objects to fill this many bytes; each would take eighty times the memory of its text.
+/// A JSON list of small objects with this size in bytes. Parsed objects would take eighty times as much memory.
 fn objects(bytes: usize) -> Vec<u8> {
     let unit = br#"{"":0},"#;
     let mut list = vec![b'['];
@@ -22,7 +22,7 @@ fn objects(bytes: usize) -> Vec<u8> {
     list
 }
 
-/// Answers every connection in this way, and counts the answers.
+/// Serves every connection with `answer`; returns the port and the number of responses so far.
 fn listen(
     answer: impl Fn(&mut BufReader<TcpStream>) -> Option<Vec<u8>> + Send + Sync + 'static,
 ) -> (u16, Arc<AtomicU32>) {
@@ -36,7 +36,7 @@ fn listen(
             std::thread::spawn(move || {
                 let mut stream = BufReader::new(stream);
                 while let Some(bytes) = answer(&mut stream) {
-                    // An answer that was cut off counts, too.
+                    // A response that the gateway cut off counts, too.
                     let written = stream.get_mut().write_all(&bytes);
                     counted.fetch_add(1, Ordering::SeqCst);
                     if written.is_err() {
@@ -49,8 +49,8 @@ fn listen(
     (port, answered)
 }
 
-/// Reads a request, and answers its first call with a list of objects of 47 MiB.
-fn as_a_node(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
+/// Reads a JSON-RPC batch, and answers its first call with a list of 47 MiB.
+fn answer_as_node(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     let mut length = 0;
     loop {
         let mut line = String::new();
@@ -76,8 +76,8 @@ fn as_a_node(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     Some([head.as_bytes(), &body].concat())
 }
 
-/// Refuses each call with a list of objects that fills one line.
-fn as_an_electrum_server(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
+/// Answers each call with an error that is a list of 8 MiB in one line.
+fn answer_as_electrum(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     let mut line = String::new();
     if stream.read_line(&mut line).ok()? == 0 {
         return None;
@@ -88,12 +88,12 @@ fn as_an_electrum_server(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
 }
 
 /// A gateway on regtest that uses this backend.
-struct Asking {
+struct RegtestGateway {
     child: Child,
     _program: Program,
 }
 
-impl Asking {
+impl RegtestGateway {
     fn start(backend: &str, url: &str) -> Self {
         let program = Program::new();
         let secrets = program.data_dir().with_file_name("secrets");
@@ -114,7 +114,7 @@ impl Asking {
         Self { child, _program: program }
     }
 
-    /// Its peak of memory, in kilobytes.
+    /// The program's peak memory, in kilobytes.
     fn peak_kb(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -122,7 +122,7 @@ impl Asking {
     }
 }
 
-impl Drop for Asking {
+impl Drop for RegtestGateway {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
@@ -130,17 +130,17 @@ impl Drop for Asking {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_foreign_answer_at_a_nodes_port_takes_little_memory() {
-    let (port, answered) = listen(as_a_node);
-    let gateway = Asking::start("core", &format!("http://127.0.0.1:{port}"));
-    wait_for("two answers", async || (answered.load(Ordering::SeqCst) > 1).then_some(())).await;
+async fn a_huge_answer_of_a_node_takes_little_memory() {
+    let (port, answered) = listen(answer_as_node);
+    let gateway = RegtestGateway::start("core", &format!("http://127.0.0.1:{port}"));
+    wait_for("two responses", async || (answered.load(Ordering::SeqCst) > 1).then_some(())).await;
     assert!(gateway.peak_kb() < PEAK_MAX_KB, "{} kB", gateway.peak_kb());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_electrum_servers_refusal_takes_little_memory() {
-    let (port, answered) = listen(as_an_electrum_server);
-    let gateway = Asking::start("electrum", &format!("tcp://127.0.0.1:{port}"));
-    wait_for("an answer", async || (answered.load(Ordering::SeqCst) > 0).then_some(())).await;
+async fn a_huge_error_of_an_electrum_server_takes_little_memory() {
+    let (port, answered) = listen(answer_as_electrum);
+    let gateway = RegtestGateway::start("electrum", &format!("tcp://127.0.0.1:{port}"));
+    wait_for("a response", async || (answered.load(Ordering::SeqCst) > 0).then_some(())).await;
     assert!(gateway.peak_kb() < PEAK_MAX_KB / 2, "{} kB", gateway.peak_kb());
 }

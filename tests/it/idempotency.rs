@@ -1,4 +1,4 @@
-//! `Idempotency-Key` on `POST /v2/payments/new`: one payment for each key, however often a request is repeated.
+//! `Idempotency-Key` on `POST /v2/payments/new`: repeated requests with one key create one payment.
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
@@ -13,7 +13,7 @@ fn keyed(client: &Client, key: &str, body: &[u8]) -> Request<Body> {
     request.header(CONTENT_TYPE, "application/json").body(Body::from(body.to_vec())).unwrap()
 }
 
-async fn payments(s: &Scene) -> Value {
+async fn payment_count(s: &Scene) -> Value {
     s.get("/v2/payments/10/0").await.ok()["paginationInfo"]["itemsCount"].clone()
 }
 
@@ -28,11 +28,11 @@ async fn the_same_request_again_gets_the_first_answer_byte_for_byte() {
     s.gateway.start_again();
     let again = s.send(keyed(&s, "order-1", &body)).await;
     assert_eq!((again.status, again.body), (first.status, first.body));
-    assert_eq!(payments(&s).await, json!(1));
+    assert_eq!(payment_count(&s).await, json!(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn twins_at_the_same_time_make_one_payment() {
+async fn concurrent_identical_requests_make_one_payment() {
     let s = Scene::open().await;
     let body = serde_json::to_vec(&payment_request("10.00", s.shop.url())).unwrap();
     let mut twins = tokio::task::JoinSet::new();
@@ -44,7 +44,7 @@ async fn twins_at_the_same_time_make_one_payment() {
     for answer in &answers {
         assert_eq!((answer.status.as_u16(), &answer.body), (200, &answers[0].body));
     }
-    assert_eq!(payments(&s).await, json!(1));
+    assert_eq!(payment_count(&s).await, json!(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -54,11 +54,11 @@ async fn another_body_under_the_same_key_is_a_conflict() {
     let other = serde_json::to_vec(&payment_request("10.01", s.shop.url())).unwrap();
     s.send(keyed(&s, "order-1", &one)).await.ok();
     s.send(keyed(&s, "order-1", &other)).await.field_errors(409);
-    assert_eq!(payments(&s).await, json!(1));
+    assert_eq!(payment_count(&s).await, json!(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failure_frees_the_key_and_a_day_ends_it() {
+async fn a_refusal_frees_the_key_and_a_key_lasts_24_hours() {
     let s = Scene::open().await;
     let wrong = serde_json::to_vec(&payment_request("0", s.shop.url())).unwrap();
     let right = serde_json::to_vec(&payment_request("10.00", s.shop.url())).unwrap();

@@ -1,5 +1,5 @@
-//! Import rules, checked on the sources: no cycles among files, no upward imports among folders, and no import of a
-//! parent's items by its child.
+//! Import rules, checked on the sources: no cycles among files, no upward imports among folders, and no imports from a
+//! module's own parent.
 //!
 //! Paths count in expressions as well as in `use`. A name that a module re-exports from a child counts as the child's.
 //! Tests may import freely.
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
 
-/// The gateway's folders; each may import only from those before it.
+/// The gateway's folders; each may import only from the folders before it.
 const FROM_THE_BOTTOM: &[&str] = &[
     "field_errors",
     "json",
@@ -63,8 +63,8 @@ type Written = Vec<String>;
 /// One source file.
 struct Module {
     paths: BTreeSet<Written>,
-    /// Its re-exports: the name, and the path that it stands for.
-    passed_on: BTreeMap<String, Written>,
+    /// The path behind each re-exported name.
+    reexports: BTreeMap<String, Written>,
 }
 
 /// The modules of one crate.
@@ -73,7 +73,7 @@ struct Modules(BTreeMap<Name, Module>);
 #[derive(Default)]
 struct Found {
     paths: BTreeSet<Written>,
-    passed_on: BTreeMap<String, Written>,
+    reexports: BTreeMap<String, Written>,
     /// The number of inline modules around the visited item.
     inline_depth: usize,
 }
@@ -114,7 +114,7 @@ impl<'ast> Visit<'ast> for Found {
         add_leaves(&import.tree, &mut Vec::new(), &mut leaves);
         for (name, path) in leaves {
             if !matches!(import.vis, syn::Visibility::Inherited) {
-                self.passed_on.insert(name, path.clone());
+                self.reexports.insert(name, path.clone());
             }
             self.add(path);
         }
@@ -178,7 +178,7 @@ impl Modules {
             let at: PathBuf = children.join(format!("{below}.rs"));
             self.read(&at, &children.join(&below), name.iter().cloned().chain([below.clone()]).collect());
         }
-        self.0.insert(name, Module { paths: found.paths, passed_on: found.passed_on });
+        self.0.insert(name, Module { paths: found.paths, reexports: found.reexports });
     }
 
     /// The module of this crate to which a path written in `from` leads; `None` for another crate's.
@@ -209,7 +209,7 @@ impl Modules {
                 at = child;
                 continue;
             }
-            return match self.0[&at].passed_on.get(segment) {
+            return match self.0[&at].reexports.get(segment) {
                 Some(path) if *path != rest[depth..] => self.target(&at, path).or(Some(at)),
                 _ => Some(at),
             };
@@ -227,8 +227,8 @@ impl Modules {
     }
 }
 
-/// An import cycle through a module, if there is one.
-fn circle(imports: &BTreeMap<&Name, BTreeSet<Name>>) -> Option<Vec<String>> {
+/// The modules of an import cycle, if there is one.
+fn cycle(imports: &BTreeMap<&Name, BTreeSet<Name>>) -> Option<Vec<String>> {
     fn search<'a>(
         at: &'a Name,
         imports: &'a BTreeMap<&Name, BTreeSet<Name>>,
@@ -262,26 +262,26 @@ fn imports_have_no_cycles() {
         let modules = Modules::of_crate(folder, root_file);
         let imports = modules.imports();
         assert!(modules.0.len() < 2 || imports.values().any(|targets| !targets.is_empty()), "{folder}: nothing read");
-        assert_eq!(circle(&imports), None, "{folder}");
+        assert_eq!(cycle(&imports), None, "{folder}");
     }
 }
 
 #[test]
-fn a_circle_would_be_found() {
+fn an_import_cycle_is_found() {
     let name = |text: &str| vec![text.to_owned()];
     let (a, b, c) = (name("a"), name("b"), name("c"));
     let straight = BTreeMap::from([(&a, BTreeSet::from([b.clone(), c.clone()])), (&b, BTreeSet::from([c.clone()]))]);
-    assert_eq!(circle(&straight), None);
+    assert_eq!(cycle(&straight), None);
     let round = BTreeMap::from([
         (&a, BTreeSet::from([b.clone()])),
         (&b, BTreeSet::from([c.clone()])),
         (&c, BTreeSet::from([b.clone()])),
     ]);
-    assert_eq!(circle(&round), Some(vec!["b".to_owned(), "c".to_owned()]));
+    assert_eq!(cycle(&round), Some(vec!["b".to_owned(), "c".to_owned()]));
 }
 
 #[test]
-fn imports_of_the_gateway_lead_downwards() {
+fn gateway_folders_import_only_lower_folders() {
     let modules = Modules::of_crate("src-tauri/gateway/src", "lib.rs");
     let floor = |name: &Name| {
         let folder = name.first()?;
@@ -298,9 +298,9 @@ fn imports_of_the_gateway_lead_downwards() {
     assert_eq!(upwards, Vec::<String>::new());
 }
 
-/// Items that children share have a file of their own.
+/// Items that sibling modules share have a file of their own.
 #[test]
-fn children_import_nothing_of_their_parents() {
+fn modules_import_nothing_from_their_parents() {
     let mut upwards = Vec::new();
     for (folder, root_file) in CRATES {
         let modules = Modules::of_crate(folder, root_file);
@@ -315,16 +315,16 @@ fn children_import_nothing_of_their_parents() {
     assert_eq!(upwards, Vec::<String>::new());
 }
 
-/// The folders of other crates that may name the gateway's items.
+/// The folders of other crates that may use the gateway's items.
 const OUTSIDE: &[&str] = &["src-tauri/shell", "src-tauri/bench/src", "tests"];
 
 #[test]
-fn the_gateway_exports_what_others_name_and_no_more() {
+fn the_gateway_exports_exactly_what_other_crates_use() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let source = syn::parse_file(&fs::read_to_string(root.join("src-tauri/gateway/src/lib.rs")).unwrap()).unwrap();
     let mut exports = Found::default();
     exports.visit_file(&source);
-    let exported: BTreeSet<String> = exports.passed_on.into_keys().collect();
+    let exported: BTreeSet<String> = exports.reexports.into_keys().collect();
     let mut named = BTreeSet::new();
     let mut folders: Vec<PathBuf> = OUTSIDE.iter().map(|folder| root.join(folder)).collect();
     while let Some(folder) = folders.pop() {

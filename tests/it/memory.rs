@@ -1,5 +1,5 @@
-//! Secrets in the memory of a gateway that runs, and in what a crash leaves of it. Only root may read the memory of a
-//! gateway: elsewhere the test says so and proves nothing.
+//! A running gateway keeps no secrets in its memory, and a crash leaves no core dump. Only root may read the memory of
+//! a process; other users skip that test.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -20,13 +20,13 @@ const OF_FILE: &str = "quartz jumper of the file";
 /// The passphrase of the backup.
 const OF_BACKUP: &str = "velvet anchor of the backup";
 
-/// An address of somebody else's.
+/// An address outside this wallet.
 const RENT: &str = "bcrt1qqyqszqgpqyqszqgpqyqszqgpqyqszqgpvxat9t";
 
-/// Bytes that are looked at together.
+/// Bytes of memory that are searched at once.
 const PIECE: usize = 1 << 20;
 
-/// A gateway that keeps its secrets in a file, and ends with the test.
+/// The process of a gateway; it is killed when the test ends.
 struct Serving(Child);
 
 impl Drop for Serving {
@@ -36,7 +36,7 @@ impl Drop for Serving {
     }
 }
 
-/// A command that is given the secrets file, and its passphrase as the unit of systemd gives it.
+/// A command with the secrets file, whose passphrase comes as a systemd credential.
 fn with_secrets(program: &Program, args: &[&str]) -> Command {
     let credentials = beside(program, "credentials");
     fs::create_dir_all(&credentials).unwrap();
@@ -50,14 +50,14 @@ fn beside(program: &Program, name: &str) -> PathBuf {
     program.data_dir().with_file_name(name)
 }
 
-/// A secret and its name.
+/// A text to search for, and its name in a failure.
 struct Wanted {
     name: String,
     bytes: Vec<u8>,
 }
 
-/// The names of the secrets that the memory of a process holds.
-fn held(process: Pid, secrets: &[Wanted]) -> Vec<String> {
+/// The names of the secrets that are in the writable memory of a process.
+fn secrets_in_memory(process: Pid, secrets: &[Wanted]) -> Vec<String> {
     let longest = secrets.iter().map(|secret| secret.bytes.len()).max().unwrap();
     let folder = format!("/proc/{}", process.as_raw_nonzero());
     let maps = fs::read_to_string(format!("{folder}/maps")).unwrap();
@@ -70,7 +70,7 @@ fn held(process: Pid, secrets: &[Wanted]) -> Vec<String> {
             let mut piece = Vec::new();
             let wanted = (PIECE + longest).min(usize::try_from(end - at).unwrap());
             memory.seek(SeekFrom::Start(at)).unwrap();
-            // A mapping may have ended meanwhile.
+            // The process may have unmapped this memory meanwhile.
             let _ = (&mut memory).take(wanted as u64).read_to_end(&mut piece);
             let there = secrets.iter().filter(|secret| contains(&piece, &secret.bytes));
             found.extend(there.map(|secret| secret.name.clone()));
@@ -94,13 +94,13 @@ fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
     false
 }
 
-fn done(mut command: Command) -> Value {
+fn json_of(mut command: Command) -> Value {
     let output = command.arg("--json").output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The words, three by three, and both passphrases.
+/// Each run of three words, and both passphrases.
 fn secrets_of(words: &str) -> Vec<Wanted> {
     let named = |name: &str, bytes: &[u8]| Wanted { name: name.to_owned(), bytes: bytes.to_vec() };
     let all: Vec<&str> = words.split(' ').collect();
@@ -110,7 +110,7 @@ fn secrets_of(words: &str) -> Vec<Wanted> {
     secrets
 }
 
-/// A payout that the words sign.
+/// Makes a payout, for which the gateway must read its words to sign.
 async fn pay_out(program: &Program, api: &str) {
     program.set("batchSeconds", "0");
     let client = Client::new(api, program.create_key("shop", &["--permissions", "full"]));
@@ -123,51 +123,51 @@ async fn pay_out(program: &Program, api: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_served_gateway_keeps_no_words_and_no_passphrase() {
+async fn a_running_gateway_keeps_no_words_or_passphrase_in_memory() {
     if !getuid().is_root() {
         eprintln!("skipped: only root can read the memory of a gateway");
         return;
     }
     let program = Program::new();
-    let words = text(&done(with_secrets(&program, &["wallet", "create"]))["words"]);
+    let words = text(&json_of(with_secrets(&program, &["wallet", "create"]))["words"]);
     let (child, api) = serve(with_secrets(&program, &["serve", "--listen", "127.0.0.1:0"]));
     let serving = Serving(child);
     let (process, secrets) = (Pid::from_child(&serving.0), secrets_of(&words));
     let known = Wanted { name: api.clone(), bytes: api.clone().into_bytes() };
-    assert_eq!(held(process, &[known]), [api.as_str()], "the search finds what is there");
-    // An answer arrives a moment before the gateway lets go of what it was made of.
-    let all_left = |after: &str| {
+    assert_eq!(secrets_in_memory(process, &[known]), [api.as_str()], "the search must find a text that is in memory");
+    // The gateway may erase a secret a moment after its response arrives.
+    let expect_none_left = |after: &str| {
         let mut left = Vec::new();
         for _ in 0..5 {
-            left = held(process, &secrets);
+            left = secrets_in_memory(process, &secrets);
             if left.is_empty() {
                 break;
             }
         }
         assert_eq!(left, Vec::<String>::new(), "in the memory after {after}");
     };
-    all_left("the start");
-    let proved = program.output_of(program.command(&["wallet", "verify-backup"]), &format!("{words}\n"));
+    expect_none_left("the start");
+    let proved = program.output_with_stdin(program.command(&["wallet", "verify-backup"]), &format!("{words}\n"));
     assert!(proved.status.success(), "{}", String::from_utf8_lossy(&proved.stderr));
-    all_left("the proof of the words");
+    expect_none_left("the verification of the words");
     let file = beside(&program, "till.backup");
     for args in [&["backup"][..], &["wallet", "verify-backup"]] {
         let mut command = program.command(&[args, &[file.to_str().unwrap()]].concat());
         command.env("TILLGATE_BACKUP_PASSPHRASE", OF_BACKUP);
-        done(command);
-        all_left(args[args.len() - 1]);
+        json_of(command);
+        expect_none_left(args[args.len() - 1]);
     }
     program.output(&["doctor"]);
-    all_left("the doctor");
+    expect_none_left("the doctor");
     pay_out(&program, &api).await;
-    all_left("a payout");
+    expect_none_left("a payout");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_that_crashes_leaves_no_core_dump() {
     let program = Program::new();
     let serve_it = program.command(&["serve", "--listen", "127.0.0.1:0"]);
-    program.make();
+    program.create_data_dir();
     let mut unlimited = Command::new("sh");
     unlimited.args(["-c", r#"ulimit -c unlimited && exec "$@""#, "sh"]);
     unlimited.arg(serve_it.get_program()).args(serve_it.get_args());
@@ -176,9 +176,9 @@ async fn a_gateway_that_crashes_leaves_no_core_dump() {
     let (child, _) = serve(unlimited);
     let mut serving = Serving(child);
     kill_process(Pid::from_child(&serving.0), Signal::ABORT).unwrap();
-    let ended = wait_for("its end", async || serving.0.try_wait().unwrap()).await;
+    let ended = wait_for("the end of the gateway", async || serving.0.try_wait().unwrap()).await;
     assert_eq!(ended.signal(), Some(Signal::ABORT.as_raw()));
-    assert!(!ended.core_dumped() && !is_dumped(program.data_dir()), "the memory was written down");
+    assert!(!ended.core_dumped() && !is_dumped(program.data_dir()), "a core dump was written");
 }
 
 fn is_dumped(folder: &Path) -> bool {

@@ -1,4 +1,4 @@
-//! A hostile client attacks the gateway with connections and requests; signed-in clients are still served.
+//! A hostile client attacks the gateway with connections and requests; authenticated clients are still served.
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::{TcpSocket, TcpStream};
 
 use crate::harness::client::{Client, payment_request, text};
-use crate::harness::{PATIENCE, Program, Scene, Tillgate};
+use crate::harness::{Program, Scene, TIMEOUT, Tillgate};
 
 const LIST: &str = "/v2/payments/10/0";
 
@@ -18,8 +18,8 @@ fn authority(client: &Client) -> &str {
     client.base().strip_prefix("http://").unwrap()
 }
 
-/// A signed request without a body, in its form on the wire.
-fn signed(client: &Client, method: &str, path: &str) -> String {
+/// The bytes of a request with an API key and without a body.
+fn authenticated_request(client: &Client, method: &str, path: &str) -> String {
     let key = client.key().basic();
     format!("{method} {path} HTTP/1.1\r\nhost: {}\r\nauthorization: {key}\r\n\r\n", authority(client))
 }
@@ -27,29 +27,29 @@ fn signed(client: &Client, method: &str, path: &str) -> String {
 /// A connection to the gateway from one of this machine's own addresses.
 async fn connect_from(client: &Client, address: &str) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
-    // Unread bytes then wait in the gateway, not here.
+    // A small buffer here makes unread bytes wait in the gateway.
     socket.set_recv_buffer_size(4_096).unwrap();
     socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
     socket.connect(authority(client).parse().unwrap()).await.unwrap()
 }
 
-/// Room for this test's own connections.
+/// Raises this process's own limit of file descriptors, for the connections of the test.
 fn raise_own_limit() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum.map(|most| most.min(4_096)).or(Some(4_096)), ..limit };
     setrlimit(Resource::Nofile, raised).unwrap();
 }
 
-/// The first line of an answer.
+/// The first line of a response.
 async fn status_line(stream: &mut BufReader<TcpStream>) -> String {
     let mut line = String::new();
-    let read = tokio::time::timeout(PATIENCE, stream.read_line(&mut line));
-    read.await.expect("an answer in time").unwrap();
+    let read = tokio::time::timeout(TIMEOUT, stream.read_line(&mut line));
+    read.await.expect("a response in time").unwrap();
     line
 }
 
-/// Growth of the program's peak memory since this was made, in kilobytes. The size of a debug build, some 40 MB that
-/// differ from run to run, is left out.
+/// Growth of the gateway's peak memory since this value was created, in kilobytes. The growth leaves out the size of a
+/// debug build, about 40 MB that vary from run to run.
 struct MemoryGrowth<'a> {
     gateway: &'a Tillgate,
     before_kb: u64,
@@ -65,7 +65,7 @@ impl<'a> MemoryGrowth<'a> {
     }
 }
 
-/// A figure of the kernel about the program's memory.
+/// A number from `/proc/PID/status` about the gateway's memory, in kilobytes.
 fn memory_kb(gateway: &Tillgate, figure: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", gateway.pid().as_raw_nonzero())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(figure)).unwrap();
@@ -73,12 +73,12 @@ fn memory_kb(gateway: &Tillgate, figure: &str) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn silent_connections_keep_nobody_out() {
+async fn silent_connections_do_not_lock_out_clients() {
     raise_own_limit();
-    let gateway = Tillgate::start_with_descriptors(Program::new(), 1_024).await;
+    let gateway = Tillgate::start_with_fd_limit(Program::new(), 1_024).await;
     let client = &gateway.client;
     let mut early = BufReader::new(connect_from(client, "127.0.0.1").await);
-    early.write_all(signed(client, "GET", "/v2/payments/x").as_bytes()).await.unwrap();
+    early.write_all(authenticated_request(client, "GET", "/v2/payments/x").as_bytes()).await.unwrap();
     assert!(status_line(&mut early).await.contains("404"));
     let mut silent = Vec::new();
     for _ in 0..985 {
@@ -88,18 +88,18 @@ async fn silent_connections_keep_nobody_out() {
     }
     client.get(LIST).await.ok();
     assert_eq!(gateway.program().json(&["status"])["serving"], true);
-    early.write_all(signed(client, "GET", "/v2/payments/x").as_bytes()).await.unwrap();
+    early.write_all(authenticated_request(client, "GET", "/v2/payments/x").as_bytes()).await.unwrap();
     let mut rest = String::new();
     while !rest.contains("404 Not Found") {
         rest.clear();
         let read =
-            tokio::time::timeout(PATIENCE, early.read_line(&mut rest)).await.expect("an answer in time").unwrap();
-        assert!(read > 0, "who had signed in before them was cut off");
+            tokio::time::timeout(TIMEOUT, early.read_line(&mut rest)).await.expect("a response in time").unwrap();
+        assert!(read > 0, "the authenticated connection was closed");
     }
     drop(silent);
 }
 
-/// A whole list of payments whose records are as long as possible.
+/// Creates 500 payments whose records are as long as possible.
 async fn make_fat_payments(s: &Scene) {
     let long_url = format!("{}/{}", s.shop.url(), "u".repeat(1_200));
     let mut fat = payment_request("10.00", &long_url);
@@ -123,12 +123,12 @@ async fn a_thousand_unread_lists_take_little_memory() {
         for list in 0..50 {
             // One address may hold half of all connections.
             let mut stream = connect_from(&reader, &format!("127.0.0.{}", 2 + list % 4)).await;
-            stream.write_all(signed(&reader, "GET", "/v2/payments/500/0").as_bytes()).await.unwrap();
+            stream.write_all(authenticated_request(&reader, "GET", "/v2/payments/500/0").as_bytes()).await.unwrap();
             unread.push(stream);
         }
     }
     for stream in &unread {
-        tokio::time::timeout(PATIENCE, stream.readable()).await.expect("the beginning of an answer").unwrap();
+        tokio::time::timeout(TIMEOUT, stream.readable()).await.expect("the beginning of a response").unwrap();
     }
     let mut begun = 0;
     for stream in &unread {
@@ -136,14 +136,14 @@ async fn a_thousand_unread_lists_take_little_memory() {
         let read = stream.try_read(&mut head).unwrap();
         begun += usize::from(head[..read].ends_with(b"200"));
     }
-    // On a slow machine a list may be given up for lack of progress, which makes room for another.
-    assert!((128..160).contains(&begun), "{begun} lists of all keys together are begun");
+    // On a slow machine the gateway may drop a list that makes no progress, and begin another list in its place.
+    assert!((128..160).contains(&begun), "{begun} lists were begun for all keys together");
     let peak_kb = growth.peak_kb();
     assert!(peak_kb < 150_000, "{peak_kb} kB");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lists_that_nobody_reads_take_little_memory() {
+async fn unread_lists_of_one_key_take_little_memory() {
     let s = Scene::open().await;
     make_fat_payments(&s).await;
     let growth = MemoryGrowth::from_here(&s.gateway);
@@ -151,24 +151,24 @@ async fn lists_that_nobody_reads_take_little_memory() {
     let items = whole.ok()["items"].as_array().unwrap().len();
     assert_eq!(items, 500);
     let mut unread = Vec::new();
-    // One fewer than the limit for unread answers of a key, because the key reads another meanwhile.
+    // One fewer than a key's limit for unread responses, because the key makes another request meanwhile.
     for _ in 0..15 {
         let mut stream = connect_from(&s, "127.0.0.1").await;
-        stream.write_all(signed(&s, "GET", "/v2/payments/500/0").as_bytes()).await.unwrap();
+        stream.write_all(authenticated_request(&s, "GET", "/v2/payments/500/0").as_bytes()).await.unwrap();
         unread.push(stream);
     }
     for stream in &unread {
-        tokio::time::timeout(PATIENCE, stream.readable()).await.expect("the beginning of a list").unwrap();
+        tokio::time::timeout(TIMEOUT, stream.readable()).await.expect("the beginning of a list").unwrap();
     }
     s.get(LIST).await.ok();
     let peak_kb = growth.peak_kb();
     assert!(peak_kb < 60_000, "{peak_kb} kB for lists of {} bytes", whole.body.len());
-    // One of them is read after all, and is complete.
+    // One of the lists is read in the end, and is complete.
     let mut answer = Vec::new();
     let mut stream = unread.swap_remove(0);
     let mut chunk = vec![0; 1 << 16];
     while !answer.ends_with(b"0\r\n\r\n") && !answer.ends_with(b"\"offset\":0}}") {
-        let read = tokio::time::timeout(PATIENCE, stream.read(&mut chunk)).await.expect("the rest").unwrap();
+        let read = tokio::time::timeout(TIMEOUT, stream.read(&mut chunk)).await.expect("the rest").unwrap();
         assert!(read > 0, "the list broke off");
         answer.extend_from_slice(&chunk[..read]);
     }
@@ -176,9 +176,10 @@ async fn lists_that_nobody_reads_take_little_memory() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_that_only_a_library_knows_is_an_ordinary_object() {
+async fn serde_jsons_private_key_is_an_ordinary_json_key() {
     let s = Scene::open().await;
-    // Each level is a text that holds the next one, so a parser that unpacks it starts a new count of levels each time.
+    // serde_json would parse the text under this key anew, with a new count of nesting levels. So 12 texts of 126
+    // levels each would pass its limit of 128.
     let mut body = "1".to_owned();
     for _ in 0..12 {
         let deep = format!("{}{body}{}", "[".repeat(126), "]".repeat(126));
@@ -216,7 +217,7 @@ async fn another_sites_page_cannot_use_a_browsers_credentials() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_list_in_a_refusal_is_bounded() {
+async fn the_list_of_field_errors_is_bounded() {
     let s = Scene::open().await;
     let many = "status=x&".repeat(6_000);
     let answer = s.get(&format!("{LIST}?{many}")).await;
@@ -240,7 +241,7 @@ async fn the_list_in_a_refusal_is_bounded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_peer_that_follows_payments_leaves_room_for_others() {
+async fn event_streams_of_one_peer_leave_room_for_other_peers() {
     raise_own_limit();
     let s = Scene::open().await;
     let mut held = Vec::new();
@@ -249,7 +250,7 @@ async fn a_peer_that_follows_payments_leaves_room_for_others() {
         let events = format!("/pay/{}/events", text(&payment["paymentId"]));
         for _ in 0..8 {
             let mut stream = BufReader::new(connect_from(&s, "127.0.0.1").await);
-            stream.write_all(signed(&s, "GET", &events).as_bytes()).await.unwrap();
+            stream.write_all(authenticated_request(&s, "GET", &events).as_bytes()).await.unwrap();
             assert!(status_line(&mut stream).await.contains("200"));
             held.push(stream);
         }
@@ -257,7 +258,7 @@ async fn a_peer_that_follows_payments_leaves_room_for_others() {
     let payment = s.new_payment("10.00", s.shop.url()).await;
     let events = format!("/pay/{}/events", text(&payment["paymentId"]));
     let mut other = BufReader::new(connect_from(&s, "127.0.0.2").await);
-    other.write_all(signed(&s, "GET", &events).as_bytes()).await.unwrap();
+    other.write_all(authenticated_request(&s, "GET", &events).as_bytes()).await.unwrap();
     let line = status_line(&mut other).await;
     assert!(line.contains("200"), "{line}");
 }

@@ -9,7 +9,7 @@ use crate::harness::shop::RawShop;
 use crate::harness::signature::{bpg_signature_is_by, webhook_signature_is_by};
 use crate::harness::{Behaviour, Scene, wait_for};
 
-/// The deliveries that the gateway stored, newest or oldest first, as the command line lists them.
+/// The stored deliveries, as the command line lists them.
 fn deliveries(s: &Scene) -> Vec<Value> {
     s.gateway.program().json(&["deliveries", "list"])["items"].as_array().unwrap().clone()
 }
@@ -31,30 +31,30 @@ async fn a_refused_notification_is_retried_under_the_same_id() {
         let wanted = format!("{attempts} stored deliveries");
         wait_for(&wanted, async || (deliveries(&s).len() == attempts).then_some(())).await;
     }
-    s.shop.behave(Behaviour::Take);
+    s.shop.behave(Behaviour::Accept);
     s.advance_clock(6 * 60).await;
-    wait_for("the attempt that is taken", async || s.shop.received().iter().any(|one| one.taken).then_some(())).await;
+    wait_for("the accepted attempt", async || s.shop.received().iter().any(|one| one.accepted).then_some(())).await;
     let received = s.shop.received();
     assert_eq!(received.len(), 5);
     for one in &received {
-        assert_eq!(one.body, received[0].body, "the snapshot stays as it was");
+        assert_eq!(one.body, received[0].body, "each attempt sends the same body");
         assert_eq!(one.header("webhook-id"), received[0].header("webhook-id"));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_newer_notification_follows_the_older_ones_attempt_at_once() {
+async fn a_newer_notification_supersedes_a_failed_older_one() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.shop.behave(Behaviour::Status(503));
     s.pay(&bill.id).await;
     wait_for("the first attempt", async || (s.shop.received().len() == 1).then_some(())).await;
-    s.shop.behave(Behaviour::Take);
+    s.shop.behave(Behaviour::Accept);
     s.mine(1).await;
-    s.heard(&bill, &["UNCONFIRMED", "CONFIRMED"]).await;
+    s.expect_notified(&bill, &["UNCONFIRMED", "CONFIRMED"]).await;
     s.advance_clock(3_600).await;
     s.bill("11.00").await;
-    assert_eq!(s.shop.records_of(&bill.id).len(), 2, "the older one is superseded, not repeated");
+    assert_eq!(s.shop.records_of(&bill.id).len(), 2, "the older notification is superseded, not retried");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -70,7 +70,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_closes_at_once_or_never_ends_is_tried_again() {
+async fn a_closing_server_is_retried_and_an_endless_one_is_cut_off() {
     let s = Scene::open().await;
     let (closing, endless) = (RawShop::closing().await, RawShop::endless().await);
     for raw in [&closing, &endless] {
@@ -92,43 +92,44 @@ async fn a_server_that_never_answers_delays_no_other() {
         let payment = s.new_payment("10.00", hanging.url()).await;
         s.pay(&text(&payment["paymentId"])).await;
     }
-    wait_for("eight calls that hang", async || (hanging.received().len() == 8).then_some(())).await;
+    wait_for("eight attempts without a response", async || (hanging.received().len() == 8).then_some(())).await;
     let bill = s.bill("10.00").await;
     s.pay(&bill.id).await;
-    s.heard(&bill, &["UNCONFIRMED"]).await;
+    s.expect_notified(&bill, &["UNCONFIRMED"]).await;
     assert_eq!(hanging.received().len(), 8, "never more than eight at once to one server");
-    // After ten seconds without an answer the attempt ends, and is stored as failed.
+    // After ten seconds without a response the attempt ends, and is stored as failed.
     let given_up = async || deliveries(&s).into_iter().find(|delivery| delivery["statusCode"].is_null());
-    let delivery = wait_for("an attempt that ran out of time", given_up).await;
+    let delivery = wait_for("an attempt that timed out", given_up).await;
     assert!(delivery["error"].is_string(), "{delivery}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_three_days_it_is_given_up_and_a_resend_starts_anew() {
+async fn retries_end_after_three_days_and_a_resend_starts_anew() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.shop.behave(Behaviour::Status(500));
     s.pay(&bill.id).await;
     wait_for("the first attempt", async || (deliveries(&s).len() == 1).then_some(())).await;
     s.advance_clock(3 * 24 * 3_600).await;
-    wait_for("the last attempt, after its end", async || (deliveries(&s).len() == 2).then_some(())).await;
+    wait_for("the last attempt, at the end of the three days", async || (deliveries(&s).len() == 2).then_some(()))
+        .await;
     s.advance_clock(24 * 3_600).await;
-    s.shop.behave(Behaviour::Take);
+    s.shop.behave(Behaviour::Accept);
     let answer = s.post_empty(&format!("/v2/payments/notify/{}", bill.id)).await.ok();
     assert_eq!(answer, json!({ "value": 200 }));
-    wait_for("the resend", async || s.shop.received().iter().any(|one| one.taken).then_some(())).await;
+    wait_for("the resend", async || s.shop.received().iter().any(|one| one.accepted).then_some(())).await;
     assert_eq!(s.shop.received().len(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_resend_tells_the_present_record_under_a_new_id() {
+async fn a_resend_carries_the_current_record_under_a_new_id() {
     let s = Scene::open().await;
     s.gateway.program().json(&["hmac-key", "rotate"]);
     let bill = s.bill("10.00").await;
     let path = format!("/v2/payments/notify/{}", bill.id);
     assert_eq!(s.post_empty(&path).await.ok(), json!({ "value": 402 }), "nothing to notify yet");
     s.pay(&bill.id).await;
-    s.heard(&bill, &["UNCONFIRMED"]).await;
+    s.expect_notified(&bill, &["UNCONFIRMED"]).await;
     assert_eq!(s.post_empty(&path).await.ok(), json!({ "value": 200 }));
     let deprecated = s.send(s.request(Method::GET, &path).body(Body::empty()).unwrap()).await;
     assert!(deprecated.headers.contains_key("deprecation"));
@@ -141,32 +142,32 @@ async fn a_resend_tells_the_present_record_under_a_new_id() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rotated_key_signs_at_once_beside_the_old_for_a_day() {
+async fn a_rotated_hmac_key_signs_beside_the_old_one_for_a_day() {
     let s = Scene::open().await;
     let rotate = || text(&s.gateway.program().json(&["hmac-key", "rotate"])["key"]);
     let bill = s.bill("10.00").await;
     s.pay_sats(&bill.id, 5_000).await;
-    s.heard(&bill, &["UNDERPAID"]).await;
+    s.expect_notified(&bill, &["UNDERPAID"]).await;
     let unsigned = s.shop.received().remove(0);
     assert!(unsigned.header("x-bpg-signature").is_none() && unsigned.header("webhook-signature").is_none());
 
     let old = rotate();
     let new = rotate();
     s.pay(&bill.id).await;
-    s.heard(&bill, &["UNDERPAID", "UNCONFIRMED"]).await;
+    s.expect_notified(&bill, &["UNDERPAID", "UNCONFIRMED"]).await;
     let both = s.shop.received().remove(1);
     assert!(bpg_signature_is_by(&both, &new) && !bpg_signature_is_by(&both, &old));
     assert!(webhook_signature_is_by(&both, &new) && webhook_signature_is_by(&both, &old));
 
     s.advance_clock(24 * 3_600 + 1).await;
     s.mine(1).await;
-    s.heard(&bill, &["UNDERPAID", "UNCONFIRMED", "CONFIRMED"]).await;
+    s.expect_notified(&bill, &["UNDERPAID", "UNCONFIRMED", "CONFIRMED"]).await;
     let newest = s.shop.received().remove(2);
     assert!(webhook_signature_is_by(&newest, &new) && !webhook_signature_is_by(&newest, &old));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_without_a_url_is_notified_nowhere_and_says_so() {
+async fn a_payment_without_a_url_is_never_notified() {
     let s = Scene::open().await;
     let till = s.gateway.program().create_key("till", &["--permissions", "shop", "--notification-url-optional"]);
     let client = s.with_key(till);
@@ -175,7 +176,7 @@ async fn a_payment_without_a_url_is_notified_nowhere_and_says_so() {
     assert_eq!(
         s.post("/v2/payments/new", &request).await.field_errors(400)[0].1.as_deref(),
         Some("notificationUrl"),
-        "an ordinary key needs one"
+        "an ordinary key requires a URL"
     );
     let payment = client.post("/v2/payments/new", &request).await.ok();
     let id = text(&payment["paymentId"]);

@@ -1,5 +1,5 @@
-//! Another chain under the same data directory: the sandbox's file is gone, or an older copy is in its place. New
-//! payments are seen, earlier payments are not forgotten, and the merchant is told.
+//! Another chain under the same data directory: the sandbox's file is gone or replaced by an older copy. New payments
+//! are seen, earlier payments are kept, and the merchant is warned.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ fn chain_file(program: &Program) -> PathBuf {
     program.database().with_file_name("sandbox.db")
 }
 
-/// The result of `doctor` about the chain: whether it is well, and the sentence.
+/// The result of `doctor`'s check of the chain: whether it passed, and its message.
 fn chain_check(program: &Program) -> (bool, String) {
     let output = program.output(&["doctor", "--json"]);
     let doctor: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -22,17 +22,17 @@ fn chain_check(program: &Program) -> (bool, String) {
 }
 
 /// A new payment is seen, the earlier one stays, and `status` and `doctor` report another chain.
-async fn goes_on(s: &Scene, before: &crate::harness::scene::Bill) {
+async fn expect_served_with_warning(s: &Scene, before: &crate::harness::scene::Bill) {
     let program = s.gateway.program();
     let bill = s.confirmed_bill().await;
-    s.heard(&bill, &["CONFIRMED"]).await;
+    s.expect_notified(&bill, &["CONFIRMED"]).await;
     s.expect(before, "CONFIRMED").await;
     let status = program.json(&["status"]);
     assert!(status["warnings"].to_string().contains("another chain"), "{status}");
     let (ok, message) = chain_check(program);
     assert!(!ok && message.contains("another chain"), "{message}");
     s.advance_clock(24 * 3_600).await;
-    assert!(chain_check(program).0, "once told for a day, it is no news");
+    assert!(chain_check(program).0, "the warning ends after a day");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -46,7 +46,7 @@ async fn a_new_chain_is_reported_and_watched_from_its_first_block() {
     let (ok, message) = chain_check(s.gateway.program());
     assert!(!ok && message.contains("another chain"), "{message}");
     s.gateway.start_again();
-    goes_on(&s, &before).await;
+    expect_served_with_warning(&s, &before).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -64,5 +64,5 @@ async fn an_older_chain_is_reported_and_watched_from_its_first_block() {
     let (ok, message) = chain_check(s.gateway.program());
     assert!(!ok && message.contains("older copy"), "{message}");
     s.gateway.start_again();
-    goes_on(&s, &before).await;
+    expect_served_with_warning(&s, &before).await;
 }

@@ -13,7 +13,7 @@ async fn page(s: &Scene, id: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_late_payer_is_told_so_and_not_to_pay_again() {
+async fn the_page_tells_a_late_payer_not_to_pay_again() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.pass_deadline().await;
@@ -30,7 +30,7 @@ async fn a_late_payer_is_told_so_and_not_to_pay_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_sum_is_told_with_advice_not_to_pay_again() {
+async fn the_page_reports_a_wrong_sum_and_says_not_to_pay_again() {
     let s = Scene::open_with(&[("overpayment", "invalidate")]).await;
     let (little, much) = (s.bill("10.00").await, s.bill("10.00").await);
     s.pay_sats(&little.id, 5_000).await;
@@ -46,7 +46,7 @@ async fn a_wrong_sum_is_told_with_advice_not_to_pay_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_confirmed_overpayer_reads_whom_to_ask_for_the_surplus() {
+async fn the_page_of_a_confirmed_payment_reports_an_overpayment() {
     let s = Scene::open().await;
     let (at_once, twice) = (s.bill("10.00").await, s.confirmed_bill().await);
     s.pay_sats(&at_once.id, at_once.amount_sats + 3_000).await;
@@ -60,7 +60,7 @@ async fn a_confirmed_overpayer_reads_whom_to_ask_for_the_surplus() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_was_paid_back_by_a_reorganisation_reads_not_to_pay_again() {
+async fn the_page_reports_a_reversal_and_says_not_to_pay_again() {
     let s = Scene::open().await;
     let bill = s.confirmed_bill().await;
     s.double_spend_by_reorg(1).await;
@@ -70,7 +70,7 @@ async fn who_was_paid_back_by_a_reorganisation_reads_not_to_pay_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_speaks_the_browsers_language() {
+async fn the_page_uses_the_browsers_language() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.pass_deadline().await;
@@ -93,7 +93,7 @@ async fn the_page_speaks_the_browsers_language() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_pass_proxies_unbuffered_with_a_regular_sign_of_life() {
+async fn page_events_are_unbuffered_and_have_a_heartbeat() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     let address = s.base().trim_start_matches("http://").to_owned();
@@ -103,9 +103,9 @@ async fn events_pass_proxies_unbuffered_with_a_regular_sign_of_life() {
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
         stream.set_read_timeout(Some(std::time::Duration::from_secs(9))).unwrap();
         let mut heard: Vec<String> = Vec::new();
-        // The first event, and then a sign of life. Browsers pass on only an event with data.
+        // The first event, and then a heartbeat. It has data, because browsers ignore events without data.
         for line in BufReader::new(stream).lines() {
-            heard.push(line.expect("silent for nine seconds"));
+            heard.push(line.expect("an event within nine seconds"));
             if heard.ends_with(&["event: alive".to_owned(), "data: 1".to_owned()]) {
                 break;
             }

@@ -7,7 +7,7 @@ use crate::harness::client::{payment_request, text};
 use crate::harness::sandbox::{btc, sats};
 use crate::harness::signature::webhook_signature_is_by;
 
-/// Others' addresses, which no other test of this file uses.
+/// Addresses outside this wallet.
 const ADDRESSES: [&str; 4] = [
     "bcrt1qqyqszqgpqyqszqgpqyqszqgpqyqszqgpvxat9t",
     "bcrt1qqgpqyqszqgpqyqszqgpqyqszqgpqyqszazmwwa",
@@ -15,7 +15,7 @@ const ADDRESSES: [&str; 4] = [
     "bcrt1qqszqgpqyqszqgpqyqszqgpqyqszqgpqyuza2rq",
 ];
 
-/// Confirmed coins of 0.01 BTC each in the wallet.
+/// Gives the wallet confirmed coins of 0.01 BTC each.
 async fn fund(scene: &Scene, coins: u32) {
     for _ in 0..coins {
         let bill = scene.bill("10.00").await;
@@ -24,7 +24,7 @@ async fn fund(scene: &Scene, coins: u32) {
     scene.mine(2).await;
 }
 
-fn request(scene: &Scene, address: &str, sats: u64) -> Value {
+fn payout_request(scene: &Scene, address: &str, sats: u64) -> Value {
     json!({
         "btcAmount": btc(sats),
         "currency": "EUR",
@@ -34,8 +34,8 @@ fn request(scene: &Scene, address: &str, sats: u64) -> Value {
     })
 }
 
-async fn approved(scene: &Scene, address: &str, sats: u64) -> String {
-    let payout = scene.post("/v2/payouts?autoApprove=true", &request(scene, address, sats)).await.ok();
+async fn approved_payout(scene: &Scene, address: &str, sats: u64) -> String {
+    let payout = scene.post("/v2/payouts?autoApprove=true", &payout_request(scene, address, sats)).await.ok();
     assert_eq!(payout["status"], "QUEUED", "{payout}");
     text(&payout["payoutId"])
 }
@@ -50,7 +50,7 @@ async fn expect(scene: &Scene, id: &str, state: &str) -> Value {
     record
 }
 
-/// Exactly one output of this sum pays the address, and it is in a block.
+/// Checks that exactly one output pays the address, with this sum and in a block.
 async fn check_paid_once(scene: &Scene, address: &str, amount_sats: u64) {
     let outputs = scene.outputs_to(address).await;
     assert_eq!(outputs.len(), 1, "{outputs:?}");
@@ -59,13 +59,13 @@ async fn check_paid_once(scene: &Scene, address: &str, amount_sats: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_offer_is_approved_and_sent_and_the_shop_hears_it_signed() {
+async fn an_approved_offer_is_sent_and_notified_with_a_signature() {
     let scene = Scene::open().await;
     let hmac_key = text(&scene.gateway.program().json(&["hmac-key", "rotate"])["key"]);
     fund(&scene, 2).await;
 
-    // The shop requests a payout, and reads exact amounts.
-    let offer = scene.post("/v2/payouts", &request(&scene, ADDRESSES[0], 300_000)).await.ok();
+    // The shop requests a payout.
+    let offer = scene.post("/v2/payouts", &payout_request(&scene, ADDRESSES[0], 300_000)).await.ok();
     let id = text(&offer["payoutId"]);
     assert_eq!(
         (&offer["status"], &offer["comment"], &offer["currency"]),
@@ -75,7 +75,7 @@ async fn an_offer_is_approved_and_sent_and_the_shop_hears_it_signed() {
     assert!(sats(&offer["networkFeeBtc"]) > 0 && offer["exchangeRate"].is_number(), "{offer}");
     assert!(offer.get("balanceShort").is_none() && offer.get("btcTxId").is_none(), "{offer}");
 
-    // It is approved, and waits half a minute for others to share its transaction.
+    // The approved payout waits half a minute for other payouts to share its transaction.
     let approval = json!({ "payoutId": id });
     let queued = scene.post("/v2/payouts/approve", &approval).await.ok();
     assert_eq!((&queued["status"], &queued["approvedBy"]), (&json!("QUEUED"), &json!("shop")));
@@ -83,14 +83,13 @@ async fn an_offer_is_approved_and_sent_and_the_shop_hears_it_signed() {
     assert_eq!((again.status.as_u16(), &again.json()[0]["errorType"]), (409, &json!("PAYOUT_NOT_PENDING")));
     scene.advance_clock(30).await;
     let sent = expect(&scene, &id, "SENT").await;
-    assert_eq!(scene.sandbox().await["mempool"], json!([sent["btcTxId"]]));
-    // The offer's fee is that of a transaction for this payout alone.
+    assert_eq!(scene.sandbox_state().await["mempool"], json!([sent["btcTxId"]]));
     let limit = scene.get("/v2/payouts/limit").await.ok();
     assert_eq!(sats(&limit["used"]), 300_000);
 
     scene.mine(1).await;
     check_paid_once(&scene, ADDRESSES[0], 300_000).await;
-    let told = scene.shop.hears_of(&id, "the payout", |record| record["status"] == "SENT").await;
+    let told = scene.shop.wait_for_record(&id, "the payout", |record| record["status"] == "SENT").await;
     assert_eq!((&told["notificationType"], &told), (&json!("PAYOUT"), &expect(&scene, &id, "SENT").await));
     let notification = scene.shop.received().into_iter().find(|one| one.path == "/payout").unwrap();
     assert!(webhook_signature_is_by(&notification, &hmac_key));
@@ -98,11 +97,11 @@ async fn an_offer_is_approved_and_sent_and_the_shop_hears_it_signed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn payouts_approved_together_share_and_are_found_by_their_txid() {
+async fn payouts_approved_together_share_one_transaction() {
     let scene = Scene::open().await;
     fund(&scene, 2).await;
-    let first = approved(&scene, ADDRESSES[0], 300_000).await;
-    let second = approved(&scene, ADDRESSES[1], 200_000).await;
+    let first = approved_payout(&scene, ADDRESSES[0], 300_000).await;
+    let second = approved_payout(&scene, ADDRESSES[1], 200_000).await;
     scene.advance_clock(30).await;
     let txid = text(&expect(&scene, &first, "SENT").await["btcTxId"]);
     assert_eq!(expect(&scene, &second, "SENT").await["btcTxId"], txid);
@@ -121,18 +120,18 @@ async fn a_payout_arrives_once_despite_network_faults_and_kills() {
     for fault in ["reject", "timeout", "forget"] {
         let mut scene = Scene::open().await;
         fund(&scene, 2).await;
-        scene.faults(json!({ "broadcast": fault })).await;
-        let id = approved(&scene, ADDRESSES[0], 300_000).await;
+        scene.set_faults(json!({ "broadcast": fault })).await;
+        let id = approved_payout(&scene, ADDRESSES[0], 300_000).await;
         scene.advance_clock(30).await;
         scene.gateway.kill();
         scene.gateway.start_again();
         scene.mine(1).await;
-        scene.faults(json!({ "broadcast": "ok" })).await;
+        scene.set_faults(json!({ "broadcast": "ok" })).await;
         scene.mine(1).await;
         scene.mine(1).await;
         expect(&scene, &id, "SENT").await;
         check_paid_once(&scene, ADDRESSES[0], 300_000).await;
-        // Removed from the chain and evicted, it comes back.
+        // After a reorg and an eviction the transaction confirms again.
         scene.reorg(3).await;
         let txid = text(&payout(&scene, &id).await["btcTxId"]);
         scene.evict(&txid).await;
@@ -144,17 +143,17 @@ async fn a_payout_arrives_once_despite_network_faults_and_kills() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payout_waits_for_keys_and_fees_and_goes_on_by_itself() {
+async fn a_payout_waits_for_locked_keys_and_high_fees() {
     let scene = Scene::open().await;
     fund(&scene, 2).await;
-    scene.faults(json!({ "keysLocked": true })).await;
-    let id = approved(&scene, ADDRESSES[0], 300_000).await;
+    scene.set_faults(json!({ "keysLocked": true })).await;
+    let id = approved_payout(&scene, ADDRESSES[0], 300_000).await;
     scene.advance_clock(60).await;
     expect(&scene, &id, "QUEUED").await;
-    scene.faults(json!({ "keysLocked": false, "feeRate": 500 })).await;
+    scene.set_faults(json!({ "keysLocked": false, "feeRate": 500 })).await;
     scene.advance_clock(60).await;
     expect(&scene, &id, "QUEUED").await;
-    scene.faults(json!({ "feeRate": null })).await;
+    scene.set_faults(json!({ "feeRate": null })).await;
     scene.mine(1).await;
     expect(&scene, &id, "SENT").await;
     scene.mine(1).await;
@@ -162,41 +161,41 @@ async fn a_payout_waits_for_keys_and_fees_and_goes_on_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unsendable_payout_fails_after_a_day_and_frees_its_limit() {
+async fn an_unsendable_payout_fails_after_a_day() {
     let scene = Scene::open().await;
-    let id = approved(&scene, ADDRESSES[2], 50_000_000).await;
+    let id = approved_payout(&scene, ADDRESSES[2], 50_000_000).await;
     let record = payout(&scene, &id).await;
     assert_eq!(record["balanceShort"], true, "{record}");
-    scene.faults(json!({ "chainDown": true })).await;
+    scene.set_faults(json!({ "chainDown": true })).await;
     scene.advance_clock(24 * 3_600).await;
     expect(&scene, &id, "QUEUED").await;
-    scene.faults(json!({ "chainDown": false })).await;
+    scene.set_faults(json!({ "chainDown": false })).await;
     let failed = expect(&scene, &id, "FAILED").await;
     assert!(text(&failed["failureReason"]).contains("not enough coins"), "{failed}");
-    scene.shop.hears_of(&id, "the payout", |record| record["status"] == "FAILED").await;
+    scene.shop.wait_for_record(&id, "the payout", |record| record["status"] == "FAILED").await;
     assert!(scene.outputs_to(ADDRESSES[2]).await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_limit_of_a_day_begins_anew_at_midnight_in_utc() {
+async fn the_daily_limit_resets_at_midnight_utc() {
     let scene = Scene::open_with(&[("dailyLimitBtc", "0.005")]).await;
     fund(&scene, 2).await;
-    approved(&scene, ADDRESSES[0], 500_000).await;
-    let refused = scene.post("/v2/payouts?autoApprove", &request(&scene, ADDRESSES[1], 10_000)).await;
+    approved_payout(&scene, ADDRESSES[0], 500_000).await;
+    let refused = scene.post("/v2/payouts?autoApprove", &payout_request(&scene, ADDRESSES[1], 10_000)).await;
     assert_eq!((refused.status.as_u16(), &refused.json()[0]["errorType"]), (400, &json!("PAYOUT_ABOVE_DAILY_LIMIT")));
     assert_eq!(refused.json()[0]["field"], "btcAmount");
-    let clock = text(&scene.sandbox().await["clock"]);
+    let clock = text(&scene.sandbox_state().await["clock"]);
     let hour = |range: std::ops::Range<usize>| clock[range].parse::<u64>().unwrap();
     let since_midnight = hour(11..13) * 3_600 + hour(14..16) * 60 + hour(17..19);
     scene.advance_clock(24 * 3_600 - since_midnight).await;
-    approved(&scene, ADDRESSES[1], 10_000).await;
+    approved_payout(&scene, ADDRESSES[1], 10_000).await;
     assert_eq!(sats(&scene.get("/v2/payouts/limit").await.ok()["used"]), 10_000);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payout_to_a_payments_own_address_is_refused() {
+async fn a_payout_to_a_payment_address_is_refused() {
     let scene = Scene::open().await;
     let payment = scene.post("/v2/payments/new", &payment_request("10.00", scene.shop.url())).await.ok();
-    let refused = scene.post("/v2/payouts", &request(&scene, &text(&payment["address"]), 100_000)).await;
+    let refused = scene.post("/v2/payouts", &payout_request(&scene, &text(&payment["address"]), 100_000)).await;
     assert_eq!((refused.status.as_u16(), &refused.json()[0]["field"]), (400, &json!("address")));
 }

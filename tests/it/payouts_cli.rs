@@ -9,7 +9,7 @@ use crate::harness::sandbox::{btc, sats};
 use crate::harness::scene::Bill;
 use crate::harness::{Scene, Tillgate, wait_for};
 
-/// Another's address, a different one for each number.
+/// An address outside this wallet, different for each number.
 fn address(number: u8) -> String {
     let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array([number; 20]));
     Address::from_script(&script, Network::Regtest).unwrap().to_string()
@@ -37,19 +37,19 @@ fn json_of(s: &Scene, args: &[&str]) -> Value {
     s.gateway.program().json(args)
 }
 
-/// The payout's state as the command line tells it.
+/// The payout's state on the command line.
 fn status(s: &Scene, id: &str) -> String {
     text(&json_of(s, &["payouts", "show", id])["status"])
 }
 
-/// The output of a command for people.
+/// The text output of a command that must succeed.
 fn shown(s: &Scene, args: &[&str]) -> String {
     let output = s.gateway.program().output(args);
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The sum of the statement's rows, which must be the wallet's balance.
+/// The sum of the statement's rows; checks that it is the wallet's balance.
 fn balance(s: &Scene) -> i64 {
     let statement = json_of(s, &["statement", "--currency", "USD"]);
     let items = statement["items"].as_array().unwrap();
@@ -62,15 +62,15 @@ fn balance(s: &Scene) -> i64 {
     sum
 }
 
-/// The acts on the command line that the audit log holds.
-fn acts(s: &Scene) -> Vec<String> {
+/// The acts of the command line in the audit log.
+fn cli_acts(s: &Scene) -> Vec<String> {
     let database = rusqlite::Connection::open(s.gateway.program().database()).unwrap();
     let mut query = database.prepare("SELECT act FROM audit WHERE actor LIKE 'cli:%' ORDER BY rowid").unwrap();
     query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// A closed payment with late coins; returns the anomaly's id.
-async fn late(s: &Scene) -> (Bill, String) {
+/// A closed payment with late coins, and the id of its anomaly.
+async fn late_anomaly(s: &Scene) -> (Bill, String) {
     let bill = s.bill("10.00").await;
     s.advance_clock(2 * 60 * 60).await;
     s.pay_sats(&bill.id, 100_000).await;
@@ -86,7 +86,7 @@ async fn a_shops_payout_is_approved_sent_and_listed_in_the_statement() {
     let id = offer(&s, 1, 10_000_000).await;
     assert_eq!(json_of(&s, &["status"])["offersWaiting"], 1);
     let remedy = format!("`tillgate --data-dir {} payouts approve {id}`", s.gateway.program().data_dir().display());
-    assert!(shown(&s, &["payouts", "show", &id]).contains(&remedy), "as this command was given");
+    assert!(shown(&s, &["payouts", "show", &id]).contains(&remedy), "the remedy repeats --data-dir");
 
     let approved = json_of(&s, &["payouts", "approve", &id]);
     assert!(text(&approved["approvedBy"]).starts_with("cli:"), "{approved}");
@@ -96,11 +96,11 @@ async fn a_shops_payout_is_approved_sent_and_listed_in_the_statement() {
     s.advance_clock(1).await;
     s.mine(1).await;
     assert_eq!(status(&s, &id), "SENT");
-    assert_eq!(s.outputs_to(&address(1)).await.len(), 1, "paid once");
+    assert_eq!(s.outputs_to(&address(1)).await.len(), 1, "the payout is paid once");
 
     let record = s.get(&format!("/v2/payouts/{id}")).await;
     let printed = s.gateway.program().output(&["payouts", "show", &id, "--json"]).stdout;
-    assert_eq!(String::from_utf8(printed).unwrap().trim(), record.text(), "the record as the interface has it");
+    assert_eq!(String::from_utf8(printed).unwrap().trim(), record.text(), "the record is the same as over HTTP");
     let listed = json_of(&s, &["payouts", "list", "--status", "SENT"]);
     assert_eq!((&listed["items"][0]["payoutId"], &listed["itemsCount"]), (&json!(id), &json!(1)));
 
@@ -117,7 +117,7 @@ async fn a_shops_payout_is_approved_sent_and_listed_in_the_statement() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_statement_is_a_table_for_other_programs() {
+async fn the_statement_is_exported_as_csv_and_json() {
     let s = with_coins(&[]).await;
     let csv = shown(&s, &["statement", "--currency", "USD", "--format", "csv"]);
     let mut lines = csv.split("\r\n");
@@ -147,8 +147,8 @@ async fn the_statement_is_a_table_for_other_programs() {
     }
 }
 
-/// The row of coins that do not count must name the anomaly: in JSON, in the table, and in the labels of the coins.
-fn names_the_anomaly(s: &Scene, bill: &Bill, anomaly: &str) {
+/// Checks that the statement in JSON, the statement in CSV and the coins' labels name the anomaly.
+fn check_anomaly_is_named(s: &Scene, bill: &Bill, anomaly: &str) {
     let statement = json_of(s, &["statement", "--currency", "USD"]);
     let is_its = |row: &&Value| row["kind"] == "ANOMALY" && row["paymentId"] == bill.id;
     let row = statement["items"].as_array().unwrap().iter().find(is_its).unwrap();
@@ -163,13 +163,13 @@ fn names_the_anomaly(s: &Scene, bill: &Bill, anomaly: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_anomaly_is_refunded_by_an_offer_or_at_once() {
+async fn an_anomaly_is_refunded_after_approval_or_at_once() {
     let s = Scene::open_with(&[("batchSeconds", "0")]).await;
     for (number, at_once) in [(1, false), (2, true)] {
-        // The merchant pays the network's fee, which needs a coin of its own.
+        // The merchant pays the network fee of a refund, so the wallet needs another coin.
         let paid = s.bill("10.00").await;
         s.pay_sats(&paid.id, paid.amount_sats).await;
-        let (bill, anomaly) = late(&s).await;
+        let (bill, anomaly) = late_anomaly(&s).await;
         let to = address(number);
         let args = ["anomalies", "refund", &anomaly, "--address", &to, "--approve"];
         let record = json_of(&s, if at_once { &args } else { &args[..5] });
@@ -188,17 +188,17 @@ async fn an_anomaly_is_refunded_by_an_offer_or_at_once() {
         assert_eq!(status(&s, &id), "SENT");
         s.expect_anomalies(&bill, &[("LATE_PAYMENT", "REFUNDED")]).await;
         assert_eq!(s.outputs_to(&to).await.len(), 1);
-        names_the_anomaly(&s, &bill, &anomaly);
+        check_anomaly_is_named(&s, &bill, &anomaly);
     }
     balance(&s);
-    let acts = acts(&s);
+    let acts = cli_acts(&s);
     for act in ["anomalies refund", "payouts request", "payouts approve", "payouts request and approve"] {
         assert!(acts.iter().any(|one| one == act), "{act} in {acts:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refund_is_bound_by_dust_and_not_by_the_payout_minimum() {
+async fn a_refund_may_be_as_small_as_the_dust_limit() {
     let s = Scene::open_with(&[("batchSeconds", "0")]).await;
     let bill = s.confirmed_bill().await;
     s.send_to(&bill.address, 3_000).await;
@@ -219,7 +219,7 @@ async fn a_refund_is_bound_by_dust_and_not_by_the_payout_minimum() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bumps_and_abandons_work_and_refusals_are_one_clear_line() {
+async fn payouts_are_bumped_and_abandoned_and_refusals_are_one_line() {
     let s = with_coins(&[]).await;
     let (alone, first, second) =
         (offer(&s, 1, 100_000).await, offer(&s, 2, 100_000).await, offer(&s, 3, 100_000).await);
@@ -234,9 +234,12 @@ async fn bumps_and_abandons_work_and_refusals_are_one_clear_line() {
     }
     json_of(&s, &["payouts", "approve", &alone]);
     let waits = shown(&s, &["payouts", "show", &alone]);
-    assert!(waits.contains("it is sent at about") && !waits.contains("with others"), "it is alone: {waits}");
+    assert!(
+        waits.contains("it is sent at about") && !waits.contains("with others"),
+        "no other payout shares its transaction: {waits}"
+    );
     let gone = json_of(&s, &["payouts", "abandon", &alone]);
-    assert_eq!(gone["status"], "FAILED", "nothing was signed");
+    assert_eq!(gone["status"], "FAILED", "no transaction was signed");
     for id in [&first, &second] {
         json_of(&s, &["payouts", "approve", id]);
     }
@@ -269,14 +272,14 @@ async fn bumps_and_abandons_work_and_refusals_are_one_clear_line() {
     assert!(fees.clone().count() == 1 && fees.clone().all(|one| one["feeBtc"].is_number()), "{statement}");
     assert!(!shown(&s, &["payouts", "show", &first]).contains("it is being given up"));
     balance(&s);
-    let acts = acts(&s);
+    let acts = cli_acts(&s);
     for (act, times) in [("payouts approve", 3), ("payouts bump", 2), ("payouts abandon", 2)] {
         assert_eq!(acts.iter().filter(|one| one.as_str() == act).count(), times, "{acts:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sender_that_holds_says_so_and_goes_on_when_it_is_released() {
+async fn a_held_sender_is_reported_and_continues_once_released() {
     let mut s = with_coins(&[("batchSeconds", "0")]).await;
     assert!(s.gateway.stop().await.success());
     let database = rusqlite::Connection::open(s.gateway.program().database()).unwrap();
@@ -290,8 +293,8 @@ async fn a_sender_that_holds_says_so_and_goes_on_when_it_is_released() {
     let remedy = format!("`tillgate --data-dir {} payouts release`", s.gateway.program().data_dir().display());
     for told in [shown(&s, &["payouts", "show", &id]), shown(&s, &["payouts", "list"])] {
         assert!(
-            told.contains("the sender holds: a test") && told.contains(&remedy),
-            "as this command was given: {told}"
+            told.contains("the sender is on hold: a test") && told.contains(&remedy),
+            "the remedy repeats --data-dir: {told}"
         );
     }
     assert_eq!(json_of(&s, &["status"])["senderHold"], "a test");
@@ -303,20 +306,20 @@ async fn a_sender_that_holds_says_so_and_goes_on_when_it_is_released() {
     assert_eq!(json_of(&s, &["payouts", "release"])["released"], false);
     s.mine(1).await;
     assert_eq!(status(&s, &id), "SENT");
-    assert!(acts(&s).contains(&"payouts release".to_owned()));
+    assert!(cli_acts(&s).contains(&"payouts release".to_owned()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_locked_keyring_is_named_and_asked_again_when_staff_say_so() {
+async fn a_locked_keyring_is_reported_until_payouts_retry() {
     let s = with_coins(&[("batchSeconds", "0")]).await;
-    s.faults(json!({ "keysLocked": true })).await;
+    s.set_faults(json!({ "keysLocked": true })).await;
     let id = offer(&s, 1, 100_000).await;
     json_of(&s, &["payouts", "approve", &id]);
     s.mine(1).await;
     let waits = text(&json_of(&s, &["status"])["senderWaitsFor"]);
     assert!(shown(&s, &["payouts", "show", &id]).contains(&waits), "{waits}");
-    s.faults(json!({ "keysLocked": false })).await;
-    assert_eq!(status(&s, &id), "QUEUED", "it is asked again after a minute");
+    s.set_faults(json!({ "keysLocked": false })).await;
+    assert_eq!(status(&s, &id), "QUEUED", "the keyring is asked again only after a minute");
     json_of(&s, &["payouts", "retry"]);
     wait_for("the payout", async || (status(&s, &id) == "SENT").then_some(())).await;
 }

@@ -1,5 +1,5 @@
-//! SIGKILL in each phase of a payment's life, and checks after the next start. Acknowledged payments are not lost, an
-//! address is given once, states agree with the chain, and changes are notified.
+//! SIGKILL in each phase of a payment's life, and checks after the restart. Acknowledged payments are stored, addresses
+//! are unique, states agree with the chain, and changes are notified.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -25,7 +25,11 @@ async fn all_payments(s: &Scene) -> Vec<Value> {
 }
 
 /// Creates payments until the gateway is gone, and records the acknowledged ones.
-async fn create_until_the_end(client: Client, shop_url: String, acknowledged: Arc<Mutex<HashMap<String, Value>>>) {
+async fn create_payments_until_killed(
+    client: Client,
+    shop_url: String,
+    acknowledged: Arc<Mutex<HashMap<String, Value>>>,
+) {
     loop {
         let request = client.json_request(Method::POST, "/v2/payments/new", &payment_request("10.00", &shop_url));
         let Some(answer) = client.try_send(request).await else { return };
@@ -37,14 +41,14 @@ async fn create_until_the_end(client: Client, shop_url: String, acknowledged: Ar
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_while_creating_loses_and_doubles_nothing() {
+async fn a_kill_during_creation_loses_and_duplicates_no_payment() {
     let mut s = Scene::open().await;
     let acknowledged = Arc::new(Mutex::new(HashMap::new()));
     for round in 1..=3 {
         let mut callers = tokio::task::JoinSet::new();
         for _ in 0..8 {
             let client = s.gateway.client.clone();
-            callers.spawn(create_until_the_end(client, s.shop.url().to_owned(), Arc::clone(&acknowledged)));
+            callers.spawn(create_payments_until_killed(client, s.shop.url().to_owned(), Arc::clone(&acknowledged)));
         }
         let enough = async || (acknowledged.lock().unwrap().len() >= round * 60).then_some(());
         wait_for("acknowledged payments", enough).await;
@@ -64,37 +68,37 @@ async fn a_kill_while_creating_loses_and_doubles_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_before_the_look_a_transaction_is_seen_after_the_start() {
+async fn a_transaction_missed_before_a_kill_is_seen_after_restart() {
     let mut s = Scene::open().await;
     let bill = s.bill("10.00").await;
-    s.faults(json!({ "chainDown": true })).await;
+    s.set_faults(json!({ "chainDown": true })).await;
     s.pay(&bill.id).await;
     s.gateway.kill();
     s.gateway.start_again();
     s.expect(&bill, "NEW").await;
-    s.faults(json!({ "chainDown": false })).await;
+    s.set_faults(json!({ "chainDown": false })).await;
     s.expect(&bill, "UNCONFIRMED").await;
-    s.heard(&bill, &["UNCONFIRMED"]).await;
+    s.expect_notified(&bill, &["UNCONFIRMED"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_after_a_sighting_still_notifies_the_shop() {
+async fn a_change_stored_before_a_kill_is_notified_after_restart() {
     let mut s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.shop.behave(Behaviour::Hang);
     s.pay(&bill.id).await;
     s.gateway.kill();
-    s.shop.behave(Behaviour::Take);
+    s.shop.behave(Behaviour::Accept);
     s.gateway.start_again();
     s.expect(&bill, "UNCONFIRMED").await;
     s.advance_clock(12).await;
-    let taken = async || s.shop.received().into_iter().find(|one| one.taken);
+    let taken = async || s.shop.received().into_iter().find(|one| one.accepted);
     let heard = wait_for("the notification after the start", taken).await;
     assert_eq!(heard.json()["status"], "UNCONFIRMED");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_while_confirming_the_state_is_what_the_chain_gives() {
+async fn a_kill_while_mining_leaves_the_state_the_chain_implies() {
     let mut s = Scene::open().await;
     for round in 0..5 {
         let bill = s.bill("10.00").await;
@@ -102,34 +106,34 @@ async fn killed_while_confirming_the_state_is_what_the_chain_gives() {
         let (client, mining) = (s.gateway.client.clone(), json!({ "count": 1 }));
         let request = client.json_request(Method::POST, "/sandbox/blocks", &mining);
         let call = tokio::spawn(async move { client.try_send(request).await });
-        // The moment differs in each round: before the call is read, while it mines, while it looks.
+        // Each round kills at another moment: before the request is read, while it mines, or during the look.
         tokio::time::sleep(std::time::Duration::from_millis(round * 2)).await;
         s.gateway.kill();
         let answered = call.await.unwrap().is_some();
         s.gateway.start_again();
-        let waits = s.sandbox().await["mempool"].as_array().unwrap().contains(&json!(txid));
+        let waits = s.sandbox_state().await["mempool"].as_array().unwrap().contains(&json!(txid));
         assert!(!(waits && answered), "a block that was acknowledged is lost");
         s.expect(&bill, if waits { "UNCONFIRMED" } else { "CONFIRMED" }).await;
         s.mine(1).await;
         s.expect(&bill, "CONFIRMED").await;
         let confirmed = |record: &Value| record["status"] == "CONFIRMED";
-        s.shop.hears_of(&bill.id, "the confirmation", confirmed).await;
+        s.shop.wait_for_record(&bill.id, "the confirmation", confirmed).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_while_notifying_the_same_notification_is_sent_again() {
+async fn a_notification_cut_off_by_a_kill_is_sent_again() {
     let mut s = Scene::open().await;
     s.gateway.program().json(&["hmac-key", "rotate"]);
     let bill = s.bill("10.00").await;
     s.shop.behave(Behaviour::Hang);
     s.pay(&bill.id).await;
-    wait_for("the attempt that hangs", async || (!s.shop.received().is_empty()).then_some(())).await;
+    wait_for("the attempt without a response", async || (!s.shop.received().is_empty()).then_some(())).await;
     s.gateway.kill();
-    s.shop.behave(Behaviour::Take);
+    s.shop.behave(Behaviour::Accept);
     s.gateway.start_again();
     s.advance_clock(12).await;
-    let taken = async || s.shop.received().into_iter().find(|one| one.taken);
+    let taken = async || s.shop.received().into_iter().find(|one| one.accepted);
     let again = wait_for("the notification after the start", taken).await;
     let first = s.shop.received().remove(0);
     assert_eq!(again.body, first.body);
@@ -137,7 +141,7 @@ async fn killed_while_notifying_the_same_notification_is_sent_again() {
 }
 
 /// Pays and mines as fast as possible until the gateway is gone.
-async fn live_until_the_end(client: Client, acknowledged: Arc<Mutex<HashMap<String, Value>>>) {
+async fn pay_and_mine_until_killed(client: Client, acknowledged: Arc<Mutex<HashMap<String, Value>>>) {
     loop {
         let ids: Vec<String> = acknowledged.lock().unwrap().keys().cloned().collect();
         for (count, id) in ids.iter().enumerate() {
@@ -155,14 +159,14 @@ async fn live_until_the_end(client: Client, acknowledged: Arc<Mutex<HashMap<Stri
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_under_load_all_comes_right() {
+async fn kills_under_load_lose_no_payment_and_no_notification() {
     let mut s = Scene::open().await;
     let acknowledged = Arc::new(Mutex::new(HashMap::new()));
     for round in 1..=3 {
         let mut callers = tokio::task::JoinSet::new();
         let client = s.gateway.client.clone();
-        callers.spawn(live_until_the_end(client.clone(), Arc::clone(&acknowledged)));
-        callers.spawn(create_until_the_end(client, s.shop.url().to_owned(), Arc::clone(&acknowledged)));
+        callers.spawn(pay_and_mine_until_killed(client.clone(), Arc::clone(&acknowledged)));
+        callers.spawn(create_payments_until_killed(client, s.shop.url().to_owned(), Arc::clone(&acknowledged)));
         let busy = async || {
             let enough = acknowledged.lock().unwrap().len() >= round * 40 && s.shop.received().len() >= round * 10;
             enough.then_some(())
@@ -173,8 +177,8 @@ async fn killed_under_load_all_comes_right() {
         s.gateway.start_again();
     }
     s.mine(1).await;
-    let waiting = s.sandbox().await["mempool"].clone();
-    assert_eq!(waiting, json!([]), "one block takes all that waited");
+    let waiting = s.sandbox_state().await["mempool"].clone();
+    assert_eq!(waiting, json!([]), "one block contains the whole mempool");
     let payments = all_payments(&s).await;
     let stored: HashSet<_> = payments.iter().map(|payment| text(&payment["paymentId"])).collect();
     assert!(acknowledged.lock().unwrap().keys().all(|id| stored.contains(id)));
@@ -185,6 +189,6 @@ async fn killed_under_load_all_comes_right() {
     s.advance_clock(12).await;
     for payment in payments.iter().filter(|payment| payment["status"] == "CONFIRMED") {
         let confirmed = |record: &Value| record["status"] == "CONFIRMED";
-        s.shop.hears_of(payment["paymentId"].as_str().unwrap(), "the confirmation", confirmed).await;
+        s.shop.wait_for_record(payment["paymentId"].as_str().unwrap(), "the confirmation", confirmed).await;
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::harness::Scene;
 
-/// The item of US dollars.
+/// The rate of US dollars in the list of rates.
 async fn dollars(s: &Scene) -> Value {
     let rates = s.get("/v2/rates").await.ok();
     rates["items"].as_array().unwrap().iter().find(|item| item["currency"] == "USD").unwrap().clone()
@@ -13,13 +13,13 @@ async fn dollars(s: &Scene) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_has_the_shown_rate_and_keeps_its_certificate() {
     let s = Scene::open_with(&[("spreadPerMille", "20")]).await;
-    s.rates(json!({ "USD": "60000.00" })).await;
+    s.set_rates(json!({ "USD": "60000.00" })).await;
     let told = dollars(&s).await;
     assert_eq!(told["exchangeRate"].to_string(), "58800.0000");
     assert_eq!(told["sources"][0]["rate"].to_string(), "60000.0000");
     let bill = s.bill("10.00").await;
     assert_eq!(s.payment(&bill.id).await["exchangeRate"], told["exchangeRate"]);
-    s.rates(json!({ "USD": "90000.00" })).await;
+    s.set_rates(json!({ "USD": "90000.00" })).await;
     let shown = s.gateway.program().json(&["payments", "show", &bill.id]);
     let certificate = &shown["certificate"];
     assert_eq!((&certificate["rate"], &certificate["sources"][0]["name"]), (&json!("60000.0000"), &json!("sandbox")));
@@ -27,12 +27,12 @@ async fn a_payment_has_the_shown_rate_and_keeps_its_certificate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fixed_rates_hold_at_once_until_they_are_unset() {
+async fn fixed_rates_apply_at_once_until_they_are_unset() {
     let s = Scene::open().await;
     let program = s.gateway.program();
     program.set("fixedRates", "USD:50000.00,EUR:46000.00");
     assert_eq!(dollars(&s).await["exchangeRate"].to_string(), "50000.0000");
-    s.rates(json!({ "USD": "70000.00" })).await;
+    s.set_rates(json!({ "USD": "70000.00" })).await;
     let told = dollars(&s).await;
     assert_eq!(
         (told["exchangeRate"].to_string().as_str(), &told["sources"][0]["name"]),

@@ -1,4 +1,4 @@
-//! The promises of `tillgate serve`: its files, its socket, its signals, its log.
+//! The files, the control socket, the signals and the log of `tillgate serve`.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -18,7 +18,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_files_are_their_owners_alone() {
+async fn only_the_owner_may_read_the_files() {
     let s = Scene::open().await;
     s.confirmed_bill().await;
     let folder = s.gateway.program().env_dir();
@@ -34,10 +34,10 @@ async fn all_files_are_their_owners_alone() {
     );
 }
 
-/// Sends a line through the control socket and returns the answering line; `None` if the gateway hangs up.
+/// Sends a line to the control socket and returns the response; `None` if the gateway closes the connection.
 fn through_socket(program: &Program, line: &[u8]) -> Option<Value> {
     let mut stream = UnixStream::connect(program.env_dir().join("control.sock")).unwrap();
-    // The gateway may hang up in the middle of a long line.
+    // The gateway may close the connection in the middle of a long line.
     let _ = stream.write_all(line).and_then(|()| stream.write_all(b"\n"));
     let mut answer = String::new();
     BufReader::new(stream).read_line(&mut answer).ok()?;
@@ -55,14 +55,14 @@ async fn the_control_socket_answers_commands_and_refuses_all_else() {
         assert_eq!(answer["error"]["errorType"], "VALIDATION_FAILED", "{answer}");
     }
     assert_eq!(through_socket(program, &vec![b'x'; 300 * 1024]), None);
-    assert_eq!(program.json(&["status"])["serving"], true, "it goes on answering");
+    assert_eq!(program.json(&["status"])["serving"], true, "it still answers");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_a_power_cut_commands_and_the_next_start_find_their_way() {
+async fn a_stale_control_socket_stops_no_command_and_no_start() {
     let mut gateway = Tillgate::start().await;
     gateway.kill();
-    assert!(gateway.program().env_dir().join("control.sock").exists(), "a socket is left behind");
+    assert!(gateway.program().env_dir().join("control.sock").exists(), "the kill left the socket");
     assert_eq!(gateway.program().json(&["status"])["serving"], false);
     gateway.start_again();
     assert_eq!(gateway.program().json(&["status"])["serving"], true);
@@ -70,7 +70,7 @@ async fn after_a_power_cut_commands_and_the_next_start_find_their_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_says_when_it_is_ready_and_stops_cleanly_on_both_signals() {
+async fn serve_prints_a_ready_line_and_stops_on_sigterm_and_sigint() {
     for signal in [Signal::TERM, Signal::INT] {
         let program = Program::new();
         let mut command = program.command(&["serve", "--listen", "127.0.0.1:0", "--log-format", "json"]);
@@ -86,10 +86,10 @@ async fn it_says_when_it_is_ready_and_stops_cleanly_on_both_signals() {
             format!("{{\"event\":\"ready\",\"environment\":\"test\",\"api\":\"{api}\",\"pages\":\"{host}/pay\"}}\n")
         );
         kill_process(Pid::from_child(&child), signal).unwrap();
-        let status = wait_for("its end", async || child.try_wait().unwrap()).await;
+        let status = wait_for("the end of the gateway", async || child.try_wait().unwrap()).await;
         assert!(status.success(), "{signal:?}: {status}");
         line.clear();
-        assert_eq!(stdout.read_line(&mut line).unwrap(), 0, "nothing but the ready line: {line}");
+        assert_eq!(stdout.read_line(&mut line).unwrap(), 0, "there is only the ready line: {line}");
         assert!(!program.env_dir().join("control.sock").exists());
         for line in BufReader::new(child.stderr.take().unwrap()).lines() {
             let line = line.unwrap();
@@ -116,11 +116,11 @@ async fn secrets_never_reach_the_log() {
     let second = program.create_key("second", &[]);
     let payment = client.new_payment("10.00", shop.url()).await;
     client.pay(&text(&payment["paymentId"])).await;
-    shop.hears(&text(&payment["paymentId"]), &["UNCONFIRMED"]).await;
+    shop.expect_states(&text(&payment["paymentId"]), &["UNCONFIRMED"]).await;
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-    wait_for("its end", async || child.try_wait().unwrap()).await;
+    wait_for("the end of the gateway", async || child.try_wait().unwrap()).await;
     let log = fs::read_to_string(&log).unwrap();
-    assert!(log.contains("TRACE"), "the log is as wordy as can be");
+    assert!(log.contains("TRACE"), "the log has the most verbose level");
     for secret in [&key.secret, &second.secret, &hmac_key, &key.basic()] {
         assert!(!log.contains(secret.as_str()), "a secret is in the log");
     }

@@ -9,12 +9,12 @@ use crate::harness::signature::{bpg_signature_is_by, webhook_signature_is_by};
 use crate::harness::{Shop, Tillgate};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_customer_pays_and_the_shop_hears_it_signed() {
+async fn a_paid_payment_is_notified_with_both_signatures() {
     let shop = Shop::open().await;
     let gateway = Tillgate::start().await;
     let hmac_key = text(&gateway.program().json(&["hmac-key", "rotate"])["key"]);
 
-    // The merchant makes a key for the shop while the gateway runs; it works at once.
+    // The merchant creates a key for the shop while the gateway runs; the key works at once.
     let key = gateway.program().create_key("webshop", &["--permissions", "shop"]);
     let client = gateway.client.with_key(key);
 
@@ -43,7 +43,7 @@ async fn a_customer_pays_and_the_shop_hears_it_signed() {
     assert_eq!(seen["btcTransactions"][0]["confirmations"], 0);
     assert_eq!((sats(&seen["remainingToPayBtc"]), seen["paid"].to_string().as_str()), (0, "10.00"));
     assert!(seen["paymentTime"].is_null());
-    shop.hears(&id, &["UNCONFIRMED"]).await;
+    shop.expect_states(&id, &["UNCONFIRMED"]).await;
 
     // A block confirms it.
     gateway.client.mine(1).await;
@@ -51,7 +51,7 @@ async fn a_customer_pays_and_the_shop_hears_it_signed() {
     assert_eq!(confirmed["status"], "CONFIRMED");
     assert_eq!(confirmed["btcTransactions"][0]["confirmations"], 1);
     assert!(confirmed["paymentTime"].is_string());
-    shop.hears(&id, &["UNCONFIRMED", "CONFIRMED"]).await;
+    shop.expect_states(&id, &["UNCONFIRMED", "CONFIRMED"]).await;
 
     // Each notification equals the record from GET, signed in both forms.
     for notification in shop.received() {
@@ -68,7 +68,7 @@ async fn a_customer_pays_and_the_shop_hears_it_signed() {
     assert!(times[0] < times[1], "{times:?}");
 }
 
-/// The payment page as a browser without a key receives it.
+/// The payment page in English, as a browser without an API key receives it.
 async fn page(gateway: &Tillgate, url: &str) -> String {
     use axum::body::Body;
     let request = axum::http::Request::get(url).header("accept-language", "en").body(Body::empty()).unwrap();

@@ -1,4 +1,4 @@
-//! Every row of the transition table, caused by the customer, the chain, the clock and the staff, with its
+//! Every row of the payment's transition table, caused by the customer, the chain, the clock or staff, with its
 //! notifications.
 
 use serde_json::json;
@@ -14,7 +14,7 @@ async fn new_becomes_underpaid_and_the_remainder_is_notified() {
     let payment = s.expect(&bill, "UNDERPAID").await;
     assert_eq!(sats(&payment["paidBtc"]), 5_000);
     assert_eq!(sats(&payment["remainingToPayBtc"]), i64::try_from(bill.amount_sats).unwrap() - 5_000);
-    s.heard(&bill, &["UNDERPAID"]).await;
+    s.expect_notified(&bill, &["UNDERPAID"]).await;
     assert_eq!(s.shop.records_of(&bill.id)[0], payment);
 }
 
@@ -26,11 +26,11 @@ async fn underpaid_becomes_new_when_the_customer_takes_the_part_back() {
     s.take_back(&part).await;
     let payment = s.expect(&bill, "NEW").await;
     assert_eq!((sats(&payment["paidBtc"]), &payment["btcTransactions"]), (0, &json!([])));
-    s.heard(&bill, &["UNDERPAID", "NEW"]).await;
+    s.expect_notified(&bill, &["UNDERPAID", "NEW"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn new_becomes_unconfirmed_by_the_sum_or_by_a_part_and_the_rest() {
+async fn new_becomes_unconfirmed_by_one_or_two_transactions() {
     let s = Scene::open().await;
     let (at_once, in_parts) = (s.bill("10.00").await, s.bill("10.00").await);
     s.pay(&at_once.id).await;
@@ -39,8 +39,8 @@ async fn new_becomes_unconfirmed_by_the_sum_or_by_a_part_and_the_rest() {
     s.pay(&in_parts.id).await;
     let payment = s.expect(&in_parts, "UNCONFIRMED").await;
     assert_eq!(payment["btcTransactions"].as_array().unwrap().len(), 2);
-    s.heard(&at_once, &["UNCONFIRMED"]).await;
-    s.heard(&in_parts, &["UNDERPAID", "UNCONFIRMED"]).await;
+    s.expect_notified(&at_once, &["UNCONFIRMED"]).await;
+    s.expect_notified(&in_parts, &["UNDERPAID", "UNCONFIRMED"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -57,7 +57,7 @@ async fn unconfirmed_falls_back_when_coins_are_taken_back() {
     let whole = s.payment(&bill.id).await["btcTransactions"][0]["btcTxId"].as_str().unwrap().to_owned();
     s.take_back(&whole).await;
     s.expect(&bill, "NEW").await;
-    s.heard(&bill, &["UNCONFIRMED", "UNDERPAID", "NEW", "UNCONFIRMED", "NEW"]).await;
+    s.expect_notified(&bill, &["UNCONFIRMED", "UNDERPAID", "NEW", "UNCONFIRMED", "NEW"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -71,9 +71,9 @@ async fn new_underpaid_and_unconfirmed_become_confirmed_by_a_block() {
     s.expect(&unconfirmed, "CONFIRMED").await;
     s.pay_with(&underpaid.id, json!({ "confirmations": 1 })).await;
     s.expect(&underpaid, "CONFIRMED").await;
-    s.heard(&new, &["CONFIRMED"]).await;
-    s.heard(&underpaid, &["UNDERPAID", "CONFIRMED"]).await;
-    s.heard(&unconfirmed, &["UNCONFIRMED", "CONFIRMED"]).await;
+    s.expect_notified(&new, &["CONFIRMED"]).await;
+    s.expect_notified(&underpaid, &["UNDERPAID", "CONFIRMED"]).await;
+    s.expect_notified(&unconfirmed, &["UNCONFIRMED", "CONFIRMED"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -86,7 +86,7 @@ async fn an_unpaid_new_payment_expires_at_its_deadline() {
     s.expect(&bill, "EXPIRED").await;
     s.mine(3).await;
     s.expect_anomalies(&bill, &[]).await;
-    s.heard(&bill, &["EXPIRED"]).await;
+    s.expect_notified(&bill, &["EXPIRED"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -94,13 +94,13 @@ async fn underpaid_becomes_expired_when_its_coins_are_gone_at_closing() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     let part = s.pay_sats(&bill.id, 5_000).await;
-    s.faults(json!({ "chainDown": true })).await;
+    s.set_faults(json!({ "chainDown": true })).await;
     s.take_back(&part).await;
     s.pass_deadline().await;
     s.expect(&bill, "UNDERPAID").await;
-    s.faults(json!({ "chainDown": false })).await;
+    s.set_faults(json!({ "chainDown": false })).await;
     s.expect(&bill, "EXPIRED").await;
-    s.heard(&bill, &["UNDERPAID", "EXPIRED"]).await;
+    s.expect_notified(&bill, &["UNDERPAID", "EXPIRED"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -108,14 +108,14 @@ async fn new_and_underpaid_become_invalid_with_too_little_at_closing() {
     let s = Scene::open().await;
     let (new, underpaid) = (s.bill("10.00").await, s.bill("10.00").await);
     s.pay_sats(&underpaid.id, 5_000).await;
-    s.faults(json!({ "chainDown": true })).await;
+    s.set_faults(json!({ "chainDown": true })).await;
     s.pay_sats(&new.id, 5_000).await;
     s.pass_deadline().await;
-    s.faults(json!({ "chainDown": false })).await;
+    s.set_faults(json!({ "chainDown": false })).await;
     s.expect(&new, "INVALID").await;
     s.expect(&underpaid, "INVALID").await;
-    s.heard(&new, &["INVALID"]).await;
-    s.heard(&underpaid, &["UNDERPAID", "INVALID"]).await;
+    s.expect_notified(&new, &["INVALID"]).await;
+    s.expect_notified(&underpaid, &["UNDERPAID", "INVALID"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -127,7 +127,7 @@ async fn unconfirmed_outlasts_the_deadline_until_coins_are_taken_back() {
     s.expect(&bill, "UNCONFIRMED").await;
     s.take_back(&txid).await;
     s.expect(&bill, "INVALID").await;
-    s.heard(&bill, &["UNCONFIRMED", "INVALID"]).await;
+    s.expect_notified(&bill, &["UNCONFIRMED", "INVALID"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -138,7 +138,7 @@ async fn confirmed_becomes_invalid_by_a_double_spending_reorg() {
     s.double_spend_by_reorg(1).await;
     let payment = s.expect(&bill, "INVALID").await;
     assert_eq!((sats(&payment["paidBtc"]), &payment["paymentTime"]), (0, &first), "paymentTime stays");
-    s.heard(&bill, &["CONFIRMED", "INVALID"]).await;
+    s.expect_notified(&bill, &["CONFIRMED", "INVALID"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -152,7 +152,7 @@ async fn a_reversed_payment_is_confirmed_when_paid_again_in_time() {
     s.mine(1).await;
     s.expect(&bill, "CONFIRMED").await;
     s.expect_anomalies(&bill, &[("REVERSED_PAYMENT", "DISMISSED")]).await;
-    s.heard(&bill, &["CONFIRMED", "INVALID", "CONFIRMED"]).await;
+    s.expect_notified(&bill, &["CONFIRMED", "INVALID", "CONFIRMED"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -163,17 +163,17 @@ async fn expired_becomes_confirmed_when_coins_that_were_gone_are_back() {
     let taken_back = s.take_back(&txid).await;
     s.pass_deadline().await;
     s.expect(&bill, "EXPIRED").await;
-    // The replacement is dropped: the coins count again, and the gateway broadcasts them.
+    // The replacement is evicted, so the first transaction counts again, and the gateway rebroadcasts it.
     s.evict(&taken_back).await;
     s.expect(&bill, "EXPIRED").await;
     s.mine(1).await;
     let payment = s.expect(&bill, "CONFIRMED").await;
     assert_eq!(payment["btcTransactions"][0]["btcTxId"], txid);
-    s.heard(&bill, &["UNCONFIRMED", "NEW", "EXPIRED", "CONFIRMED"]).await;
+    s.expect_notified(&bill, &["UNCONFIRMED", "NEW", "EXPIRED", "CONFIRMED"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn under_invalidate_a_single_overpayment_ends_invalid() {
+async fn overpayment_invalidate_makes_an_overpayment_invalid() {
     let s = Scene::open_with(&[("overpayment", "invalidate")]).await;
     let (bill, direct) = (s.bill("10.00").await, s.bill("10.00").await);
     s.pay_sats(&bill.id, bill.amount_sats + 1_000).await;
@@ -185,12 +185,12 @@ async fn under_invalidate_a_single_overpayment_ends_invalid() {
     .await;
     s.expect(&bill, "INVALID").await;
     s.expect(&direct, "INVALID").await;
-    s.heard(&bill, &["UNCONFIRMED", "INVALID"]).await;
-    s.heard(&direct, &["INVALID"]).await;
+    s.expect_notified(&bill, &["UNCONFIRMED", "INVALID"]).await;
+    s.expect_notified(&direct, &["INVALID"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn under_invalidate_returned_coins_make_expired_invalid() {
+async fn overpayment_invalidate_applies_to_coins_that_are_back() {
     let s = Scene::open_with(&[("overpayment", "invalidate")]).await;
     let bill = s.bill("10.00").await;
     let txid = s.pay_sats(&bill.id, bill.amount_sats + 1_000).await;
@@ -200,11 +200,11 @@ async fn under_invalidate_returned_coins_make_expired_invalid() {
     s.evict(&taken_back).await;
     s.mine(1).await;
     s.expect(&bill, "INVALID").await;
-    s.heard(&bill, &["UNCONFIRMED", "NEW", "EXPIRED", "INVALID"]).await;
+    s.expect_notified(&bill, &["UNCONFIRMED", "NEW", "EXPIRED", "INVALID"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_accepted_underpaid_payment_is_as_confirmed_as_its_coins() {
+async fn an_accepted_underpaid_payment_takes_the_state_of_its_coins() {
     let s = Scene::open().await;
     let (confirmed, unconfirmed) = (s.bill("10.00").await, s.bill("10.00").await);
     s.pay_sats(&confirmed.id, 5_000).await;
@@ -217,8 +217,8 @@ async fn an_accepted_underpaid_payment_is_as_confirmed_as_its_coins() {
     s.expect(&unconfirmed, "UNCONFIRMED").await;
     s.mine(1).await;
     s.expect(&unconfirmed, "CONFIRMED").await;
-    s.heard(&confirmed, &["UNDERPAID", "CONFIRMED"]).await;
-    s.heard(&unconfirmed, &["UNDERPAID", "UNCONFIRMED", "CONFIRMED"]).await;
+    s.expect_notified(&confirmed, &["UNDERPAID", "CONFIRMED"]).await;
+    s.expect_notified(&unconfirmed, &["UNDERPAID", "UNCONFIRMED", "CONFIRMED"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -234,8 +234,8 @@ async fn staff_accepts_late_coins_of_an_expired_payment() {
     s.accept(&unconfirmed);
     s.expect(&confirmed, "CONFIRMED").await;
     s.expect(&unconfirmed, "UNCONFIRMED").await;
-    s.heard(&confirmed, &["EXPIRED", "CONFIRMED"]).await;
-    s.heard(&unconfirmed, &["EXPIRED", "UNCONFIRMED"]).await;
+    s.expect_notified(&confirmed, &["EXPIRED", "CONFIRMED"]).await;
+    s.expect_notified(&unconfirmed, &["EXPIRED", "UNCONFIRMED"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -251,12 +251,12 @@ async fn staff_accepts_the_coins_of_an_invalid_payment() {
     s.accept(&unconfirmed);
     s.expect(&confirmed, "CONFIRMED").await;
     s.expect(&unconfirmed, "UNCONFIRMED").await;
-    s.heard(&confirmed, &["UNDERPAID", "INVALID", "CONFIRMED"]).await;
-    s.heard(&unconfirmed, &["UNDERPAID", "INVALID", "UNCONFIRMED"]).await;
+    s.expect_notified(&confirmed, &["UNDERPAID", "INVALID", "CONFIRMED"]).await;
+    s.expect_notified(&unconfirmed, &["UNDERPAID", "INVALID", "UNCONFIRMED"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn staff_cannot_accept_what_needs_no_acceptance_or_has_no_coins() {
+async fn staff_cannot_accept_unpaid_or_confirmed_payments() {
     let s = Scene::open().await;
     let (new, confirmed) = (s.bill("10.00").await, s.confirmed_bill().await);
     let program = s.gateway.program();

@@ -1,4 +1,4 @@
-//! The desktop program under WebDriver, and the acts of a person in it.
+//! Starts the desktop program under WebDriver, and clicks, types and reads in it as a person would.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -14,8 +14,9 @@ pub const DESKTOP: &str = env!("CARGO_BIN_EXE_tillgate-desktop");
 pub const TILLGATE: &str = env!("CARGO_BIN_EXE_tillgate");
 
 /// Time limit for a condition, on two busy cores.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// A hidden page paints no frames, so the driver's click is never answered; the test waits for its effect instead.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Time limit of a click that hides or ends the page. The driver never answers such a click, because a hidden page
+/// paints no frames.
 const NO_ANSWER: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(25);
 
@@ -40,7 +41,7 @@ impl App {
             },
         }))
         .unwrap();
-        let page = until("the driver takes a session", async || {
+        let page = until("the driver opens a session", async || {
             let mut builder = ClientBuilder::new(HttpConnector::new());
             builder.capabilities(capabilities.clone());
             builder.connect(&format!("http://127.0.0.1:{port}")).await.ok()
@@ -57,14 +58,14 @@ impl App {
 
     /// Waits for an element.
     pub async fn waits_for(&self, xpath: &str) -> fantoccini::elements::Element {
-        let element = self.page.wait().at_most(PATIENCE).every(POLL).for_element(Locator::XPath(xpath)).await;
+        let element = self.page.wait().at_most(TIMEOUT).every(POLL).for_element(Locator::XPath(xpath)).await;
         match element {
             Ok(element) => element,
-            Err(error) => panic!("waited in vain for {xpath} ({error}); the page says:\n{}", self.text().await),
+            Err(error) => panic!("timed out waiting for {xpath} ({error}); the page says:\n{}", self.text().await),
         }
     }
 
-    /// Waits for the state of the payment on the screen.
+    /// Waits until the record on the screen has this state.
     pub async fn sees_state(&self, state: &str) {
         self.waits_for(&format!("//h1//*[@data-state={}]", quoted(state))).await;
     }
@@ -83,7 +84,7 @@ impl App {
         .await;
     }
 
-    /// Clicks the button of the open dialog that begins with these words, once it is enabled.
+    /// Clicks the button of the open dialog whose name begins with these words, once it is enabled.
     pub async fn clicks_in_dialog(&self, beginning: &str) {
         let words = quoted(beginning);
         let button = format!("//dialog[@open]//button[starts-with(normalize-space(), {words})]");
@@ -94,14 +95,14 @@ impl App {
         .await;
     }
 
-    /// Clicks a button of the open dialog after which the page cannot answer, because it hides or ends.
+    /// Clicks a button of the open dialog that hides or ends the page. The driver does not answer such a click.
     pub async fn clicks_and_goes(&self, name: &str) {
         let control = format!("//dialog[@open]//button[normalize-space()={}]", quoted(name));
         let button = self.waits_for(&control).await;
         let _ = tokio::time::timeout(NO_ANSWER, button.click()).await;
     }
 
-    /// Types into the field of this name attribute.
+    /// Types into the field with this `name` attribute.
     pub async fn types(&self, field: &str, text: &str) {
         let field = self.waits_for(&format!("//*[@name={}]", quoted(field))).await;
         field.send_keys(text).await.unwrap();
@@ -134,7 +135,7 @@ impl App {
         }
     }
 
-    /// The result of a script in the page.
+    /// Runs a script in the page and returns its result.
     pub async fn script(&self, script: &str) -> Value {
         self.page.execute(script, vec![]).await.unwrap()
     }
@@ -153,7 +154,7 @@ impl Drop for App {
     }
 }
 
-/// The JSON answer of the command line on this data directory.
+/// Runs `tillgate` on this data directory and returns its JSON output.
 pub fn tillgate(data: &Path, arguments: &[&str]) -> Value {
     let output = Command::new(TILLGATE).args(arguments).arg("--json").arg("--data-dir").arg(data).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -177,9 +178,9 @@ pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T
             tokio::time::sleep(POLL).await;
         }
     };
-    match tokio::time::timeout(PATIENCE, polled).await {
+    match tokio::time::timeout(TIMEOUT, polled).await {
         Ok(found) => found,
-        Err(_) => panic!("waited in vain until {what}"),
+        Err(_) => panic!("timed out waiting until {what}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The X display as a window manager sees it: whether the window is there, and its close button.
+//! Finds, reads and closes the program's window over X11, as a window manager would.
 
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{
@@ -28,7 +28,7 @@ impl Display {
         })
     }
 
-    /// The program's name in lists of windows.
+    /// The window's title.
     pub fn title(&self) -> String {
         let title = self.window().map(|window| self.property(window, AtomEnum::WM_NAME.into()));
         String::from_utf8_lossy(&title.unwrap_or_default()).into_owned()
@@ -52,7 +52,7 @@ impl Display {
     fn window(&self) -> Option<Window> {
         let tree = self.connection.query_tree(self.root).unwrap().reply().unwrap();
         tree.children.into_iter().find(|window| {
-            // GTK has helper windows of the same name, which a window manager would not frame.
+            // GTK also makes helper windows with the same title. They have no WM_PROTOCOLS.
             self.property(*window, AtomEnum::WM_NAME.into()).starts_with(b"Tillgate")
                 && !self.property(*window, self.atom("WM_PROTOCOLS")).is_empty()
         })

@@ -1,5 +1,5 @@
 //! Both environments in one program: the window that switches between them, and `tillgate serve`. Production needs a
-//! keyring, which the sessions of these tests have.
+//! keyring; the test sessions have one.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -15,7 +15,7 @@ use crate::display::Display;
 use crate::session::inside;
 use crate::stories::{makes_a_payment, quits};
 
-/// Makes production's folder, with these files in it.
+/// Creates production's folder with these files.
 fn production(data: &Path, files: &[(&str, &str)]) -> PathBuf {
     let folder = data.join("production");
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).unwrap();
@@ -30,15 +30,15 @@ fn in_environment(data: &Path, environment: &str, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn the_window_switches_environments_and_keeps_each_ones_data() {
-    inside("environments::the_window_switches_environments_and_keeps_each_ones_data", async || {
+fn switching_environments_shows_only_that_environments_data() {
+    inside("environments::switching_environments_shows_only_that_environments_data", async || {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;
         app.sees("Test environment").await;
         makes_a_payment(&app).await;
         let display = Display::open();
         let title = async |end: &str| {
-            until("the window's title names it", async || display.title().ends_with(end).then_some(())).await;
+            until("the title names the environment", async || display.title().ends_with(end).then_some(())).await;
         };
         title("(test environment)").await;
 
@@ -74,8 +74,8 @@ fn the_window_switches_environments_and_keeps_each_ones_data() {
 }
 
 #[test]
-fn an_unreadable_database_is_reported_in_its_part_and_retried() {
-    inside("environments::an_unreadable_database_is_reported_in_its_part_and_retried", async || {
+fn an_unreadable_database_stops_its_environment_until_a_retry() {
+    inside("environments::an_unreadable_database_stops_its_environment_until_a_retry", async || {
         let data = tempfile::tempdir().unwrap();
         let broken = "no database at all, but long enough to be looked at";
         let folder = production(data.path(), &[("tillgate.db", broken)]);
@@ -93,7 +93,7 @@ fn an_unreadable_database_is_reported_in_its_part_and_retried() {
     });
 }
 
-/// `tillgate serve` of all existing environments, with the lines that it prints and logs.
+/// A running `tillgate serve` for all existing environments, with the lines of its output and its log.
 struct Serve {
     child: Child,
     ready: mpsc::Receiver<String>,
@@ -111,7 +111,7 @@ impl Serve {
         Self { child, ready, log }
     }
 
-    /// The API of the next gateway that is ready, and its environment.
+    /// Waits until the next gateway is ready. Returns its environment and the address of its API.
     fn ready(&self) -> (String, String) {
         let line = self.ready.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
         let line: Value = serde_json::from_str(&line).unwrap();
@@ -134,8 +134,8 @@ fn lines(from: impl std::io::Read + Send + 'static) -> mpsc::Receiver<String> {
 }
 
 #[test]
-fn serve_says_that_both_are_ready_and_stops_both() {
-    inside("environments::serve_says_that_both_are_ready_and_stops_both", async || {
+fn serve_reports_both_environments_ready_and_stops_both() {
+    inside("environments::serve_reports_both_environments_ready_and_stops_both", async || {
         let data = tempfile::tempdir().unwrap();
         production(data.path(), &[("wallet.made", "")]);
         let mut serve = Serve::start(data.path(), &[]);
@@ -155,11 +155,11 @@ fn serve_says_that_both_are_ready_and_stops_both() {
 }
 
 #[test]
-fn a_thread_that_ends_is_restarted_in_its_environment_only() {
-    inside("environments::a_thread_that_ends_is_restarted_in_its_environment_only", async || {
+fn an_ended_thread_restarts_only_its_own_environment() {
+    inside("environments::an_ended_thread_restarts_only_its_own_environment", async || {
         let data = tempfile::tempdir().unwrap();
         production(data.path(), &[("wallet.made", "")]);
-        // This thread exists in test only: production has no wallet whose addresses could be derived.
+        // Only the test environment has this thread, because production has no wallet whose addresses it could derive.
         let serve = Serve::start(data.path(), &[("TILLGATE_END_THREAD", "addresses")]);
         let failures = serve.log.iter().filter(|line| line.contains("not served")).take(3).collect::<Vec<_>>();
         for line in &failures {

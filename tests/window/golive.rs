@@ -1,5 +1,4 @@
-//! From a new installation to a wallet with real money, in the window. Production needs a keyring, which the sessions
-//! of these tests have.
+//! The guide for going live, and the wallet's page. Production needs a keyring; the test sessions have one.
 
 use std::net::TcpListener;
 
@@ -9,13 +8,13 @@ use crate::app::{App, tillgate, until};
 use crate::session::inside;
 use crate::stories::quits;
 
-/// The words that the page shows.
+/// The wallet's words on the page.
 async fn words(app: &App) -> Vec<String> {
     let script = "return [...document.querySelectorAll('.words li .mono')].map(word => word.textContent)";
     serde_json::from_value(app.script(script).await).unwrap()
 }
 
-/// The places of the words to repeat, from 1.
+/// The positions, from 1, of the two words that the page asks for.
 async fn asked(app: &App) -> [usize; 2] {
     let script = "return [...document.querySelectorAll('form label')].map(label => label.textContent)";
     let labels: Vec<String> = serde_json::from_value(app.script(script).await).unwrap();
@@ -32,8 +31,8 @@ fn in_production(data: &std::path::Path, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn words_are_asked_back_and_an_absent_server_gets_a_remedy() {
-    let name = "golive::words_are_asked_back_and_an_absent_server_gets_a_remedy";
+fn the_guide_asks_for_two_words_and_explains_a_silent_server() {
+    let name = "golive::the_guide_asks_for_two_words_and_explains_a_silent_server";
     inside(name, async || {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;
@@ -54,7 +53,7 @@ fn words_are_asked_back_and_an_absent_server_gets_a_remedy() {
         app.types("word-first", &words[first - 1]).await;
         app.types("word-second", wrong).await;
         app.clicks("Make the wallet").await;
-        app.sees(&format!("Word {second} is another one.")).await;
+        app.sees(&format!("Word {second} does not match.")).await;
         assert_eq!(in_production(data.path(), &["status"])["hasWallet"], false);
 
         let field = app.waits_for("//input[@name='word-second']").await;
@@ -66,7 +65,7 @@ fn words_are_asked_back_and_an_absent_server_gets_a_remedy() {
         let told = verifies(data.path(), &words.join(" "));
         assert!(told.contains("restore this wallet"), "{told}");
         let page = html(&app).await;
-        assert!(!words.windows(3).any(|three| page.contains(&three.join(" "))), "the words stayed in the page");
+        assert!(!words.windows(3).any(|three| page.contains(&three.join(" "))), "the words are still in the page");
 
         let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let url = app.waits_for("//input[@name='backend-url']").await;
@@ -99,8 +98,8 @@ fn words_are_asked_back_and_an_absent_server_gets_a_remedy() {
 }
 
 #[test]
-fn the_wallets_page_of_the_sandbox_tells_what_a_payment_brought() {
-    inside("golive::the_wallets_page_of_the_sandbox_tells_what_a_payment_brought", async || {
+fn the_wallets_page_shows_the_balance_after_a_payment() {
+    inside("golive::the_wallets_page_shows_the_balance_after_a_payment", async || {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;
         app.clicks("Wallet").await;
@@ -131,7 +130,7 @@ fn setting(data: &std::path::Path, name: &str) -> String {
     in_production(data, &["settings", "get", name])["value"].as_str().unwrap().to_owned()
 }
 
-/// The answer of the command line about these words.
+/// The output of `tillgate wallet verify-backup` for these words.
 fn verifies(data: &std::path::Path, words: &str) -> String {
     use std::io::Write as _;
     use std::process::{Command, Stdio};

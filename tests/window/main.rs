@@ -1,5 +1,5 @@
-//! The desktop program as a person uses it: started under a display without a screen, driven through WebDriver. The
-//! tests wait for conditions only.
+//! End-to-end tests of the desktop program, driven through WebDriver on a virtual display. They wait for conditions,
+//! not for fixed times.
 #![cfg(test)]
 
 mod app;

@@ -1,4 +1,4 @@
-//! A merchant's work with payouts in the window.
+//! Payouts in the window: offers, approvals and giving up.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -66,7 +66,7 @@ fn payouts_are_given_up_before_and_after_they_were_signed() {
         app.clicks("Give it up…").await;
         app.sees("failed once it has 6 confirmations").await;
         app.clicks_in_dialog("Give it up for a fee of").await;
-        app.sees("Gives it up: pays your own wallet").await;
+        app.sees("Gives the payout up: pays your own wallet").await;
         app.clicks("Sandbox").await;
         for _ in 0..6 {
             app.clicks("Mine 1 block").await;
@@ -87,7 +87,7 @@ fn a_shops_offer_is_notified_once_and_shown_until_approved() {
         let offer = shop_asks(&app.api().await, key["secret"].as_str().unwrap()).await;
 
         let display = Display::open();
-        let titled = "the window's title says so";
+        let titled = "the window's title counts the payout";
         until(titled, async || display.title().ends_with(": 1 payout waits for approval").then_some(())).await;
         let note = until("the desktop is notified", async || notes.try_recv().ok()).await;
         assert_eq!(note.0, "Test: 0.00100000 BTC wait for approval");
@@ -99,11 +99,12 @@ fn a_shops_offer_is_notified_once_and_shown_until_approved() {
         app.waits_for(&row).await.click().await.unwrap();
         approves(&app).await;
         until("the title is as before", async || display.title().ends_with("environment)").then_some(())).await;
-        assert!(notes.try_recv().is_err(), "an offer is told once");
+        assert!(notes.try_recv().is_err(), "an offer is notified once");
     });
 }
 
-/// Starts the program with a confirmed payment, and with batches that wait for a jump of the clock.
+/// Starts the program with a confirmed payment. Payouts wait an hour for their batch, so that the tests decide when it
+/// is sent.
 async fn starts_with_coins(data: &Path) -> App {
     tillgate(data, &["settings", "set", "batchSeconds", "3600"]);
     let app = App::start(data).await;
@@ -124,7 +125,7 @@ async fn offers(app: &App, btc: &str) -> String {
     app.types("address", RECIPIENT).await;
     app.sees("A valid address.").await;
     app.types("amount", btc).await;
-    // The total moves the button, so wait for it before the click.
+    // The button moves when the total appears, so the click waits for the total.
     app.sees("In all, about").await;
     app.clicks("Make the offer").await;
     app.sees_state("NEW").await;
@@ -132,7 +133,7 @@ async fn offers(app: &App, btc: &str) -> String {
     url.fragment().unwrap().rsplit('/').next().unwrap().to_owned()
 }
 
-/// The reason that keeps a payout names a transaction, whose id cannot be wrapped. The dialog must show it whole.
+/// The reason why a payout waits may contain a transaction id, which has no break. The dialog must show it in full.
 async fn shows_whole_even_a_transactions_id(app: &App) {
     let widths = app.script(
         "const dialog = document.querySelector('dialog[open]'); \
@@ -144,10 +145,10 @@ async fn shows_whole_even_a_transactions_id(app: &App) {
          return widths;",
     );
     let widths = widths.await;
-    assert!(widths[0].as_u64() <= widths[1].as_u64(), "needed and there: {widths}");
+    assert!(widths[0].as_u64() <= widths[1].as_u64(), "needed and available width: {widths}");
 }
 
-/// Opens the newest payout again, which must be in this state.
+/// Opens the newest payout and waits until it has this state.
 async fn shows(app: &App, state: &str) {
     app.clicks("Payouts").await;
     app.waits_for("(//td//a[contains(@href, '/payout/')])[1]").await.click().await.unwrap();
@@ -178,12 +179,12 @@ async fn shop_asks(api: &str, secret: &str) -> Value {
     serde_json::from_slice(&bytes).unwrap()
 }
 
-/// The desktop's notification server, as programs see it.
+/// A notification server on the session bus. It passes on the summary and body of each notification.
 struct Desktop(mpsc::Sender<(String, String)>);
 
 #[zbus::interface(name = "org.freedesktop.Notifications")]
 impl Desktop {
-    #[expect(clippy::too_many_arguments, reason = "the specification's")]
+    #[expect(clippy::too_many_arguments, reason = "fixed by the Desktop Notifications Specification")]
     fn notify(
         &self,
         _app: &str,

@@ -1,4 +1,4 @@
-//! The end of the program: it is quick, and a start right after it is never lost.
+//! The end of the program: it is quick, and a program started meanwhile still serves.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::app::{DESKTOP, TILLGATE, terminate, until};
 use crate::session::inside;
 
-/// The gateway's own limit is 5 s.
+/// Time limit for the end. The gateway itself takes at most 5 s to stop.
 const ENDS_WITHIN: Duration = Duration::from_secs(8);
 
 fn desktop(data: &Path) -> Child {
@@ -20,7 +20,7 @@ fn desktop(data: &Path) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// The API of the gateway of the test environment, and the process that serves it.
+/// Waits until the test environment is served. Returns the address of its API and the id of the desktop process.
 async fn served(data: &Path) -> (String, String) {
     until("the test environment is served", async || {
         let mut ask = Command::new(TILLGATE);
@@ -31,7 +31,7 @@ async fn served(data: &Path) -> (String, String) {
     .await
 }
 
-/// The desktop program of this data directory.
+/// The process id of the desktop program on this data directory.
 fn process_of(data: &Path) -> Option<String> {
     let data = data.to_str().unwrap();
     let pids = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -40,8 +40,8 @@ fn process_of(data: &Path) -> Option<String> {
 }
 
 #[test]
-fn a_signal_ends_the_program_within_seconds_and_nothing_is_late() {
-    inside("quitting::a_signal_ends_the_program_within_seconds_and_nothing_is_late", async || {
+fn a_signal_ends_the_program_cleanly_within_seconds() {
+    inside("quitting::a_signal_ends_the_program_cleanly_within_seconds", async || {
         let data = tempfile::tempdir().unwrap();
         let mut program = desktop(data.path());
         let log = BufReader::new(program.stderr.take().unwrap());
@@ -57,12 +57,12 @@ fn a_signal_ends_the_program_within_seconds_and_nothing_is_late() {
 }
 
 #[test]
-fn a_start_while_the_program_ends_serves_once_it_has_ended() {
-    inside("quitting::a_start_while_the_program_ends_serves_once_it_has_ended", async || {
+fn a_program_started_while_another_ends_serves_after_it() {
+    inside("quitting::a_program_started_while_another_ends_serves_after_it", async || {
         let data = tempfile::tempdir().unwrap();
         let mut program = desktop(data.path());
         let (api, before) = served(data.path()).await;
-        // The gateway waits for a half-sent request up to a bound, so the program's end takes its time.
+        // The gateway waits a limited time for the rest of a half-sent request, so the program does not end at once.
         let address = api.trim_start_matches("http://").trim_end_matches("/v2").to_owned();
         let mut half = TcpStream::connect(&address).unwrap();
         half.write_all(b"POST /v2/payments/new HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{").unwrap();
@@ -71,12 +71,12 @@ fn a_start_while_the_program_ends_serves_once_it_has_ended() {
         until("the gateway takes no more requests", async || TcpStream::connect(&address).is_err().then_some(())).await;
 
         let mut again = desktop(data.path());
-        until("the first one has ended", async || program.try_wait().unwrap()).await;
+        until("the first program has ended", async || program.try_wait().unwrap()).await;
         let (_, now) = served(data.path()).await;
         assert_ne!(now, before);
         let stop = Command::new("kill").arg(&now).status().unwrap();
         assert!(stop.success());
-        until("the new one has ended", async || process_of(data.path()).is_none().then_some(())).await;
+        until("the second program has ended", async || process_of(data.path()).is_none().then_some(())).await;
         let _ = again.wait();
     });
 }

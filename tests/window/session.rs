@@ -1,4 +1,4 @@
-//! Each story runs in a desktop session of its own: the test starts itself again inside the session.
+//! Runs each test in its own desktop session. The test starts itself again inside the session.
 
 use std::process::Command;
 
@@ -17,5 +17,5 @@ pub fn inside<F: Future<Output = ()>>(name: &str, story: impl FnOnce() -> F) {
         .args([name, "--exact", "--nocapture"])
         .status()
         .unwrap();
-    assert!(status.success(), "{name} failed inside its session; its output stands above");
+    assert!(status.success(), "{name} failed inside its session; its output is above");
 }

@@ -1,4 +1,4 @@
-//! A merchant's work in the window.
+//! Payments in the window, and its start, close and end.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ use crate::app::{App, DESKTOP, TILLGATE, terminate, tillgate, until};
 use crate::display::Display;
 use crate::session::inside;
 
-/// Most bytes of an answer that are read.
+/// Limit of bytes read from an answer.
 const ANSWER_MAX: usize = 1024 * 1024;
 
 #[test]
@@ -33,7 +33,7 @@ fn a_first_payment_is_confirmed_and_quitting_stops_cleanly() {
         app.clicks("← All payments").await;
         app.waits_for("//td//*[@data-state='CONFIRMED']").await;
 
-        // The shop that owns the key sees the same.
+        // The shop sees the same record over the API.
         let record = shop_reads(&app.api().await, &secret, &payment).await;
         assert_eq!(record["status"], "CONFIRMED");
         assert_eq!(record["message"], "Two coffees");
@@ -52,15 +52,15 @@ fn the_window_draws_without_a_graphics_card_in_little_memory() {
         let app = App::start(data.path()).await;
         app.sees("Test environment").await;
         let own_kb = memory_of_engine_kb(data.path());
-        // It needs some 35 MB, and 85 MB when it draws with the graphics card.
+        // The web view needs about 35 MB, but 85 MB if it draws with the graphics card.
         assert!(own_kb < 60_000, "{own_kb} kB");
         quits(&app, data.path()).await;
     });
 }
 
 #[test]
-fn a_reversed_payment_is_red_everywhere_until_it_is_dismissed() {
-    let name = "stories::a_reversed_payment_is_red_everywhere_until_it_is_dismissed";
+fn a_reversed_payment_is_announced_until_it_is_dismissed() {
+    let name = "stories::a_reversed_payment_is_announced_until_it_is_dismissed";
     inside(name, async || {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;
@@ -72,11 +72,11 @@ fn a_reversed_payment_is_red_everywhere_until_it_is_dismissed() {
         app.sees_state("CONFIRMED").await;
 
         app.clicks("Sandbox").await;
-        app.clicks_option("The customer double-spends its own").await;
+        app.clicks_option("The customer double-spends its own transactions").await;
         app.clicks("Reorganise").await;
         app.sees("1 confirmed payment was reversed").await;
         let display = Display::open();
-        let titled = "the window's title says so";
+        let titled = "the window's title counts the reversed payment";
         until(titled, async || display.title().ends_with("Test: 1 payment reversed").then_some(())).await;
 
         app.clicks("Decide what to do").await;
@@ -93,8 +93,8 @@ fn a_reversed_payment_is_red_everywhere_until_it_is_dismissed() {
 }
 
 #[test]
-fn a_data_directory_in_use_is_told_and_taken_once_it_is_free() {
-    inside("stories::a_data_directory_in_use_is_told_and_taken_once_it_is_free", async || {
+fn a_data_directory_in_use_is_reported_and_opened_once_free() {
+    inside("stories::a_data_directory_in_use_is_reported_and_opened_once_free", async || {
         let data = tempfile::tempdir().unwrap();
         let mut other = Command::new(TILLGATE);
         other.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data.path());
@@ -125,20 +125,20 @@ fn a_closed_window_returns_at_a_second_start() {
         let api = app.api().await;
         let display = Display::open();
 
-        // This display has no tray, so the window says that the program goes on before it closes.
+        // This display has no tray, so before the window closes, a dialog says that the program keeps running.
         display.close_window();
         app.sees("Tillgate keeps running").await;
         app.clicks_and_goes("Close the window").await;
         until("the window is gone", async || (!display.shows_window()).then_some(())).await;
         let (status, _) = get(&format!("{api}/payments/1/0"), "Basic eDp4").await;
-        assert_eq!(status, 401, "the gateway goes on, and knows who calls");
+        assert_eq!(status, 401, "the gateway still runs, and refuses an unknown key");
 
         let second = Command::new(DESKTOP).arg("--data-dir").arg(data.path()).status().unwrap();
         assert!(second.success(), "a second start ends by itself: {second}");
         until("the window is back", async || display.shows_window().then_some(())).await;
 
-        // It says so once: this time the window closes without a question. A hidden page does not answer its driver, so
-        // the test can only see that the window is gone.
+        // The dialog is shown once, so this time the window closes without a question. A hidden page does not answer
+        // its driver, so the test can only see that the window is gone.
         display.close_window();
         until("the window is gone again", async || (!display.shows_window()).then_some(())).await;
     });
@@ -153,12 +153,12 @@ async fn creates_a_key(app: &App) -> String {
     let secret = app.waits_for("//code[@data-secret='true']").await.text().await.unwrap();
     assert!(secret.len() >= 32, "256 random bits: {secret}");
     app.escapes().await;
-    app.sees("It was not copied yet").await;
+    app.sees("The secret was not copied yet").await;
     app.escapes().await;
     assert_eq!(
         app.waits_for("//code[@data-secret='true']").await.text().await.unwrap(),
         secret,
-        "Esc destroys nothing"
+        "Esc does not remove the secret"
     );
     app.clicks("I have stored it").await;
     app.waits_for("//td[normalize-space()='webshop']").await;
@@ -188,20 +188,20 @@ async fn shop_reads(api: &str, secret: &str, payment: &str) -> Value {
     serde_json::from_slice(&body).unwrap()
 }
 
-/// Private memory of the process that draws the window of the gateway in `data`, without libraries and files.
+/// Private memory in kB of the web view's process for the program on `data`, without libraries and files.
 fn memory_of_engine_kb(data: &Path) -> u64 {
     let read = |pid: &str, file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
     let figure = |text: &str, name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
     let pids = || std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let data = data.to_str().unwrap();
     let is_desktop = |pid: &str| read(pid, "cmdline").starts_with(DESKTOP) && read(pid, "cmdline").contains(data);
-    let desktop = pids().find(|pid| is_desktop(pid)).expect("the window's process");
+    let desktop = pids().find(|pid| is_desktop(pid)).expect("the desktop program runs");
     let is_engine = |pid: &str| {
         read(pid, "comm").starts_with("WebKitWeb")
             && figure(&read(pid, "status"), "PPid:").is_some_and(|parent| parent.trim() == desktop)
     };
-    let engine = pids().find(|pid| is_engine(pid)).expect("the process that draws");
-    let own = figure(&read(&engine, "smaps_rollup"), "Pss_Anon:").expect("its memory");
+    let engine = pids().find(|pid| is_engine(pid)).expect("the web view's process runs");
+    let own = figure(&read(&engine, "smaps_rollup"), "Pss_Anon:").expect("smaps_rollup names Pss_Anon");
     own.trim().trim_end_matches("kB").trim().parse().unwrap()
 }
 
@@ -217,7 +217,7 @@ pub async fn quits(app: &App, data: &Path) {
     app.clicks("Quit Tillgate").await;
     app.sees("Quit Tillgate?").await;
     app.clicks_and_goes("Quit Tillgate").await;
-    until("the gateway has let go of its data", async || {
+    until("the gateway has released its data", async || {
         // A killed gateway would leave its socket behind.
         (!socket_remains(data)).then_some(())
     })

@@ -5,7 +5,7 @@ import { acceptance, anomaly, payment, status } from "./fixture";
 import { host, open } from "./panel";
 
 describe("anomalies", () => {
-  test("of real money are not explained by a sandbox", async () => {
+  test("in production are explained without the sandbox", async () => {
     open("#/production/anomalies");
     expect(await screen.findByText("Nothing waits for a decision")).toBeTruthy();
     expect(document.querySelector("main")?.textContent).not.toContain("sandbox");
@@ -17,7 +17,7 @@ describe("anomalies", () => {
     ["OVERPAYMENT", "that were too much stay in your wallet"],
     ["UNDERPAYMENT", "although they were too few"],
     ["REVERSED_PAYMENT", "are not in your wallet"],
-  ])("dismissing %s says what becomes of its coins", async (anomalyType, said) => {
+  ])("dismissing %s says where its coins are", async (anomalyType, said) => {
     host.reply("listAnomalies", { items: [anomaly({ anomalyType, notified: false })], itemsCount: 1 });
     open("#/anomalies");
     await fireEvent.click(await screen.findByRole("button", { name: /Dismiss/ }));
@@ -35,14 +35,14 @@ describe("anomalies", () => {
       "It is sent to the shop with the anomaly, and any API key that may read this anomaly can read it.",
     ],
     [false, "Any API key that may read this anomaly can read it."],
-  ])("dismissing says who reads the reason, where the shop is notified: %s", async (notified, said) => {
+  ])("dismissing says who can read the reason; shop notified: %s", async (notified, said) => {
     host.reply("listAnomalies", { items: [anomaly({ notified })], itemsCount: 1 });
     open("#/anomalies");
     await fireEvent.click(await screen.findByRole("button", { name: /Dismiss/ }));
     expect(await screen.findByText(said)).toBeTruthy();
   });
 
-  test("name their order in the list, and offer to accept the coins there", async () => {
+  test("name their order in the list, and can be accepted there", async () => {
     const late = anomaly({ anomalyType: "LATE_PAYMENT", acceptance: acceptance({ notified: false }) });
     host.reply("listAnomalies", { items: [late], itemsCount: 1 });
     host.reply("acceptPayment", payment({ state: "CONFIRMED" }));
@@ -60,7 +60,7 @@ describe("anomalies", () => {
     expect(host.askedFor("acceptPayment")).toMatchObject([{ agreedSats: 7787 }]);
   });
 
-  test("a reversal is told on every screen", async () => {
+  test("a reversal is shown on every screen", async () => {
     host.reply("status", { ...status, openReversals: 1 });
     open("#/keys");
     expect((await screen.findByRole("alert")).textContent).toContain("1 confirmed payment was reversed");

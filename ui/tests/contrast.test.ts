@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
-// Whatever is written in one colour on another can be read, in both themes: badges, notices, buttons, also those at rest.
+// Checks in both themes that text has enough contrast: in badges, notices and buttons, even disabled ones.
 
-/** What WCAG 2 asks of text of this size. */
+/** The least contrast that WCAG 2 demands for text of this size. */
 const ENOUGH = 4.5;
 
-/** The sheet and the components, by their files. */
+/** The style sheet and the components, by file. */
 const SOURCES = import.meta.glob<string>("../src/**/*.{svelte,css}", {
   query: "?raw",
   import: "default",
@@ -15,7 +15,7 @@ const CSS = SOURCES["../src/app.css"] ?? "";
 
 type Theme = Record<string, string>;
 
-/** The colours of the first block of variables, or of that which follows on `from`. */
+/** The colours of the first block of variables after `from`. */
 function colours(from: string): Theme {
   const block = CSS.slice(CSS.indexOf(from)).match(/:root \{([^}]*)\}/)?.[1] ?? "";
   return Object.fromEntries(
@@ -44,7 +44,7 @@ interface Rule {
   ground: string;
 }
 
-/** Each rule of the sheet and of the components that says both what it is written in and on what. */
+/** Each rule that sets both a text colour and a background. */
 function rules(): Rule[] {
   return Object.entries(SOURCES).flatMap(([file, text]) => {
     const css = file.endsWith(".css") ? text : (text.match(/<style>([^]*)<\/style>/)?.[1] ?? "");
@@ -64,7 +64,7 @@ describe.each([
 
   const all = rules().filter(({ ink, ground }) => colour(ink) !== "" && colour(ground) !== "");
 
-  test("the rules are found: of badges, of buttons, of notices", () => {
+  test("the rules of badges and buttons are found", () => {
     const found = all.map(({ where }) => where).join("\n");
     for (const known of [
       "StateBadge.svelte: .badge",
@@ -82,7 +82,7 @@ describe.each([
     expect(contrast(colour(ink), colour(ground))).toBeGreaterThanOrEqual(ENOUGH);
   });
 
-  test("text, soft text and the colours of states can be read on every ground", () => {
+  test("each text colour is readable on every background", () => {
     for (const ground of ["ground", "surface", "raised"]) {
       for (const ink of ["ink", "ink-soft", "accent", "good", "wait", "short", "bad", "calm"]) {
         const found = contrast(colour(ink), colour(ground));
@@ -92,7 +92,7 @@ describe.each([
   });
 });
 
-test("nothing that is written is made paler by its opacity", () => {
+test("no rule makes text paler by opacity", () => {
   for (const [file, text] of Object.entries(SOURCES)) {
     expect(text, file).not.toMatch(/[^-]opacity: 0?\.\d/);
   }

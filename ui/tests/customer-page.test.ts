@@ -1,8 +1,9 @@
-// The customer's page, which the gateway serves: its script follows the payment also where a proxy holds events back.
+// The script of the customer's page, which the gateway serves. It must follow the payment even if a proxy delays
+// events.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import script from "../../src-tauri/gateway/src/http/payment_page/page.js?raw";
 
-/** The stream of events, as a proxy passes it on. */
+/** A stand-in for `EventSource`, to which tests send events. */
 class Stream extends EventTarget {
   static readonly CLOSED = 2;
   static last: Stream | undefined;
@@ -20,7 +21,7 @@ const pageOf = (at: number, html: string) => `<main><div id="payment" data-at="$
 const shown = () => document.getElementById("payment")?.textContent;
 const asked = vi.fn<(path: string) => Promise<Response>>();
 
-/** The gateway's page at this moment. */
+/** Sets the page that the gateway returns to `fetch`. */
 function answers(at: number, html: string) {
   asked.mockImplementation(() => Promise.resolve(new Response(pageOf(at, html))));
 }
@@ -40,7 +41,7 @@ afterEach(() => {
 });
 
 describe("the customer's page", () => {
-  test("asks by itself where the stream is silent for ten seconds", async () => {
+  test("fetches itself after ten seconds without an event", async () => {
     answers(5, "received");
     await vi.advanceTimersByTimeAsync(9_000);
     expect(asked).not.toHaveBeenCalled();
@@ -49,7 +50,7 @@ describe("the customer's page", () => {
     expect(shown()).toBe("received");
   });
 
-  test("asks nothing while heartbeats come", async () => {
+  test("is not fetched while heartbeats arrive", async () => {
     for (let seconds = 0; seconds < 60; seconds += 5) {
       Stream.last?.tell("alive");
       await vi.advanceTimersByTimeAsync(5_000);
@@ -57,7 +58,7 @@ describe("the customer's page", () => {
     expect(asked).not.toHaveBeenCalled();
   });
 
-  test("does not go back to an older state that a proxy held back", async () => {
+  test("ignores an older state that a proxy delayed", async () => {
     answers(5, "received");
     await vi.advanceTimersByTimeAsync(11_000);
     Stream.last?.tell("payment", { at: 3, html: "waiting" });
@@ -66,7 +67,7 @@ describe("the customer's page", () => {
     expect(shown()).toBe("paid");
   });
 
-  test("goes on asking where there is no connection", async () => {
+  test("fetches itself again after a failed fetch", async () => {
     asked.mockRejectedValueOnce(new TypeError("no connection"));
     await vi.advanceTimersByTimeAsync(11_000);
     expect(shown()).toBe("waiting");

@@ -17,24 +17,24 @@ async function switchTo(name: "Test" | "Production") {
   await waitFor(() => expect(frame()).toBe(name.toLowerCase()));
 }
 
-/** A promise that a test answers when it likes. */
+/** A promise that the test resolves later. */
 function later<T>() {
   let answer: (value: T) => void = () => {};
   const promise = new Promise<T>((resolve) => (answer = resolve));
   return { promise, answer };
 }
 
-/** More turns than whatever follows an answer takes: that nothing follows has no sign to wait for. */
+/** Number of ticks after which all effects of an answer have happened. The absence of an effect cannot be awaited. */
 const TURNS = 100;
 
-/** All that follows an answer that was given has happened. */
+/** Waits until all effects of an answer have happened. */
 async function settled() {
   for (let turn = 0; turn < TURNS; turn += 1) await Promise.resolve();
   await tick();
 }
 
 describe("the two environments", () => {
-  test("the one that is shown is named by word, colour and the title's act", async () => {
+  test("the shown environment is named by text, colour and title", async () => {
     open("#/test/payments");
     expect(await screen.findByText("Test environment")).toBeTruthy();
     expect(frame()).toBe("test");
@@ -45,7 +45,7 @@ describe("the two environments", () => {
     expect(host.actsIn).toEqual(["shown test", "shown production"]);
   });
 
-  test("a slow answer of one is not rendered under the other, and is there when one comes back", async () => {
+  test("a slow answer is shown only in its own environment", async () => {
     const slow = later<PaymentView>();
     host.reply("showPayment", () => slow.promise);
     open(`#/test/payment/${"p".repeat(40)}`);
@@ -60,7 +60,7 @@ describe("the two environments", () => {
     expect(host.askedOfProduction.map((one) => one.command)).not.toContain("showPayment");
   });
 
-  test("what follows a slow answer waits until its environment is shown: a screen, and a secret", async () => {
+  test("a slow answer's screen and secret wait for their environment", async () => {
     const slow = later<{ name: string; secret: string; permissions: string[] }>();
     host.reply("createKey", () => slow.promise as never);
     open("#/test/keys");
@@ -75,7 +75,7 @@ describe("the two environments", () => {
     expect(await screen.findByText("s3cret")).toBeTruthy();
   });
 
-  test("a payment that is made slowly does not lead the other environment to its screen", async () => {
+  test("a slow new payment opens no screen in the other environment", async () => {
     const slow = later<PaymentView>();
     host.reply("createPayment", () => slow.promise);
     open("#/test/new");
@@ -89,7 +89,7 @@ describe("the two environments", () => {
     expect(host.askedOfProduction.map((one) => one.command)).not.toContain("showPayment");
   });
 
-  test("each keeps its screen and what was searched in it", async () => {
+  test("each keeps its screen and its search", async () => {
     open("#/test/payments");
     host.reply("listPayments", { items: [payment()], itemsCount: 1 });
     host.replyIn("production", "listPayments", { items: [payment()], itemsCount: 1 });
@@ -107,7 +107,7 @@ describe("the two environments", () => {
     expect(location.hash).toBe("#/production/keys");
   });
 
-  test("an address of one opens it, so that Back leads to where one was", async () => {
+  test("a URL opens its environment, so that Back works", async () => {
     open("#/production/keys");
     await waitFor(() => expect(frame()).toBe("production"));
     location.hash = `#/test/payment/${"p".repeat(40)}`;
@@ -117,7 +117,7 @@ describe("the two environments", () => {
     expect(host.askedOfProduction.map((one) => one.command)).not.toContain("showPayment");
   });
 
-  test("what does not run is told in its own part, with a way to try again, and the other goes on", async () => {
+  test("a failed environment can be retried while the other runs", async () => {
     const down = { errorType: "GATEWAY_DOWN", message: "The port 7420 is in use: stop it.", field: null };
     host.replyIn("production", "status", down);
     open("#/test/payments");
@@ -134,7 +134,7 @@ describe("the two environments", () => {
     expect(await screen.findByText("No payments yet")).toBeTruthy();
   });
 
-  test("what waits in the other is counted at its name", async () => {
+  test("the other environment's waiting tasks are counted at its name", async () => {
     host.replyIn("production", "status", { ...production, offersWaiting: 2 });
     open("#/test/payments");
     expect(await screen.findByLabelText("2 payouts wait for approval")).toBeTruthy();
@@ -143,21 +143,21 @@ describe("the two environments", () => {
     expect(await screen.findByLabelText("1 alarm")).toBeTruthy();
   });
 
-  test("the one that was shown is remembered", async () => {
+  test("the shown environment is remembered", async () => {
     open("#/test/payments");
     await screen.findByText("Test environment");
     await switchTo("Production");
     expect(localStorage.getItem("tillgate.environment")).toBe("production");
   });
 
-  test("a window that is opened anew shows the one that was shown last", async () => {
+  test("a new window shows the environment that was shown last", async () => {
     localStorage.setItem("tillgate.environment", "production");
     open("");
     expect(await screen.findByText("Production environment")).toBeTruthy();
     expect(host.actsIn).toEqual(["shown production"]);
   });
 
-  test("what another installation showed last opens nothing here", async () => {
+  test("another installation's last environment is ignored", async () => {
     localStorage.setItem("tillgate.environment./srv/other", "production");
     const running = { environments: ["test" as const, "production" as const], first: "test" as const };
     location.hash = "";
@@ -166,7 +166,7 @@ describe("the two environments", () => {
     expect(localStorage.getItem("tillgate.environment./srv/till")).toBe("test");
   });
 
-  test("the keyboard switches, and not under an open dialog", async () => {
+  test("the keyboard switches, except under an open dialog", async () => {
     open("#/test/payments");
     await screen.findByText("Test environment");
     await fireEvent.keyDown(window, { key: "q", ctrlKey: true });
@@ -200,7 +200,7 @@ describe("the two environments", () => {
     expect(await screen.findByText("No payments yet")).toBeTruthy();
   });
 
-  test("nothing that changes in one makes the other's screen be read again", async () => {
+  test("a change in one environment does not reload the other's screen", async () => {
     open("#/test/payments");
     await screen.findByText("No payments yet");
     const before = host.askedFor("listPayments").length;

@@ -1,4 +1,4 @@
-// A gateway in memory, for tests of screens alone: it answers with what it was given and keeps no rule.
+// A host for tests of screens. It returns the replies that a test sets, and knows no rule of the gateway.
 import type { Acceptance } from "../src/lib/bindings/Acceptance";
 import type { AnomalyItem } from "../src/lib/bindings/AnomalyItem";
 import type { CertificateView } from "../src/lib/bindings/CertificateView";
@@ -70,7 +70,7 @@ export const status: StatusView = {
   balance: { sats: 150000000, text: "1.50000000", shown: "1.50000000" },
 };
 
-/** Production, calm. */
+/** The status of production without warnings. */
 export const production: StatusView = {
   ...status,
   environment: "production",
@@ -82,7 +82,7 @@ export const production: StatusView = {
   openAnomalies: 0,
 };
 
-/** Production before a server is chosen, as the gateway tells it. */
+/** The status of production before a server is chosen. */
 export const withoutServer: StatusView = {
   ...production,
   backend: null,
@@ -322,7 +322,7 @@ export const limits: LimitsView = {
 
 const ABOUT = { default: "", about: "" };
 
-/** Settings as a gateway tells them that has no backend yet. */
+/** The settings of a gateway without a backend. */
 export function settings(over: Record<string, string> = {}): { items: SettingItem[]; itemsCount: number } {
   const values = {
     backend: "core",
@@ -405,14 +405,14 @@ export function restoring(over: Partial<RestoreView> = {}): RestoreView {
 type Answer<N extends CommandName> = Answers[N] | CommandError;
 type Reply<N extends CommandName> = Answer<N> | ((command: never) => Answer<N> | Promise<Answer<N>>);
 
-/** Gateways that answer from replies, and remember what they were asked. */
+/** A host for both environments that answers with set replies and records all commands. */
 export class FixtureHost implements Transport {
   /** The commands to the test environment. */
   readonly asked: Command[] = [];
   /** The commands to the production environment. */
   readonly askedOfProduction: Command[] = [];
   readonly acts: ShellAct[] = [];
-  /** The same, with the environment that each concerned. */
+  /** All acts, also `shown`, each with its environment. */
   readonly actsIn: string[] = [];
   readonly #replies = { test: new Map<CommandName, unknown>(), production: new Map<CommandName, unknown>() };
   readonly #listeners = new Map<HostEvent, Set<(environment?: Environment) => void>>();
@@ -474,12 +474,12 @@ export class FixtureHost implements Transport {
     for (const heard of this.#listeners.get(event) ?? []) heard(environment);
   }
 
-  /** The calls of one command. */
+  /** The recorded calls of one command in the test environment. */
   askedFor(command: CommandName) {
     return this.asked.filter((one) => one.command === command);
   }
 
-  /** The same, of production. */
+  /** The recorded calls of one command in production. */
   askedOfProductionFor<N extends CommandName>(command: N): Extract<Command, { command: N }>[] {
     return this.askedOfProduction.filter(
       (one): one is Extract<Command, { command: N }> => one.command === command,

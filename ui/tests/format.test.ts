@@ -13,18 +13,18 @@ import {
 import { inFormsWords, stateWords, toneOf } from "../src/lib/words";
 import { hrefOf, parseAddress } from "../src/lib/state/route.svelte";
 
-// A shop whose clocks are set forward in summer; before anything reads the zone.
+// A zone with summer time. It is set before any code reads the zone.
 vi.hoisted(() => vi.stubEnv("TZ", "Europe/Vienna"));
 
 const NOW = Date.parse("2026-01-12T12:00:00Z");
 
 describe("a time", () => {
-  test("has no year within this year, and one in another", () => {
+  test("has a year only if it is not this year", () => {
     expect(showTime("2026-01-10T12:00:00Z", NOW)).not.toContain("2026");
     expect(showTime("2025-12-10T12:00:00Z", NOW)).toContain("2025");
   });
 
-  test("is of a zone that the window names once, and names its own where the clocks were set otherwise", () => {
+  test("names its zone only if its offset differs from the present one", () => {
     const winter = zoneAt(new Date(NOW));
     const summer = zoneAt(new Date("2026-07-12T12:00:00Z"));
     expect([winter, summer]).toEqual(["GMT+1", "GMT+2"]);
@@ -32,7 +32,7 @@ describe("a time", () => {
     expect(showTime("2025-07-10T12:00:00Z", NOW)).toContain(summer);
   });
 
-  test("tells on request its day, its zone, and what programs are told", () => {
+  test("in full has its day, its zone and its ISO 8601 form", () => {
     const told = wholeTime("2026-01-12T11:04:05Z");
     for (const part of ["January 12", "2026", "12:04:05", "GMT+1", "2026-01-12T11:04:05Z"]) {
       expect(told).toContain(part);
@@ -41,7 +41,7 @@ describe("a time", () => {
   });
 });
 
-test("what could reorder a line is written out, and all else stays", () => {
+test("characters that could reorder a line are escaped, others stay", () => {
   expect(plain("pay \u202e09.9\u202c to \u2066me\u2069\n")).toBe(
     "pay \\u{202e}09.9\\u{202c} to \\u{2066}me\\u{2069}\\u{a}",
   );
@@ -80,7 +80,7 @@ describe("a payment's state in words", () => {
     expect(stateWords(payment)).toBe(said);
   });
 
-  test("a reversal alone is red", () => {
+  test("only a reversal is red", () => {
     expect(toneOf("INVALID", "REVERSED")).toBe("bad");
     expect(toneOf("INVALID", "SHORT_PAID")).not.toBe("bad");
   });
@@ -121,7 +121,7 @@ describe("addresses of screens", () => {
     expect(parseAddress("#/elsewhere").route).toEqual({ screen: "payments" });
   });
 
-  test("one that names no environment is of the one that is shown", () => {
+  test("an address without an environment belongs to the shown one", () => {
     expect(parseAddress("#/keys")).toEqual({ environment: undefined, route: { screen: "keys" } });
     expect(hrefOf({ screen: "keys" })).toBe("#/test/keys");
   });
@@ -136,7 +136,7 @@ describe("an error in a form", () => {
       "Amount is too large; Your reference may have at most 255 characters",
     ],
     ["no live key is named amount", "No live key is named amount"],
-  ])("names a field as the form does: %s", (message, said) => {
+  ])("names a field by the form's label: %s", (message, said) => {
     expect(inFormsWords(message, labels)).toBe(said);
   });
 });

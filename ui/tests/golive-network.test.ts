@@ -24,7 +24,7 @@ describe("the network's step", () => {
     ],
   };
 
-  test("shows what answered, and saves only what was tried", async () => {
+  test("shows the answers, and saves only tested settings", async () => {
     withWallet();
     await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });
     expect(current()).toContain("Bitcoin network");
@@ -33,12 +33,12 @@ describe("the network's step", () => {
     expect(screen.queryByRole("button", { name: "Save and continue" })).toBeNull();
     await click("Test the connection");
     expect(await screen.findByText("from 880000 on")).toBeTruthy();
-    // Below the fold of a low window: whoever asked is led there.
-    const answers = screen.getByRole("group", { name: "What the servers answered" });
+    // In a low window the answers are below the visible part, so they get the focus.
+    const answers = screen.getByRole("group", { name: "Answers of the servers" });
     await waitFor(() => expect(document.activeElement).toBe(answers));
     expect(screen.getByText("/Satoshi:31.99.0/")).toBeTruthy();
     expect(host.askedOfProductionFor("changeSettings")).toHaveLength(0);
-    // What is typed afterwards was not tried.
+    // Text typed after the test is not tested.
     await type("Cookie file", "/home/ada/.bitcoin/cookie");
     expect(screen.queryByRole("button", { name: "Save and continue" })).toBeNull();
     await type("Cookie file", "/home/ada/.bitcoin/.cookie");
@@ -53,7 +53,7 @@ describe("the network's step", () => {
     ]);
   });
 
-  test("tells what is wrong with the remedy, and lets it be saved all the same", async () => {
+  test("shows an error with its remedy, and can save all the same", async () => {
     withWallet();
     await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });
     const bad = {
@@ -64,7 +64,7 @@ describe("the network's step", () => {
     };
     host.replyIn("production", "testBackend", { ok: false, servers: [bad] });
     await click("Test the connection");
-    // The setting goes by the name that its field has here.
+    // The field's label replaces the setting's name.
     const remedy = /No connection: start the node, or set “Address of the node” right/;
     expect(await screen.findByText(remedy)).toBeTruthy();
     expect(screen.getByRole("button", { name: "Save without an answer" })).toBeTruthy();
@@ -74,7 +74,7 @@ describe("the network's step", () => {
     expect(screen.queryByText(/watched there from now on/)).toBeNull();
   });
 
-  test("saves a node that still downloads as one that goes on by itself", async () => {
+  test("saves a node that is still downloading the chain", async () => {
     withWallet();
     await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });
     const message = "the node is downloading the chain, it has block 0 of 0";
@@ -85,11 +85,11 @@ describe("the network's step", () => {
     await screen.findByRole("button", { name: "Save: the node goes on by itself" });
     await click("Save: the node goes on by itself");
     expect(
-      await screen.findByText(/Saved: the chain is watched there once the node has all of it/),
+      await screen.findByText(/Saved: the chain is watched there once the node has downloaded it/),
     ).toBeTruthy();
   });
 
-  test("tells in the fields' words what cannot be asked", async () => {
+  test("shows an invalid address under the field's label", async () => {
     withWallet();
     await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });
     host.replyIn("production", "testBackend", {
@@ -101,7 +101,7 @@ describe("the network's step", () => {
     expect(await screen.findByText("Address of the node must be an address")).toBeTruthy();
   });
 
-  test("pins the certificate that an Electrum server of one's own shows, and tries again", async () => {
+  test("pins the certificate of an own Electrum server and tests again", async () => {
     withWallet();
     await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });
     await fireEvent.click(screen.getByLabelText(/Electrum server/));
@@ -132,7 +132,7 @@ describe("the network's step", () => {
     });
   });
 
-  test("changes all that differs at once, and nothing else", () => {
+  test("saves all changed settings at once, and no others", () => {
     const before = settings({ backendUrl: "http://127.0.0.1:8332", backendUser: "ada" }).items;
     const form = { ...formOf(before), kind: "electrum" as const, url: "ssl://electrum.example:50002" };
     expect(changesOf(form, before)).toEqual([
@@ -143,7 +143,7 @@ describe("the network's step", () => {
     expect(changesOf(formOf(before), before)).toEqual([]);
   });
 
-  test("asks for a node's notices where their address is given, and of no other kind of server", () => {
+  test("tests the ZMQ address of a node, but of no Electrum server", () => {
     const before = settings({ backendUrl: "http://127.0.0.1:8332", backendCookieFile: "/c" }).items;
     const form = { ...formOf(before), zmq: " tcp://127.0.0.1:28332 " };
     expect(testOf(form)).toMatchObject({ backendZmq: "tcp://127.0.0.1:28332" });
@@ -151,7 +151,7 @@ describe("the network's step", () => {
     expect(testOf({ ...form, kind: "electrum" })).toMatchObject({ backendZmq: null });
   });
 
-  test("keeps the stored password where none is typed, and sends none that is of no use", () => {
+  test("keeps the stored password, and sends no useless one", () => {
     const form = { ...formOf(settings({ backendUser: "ada" }).items), url: "http://10.0.0.7:8332" };
     expect(testOf(form)).toMatchObject({
       backendUser: "ada",

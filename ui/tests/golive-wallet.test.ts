@@ -17,7 +17,7 @@ describe("new words", () => {
     await screen.findByText("The words are hidden.");
   }
 
-  test("are hidden until they are asked for, and cannot be copied", async () => {
+  test("are hidden until requested, and cannot be copied", async () => {
     await shown();
     expect(page()).not.toContain("abstract");
     expect(screen.getByRole("button", { name: "I wrote them down" })).toHaveProperty("disabled", true);
@@ -33,20 +33,20 @@ describe("new words", () => {
     expect(location.href).not.toContain("abstract");
   });
 
-  test("are asked back by their places; a wrong one is named, and none is made of it", async () => {
+  test("are asked for by position, and a wrong word makes no wallet", async () => {
     await shown();
     await click("Show the words");
     await click("I wrote them down");
     expect(page()).not.toContain("abstract");
     host.replyIn("production", "confirmWallet", {
       errorType: "VALIDATION_FAILED",
-      message: "word 9 is another one: look at what you wrote down",
+      message: "word 9 does not match: look at what you wrote down",
       field: "told",
     });
     await type("Word 3", " Able ");
     await type("Word 9", "abuse");
     await click("Make the wallet");
-    expect(await screen.findByText("Word 9 is another one. Look at what you wrote down.")).toBeTruthy();
+    expect(await screen.findByText("Word 9 does not match. Look at what you wrote down.")).toBeTruthy();
     expect(screen.getByLabelText("Word 3").getAttribute("aria-invalid")).toBe("false");
     host.replyIn("production", "confirmWallet", () => {
       host.replyIn("production", "status", { ...production, chainLookedAt: null });
@@ -65,7 +65,7 @@ describe("new words", () => {
     expect(host.askedOfProductionFor("discardDraft")).toHaveLength(0);
   });
 
-  test("are forgotten here and by the gateway when their step is left", async () => {
+  test("are discarded here and in the gateway when the step closes", async () => {
     await shown();
     await click("Show the words");
     expect(page()).toContain("abstract");
@@ -80,7 +80,7 @@ describe("new words", () => {
     expect(page()).not.toContain("abstract");
   });
 
-  test("that are kept no more begin again", async () => {
+  test("are replaced by new ones if the gateway discarded them", async () => {
     await shown();
     await click("Show the words");
     await click("I wrote them down");
@@ -110,7 +110,7 @@ describe("new words", () => {
 });
 
 describe("restoring", () => {
-  test("takes words as people paste them, and wipes them once they were told", async () => {
+  test("accepts pasted words and wipes them after use", async () => {
     expect(wordsIn("1. Abandon\n2) ability,  ABLE")).toEqual(["abandon", "ability", "able"]);
     expect(aboutWords("abandon ability")).toBe("2 words so far; a wallet has 12 or 24.");
     await begin();
@@ -118,7 +118,7 @@ describe("restoring", () => {
     const field = screen.getByLabelText(/The words, in their order/) as HTMLTextAreaElement;
     expect(field.className).toContain("covered");
     await fireEvent.input(field, { target: { value: `  ${WORDS.toUpperCase()}\n` } });
-    await type(/When it began/, "2024-05-31");
+    await type(/When the wallet began/, "2024-05-31");
     host.replyIn("production", "restoreWallet", { made: true, restore: restoring() });
     await click("Restore the wallet");
     await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });
@@ -130,7 +130,7 @@ describe("restoring", () => {
     expect(document.querySelector("textarea")).toBeNull();
   });
 
-  test("by a date without a node leads to the network's step", async () => {
+  test("by a date without a node links to the network's step", async () => {
     await begin();
     await click(/Restore a wallet from its words/);
     await type(/The words, in their order/, WORDS);
@@ -162,7 +162,7 @@ describe("restoring", () => {
 describe("the wallet of a test environment", () => {
   const onNode = { ...status, sandbox: false };
 
-  test("that nobody was shown the words of is not said to be on paper", async () => {
+  test("is not said to be on paper if nobody was shown its words", async () => {
     host.reply("status", onNode);
     open("#/test/go-live");
     await fireEvent.click(await screen.findByRole("button", { name: /^\S*\s*Wallet/ }));
@@ -174,7 +174,7 @@ describe("the wallet of a test environment", () => {
     expect(screen.queryByRole("button", { name: /Words/ })).toBeNull();
   });
 
-  test("that was restored from its words has them on paper", async () => {
+  test("has its words on paper if it was restored from them", async () => {
     host.reply("status", onNode);
     host.reply("showRestore", { restore: restoring({ state: "LOOKED" }) });
     open("#/test/go-live");

@@ -5,11 +5,11 @@ import { backup, backups, limits, production, settings } from "./fixture";
 import { bare, click, page, step, type } from "./guide";
 import { host, open } from "./panel";
 
-describe("which step is next", () => {
+describe("the guide's order of steps", () => {
   const rows = settings({ backendUrl: "http://127.0.0.1:8332" }).items;
   const seen = { ...production, chainLookedAt: "2026-01-12T12:06:20Z" };
 
-  test("goes on and back by one order, in which the words belong to the wallet", () => {
+  test("is the same forwards and backwards, except for the words", () => {
     const steps = STEPS.map(({ step }) => step).filter((step) => step !== "words");
     for (const [index, step] of steps.entries()) {
       expect(nextOf(step)).toBe(steps[index + 1] ?? "done");
@@ -19,7 +19,7 @@ describe("which step is next", () => {
     expect(backOf("words")).toBe("wallet");
   });
 
-  test("is the first that the gateway does not know to be done", () => {
+  test("continues with the first step that is not done", () => {
     expect(firstOpen(factsOf(bare, [], undefined, []))).toBe("wallet");
     expect(firstOpen(factsOf(production, settings().items, backups(), []))).toBe("chain");
     expect(firstOpen(factsOf({ ...seen, chainError: "down" }, rows, backups(), []))).toBe("chain");
@@ -34,7 +34,7 @@ describe("which step is next", () => {
 describe("rates and limits", () => {
   const url = { backendUrl: "http://127.0.0.1:8332" };
 
-  test("sources are ticked off at once, the last one stays, and a missing rate is told", async () => {
+  test("sources are removed at once, but the last one stays", async () => {
     host.replyIn("production", "listSettings", settings({ ...url, rateSources: "kraken,coinbase" }));
     host.replyIn("production", "status", {
       ...production,
@@ -59,7 +59,7 @@ describe("rates and limits", () => {
     });
   });
 
-  test("a limit is told with its worth, and one that is wrong keeps the step", async () => {
+  test("a limit is shown with its worth, and a wrong one is refused", async () => {
     host.replyIn("production", "listSettings", settings(url));
     host.replyIn("production", "showLimits", limits);
     host.replyIn("production", "estimatePayout", (({ btcAmount }: { btcAmount: string }) => ({
@@ -69,7 +69,7 @@ describe("rates and limits", () => {
     await screen.findByRole("heading", { name: "Exchange rates" });
     await click("Continue");
     await screen.findByRole("heading", { name: "Limits of payouts" });
-    await type("At most a day, in BTC", "0.5");
+    await type("Daily limit, in BTC", "0.5");
     expect(await screen.findByText(/Worth 32,105.27 USD now/)).toBeTruthy();
     host.replyIn("production", "setLimits", {
       errorType: "VALIDATION_FAILED",
@@ -77,13 +77,13 @@ describe("rates and limits", () => {
       field: "dailyBtc",
     });
     await click("Save and continue");
-    expect(await screen.findByText(/At most a day, in BTC must be a sum/)).toBeTruthy();
+    expect(await screen.findByText(/Daily limit, in BTC must be a sum/)).toBeTruthy();
     host.replyIn("production", "setLimits", limits);
     await click("Save and continue");
     const next = await screen.findByRole("heading", { name: "First backup" });
-    // The button that led here is gone: the keyboard goes on from the step's heading.
+    // The clicked button is gone, so the step's heading gets the focus.
     await waitFor(() => expect(document.activeElement).toBe(next));
-    // Whoever comes back is asked for neither again.
+    // A person who returns is asked for neither step again.
     expect(JSON.parse(localStorage.getItem(`tillgate.goLive.${FOLDER}`) ?? "{}")).toEqual({
       seen: ["rates", "limits"],
       finished: false,
@@ -93,7 +93,7 @@ describe("rates and limits", () => {
   });
 });
 
-/** Where the environment's data lie: another installation's choices are none of this one's. */
+/** The environment's data folder, by which the guide's progress is stored for each installation. */
 const FOLDER = "/home/ada/.local/share/tillgate/production";
 
 describe("the first backup", () => {
@@ -104,7 +104,7 @@ describe("the first backup", () => {
     await screen.findByRole("heading", { name: "First backup" });
   }
 
-  test("into a folder that is refused stores no passphrase, and what the passphrase fails takes the folder back", async () => {
+  test("sets the folder first, and unsets it if the passphrase fails", async () => {
     await atBackup();
     await type("Folder", "/media/usb/none");
     await type("Passphrase", "correct horse battery staple tram");
@@ -131,7 +131,7 @@ describe("the first backup", () => {
     expect(host.askedOfProductionFor("backUp")).toHaveLength(0);
   });
 
-  test("is not reached by what another installation's guide went through", async () => {
+  test("ignores the progress of another installation's guide", async () => {
     localStorage.setItem(
       "tillgate.goLive./srv/other/production",
       JSON.stringify({ seen: ["rates", "limits"], finished: true }),
@@ -141,7 +141,7 @@ describe("the first backup", () => {
     expect(await screen.findByRole("heading", { name: "Exchange rates" })).toBeTruthy();
   });
 
-  test("wants a passphrase that cannot be guessed, twice the same, and is made each night", async () => {
+  test("needs a strong passphrase typed twice, and is made each night", async () => {
     await atBackup();
     await type("Folder", "/media/usb/tillgate/");
     await type("Passphrase", "short");
@@ -174,7 +174,7 @@ describe("the first backup", () => {
     await waitFor(() => expect(screen.queryByRole("link", { name: "Go live" })).toBeNull());
   });
 
-  test("is the one that the gateway makes by itself at that moment", async () => {
+  test("is the one that the gateway is already making", async () => {
     await atBackup();
     host.replyIn("production", "setBackupPassphrase", backups());
     host.replyIn("production", "setSetting", { name: "", value: "", default: "", about: "" });
@@ -191,7 +191,7 @@ describe("the first backup", () => {
     expect(page()).not.toContain("another backup");
   });
 
-  test("is the one that the gateway made between the passphrase and the backup, and no second of the same moment", async () => {
+  test("is the one that the gateway made after the passphrase was set", async () => {
     await atBackup();
     host.replyIn("production", "setSetting", { name: "", value: "", default: "", about: "" });
     host.replyIn("production", "setBackupPassphrase", () => {
@@ -207,7 +207,7 @@ describe("the first backup", () => {
     expect(host.askedOfProductionFor("backUp")).toHaveLength(0);
   });
 
-  test("is not one that was made while the form stood open and that this window heard nothing of", async () => {
+  test("is not one that was made while the form was open", async () => {
     await atBackup();
     const earlier = { ...backup, file: "/media/usb/earlier.backup", madeAt: "2026-01-12T03:00:00Z" };
     host.replyIn("production", "showBackups", backups({ last: earlier }));
@@ -225,7 +225,7 @@ describe("the first backup", () => {
     expect(host.askedOfProductionFor("backUp")).toHaveLength(1);
   });
 
-  test("may be a single one, under a name of its own", async () => {
+  test("may be a single file with the time in its name", async () => {
     await atBackup();
     await type("Folder", "/media/usb");
     await fireEvent.click(screen.getByLabelText(/Each night from now on/));
@@ -240,14 +240,14 @@ describe("the first backup", () => {
     expect(host.askedOfProductionFor("setSetting")).toHaveLength(0);
   });
 
-  test("judges passphrases in words", () => {
+  test("describes the strength of a passphrase", () => {
     expect(strengthOf("", 12).sentence).toContain("At least 12 characters");
     expect(strengthOf("aaaaaaaaaaaaaaaa", 12)).toMatchObject({ enough: false });
     expect(strengthOf("x7#kPq92mZt!", 12)).toMatchObject({ enough: true });
     expect(strengthOf("tram lamp river stone oak", 12).sentence).toContain("Good");
   });
 
-  test("can be left for later, which the end says", async () => {
+  test("can be left for later, and the last step says so", async () => {
     await atBackup();
     await click("Later");
     expect(await screen.findByRole("heading", { name: "Nearly there" })).toBeTruthy();

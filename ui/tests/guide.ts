@@ -1,4 +1,4 @@
-// The guide "Go live" on a host that answers what a test says, and how tests find their way in it.
+// Opens the guide "Go live" on a test host, and finds and uses its controls.
 import { fireEvent, screen } from "@testing-library/svelte";
 import { production, settings } from "./fixture";
 import { host, open } from "./panel";
@@ -6,14 +6,14 @@ import { host, open } from "./panel";
 /** Production before it has a wallet. */
 export const bare = { ...production, hasWallet: false };
 
-/** Production without a wallet, and the guide. */
+/** Opens the guide in production without a wallet. */
 export async function begin() {
   host.replyIn("production", "status", bare);
   open("#/production/go-live");
   await screen.findByRole("heading", { name: "Take real money" });
 }
 
-/** Production with a wallet, whose guide begins where there is something to do. */
+/** Opens the guide in production with a wallet, at its first open step. */
 export function withWallet(over: Record<string, string> = {}) {
   host.replyIn("production", "status", { ...production, chainLookedAt: null });
   host.replyIn("production", "listSettings", settings(over));

@@ -5,13 +5,13 @@ import { status } from "./fixture";
 import { host, open } from "./panel";
 
 describe("API keys", () => {
-  test("say that customers see a key's name", async () => {
+  test("warn that customers see a key's name", async () => {
     open("#/keys");
     await fireEvent.click(await screen.findByRole("button", { name: "Create an API key" }));
-    expect(screen.getByText(/their wallet shows it/)).toBeTruthy();
+    expect(screen.getByText(/wallets show this name/)).toBeTruthy();
   });
 
-  test("Esc destroys no secret that was not copied, and no other screen does", async () => {
+  test("a secret that was not copied survives Esc and other screens", async () => {
     host.reply("createKey", { name: "webshop", secret: "s3cret", permissions: ["payments.read"] });
     open("#/keys");
     await fireEvent.click(await screen.findByRole("button", { name: "Create an API key" }));
@@ -42,7 +42,7 @@ describe("API keys", () => {
     await fireEvent.input(screen.getByLabelText("Name"), { target: { value: "webshop" } });
     await fireEvent.click(screen.getByRole("button", { name: "Create the key" }));
     expect(await screen.findByText("s3cret")).toBeTruthy();
-    expect(screen.getByText(/Tillgate stores only what it needs to check it/)).toBeTruthy();
+    expect(screen.getByText(/Tillgate does not store the secret itself/)).toBeTruthy();
     await fireEvent.click(screen.getByRole("button", { name: "I have stored it" }));
     await waitFor(() => expect(document.body.textContent).not.toContain("s3cret"));
   });
@@ -53,18 +53,18 @@ describe("API keys", () => {
       "the file /x/secrets.json, unencrypted",
       "Tillgate stores it in the file /x/secrets.json, unencrypted and signs with it; it is shown this once.",
     ],
-  ])("a signing key is stored, because it signs: in %s", async (secrets, said) => {
+  ])("a new signing key is said to be stored in %s", async (secrets, said) => {
     host.reply("status", { ...status, secrets });
     host.reply("rotateHmacKey", { key: "whsec_s3cret" });
     open("#/keys");
     await fireEvent.click(await screen.findByRole("button", { name: "Make a signing key" }));
     await fireEvent.click(await screen.findByRole("button", { name: "Make the key" }));
     expect(await screen.findByText(said)).toBeTruthy();
-    expect(screen.queryByText(/only what it needs/)).toBeNull();
+    expect(screen.queryByText(/does not store the secret/)).toBeNull();
     expect(screen.getByRole("button", { name: "Copy the signing key" })).toBeTruthy();
   });
 
-  test("revoking asks first", async () => {
+  test("revoking needs a confirmation", async () => {
     const key = {
       name: "webshop",
       permissions: ["payments.read"],
@@ -81,7 +81,7 @@ describe("API keys", () => {
     expect(host.askedFor("revokeKey")).toHaveLength(0);
     await fireEvent.click(screen.getByRole("button", { name: "Revoke the key" }));
     await waitFor(() => expect(host.askedFor("revokeKey")).toMatchObject([{ name: "webshop" }]));
-    expect(await screen.findByText(/1 offer of its can still be approved/)).toBeTruthy();
-    expect(await screen.findByText(/2 approved payouts of its will be sent all the same/)).toBeTruthy();
+    expect(await screen.findByText(/1 offer of this key can still be approved/)).toBeTruthy();
+    expect(await screen.findByText(/2 approved payouts of this key will still be sent/)).toBeTruthy();
   });
 });

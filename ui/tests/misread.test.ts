@@ -1,4 +1,4 @@
-// Sentences that a merchant could misread at a cost.
+// Sentences that would cost a merchant money if misread.
 import type { PaymentView } from "../src/lib/bindings/PaymentView";
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -21,7 +21,7 @@ describe("a refund", () => {
     return screen.findByRole("dialog");
   }
 
-  test("names first what the customer gets and the fee that the merchant pays on top", async () => {
+  test("first shows the customer's amount and the merchant's fee", async () => {
     const dialog = await refunds({ amount: sum(3000, "0.00003000"), fee: sum(141, "0.00000141") });
     await within(dialog).findByText("0.00003000 BTC");
     const first = within(dialog).getByTestId("refund-sums").textContent ?? "";
@@ -29,7 +29,7 @@ describe("a refund", () => {
     expect(host.askedFor("estimatePayout")).toMatchObject([{ anomalyId: "a".repeat(40), btcAmount: null }]);
   });
 
-  test("that is refused says so before anything is typed", async () => {
+  test("is marked as refused before anything is typed", async () => {
     const problem = "Refund is dust: the network relays no output below 0.00000546 BTC to this address";
     const dialog = await refunds({ amountProblem: problem });
     expect(await within(dialog).findByText(new RegExp(problem))).toBeTruthy();
@@ -42,7 +42,7 @@ describe("a refund", () => {
 describe("the link to the customer's page", () => {
   const href = `#/payment/${"p".repeat(40)}`;
 
-  test("that opens on this computer alone says so once it is copied, and how to change that", async () => {
+  test("warns when copied if it opens only on this computer", async () => {
     host.reply("showPayment", payment());
     open(href);
     await fireEvent.click(await screen.findByRole("button", { name: "Copy the payment page's URL" }));
@@ -52,7 +52,7 @@ describe("the link to the customer's page", () => {
     );
   });
 
-  test("that customers can open is copied without a word", async () => {
+  test("is copied without a warning if customers can open it", async () => {
     host.reply("showPayment", payment({ paymentPageUrl: "https://pay.example/pay/" + "p".repeat(40) }));
     open(href);
     await fireEvent.click(await screen.findByRole("button", { name: "Copy the payment page's URL" }));
@@ -62,7 +62,7 @@ describe("the link to the customer's page", () => {
 });
 
 describe("accepting coins", () => {
-  test("shows what they are worth today beside what they were worth", async () => {
+  test("shows the coins' worth today beside their former worth", async () => {
     host.reply("showPayment", payment({ state: "EXPIRED", acceptance: acceptance() }));
     host.reply("estimatePayout", estimate({ worth: usd(812, "8.12") }));
     open(`#/payment/${"p".repeat(40)}`);
@@ -75,7 +75,7 @@ describe("accepting coins", () => {
 });
 
 describe("a new payment while the chain is not watched", () => {
-  test("is made only after a person was asked", async () => {
+  test("is made only after a confirmation", async () => {
     host.reply("status", { ...status, chainError: "no connection" });
     host.reply("createPayment", payment());
     host.reply("showPayment", payment());
@@ -89,7 +89,7 @@ describe("a new payment while the chain is not watched", () => {
     await waitFor(() => expect(host.askedFor("createPayment")).toHaveLength(1));
   });
 
-  test("is not offered once the gateway refuses it, and the form says why", async () => {
+  test("is disabled with the reason once the gateway refuses payments", async () => {
     const paymentsRefused = "the Bitcoin chain has not been watched for 10 minutes";
     host.reply("status", { ...status, chainError: "no connection", paymentsRefused });
     open("#/new");
@@ -105,7 +105,7 @@ describe("a new payment while the chain is not watched", () => {
 });
 
 describe("the guide", () => {
-  test("stays in the menu until all is done, and its steps are reached from the wallet's page", async () => {
+  test("stays in the menu until all steps are done", async () => {
     host.replyIn("production", "status", { ...production, chainError: "no server is set", backend: null });
     open("#/production/go-live");
     await fireEvent.click(await screen.findByRole("button", { name: /Done/ }));
@@ -120,7 +120,7 @@ describe("the guide", () => {
   });
 });
 
-describe("a sentence that is not true here", () => {
+describe("a sentence that would be untrue", () => {
   test("an unreadable file is not called locked", async () => {
     const waits = {
       payoutsQueued: 1,
@@ -151,7 +151,7 @@ describe("a sentence that is not true here", () => {
     expect(lead?.textContent).not.toMatch(/nobody was shown/i);
   });
 
-  test("a price with a comma is taken, so that a wrong one is not told to leave it out", async () => {
+  test("the hint for a wrong price allows a decimal comma", async () => {
     const message =
       "amount must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin";
     host.reply("createPayment", { errorType: "VALIDATION_FAILED", message, field: "amount" });
@@ -162,10 +162,10 @@ describe("a sentence that is not true here", () => {
   });
 });
 
-describe("what came late", () => {
+describe("coins that came late", () => {
   const uncounted = { coins: acceptance().coins, worth: acceptance().worth };
 
-  test("is told as received, and not as paid with nothing", async () => {
+  test("are shown as received, not as paid", async () => {
     host.reply(
       "showPayment",
       payment({ state: "EXPIRED", uncounted, acceptance: acceptance(), anomalies: [anomaly()] }),
@@ -185,15 +185,15 @@ describe("what came late", () => {
     ],
     [
       { anomalies: [anomaly({ resolution: "REFUNDING" })] },
-      "A refund was begun: its payout says how it stands.",
+      "A refund was begun: its payout shows the progress.",
     ],
     [{ anomalies: [anomaly({ resolution: "REFUNDED" })] }, "It was refunded."],
     [{ acceptance: acceptance(), anomalies: [anomaly({ resolution: "DISMISSED" })] }, "You can accept it."],
     [
       { anomalies: [anomaly({ resolution: "REFUNDING" }), anomaly({ anomalyId: "e".repeat(40) })] },
-      "Its anomalies say where it stands.",
+      "Its anomalies show the decisions.",
     ],
-  ])("is told as received whatever was decided: %o", async (over, decided) => {
+  ])("are shown as received after every decision: %o", async (over, decided) => {
     host.reply("showPayment", payment({ state: "EXPIRED", uncounted, ...over }));
     open(`#/payment/${"p".repeat(40)}`);
     const received = (await screen.findByText("Received")).parentElement?.textContent ?? "";

@@ -8,7 +8,7 @@ async function types(label: string, value: string) {
 }
 
 describe("a new payout", () => {
-  test("has its address checked once the typing pauses, not at each key", async () => {
+  test("has its address checked at a pause in typing, not at each key", async () => {
     host.reply("estimatePayout", estimate({ addressProblem: "address has a typing error" }));
     open("#/new-payout");
     await types("Address", "bcrt1");
@@ -20,7 +20,7 @@ describe("a new payout", () => {
     expect((screen.getByRole("button", { name: "Make the offer" }) as HTMLButtonElement).disabled).toBe(true);
   });
 
-  test("an address that was refused may be mended: the error goes, and the offer can be made", async () => {
+  test("can be offered after a refused address is corrected", async () => {
     host.reply("estimatePayout", estimate());
     host.reply("requestPayout", () => {
       throw { errorType: "INVALID_REQUEST", message: "address has a typing error", field: "address" };
@@ -36,7 +36,7 @@ describe("a new payout", () => {
     expect(button.disabled).toBe(false);
   });
 
-  test("says of a field that stays empty that it must be filled in, until it is", async () => {
+  test("marks an empty field until it is filled in", async () => {
     host.reply("estimatePayout", estimate());
     open("#/new-payout");
     await types("Address", ADDRESS);
@@ -47,7 +47,7 @@ describe("a new payout", () => {
     expect(screen.queryByText("This must be filled in")).toBeNull();
   });
 
-  test("says of a field that a button fills no longer that it is empty", async () => {
+  test("no longer marks an empty field after a button fills it", async () => {
     host.reply("estimatePayout", estimate());
     open("#/new-payout");
     await types("Address", ADDRESS);
@@ -58,7 +58,7 @@ describe("a new payout", () => {
     expect(screen.getByLabelText("Amount").getAttribute("aria-invalid")).toBe("false");
   });
 
-  test("says of an amount with a comma that it wants a point", async () => {
+  test("asks for a decimal point instead of a comma", async () => {
     const amountProblem =
       "btcAmount must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin";
     host.reply("estimatePayout", estimate({ amountProblem }));
@@ -67,7 +67,7 @@ describe("a new payout", () => {
     expect(await screen.findByText("Amount: write it with a point, not a comma")).toBeTruthy();
   });
 
-  test("above the day's limit says until when and where that is changed, and not that it may wait for coins", async () => {
+  test("above the daily limit names its reset and its page", async () => {
     const amountProblem =
       "Payout above daily limit: 0.00300000 BTC are left of it until 2026-01-13T00:00:00Z. Ask for less, wait, or have the limit raised (the setting dailyLimitBtc)";
     host.reply("estimatePayout", estimate({ amountProblem, balanceShort: true }));
@@ -94,7 +94,7 @@ describe("a new payout", () => {
     );
   });
 
-  test("points out an open anomaly of exactly the sum", async () => {
+  test("points out an open anomaly of the same amount", async () => {
     const anomalyAlike = {
       anomalyId: "a".repeat(40),
       paymentId: "c".repeat(40),
@@ -109,14 +109,14 @@ describe("a new payout", () => {
     );
   });
 
-  test("everything is what the gateway says can be paid out", async () => {
+  test("fills in everything that the gateway can pay out", async () => {
     host.reply("estimatePayout", estimate());
     open("#/new-payout");
     await fireEvent.click(await screen.findByRole("button", { name: "Pay out everything" }));
     expect((screen.getByLabelText("Amount") as HTMLInputElement).value).toBe("0.99999718");
   });
 
-  test("shows rate, fee and sum, and that the coins are too few", async () => {
+  test("shows rate, fee and total, and a lack of coins", async () => {
     host.reply("estimatePayout", estimate({ balanceShort: true }));
     open("#/new-payout");
     const card = (await screen.findByText("What it comes to")).closest("section");
@@ -125,7 +125,7 @@ describe("a new payout", () => {
     expect(card?.textContent).toContain("too few");
   });
 
-  test("is asked for in a currency, and becomes an offer that nobody approved", async () => {
+  test("in a currency becomes an offer without approval", async () => {
     host.reply("estimatePayout", estimate());
     host.reply("requestPayout", payout());
     host.reply("showPayout", payout());
@@ -135,7 +135,7 @@ describe("a new payout", () => {
     await fireEvent.change(screen.getByLabelText("In"), { target: { value: "EUR" } });
     await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
     await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"b".repeat(40)}`));
-    // The button is gone: whoever works with the keyboard goes on with the offer, not from the window's top.
+    // The clicked button is gone, so the offer's heading gets the focus.
     await waitFor(() => expect(document.activeElement?.tagName).toBe("H1"));
     expect(host.askedFor("requestPayout")).toMatchObject([
       { address: ADDRESS, btcAmount: null, fiatAmount: "100,00", currency: "EUR", approve: false },
@@ -155,7 +155,7 @@ describe("a payout that another copy of the wallet paid already", () => {
   });
   const again = (name: string) => screen.findByRole<HTMLInputElement>("checkbox", { name });
 
-  test("is paid again once its amount with its unit was agreed to", async () => {
+  test("is paid again after its amount and unit are confirmed", async () => {
     await types("Address", ADDRESS);
     await types("Amount", "0.01");
     await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
@@ -168,7 +168,7 @@ describe("a payout that another copy of the wallet paid already", () => {
     );
   });
 
-  test("in another unit needs another agreement", async () => {
+  test("needs another confirmation in another unit", async () => {
     await types("Address", ADDRESS);
     await types("Amount", "1");
     await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
@@ -181,7 +181,7 @@ describe("a payout that another copy of the wallet paid already", () => {
     expect((await again("Pay 1 EUR again. The other payment was for something else.")).checked).toBe(false);
   });
 
-  test("is asked about for the refused request alone", async () => {
+  test("asks for a confirmation of the refused request only", async () => {
     await types("Address", ADDRESS);
     await types("Amount", "1");
     await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));

@@ -1,4 +1,4 @@
-// The panel on a host that answers what a test says.
+// Opens the panel on a test host, which gives the replies that a test sets.
 import { render } from "@testing-library/svelte";
 import { beforeEach } from "vitest";
 import App from "../src/App.svelte";
@@ -7,10 +7,10 @@ import { drafts, emptyDraft } from "../src/lib/state/drafts.svelte";
 import { showEnvironment } from "../src/lib/state/environment.svelte";
 import { lists } from "../src/lib/state/lists.svelte";
 import { notices } from "../src/lib/state/notices.svelte";
-import { told } from "../src/lib/state/told.svelte";
+import { newSecret } from "../src/lib/state/newSecret.svelte";
 import { FixtureHost } from "./fixture";
 
-/** A new one for each test. */
+/** The host of the present test. */
 export let host: FixtureHost;
 
 beforeEach(() => {
@@ -18,7 +18,7 @@ beforeEach(() => {
   setTransport(host);
   localStorage.clear();
   showEnvironment("test");
-  told.secret = undefined;
+  newSecret.secret = undefined;
   notices.shown = [];
   lists.payments = { search: "", wanted: "", offset: 0 };
   lists.payouts = { search: "", wanted: "", offset: 0 };

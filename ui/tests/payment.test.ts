@@ -25,22 +25,22 @@ describe("a payment", () => {
     );
   });
 
-  test("a rate tells what it was made of, and what was left out and why", async () => {
+  test("a rate lists its quotes, with the reason for each unused one", async () => {
     host.reply("showPayment", payment({ certificate }));
     open(href);
-    const card = (await screen.findByText("What the rate was made of")).closest("section")!;
+    const card = (await screen.findByText("Exchange rate details")).closest("section")!;
     const [, kraken, mempool] = within(card).getAllByRole("row");
     expect(kraken?.textContent).toMatch(/kraken.*64,210\.55.*yes/s);
     expect(mempool?.textContent).toMatch(/mempool.*70,000.*no: more than 5 % from the median/s);
   });
 
-  test("what a shop answered is text, never markup", async () => {
+  test("a shop's answer is shown as text, never as markup", async () => {
     host.reply("showPayment", payment({ deliveries: [delivery()] }));
     open(href);
     expect(await screen.findByText("<b>upset</b>")).toBeTruthy();
   });
 
-  test("a notification's state stands with its newest attempt alone", async () => {
+  test("only the newest attempt shows the notification's state", async () => {
     const first = delivery({ deliveryId: "e".repeat(40), attempt: 1 });
     host.reply("showPayment", payment({ deliveries: [delivery({ attempt: 2 }), first] }));
     open(href);
@@ -59,7 +59,7 @@ describe("a payment", () => {
     [{ state: "INVALID", whyInvalid: "SHORT_PAID" }, "Short by"],
     [{ stillDue: null, overpaidBy: more }, "Overpaid by"],
     [{ state: "CONFIRMED", stillDue: null, overpaidBy: more }, "Overpaid by"],
-  ])("the difference to the price has its own name: %o", async (over, name) => {
+  ])("the difference to the price is named by the state: %o", async (over, name) => {
     host.reply("showPayment", payment(over));
     open(href);
     await screen.findByText("Rate");
@@ -73,7 +73,7 @@ describe("a payment", () => {
     ["UNDERPAID", true],
     ["EXPIRED", false],
     ["CONFIRMED", false],
-  ])("paying is the first thing to do where coins are asked for: %s", async (state, first) => {
+  ])("paying is the primary button while coins are due: %s", async (state, first) => {
     host.reply("showPayment", payment({ state }));
     open(href);
     const exactly = await screen.findByRole("button", { name: /Pay exactly/ });
@@ -85,7 +85,7 @@ describe("a payment", () => {
     [/Pay exactly/, "The customer sent 1 transaction for order-7 (10.00 USD). Mine 1 block to confirm."],
     [/Pay a part/, "The customer sent 1 transaction for order-7 (10.00 USD)."],
     [/Pay too much/, "The customer sent 1 transaction for order-7 (10.00 USD)."],
-  ])("only what pays the price is confirmed by a block: %s", async (name, said) => {
+  ])("only a payment of the price is said to need a block: %s", async (name, said) => {
     host.reply("showPayment", payment());
     host.reply("sandbox", { btcTxIds: ["c".repeat(64)] });
     open(href);
@@ -102,7 +102,7 @@ describe("a payment", () => {
     expect(await screen.findByText(/Queued 1 notification/)).toBeTruthy();
   });
 
-  test("accepting says what will happen, and happens only then", async () => {
+  test("accepting shows its effect and happens after a confirmation", async () => {
     host.reply(
       "showPayment",
       payment({ state: "EXPIRED", acceptance: acceptance(), anomalies: [anomaly()] }),
@@ -120,7 +120,7 @@ describe("a payment", () => {
     await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
   });
 
-  test("accepting carries the sum that was shown, also where other coins came meanwhile", async () => {
+  test("accepting sends the shown sum even if the coins changed", async () => {
     host.reply("showPayment", payment({ state: "EXPIRED", acceptance: acceptance() }));
     host.reply("acceptPayment", payment({ state: "CONFIRMED" }));
     open(href);
@@ -138,7 +138,7 @@ describe("a payment", () => {
     await waitFor(() => expect(host.askedFor("acceptPayment")).toMatchObject([{ agreedSats: 7787 }]));
   });
 
-  test("accepting says the state once", async () => {
+  test("accepting announces the new state once", async () => {
     host.reply("showPayment", payment({ state: "EXPIRED", acceptance: acceptance() }));
     host.reply("acceptPayment", () => {
       host.reply("showPayment", payment({ state: "CONFIRMED" }));
@@ -152,7 +152,7 @@ describe("a payment", () => {
     expect(await screen.findAllByText(/is now: Confirmed/)).toHaveLength(1);
   });
 
-  test("confirmations are counted against what is wanted until they are enough", async () => {
+  test("confirmations are shown with the wanted number until reached", async () => {
     const transaction: TransactionItem = {
       btcTxId: "c".repeat(64),
       amount: { sats: 100, text: "0.00000100", shown: "0.00000100" },

@@ -4,13 +4,13 @@ import { payment, status } from "./fixture";
 import { host, open } from "./panel";
 
 describe("the list of payments", () => {
-  test("teaches where there is none", async () => {
+  test("explains an empty list", async () => {
     open("#/payments");
     expect(await screen.findByText("No payments yet")).toBeTruthy();
     expect(screen.getByRole("link", { name: "Make a payment" }).getAttribute("href")).toBe("#/test/new");
   });
 
-  test("speaks of the simulated customer on the sandbox alone", async () => {
+  test("mentions the simulated customer only on the sandbox", async () => {
     open("#/test/payments");
     expect(await screen.findByText(/In this sandbox a simulated customer pays/)).toBeTruthy();
     host.reply("status", { ...status, sandbox: false });
@@ -19,7 +19,7 @@ describe("the list of payments", () => {
     expect(screen.getByText("No payments yet")).toBeTruthy();
   });
 
-  test("reads again when the gateway changes, and tells which payment moved", async () => {
+  test("is read again at each change, and announces new states", async () => {
     host.reply("listPayments", { items: [payment()], itemsCount: 1 });
     open("#/payments");
     await screen.findByText("order-7");
@@ -28,7 +28,7 @@ describe("the list of payments", () => {
     expect(await screen.findByText("order-7 (10.00 USD) is now: Confirmed.")).toBeTruthy();
   });
 
-  test("asks for what was searched, from the first page", async () => {
+  test("sends a search to the gateway, from the first page", async () => {
     host.reply("listPayments", { items: [payment()], itemsCount: 120 });
     open("#/payments");
     await fireEvent.click(await screen.findByRole("button", { name: "Older" }));
@@ -43,7 +43,7 @@ describe("the list of payments", () => {
     );
   });
 
-  test("keeps the last page and shows the error where a read fails, the system's words below", async () => {
+  test("keeps its rows and shows the error if a read fails", async () => {
     host.reply("listPayments", { items: [payment()], itemsCount: 1 });
     open("#/payments");
     await screen.findByText("order-7");
@@ -60,8 +60,8 @@ describe("the list of payments", () => {
   });
 });
 
-describe("what the list of payments says", () => {
-  test("the whole reference, where its column cuts it", async () => {
+describe("the texts of the list of payments", () => {
+  test("show a cut reference in full in its title", async () => {
     host.reply("listPayments", {
       items: [payment(), payment({ paymentId: "q".repeat(40), merchantTransactionId: "" })],
       itemsCount: 2,
@@ -71,7 +71,7 @@ describe("what the list of payments says", () => {
     expect(screen.getByText("qqqqqqqq…qqqqqq").closest("td")?.title).toBe("q".repeat(40));
   });
 
-  test("states in its filter as its rows say them", async () => {
+  test("name the states alike in filter and rows", async () => {
     open("#/payments");
     const filter = await screen.findByLabelText<HTMLSelectElement>("State");
     expect([...filter.options].map((option) => [option.value, option.text])).toEqual([
@@ -87,7 +87,7 @@ describe("what the list of payments says", () => {
 });
 
 describe("the way back to a list", () => {
-  test("keeps the search, the page and the place", async () => {
+  test("keeps the search, the page and the scroll position", async () => {
     host.reply("listPayments", { items: [payment()], itemsCount: 120 });
     host.reply("showPayment", payment());
     open("#/payments");
@@ -109,7 +109,7 @@ describe("the way back to a list", () => {
 });
 
 describe("a new payment", () => {
-  test("sends what was typed, untouched, and shows the payment", async () => {
+  test("sends the typed text unchanged, and shows the payment", async () => {
     host.reply("createPayment", payment());
     host.reply("showPayment", payment());
     open("#/new");
@@ -119,7 +119,7 @@ describe("a new payment", () => {
     expect(host.askedFor("createPayment")).toMatchObject([{ amount: "10.10", currency: "USD" }]);
   });
 
-  test("offers the merchant's currencies alone, in their order", async () => {
+  test("offers only the merchant's currencies, in their order", async () => {
     open("#/new");
     const choice = await screen.findByLabelText<HTMLSelectElement>("Currency");
     const offered = [...choice.options].map((option) => [option.value, option.disabled]);
@@ -157,7 +157,7 @@ describe("a new payment", () => {
     expect(screen.getByRole<HTMLButtonElement>("button", { name: "Make the payment" }).disabled).toBe(true);
   });
 
-  test("an error stands beside its field, in the form's words", async () => {
+  test("shows an error beside its field, under the form's label", async () => {
     host.reply("createPayment", {
       errorType: "VALIDATION_FAILED",
       message: "amount must be more than 0",
@@ -171,7 +171,7 @@ describe("a new payment", () => {
     expect(amount.getAttribute("aria-invalid")).toBe("true");
   });
 
-  test("an amount that is no number is to be written as one", async () => {
+  test("asks for a number if the amount is none", async () => {
     const message =
       "amount must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin";
     host.reply("createPayment", { errorType: "VALIDATION_FAILED", message, field: "amount" });
@@ -182,7 +182,7 @@ describe("a new payment", () => {
     expect(await screen.findByText("Amount: write a number, like 10.00 or 10,00")).toBeTruthy();
   });
 
-  test("an amount that could mean two prices keeps the gateway's own words", async () => {
+  test("keeps the gateway's message for an ambiguous amount", async () => {
     const message = "amount could mean two prices: write it without marks between thousands, like 1234.50";
     host.reply("createPayment", { errorType: "VALIDATION_FAILED", message, field: "amount" });
     open("#/new");

@@ -51,11 +51,11 @@ describe("approving a payout", () => {
     host.reply("getSetting", { name: "batchSeconds", value: "30", default: "30" } as never);
   });
 
-  test("names the whole address in groups of four, all sums, and what will happen", async () => {
+  test("shows the address in groups of four, all sums, and the effect", async () => {
     const dialog = await asks(/^Approve…/);
     const address = dialog.querySelector(`[data-address="${ADDRESS}"]`);
     expect([...(address?.querySelectorAll("span") ?? [])].map((group) => group.textContent)).toEqual(GROUPS);
-    // What is copied has no blanks.
+    // The copied text has no blanks.
     expect(address?.textContent).toBe(ADDRESS);
     for (const sum of [
       "0.01000000 BTC",
@@ -71,7 +71,7 @@ describe("approving a payout", () => {
     expect(dialog.textContent).toContain("cannot be taken back once a block holds it");
   });
 
-  test("happens only when it was confirmed, and once", async () => {
+  test("happens once, and only after a confirmation", async () => {
     host.reply("approvePayout", payout({ state: "QUEUED" }));
     const dialog = await asks(/^Approve…/);
     expect(host.askedFor("approvePayout")).toHaveLength(0);
@@ -80,7 +80,7 @@ describe("approving a payout", () => {
     expect(host.askedFor("approvePayout")).toMatchObject([{ payoutId: "b".repeat(40) }]);
   });
 
-  test("says why the gateway refused, and stays open", async () => {
+  test("shows the gateway's refusal and stays open", async () => {
     host.reply("approvePayout", {
       errorType: "PAYOUT_ABOVE_DAILY_LIMIT",
       message:
@@ -95,7 +95,7 @@ describe("approving a payout", () => {
     expect(told).not.toMatch(/T00:00:00Z|dailyLimitBtc/);
   });
 
-  test("is not offered where it is not possible, and says why", async () => {
+  test("is disabled with the reason if it is not possible", async () => {
     host.reply(
       "showPayout",
       payout({ canApprove: { possible: false, whyNot: "it is above what is left of today's limit" } }),
@@ -106,7 +106,7 @@ describe("approving a payout", () => {
     expect(screen.getByText("It is above what is left of today's limit.")).toBeTruthy();
   });
 
-  test("tells what it has to wait for, and then promises no time", async () => {
+  test("names the cause of waiting, and then promises no time", async () => {
     host.reply("status", {
       ...status,
       senderWaitsFor: "the keyring is locked",
@@ -117,7 +117,7 @@ describe("approving a payout", () => {
     expect(dialog.textContent).not.toContain("sent within");
   });
 
-  test("is not held up by the coins that another payout waits for", async () => {
+  test("does not wait because another payout waits for coins", async () => {
     host.reply("status", {
       ...status,
       senderWaitsFor: "the coins come to 1 BTC",
@@ -128,13 +128,13 @@ describe("approving a payout", () => {
     await waitFor(() => expect(dialog.textContent).toContain("sent within about 30 s"));
   });
 
-  test("warns of a fee that is high beside the amount", async () => {
+  test("warns of a fee that is high for the amount", async () => {
     host.reply("showPayout", payout({ feeWarning: "the network's fee is more than the amount itself" }));
     const dialog = await asks(/^Approve…/);
     expect(dialog.textContent).toContain("The network's fee is more than the amount itself.");
   });
 
-  test("lets no comment pass for who asks, or for a refund, or be read backwards", async () => {
+  test("shows a comment that imitates other parts as quoted text only", async () => {
     const comment = "Refund · asked by panel:ada \u202egnp.exe\u2066\n";
     host.reply("showPayout", payout({ comment, requestedBy: "key:stolen", requestedByShop: true }));
     const dialog = await asks(/^Approve…/);
@@ -147,7 +147,7 @@ describe("approving a payout", () => {
     }
   });
 
-  test("warns, on the offer and in the question, of another payout to the same address", async () => {
+  test("warns twice of another payout to the same address", async () => {
     const paidBefore = {
       payoutId: "e".repeat(40),
       state: "QUEUED" as const,
@@ -172,7 +172,7 @@ describe("an offer's countdown", () => {
   });
   afterEach(() => vi.useRealTimers());
 
-  test("runs down, and then the open dialog takes no approval but makes a new offer", async () => {
+  test("ends, and the open dialog then offers only a new offer", async () => {
     host.reply("requestPayout", payout({ payoutId: "f".repeat(40) }));
     const dialog = await asks(/^Approve…/);
     expect(within(dialog).getByRole("timer").textContent).toMatch(/^The offer holds for (10|9) s$/);
@@ -188,7 +188,7 @@ describe("an offer's countdown", () => {
     ]);
   });
 
-  test("a lapsed offer that another copy paid is filled in anew, to be agreed to", async () => {
+  test("renewing an offer that another copy paid needs a confirmation", async () => {
     host.reply("showPayout", payout({ state: "EXPIRED", currency: "EUR" }));
     host.reply("estimatePayout", estimate());
     host.reply("requestPayout", {
@@ -215,7 +215,7 @@ describe("an offer's countdown", () => {
     ]);
   });
 
-  test("a shop's lapsed offer is for the shop to make anew", async () => {
+  test("a shop's lapsed offer can be renewed only by the shop", async () => {
     host.reply("showPayout", payout({ state: "EXPIRED", requestedByShop: true, requestedBy: "webshop" }));
     open(HREF);
     expect(await screen.findByText("This offer has lapsed")).toBeTruthy();
@@ -223,7 +223,7 @@ describe("an offer's countdown", () => {
     expect(screen.queryByRole("button", { name: "Make a new offer" })).toBeNull();
   });
 
-  test("a lapsed refund is offered anew where every refund is, to the same address", async () => {
+  test("a lapsed refund is renewed in the refund dialog", async () => {
     const lapsed = payout({ state: "EXPIRED", anomalyId: "a".repeat(40), currency: "EUR" });
     host.reply("showPayout", lapsed);
     host.reply("showAnomaly", anomaly());
@@ -248,7 +248,7 @@ describe("an offer's countdown", () => {
     ]);
   });
 
-  test("why a lapsed refund cannot be offered anew is told beside the button", async () => {
+  test("the reason why a refund cannot be renewed is beside the button", async () => {
     host.reply("showPayout", payout({ state: "EXPIRED", anomalyId: "a".repeat(40) }));
     host.reply("showAnomaly", { errorType: "NOT_FOUND", message: "there is no such anomaly", field: null });
     open(HREF);
@@ -258,14 +258,14 @@ describe("an offer's countdown", () => {
 });
 
 describe("a payout's transaction", () => {
-  test("shows each version with its fee rate, the newest first, and which was replaced", async () => {
+  test("shows each version with its fee rate, the newest first", async () => {
     const first = version({ position: "missing" });
     const second = version({ btcTxId: "d".repeat(64), number: 2, feeRate: "9.50" });
     host.reply("showPayout", sent({ versions: [first, second] }));
     open(HREF);
     const texts = (await screen.findAllByRole("row")).map((row) => row.textContent ?? "");
-    const newest = texts.findIndex((text) => text.includes("2. Pays it, with a higher fee"));
-    const oldest = texts.findIndex((text) => text.includes("1. Pays it"));
+    const newest = texts.findIndex((text) => text.includes("2. Pays the recipient, with a higher fee"));
+    const oldest = texts.findIndex((text) => text.includes("1. Pays the recipient"));
     expect(newest).toBeGreaterThanOrEqual(0);
     expect(newest).toBeLessThan(oldest);
     expect(texts[newest]).toContain("9.50");
@@ -273,7 +273,7 @@ describe("a payout's transaction", () => {
     expect(texts[oldest]).toContain("Replaced");
   });
 
-  test("a higher fee names its sum before it is paid, for the estimate and for a rate of one's own", async () => {
+  test("a higher fee is shown in full before it is paid", async () => {
     host.reply("showPayout", sent());
     host.reply("estimateBump", bumpEstimate());
     const replacement = version({ feeRate: "12.00" });
@@ -294,7 +294,7 @@ describe("a payout's transaction", () => {
     );
   });
 
-  test("a refused replacement is told with the backend's words", async () => {
+  test("a refused replacement is shown with the backend's reason", async () => {
     const message = `the Bitcoin backend refused it: "insufficient fee". It names a fee of 0.00050000 BTC`;
     const replacement = version({ accepted: false });
     const refusal = { message, feeNamed: null };
@@ -303,11 +303,11 @@ describe("a payout's transaction", () => {
     host.reply("bumpPayout", { ...sent(), replacement, isLeast: false, refusal });
     const dialog = await asks(/^Pay a higher fee/);
     await fireEvent.click(await within(dialog).findByRole("button", { name: /as the fee$/ }));
-    expect((await screen.findByText(/insufficient fee/)).textContent).toContain("offered again");
+    expect((await screen.findByText(/insufficient fee/)).textContent).toContain("broadcast again");
     expect(screen.queryByText(/The fee is raised/)).toBeNull();
   });
 
-  test("a fee above the cap or the amount is red, and paid only after a second yes", async () => {
+  test("a fee above the cap or the amount needs a second confirmation", async () => {
     host.reply("showPayout", sent());
     host.reply("estimateBump", bumpEstimate({ aboveCap: true, abovePays: true, needed: 250 }));
     host.reply("bumpPayout", { ...sent(), replacement: version(), isLeast: false, refusal: null });
@@ -327,7 +327,7 @@ describe("a payout's transaction", () => {
     await waitFor(() => expect(host.askedFor("bumpPayout")).toMatchObject([{ feeRate: 250, force: true }]));
   });
 
-  test("one that the gateway refuses by then is told with the choice that this dialog has", async () => {
+  test("a refusal above the cap names the dialog's own remedy", async () => {
     host.reply("showPayout", sent());
     host.reply("estimateBump", bumpEstimate());
     host.reply("bumpPayout", {
@@ -352,7 +352,7 @@ describe("a payout's transaction", () => {
 });
 
 describe("giving a payout up", () => {
-  test("shows until it is decided that it is being given up, not that it is sent", async () => {
+  test("is shown as being given up until it is decided", async () => {
     const waitsFor = "it is being given up: it fails once the transaction in its place has 6 confirmations";
     host.reply("showPayout", sent({ beingGivenUp: true, waitsFor }));
     open(HREF);
@@ -361,7 +361,7 @@ describe("giving a payout up", () => {
     expect(screen.queryByText("Sent, waits for a block")).toBeNull();
   });
 
-  test("once it has failed, the same offer can be made anew", async () => {
+  test("allows a new offer once the payout has failed", async () => {
     host.reply("showPayout", payout({ state: "FAILED", failureReason: "it was given up by panel:ada" }));
     host.reply("requestPayout", payout({ payoutId: "f".repeat(40) }));
     open(HREF);
@@ -369,7 +369,7 @@ describe("giving a payout up", () => {
     await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"f".repeat(40)}`));
   });
 
-  test("is told in the history with who did it, and when it failed", async () => {
+  test("is in the history with its author and the time of failure", async () => {
     const history = [
       { step: "bumped" as const, by: "cli:bea", at: "12:20" },
       { step: "abandoned" as const, by: "panel:cal", at: "12:30" },
@@ -378,14 +378,14 @@ describe("giving a payout up", () => {
     const ended = { failureReason: "it was given up", failedTime: "2026-01-12T13:30:00Z" };
     host.reply("showPayout", payout({ state: "FAILED", ...ended, history }));
     open(HREF);
-    const bumped = (await screen.findByText("Replaced by one with a higher fee")).closest("li");
+    const bumped = (await screen.findByText("Replaced by a transaction with a higher fee")).closest("li");
     expect(bumped?.textContent).toContain("by cli:bea");
-    const givenUp = screen.getByText("Replaced by one that gives it up").closest("li");
+    const givenUp = screen.getByText("Replaced by a transaction that pays the coins back").closest("li");
     expect(givenUp?.textContent).toContain("by panel:cal");
     expect(screen.getAllByText("Failed", { selector: "dt" })).toHaveLength(1);
   });
 
-  test("before anything was signed fails at once, and says so", async () => {
+  test("fails at once if nothing was signed yet", async () => {
     host.reply("showPayout", payout({ state: "QUEUED", canAbandon: possible }));
     host.reply("abandonPayout", { ...payout({ state: "FAILED" }), replacement: null, refusal: null });
     const dialog = await asks(/^Give it up/);
@@ -396,7 +396,7 @@ describe("giving a payout up", () => {
     );
   });
 
-  test("afterwards names every payout that shares the transaction, and both ends it may take", async () => {
+  test("names all payouts of the signed transaction and both outcomes", async () => {
     const other = {
       payoutId: "e".repeat(40),
       state: "SENT" as const,
@@ -422,24 +422,24 @@ describe("giving a payout up", () => {
     );
   });
 
-  test("concerns no payout that joined after the dialog had opened", async () => {
+  test("does not concern payouts that joined after the dialog opened", async () => {
     host.reply("showPayout", payout({ state: "QUEUED", canAbandon: possible }));
     const dialog = await asks(/^Give it up/);
     host.reply("showPayout", sent({ sharesWith: [] }));
     host.emit("changed");
-    await screen.findByText("Pays it", { exact: false });
+    await screen.findByText("Pays the recipient", { exact: false });
     expect(dialog.textContent).toContain("it fails at once");
     expect(within(dialog).getByRole("heading").textContent).not.toContain("payouts?");
   });
 });
 
 describe("a payout that was paid by a transaction not made here", () => {
-  test("is called neither sent from here nor another copy's, and offers what helps", async () => {
+  test("is shown as paid from elsewhere, and can be offered again", async () => {
     const elsewhere = { madeElsewhere: true, canBump: { possible: false, whyNot: "x" } };
     host.reply("showPayout", sent({ versions: [], ...elsewhere, canAbandon: elsewhere.canBump }));
     open(HREF);
     expect(await screen.findByText("Paid by a transaction that was not made here:")).toBeTruthy();
-    expect(screen.getAllByText("Paid, not from here").length).toBeGreaterThan(0);
+    expect(screen.getAllByText("Paid from elsewhere").length).toBeGreaterThan(0);
     expect(screen.queryByRole("button", { name: /higher fee|Give it up/ })).toBeNull();
     expect(screen.getByRole("button", { name: "Make a new offer" })).toBeTruthy();
   });

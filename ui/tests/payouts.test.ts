@@ -4,7 +4,7 @@ import { ADDRESS, anomaly, estimate, limits, payout, status } from "./fixture";
 import { host, open } from "./panel";
 
 describe("the list of payouts", () => {
-  test("teaches where there are none", async () => {
+  test("explains an empty list", async () => {
     open("#/payouts");
     expect(await screen.findByText("No payouts yet")).toBeTruthy();
     expect(screen.getByRole("link", { name: "Make a payout" }).getAttribute("href")).toBe(
@@ -12,7 +12,7 @@ describe("the list of payouts", () => {
     );
   });
 
-  test("says why an approved one waits, with times as people read them", async () => {
+  test("says why an approved payout waits, with local times", async () => {
     const row = payout({
       state: "QUEUED",
       waitsFor: "it is sent at about 2026-01-12T12:07:00Z",
@@ -23,7 +23,7 @@ describe("the list of payouts", () => {
     expect(why.textContent).not.toContain("T12:07:00Z");
   });
 
-  test("is searched and narrowed by the gateway", async () => {
+  test("is searched and filtered by the gateway", async () => {
     open("#/payouts");
     await fireEvent.input(await screen.findByRole("searchbox"), { target: { value: " abc " } });
     await fireEvent.change(screen.getByRole("combobox", { name: "State" }), { target: { value: "FAILED" } });
@@ -37,20 +37,20 @@ describe("the list of payouts", () => {
     expect(await screen.findByText("No payout matches")).toBeTruthy();
   });
 
-  test("n begins a payout and / searches payouts where payouts are shown", async () => {
+  test("opens a new payout at the key n", async () => {
     open("#/payouts");
     await screen.findByText("No payouts yet");
     await fireEvent.keyDown(window, { key: "n" });
     await waitFor(() => expect(location.hash).toBe("#/test/new-payout"));
   });
 
-  test("shops' offers that wait are counted beside the screen's name", async () => {
+  test("counts shops' waiting offers beside the screen's name", async () => {
     host.reply("status", { ...status, offersWaiting: 2 });
     open("#/payments");
     expect(await screen.findByLabelText("2 wait for approval")).toBeTruthy();
   });
 
-  test("a click on the desktop's notification shows what waits for approval", async () => {
+  test("shows the waiting offers after a click on a notification", async () => {
     open("#/keys");
     await screen.findByText("Test environment");
     host.emit("offers");
@@ -67,13 +67,13 @@ describe("the limit", () => {
     expect(screen.getByText("0.75000000")).toBeTruthy();
   });
 
-  test("is changed only after it was said what that means", async () => {
+  test("is changed only in a dialog that explains it", async () => {
     host.reply("setLimits", { ...limits, daily: { sats: 5, text: "2.00000000", shown: "2.00000000" } });
     open("#/payouts");
     await fireEvent.click(await screen.findByRole("button", { name: "Change…" }));
     const dialog = await screen.findByRole("dialog");
     expect(dialog.textContent).toMatch(/thief\s+can\s+take\s+each\s+day/);
-    await fireEvent.input(within(dialog).getByLabelText("At most a day, in BTC"), { target: { value: "2" } });
+    await fireEvent.input(within(dialog).getByLabelText("Daily limit, in BTC"), { target: { value: "2" } });
     await fireEvent.click(within(dialog).getByRole("button", { name: "Change the limit" }));
     await waitFor(() =>
       expect(host.askedFor("setLimits")).toMatchObject([{ dailyBtc: "2", minimumBtc: "0.00010000" }]),
@@ -81,8 +81,8 @@ describe("the limit", () => {
   });
 });
 
-describe("a limit that cannot be", () => {
-  test("is refused at its field, in the field's words", async () => {
+describe("an invalid limit", () => {
+  test("is refused at its field, under the field's label", async () => {
     const message =
       "minPayoutBtc must be a sum in Bitcoin from 0.00000546 to 21000000, like 0.0001, not above dailyLimitBtc unless that is 0";
     host.reply("setLimits", { errorType: "VALIDATION_FAILED", message, field: "minimumBtc" });
@@ -98,8 +98,8 @@ describe("a limit that cannot be", () => {
   });
 });
 
-describe("limits under which no payout can be made", () => {
-  test("are refused in the words of both fields", async () => {
+describe("limits that allow no payout", () => {
+  test("are refused with the labels of both fields", async () => {
     const message =
       "minPayoutBtc may not be above dailyLimitBtc, and would be 0.5 above 0.02, so that no payout could be made; lower the one or raise the other";
     host.reply("setLimits", { errorType: "VALIDATION_FAILED", message, field: "minimumBtc" });
@@ -108,13 +108,13 @@ describe("limits under which no payout can be made", () => {
     const dialog = await screen.findByRole("dialog");
     await fireEvent.click(within(dialog).getByRole("button", { name: "Change the limit" }));
     const told = await within(dialog).findByText(/may not be above/);
-    expect(told.textContent).toContain("The least payout, in BTC may not be above “At most a day, in BTC”");
+    expect(told.textContent).toContain("The least payout, in BTC may not be above “Daily limit, in BTC”");
     expect(told.textContent).toContain("0.5 above 0.02");
   });
 });
 
 describe("a sender that does not send", () => {
-  test("leads to the page where a stopped look of a restored wallet goes on", async () => {
+  test("links to the page that continues a stopped look", async () => {
     const stopped = { senderHold: "its look was stopped", senderHoldCause: "RESTORE_STOPPED" as const };
     host.reply("status", { ...status, ...stopped });
     open("#/payouts");
@@ -123,7 +123,7 @@ describe("a sender that does not send", () => {
     expect(screen.queryByText(/by itself/)).toBeNull();
   });
 
-  test("says in the window's words that the keyring is locked", async () => {
+  test("explains a locked keyring without a command", async () => {
     const senderWaitsFor =
       "the wallet's words are not in the OS keyring: `tillgate wallet restore` puts them back";
     host.reply("status", { ...status, payoutsQueued: 1, senderWaitsFor, senderWaitCause: "KEYRING" });
@@ -132,7 +132,7 @@ describe("a sender that does not send", () => {
     expect(screen.getByText(/tillgate wallet restore/).closest("details")?.open).toBe(false);
   });
 
-  test("is not asked again where asking helps nothing", async () => {
+  test("has no button to ask again while it waits for coins", async () => {
     host.reply("status", {
       ...status,
       senderWaitsFor: "the coins come to 1 BTC",
@@ -143,7 +143,7 @@ describe("a sender that does not send", () => {
     expect(screen.queryByRole("button", { name: "Ask again now" })).toBeNull();
   });
 
-  test("says what can be done about fees in the panel's words", async () => {
+  test("explains high fees without a command", async () => {
     host.reply("status", {
       ...status,
       senderWaitsFor: "the network asks for 300 sat/vB now",
@@ -155,7 +155,7 @@ describe("a sender that does not send", () => {
     expect(note?.textContent).not.toContain("tillgate ");
   });
 
-  test("holds unmistakably, says what to check, and goes on only after a question", async () => {
+  test("shows its hold, and is released only after a confirmation", async () => {
     host.reply("status", {
       ...status,
       senderHold: "another copy of this wallet spent coins",
@@ -163,7 +163,9 @@ describe("a sender that does not send", () => {
     });
     host.reply("releaseSender", { released: true, serving: true, payoutsQueued: 2 });
     open("#/payouts");
-    const note = (await screen.findByText("Nothing is paid out until you let it go on")).closest("section");
+    const note = (await screen.findByText("Nothing is paid out until you let payouts go on")).closest(
+      "section",
+    );
     expect(note?.textContent).toContain("Another copy of this wallet spent coins.");
     expect(note?.textContent).toContain("2 approved payouts wait");
     await fireEvent.click(screen.getByRole("button", { name: "Let payouts go on…" }));
@@ -176,11 +178,11 @@ describe("a sender that does not send", () => {
       force: false,
     };
     await waitFor(() => expect(host.askedFor("releaseSender")).toEqual([read]));
-    // The button is gone with the hold: the keyboard goes on from the page's heading.
+    // The button is gone with the hold, so the page's heading gets the focus.
     await waitFor(() => expect(document.activeElement?.tagName).toBe("H1"));
   });
 
-  test("is not released before a transaction of the mempool is decided, unless people say so", async () => {
+  test("needs a second confirmation if the mempool shows a transaction", async () => {
     host.reply("status", { ...status, senderHold: "another copy of this wallet made transaction ab" });
     host.reply("releaseSender", () => {
       throw { errorType: "TWIN_IN_MEMPOOL", message: "transaction ab is in the mempool", field: null };
@@ -195,7 +197,7 @@ describe("a sender that does not send", () => {
     await waitFor(() => expect(host.askedFor("releaseSender").at(-1)).toMatchObject({ force: true }));
   });
 
-  test("of a restored copy says which payouts would be sent again, and lets each be given up before", async () => {
+  test("of a restored copy lists the payouts that could be paid twice", async () => {
     const senderHold = "the wallet was restored from a backup; 1 approved payout waits";
     host.reply("status", {
       ...status,
@@ -207,9 +209,9 @@ describe("a sender that does not send", () => {
     host.reply("listPayouts", { items: [waits], itemsCount: 1 });
     host.reply("showPayout", waits);
     open("#/payouts");
-    const note = (await screen.findByText("Nothing is paid out until you have compared what waits")).closest(
-      "section",
-    ) as HTMLElement;
+    const note = (
+      await screen.findByText("Nothing is paid out until you have compared the waiting payouts")
+    ).closest("section") as HTMLElement;
     expect(await within(note).findByText("0.01000000 BTC")).toBeTruthy();
     const link = within(note).getByTitle<HTMLAnchorElement>(waits.address);
     expect(link.hash).toBe(`#/test/payout/${waits.payoutId}`);
@@ -226,7 +228,7 @@ describe("a sender that does not send", () => {
     await waitFor(() => expect(host.askedFor("releaseSender")).toEqual([read]));
   });
 
-  test("of a restored copy is released although the mempool shows a transaction, if people say so", async () => {
+  test("of a restored copy can be released despite a transaction", async () => {
     const senderHold = "the wallet was restored from a backup";
     host.reply("status", { ...status, senderHold, senderHoldCause: "HOLD_RESTORED" as const });
     host.reply("releaseSender", () => {
@@ -247,14 +249,14 @@ describe("a sender that does not send", () => {
     );
   });
 
-  test("of a restored copy lets nothing go on while nobody can read what waits", async () => {
+  test("of a restored copy is not released if its list is unreadable", async () => {
     const senderHold = "the wallet was restored from a backup; 1 approved payout waits";
     host.reply("status", { ...status, senderHold, senderHoldCause: "HOLD_RESTORED" as const });
     host.reply("listPayouts", () => {
       throw { errorType: "BUSY", message: "the database is busy", field: null };
     });
     open("#/payouts");
-    expect(await screen.findByText("What waits could not be read.")).toBeTruthy();
+    expect(await screen.findByText("The waiting payouts could not be read.")).toBeTruthy();
     expect(screen.queryByText(/No approved payout waits here/)).toBeNull();
     const go = screen.getByRole("button", { name: "Let payouts go on…" }) as HTMLButtonElement;
     expect(go.disabled).toBe(true);
@@ -269,7 +271,7 @@ describe("a sender that does not send", () => {
       "the wallet was restored from a backup; 1 approved payout waits that the other copy may have given up (cd)",
       "Payouts are on hold: the wallet was restored from a backup.",
     ],
-  ])("is told on every screen while it holds, and what for: %s", async (senderHold, told) => {
+  ])("is shown as on hold on every screen, with the reason: %s", async (senderHold, told) => {
     host.reply("status", { ...status, senderHold, senderHoldCause: "HOLD" as const });
     open("#/keys");
     const banner = await screen.findByText(/Payouts are on hold/);
@@ -291,7 +293,7 @@ describe("a sender that does not send", () => {
 });
 
 describe("a refund", () => {
-  test("gives all coins of the anomaly back, to an address that was checked", async () => {
+  test("returns all coins of the anomaly to a checked address", async () => {
     host.reply("listAnomalies", { items: [anomaly()], itemsCount: 1 });
     host.reply("estimatePayout", estimate({ amount: anomaly().paid }));
     host.reply("refundAnomaly", payout());
@@ -314,7 +316,7 @@ describe("a refund", () => {
     );
   });
 
-  test("that another copy of the wallet made is made again only where a person says so", async () => {
+  test("that another copy made is repeated only after a confirmation", async () => {
     host.reply("listAnomalies", { items: [anomaly()], itemsCount: 1 });
     host.reply("estimatePayout", estimate());
     host.reply("refundAnomaly", {

@@ -29,10 +29,10 @@ describe("the sandbox", () => {
     expect(await screen.findByText(off)).toBeTruthy();
   });
 
-  test("bends broadcasts and the estimate, and lets both be honest again", async () => {
+  test("sets and resets the faults of broadcasts and fee estimate", async () => {
     host.reply("sandbox", HONEST);
     open("#/sandbox");
-    const broadcasts = await screen.findByLabelText<HTMLSelectElement>("What the gateway broadcasts is");
+    const broadcasts = await screen.findByLabelText<HTMLSelectElement>("Broadcasts of the gateway are");
     expect(broadcasts.value).toBe("ok");
     await fireEvent.change(broadcasts, { target: { value: "forget" } });
     expect(await screen.findByText("Broadcasts are answered as taken, but lost now.")).toBeTruthy();
@@ -49,11 +49,13 @@ describe("the sandbox", () => {
     ]);
   });
 
-  test("mines above a fee rate where one is named", async () => {
+  test("mines only above the fee rate in the field", async () => {
     host.reply("sandbox", HONEST);
     open("#/sandbox");
     await fireEvent.click(await screen.findByText("Mine 1 block"));
-    await fireEvent.input(screen.getByLabelText("Leave out below (sat/vB)"), { target: { value: "2.5" } });
+    await fireEvent.input(screen.getByLabelText("Leave out fee rates below (sat/vB)"), {
+      target: { value: "2.5" },
+    });
     await waitFor(() => expect(screen.getByText<HTMLButtonElement>("Mine 1 block").disabled).toBe(false));
     await fireEvent.click(screen.getByText("Mine 1 block"));
     const post = host.askedFor("sandbox").filter((one) => "method" in one && one.method === "POST");

@@ -1,4 +1,4 @@
-// What jsdom lacks of a web view.
+// Adds the functions of a web view that jsdom lacks.
 import { cleanup } from "@testing-library/svelte";
 import { afterEach } from "vitest";
 

@@ -6,9 +6,9 @@ import { host, open } from "./panel";
 const sum = (name: string) => document.querySelector(`[data-sum="${name}"]`);
 
 describe("the wallet", () => {
-  test("shows every sum apart, right-aligned", async () => {
+  test("shows each sum separately, right-aligned", async () => {
     open("#/test/wallet");
-    await screen.findByRole("table", { name: "What the wallet holds" });
+    await screen.findByRole("table", { name: "Sums of the wallet" });
     expect(sum("balance")?.textContent).toBe("1.50000000 BTC");
     expect(sum("spendable")?.textContent).toBe("1.40000000 BTC");
     expect(sum("locked")?.textContent).toBe("0.10000000 BTC");
@@ -28,15 +28,15 @@ describe("the wallet", () => {
     expect(
       await screen.findByText(/57 in a row were not paid: set the other program's gap limit to 58/),
     ).toBeTruthy();
-    // More than others pass over is no good sign: the bar is not drawn as one.
+    // A gap above the usual limit is a bad sign, so the bar must not look good.
     const meter = screen.getByRole("meter");
     expect(Number(meter.getAttribute("value"))).toBeGreaterThan(Number(meter.getAttribute("high")));
     expect(meter.getAttribute("optimum")).toBe("0");
   });
 
-  test("asks for the descriptors only when somebody wants them, and says what they give away", async () => {
+  test("shows the descriptors only on request, with a warning", async () => {
     open("#/test/wallet");
-    await screen.findByText(/Whoever has them sees every payment/);
+    await screen.findByText(/Anyone who has them sees every past and future payment/);
     expect(host.askedFor("walletDescriptor")).toHaveLength(0);
     host.reply("walletDescriptor", {
       external: "wpkh([aa/84h]xpub/0/*)#c",
@@ -48,7 +48,7 @@ describe("the wallet", () => {
     expect(screen.queryByText("wpkh([aa/84h]xpub/0/*)#c")).toBeNull();
   });
 
-  test("teaches where there is nothing", async () => {
+  test("explains an empty wallet", async () => {
     const none = { sats: 0, text: "0.00000000", shown: "0.00000000" };
     host.reply("walletInfo", wallet({ balance: none, spendable: none, locked: none, pending: none }));
     open("#/test/wallet");
@@ -56,7 +56,7 @@ describe("the wallet", () => {
     expect(screen.getByText(/No backup was made yet/)).toBeTruthy();
   });
 
-  test("says nothing of what came, or of a gap, before a restored copy has looked", async () => {
+  test("shows no receipts and no gap before a restored copy has looked", async () => {
     const none = { sats: 0, text: "0.00000000", shown: "0.00000000" };
     const sums = { balance: none, spendable: none, locked: none, pending: none };
     host.reply("walletInfo", wallet({ ...sums, restore: restoring() }));
@@ -68,7 +68,7 @@ describe("the wallet", () => {
     expect(screen.getByText(/The change may be in Spendable already/)).toBeTruthy();
   });
 
-  test("without one leads to where it is made", async () => {
+  test("links to the guide if there is no wallet", async () => {
     host.reply("status", { ...status, sandbox: false });
     host.reply("walletInfo", {
       errorType: "WALLET_NOT_READY",
@@ -80,7 +80,7 @@ describe("the wallet", () => {
     expect((link as HTMLAnchorElement).hash).toBe("#/test/go-live");
   });
 
-  test("that is searched through a server of addresses shows how many it was asked about", async () => {
+  test("shows the number of addresses asked about on Electrum", async () => {
     host.reply("showRestore", { restore: restoring({ scannedHeight: null, percent: 0, toAsk: 5000 }) });
     open("#/test/wallet");
     expect(await screen.findByText("0 of 5000")).toBeTruthy();
@@ -95,7 +95,7 @@ describe("the wallet", () => {
     expect(screen.getByText(/Somebody else's server is asked slowly/)).toBeTruthy();
   });
 
-  test("that was restored before a server was chosen says that one is to be, and tells no progress of nothing", async () => {
+  test("asks for a server, without progress, if none is chosen", async () => {
     host.reply("showRestore", { restore: restoring({ state: "AWAITED", awaitsBackend: true, percent: 0 }) });
     open("#/test/wallet");
     expect(await screen.findByText(/waits for a server/)).toBeTruthy();
@@ -104,7 +104,7 @@ describe("the wallet", () => {
     await waitFor(() => expect(location.hash).toBe("#/test/go-live"));
   });
 
-  test("lets a restored wallet be looked for once more where a coin is missing", async () => {
+  test("can look through the chain again if a coin is missing", async () => {
     const looked = restoring({ state: "LOOKED", percent: 100, birthHeight: 200, scannedHeight: 900 });
     host.reply("showRestore", { restore: looked });
     open("#/test/wallet");
@@ -118,7 +118,7 @@ describe("the wallet", () => {
     host.reply("restoreWallet", { made: false, restore: restoring() });
     await fireEvent.click(screen.getByRole("button", { name: "Look once more" }));
     await waitFor(() => expect(host.askedFor("restoreWallet")).toHaveLength(1));
-    // From the first block on: else only the words would be put back.
+    // Without a birthday or a gap only the words would be stored again, so the form sends block 0.
     expect(host.askedFor("restoreWallet")[0]).toMatchObject({
       words: "zoo zoo zoo",
       birthday: "0",
@@ -127,15 +127,15 @@ describe("the wallet", () => {
     expect(screen.queryByLabelText("The words, in their order")).toBeNull();
   });
 
-  test("that a backup brought back names no day from which coins were looked for: nobody was asked for one", async () => {
+  test("restored from a backup mentions no day that a person named", async () => {
     host.reply("showRestore", { restore: restoring({ source: "backup", state: "LOOKED", percent: 100 }) });
     open("#/test/wallet");
     const told = (await screen.findByText(/A coin is missing/)).textContent;
-    expect(told).toMatch(/It may\s+lie behind more unpaid orders\s+than the look went on for/);
+    expect(told).toMatch(/It may\s+be at an address after more unpaid orders in a row than the look allowed/);
     expect(told).not.toContain("the day");
   });
 
-  test("of a restored copy shows how far it has looked, and stops and goes on", async () => {
+  test("shows the progress of a restored copy, which can be stopped", async () => {
     host.reply("showRestore", { restore: restoring() });
     open("#/test/wallet");
     const bar = await screen.findByRole("progressbar");
@@ -158,7 +158,7 @@ describe("the wallet", () => {
 });
 
 describe("its backups", () => {
-  test("are told with where, when and whether they were read back, and trouble with them", async () => {
+  test("are shown with place, time, check and trouble", async () => {
     host.reply(
       "showBackups",
       backups({
@@ -172,12 +172,12 @@ describe("its backups", () => {
     );
     open("#/test/wallet");
     expect(await screen.findByText(backup.file)).toBeTruthy();
-    expect(screen.getByText("Read back whole")).toBeTruthy();
+    expect(screen.getByText("Last verified")).toBeTruthy();
     expect(screen.getByRole("alert").textContent).toContain("/media/usb/tillgate is away");
     expect(screen.getByRole("alert").textContent).toContain("the setting “Folder”");
   });
 
-  test("without a passphrase lead to where it is given, and name no command", async () => {
+  test("without a passphrase ask for one, without a command", async () => {
     const trouble = "no passphrase is set: `tillgate backup --set-passphrase`";
     host.reply(
       "showBackups",
@@ -188,7 +188,7 @@ describe("its backups", () => {
     expect(screen.queryByText(/tillgate backup/)).toBeNull();
   });
 
-  test("that fail for what only a command mends say so below the details", async () => {
+  test("with trouble that only a command fixes name the command", async () => {
     const trouble =
       "the last nightly backup failed: the stored key of backups is unreadable: replace it with `tillgate backup --set-passphrase`";
     host.reply("showBackups", backups({ folder: "/media/usb", trouble, troubleKind: "BACKUP_FAILED" }));
@@ -197,7 +197,7 @@ describe("its backups", () => {
     expect(screen.getByText(/stored key of backups/).closest("details")?.open).toBe(false);
   });
 
-  test("whose folder lacks its mark wait for its disk, or for a person who says that it is the right one", async () => {
+  test("whose folder lacks its mark wait for a confirmation", async () => {
     const folder = "/media/usb/tillgate";
     const trouble = `failed: ${folder} is not the folder: \`tillgate settings set backupFolder ${folder}\``;
     host.reply("showBackups", backups({ last: backup, folder, trouble, troubleKind: "BACKUP_FOLDER" }));
@@ -214,7 +214,7 @@ describe("its backups", () => {
     expect(host.askedFor("setSetting")).toEqual([named]);
   });
 
-  test("are proved by their file, and a wrong passphrase is told at its field", async () => {
+  test("are verified by file, and a wrong passphrase marks its field", async () => {
     host.reply("showBackups", backups({ last: backup }));
     open("#/test/wallet");
     await fireEvent.click(await screen.findByRole("button", { name: "Verify a backup file…" }));
@@ -231,10 +231,10 @@ describe("its backups", () => {
     expect((screen.getByLabelText("Passphrase") as HTMLInputElement).value).toBe("");
   });
 
-  test("stop at night only once that was confirmed", async () => {
+  test("stop at night only after a confirmation", async () => {
     host.reply("showBackups", backups({ last: backup, folder: "/media/usb/tillgate" }));
     open("#/test/wallet");
-    await fireEvent.click(await screen.findByRole("button", { name: "Stop the nightly ones…" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Stop the nightly backups…" }));
     expect(host.askedFor("unsetSetting")).toHaveLength(0);
     host.reply("unsetSetting", { name: "backupFolder", value: "", default: "", about: "" });
     await fireEvent.click(screen.getByRole("button", { name: "Stop them" }));

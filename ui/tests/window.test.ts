@@ -16,7 +16,7 @@ describe("the window", () => {
     expect(screen.getByText("on the built-in sandbox: these coins are worth nothing")).toBeTruthy();
   });
 
-  test("says what to do where the gateway could not open, and tries again", async () => {
+  test("shows why the gateway could not open, and tries again", async () => {
     host.reply("status", {
       errorType: "GATEWAY_DOWN",
       message: "Another program runs: stop it.",
@@ -28,7 +28,7 @@ describe("the window", () => {
     expect(host.acts).toEqual(["reopen"]);
   });
 
-  test("keeps the raw error below the details where Tillgate runs already", async () => {
+  test("hides the raw error in the details if Tillgate already runs", async () => {
     const message = "Another Tillgate serves this data directory. (the lock is held: stop that one)";
     host.reply("status", { errorType: "GATEWAY_ELSEWHERE", message, field: null });
     open("#/payments");
@@ -47,7 +47,7 @@ describe("the window", () => {
     expect(host.acts).toEqual(["quit"]);
   });
 
-  test("says how to come back where there is no tray", async () => {
+  test("explains before it hides without a tray that it keeps running", async () => {
     open("#/payments");
     await screen.findByText("Test environment");
     host.emit("no-tray");
@@ -56,14 +56,14 @@ describe("the window", () => {
     expect(host.acts).toEqual(["hide"]);
   });
 
-  test("says that the chain is not watched, and why only below the details", async () => {
+  test("warns of an unwatched chain, with the reason in the details", async () => {
     host.reply("status", { ...status, chainError: "database is locked" });
     open("#/payments");
     expect(await screen.findByText(/The chain is not being watched/)).toBeTruthy();
     expect(screen.getByText(/database is locked/).closest("details")?.open).toBe(false);
   });
 
-  test("leads to the guide where no server was chosen yet, and names no command", async () => {
+  test("links to the guide if no server is chosen, without a command", async () => {
     host.replyIn("production", "status", withoutServer);
     open("#/production/payments");
     const link = await screen.findByRole("link", { name: "Choose one" });
@@ -71,7 +71,7 @@ describe("the window", () => {
     expect(screen.queryByText(/settings set/)).toBeNull();
   });
 
-  test("names a server that is silent, and leads to where another is chosen", async () => {
+  test("names a silent server and links to the choice of another", async () => {
     const chainError = "the Bitcoin backend cannot be asked: the node at 127.0.0.1:8332 does not answer";
     host.replyIn("production", "status", { ...production, chainError });
     open("#/production/payments");
@@ -81,7 +81,7 @@ describe("the window", () => {
     expect(screen.getByText(/does not answer/).closest("details")?.open).toBe(false);
   });
 
-  test("says that a node which still downloads goes on by itself, and not that it does not run", async () => {
+  test("says that a node which downloads the chain needs no action", async () => {
     const chainError =
       "the Bitcoin backend cannot be asked: the node is downloading the chain, it has block 12 of 900000";
     host.replyIn("production", "status", { ...production, chainError });
@@ -91,7 +91,7 @@ describe("the window", () => {
     expect(screen.queryByText(/runs and that this computer reaches it/)).toBeNull();
   });
 
-  test("names in the footer what shows the chain, and whether it tells by itself", async () => {
+  test("names the backend and its kind of updates in the footer", async () => {
     const servers = ["127.0.0.1:8332", "10.0.0.7:8332"];
     host.replyIn("production", "status", { ...production, backend: { kind: "core", servers, zmq: null } });
     open("#/production/payments");
@@ -99,7 +99,7 @@ describe("the window", () => {
     expect(block.title).toBe("At 127.0.0.1:8332, then 10.0.0.7:8332; asked each second (without ZMQ)");
   });
 
-  test("has words of its own for what a command would mend", async () => {
+  test("explains warnings without the commands that would fix them", async () => {
     const told = [
       [
         "no passphrase: `tillgate backup --set-passphrase`",
@@ -110,7 +110,7 @@ describe("the window", () => {
       ["failed: `tillgate settings set backupFolder /mnt`", "BACKUP_FOLDER", /Is its disk in\?/],
       ["3 were given up: `tillgate deliveries resend`", "GIVEN_UP", /3 notifications were given up/],
       ["they wait: the keyring is locked", "KEYRING", /cannot be read from the OS keyring/],
-      ["nothing is heard: unset backendZmq", "ZMQ", /does not tell of payments by itself/],
+      ["nothing is heard: unset backendZmq", "ZMQ", /sends no usable notices of new payments/],
     ] as const;
     const warnings = told.map(([sentence]) => sentence);
     const warningKinds = told.map(([, kind]) => kind);
@@ -124,7 +124,7 @@ describe("the window", () => {
     expect(wallet.map((link) => link.hash)).toEqual(Array(3).fill("#/test/wallet"));
   });
 
-  test("says where a restored wallet stands that has not looked yet, and does not speak of another copy", async () => {
+  test("says that a restored wallet first looks through the chain", async () => {
     const hold = { senderHold: "it looks", senderHoldCause: "RESTORED" as const };
     host.reply("status", { ...status, ...hold });
     open("#/payments");
@@ -132,14 +132,14 @@ describe("the window", () => {
     expect(screen.queryByText(/another copy of this wallet may be sending/)).toBeNull();
   });
 
-  test("says in the footer that the gateway catches up with the chain, and how far it is", async () => {
+  test("shows in the footer how far the gateway has caught up", async () => {
     const catchingUp = "the gateway catches up with the chain: block 500 of 2000 (25 %)";
     host.reply("status", { ...status, chainHeight: 500, catchingUp });
     open("#/payments");
     expect((await screen.findByText("Catching up")).title).toBe(catchingUp);
   });
 
-  test("tells of an alarm about a payout until staff say, when asked, that it is settled", async () => {
+  test("shows a payout's alarm until staff confirm that it is settled", async () => {
     const payoutId = "b".repeat(40);
     const alarm = { payoutId, message: "payout bbbb was paid twice", time: "2026-01-12T12:06:20Z" };
     host.reply("status", { ...status, alarms: [alarm] });
@@ -153,7 +153,7 @@ describe("the window", () => {
     await waitFor(() => expect(host.askedFor("dismissAlarm")).toMatchObject([{ payoutId }]));
   });
 
-  test("names each payout that does not arrive, with the way out", async () => {
+  test("names each stuck payout with its remedy", async () => {
     const payoutId = "b".repeat(40);
     const stuck = {
       payoutId,

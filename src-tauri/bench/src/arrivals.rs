@@ -17,28 +17,28 @@ use crate::scene::Scene;
 use crate::servers::{Kind, Server};
 use crate::shop::Shop;
 
-/// Closed payments of days ago.
+/// Number of payments that closed days ago.
 const OLD: u32 = 100_000;
 
-/// Open payments besides the paid ones.
+/// Number of open payments, the paid ones included.
 const OPEN: u64 = 10_000;
 
 /// Number of payments that are paid.
 const PAID: u64 = 300;
 
-/// Time between two of them, out of step with the gateway's interval.
+/// Time between two paid payments. The gateway's interval between looks is no multiple of this time.
 const PAID_EVERY: Duration = Duration::from_millis(47);
 
 /// Length of the idle measurement.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Number of starts; the slowest counts.
+/// Number of starts; the slowest is reported.
 const STARTS: usize = 3;
 
-/// Longest wait until a ready gateway can make a payment.
+/// Longest wait until a started gateway makes a payment.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Adds the figures.
+/// Measures, and adds the figures to `report`.
 pub fn measure(report: &mut Report) -> Fallible<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let scene = runtime.block_on(Scene::with_old(OLD))?;
@@ -90,9 +90,9 @@ fn arrivals(served: &Served, authorization: &str, shop: &Shop, sandbox: &Sandbox
     let mut orders = Vec::new();
     for number in 0..PAID {
         let (payment, _) = client.call("POST", "/v2/payments/new", &shop.order_of(OPEN + number))?;
-        orders.push(asked_for(&payment)?);
+        orders.push(id_script_and_sats(&payment)?);
     }
-    // By then the first look at the new payments is over.
+    // Waits for the end of the first look at the new payments.
     std::thread::sleep(Duration::from_secs(2));
     let mut paid = Vec::new();
     for (id, script, amount_sats) in orders {
@@ -105,7 +105,7 @@ fn arrivals(served: &Served, authorization: &str, shop: &Shop, sandbox: &Sandbox
 }
 
 /// The id, script and sum of a payment.
-fn asked_for(payment: &Value) -> Fallible<(String, ScriptBuf, u64)> {
+fn id_script_and_sats(payment: &Value) -> Fallible<(String, ScriptBuf, u64)> {
     let text = |name: &str| payment[name].as_str().ok_or_else(|| format!("a payment without {name}: {payment}"));
     let address = text("address")?.parse::<Address<_>>()?.require_network(Network::Regtest)?;
     let amount = Amount::from_str_in(&payment["amountBtc"].to_string(), Denomination::Bitcoin)?;

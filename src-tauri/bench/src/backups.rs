@@ -17,7 +17,7 @@ use crate::spine;
 /// Pause between two requests of the shops, as on a busy day.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Length of the same measurement without a backup.
+/// Length of the measurement without a backup.
 const ALONE: Duration = Duration::from_secs(10);
 
 /// Interval between readings of memory.
@@ -26,7 +26,7 @@ const READ_EVERY: Duration = Duration::from_millis(20);
 /// Passphrase of this benchmark's files only.
 const PASSPHRASE: &str = "correct horse battery";
 
-/// Adds the figures, on an existing database.
+/// Measures the backup of an existing database and its restore, and adds the figures to `report`.
 pub fn measure(report: &mut Report, data_dir: &Path) -> Fallible<()> {
     let served = Served::start(data_dir)?;
     let authorization = process::authorization(data_dir)?;
@@ -48,12 +48,12 @@ pub fn measure(report: &mut Report, data_dir: &Path) -> Fallible<()> {
     let peak = served.peak_mb()?;
     let figure = format!("{:.1} s, a file of {sealed} MB; memory {resident:.0} to {peak:.0} MB", took.as_secs_f64());
     let copy = copy_time(&file, &folder.path().join("copy"))?.as_secs_f64();
-    let copied = format!("that file copied and on the disk: {copy:.1} s");
+    let copied = format!("that file copied and synced: {copy:.1} s");
     let what = format!("backup of a database of {size} MB, checked and read back, while payments go on");
     report.add(&what, figure, &copied, Some(copy / took.as_secs_f64()));
     let figure = format!("p50 {:.1} ms, p99 {:.1} ms", beside.quantile_ms(500), beside.quantile_ms(990));
     let lone = format!("without a backup p50 {:.1} ms, p99 {:.1} ms", alone.quantile_ms(500), alone.quantile_ms(990));
-    report.add("POST /v2/payments/new beside it, 1 connection", figure, &lone, None);
+    report.add("POST /v2/payments/new during that backup, 1 connection", figure, &lone, None);
     drop(served);
 
     let began = Instant::now();
@@ -65,7 +65,7 @@ pub fn measure(report: &mut Report, data_dir: &Path) -> Fallible<()> {
     Ok(())
 }
 
-/// The time that the disk alone needs.
+/// The time to copy a file and to sync the copy to the disk.
 fn copy_time(from: &Path, to: &Path) -> io::Result<Duration> {
     let began = Instant::now();
     std::fs::copy(from, to)?;
@@ -95,14 +95,14 @@ fn ended(success: bool, stderr: &[u8]) -> Fallible<()> {
 fn with_peak(mut child: Child) -> io::Result<(std::process::Output, f64)> {
     let mut peak: f64 = 0.0;
     while child.try_wait()?.is_none() {
-        // A program that has ended and was not waited for has no memory.
+        // A zombie process has no such line in its status.
         peak = peak.max(process::memory_mb(child.id(), "VmHWM:").unwrap_or(0.0));
         thread::sleep(READ_EVERY);
     }
     Ok((child.wait_with_output()?, peak))
 }
 
-/// Shops that request payments until they are told to stop.
+/// A thread that requests payments one after another until [`Shops::end`].
 struct Shops {
     is_over: Arc<AtomicBool>,
     asking: thread::JoinHandle<io::Result<Run>>,

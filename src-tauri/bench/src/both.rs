@@ -1,5 +1,5 @@
-//! `tillgate serve` of both environments, with 100,000 payments in each. Production's secrets are in a keyring of their
-//! own.
+//! `tillgate serve` of both environments, with 100,000 payments in each. Production's secrets are in a temporary
+//! keyring.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -15,10 +15,11 @@ use crate::seed::{self, Plan};
 /// Payments in each environment.
 const PAYMENTS: u32 = 100_000;
 
-/// Time after which a start's work is over.
+/// Time after which the work of a start is done.
 const SETTLED_AFTER: Duration = Duration::from_secs(5);
 
-/// Makes production's wallet, prints the process id of the server to come, and serves after a line on stdin.
+/// A shell script that creates production's wallet, prints its own process id, and after a line on stdin becomes the
+/// server.
 const SESSION: &str = r#"set -euo pipefail
 printf 'session\n' | gnome-keyring-daemon --unlock --components=secrets >/dev/null
 "$1" wallet create --environment production --json --data-dir "$2" >/dev/null
@@ -26,14 +27,15 @@ printf '%s\n' $$
 read -r _
 exec "$1" serve --listen 127.0.0.1:0 --data-dir "$2""#;
 
-/// Copies the payments to production's database; a closed payment weighs the same in both.
+/// Attaches the test environment's database.
 const COPY: &str = "ATTACH DATABASE ?1 AS test";
+/// Copies the test environment's payments to production's database. A closed payment costs the same in both.
 const COPIES: &str = "PRAGMA foreign_keys = OFF; BEGIN; \
     INSERT INTO rates SELECT * FROM test.rates; INSERT INTO payments SELECT * FROM test.payments; \
     UPDATE keychains SET next_index = (SELECT next_index FROM test.keychains AS of WHERE of.keychain = keychains.keychain); \
     COMMIT;";
 
-/// Adds the figures; without a keyring there are none.
+/// Measures, and adds the figures to `report`. Without a keyring, nothing is measured.
 pub fn measure(report: &mut Report) -> Fallible<()> {
     let what = "serve of both environments, 100,000 payments in each";
     if ["dbus-run-session", "gnome-keyring-daemon"].iter().any(|tool| !is_installed(tool)) {
@@ -68,16 +70,16 @@ fn copy_payments(data_dir: &Path) -> Fallible<()> {
     Ok(production.execute_batch(COPIES)?)
 }
 
-/// A session with a keyring and the gateway in it; ended when dropped.
+/// A session with a keyring and the gateway in it. Drop ends the session.
 struct Session {
     child: Child,
-    /// The process that serves, or will serve.
+    /// The id of the process that serves, or will serve.
     serving: u32,
     stdout: BufReader<std::process::ChildStdout>,
 }
 
 impl Session {
-    /// Starts the session: it makes production's wallet, and later serves both environments.
+    /// Starts the session, which creates production's wallet.
     fn begin(data_dir: &Path, home: &Path) -> Fallible<Self> {
         let mut child = Command::new("dbus-run-session")
             .args(["--", "bash", "-c", SESSION, "session"])
@@ -110,7 +112,7 @@ impl Session {
             let mut line = String::new();
             self.stdout.read_line(&mut line)?;
             if !line.contains("ready") {
-                return Err("one of both environments did not start".into());
+                return Err("one of the two environments did not start".into());
             }
         }
         Ok(began.elapsed())

@@ -1,4 +1,4 @@
-//! A client for single requests beside a measurement.
+//! A client for single requests outside a load run.
 
 use std::io::Write as _;
 use std::net::TcpStream;

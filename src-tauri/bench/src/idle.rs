@@ -10,10 +10,10 @@ use crate::report::Report;
 /// Length of the measurement.
 const SPAN: Duration = Duration::from_secs(30);
 
-/// Time after which a start's work is over.
+/// Time after which the work of a start is done.
 const SETTLED_AFTER: Duration = Duration::from_secs(5);
 
-/// Adds the figures.
+/// Measures, and adds the figures to `report`.
 pub fn measure(report: &mut Report) -> Fallible<()> {
     let folder = process::data_dir()?;
     let served = Served::start(folder.path())?;

@@ -1,4 +1,4 @@
-//! The best that this machine can do, measured in the same run as the figures.
+//! Limits of this machine, measured in the same run as the figures.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -61,7 +61,7 @@ pub fn derivation_rate() -> io::Result<f64> {
     })
 }
 
-/// An empty axum handler under the same driver.
+/// Requests to an empty axum handler, by the same load driver.
 pub fn empty_handler(connections: usize) -> io::Result<Run> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))?;

@@ -1,8 +1,8 @@
 //! The load driver: keep-alive HTTP/1.1 over loopback, each connection one request at a time.
 //!
-//! It speaks just enough HTTP to be cheap, because it shares the machine's cores with the measured program. A single
-//! connection is driven by a thread that waits for each answer, as a shop's software does. An event loop would add a
-//! tenth to a payment's time; it drives several connections.
+//! It implements little of HTTP, to use little of the cores that it shares with the measured program. A single
+//! connection is driven by a thread that waits for each answer, as a shop's software does. Several connections are
+//! driven by an event loop, which would add a tenth to a payment's time on a single connection.
 
 use std::io::{self, Read as _, Write as _};
 use std::ops::Range;
@@ -54,13 +54,13 @@ impl Run {
         self.answered as f64 / self.took.as_secs_f64()
     }
 
-    /// The time in milliseconds within which `per_mille` of the answers came.
+    /// The time in milliseconds within which `per_mille` of the answers arrived.
     pub fn quantile_ms(&self, per_mille: usize) -> f64 {
         quantile_ms(&self.latencies_us, per_mille)
     }
 }
 
-/// The time in milliseconds within which `per_mille` of the sorted times in microseconds lie.
+/// The quantile, in milliseconds, that `per_mille` of the sorted times in microseconds do not exceed.
 pub fn quantile_ms(sorted_us: &[u32], per_mille: usize) -> f64 {
     let index = sorted_us.len().saturating_sub(1) * per_mille / 1_000;
     sorted_us.get(index).map_or(0.0, |us| f64::from(*us) / 1_000.0)
@@ -77,7 +77,7 @@ pub fn spread_ms(times_us: &mut [u32]) -> String {
     format!("p50 {:.1} ms, p99 {:.1} ms", quantile_ms(times_us, 500), quantile_ms(times_us, 990))
 }
 
-/// When a run ends.
+/// The condition that ends a run.
 #[derive(Debug, Clone, Copy)]
 pub enum Until {
     /// After this time.
@@ -112,8 +112,8 @@ impl Tally {
     }
 }
 
-/// Sends requests over `connections` connections to `port` until `until`; `request` gives the
-/// bytes of the numbered request.
+/// Sends requests over `connections` connections to `port` until the condition `until` holds. `request` returns the
+/// bytes of the request with this number.
 pub fn drive(
     port: u16,
     connections: usize,
@@ -152,7 +152,7 @@ fn alone(port: u16, until: Until, started: Instant, request: impl Fn(u64) -> Vec
     Ok(tally)
 }
 
-/// Reads one answer whole into `buffer`.
+/// Reads one complete answer into `buffer`.
 pub fn receive(stream: &mut std::net::TcpStream, buffer: &mut Vec<u8>) -> io::Result<Answer> {
     buffer.clear();
     let mut chunk = [0; 16 * 1024];
@@ -212,7 +212,7 @@ async fn connection(
     }
 }
 
-/// The same as [`receive`], for an event loop.
+/// As [`receive`], for an event loop.
 async fn next_answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<Answer> {
     buffer.clear();
     loop {
@@ -225,11 +225,11 @@ async fn next_answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result
     }
 }
 
-/// The needed parts of an answer.
+/// The parts of an HTTP answer that the benchmark reads.
 pub struct Answer {
-    /// HTTP's status code.
+    /// The HTTP status code.
     pub status: u16,
-    /// The range of its body.
+    /// The range of the body in the buffer.
     pub body: Range<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! The cost of a look at the chain: the same with 100,000 closed payments as with 100.
+//! The cost of a look at the chain. It must be the same with 100,000 closed payments as with 100.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ const LOOKS: usize = 25;
 /// Number of first looks after a start; the median is reported.
 const STARTS: usize = 5;
 
-/// Most looks until the gateway has caught up.
+/// Number of looks after which [`settle`] gives up.
 const SETTLING: usize = 200;
 
 /// The cost of one look.
@@ -36,14 +36,14 @@ struct Cost {
 /// The first look after a start, an idle look, and a look that finds a payment.
 type Costs = [Cost; 3];
 
-/// Adds the figures.
+/// Measures, and adds the figures to `report`.
 pub fn measure(report: &mut Report) -> Fallible<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut costs: Vec<Vec<Costs>> = Kind::QUIET.iter().map(|_| Vec::new()).collect();
     for old in OLD {
         let scene = runtime.block_on(Scene::with_old(old))?;
         for (kind, costs) in Kind::QUIET.iter().zip(&mut costs) {
-            costs.push(runtime.block_on(of(*kind, &scene))?);
+            costs.push(runtime.block_on(costs_of(*kind, &scene))?);
         }
     }
     for (kind, costs) in Kind::QUIET.iter().zip(&costs) {
@@ -63,7 +63,7 @@ fn add(report: &mut Report, what: &str, costs: impl Iterator<Item = Cost>) {
     };
     let figures: Vec<_> =
         OLD.iter().zip(&costs).map(|(old, cost)| format!("{} old: {}", grouped(*old), figure(cost))).collect();
-    report.add(what, figures.join("; "), "required 1.0: the time with 100,000 over that with 100", ratio);
+    report.add(what, figures.join("; "), "required: 1.0, time with 100,000 old / with 100", ratio);
 }
 
 /// A count with a comma before the thousands.
@@ -71,8 +71,8 @@ fn grouped(count: u32) -> String {
     if count < 1_000 { count.to_string() } else { format!("{},{:03}", count / 1_000, count % 1_000) }
 }
 
-/// The costs with a copy of the scene behind a server of this kind.
-async fn of(kind: Kind, scene: &Scene) -> Fallible<Costs> {
+/// The costs of looks at a copy of the scene through a server of this kind.
+async fn costs_of(kind: Kind, scene: &Scene) -> Fallible<Costs> {
     let scene = scene.copy()?;
     let sandbox = scene.chain()?;
     let server = Server::start(kind, &sandbox, scene.folder())?;
@@ -85,7 +85,7 @@ async fn of(kind: Kind, scene: &Scene) -> Fallible<Costs> {
     };
     let mut first = Vec::new();
     for _ in 0..STARTS {
-        // A new start forgets everything remembered between looks.
+        // A newly opened gateway remembers nothing of earlier looks.
         first.push(look(&opened(&scene, &server).await?, &server).await?);
     }
     let merchant = opened(&scene, &server).await?;
@@ -115,7 +115,7 @@ async fn opened(scene: &Scene, server: &Server) -> Fallible<Merchant> {
     Ok(merchant)
 }
 
-/// Looks until the chain is known and two looks in a row changed nothing.
+/// Looks until two looks in a row changed nothing.
 async fn settle(merchant: &Merchant) -> Fallible<()> {
     let mut quiet = 0;
     for _ in 0..SETTLING {
@@ -126,7 +126,7 @@ async fn settle(merchant: &Merchant) -> Fallible<()> {
             return Ok(());
         }
     }
-    Err("the looks do not come to an end".into())
+    Err("the looks still change the gateway".into())
 }
 
 async fn look(merchant: &Merchant, server: &Server) -> Fallible<Cost> {

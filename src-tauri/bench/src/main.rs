@@ -33,7 +33,7 @@ use fallible::Fallible;
 use report::Report;
 
 #[derive(Parser)]
-#[command(about = "Measures the tillgate beside this program, in release")]
+#[command(about = "Measures the release build of tillgate in this program's folder")]
 struct Args {
     #[command(subcommand)]
     command: Option<Command>,
@@ -58,23 +58,23 @@ enum Command {
 enum Part {
     /// Making and reading payments.
     Spine,
-    /// From the mempool to the shop.
+    /// Time from the mempool to the notification at the shop.
     Notify,
-    /// From the mempool to the shop through each kind of server, and starts, with 110,000 payments.
+    /// Time from the mempool to the shop through each kind of server, and start times, with 110,000 payments.
     Arrivals,
     /// Looks with few and with many payments through each kind of server.
     Looks,
-    /// A wallet of 10,000 used addresses, from its words, through each kind of server.
+    /// Restore of a wallet with 10,000 used addresses from its words, through each kind of server.
     Restores,
     /// Both environments in one process.
     Both,
-    /// With a million payments in the database.
+    /// Start, reading and making payments with a million payments in the database.
     Million,
-    /// Backup and restore of that database.
+    /// Backup and restore of a database of a million payments.
     Backups,
     /// Offers, lists of payouts, and sending them.
     Payouts,
-    /// Doing nothing.
+    /// Memory and processor time of an idle program.
     Idle,
 }
 
@@ -93,7 +93,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures the parts that need a large database: that of `seeded`, or a new one.
+/// Measures the parts that need a large database, on the database in `seeded` or on a new one.
 fn large(only: &[Part], seeded: Option<&Path>, report: &mut Report) -> Fallible<()> {
     let wanted = |part| only.is_empty() || only.contains(&part);
     let folder = process::data_dir()?;
@@ -115,7 +115,7 @@ fn measure(args: &Args) -> Fallible<()> {
     let machine = report::machine();
     println!("{machine}");
     let mut report = Report::default();
-    // The quiet parts come first: the disk still writes for a while after a million payments.
+    // The parts with little load are first, because the disk still writes for a while after a million payments.
     if wanted(Part::Idle) {
         idle::measure(&mut report)?;
     }

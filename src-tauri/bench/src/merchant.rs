@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 
 use serde_json::json;
 use tillgate_gateway::bench::{
-    Author, Created, Draft, Environment, NotifyHosts, Options, Override, PaymentFilter, PaymentRow, SecretsLocation,
-    StoreError, WhereNone, create, ensure_wallet, machine_now, open,
+    Author, Created, Draft, Environment, IfMissing, NotifyHosts, Options, Override, PaymentFilter, PaymentRow,
+    SecretsLocation, StoreError, create, ensure_wallet, machine_now, open,
 };
 use tillgate_gateway::{Actor, App, Gateway, dispatch};
 use tokio::task::JoinSet;
@@ -19,7 +19,7 @@ use crate::fallible::Fallible;
 pub struct Merchant {
     /// The whole gateway with its watcher.
     pub app: Arc<App>,
-    /// The part that the watcher and the makers of payments share.
+    /// The resources that the watcher and the use cases share.
     pub gateway: Arc<Gateway>,
 }
 
@@ -32,7 +32,7 @@ impl Merchant {
         Ok(Self { app, gateway })
     }
 
-    /// Makes the test environment in `data_dir` from a wallet's words, before any look for coins.
+    /// Restores a wallet's words into a new test environment in `data_dir`, without a look at the chain.
     pub async fn restore(data_dir: &Path, settings: &[(&'static str, String)], words: &str) -> Fallible<()> {
         let app = open(options(data_dir, settings)).await?;
         let restore = json!({"command": "restoreWallet", "words": words, "birthday": null, "gap": null});
@@ -51,7 +51,7 @@ impl Merchant {
         Ok(self.app.watcher.look().await?)
     }
 
-    /// Makes payments and returns their rows; order numbers start at `first`. All of them wait for the writer at once.
+    /// Makes payments and returns their rows; order numbers start at `first`. All of them are made concurrently.
     pub async fn make(&self, count: u32, first: u32) -> Fallible<Vec<PaymentRow>> {
         let mut under_way = JoinSet::new();
         for number in first..first + count {
@@ -94,8 +94,8 @@ impl Merchant {
     }
 }
 
-/// Options for opening: the secrets are in a plain file, whether or not the machine has a keyring. The programs on the
-/// same folder find them there.
+/// Options that keep the secrets in a plain file, even on a machine with a keyring. The programs started on the same
+/// data directory find them there.
 fn options(data_dir: &Path, settings: &[(&'static str, String)]) -> Options {
     let overrides = settings
         .iter()
@@ -103,7 +103,7 @@ fn options(data_dir: &Path, settings: &[(&'static str, String)]) -> Options {
     Options {
         environment: Environment::Test,
         data_dir: Some(data_dir.to_owned()),
-        where_none: WhereNone::Make,
+        if_missing: IfMissing::Make,
         overrides: overrides.collect::<BTreeMap<_, _>>(),
         secrets: SecretsLocation::SandboxFile,
     }

@@ -10,19 +10,19 @@ use crate::process::{self, Served};
 use crate::report::{Report, millis};
 use crate::spine;
 
-/// Number of starts; the slowest counts.
+/// Number of starts; the slowest is reported.
 const STARTS: usize = 3;
 
 /// Number of requests for each page.
 const ASKED: usize = 30;
 
-/// Number of pages, spread over the list, that give the ids to read.
+/// Number of pages, spread over the list, from which the ids to read are taken.
 const SAMPLES: u64 = 40;
 
-/// Sustained load lasts this long.
+/// Length of each sustained load.
 const SPAN: Duration = Duration::from_secs(5);
 
-/// Adds the figures, on an existing database.
+/// Measures on an existing database, and adds the figures to `report`.
 pub fn measure(report: &mut Report, data_dir: &Path) -> Fallible<()> {
     let mut slowest = Duration::ZERO;
     for _ in 0..STARTS {

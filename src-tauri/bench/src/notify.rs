@@ -9,13 +9,13 @@ use crate::process::{self, Served};
 use crate::report::Report;
 use crate::shop::Shop;
 
-/// Open payments besides the paid one.
+/// Number of open payments, the paid ones included.
 const OPEN: u64 = 10_000;
 
 /// Number of payments that are paid, one after another.
 const PAID: u32 = 300;
 
-/// Adds the figures.
+/// Measures, and adds the figures to `report`.
 pub fn measure(report: &mut Report) -> Fallible<()> {
     let folder = process::data_dir()?;
     let served = Served::start(folder.path())?;

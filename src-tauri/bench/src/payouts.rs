@@ -15,28 +15,28 @@ use crate::process::{self, Served};
 use crate::report::Report;
 use crate::spine;
 
-/// Sustained load lasts this long.
+/// Length of each sustained load.
 const SPAN: Duration = Duration::from_secs(5);
 
-/// Coins in the wallet, of 0.02 BTC each.
+/// Number of coins in the wallet, of 0.02 BTC each.
 const COINS: u32 = 400;
 
-/// Payouts approved one after another, each a transaction of its own.
+/// Number of payouts approved one after another, each with its own transaction.
 const ALONE: u32 = 200;
 
 /// Number of these payouts between two blocks, so that chains of change stay short.
 const BLOCK_EVERY: u32 = 20;
 
-/// Payouts approved together.
+/// Number of payouts approved together.
 const TOGETHER: u64 = 1_000;
 
-/// Payouts in the lists.
+/// Number of payouts in the lists.
 const LISTED: u64 = 200_000;
 
 /// Number of requests for each list.
 const ASKED: u32 = 100;
 
-/// Adds the figures.
+/// Measures, and adds the figures to `report`.
 pub fn measure(report: &mut Report) -> Fallible<()> {
     let folder = process::data_dir()?;
     let commits = limits::CommitProbe::new(folder.path())?.rate(limits::SPAN)?;
@@ -75,7 +75,7 @@ fn fund(client: &mut Client) -> Fallible<()> {
     Ok(())
 }
 
-/// Time from the approval until the network has the transaction.
+/// Measures the time from the approval to the broadcast of the transaction.
 fn alone(report: &mut Report, client: &mut Client, commits: f64) -> Fallible<()> {
     let mut times_us = Vec::new();
     for number in 0..ALONE {
@@ -102,7 +102,7 @@ fn alone(report: &mut Report, client: &mut Client, commits: f64) -> Fallible<()>
     Ok(())
 }
 
-/// Many payouts in as few transactions as possible.
+/// Measures many payouts in as few transactions as possible.
 fn together(report: &mut Report, served: &Served, authorization: &str, client: &mut Client) -> Fallible<()> {
     let header = authorization.to_owned();
     let made = load::drive(served.port, 16, Until::Requests(TOGETHER), move |number| {
@@ -153,12 +153,12 @@ fn offer(served: &Served, authorization: &str, connections: usize, until: Until,
     }
 }
 
-/// Each filter of the list, with this many payouts in the database.
+/// Measures each filter of the list, with [`LISTED`] payouts in the database.
 fn lists(report: &mut Report, served: &Served, authorization: &str) -> Fallible<()> {
     let (page, _) = Client::connect(served.port, authorization)?.call("GET", "/v2/payouts?limit=1", "")?;
     let there = page["paginationInfo"]["itemsCount"].as_u64().unwrap_or(0);
     offer(served, authorization, 16, Until::Requests(LISTED.saturating_sub(there)), 1 << 48)?;
-    // A connection that was idle for so long would be closed by now.
+    // A new connection is needed, because the gateway closed the connections that were idle for too long.
     let mut client = Client::connect(served.port, authorization)?;
     let (page, _) = client.call("GET", "/v2/payouts?limit=50", "")?;
     let item = &page["items"][7];
@@ -190,7 +190,7 @@ fn lists(report: &mut Report, served: &Served, authorization: &str) -> Fallible<
     Ok(())
 }
 
-/// A request for a payout to an address that belongs to this number alone.
+/// The body of a request for a payout to an address derived from this number.
 fn request(number: u64, amount: &str) -> String {
     let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::hash(&number.to_be_bytes()));
     let address = Address::from_script(&script, Network::Regtest).map_or_else(|_| String::new(), |it| it.to_string());

@@ -9,12 +9,12 @@ use base64::Engine as _;
 use serde_json::Value;
 use tillgate_gateway::bench::machine_now;
 
-/// A running `tillgate serve`; killed when dropped.
+/// A running `tillgate serve`. Drop kills the process.
 pub struct Served {
     child: Child,
     /// The port of its API.
     pub port: u16,
-    /// The process.
+    /// The process id.
     pub pid: u32,
     /// Time from the start of the process to its ready line.
     pub ready_after: Duration,
@@ -25,7 +25,7 @@ pub fn program() -> io::Result<PathBuf> {
     Ok(std::env::current_exe()?.with_file_name("tillgate"))
 }
 
-/// The program with these settings, by name.
+/// A command that starts the program with these settings, by name.
 pub fn command(settings: &[(&str, String)]) -> io::Result<Command> {
     let mut command = Command::new(program()?);
     command.envs(settings.iter().map(|(name, value)| (variable(name), value)));
@@ -44,7 +44,8 @@ fn variable(name: &str) -> String {
     variable
 }
 
-/// A line of the kernel's status about a process's memory, in megabytes.
+/// A memory figure of a process from the kernel, in megabytes. `line` is its name in `/proc/PID/status`, with the
+/// colon.
 pub fn memory_mb(pid: u32, line: &str) -> io::Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let kb = status.lines().find_map(|found| found.strip_prefix(line)?.split_whitespace().next()?.parse().ok());
@@ -60,12 +61,12 @@ pub fn data_dir() -> io::Result<tempfile::TempDir> {
 }
 
 impl Served {
-    /// Starts it on `data_dir`, on a free port, and waits until it is ready.
+    /// Starts the program on `data_dir` and a free port, and waits until it is ready.
     pub fn start(data_dir: &Path) -> io::Result<Self> {
         Self::start_under(data_dir, &[])
     }
 
-    /// The same with these settings, by name.
+    /// As [`Self::start`], with these settings, by name.
     pub fn start_under(data_dir: &Path, settings: &[(&str, String)]) -> io::Result<Self> {
         let started = Instant::now();
         let mut child = command(settings)?
@@ -111,7 +112,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // A kill loses no data that matters: the data directory is temporary.
+        // A kill is enough: the data directory is temporary, or `seed` can write it again.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -119,7 +120,7 @@ impl Drop for Served {
 
 /// Makes an API key and returns the `Authorization` header for its requests.
 pub fn authorization(data_dir: &Path) -> io::Result<String> {
-    // Another part may have made a key in the same folder.
+    // The name is unique, because another measurement may have made a key in this data directory.
     let name = format!("bench_{}", machine_now().ms());
     let output = command(&[])?
         .args(["keys", "create", &name, "--permissions", "full", "--json", "--data-dir"])

@@ -1,4 +1,4 @@
-//! The table of figures.
+//! The table of measured figures.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds a figure. `limit` bounds it and was measured in the same run; `ratio` is their ratio.
+    /// Adds a figure. `limit` is a requirement, or a limit of the machine from the same run.
+    /// `ratio` is the measured speed divided by the speed of the limit.
     pub fn add(&mut self, what: &str, figure: String, limit: &str, ratio: Option<f64>) {
         let ratio = ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"));
         println!("{what:<62} {figure:>34}  {limit:<44} {ratio:>6}");
@@ -40,7 +41,7 @@ pub fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let load = read("/proc/loadavg").split(' ').next().unwrap_or("?").to_owned();
     format!(
-        "{cores} cores ({}), memory {}, Linux {}; load {load} before.",
+        "{cores} cores ({}), memory {}, Linux {}; load average {load} before the run.",
         field(&read("/proc/cpuinfo"), "model name"),
         field(&read("/proc/meminfo"), "MemTotal"),
         read("/proc/sys/kernel/osrelease").trim(),

@@ -20,7 +20,7 @@ use crate::report::Report;
 use crate::servers::{Kind, Server};
 use crate::shop::Shop;
 
-/// Addresses that received a coin, each in a transaction of its own.
+/// Number of addresses that received a coin, each in its own transaction.
 const USED: u32 = 10_000;
 
 /// Number of these transactions in one block.
@@ -32,7 +32,7 @@ const SATS: u64 = 10_000;
 /// The words of the restored wallet.
 const WORDS: &str = "legal winner thank year wave sausage worth useful legal winner thank yellow";
 
-/// Adds the figures.
+/// Measures, and adds the figures to `report`.
 pub fn measure(report: &mut Report) -> Fallible<()> {
     let folder = process::data_dir()?;
     let sandbox = Arc::new(Sandbox::open(&folder.path().join("chain.db"), machine_now().ms())?);
@@ -60,7 +60,7 @@ fn scripts() -> Fallible<Vec<ScriptBuf>> {
     (0..USED).map(script).collect()
 }
 
-/// Time from the start of the program to its first address, which comes after its look through the chain.
+/// Measures the time from the start of the program to its first payment, which it makes after the restore's look.
 fn through(kind: Kind, sandbox: &Arc<Sandbox>, report: &mut Report) -> Fallible<()> {
     let folder = process::data_dir()?;
     let server = Server::start(kind, sandbox, folder.path())?;

@@ -1,4 +1,4 @@
-//! A merchant of the regression test network with payments closed days ago, copied for each kind of server.
+//! A merchant on regtest with payments closed days ago, copied for each kind of server.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::servers::{Kind, Server};
 /// Age of the old payments: the gateway treats them like those of years ago.
 const MADE_BEFORE_MS: i64 = 3 * 24 * 3_600_000;
 
-/// Longest lifetime of a payment, with all grace.
+/// Time after which a payment has expired, its grace included.
 const EXPIRED_AFTER_MS: i64 = 6 * 3_600_000;
 
-/// Payments made at one moment.
+/// Number of payments made concurrently.
 const BATCH: u32 = 4_000;
 
-/// The chain's file.
+/// The name of the sandbox chain's file.
 const CHAIN: &str = "chain.db";
 
 /// A data directory with the chain of its customers.
@@ -30,14 +30,15 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// A new merchant, and its chain.
+    /// A new folder with an empty data directory.
     pub fn new() -> Fallible<Self> {
         let scene = Self { folder: process::data_dir()? };
         std::fs::create_dir(scene.data_dir())?;
         Ok(scene)
     }
 
-    /// The same with `old` payments that expired unpaid, seen by a node that shows all blocks.
+    /// A new merchant with `old` payments that expired unpaid. The gateway saw all blocks of the chain through a Core
+    /// node.
     pub async fn with_old(old: u32) -> Fallible<Self> {
         let scene = Self::new()?;
         let begins_at_ms = machine_now().ms() - MADE_BEFORE_MS;
@@ -65,7 +66,7 @@ impl Scene {
         Ok(Self { folder })
     }
 
-    /// The folder of all its files.
+    /// The folder of all files of the scene.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -75,7 +76,7 @@ impl Scene {
         self.folder.path().join("data")
     }
 
-    /// Its chain, with one block of the present time.
+    /// Opens the chain, and mines one block at the present time.
     pub fn chain(&self) -> Fallible<Arc<Sandbox>> {
         let sandbox = Sandbox::open(&self.folder.path().join(CHAIN), machine_now().ms())?;
         sandbox.mine(1, false, machine_now().ms())?;

@@ -1,29 +1,30 @@
-//! Writes a busy merchant's database with its sandbox chain. The gateway's own code writes it, under a clock that
-//! the benchmark sets. So the database is as the program would leave it.
+//! Writes a busy merchant's database and sandbox chain with the gateway's own code, under a clock that the benchmark
+//! sets.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use bitcoin::{OutPoint, ScriptBuf};
-use tillgate_gateway::bench::{DataDir, Environment, PaymentRow, WhereNone, machine_now};
+use tillgate_gateway::bench::{DataDir, Environment, IfMissing, PaymentRow, machine_now};
 use tillgate_sandbox::Sandbox;
 
 use crate::fallible::Fallible;
 use crate::merchant::Merchant;
 use crate::sweep::{self, Coin};
 
-/// Payments made at one moment of the history. All of them wait for the writer at once.
+/// Number of payments made concurrently, at one moment of the history.
 const BATCH: u32 = 4_000;
 
 /// Time between two such moments; long enough for a payment to expire.
 const STEP_MS: i64 = 45 * 60_000;
 
-/// Delays of the customer's payment and of its block, within a payment's half hour.
+/// Delay of the customer's transaction after its payments were made.
 const PAID_AFTER_MS: i64 = 5 * 60_000;
+/// Delay of the block with that transaction, within a payment's half hour.
 const MINED_AFTER_MS: i64 = 12 * 60_000;
 
-/// Payments that one of the customer's transactions pays.
+/// Number of payments that one of the customer's transactions pays.
 const PAYEES: usize = 500;
 
 /// The content of the database.
@@ -32,22 +33,22 @@ pub struct Plan {
     /// The data directory, as for `tillgate serve`; it must hold no test environment yet.
     #[arg(long)]
     pub data_dir: PathBuf,
-    /// All payments.
+    /// Number of payments.
     #[arg(long, default_value_t = 1_000_000)]
     pub payments: u32,
-    /// Confirmed payments among them.
+    /// Number of confirmed payments among them.
     #[arg(long, default_value_t = 100_000)]
     pub paid: u32,
-    /// Unspent outputs of the paid payments.
+    /// Number of unspent outputs of the confirmed payments.
     #[arg(long, default_value_t = 1_000)]
     pub unspent: u32,
-    /// Open payments among them, made last.
+    /// Number of open payments among them, made last.
     #[arg(long, default_value_t = 2_000)]
     pub open: u32,
 }
 
 impl Plan {
-    /// A million payments.
+    /// The default plan: a million payments.
     pub fn million(data_dir: &Path) -> Self {
         let data_dir = data_dir.to_owned();
         Self { data_dir, payments: 1_000_000, paid: 100_000, unspent: 1_000, open: 2_000 }
@@ -95,7 +96,7 @@ async fn write(plan: &Plan) -> Fallible<()> {
     Ok(())
 }
 
-/// A merchant, and the chain of its customers.
+/// A merchant, and the chain of its customer.
 struct History {
     merchant: Merchant,
     sandbox: Arc<Sandbox>,
@@ -104,11 +105,11 @@ struct History {
 impl History {
     async fn begin(plan: &Plan, begins_at_ms: i64) -> Fallible<Self> {
         {
-            let data_dir = DataDir::open(&plan.data_dir, Environment::Test, WhereNone::Make)?;
+            let data_dir = DataDir::open(&plan.data_dir, Environment::Test, IfMissing::Make)?;
             if data_dir.database().exists() {
                 return Err(format!("{} holds a database already", data_dir.path().display()).into());
             }
-            // The gateway itself would make a chain that ends now.
+            // The gateway itself would create a chain whose tip has the present time.
             Sandbox::open(&data_dir.sandbox(), begins_at_ms)?;
         }
         let merchant = Merchant::open(&plan.data_dir, &[]).await?;
@@ -141,7 +142,9 @@ impl History {
         let (all, paid, open) =
             (self.merchant.count(&[])?, self.merchant.count(&["CONFIRMED"])?, self.merchant.count(&["NEW"])?);
         if (all, paid, open) != (plan.payments.into(), plan.paid.into(), plan.open.into()) {
-            return Err(format!("{all} payments, {paid} paid and {open} open came out, other than planned").into());
+            return Err(
+                format!("the database holds {all} payments, {paid} paid and {open} open, not as planned").into()
+            );
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Servers that show a sandbox's chain as a merchant's own would: the well-behaved ones of the tests.
+//! Bitcoin servers over a sandbox's chain: those of `tillgate-nodes`, without faults.
 
 use std::ops::Sub;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tillgate_sandbox::Sandbox;
 
 use crate::fallible::Fallible;
 
-/// A kind of server, and how it is asked.
+/// A kind of server, with the way in which the gateway learns of changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// JSON-RPC of Bitcoin Core, asked once a second.
@@ -26,7 +26,7 @@ pub enum Kind {
 pub struct Traffic {
     /// HTTP requests, or calls of the Electrum protocol.
     pub requests: u64,
-    /// Received and sent.
+    /// Bytes received and sent.
     pub bytes: u64,
 }
 
@@ -48,7 +48,7 @@ impl Kind {
     /// All kinds without ZeroMQ: an unprompted look costs the same with and without it.
     pub const QUIET: &[Self] = &[Self::Core, Self::Electrum];
 
-    /// Its name in the table.
+    /// The name in the table of figures.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Core => "Core by polling",
@@ -59,7 +59,7 @@ impl Kind {
 }
 
 impl Server {
-    /// Shows the chain of `sandbox`; its files are in `folder`.
+    /// Starts a server over the chain of `sandbox`, with its files in `folder`.
     pub fn start(kind: Kind, sandbox: &Arc<Sandbox>, folder: &Path) -> Fallible<Self> {
         let (sandbox, clock) = (Arc::clone(sandbox), Box::new(|| machine_now().ms()));
         let running = match kind {
@@ -69,7 +69,7 @@ impl Server {
         Ok(Self { kind, running })
     }
 
-    /// The settings of a gateway that uses it, with rates that need no server.
+    /// The settings of a gateway that uses this server, with fixed exchange rates.
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let (backend, url) = match &self.running {
             Running::Core(node) => ("core", node.url()),
@@ -90,7 +90,7 @@ impl Server {
         settings
     }
 
-    /// The requests since its start.
+    /// The requests since the start.
     pub fn traffic(&self) -> Traffic {
         match &self.running {
             Running::Core(node) => Traffic { requests: node.requests(), bytes: node.bytes() },

@@ -11,12 +11,12 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::fallible::Fallible;
 use crate::load::{self, Until};
 
-/// A later notification counts as lost.
+/// A notification that takes longer counts as lost.
 const LOST_AFTER: Duration = Duration::from_secs(60);
 
 type Arrivals = Arc<Mutex<HashMap<String, Instant>>>;
 
-/// A shop that accepts every notification and records when the first one for each payment came.
+/// A shop that accepts every notification and records the time of the first one for each payment.
 pub struct Shop {
     /// The port of its listener.
     pub port: u16,
@@ -25,7 +25,7 @@ pub struct Shop {
 }
 
 impl Shop {
-    /// Opens it on a free port.
+    /// Listens on a free port.
     pub fn open() -> Fallible<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
@@ -63,7 +63,7 @@ impl Shop {
         }
     }
 
-    /// The time of a payment's first notification; waits for it.
+    /// Waits for a payment's first notification and returns its time.
     pub fn wait_for(&self, id: &str) -> Fallible<Instant> {
         let deadline = Instant::now() + LOST_AFTER;
         while Instant::now() < deadline {

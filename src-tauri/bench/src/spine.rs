@@ -10,17 +10,17 @@ use crate::load::{self, Run, Until};
 use crate::process::{self, Served};
 use crate::report::Report;
 
-/// Sustained load lasts this long.
+/// Length of each sustained load.
 const SPAN: Duration = Duration::from_secs(8);
 
-/// Requests of a burst.
+/// Number of requests in a burst.
 const BURST: u64 = 5_000;
 
 /// Number of different payments that are read.
 const READ_IDS: u32 = 500;
 
-/// One connection and its limit are measured alternately in this many turns. Within a minute this machine's disk can
-/// become twice as fast or slow.
+/// One connection and its limit are measured alternately in this many turns, because the disk's speed can double or
+/// halve within a minute.
 const TURNS: u32 = 6;
 
 /// Length of a turn; short enough that the address pool does not fall to the level at which it is refilled.
@@ -29,7 +29,7 @@ const TURN: Duration = Duration::from_secs(1);
 /// Pause in which the address pool is refilled and the WAL checkpointed.
 const REST: Duration = Duration::from_millis(500);
 
-/// Adds the figures.
+/// Measures, and adds the figures to `report`.
 pub fn measure(report: &mut Report) -> Fallible<()> {
     let folder = process::data_dir()?;
     let fdatasync = limits::fdatasync_rate(folder.path())?;
@@ -42,7 +42,7 @@ pub fn measure(report: &mut Report) -> Fallible<()> {
 
     let served = Served::start(folder.path())?;
     let authorization = process::authorization(folder.path())?;
-    // The caches are warm and the address pool is full.
+    // Fills the caches.
     create(&served, &authorization, 16, Until::Requests(2_000))?;
     single(report, &served, &authorization, &commits)?;
     let mut empty_64 = 0.0;
@@ -69,7 +69,7 @@ pub fn plural(connections: usize) -> String {
     if connections == 1 { "1 connection".to_owned() } else { format!("{connections} connections") }
 }
 
-/// Payments one after another while addresses are ready, compared with commits of one row.
+/// Measures payments one after another while addresses are ready, beside commits of one row.
 fn single(report: &mut Report, served: &Served, authorization: &str, commits: &limits::CommitProbe) -> Fallible<()> {
     let mut runs = Vec::new();
     let mut bound = 0.0;
@@ -88,7 +88,7 @@ fn single(report: &mut Report, served: &Served, authorization: &str, commits: &l
 fn burst(report: &mut Report, served: &Served, authorization: &str, empty: f64) -> Fallible<()> {
     let mut runs = Vec::new();
     for _ in 0..3 {
-        // By then the used addresses are replaced.
+        // Waits until the address pool is full again.
         std::thread::sleep(Duration::from_secs(2));
         runs.push(create(served, authorization, 64, Until::Requests(BURST))?);
     }
@@ -145,7 +145,7 @@ pub fn get(served: &Served, authorization: &str, ids: Vec<String>, connections: 
     })
 }
 
-/// Drives the program and records the cost of each request; any refusal is an error.
+/// Sends requests to the program and measures its processor time for each. A refused request is an error.
 fn measured(
     served: &Served,
     connections: usize,
@@ -161,7 +161,7 @@ fn measured(
     }
 }
 
-/// Adds a run with its rate and times.
+/// Adds a run to the report, with its rate and times.
 pub fn add(report: &mut Report, what: &str, run: &Run, limit: &str, ratio: Option<f64>) {
     let (p50, p99) = (run.quantile_ms(500), run.quantile_ms(990));
     let cpu = run.cpu_us.map_or(String::new(), |us| format!(", {us:.0} µs of processor"));

@@ -1,4 +1,4 @@
-//! The merchant sends coins on, so that received coins do not stay unspent for ever.
+//! Spends received coins, as a merchant does in the course of time.
 
 use bdk_wallet::keys::bip39::Mnemonic;
 use bitcoin::absolute::LockTime;
@@ -16,10 +16,10 @@ use tillgate_sandbox::Sandbox;
 
 use crate::fallible::Fallible;
 
-/// Coins spent by one transaction: 34,000 vB of the 100,000 that are relayed.
+/// Number of coins that one transaction spends: 34,000 vB of the 100,000 that are relayed.
 const INPUTS: usize = 500;
 
-/// Fee in satoshis for each input, and once for the rest.
+/// Fee in satoshis for each input, and once more for the rest of the transaction.
 const FEE_SATS: u64 = 140;
 
 /// A payment's output in the chain.
@@ -32,7 +32,7 @@ pub struct Coin {
     pub amount_sats: u64,
 }
 
-/// Sends these coins outside the wallet, and mines until all of it is confirmed.
+/// Sends these coins to a script outside the wallet, and mines until the mempool is empty.
 pub fn spend(gateway: &Gateway, sandbox: &Sandbox, coins: &[Coin]) -> Fallible<()> {
     let words = gateway.secrets.get(Purpose::WalletMnemonic)?.ok_or("the wallet has no words")?;
     let seed = Mnemonic::parse(words.reveal())?.to_seed("");
@@ -43,7 +43,7 @@ pub fn spend(gateway: &Gateway, sandbox: &Sandbox, coins: &[Coin]) -> Fallible<(
         let transaction = signed(&secp, &keychain, coins)?;
         match gateway.chain.broadcast(&[transaction])? {
             Broadcast::Accepted => {}
-            refused => return Err(format!("a transaction of the merchant was not taken: {refused:?}").into()),
+            refused => return Err(format!("a transaction of the merchant was not accepted: {refused:?}").into()),
         }
     }
     while !sandbox.status()?.mempool.is_empty() {

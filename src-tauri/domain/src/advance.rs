@@ -19,7 +19,7 @@ use crate::receipt::Receipt;
 use crate::time::Timestamp;
 
 use counting::Evaluated;
-pub use look::Look;
+pub use look::LookFacts;
 pub use warning::Warning;
 
 /// Without a mempool, a block closes a payment only if its time is two hours after the deadline, because a block's time
@@ -35,7 +35,7 @@ pub struct Verdict {
     pub eligible_sats: u64,
     /// The part that counts now.
     pub counted_sats: u64,
-    /// Whether it is gone.
+    /// Whether the transaction is gone.
     pub gone: bool,
     /// Whether the transaction is missing and must be broadcast again: it is in neither mempool nor chain, and neither
     /// gone nor displaced.
@@ -75,7 +75,7 @@ pub struct Advance {
 /// `receipts` hold the facts of this look and the verdicts of the one before; `anomalies` are all anomalies of the
 /// payment.
 #[must_use]
-pub fn advance(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly], look: &Look) -> Advance {
+pub fn advance(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly], look: &LookFacts) -> Advance {
     let closed_at = payment.closed_at.or_else(|| is_closing(payment, look).then_some(look.at));
     let mut evaluated = counting::evaluate(payment, receipts, look);
     let accepts = look.staff_accepts && is_acceptable(payment.state) && !is_refunding(anomalies);
@@ -159,7 +159,7 @@ fn is_refunding(anomalies: &[Anomaly]) -> bool {
 
 /// Whether this look closes the payment. The look's time must be after the deadline; without a mempool, the time of its
 /// best block. A look without `time_decides` closes no payment.
-fn is_closing(payment: &Payment, look: &Look) -> bool {
+fn is_closing(payment: &Payment, look: &LookFacts) -> bool {
     let is_past = if look.has_mempool {
         look.at > payment.expires_at
     } else {

@@ -1,4 +1,4 @@
-//! Coins that do not fit a payment (interface, section 3). [`crate::advance`] decides when they are raised and changed.
+//! Coins that do not fit a payment (interface, section 3). [`crate::advance`] raises and changes anomalies.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,7 +8,7 @@ use bitcoin::Txid;
 
 use crate::id::Id;
 
-/// The kind of misfit.
+/// The kind of an anomaly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
 #[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"), ts(export))]
@@ -38,7 +38,7 @@ pub enum Resolution {
     Accepted,
     /// Staff dismissed it.
     DismissedByStaff,
-    /// Dismissed by the system, because its coins are gone.
+    /// Dismissed by the system, because its coins are gone or count now, or because the payment is CONFIRMED again.
     DismissedBySystem,
 }
 
@@ -88,7 +88,7 @@ impl AnomalyKind {
         }
     }
 
-    /// Whether there is one for each transaction; the other kinds exist once for each payment.
+    /// Whether a payment has an anomaly of this kind for each transaction. It has at most one of any other kind.
     #[must_use]
     pub const fn is_per_transaction(self) -> bool {
         match self {
@@ -125,7 +125,7 @@ impl Resolution {
         }
     }
 
-    /// Whether staff decided on it. The system then never changes it.
+    /// Whether staff decided on it. From then on only the payout of its refund changes the state.
     #[must_use]
     pub const fn is_decided_by_people(self) -> bool {
         match self {
@@ -213,23 +213,23 @@ pub enum AnomalyChange {
         /// The coins it is about.
         coins: Coins,
     },
-    /// It stays OPEN, about other coins than before.
+    /// The anomaly stays OPEN, about other coins than before.
     Follow {
         /// Its identifier.
         id: Id,
         /// The coins it is about now.
         coins: Coins,
-        /// Whether the change is notified; not if other transactions make the same sum.
+        /// Whether the change is notified. It is not if other transactions make the same sum.
         notify: bool,
     },
-    /// Its basis is gone: `DismissedBySystem`.
+    /// The anomaly becomes `DismissedBySystem`, because its cause is gone.
     Dismiss {
         /// Its identifier.
         id: Id,
-        /// Why, a sentence for people.
+        /// The reason, a sentence for people.
         reason: &'static str,
     },
-    /// Its basis is back: OPEN again.
+    /// The anomaly is OPEN again, because its cause is back.
     Reopen {
         /// Its identifier.
         id: Id,

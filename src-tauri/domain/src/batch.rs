@@ -8,9 +8,9 @@ use crate::payout::PayoutState;
 /// Confirmations from which a conflict is final.
 pub const FINAL_CONFIRMATIONS: u32 = 6;
 
-/// The highest block whose transactions are all settled under a tip of this height; negative near the genesis block.
-/// Its transactions have one confirmation more than [`FINAL_CONFIRMATIONS`]: a transaction that just became final is
-/// still settled under this tip.
+/// The highest block whose transactions need no more settling under a tip of this height; negative near the genesis
+/// block. They have one confirmation more than [`FINAL_CONFIRMATIONS`], because a transaction that becomes final is
+/// settled once more under that tip.
 #[must_use]
 pub fn decided_up_to(tip_height: u32) -> i64 {
     i64::from(tip_height) - i64::from(FINAL_CONFIRMATIONS)
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payout_fails_once_all_its_payers_are_ruled_out_six_deep() {
+    fn a_payout_fails_once_conflicts_with_all_payers_are_six_deep() {
         let ruled_out_at =
             |number, height| Version { conflict_height: Some(height), ..version(number, Position::Absent) };
         assert_eq!(state(PayoutState::Sent, &[ruled_out_at(1, 96)]), PayoutState::Sent);
@@ -204,17 +204,17 @@ mod tests {
     }
 
     #[test]
-    fn a_record_names_the_newest_transaction_that_a_node_took() {
+    fn a_record_names_the_newest_accepted_transaction() {
         let named = |versions: &[Version]| settle(PayoutState::Sent, versions, &[], TIP).txid;
         let taken = |number| Version { accepted: true, ..version(number, Position::Absent) };
         let stored = |number| version(number, Position::Absent);
         assert_eq!(named(&[taken(1), stored(2)]), Some(txid(1)));
         assert_eq!(named(&[taken(1), taken(2), stored(3)]), Some(txid(2)));
-        assert_eq!(named(&[stored(1), stored(2)]), Some(txid(1)), "no node took any");
+        assert_eq!(named(&[stored(1), stored(2)]), Some(txid(1)), "no node accepted any");
     }
 
     #[test]
-    fn what_another_copy_of_the_wallet_paid_in_a_block_is_sent_under_its_id() {
+    fn a_payout_mined_by_another_copy_is_sent_under_its_txid() {
         let mined = version(9, Position::Block { height: 95 });
         let sent = Settled { state: PayoutState::Sent, txid: Some(txid(9)) };
         for before in PayoutState::ALL {
@@ -257,7 +257,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn settling_stays_inside_the_table_and_twice_is_once(
+        fn settling_follows_the_transition_table_and_is_idempotent(
             before in proptest::sample::select(PayoutState::ALL.to_vec()),
             versions in proptest::collection::vec(any_version(), 0..4),
             twins in proptest::collection::vec(any_version(), 0..3),
@@ -268,7 +268,7 @@ mod tests {
         }
 
         #[test]
-        fn fee_shares_add_up_and_the_oldest_pay_what_is_left_over(fee in 0u64..1_000_000, count in 1u64..200) {
+        fn fee_shares_add_up_and_the_oldest_pay_the_remainder(fee in 0u64..1_000_000, count in 1u64..200) {
             let shares: Vec<u64> = (0..count).map(|index| fee_share_sats(fee, count, index)).collect();
             prop_assert_eq!(shares.iter().sum::<u64>(), fee);
             prop_assert!(shares.is_sorted_by(|older, newer| older >= newer));

@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_values_keep_the_form() {
+    fn an_empty_label_or_message_keeps_its_parameter() {
         assert_eq!(payment_uri("bc1q", 1, "", ""), "bitcoin:bc1q?amount=0.00000001&label=&message=");
     }
 

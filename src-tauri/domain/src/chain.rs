@@ -99,7 +99,7 @@ pub enum KnownPosition {
 pub struct ScriptState {
     /// The script.
     pub script: ScriptBuf,
-    /// The backend's own form: an Electrum status, or the time of the next question.
+    /// The Electrum status of its history, in the backend's own form.
     pub state: Vec<u8>,
 }
 
@@ -108,9 +108,10 @@ pub struct ScriptState {
 pub enum Urgency {
     /// A customer may be paying it now.
     Awaited,
-    /// A transaction that pays or spends it is not settled.
+    /// Its payment is not settled: a deadline is ahead, or a transaction that pays it is unconfirmed, missing or in one of
+    /// the latest blocks.
     Moving,
-    /// It was closed lately, its address comes next, or its coins may be spent.
+    /// Its payment was made within the last day, it is one of the next scripts of a keychain, or it holds coins.
     Possible,
 }
 
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_that_no_node_relays_is_told_by_its_weight() {
+    fn a_transaction_above_the_standard_weight_is_not_relayed() {
         assert!(is_relayed(&with_witness(390_000)) && !is_relayed(&with_witness(400_000)));
     }
 }

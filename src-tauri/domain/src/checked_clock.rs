@@ -1,8 +1,8 @@
 //! Judges by block times and by other servers' times whether a clock is right.
 //!
 //! A block's time may be two hours ahead of the network's and an hour behind it, and a server may keep blocks back. So
-//! a young block confirms the clock, but an old block does not prove it wrong. A fault only puts off closing by the
-//! clock, for a day at most. If several sources of exchange rates agree on the time, their time decides instead.
+//! a young block confirms the clock, but an old block does not prove it wrong. A fault only delays the closing
+//! of payments by the clock, for a day at most. If several sources of exchange rates agree on the time, their time decides instead.
 
 use crate::time::Timestamp;
 
@@ -23,7 +23,7 @@ const PUT_OFF_MAX_MS: i64 = 24 * 3_600_000;
 /// seconds.
 const SERVERS_AGREE_MS: i64 = 60_000;
 
-/// Largest error of a clock that counts as right, in milliseconds. It is far below the time of a payment.
+/// Largest error of a clock that counts as right, in milliseconds. It is far below the half hour that a customer has to pay.
 const RIGHT_MS: i64 = 5 * 60_000;
 
 /// Largest lead of a stored time over the clock, in milliseconds. The system corrects its clock by seconds at any time.
@@ -32,8 +32,7 @@ const STORED_AHEAD_MS: i64 = 60_000;
 /// The evidence against a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockFault {
-    /// The clock may be ahead: no block was young by it since it started, and no servers confirm it. Perhaps no block
-    /// came.
+    /// The clock may be ahead: no young block has confirmed it, and no servers confirm it. Perhaps no block was mined.
     MayBeAhead {
         /// The age of the best block.
         by_ms: i64,
@@ -68,14 +67,14 @@ pub fn servers_ahead_ms(mut told_ms: Vec<i64>) -> Option<i64> {
     (agree >= 2 && agree > told_ms.len() / 2).then_some(middle)
 }
 
-/// The latest time that a clock like the one at `now` can have stored. A later stored time means that its clock was
-/// ahead, or that this one is behind: a running clock never goes back.
+/// The latest time that the database may hold if the clock, which shows `now`, is right and was right before. A later
+/// time was stored by a clock that was ahead, or the clock is behind now.
 #[must_use]
 pub const fn latest_stored(now: Timestamp) -> Timestamp {
     now.plus_ms(STORED_AHEAD_MS)
 }
 
-/// Whether a block's time shows that the clock at `now` is behind: no miner's clock is so far ahead.
+/// Whether a block shows that the clock at `now` is behind: its time is more than an hour ahead.
 #[must_use]
 pub const fn is_behind_block(now: Timestamp, block_time: Timestamp) -> bool {
     now.plus_ms(AHEAD_OF_CLOCK_MS).ms() < block_time.ms()
@@ -135,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_an_hour_ahead_waits_for_the_blocks_to_close() {
+    fn a_clock_an_hour_ahead_closes_after_a_block_past_the_deadline() {
         let mut clock = CheckedClock::default();
         // The true time is 0; the machine says 60.
         assert_eq!(clock.look(at(60), at(-5), None, None), Some(ClockFault::MayBeAhead { by_ms: 65 * MINUTE_MS }));
-        assert!(!clock.may_close(at(30), at(60), at(-5)), "it has half an hour");
+        assert!(!clock.may_close(at(30), at(60), at(-5)), "the deadline is still half an hour away");
         assert!(clock.look(at(85), at(20), None, None).is_some());
         assert!(!clock.may_close(at(30), at(85), at(20)));
-        assert!(clock.may_close(at(30), at(95), at(31)), "blocks are past it");
+        assert!(clock.may_close(at(30), at(95), at(31)), "the best block is past the deadline");
     }
 
     #[test]
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_a_block_confirmed_stays_so_during_a_long_gap() {
+    fn a_confirmed_clock_stays_confirmed_during_a_long_gap() {
         let mut clock = CheckedClock::default();
         assert_eq!(clock.look(at(0), at(-39), None, None), None);
         for minute in 1..300 {
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_step_or_a_sleep_it_is_confirmed_anew() {
+    fn a_clock_is_confirmed_anew_after_a_step_or_a_sleep() {
         let mut clock = CheckedClock::default();
         assert_eq!(clock.look(at(0), at(-10), None, None), None);
         assert!(clock.look(at(60), at(-10), None, None).is_some());
@@ -189,7 +188,7 @@ mod tests {
             servers_ahead_ms(told.iter().map(|told| told * MINUTE_MS).collect()).map(|ahead_ms| ahead_ms / MINUTE_MS)
         };
         assert_eq!(minutes(&[]), None);
-        assert_eq!(minutes(&[-60]), None, "one may be wrong itself");
+        assert_eq!(minutes(&[-60]), None, "a single server may be wrong");
         assert_eq!(minutes(&[-60, 0]), None);
         assert_eq!(minutes(&[-60, -60, 0]), Some(-60));
         assert_eq!(minutes(&[0, -60, 0, 500, 1]), Some(0));
@@ -204,9 +203,9 @@ mod tests {
         let look =
             |clock: &mut CheckedClock, true_time: i64| clock.look(at(true_time + ahead), at(-300), None, Some(-by_ms));
         assert_eq!(look(&mut clock, 0), Some(ClockFault::IsAhead { by_ms }));
-        assert!(!clock.may_close(at(30), at(ahead), at(-300)), "it has half an hour");
+        assert!(!clock.may_close(at(30), at(ahead), at(-300)), "the deadline is still half an hour away");
         assert_eq!(look(&mut clock, 31), Some(ClockFault::IsAhead { by_ms }));
-        assert!(clock.may_close(at(30), at(31 + ahead), at(-300)), "no block is needed for it");
+        assert!(clock.may_close(at(30), at(31 + ahead), at(-300)), "no block past the deadline is needed");
     }
 
     #[test]

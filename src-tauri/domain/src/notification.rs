@@ -154,8 +154,8 @@ pub enum Outcome {
 /// The outcome of failed attempt number `attempts` (the first is 1), which ended at `ended_at`. The notification was
 /// first due at `queued_at`; `jitter_per_mille` is the caller's random number from -100 to 100.
 ///
-/// The last attempt is at the end of the three days: a retry that would come later is moved there. A jump of the clock
-/// makes no earlier attempt the last one.
+/// The last attempt is at the end of the three days: a retry that would come later is moved there. If the
+/// clock jumps past that end, one more attempt still follows.
 #[must_use]
 pub fn after_failure(attempts: u32, queued_at: Timestamp, ended_at: Timestamp, jitter_per_mille: i64) -> Outcome {
     let end = queued_at.plus_ms(TRIED_FOR_MS);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_leads_along_the_table() {
+    fn each_attempt_follows_the_transition_table() {
         use NotificationState::{Delivered, GivenUp, Superseded, Waiting};
         let retry = Outcome::RetryAt(QUEUED);
         for (from, outcome, is_newer_waiting, to) in [
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_moves_a_retry_by_a_tenth_at_most() {
+    fn jitter_moves_a_retry_by_a_tenth_at_most() {
         for (jitter, delay_ms) in [(-100, 9_000), (100, 11_000), (50, 10_500), (5_000, 11_000)] {
             let retry = Outcome::RetryAt(QUEUED.plus_ms(delay_ms));
             assert_eq!(after_failure(1, QUEUED, QUEUED, jitter), retry, "{jitter}");
@@ -237,7 +237,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn attempts_end_with_one_at_the_end(took_ms in 0..10_000_i64, jitter in -100..=100_i64) {
+        fn the_last_attempt_is_three_days_after_the_first(took_ms in 0..10_000_i64, jitter in -100..=100_i64) {
             let mut now = QUEUED;
             for attempts in 1..100 {
                 let ended = now.plus_ms(took_ms);

@@ -21,7 +21,7 @@ pub const LIFETIME_MS: i64 = 30 * 60 * 1_000;
 pub struct Payment {
     /// Its identifier.
     pub id: Id,
-    /// The state before the look.
+    /// The current state.
     pub state: PaymentState,
     /// The amount to pay.
     pub amount_sats: u64,
@@ -74,7 +74,7 @@ impl Payment {
     /// The deadline at the creation, without extensions by later clock jumps. Times of other clocks, such as block
     /// times, are compared with it.
     #[must_use]
-    pub const fn told_first(&self) -> Timestamp {
+    pub const fn original_deadline(&self) -> Timestamp {
         self.created_at.plus_ms(LIFETIME_MS)
     }
 
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_transition_table_has_each_change_once_and_no_standstill() {
+    fn the_transition_table_has_no_duplicate_and_no_self_loop() {
         for (index, (from, to)) in TRANSITIONS.iter().enumerate() {
             assert_ne!(from, to);
             assert!(!TRANSITIONS[..index].contains(&(*from, *to)), "{from} to {to} twice");
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn never_less_is_asked_for_than_an_output_may_hold() {
+    fn the_requested_amount_is_at_least_the_dust_limit() {
         for (paid_sats, asked_sats) in [(0, 15_385), (15_000, 385), (15_200, 294), (15_385, 294), (20_000, 294)] {
             assert_eq!(payment(15_385, paid_sats).asked_sats(294), asked_sats, "{paid_sats}");
         }

@@ -20,7 +20,7 @@ pub enum PayoutState {
     Queued,
     /// A backend accepted a transaction that pays it, or shows such a transaction.
     Sent,
-    /// Abandoned by staff, or every transaction that pays it is ruled out.
+    /// Abandoned by staff, not sent within the queue timeout, or every transaction that pays it is ruled out.
     Failed,
 }
 

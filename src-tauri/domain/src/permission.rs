@@ -6,11 +6,11 @@ use std::str::FromStr;
 /// One permission of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Permission {
-    /// Payments, anomalies, their resends, rates.
+    /// Reading payments, anomalies and rates, and resending notifications of payments and anomalies.
     PaymentsRead,
     /// Making payments.
     PaymentsCreate,
-    /// Payouts, limit, estimates, their resend.
+    /// Reading payouts, the limit and estimates, and resending notifications of payouts.
     PayoutsRead,
     /// Asking for payout offers.
     PayoutsCreate,

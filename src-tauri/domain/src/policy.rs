@@ -25,7 +25,8 @@ pub enum OverpaymentRule {
 pub struct Policy {
     /// Confirmations that counting coins need; with 0 they may be accepted unconfirmed.
     pub confirmations: u32,
-    /// With `confirmations` 0: quiet time that a transaction and its conflicts need, in milliseconds.
+    /// With `confirmations` 0: time after the first sight of a transaction and after its last conflict, before which
+    /// the transaction is not accepted; in milliseconds.
     pub zero_conf_quiet_ms: i64,
     /// The permitted shortfall, per mille of the amount, rounded down (0 to 100).
     pub tolerance_per_mille: u16,
@@ -33,7 +34,7 @@ pub struct Policy {
     pub overpayment: OverpaymentRule,
     /// Confirmations that the coins of an anomaly need before it is raised.
     pub anomaly_confirmations: u32,
-    /// Time after the deadline at which coins are still in time, if the closing look finds them; in milliseconds.
+    /// Time after the deadline in which coins are still in time, if the closing look finds them; in milliseconds.
     pub offline_grace_ms: i64,
 }
 
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_conf_holds_up_to_the_bound_of_a_known_equivalent() {
+    fn zero_conf_needs_a_known_usd_equivalent_within_the_bound() {
         let settings = PolicySettings { zero_conf_up_to: Decimal::new(50, 0), ..PolicySettings::default() };
         for (equivalent, confirmations) in [(usd("50"), 0), (usd("50.01"), 1), (None, 6)] {
             assert_eq!(Policy::freeze(&settings, equivalent).confirmations, confirmations);

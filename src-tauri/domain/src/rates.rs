@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 
 use crate::time::Timestamp;
 
-pub use again::{ASKED_EVERY_MS, NoAnswer, asked_again_after_ms};
+pub use again::{ASKED_EVERY_MS, NoAnswer, retry_delay_ms};
 pub use price::{NotAPrice, mid_price, parse_price};
 
 /// Quotes older than this are stale.
@@ -60,11 +60,11 @@ impl Quote {
         self.fresh_until().is_none_or(|until| now <= until)
     }
 
-    /// The source's quote after it gave this one. An older quote never replaces a newer one. A quote that is far from a
-    /// recent price is marked as jumped.
+    /// The quote to keep after the source gave this one. An older quote never replaces a newer one. A quote that is far
+    /// from a recent price is marked as jumped.
     ///
-    /// `last_known` is the last rate that was made. `others` are quotes for the same currency; if one of them agrees,
-    /// the jump of the quote before is believed.
+    /// `before` is the source's last quote, `last_known` the last rate that was made. `others` are quotes for the same
+    /// currency; if another source agrees with `before`, the jump of `before` is believed.
     #[must_use]
     pub fn succeed(self, before: Option<&Self>, last_known: Option<Known>, others: &[Self]) -> Self {
         if let Some(before) = before {
@@ -157,7 +157,7 @@ pub enum NoRate {
         /// The number that must agree.
         wanted: usize,
     },
-    /// The median of all is too far from too many of them.
+    /// Two fresh quotes disagree, or too few are near the median.
     #[error("the sources disagree by more than 5 %")]
     Disagreement,
     /// The only quote jumped.
@@ -212,7 +212,7 @@ pub fn combine(fresh: &[Quote], wanted: usize) -> Result<Combined, NoRate> {
     if used.len() < wanted.max(1) {
         return Err(NoRate::Disagreement);
     }
-    // Two quotes that are used agree; a single quote that jumped has no other to confirm it.
+    // Several used quotes confirm each other. No other quote confirms the jump of a single one.
     if let [only] = used.as_slice()
         && only.jumped_from.is_some()
     {
@@ -243,7 +243,7 @@ fn exceeds(one: Decimal, other: Decimal, of: Decimal, per_cent: i64, parts: i64)
         .and_then(|difference| difference.abs().checked_mul(Decimal::ONE_HUNDRED)?.checked_mul(Decimal::from(parts)));
     match (difference, of.checked_mul(Decimal::from(per_cent))) {
         (Some(difference), Some(bound)) => difference > bound,
-        // The number is beyond a decimal, so it is the rate of no currency.
+        // The product exceeds the range of a decimal, so no currency has such a price.
         _ => true,
     }
 }

@@ -17,7 +17,7 @@ pub enum Position {
     },
     /// In the backend's mempool.
     Mempool,
-    /// In neither; every successful look from this one on missed it.
+    /// In neither block nor mempool. Every successful look since then missed it.
     Absent {
         /// Start of the first look that missed it.
         since: Timestamp,
@@ -44,7 +44,7 @@ pub struct Receipt {
     pub conflict_in_chain: bool,
     /// A transaction in the mempool spends one of its inputs, or an input of its unconfirmed ancestors.
     pub conflict_in_mempool: bool,
-    /// When a look last saw such a conflict.
+    /// When a look last saw such a conflict, or any known transaction that spends one of its inputs.
     pub last_conflict_at: Option<Timestamp>,
     /// In the mempool without unconfirmed ancestors, with a sufficient fee rate. Such a receipt may be accepted
     /// unconfirmed after the quiet time.

@@ -1,5 +1,6 @@
-//! A restored copy of a wallet, and how far it has looked through the chain. Until it has looked through the whole
-//! chain, it cannot know what another copy gave and sent meanwhile. So it gives no address and sends nothing before.
+//! A restored copy of a wallet, and how far it has looked through the chain. Another copy may have given addresses and
+//! sent payouts meanwhile. So the restored copy gives no address and sends nothing before it has looked through the
+//! whole chain.
 
 use std::fmt;
 use std::str::FromStr;
@@ -41,15 +42,15 @@ pub const TRANSITIONS: &[(RestoreState, RestoreState)] = {
 #[error("a restored copy is AWAITED, SCANNING, STOPPED or LOOKED")]
 pub struct NotARestoreState;
 
-/// The default length of a run of given addresses without a coin: `skip`, plus what an earlier restored copy gave
-/// since.
+/// The default `run` for [`looks_ahead`]: the `skip` of an earlier restored copy, plus the addresses that it may have
+/// given since.
 #[must_use]
 pub const fn usual_run(skip: u32) -> u32 {
     skip.saturating_add(GIVEN_SINCE)
 }
 
-/// Number of addresses that a restored copy watches beyond the highest used one, if `run` given addresses in a row may
-/// hold no coin. Another restored copy gave none of the next `skip` addresses, and left an unpaid run only behind them.
+/// Number of addresses that a restored copy watches beyond the highest used one. Up to `run` given addresses in a row
+/// may hold no coin. Another restored copy may have skipped `skip` addresses before such a run.
 #[must_use]
 pub const fn looks_ahead(run: u32, skip: u32) -> u32 {
     run.saturating_add(skip)
@@ -113,13 +114,13 @@ mod tests {
     }
 
     #[test]
-    fn only_a_look_that_began_at_the_birth_ends_the_danger() {
+    fn only_a_scan_leads_to_looked() {
         let ending = RestoreState::ALL.into_iter().filter(|state| state.may_become(RestoreState::Looked));
         assert_eq!(ending.collect::<Vec<_>>(), [RestoreState::Scanning]);
     }
 
     #[test]
-    fn the_transition_table_has_each_change_once_and_no_standstill() {
+    fn the_transition_table_has_no_duplicate_and_no_self_loop() {
         for (number, (from, to)) in TRANSITIONS.iter().enumerate() {
             assert_ne!(from, to);
             assert!(!TRANSITIONS[..number].contains(&(*from, *to)));

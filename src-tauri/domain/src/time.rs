@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_records_time_moves_on_whatever_the_clock_says() {
+    fn the_time_of_a_record_increases_with_every_change() {
         let last = Timestamp::from_ms(1_000);
         for (now, next) in [(2_000, 2_000), (1_001, 1_001), (1_000, 1_001), (500, 1_001)] {
             assert_eq!(last.moved_on(Timestamp::from_ms(now)), Timestamp::from_ms(next));

@@ -1,4 +1,4 @@
-//! Who may call the interface, how often, and what they may see; and a call that comes twice.
+//! Who may call the interface, how often, and what they may see. A repeated call takes effect once.
 
 pub(crate) mod api_keys;
 pub(crate) mod idempotency;

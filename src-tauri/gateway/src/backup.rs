@@ -23,6 +23,6 @@ pub(crate) use error::BackupError;
 pub(crate) use folder::mark_folder;
 pub(crate) use key::shortest_passphrase;
 pub(crate) use make::{KeySource, Place, make, set_passphrase};
-pub(crate) use nightly::{Trouble, due_at, run, trouble};
+pub(crate) use nightly::{NightlyFault, due_at, nightly_fault, run};
 pub(crate) use restore::{Restore, Restored, check_free, restore};
 pub(crate) use verify::{Tried, verify};

@@ -1,15 +1,15 @@
-//! The port to a Bitcoin backend, a file or folder for each backend, and the checks that hold for all of them.
+//! The port to a Bitcoin backend, one module per backend, and the checks that apply to every backend.
 //!
-//! A backend tells facts and holds no rule. A fact that it cannot know is [`Fact::Unknown`], which never counts as a
-//! no.
+//! A backend reports facts and decides nothing. A fact that it cannot know is [`Fact::Unknown`], which never counts as
+//! "no".
 //!
-//! There are two kinds ([`Sees`]). One sees every transaction and picks out ours by the watch list. The other asks a
-//! server about the scripts in [`Scripts`]. Its answer names the scripts that it asked about ([`Covered`]): a
-//! transaction of any other script is not known to be absent.
+//! There are two kinds of backend ([`Sees`]). One kind sees every transaction and picks ours with the watch list. The
+//! other kind asks a server about the scripts in [`Scripts`]. Its answer names the scripts that it asked about
+//! ([`Covered`]). A transaction of any other script may exist although the answer lacks it.
 //!
-//! A backend hands out the state that it must remember of a script ([`View::states`]). The state is stored in the
-//! look's database transaction and read back through [`KnownScripts::state`]. A look that could not be stored is
-//! therefore simply repeated. The token holds the position in the chain.
+//! A backend returns the state that it must remember for a script ([`LookAnswer::states`]). The state is stored in the
+//! look's database transaction and read back with [`KnownScripts::state`]. A look that could not be stored is therefore
+//! simply repeated. The token holds the position in the chain.
 
 pub(crate) mod backend;
 mod checks;
@@ -33,6 +33,7 @@ pub use port::Broadcast;
 #[cfg(test)]
 pub(crate) use port::no_scripts;
 pub(crate) use port::{
-    Chain, ChainDown, Covered, KnownScripts, LookRequest, RecentTransactions, Scripts, Sees, TxFacts, View, WatchList,
+    Chain, ChainDown, Covered, KnownScripts, LookAnswer, LookRequest, RecentTransactions, Scripts, Sees, TxFacts,
+    WatchList,
 };
 pub(crate) use tillgate_domain::chain::{Fact, Identity, KnownPosition, ScriptState, Tip, TxPosition};

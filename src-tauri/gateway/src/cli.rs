@@ -63,7 +63,7 @@ pub fn main() -> ExitCode {
     }
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
     let _ = writeln!(std::io::stderr(), "tillgate: {}", table::plain(&remedy::as_given(&line)));
-    hidden::status_if_broken_off().map_or(ExitCode::FAILURE, ExitCode::from)
+    hidden::status_if_interrupted().map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 fn run(arguments: Tillgate) -> Result<ExitCode, Failure> {
@@ -99,7 +99,8 @@ fn serve_all(common: &CommonArgs, serve: ServeArgs) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs `command` in one environment. If the line named none although production has data, stderr names the one used.
+/// Runs `command` in one environment. If the command line names no environment although production has data, stderr
+/// names the environment used.
 fn ask(common: &CommonArgs, mut command: Command, form: Form) -> Result<ExitCode, Failure> {
     let Chosen { environment, is_told } = if environment::only_shows(&command) {
         environment::of_reading(common)?

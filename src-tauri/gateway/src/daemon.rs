@@ -10,5 +10,5 @@ pub(crate) use listen::{Listen, Tls};
 pub(crate) use open::OpenError;
 pub use open::{Options, ensure_wallet, open};
 #[cfg(test)]
-pub(crate) use run::leave_another_clock;
+pub(crate) use run::correct_future_times;
 pub(crate) use run::run;

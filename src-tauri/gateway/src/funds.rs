@@ -83,7 +83,7 @@ pub(crate) fn is_given_up(reader: &Reader<'_>, txid: &Txid) -> Result<bool, Stor
     Ok(false)
 }
 
-/// Whether a transaction of ours may never be mined. It may not if it or an unconfirmed ancestor is being given up, has
+/// Whether a transaction of ours may never be mined. This is so if it or an unconfirmed ancestor is being given up, has
 /// a payout that another copy pays, or has an input that another transaction spends.
 fn may_never_be_mined(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
     for ancestor in unconfirmed(reader, txid)?.keys() {
@@ -152,8 +152,8 @@ pub(crate) struct Unconfirmed {
     pub paid: Paid,
 }
 
-/// A transaction with an output of ours, and its ancestors, by txid. Transactions that are confirmed or not stored here
-/// are left out.
+/// A transaction with an output of ours, and its ancestors, by txid. Transactions that are confirmed or not in the
+/// database are left out.
 pub(crate) fn unconfirmed(reader: &Reader<'_>, txid: &Txid) -> Result<BTreeMap<Txid, Unconfirmed>, StoreError> {
     let mut found: BTreeMap<Txid, Unconfirmed> = BTreeMap::new();
     let mut open = vec![*txid];

@@ -1,5 +1,5 @@
-//! The interface of `/v2` and the payment pages over HTTP: parse, call a use case, render. Holds no SQL
-//! and no rule of money; the only module that names axum.
+//! The interface of `/v2` and the payment pages over HTTP: parse, call a use case, render. It holds no SQL and no rule
+//! of money. No other module names axum.
 
 mod anomalies;
 mod auth;

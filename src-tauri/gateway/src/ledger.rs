@@ -34,8 +34,8 @@ pub(crate) fn book(outbox: &Outbox<'_>, kind: LedgerKind, sats: i64, about: Abou
     outbox.tx.add_entry(&NewEntry { at: outbox.now, kind, sats, txid, payment_seq, payout_seq, rates_seq })
 }
 
-/// Adds rows for changes of a payment's coins in blocks: for each transaction, of the part that counts for the payment
-/// and of the part that does not.
+/// Adds rows for changes of a payment's coins in blocks: for each transaction, a row for the part that counts for the
+/// payment and a row for the rest.
 pub(crate) fn book_receipts(outbox: &Outbox<'_>, payment_seq: i64) -> Result<(), StoreError> {
     for unbooked in outbox.tx.unbooked_receipts(payment_seq)? {
         let about = About { txid: Some(unbooked.txid), payment_seq: Some(payment_seq), payout_seq: None };

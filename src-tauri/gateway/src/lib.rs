@@ -60,7 +60,7 @@ pub mod bench {
     pub use crate::chain::Broadcast;
     pub use crate::daemon::{Options, ensure_wallet, open};
     pub use crate::machine::clock::machine_now;
-    pub use crate::machine::data_dir::{DataDir, WhereNone};
+    pub use crate::machine::data_dir::{DataDir, IfMissing};
     pub use crate::machine::environment::Environment;
     pub use crate::machine::secrets::{Purpose, SecretsLocation};
     pub use crate::payments::{Author, Created, Draft, create};

@@ -4,7 +4,6 @@
 //! age, is used only to show an anomaly's value and to choose a payment's confirmation tier.
 
 mod book;
-pub(crate) mod certificate;
 mod fixed;
 mod live;
 mod quotes;
@@ -12,6 +11,7 @@ mod rate_source;
 mod rules;
 mod simulated;
 mod sources;
+pub(crate) mod stored_quotes;
 mod unavailable;
 
 pub(crate) use book::Rates;

@@ -51,7 +51,7 @@ pub(crate) async fn make(app: &Arc<App>, call: Call) -> Result<Value, CallError>
     let app = Arc::clone(app);
     // In a task of its own, so that the look follows the change even if the client closes the connection.
     let made = tokio::spawn(async move { change_and_look(&app, sandbox, change).await });
-    made.await.map_err(|_| CallError::BrokenOff)?
+    made.await.map_err(|_| CallError::Interrupted)?
 }
 
 /// Changes the sandbox and looks, while no other look runs.
@@ -72,7 +72,7 @@ async fn change_and_look(app: &App, sandbox: Arc<Sandbox>, change: Change) -> Re
             fail_points::pass(Point::SandboxAfter);
             made
         };
-        tokio::task::spawn_blocking(make).await.map_err(|_| CallError::BrokenOff)??
+        tokio::task::spawn_blocking(make).await.map_err(|_| CallError::Interrupted)??
     };
     if concerns_rates {
         gateway.refresh_rates().await?;
@@ -135,7 +135,7 @@ fn make_change(gateway: &Gateway, sandbox: &Sandbox, change: Change) -> Result<O
 async fn status(gateway: &Arc<Gateway>, sandbox: Arc<Sandbox>) -> Result<Value, CallError> {
     let status = tokio::task::spawn_blocking(move || sandbox.status())
         .await
-        .map_err(|_| CallError::BrokenOff)?
+        .map_err(|_| CallError::Interrupted)?
         .map_err(refused)?;
     Ok(json!({
         "height": status.height,
@@ -162,7 +162,7 @@ fn faults_object(faults: &Faults) -> Value {
 async fn outputs(sandbox: Arc<Sandbox>, script: ScriptBuf) -> Result<Value, CallError> {
     let outputs = tokio::task::spawn_blocking(move || sandbox.outputs_to(&script))
         .await
-        .map_err(|_| CallError::BrokenOff)?
+        .map_err(|_| CallError::Interrupted)?
         .map_err(refused)?;
     Ok(json!({ "outputs": outputs.iter().map(money::output_object).collect::<Vec<_>>() }))
 }

@@ -1,5 +1,5 @@
 //! Applies the domain's rules to the findings of a look: for payments, coins, batches of payouts, twins and the ledger.
-//! The transaction that stores the findings also stores the results. Settling twice changes nothing.
+//! The database transaction that stores the findings also stores the results. Settling twice changes nothing.
 
 pub(crate) mod batches;
 pub(crate) mod coins;
@@ -28,8 +28,8 @@ pub(crate) enum Due {
     All { before: Option<u32> },
 }
 
-/// Recomputes the touched and the due batches and twins. Returns warnings for staff. After a block, each batch is due
-/// as soon as the backend has reported its scripts.
+/// Recomputes the touched and the due batches and twins. Returns warnings for staff. After a new best block, a batch is
+/// due as soon as the backend has reported the scripts of its inputs.
 pub(crate) fn settle(
     outbox: &Outbox<'_>,
     mut touched: Touched,
@@ -46,7 +46,7 @@ pub(crate) fn settle(
         }
     }
     if is_all || !touched.batches.is_empty() {
-        // Blocks may have come since the last full settling: twins count as pending from that height.
+        // A twin that was pending at the last full settling is settled once more, even if blocks since then have decided it.
         let looked_height = outbox.tx.tip_height()?.min(since);
         touched.twins.extend(outbox.tx.pending_twins(looked_height)?);
     }
@@ -67,7 +67,7 @@ pub(crate) fn settle(
     }
     for batch_seq in touched.batches {
         warnings.extend(batches::settle_noting(outbox, batch_seq, tip_height, &mut touched.twins)?);
-        // The cost of a twin depends on the booking of the batch whose coins it spends.
+        // The cost of a twin depends on whether the batch that spends the same coins has SENT payouts, so it is booked last.
         for outpoint in outbox.tx.inputs_of_batch(batch_seq)? {
             let spender = outbox.tx.coin_facts(&outpoint)?.and_then(|coin| coin.spent_by);
             if let Some(spender) = spender

@@ -1,6 +1,6 @@
 //! Makes the wallet, or restores it from its words. The words are in the secret store, and shown, before the database
-//! has a wallet. If the making is interrupted, its words stay in the secret store without any coins, and the next
-//! making shows and uses them. Words of a wallet in the making are never overwritten.
+//! has a wallet. If the creation is interrupted, its words stay in the secret store without any coins, and the next
+//! creation shows and uses them. Words of an unfinished wallet are never overwritten.
 
 mod draft;
 mod error;
@@ -13,5 +13,5 @@ mod words;
 pub(crate) use draft::{DraftError, confirm, discard, draft};
 pub(crate) use error::SetupError;
 pub(crate) use making::{ensure, keep_words, make};
-pub(crate) use restore::{Birthday, RestoreRequest, Restored, go_on, restore, stop};
+pub(crate) use restore::{Birthday, RestoreRequest, Restored, continue_restore, restore, stop};
 pub(crate) use words::{Fit, fit, secrets_fit};

@@ -84,8 +84,8 @@ impl Store {
         Ok(Self { readers: readers::Readers::new(file), writer, threads })
     }
 
-    /// Waits until one of the store's threads ends, and returns its name. In normal operation no thread ends. After
-    /// that, the store no longer writes.
+    /// Waits until one of the store's threads ends, and returns its name. No thread ends in normal operation, so the
+    /// gateway must then end.
     pub async fn ended(&self) -> &'static str {
         self.threads.ended().await
     }

@@ -1,8 +1,8 @@
 //! A gateway on a sandbox in a temporary folder, for the tests of this crate. No loop runs: a test starts each look,
 //! pass and refresh itself, and never sleeps.
 
-pub mod bent;
-pub mod cut_off;
+pub mod chain_wrapper;
+pub mod limited_looks;
 pub mod socks;
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ use crate::chain::Chain;
 use crate::daemon::{self, Options};
 use crate::gateway::Gateway;
 use crate::machine::clock::Clock;
-use crate::machine::data_dir::WhereNone;
+use crate::machine::data_dir::IfMissing;
 use crate::machine::entropy::Entropy;
 use crate::machine::environment::Environment;
 use crate::machine::secrets::{SecretStore, SecretsLocation};
@@ -126,7 +126,7 @@ impl World {
         let options = Options {
             environment: Environment::Test,
             data_dir: Some(folder.path().to_owned()),
-            where_none: WhereNone::Make,
+            if_missing: IfMissing::Make,
             overrides: BTreeMap::new(),
             secrets: SecretsLocation::SandboxFile,
         };
@@ -264,7 +264,7 @@ impl World {
         gateway.note_awaited(&row.script);
         let new = NewPayment { row, rate_id };
         gateway.store.write(move |tx| tx.insert_payment(&new)).await.unwrap();
-        self.now_of(&id)
+        self.reload_payment(&id)
     }
 
     /// A payout of this amount to an address of its own, approved now.
@@ -329,13 +329,13 @@ impl World {
     }
 
     /// The payment's present row.
-    pub fn now_of(&self, id: &Id) -> PaymentRow {
+    pub fn reload_payment(&self, id: &Id) -> PaymentRow {
         self.gateway.store.read(|reader| reader.payment(id)).unwrap().unwrap()
     }
 
     /// The payment's present state.
     pub fn state(&self, payment: &PaymentRow) -> PaymentState {
-        self.now_of(&payment.payment.id).payment.state
+        self.reload_payment(&payment.payment.id).payment.state
     }
 
     /// The bodies of all notifications of a record, oldest first.

@@ -15,7 +15,7 @@ pub(crate) mod words;
 pub(crate) use addresses::AddressPool;
 pub(crate) use change::ChangeScripts;
 pub(crate) use descriptor::{Descriptors, NotReady, WalletError};
-pub(crate) use drafts::{DRAFT_KEPT_FOR, Draft, Drafts};
+pub(crate) use drafts::{DRAFT_KEPT_FOR, WordsDraft, WordsDrafts};
 pub(crate) use public_keychains::PublicKeychains;
 
 use bitcoin::Network;
@@ -49,7 +49,7 @@ impl Wallet {
             store.read(|reader| Ok::<_, StoreError>((reader.skipped_addresses()?, reader.restore()?)))?;
         let wallet = Self::start(keychains, next_address, skipped, next_change, skip)?;
         if let Some(restore) = restore {
-            wallet.follow(&restore, next_address, next_change)?;
+            wallet.apply_restore(&restore, next_address, next_change)?;
         }
         Ok(Some(wallet))
     }
@@ -59,12 +59,17 @@ impl Wallet {
         self.addresses.withhold(withheld);
     }
 
-    /// Pauses giving addresses until a restored copy has looked at the whole chain. Derives as many indices ahead as
+    /// Applies the state of a restore: gives no addresses until the restored copy has looked at the whole chain. Derives as many indices ahead as
     /// its look needs. `next_address` and `next_change` are the first free indices.
     ///
     /// # Errors
     /// When a keychain has no more indices.
-    pub(crate) fn follow(&self, restore: &Restore, next_address: u32, next_change: u32) -> Result<(), WalletError> {
+    pub(crate) fn apply_restore(
+        &self,
+        restore: &Restore,
+        next_address: u32,
+        next_change: u32,
+    ) -> Result<(), WalletError> {
         self.addresses.know_ahead(restore.looks_ahead);
         self.change.know_ahead(restore.looks_ahead, next_change)?;
         if let Some(last) = next_address.checked_sub(1) {

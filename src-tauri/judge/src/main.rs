@@ -1,7 +1,7 @@
-//! Judges blocks of regtest by Bitcoin Core's own consensus rules.
+//! Judges regtest blocks by Bitcoin Core's own consensus rules.
 //!
-//! Its one argument is an empty folder. It reads one block per line, in hexadecimal digits. It answers with one line
-//! each: the height and hash of the best block then, and the verdict if the block was refused.
+//! The only argument is an empty folder. The program reads one block in hexadecimal per line. For each block it writes
+//! a line: height and hash of the best block, and the verdict if the block was refused.
 
 use std::error::Error;
 use std::io::{BufRead as _, Write as _};

@@ -1,4 +1,4 @@
-//! Invalid headers and merkle proofs, for all servers that answer about scripts.
+//! Makes block headers invalid, and computes merkle branches.
 
 use bitcoin::block::Header;
 use bitcoin::hashes::{Hash as _, sha256d};
@@ -19,7 +19,7 @@ pub(crate) fn break_link(header: &mut Header) {
     }
 }
 
-/// The hashes beside the path from a transaction to the merkle root, the deepest first.
+/// The merkle branch of a transaction: the sibling hashes on its path to the root, the deepest first.
 pub(crate) fn merkle_branch(txids: &[Txid], place: usize) -> Vec<Txid> {
     let (mut level, mut place, mut branch) = (txids.to_vec(), place, Vec::new());
     while level.len() > 1 {

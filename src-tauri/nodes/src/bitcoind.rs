@@ -1,6 +1,5 @@
-//! A real Bitcoin Core in a process of its own that follows a sandbox's chain. It receives each block and each
-//! transaction of the mempool, and judges them by its own rules. A refusal shows a fault of the sandbox or of this
-//! module.
+//! A real Bitcoin Core in its own process that follows a sandbox's chain. It receives each block and each transaction
+//! of the mempool, and judges them by its own rules. A refusal shows a fault of the sandbox or of this module.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read as _, Write as _};
@@ -21,10 +20,10 @@ use tillgate_sandbox::Sandbox;
 /// Interval between attempts while the node starts or ends.
 const TRY_EVERY: Duration = Duration::from_millis(20);
 
-/// Number of attempts: a minute and more in total.
+/// Number of attempts: at least a minute in total.
 const TRIES: u32 = 3_000;
 
-/// With an older last block the node thinks that it is still downloading the chain: ten years, in seconds.
+/// Ten years, in seconds. If the tip is older than this, the node believes that it is still downloading the chain.
 const TIP_AGE_S: u32 = 315_360_000;
 
 /// A node that runs until it is dropped.
@@ -32,9 +31,9 @@ pub struct Bitcoind {
     program: PathBuf,
     folder: PathBuf,
     rpc_port: u16,
-    /// The port of its ZeroMQ publisher, if it has one.
+    /// The port of the ZeroMQ publisher, if there is one.
     zmq_port: Option<u16>,
-    /// Number of times it was started.
+    /// Number of starts of the node.
     starts: AtomicU64,
     process: Mutex<Child>,
 }
@@ -49,15 +48,15 @@ impl Bitcoind {
     /// Starts `program` with an empty regtest chain in `folder`.
     ///
     /// # Errors
-    /// It does not start, or does not answer.
+    /// The node does not start, or does not answer.
     pub fn start(program: &Path, folder: &Path) -> io::Result<Self> {
         Self::start_with(program, folder, None)
     }
 
-    /// The same, with publishing over ZeroMQ.
+    /// Starts a node as [`Self::start`] does, with a ZeroMQ publisher.
     ///
     /// # Errors
-    /// It does not start, because it lacks ZeroMQ for example, or does not answer.
+    /// The node does not start, for example because it lacks ZeroMQ, or does not answer.
     pub fn start_publishing(program: &Path, folder: &Path) -> io::Result<Self> {
         Self::start_with(program, folder, Some(free_port()?))
     }
@@ -74,25 +73,25 @@ impl Bitcoind {
     /// Whether a program was built with ZeroMQ.
     ///
     /// # Errors
-    /// It cannot be run.
+    /// The program cannot be run.
     pub fn can_publish(program: &Path) -> io::Result<bool> {
         let help = Command::new(program).arg("-help").output()?;
         Ok(String::from_utf8_lossy(&help.stdout).contains("-zmqpubsequence"))
     }
 
-    /// The address of its ZeroMQ publisher, if it has one.
+    /// The address of the ZeroMQ publisher, if there is one.
     #[must_use]
     pub fn zmq_url(&self) -> Option<String> {
         self.zmq_port.map(zmq_url)
     }
 
-    /// The address of its RPC server.
+    /// The address of the RPC server.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.rpc_port)
     }
 
-    /// Number of times it was started; a program that was connected to an earlier start must connect anew.
+    /// Number of starts of the node. A program that connected before the last start must connect again.
     pub(crate) fn starts(&self) -> u64 {
         self.starts.load(Ordering::SeqCst)
     }
@@ -101,7 +100,7 @@ impl Bitcoind {
         self.rpc_port
     }
 
-    /// The file with its cookie.
+    /// The file with the RPC cookie.
     #[must_use]
     pub fn cookie_file(&self) -> PathBuf {
         self.folder.join("regtest").join(".cookie")
@@ -110,7 +109,7 @@ impl Bitcoind {
     /// Brings the node to the sandbox's chain, mempool and time.
     ///
     /// # Errors
-    /// It does not answer, or refuses a block or a transaction that the sandbox accepted.
+    /// The node does not answer, or refuses a block or a transaction that the sandbox accepted.
     pub fn follow(&self, sandbox: &Sandbox, now_ms: i64) -> io::Result<()> {
         let time = json!([now_ms.div_euclid(1_000)]);
         let mut told = self.calls(&[("setmocktime", time.clone()), ("getblockcount", json!([]))])?;
@@ -119,7 +118,8 @@ impl Bitcoind {
         let wanted: Vec<Txid> = sandbox.status().map_err(io::Error::other)?.mempool;
         let has = self.mempool()?;
         let missing: Vec<Txid> = wanted.iter().copied().filter(|txid| !has.contains(txid)).collect();
-        // Only a replacement removes a single transaction from a node's mempool.
+        // A node drops a single transaction only for a replacement. To drop any other transaction, the node is
+        // restarted with an empty mempool.
         let sent = self.send(sandbox, &missing);
         if has.len() + missing.len() == wanted.len()
             || (sent.is_ok() && self.mempool()? == wanted.iter().copied().collect())
@@ -131,10 +131,10 @@ impl Bitcoind {
         self.send(sandbox, &wanted)
     }
 
-    /// Ends the node and starts it again; it keeps its chain and loses its mempool.
+    /// Ends the node and starts it again. The node keeps its chain and loses its mempool.
     ///
     /// # Errors
-    /// It does not end, or does not start.
+    /// The node does not end, or does not start.
     pub fn restart(&self) -> io::Result<()> {
         let mut process = self.lock();
         end(&mut process)?;
@@ -147,15 +147,16 @@ impl Bitcoind {
     /// Makes one call to the node and returns its result.
     ///
     /// # Errors
-    /// It cannot be reached, or refuses the call.
+    /// The node cannot be reached, or refuses the call.
     pub fn call(&self, method: &str, params: &Value) -> io::Result<Value> {
         Ok(self.calls(&[(method, params.clone())])?.pop().unwrap_or_default())
     }
 
-    /// Makes calls to the node in one request, because each costs a round of its HTTP server; returns their results.
+    /// Makes several calls in one request, because each request takes time in the node's HTTP server. Returns their
+    /// results.
     ///
     /// # Errors
-    /// It cannot be reached, or refuses a call; the error names the first.
+    /// The node cannot be reached, or refuses a call. The error names the first refused call.
     pub fn calls(&self, calls: &[(&str, Value)]) -> io::Result<Vec<Value>> {
         let batch = calls.iter().zip(0u32..);
         let batch = batch.map(|((method, params), id)| json!({"id": id, "method": method, "params": params}));
@@ -195,7 +196,7 @@ impl Bitcoind {
             return Ok(());
         }
         for (verdict, height) in self.calls(&missing)?.into_iter().zip(common + 1..) {
-            // A block on a branch without more work is not judged at once.
+            // The node validates a block at once only if its branch has the most work.
             if !matches!(verdict.as_str(), None | Some("inconclusive" | "duplicate" | "duplicate-inconclusive")) {
                 return Err(io::Error::other(format!("the node refuses block {height}: {verdict}")));
             }
@@ -203,7 +204,7 @@ impl Bitcoind {
         if self.hash_at(tip.height)? == tip.hash {
             Ok(())
         } else {
-            Err(io::Error::other(format!("the node does not go over to block {}", tip.height)))
+            Err(io::Error::other(format!("the node does not adopt block {}", tip.height)))
         }
     }
 
@@ -220,7 +221,7 @@ impl Bitcoind {
         let calls = txids.iter().map(|txid| {
             let view = sandbox.transaction(*txid).map_err(io::Error::other)?;
             let view = view.ok_or_else(|| io::Error::other(format!("the sandbox does not know {txid}")))?;
-            // The bound on the fee is off: the customer may pay any fee.
+            // 0 turns off the node's limit of the fee rate, because the customer may pay any fee.
             Ok(("sendrawtransaction", json!([serialize_hex(&view.tx), 0])))
         });
         let calls = calls.collect::<io::Result<Vec<_>>>()?;
@@ -235,7 +236,7 @@ impl Bitcoind {
             if answer.is_ok() {
                 break;
             }
-            // Another program may have taken its port in the meantime.
+            // The node ends if another program took its port, and is then started again.
             let mut process = self.lock();
             if process.try_wait()?.is_some() {
                 *process = spawn(&self.program, &self.folder, self.rpc_port, self.zmq_port)?;
@@ -264,7 +265,7 @@ fn block(sandbox: &Sandbox, height: u32) -> io::Result<bitcoin::Block> {
     block.ok_or_else(|| io::Error::other(format!("the sandbox has no block {height}")))
 }
 
-/// A port that is free now. If another program takes it first, the node reports that.
+/// A port that is free now. A program that finds it taken fails to start.
 pub(crate) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
@@ -290,7 +291,7 @@ fn spawn(program: &Path, folder: &Path, rpc_port: u16, zmq_port: Option<u16>) ->
     Command::new(program).arg("-regtest").args(options).stdin(output()).stdout(output()).stderr(output()).spawn()
 }
 
-/// Ends a node as its owner would, so that it writes its state.
+/// Ends a node by SIGTERM, so that it writes its state.
 fn end(process: &mut Child) -> io::Result<()> {
     let pid = process.id().to_string();
     Command::new("kill").arg(&pid).status()?;

@@ -30,7 +30,7 @@ use zmq::Told;
 /// The user that may sign in without the cookie.
 pub const USER: &str = "gateway";
 
-/// Its password.
+/// Password of [`USER`].
 pub const PASSWORD: &str = "correct horse";
 
 /// A node that runs until it is dropped.
@@ -58,8 +58,8 @@ struct Inner {
 }
 
 impl CoreNode {
-    /// Shows the chain of `sandbox`; a broadcast transaction enters its mempool at `clock`'s time. The cookie is in
-    /// `folder`.
+    /// Shows the chain of `sandbox`. A broadcast transaction enters the mempool at `clock`'s time. The cookie file is
+    /// in `folder`.
     ///
     /// # Errors
     /// There is no free port, or the cookie cannot be written.
@@ -82,24 +82,24 @@ impl CoreNode {
         Ok(Self { shared, listener, publisher })
     }
 
-    /// The address of its RPC server.
+    /// The address of the RPC server.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.listener.address())
     }
 
-    /// The address of its ZeroMQ publisher.
+    /// The address of the ZeroMQ publisher.
     #[must_use]
     pub fn zmq_url(&self) -> String {
         format!("tcp://{}", self.publisher.address())
     }
 
-    /// The publisher misbehaves in this way until changed; `None` is well-behaved.
+    /// Sets the publisher's fault. `None` means no fault.
     pub fn misbehave_over_zmq(&self, fault: impl Into<Option<ZmqFault>>) {
         self.shared.lock().zmq_fault = fault.into();
     }
 
-    /// Number of subscriptions to the publisher, and its present message count for the last subscriber.
+    /// Number of subscriptions to the publisher, and the count of the last message to the last subscriber.
     ///
     /// # Errors
     /// The chain cannot be read.
@@ -110,13 +110,13 @@ impl CoreNode {
         Ok(published)
     }
 
-    /// The file with its cookie.
+    /// The file with the RPC cookie.
     #[must_use]
     pub fn cookie_file(&self) -> &Path {
         &self.shared.cookie_file
     }
 
-    /// Misbehaves in this way until changed; `None` is well-behaved.
+    /// Sets the node's fault. `None` means no fault.
     pub fn misbehave(&self, fault: impl Into<Option<CoreFault>>) {
         self.shared.lock().fault = fault.into();
     }
@@ -126,12 +126,12 @@ impl CoreNode {
         self.shared.lock().sandbox = sandbox;
     }
 
-    /// Adds this number of others' transactions to its mempool.
+    /// Adds this number of unrelated transactions to the mempool, in place of those added before.
     pub fn crowd(&self, count: u32) {
         self.shared.lock().crowd = Arc::new(shown::crowd(count));
     }
 
-    /// Makes a new cookie, as each start of a node does; the old one is refused.
+    /// Makes a new cookie, as each start of a node does. The old cookie is then refused.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -172,7 +172,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Lends the published state, brought up to date.
+    /// Updates the published state and lends it to `use_it`.
     fn tell(&self, use_it: &mut dyn FnMut(&mut Told)) -> Result<(), SandboxError> {
         let sandbox = Arc::clone(&self.lock().sandbox);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -230,7 +230,7 @@ impl Shared {
         given == self.lock().cookie || given == format!("{USER}:{PASSWORD}")
     }
 
-    /// The status line and the body of the answer to a request's body; `None` for silence.
+    /// The status line and the body of the answer to a request's body. `None` means no answer.
     fn answer(&self, body: &[u8]) -> Option<(&'static str, Vec<u8>)> {
         let fault = {
             let mut inner = self.lock();

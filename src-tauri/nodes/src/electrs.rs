@@ -1,4 +1,4 @@
-//! A real Electrum server, `electrs`, in a process of its own, over a real Bitcoin Core that follows a sandbox.
+//! A real Electrum server, `electrs`, in its own process, over a real Bitcoin Core that follows a sandbox.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -15,7 +15,7 @@ use tillgate_sandbox::Sandbox;
 use crate::bitcoind::{Bitcoind, free_port};
 use crate::follower::Follower;
 
-/// Time-out of a silent connection.
+/// Read timeout of a connection.
 const SAYS_NOTHING_AFTER: Duration = Duration::from_secs(2);
 
 /// A server that runs until it is dropped.
@@ -34,7 +34,7 @@ impl Electrs {
     /// Starts `program` over a node, with an empty index in `folder`.
     ///
     /// # Errors
-    /// It does not start.
+    /// The program does not start.
     pub fn start(program: &Path, folder: &Path, node: &Bitcoind) -> io::Result<Self> {
         let port = free_port()?;
         let (program, folder) = (program.to_owned(), folder.to_owned());
@@ -48,15 +48,15 @@ impl Electrs {
         format!("tcp://127.0.0.1:{}", self.port)
     }
 
-    /// Waits until it shows the tip and the mempool of the sandbox, which the node has reached.
+    /// Waits until the server shows the tip and the mempool of the sandbox. The node must show them already.
     ///
     /// # Errors
-    /// It does not within a minute or so.
+    /// The server does not show them within about a minute.
     pub fn follow(&self, sandbox: &Sandbox, node: &Bitcoind) -> io::Result<()> {
         self.follower.follow(sandbox, node, || self.shows(sandbox))
     }
 
-    /// Whether it shows the sandbox's tip, and exactly the transactions of its mempool.
+    /// Whether the server shows the sandbox's tip, and exactly the transactions of its mempool.
     fn shows(&self, sandbox: &Sandbox) -> io::Result<bool> {
         let status = sandbox.status().map_err(io::Error::other)?;
         let mut connection = Connection::open(self.port)?;
@@ -66,7 +66,7 @@ impl Electrs {
             return Ok(false);
         }
         let mempool: HashSet<Txid> = status.mempool.iter().copied().collect();
-        // The scripts of all transactions ever offered are known, so the histories of these scripts must show the whole
+        // The sandbox knows the scripts of all its transactions, so the histories of these scripts contain the whole
         // mempool.
         let all = sandbox.changes_since(0, usize::MAX >> 1).map_err(io::Error::other)?.txs;
         let scripts: HashSet<_> = all.iter().flat_map(|view| &view.tx.output).map(|out| &out.script_pubkey).collect();
@@ -90,7 +90,7 @@ struct Connection {
 impl Connection {
     fn open(port: u16) -> io::Result<Self> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-        // It is silent while the node is still catching up.
+        // electrs does not answer while it is still catching up with the node.
         stream.set_read_timeout(Some(SAYS_NOTHING_AFTER))?;
         let stream = BufReader::new(stream);
         let mut connection = Self { stream };
@@ -118,7 +118,7 @@ impl Connection {
     }
 }
 
-/// The protocol's name of a script: its SHA-256 in reverse byte order.
+/// The protocol's hash of a script: SHA-256 in reverse byte order.
 fn script_hash(script: &Script) -> String {
     let mut hash = sha256::Hash::hash(script.as_bytes()).to_byte_array();
     hash.reverse();

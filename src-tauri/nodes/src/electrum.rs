@@ -1,5 +1,5 @@
-//! The Electrum protocol over a sandbox's chain and mempool: lines of JSON-RPC over TCP or TLS, subscriptions with
-//! notifications, batches, the versions 1.4 to 1.6.
+//! An Electrum server that shows a sandbox's chain and mempool: lines of JSON-RPC over TCP or TLS, subscriptions with
+//! notifications, batches, and the protocol versions 1.4 to 1.6.
 //!
 //! Source: the protocol's own description (spesmilo/electrum-protocol, docs/, of 2026-03).
 
@@ -32,7 +32,7 @@ pub struct ElectrumNode {
 }
 
 impl ElectrumNode {
-    /// Shows the chain of `sandbox` over TCP; a broadcast transaction enters its mempool at `clock`'s time.
+    /// Shows the chain of `sandbox` over TCP. A broadcast transaction enters the mempool at `clock`'s time.
     ///
     /// # Errors
     /// There is no free port.
@@ -40,7 +40,7 @@ impl ElectrumNode {
         Self::listen(sandbox, clock, None)
     }
 
-    /// The same over TLS, with a self-signed certificate.
+    /// Starts a server as [`Self::start`] does, over TLS with a self-signed certificate.
     ///
     /// # Errors
     /// There is no free port, or the certificate cannot be made.
@@ -79,12 +79,12 @@ impl ElectrumNode {
         format!("{scheme}://{}", self.listener.address())
     }
 
-    /// Misbehaves in this way until changed; `None` is well-behaved.
+    /// Sets the server's fault. `None` means no fault.
     pub fn misbehave(&self, fault: impl Into<Option<ElectrumFault>>) {
         self.shared.lock().fault = fault.into();
     }
 
-    /// Sets the newest version of the protocol that is offered from now on.
+    /// Sets the newest protocol version that the server offers.
     pub fn speak(&self, newest: &'static str) {
         self.shared.lock().newest = newest;
     }
@@ -114,7 +114,7 @@ impl ElectrumNode {
         self.shared.lock().counted.bytes()
     }
 
-    /// Connections since the start.
+    /// Number of connections since the start.
     #[must_use]
     pub fn connections(&self) -> u64 {
         self.shared.lock().connections

@@ -1,4 +1,5 @@
-//! A real program that follows a real node. It is started over the node, waited for, and restarted if it ended.
+//! A real program that follows a real node. This module starts the program, waits until it shows the node's state, and
+//! restarts it if it ended.
 
 use std::io;
 use std::process::Child;
@@ -26,9 +27,9 @@ pub(crate) struct Follower {
 
 struct Running {
     process: Child,
-    /// The start of the node to which it is connected.
+    /// The node's number of starts when the program was started.
     node_starts: u64,
-    /// The last change of the sandbox that it was seen to show.
+    /// The last change of the sandbox that the program has shown.
     shown: Option<i64>,
 }
 
@@ -42,7 +43,7 @@ impl Follower {
         Ok(Self { start: Box::new(start), running })
     }
 
-    /// Waits until the program shows the sandbox's state, as `shows` finds, after the node has reached it.
+    /// Waits until `shows` finds that the program shows the sandbox's state. The node must show this state already.
     pub(crate) fn follow(
         &self,
         sandbox: &Sandbox,
@@ -51,7 +52,7 @@ impl Follower {
     ) -> io::Result<()> {
         let change = sandbox.last_change().map_err(io::Error::other)?;
         let mut running = self.lock();
-        // It does not reconnect to a node that was restarted.
+        // The program does not reconnect to a restarted node, so it is restarted too.
         if running.node_starts != node.starts() {
             let _ = running.process.kill();
         } else if running.shown == Some(change) {

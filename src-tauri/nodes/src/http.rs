@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use crate::listener::Stop;
 
-/// Most bytes of a request's head.
+/// Limit of a request's head in bytes.
 const HEAD_MAX: usize = 16 * 1_024;
 
-/// Most bytes of a request's body.
+/// Limit of a request's body in bytes.
 const BODY_MAX: usize = 32 * 1_024 * 1_024;
 
 /// A client's request.
 pub(crate) struct Request {
-    /// The header `Authorization`, if there is one.
+    /// The header `Authorization`.
     pub authorization: Option<String>,
     pub body: Vec<u8>,
-    /// Its bytes, head and body.
+    /// Size of head and body.
     pub bytes: u64,
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum Manner {
     CutOff,
     /// Endless, as long as the client reads.
     Endless,
-    /// Before it comes it is said to come, without an end.
+    /// Endless `100 Continue` heads, never followed by the answer.
     Continues,
 }
 
@@ -105,7 +105,7 @@ fn read_some(stream: &mut impl Read, stop: &Stop, into: &mut Vec<u8>) -> Option<
     }
 }
 
-/// Sends an answer and returns the bytes of a whole one; after an error the connection is of no more use.
+/// Sends an answer and returns its size in bytes. After an error the connection cannot be used again.
 pub(crate) fn write(stream: &mut impl Write, stop: &Stop, answer: &Answer, manner: Manner) -> io::Result<u64> {
     let Answer { status, headers, body } = answer;
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
@@ -153,7 +153,7 @@ pub(crate) fn write(stream: &mut impl Write, stop: &Stop, answer: &Answer, manne
     Ok(bytes)
 }
 
-/// Over TLS, written bytes wait until they are flushed.
+/// Writes and flushes. Over TLS, written bytes are not sent before a flush.
 fn all(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     stream.write_all(bytes)?;
     stream.flush()

@@ -1,4 +1,4 @@
-//! A listening socket on loopback with a thread for each connection; all threads end with it.
+//! A listener on loopback with a thread for each connection. All threads end when it is dropped.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Longest wait of a connection for bytes before it checks whether to stop.
+/// Read timeout of a connection, after which it checks whether to stop.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
 /// Tells every connection of a server when to stop.

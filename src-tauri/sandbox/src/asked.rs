@@ -1,4 +1,4 @@
-//! Answers about single transactions, outputs and blocks. Every answer is one consistent view.
+//! Queries about single transactions, outputs and blocks. Each query reads one consistent view.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{BlockHash, OutPoint, Txid};
@@ -11,10 +11,10 @@ use crate::types::{MempoolEntry, TxView, UnspentOutput};
 use crate::{blocks, change_log, changes, mempool};
 
 impl Sandbox {
-    /// The number of the last change of chain or mempool. It only grows.
+    /// The number of the last change of chain or mempool. The number only grows.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn last_change(&self) -> Result<i64, SandboxError> {
         Ok(change_log::next_seq(&self.lock())?.saturating_sub(1))
     }
@@ -22,17 +22,17 @@ impl Sandbox {
     /// All facts about a transaction; `None` if it was never accepted.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn transaction(&self, txid: Txid) -> Result<Option<TxView>, SandboxError> {
         read(&mut self.lock(), |conn| {
             transactions::tx_by_txid(conn, &txid)?.map(|row| changes::view(conn, row.id)).transpose()
         })
     }
 
-    /// The mempool's facts about a transaction in it; `None` for any other.
+    /// The mempool's entry of a transaction; `None` if the mempool does not hold it.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn mempool_entry(&self, txid: Txid) -> Result<Option<MempoolEntry>, SandboxError> {
         read(&mut self.lock(), |conn| {
             let Some(row) = transactions::tx_by_txid(conn, &txid)? else { return Ok(None) };
@@ -54,7 +54,7 @@ impl Sandbox {
     /// The transaction in the mempool that spends an output.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn spender_in_mempool(&self, outpoint: OutPoint) -> Result<Option<Txid>, SandboxError> {
         read(&mut self.lock(), |conn| {
             let Some(coin) = transactions::coin(conn, &outpoint)? else { return Ok(None) };
@@ -63,11 +63,11 @@ impl Sandbox {
         })
     }
 
-    /// An output of the best chain that is unspent in the best chain. With `with_mempool` the mempool counts too, both
-    /// its outputs and its spends.
+    /// An output that the best chain creates and does not spend. `with_mempool` adds the mempool's outputs, and leaves
+    /// out those that the mempool spends.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn unspent(&self, outpoint: OutPoint, with_mempool: bool) -> Result<Option<UnspentOutput>, SandboxError> {
         read(&mut self.lock(), |conn| {
             let Some(coin) = transactions::coin(conn, &outpoint)? else { return Ok(None) };
@@ -83,10 +83,10 @@ impl Sandbox {
         })
     }
 
-    /// The height of a block of the best chain.
+    /// The height of a block; `None` if the best chain does not hold it.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn height_of(&self, hash: BlockHash) -> Result<Option<u32>, SandboxError> {
         if hash == bitcoin::constants::genesis_block(bitcoin::Network::Regtest).block_hash() {
             return Ok(Some(0));

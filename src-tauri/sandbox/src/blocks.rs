@@ -1,4 +1,4 @@
-//! The rows of the best chain's blocks. Their validity is judged elsewhere.
+//! The rows of the best chain's blocks. `chain` checks their validity.
 
 use bitcoin::block::Header;
 use bitcoin::consensus::encode::{deserialize, serialize};
@@ -11,7 +11,7 @@ use crate::store;
 use crate::transactions;
 use crate::types::Tip;
 
-/// Blocks whose median time the next block must exceed (BIP113).
+/// Number of last blocks whose median time the next block must exceed (BIP113).
 const MEDIAN_TIME_SPAN: u32 = 11;
 
 /// The best block.
@@ -20,7 +20,7 @@ pub(crate) fn tip(conn: &Connection) -> Result<Tip, SandboxError> {
     Ok(statement.query_row([], tip_row)?)
 }
 
-/// Height of the initial chain; reorganisations never reach below it.
+/// Height of the initial chain, which no reorganisation replaces.
 pub(crate) fn initial_height(conn: &Connection) -> Result<u32, SandboxError> {
     Ok(conn.prepare_cached("SELECT initial_height FROM meta")?.query_row([], |row| row.get(0))?)
 }
@@ -58,7 +58,7 @@ fn transactions_at(conn: &Connection, height: u32) -> Result<Vec<i64>, SandboxEr
     store::ids(conn, "SELECT tx_id FROM transactions WHERE block_height = ?1 ORDER BY block_index", [height])
 }
 
-/// The median time of the blocks up to `height`, in seconds (BIP113).
+/// The median time of the last 11 blocks up to `height`, in seconds (BIP113).
 pub(crate) fn median_time_s(conn: &Connection, height: u32) -> Result<i64, SandboxError> {
     let mut statement =
         conn.prepare_cached("SELECT time_s FROM blocks WHERE height <= ?1 ORDER BY height DESC LIMIT ?2")?;
@@ -68,7 +68,7 @@ pub(crate) fn median_time_s(conn: &Connection, height: u32) -> Result<i64, Sandb
     times.get(times.len() / 2).copied().ok_or_else(|| SandboxError::Damaged("there are no blocks".into()))
 }
 
-/// Stores a block's header as the best one.
+/// Stores a block's header as the new tip.
 pub(crate) fn insert_header(conn: &Connection, height: u32, header: &Header) -> Result<(), SandboxError> {
     conn.prepare_cached("INSERT INTO blocks (height, hash, header, time_s) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![height, header.block_hash().as_byte_array(), serialize(header), i64::from(header.time)])?;

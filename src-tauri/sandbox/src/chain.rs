@@ -1,4 +1,4 @@
-//! The best chain: connecting and disconnecting blocks under the rules of consensus. The miner chooses the
+//! Connects blocks to the best chain under the rules of consensus, and disconnects them. `template` chooses the
 //! transactions.
 
 use bitcoin::hashes::Hash;
@@ -17,7 +17,7 @@ use crate::types::Tip;
 
 /// Blocks between two halvings of the subsidy on regtest.
 const HALVING_INTERVAL: u32 = 150;
-/// New coins of a block before the first halving.
+/// New coins of a block before the first halving, in satoshis.
 const SUBSIDY_SATS: u64 = 50 * 100_000_000;
 /// The most that a block's time may be ahead of the clock.
 const MAX_FUTURE_SECONDS: i64 = 2 * 60 * 60;
@@ -27,7 +27,8 @@ pub(crate) fn subsidy_sats(height: u32) -> u64 {
     SUBSIDY_SATS.checked_shr(height / HALVING_INTERVAL).unwrap_or(0)
 }
 
-/// The time of the next block: the clock's, moved as far as consensus demands, but no further than it allows.
+/// The time of the next block in seconds: the clock's time, or the earliest valid time if that is later. Fails if that
+/// time is more than [`MAX_FUTURE_SECONDS`] ahead of the clock.
 pub(crate) fn next_block_time_s(conn: &Connection, tip: &Tip, clock_s: i64) -> Result<i64, SandboxError> {
     let needed_s = blocks::median_time_s(conn, tip.height)?.saturating_add(1);
     if needed_s > clock_s.saturating_add(MAX_FUTURE_SECONDS) {
@@ -52,7 +53,7 @@ pub(crate) fn connect(conn: &Connection, block: &Block, ids: &[i64]) -> Result<(
     let mut fees_sats: u64 = 0;
     for (index, (id, tx)) in (1u32..).zip(ids.iter().zip(block.txdata.iter().skip(1))) {
         if !rules::is_final(tx, height, median_s) {
-            return Err(SandboxError::InvalidBlock("a transaction's lock time has not come"));
+            return Err(SandboxError::InvalidBlock("a transaction's lock time has not been reached"));
         }
         let mut coins = Vec::with_capacity(tx.input.len());
         for input in &tx.input {
@@ -77,7 +78,7 @@ pub(crate) fn connect(conn: &Connection, block: &Block, ids: &[i64]) -> Result<(
     Ok(())
 }
 
-/// Consensus on the block itself.
+/// Checks the consensus rules on the block as a whole.
 fn check_block(conn: &Connection, block: &Block, tip: &Tip) -> Result<(), SandboxError> {
     let refuse = |what| Err(SandboxError::InvalidBlock(what));
     let height = i64::from(tip.height) + 1;
@@ -101,7 +102,7 @@ fn check_block(conn: &Connection, block: &Block, tip: &Tip) -> Result<(), Sandbo
     if block.weight() > Weight::MAX_BLOCK {
         return refuse("too heavy");
     }
-    // BIP34, as Bitcoin Core writes it: OP_1 to OP_16 at the first heights, which the crate's own reader refuses.
+    // BIP34 as Bitcoin Core writes it: heights 1 to 16 are OP_1 to OP_16, which `Block::bip34_block_height` refuses.
     let height_push = Builder::new().push_int(height).into_script();
     let has_height = block.coinbase().and_then(|tx| tx.input.first()).is_some_and(|input| {
         (2..=100).contains(&input.script_sig.len()) && input.script_sig.as_bytes().starts_with(height_push.as_bytes())
@@ -112,7 +113,7 @@ fn check_block(conn: &Connection, block: &Block, tip: &Tip) -> Result<(), Sandbo
     Ok(())
 }
 
-/// Consensus on one input of a block at `height`.
+/// Checks the consensus rules on an output that a block at `height` spends.
 fn check_spend(conn: &Connection, coin: &Coin, height: u32) -> Result<(), SandboxError> {
     let Position::Block { height: made_at, .. } = coin.position else {
         return Err(SandboxError::InvalidBlock("an input is not in the chain"));
@@ -126,8 +127,8 @@ fn check_spend(conn: &Connection, coin: &Coin, height: u32) -> Result<(), Sandbo
     Ok(())
 }
 
-/// Disconnects all blocks above `fork_height`. Their transactions are absent afterwards; returns the rows of those that
-/// are not coinbases, in the chain's order.
+/// Disconnects all blocks above `fork_height`. Their transactions are absent afterwards. Returns the ids of those that
+/// are not coinbases, in block order.
 pub(crate) fn disconnect_to(conn: &Connection, fork_height: u32) -> Result<Vec<i64>, SandboxError> {
     let all = store::ids(
         conn,

@@ -1,4 +1,4 @@
-//! The change log: a growing sequence of the transactions whose facts changed, and of the blocks that were taken off.
+//! The change log: one growing sequence of numbers for changed transactions and for reorganisations.
 
 use rusqlite::{Connection, params};
 
@@ -14,12 +14,12 @@ pub(crate) fn next_seq(conn: &Connection) -> Result<i64, SandboxError> {
     Ok(statement.query_row([], |row| row.get(0))?)
 }
 
-/// Logs that a transaction moved. Its own facts changed, and those of every conflicting transaction and their
-/// unconfirmed descendants. `is_in_chain`: it moved into a block or out of one.
+/// Logs that a transaction's position changed. The facts of every conflicting transaction change with it, and those of
+/// all their unconfirmed descendants. `is_in_chain`: the transaction entered a block or left one.
 ///
-/// If only the mempool changed, a conflicting transaction is skipped when a third one in mempool or chain spends the
-/// same output. It was ruled out before and still is. So of a thousand replacements of each other, only two change with
-/// each new one.
+/// If only the mempool changed, a conflicting transaction is skipped when a third transaction in mempool or chain
+/// spends the same output. The skipped one was ruled out before and still is. So each new replacement of a
+/// payment changes two transactions, however many replacements came before.
 pub(crate) fn log_transaction(conn: &Connection, id: i64, is_in_chain: bool) -> Result<(), SandboxError> {
     let affected = store::ids(
         conn,
@@ -46,7 +46,7 @@ pub(crate) fn log_transaction(conn: &Connection, id: i64, is_in_chain: bool) -> 
     Ok(())
 }
 
-/// Logs that all blocks above `fork_height` were taken off.
+/// Logs that all blocks above `fork_height` were disconnected.
 pub(crate) fn log_reorg(conn: &Connection, fork_height: u32) -> Result<(), SandboxError> {
     let seq = next_seq(conn)?;
     conn.prepare_cached("INSERT INTO reorgs (seq, fork_height) VALUES (?1, ?2)")?.execute(params![seq, fork_height])?;

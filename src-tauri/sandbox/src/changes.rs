@@ -1,4 +1,4 @@
-//! The transactions that changed since a number of the change log, each with its present facts.
+//! Reads the transactions that changed after a number of the change log, each with its present facts.
 
 use bitcoin::BlockHash;
 use rusqlite::{Connection, OptionalExtension};
@@ -30,7 +30,8 @@ pub(crate) fn since(conn: &Connection, since: i64, limit: usize) -> Result<Chang
     Ok(Changes { cursor, more, tip: blocks::tip(conn)?, txs })
 }
 
-/// Whether this block was ever the best one at change `seq`.
+/// Whether this block can have been the tip at change `seq`: it is in the best chain, or a later reorganisation
+/// disconnected a block at its height.
 pub(crate) fn was_at(conn: &Connection, seq: i64, height: u32, hash: BlockHash) -> Result<bool, SandboxError> {
     if seq >= change_log::next_seq(conn)? {
         return Ok(false);
@@ -38,12 +39,11 @@ pub(crate) fn was_at(conn: &Connection, seq: i64, height: u32, hash: BlockHash) 
     if blocks::block_at(conn, height)?.is_some_and(|block| block.hash == hash) {
         return Ok(true);
     }
-    // Or the block was taken off later.
     let mut statement = conn.prepare_cached("SELECT 1 FROM reorgs WHERE seq > ?1 AND fork_height < ?2 LIMIT 1")?;
     Ok(statement.exists((seq, height))?)
 }
 
-/// All that is known of a transaction.
+/// All stored facts about a transaction.
 pub(crate) fn view(conn: &Connection, id: i64) -> Result<TxView, SandboxError> {
     let row = transactions::tx_by_id(conn, id)?;
     let position = match row.position {

@@ -10,12 +10,12 @@ use bitcoin::{ecdsa, taproot};
 use crate::error::SandboxError;
 use crate::transactions::Coin;
 
-/// Number of the customer's keys, which are used again and again.
+/// Number of the customer's keys. Payments reuse them.
 pub(crate) const KEYS: u32 = 64;
-/// Hashed with the seed, so that these keys differ from all other values made from it.
+/// Hashed with the seed, so that these keys differ from all other values derived from the seed.
 const KEY_DOMAIN: &[u8] = b"tillgate sandbox customer key";
 
-/// Holds the seed.
+/// The simulated customer. Its keys are derived from the seed.
 pub(crate) struct Customer {
     secp: Secp256k1<All>,
     seed: [u8; 32],
@@ -89,7 +89,7 @@ impl Customer {
             engine.input(&self.seed);
             engine.input(&index.to_le_bytes());
             engine.input(&attempt.to_le_bytes());
-            // One hash in 2^128 is not a key.
+            // About one hash in 2^128 is not a valid key.
             if let Ok(key) = SecretKey::from_slice(sha256::Hash::from_engine(engine).as_byte_array()) {
                 return key.keypair(&self.secp);
             }
@@ -102,7 +102,7 @@ impl Customer {
 pub(crate) fn placeholder_witness(coin: &Coin) -> Witness {
     match coin.script.is_p2tr() {
         true => Witness::from_slice(&[vec![0u8; 64]]),
-        // With a low R the signature has at most 71 bytes with its type.
+        // A low-R signature has at most 71 bytes, its sighash type included.
         false => Witness::from_slice(&[vec![0u8; 71], vec![0u8; 33]]),
     }
 }

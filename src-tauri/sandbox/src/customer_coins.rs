@@ -1,11 +1,11 @@
-//! Finds the coins that the simulated customer can spend, by index. The choice among them is made elsewhere.
+//! Queries for the coins that the simulated customer can spend. `spending` chooses among them.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::SandboxError;
 use crate::transactions::{COIN_COLUMNS, Coin, coin_row};
 
-/// Which of the customer's coins to look at.
+/// The customer's coins that a query considers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Among {
     /// The coins of the initial chain, which no reorganisation can remove.
@@ -14,7 +14,7 @@ pub(crate) enum Among {
 }
 
 impl Among {
-    /// The index is ordered within each class.
+    /// The values of `is_initial` to query, one by one, because the index orders amounts only within each.
     fn classes(self) -> &'static [bool] {
         match self {
             Among::Initial => &[true],

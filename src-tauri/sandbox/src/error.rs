@@ -1,16 +1,16 @@
-//! The errors of the sandbox, by name, with a sentence for people.
+//! The errors of the sandbox.
 
 use bitcoin::{OutPoint, Txid};
 
-/// The reason of an SQLite failure. The index of its log is a file too, and grows first; SQLite does not say that it
-/// lacked room.
+/// The text of an SQLite failure. On a full disk the index of the write-ahead log (`-shm`) fails first, and SQLite's
+/// own text for that error does not mention the disk.
 fn reason(error: &rusqlite::Error) -> String {
     let lacks_room =
         error.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE);
     if lacks_room { "the disk is full".to_owned() } else { error.to_string() }
 }
 
-/// A call that failed. It stored no change.
+/// The failure of a call. The call stored no change.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// The disk is full, the file is corrupt or locked, or a read or write failed.
@@ -22,7 +22,7 @@ pub enum SandboxError {
     /// The file holds something that the sandbox never writes.
     #[error("the sandbox's file is damaged: {0}")]
     Damaged(String),
-    /// The file is some other SQLite database.
+    /// The file is an SQLite database of another program.
     #[error("the file is an SQLite database, but not a sandbox's")]
     NotASandbox,
     /// A newer program wrote the file.
@@ -54,7 +54,7 @@ pub enum SandboxError {
         /// The seconds asked for.
         seconds: u64,
     },
-    /// A call mines 1 to [`MAX_BLOCKS_PER_CALL`](crate::MAX_BLOCKS_PER_CALL) blocks.
+    /// The count is not between 1 and [`MAX_BLOCKS_PER_CALL`](crate::MAX_BLOCKS_PER_CALL).
     #[error("{count} blocks cannot be mined in one call: at most {max}, and at least 1")]
     BlockCount {
         /// The count asked for.
@@ -63,7 +63,7 @@ pub enum SandboxError {
         max: u32,
     },
     /// The reorganisation would reach below the initial chain.
-    #[error("a depth of {depth} cannot be replaced: the blocks mined since the sandbox was created are {max}")]
+    #[error("the last {depth} blocks cannot be replaced: {max} blocks were mined since the sandbox was created")]
     ReorgDepth {
         /// The depth asked for.
         depth: u32,
@@ -76,14 +76,14 @@ pub enum SandboxError {
     /// A confirmed transaction cannot be replaced or evicted.
     #[error("transaction {0} is in a block already; a reorganisation could undo that")]
     AlreadyConfirmed(Txid),
-    /// It was replaced, evicted or reorganised away.
+    /// The transaction was replaced, evicted or reorganised away.
     #[error("transaction {0} is not in the mempool any more")]
     NotInMempool(Txid),
     /// The customer can double-spend only its own transactions.
     #[error("transaction {0} does not spend the customer's own coins, so the customer cannot replace it")]
     NotTheCustomers(Txid),
-    /// A replacement to the same address needs an address that is not the customer's.
-    #[error("transaction {0} pays to no address but the customer's own")]
+    /// The replaced transaction has no output that pays somebody else than the customer.
+    #[error("transaction {0} pays only the customer's own addresses")]
     PaysNobodyElse(Txid),
     /// The sum is less than the network relays.
     #[error("an output of {amount_sats} sat is too small: the network relays none below {min_sats} sat")]
@@ -101,7 +101,7 @@ pub enum SandboxError {
         /// The most parts.
         max: u32,
     },
-    /// Too few recipients, or more than one transaction holds.
+    /// Too few or too many recipients for one transaction.
     #[error("one transaction cannot pay {payees} scripts: at most {max}, and at least 1")]
     PayeeCount {
         /// The count asked for.
@@ -109,7 +109,7 @@ pub enum SandboxError {
         /// The most payees.
         max: usize,
     },
-    /// Outside the range that the sandbox relays and the customer accepts.
+    /// The fee rate is outside the range that the sandbox relays and the customer accepts.
     #[error("a fee rate of {rate_sat_vb} sat/vB is out of range: from {min} to {max}")]
     FeeRate {
         /// The rate asked for.
@@ -121,18 +121,18 @@ pub enum SandboxError {
     },
     /// The customer's confirmed coins do not suffice.
     #[error(
-        "the customer has {available_sats} satoshis in confirmed coins at hand, and {needed_sats} are needed: mine a block to confirm its change, or ask for less"
+        "the customer has {available_sats} satoshis in confirmed coins and needs {needed_sats}: mine a block to confirm its change, or request less"
     )]
     CannotPay {
-        /// The sum with its fee.
+        /// The sum and its fee, less the inputs of a replaced transaction.
         needed_sats: u64,
-        /// The sum that the next block could spend.
+        /// The sum of the customer's coins that a transaction in the next block could spend.
         available_sats: u64,
     },
-    /// The mempool did not take a transaction of the customer.
+    /// The mempool refused a transaction of the customer.
     #[error("the mempool refused the customer's transaction: {0}")]
     Refused(BroadcastRefusal),
-    /// A block broke a rule of consensus: the sandbox's own block, or one of the caller's transactions.
+    /// A block that the sandbox mined, or one of the caller's transactions in it, broke a rule of consensus.
     #[error("the block breaks the rules of consensus: {0}")]
     InvalidBlock(&'static str),
 }
@@ -160,7 +160,7 @@ pub enum BroadcastRefusal {
         from_height: u32,
     },
     /// It conflicts with the mempool and does not pay enough to replace (BIP125).
-    #[error("it conflicts with the mempool and pays {fee_sats} satoshis; to replace it must pay at least {min_sats}")]
+    #[error("it conflicts with the mempool and pays {fee_sats} satoshis; a replacement must pay at least {min_sats}")]
     ReplacementFeeTooLow {
         /// Its fee.
         fee_sats: u64,
@@ -176,7 +176,7 @@ pub enum BroadcastRefusal {
     /// It breaks a rule of consensus other than scripts.
     #[error("it is not valid: {0}")]
     Invalid(&'static str),
-    /// Its lock time or a relative lock of an input has not come.
+    /// Its lock time has not been reached, or a relative lock of an input has not passed.
     #[error("it is locked: {0}")]
     Locked(&'static str),
     /// The script interpreter refused an input.
@@ -186,12 +186,12 @@ pub enum BroadcastRefusal {
         input: usize,
     },
     /// The caller is not told whether it was accepted: the fault [`Timeout`](crate::BroadcastFault::Timeout).
-    #[error("the sandbox was told not to answer broadcasts")]
+    #[error("the sandbox is set not to answer broadcasts")]
     Unanswered,
-    /// Refused on request: the fault [`Reject`](crate::BroadcastFault::Reject), or evicted since the last block.
+    /// The fault [`Reject`](crate::BroadcastFault::Reject) is set, or it was evicted and no block was mined since.
     #[error("it was refused: {0}")]
     Refused(&'static str),
-    /// It could not be checked, because the file failed.
+    /// It could not be checked, because the file could not be read or written.
     #[error("{0}")]
     Storage(#[source] Box<SandboxError>),
 }

@@ -1,4 +1,4 @@
-//! The stored settings of the sandbox: faults, exchange rates and the clock's offset. Callers enforce them.
+//! The stored settings of the sandbox: faults, exchange rates and the clock's offset.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const DEFAULT_RATES: [(&str, &str); 8] = [
     ("CHF", "57000.00"),
     ("ZAR", "1190000.00"),
 ];
-/// The largest offset of the clock: block times are 32-bit seconds, and end in 2106.
+/// The largest clock offset, 50 years. Block times are 32-bit seconds, which end in 2106.
 const MAX_CLOCK_OFFSET_MS: i64 = 50 * 365 * 24 * 60 * 60 * 1000;
 
 pub(crate) fn insert_default_rates(conn: &Connection) -> Result<(), SandboxError> {
@@ -62,7 +62,7 @@ pub(crate) fn faults(conn: &Connection) -> Result<Faults, SandboxError> {
         Ok((row.get::<_, String>(0)?, faults))
     })?;
     let broadcast = BroadcastFault::from_name(&broadcast)
-        .ok_or_else(|| SandboxError::Damaged(format!("a fault of broadcasts is called {broadcast:?}")))?;
+        .ok_or_else(|| SandboxError::Damaged(format!("there is no broadcast fault {broadcast:?}")))?;
     Ok(Faults { broadcast, ..faults })
 }
 

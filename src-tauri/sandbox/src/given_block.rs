@@ -1,5 +1,5 @@
-//! A block of exactly the transactions that a caller gives, known or not, as any miner may make. Only consensus is
-//! checked, not policy or the mempool.
+//! Mines a block of exactly the transactions that a caller gives, as any miner may. They may be unknown to the sandbox.
+//! Only the rules of consensus are checked, not those of the relay.
 
 use bitcoin::{BlockHash, Transaction, TxOut};
 use rusqlite::Connection;
@@ -12,7 +12,7 @@ use crate::rules;
 use crate::script_check;
 use crate::transactions::{self, Coin, NewTx};
 
-/// Consensus' limit on the cost of a block's signatures.
+/// The consensus limit on a block's sigop cost.
 const MAX_BLOCK_SIGOP_COST: u64 = 80_000;
 
 /// Mines the transactions, parents first, on the tip. Conflicting transactions in the mempool are dropped.
@@ -35,8 +35,8 @@ pub(crate) fn mine(
     miner::mine_block(conn, customer, &ids, now_ms.div_euclid(1000))
 }
 
-/// Checks all rules that do not depend on the block, and stores the transaction. Returns its row and its signature
-/// cost.
+/// Checks all consensus rules that do not depend on the block, and stores the transaction. Returns the id of its row
+/// and its sigop cost.
 fn store(conn: &Connection, tx: &Transaction) -> Result<(i64, u64), SandboxError> {
     rules::check_form(tx).map_err(broken)?;
     let mut coins = Vec::with_capacity(tx.input.len());

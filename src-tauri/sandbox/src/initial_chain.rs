@@ -1,4 +1,4 @@
-//! A new file's content: the seed, the first blocks, the customer's coins of many sizes, the first rates.
+//! A new file's content: the seed, the first blocks, the customer's coins in many sizes, and the first rates.
 
 use bitcoin::Network;
 use bitcoin::constants::genesis_block;
@@ -15,13 +15,13 @@ use crate::spending;
 use crate::store;
 use crate::template;
 
-/// Length of the initial chain; the coinbases of more than its first half are mature at the end.
+/// Length of the initial chain. At its end, more than half of its coinbases are mature.
 const BLOCKS: u32 = 240;
-/// Time between blocks of the initial chain; the last block is at the caller's now.
+/// Time between blocks of the initial chain. The last block has the caller's present time.
 const SPACING_S: i64 = 600;
 /// Number of coinbases that are split, each in the same way.
 const SPLIT_COINBASES: u32 = 25;
-/// Number and size of the coins from one coinbase of 50 bitcoins; the rest is change.
+/// Number and size, in satoshis, of the coins made from one coinbase of 50 bitcoins. The remainder is change.
 const SIZES: [(usize, u64); 5] =
     [(80, 1_000_000), (60, 5_000_000), (32, 25_000_000), (16, 100_000_000), (4, 500_000_000)];
 

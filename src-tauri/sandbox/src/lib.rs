@@ -1,8 +1,8 @@
 //! A private regtest chain inside the program, with a simulated customer.
 //!
 //! Blocks have real proof of work, merkle roots and witness commitments. Every input is checked by Bitcoin Core's
-//! script interpreter. The mempool replaces, refuses and evicts as the network does. All of it is in one SQLite file,
-//! found by index, and each call commits to the disk before it answers.
+//! script interpreter. The mempool replaces, refuses and evicts as Bitcoin nodes do. One SQLite file holds everything.
+//! Each call commits to the disk before it returns.
 //!
 //! The sandbox reads no clock (callers give `now_ms`), uses no network, and knows no payments.
 

@@ -17,10 +17,10 @@ use crate::types::{Broadcast, Tip};
 pub(crate) const INCREMENTAL_RELAY_SAT_VB: u64 = 1;
 /// Most transactions that one replacement may drop (BIP125 rule 5).
 const MAX_REPLACED: usize = 100;
-/// Most unconfirmed transactions in one line: `-limitancestorcount` and `-limitdescendantcount` of Bitcoin Core before
-/// 31.0. Later versions take clusters of 64, so both relay all that is accepted here.
+/// Most ancestors, or descendants, of an unconfirmed transaction, itself included: `-limitancestorcount` and
+/// `-limitdescendantcount` of Bitcoin Core before 31.0. Later versions limit clusters to 64 transactions instead.
 const MAX_FAMILY: usize = 25;
-/// Their total size in vB, as Bitcoin Core's `-limitancestorsize` and `-limitdescendantsize`.
+/// Largest total size of such ancestors or descendants in vB: `-limitancestorsize` and `-limitdescendantsize`.
 const MAX_FAMILY_VB: u64 = 101_000;
 
 /// Accepts a transaction into the mempool if all rules allow, and drops those it replaces.
@@ -50,7 +50,8 @@ pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result
     let replaced = check_replacement(conn, &coins, fee_sats, vsize)?;
     script_check::verify(tx, &spent).map_err(|input| BroadcastRefusal::ScriptInvalid { input })?;
 
-    // It enters before the others leave, so that transactions replaced earlier do not change.
+    // The new transaction enters before the replaced ones leave. `change_log::log_transaction` can then skip those that
+    // were replaced earlier.
     let id = transactions::store_transaction(conn, &NewTx { tx, sigop_cost, fee_sats: Some(fee_sats), spent: &coins })?;
     transactions::set_position(conn, id, Position::Mempool { entered_ms: now_ms })?;
     for id in replaced.iter().rev() {
@@ -59,8 +60,8 @@ pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result
     Ok(Broadcast::Accepted)
 }
 
-/// Accepts transactions one by one, parents first. The answer is about the last one, or about the first that was
-/// refused; those before it stay.
+/// Accepts transactions one by one, parents first, up to the first refused one. Returns the answer for the last one
+/// tried; those accepted before it stay in the mempool.
 pub(crate) fn accept_package(
     conn: &Connection,
     package: &[Transaction],
@@ -88,8 +89,8 @@ pub(crate) fn drop_conflicts(conn: &Connection, id: i64) -> Result<(), SandboxEr
     conflicts.into_iter().try_for_each(|conflict| drop_family(conn, conflict))
 }
 
-/// After a reorganisation: checks all unconfirmed transactions, and `returned` from the blocks taken off, against the
-/// new tip. The valid ones are in the mempool afterwards, the others are absent.
+/// Checks, after a reorganisation, the mempool and the transactions `returned` from disconnected blocks against the new
+/// tip. Valid ones are in the mempool afterwards, the others are absent.
 pub(crate) fn revalidate(conn: &Connection, returned: &[i64], now_ms: i64) -> Result<(), SandboxError> {
     let mut candidates: BTreeSet<i64> =
         store::ids(conn, "SELECT tx_id FROM transactions WHERE entered_ms IS NOT NULL", [])?.into_iter().collect();
@@ -112,7 +113,7 @@ pub(crate) fn revalidate(conn: &Connection, returned: &[i64], now_ms: i64) -> Re
     Ok(())
 }
 
-/// The least extra fee of a replacement beyond its own relay: the fees of all that it drops.
+/// The fees of a transaction and its descendants in the mempool. A replacement must pay them and its own relay.
 pub(crate) fn fees_with_descendants_sats(conn: &Connection, id: i64) -> Result<u64, SandboxError> {
     family(conn, id)?
         .iter()
@@ -124,7 +125,7 @@ pub(crate) fn blocks_mined(conn: &Connection) -> Result<i64, SandboxError> {
     Ok(conn.prepare_cached("SELECT blocks_mined FROM meta")?.query_row([], |row| row.get(0))?)
 }
 
-/// Consensus' and the network's cost of a transaction's signatures.
+/// The sigop cost of a transaction, as consensus and relay count it.
 pub(crate) fn sigop_cost(tx: &Transaction, spent: &[TxOut]) -> u64 {
     let lookup = |outpoint: &bitcoin::OutPoint| {
         let index = tx.input.iter().position(|input| input.previous_output == *outpoint)?;
@@ -194,7 +195,7 @@ fn check_locks(conn: &Connection, tx: &Transaction, coins: &[Coin], tip: &Tip) -
     let next_height = tip.height.saturating_add(1);
     let median_s = blocks::median_time_s(conn, tip.height)?;
     if !rules::is_final(tx, next_height, median_s) {
-        return Err(BroadcastRefusal::Locked("its lock time has not come"));
+        return Err(BroadcastRefusal::Locked("its lock time has not been reached"));
     }
     if !rules::relative_locks_passed(conn, tx, coins, next_height, median_s)? {
         return Err(BroadcastRefusal::Locked("a relative lock of an input has not passed"));
@@ -204,18 +205,18 @@ fn check_locks(conn: &Connection, tx: &Transaction, coins: &[Coin], tip: &Tip) -
 
 /// The fee of a transaction in satoshis.
 pub(crate) fn fee_sats(tx: &Transaction, coins: &[Coin]) -> Result<u64, BroadcastRefusal> {
-    // Sums of known outputs and a checked form stay below the 21 million.
+    // Neither sum saturates: the coins exist, and `rules::check_form` limits the outputs to 21 million bitcoins.
     let comes_in = coins.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
     let goes_out = tx.output.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
     comes_in.checked_sub(goes_out).ok_or(BroadcastRefusal::Invalid("it pays out more than it spends"))
 }
 
-/// Judges a transaction that was valid on another tip against this one.
+/// Checks a transaction that was valid on another tip against this tip.
 fn recheck(conn: &Connection, tx: &Transaction, id: i64, tip: &Tip) -> Result<(), BroadcastRefusal> {
     let coins = find_coins(conn, tx, tip)?;
     for coin in &coins {
         if mempool_spender(conn, coin)?.is_some_and(|spender| spender != id) {
-            return Err(BroadcastRefusal::Conflict("another transaction took its place"));
+            return Err(BroadcastRefusal::Conflict("another transaction in the mempool spends one of its inputs"));
         }
     }
     check_locks(conn, tx, &coins, tip)
@@ -230,8 +231,8 @@ pub(crate) fn mempool_spender(conn: &Connection, coin: &Coin) -> Result<Option<i
     Ok(statement.query_row(params![coin.tx_id, coin.outpoint.vout], |row| row.get(0)).optional()?)
 }
 
-/// The rules of BIP125, with full RBF: replaced transactions need not signal. It also checks the family limits. Returns
-/// all transactions that drop out, parents first.
+/// Checks BIP125 with full RBF: replaced transactions need not signal. Also checks the family limits. Returns all
+/// replaced transactions, parents first.
 fn check_replacement(
     conn: &Connection,
     coins: &[Coin],
@@ -256,7 +257,7 @@ fn check_replacement(
         line.extend(ancestors(conn, *parent)?);
     }
     if !line.is_disjoint(&replaced) {
-        return Err(BroadcastRefusal::Conflict("it spends what it would replace"));
+        return Err(BroadcastRefusal::Conflict("it spends an output of a transaction that it would replace"));
     }
     check_family_size(conn, vsize, &line, &replaced)?;
     if direct.is_empty() {
@@ -270,7 +271,7 @@ fn check_replacement(
     for id in &direct {
         let row = transactions::tx_by_id(conn, *id)?;
         known_parents.extend(ancestors(conn, *id)?);
-        // The least fee whose rate over our size is higher than the replaced one's.
+        // The least fee that gives a higher fee rate than this replaced transaction has.
         let product = row.fee_sats.unwrap_or(0).saturating_mul(vsize);
         min_sats = min_sats.max((product / row.vsize().max(1)).saturating_add(1));
     }
@@ -278,7 +279,7 @@ fn check_replacement(
         return Err(BroadcastRefusal::ReplacementFeeTooLow { fee_sats, min_sats });
     }
     if !parents.is_subset(&known_parents) {
-        return Err(BroadcastRefusal::Conflict("it spends an unconfirmed output that the replaced did not"));
+        return Err(BroadcastRefusal::Conflict("it has an unconfirmed parent that no replaced transaction has"));
     }
     Ok(replaced)
 }

@@ -1,4 +1,4 @@
-//! Makes blocks from given transactions: writes the coinbase and finds the proof of work.
+//! Builds a block from given transactions: adds the coinbase and finds the proof of work.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::block::{Header, Version};
@@ -33,7 +33,7 @@ pub(crate) fn mine_block(
     mine_block_to(conn, script, ids, clock_s)
 }
 
-/// The same; its subsidy and fees go to this script.
+/// As [`mine_block`], but the subsidy and fees go to `script`.
 pub(crate) fn mine_block_to(
     conn: &Connection,
     script: ScriptBuf,
@@ -75,13 +75,13 @@ pub(crate) fn mine_block_to(
     Ok(block.block_hash())
 }
 
-/// Each block pays a different script of the customer.
+/// The customer's key for the next block's reward. Successive blocks use successive keys.
 fn key_of_number(mined: i64) -> u32 {
     u32::try_from(mined.rem_euclid(i64::from(u32::MAX))).unwrap_or(0)
 }
 
-/// A coinbase without its amounts. It holds the number of blocks ever mined, so that no two at the same height are
-/// equal.
+/// A coinbase without its amounts. It holds the number of blocks ever mined, so that coinbases at the same height
+/// differ.
 fn coinbase(height: u32, mined: i64, script: ScriptBuf) -> Transaction {
     let script_sig =
         Builder::new().push_int(i64::from(height)).push_slice(PushBytesBuf::from(mined.to_le_bytes())).into_script();
@@ -104,7 +104,7 @@ fn commitment_script(block: &Block) -> Result<ScriptBuf, SandboxError> {
     Ok(ScriptBuf::new_op_return(PushBytesBuf::from(push)))
 }
 
-/// On regtest every second nonce is good enough.
+/// On regtest about every second nonce meets the target.
 fn find_proof_of_work(header: &mut Header) -> Result<(), SandboxError> {
     for nonce in 0..=u32::MAX {
         header.nonce = nonce;

@@ -1,4 +1,4 @@
-//! The chain as a node: it accepts transactions, and answers questions about its content.
+//! The sandbox as a node: it accepts broadcasts, and answers queries about chain and mempool.
 
 use bitcoin::{Block, BlockHash, Script, Transaction, Txid};
 use rusqlite::TransactionBehavior;
@@ -12,7 +12,7 @@ impl Sandbox {
     /// The best block.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn tip(&self) -> Result<Tip, SandboxError> {
         blocks::tip(&self.lock())
     }
@@ -26,20 +26,20 @@ impl Sandbox {
     }
 
     /// Accepts transactions from outside into the mempool one by one, parents first, as far as the present faults
-    /// allow. The answer is about the last one, or about the first that was refused; those before it stay.
+    /// allow, up to the first refused one. Returns the answer for the last one tried; those accepted before it stay.
     ///
     /// # Errors
     /// The reason of the refusal. [`BroadcastRefusal::Unanswered`] and [`BroadcastRefusal::Storage`] do not tell
-    /// whether it was accepted.
+    /// whether a transaction was accepted.
     pub fn broadcast_package(&self, package: &[Transaction], now_ms: i64) -> Result<Broadcast, BroadcastRefusal> {
         let mut conn = self.lock();
         let step = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let fault = faults_rates::faults(&step)?.broadcast;
         if fault == BroadcastFault::Reject {
-            return Err(BroadcastRefusal::Refused("the sandbox was told to refuse broadcasts"));
+            return Err(BroadcastRefusal::Refused("the sandbox is set to refuse broadcasts"));
         }
         let answer = mempool::accept_package(&step, package, now_ms);
-        // The fault `forget` and a failing file both roll back.
+        // Without a commit, the accepted transactions are rolled back.
         if fault != BroadcastFault::Forget && !matches!(answer, Err(BroadcastRefusal::Storage(_))) {
             step.commit()?;
         }
@@ -52,7 +52,7 @@ impl Sandbox {
     /// All outputs of the best chain and the mempool that pay a script, spent or not, in block order.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn outputs_to(&self, script: &Script) -> Result<Vec<PaidOutput>, SandboxError> {
         read(&mut self.lock(), |conn| transactions::outputs_to(conn, script, blocks::tip(conn)?.height))
     }
@@ -61,16 +61,17 @@ impl Sandbox {
     /// one consistent view.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn changes_since(&self, since: i64, limit: usize) -> Result<Changes, SandboxError> {
         read(&mut self.lock(), |conn| changes::since(conn, since, limit))
     }
 
-    /// Whether this chain ever had the best block `hash` at `height` when its change number was `cursor`. An older copy
-    /// of the file never had it, even if other blocks were mined on that copy.
+    /// Whether this block can have been the tip at change number `cursor`: it is in the best chain, or a later
+    /// reorganisation disconnected a block at its height. For an older copy of the file the answer is no, even if other
+    /// blocks were mined on that copy.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn was_at(&self, cursor: i64, height: u32, hash: BlockHash) -> Result<bool, SandboxError> {
         read(&mut self.lock(), |conn| changes::was_at(conn, cursor, height, hash))
     }
@@ -78,7 +79,7 @@ impl Sandbox {
     /// Whether a transaction was ever accepted.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn is_known(&self, txid: Txid) -> Result<bool, SandboxError> {
         Ok(transactions::tx_by_txid(&self.lock(), &txid)?.is_some())
     }
@@ -86,7 +87,7 @@ impl Sandbox {
     /// The block of the best chain at a height.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn block(&self, height: u32) -> Result<Option<Block>, SandboxError> {
         read(&mut self.lock(), |conn| blocks::full_block(conn, height))
     }

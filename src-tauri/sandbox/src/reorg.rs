@@ -1,4 +1,4 @@
-//! Reorganisations: the last blocks are replaced by one more new ones. Their transactions go back to the mempool or are
+//! Reorganisations: n blocks are replaced by n + 1 new ones. The old transactions return to the mempool or are
 //! double-spent.
 
 use bitcoin::{BlockHash, Transaction, TxOut};
@@ -16,7 +16,7 @@ use crate::spending;
 use crate::transactions::{self, COINBASE_MATURITY, Coin, NewTx, Position};
 use crate::types::Tip;
 
-/// A double-spend that waits for the block that may hold it.
+/// A double-spend that is not in a block yet, and the first height at which it is valid.
 struct DoubleSpend {
     id: i64,
     from_height: u32,
@@ -58,7 +58,7 @@ pub(crate) fn reorganise(
     Ok(hashes)
 }
 
-/// The same; the first new block holds these transactions.
+/// As [`reorganise`] with `keep_transactions`, but the first new block holds `txs`.
 pub(crate) fn reorganise_holding(
     conn: &Connection,
     customer: &Customer,
@@ -92,8 +92,9 @@ fn log(old: &Tip, fork_height: u32, keep_transactions: bool) {
     tracing::debug!(old_height = old.height, fork_height, keep_transactions, "the sandbox's chain was reorganised");
 }
 
-/// Spends the inputs of a disconnected transaction of the customer back to the customer, as far as they are confirmed
-/// on the shortened chain. An input from another disconnected transaction falls with that transaction.
+/// Builds a transaction that spends the inputs of one of the customer's disconnected transactions and pays the
+/// customer. An input that is not confirmed
+/// on the shortened chain is left out, because the transaction that made it was disconnected too.
 fn double_spend(conn: &Connection, customer: &Customer, id: i64) -> Result<Option<DoubleSpend>, SandboxError> {
     let mut coins: Vec<Coin> = Vec::new();
     let mut from_height = 0;

@@ -1,4 +1,4 @@
-//! Rules that need no mempool: consensus on a transaction's form and locks, and the relay rules.
+//! Rules on a single transaction: its form and locks (consensus), and the relay rules.
 
 use std::collections::HashSet;
 
@@ -9,26 +9,26 @@ use crate::blocks;
 use crate::error::{BroadcastRefusal, SandboxError};
 use crate::transactions::{Coin, Position};
 
-/// The lowest fee rate of the relay, in sat/vB.
+/// The lowest fee rate that is relayed.
 pub(crate) const MIN_RELAY_SAT_VB: u64 = 1;
-/// The heaviest transaction of the relay (Bitcoin Core's `MAX_STANDARD_TX_WEIGHT`).
+/// The heaviest transaction that is relayed (Bitcoin Core's `MAX_STANDARD_TX_WEIGHT`).
 const MAX_STANDARD_WEIGHT: u64 = 400_000;
-/// The smallest transaction of the relay, without witnesses.
+/// The smallest transaction that is relayed, in bytes without witnesses.
 const MIN_STANDARD_SIZE: usize = 65;
-/// The highest signature cost of the relay: a fifth of a block's.
+/// The highest sigop cost that is relayed: a fifth of a block's limit.
 const MAX_STANDARD_SIGOP_COST: u64 = 16_000;
 /// The largest weight of a block (consensus).
 const MAX_BLOCK_WEIGHT: usize = 4_000_000;
-/// A lock time from this number on is a time, below it a height.
+/// A lock time below this number is a height, otherwise a time.
 const LOCK_TIME_THRESHOLD: u32 = 500_000_000;
-/// BIP68: no relative lock.
+/// BIP68 flag: the input has no relative lock.
 const SEQUENCE_NO_LOCK: u32 = 1 << 31;
-/// BIP68: the lock is a time in units of 512 s.
+/// BIP68 flag: the lock is a time in units of 512 s.
 const SEQUENCE_IS_TIME: u32 = 1 << 22;
-/// BIP68: the lock's value.
+/// BIP68: the bits of the lock's value.
 const SEQUENCE_MASK: u32 = 0xffff;
 
-/// Consensus on a transaction's form.
+/// Checks the consensus rules that need nothing but the transaction.
 pub(crate) fn check_form(tx: &Transaction) -> Result<(), BroadcastRefusal> {
     let refuse = |what| Err(BroadcastRefusal::Invalid(what));
     if tx.input.is_empty() || tx.output.is_empty() {
@@ -38,7 +38,7 @@ pub(crate) fn check_form(tx: &Transaction) -> Result<(), BroadcastRefusal> {
         return refuse("it is larger than a block");
     }
     if tx.input.iter().any(|input| input.previous_output.is_null()) {
-        return refuse("a coinbase comes only with a block");
+        return refuse("a coinbase must be the first transaction of a block");
     }
     let mut seen: HashSet<OutPoint> = HashSet::with_capacity(tx.input.len());
     if !tx.input.iter().all(|input| seen.insert(input.previous_output)) {
@@ -46,11 +46,11 @@ pub(crate) fn check_form(tx: &Transaction) -> Result<(), BroadcastRefusal> {
     }
     match tx.output.iter().try_fold(Amount::ZERO, |sum, output| sum.checked_add(output.value)) {
         Some(sum) if sum <= Amount::MAX_MONEY => Ok(()),
-        Some(_) | None => refuse("it creates more bitcoins than there can be"),
+        Some(_) | None => refuse("its outputs exceed 21 million bitcoins"),
     }
 }
 
-/// The relay rules, except fees.
+/// Checks the relay rules, except fees.
 pub(crate) fn check_standard(tx: &Transaction, sigop_cost: u64) -> Result<(), BroadcastRefusal> {
     let refuse = |what: String| Err(BroadcastRefusal::Policy(what));
     if !(1..=3).contains(&tx.version.0) {
@@ -74,7 +74,7 @@ pub(crate) fn check_standard(tx: &Transaction, sigop_cost: u64) -> Result<(), Br
             || script.is_multisig()
             || script.is_op_return();
         if !known {
-            return refuse(format!("output {vout} is of no standard form"));
+            return refuse(format!("output {vout} has no standard script"));
         }
         let min = script.minimal_non_dust();
         if output.value < min {
@@ -88,15 +88,16 @@ pub(crate) fn check_standard(tx: &Transaction, sigop_cost: u64) -> Result<(), Br
     Ok(())
 }
 
-/// Consensus on the absolute lock time for a block at `height` (BIP113: against the median time before it).
+/// Whether the absolute lock time allows the transaction in a block at `height`. `median_s` is the median time before
+/// that block (BIP113).
 pub(crate) fn is_final(tx: &Transaction, height: u32, median_s: i64) -> bool {
     let lock = tx.lock_time.to_consensus_u32();
     let threshold = if lock < LOCK_TIME_THRESHOLD { i64::from(height) } else { median_s };
     i64::from(lock) < threshold || tx.input.iter().all(|input| input.sequence.is_final())
 }
 
-/// Consensus on relative locks for a block at `height` (BIP68). `coins` are the outputs that the inputs spend, in
-/// order; an unconfirmed one counts as if it were in that block.
+/// Whether all relative locks allow the transaction in a block at `height` (BIP68). `coins` are the outputs that the
+/// inputs spend, in order. An unconfirmed coin counts as confirmed in that block.
 pub(crate) fn relative_locks_passed(
     conn: &Connection,
     tx: &Transaction,

@@ -13,7 +13,7 @@ use crate::error::SandboxError;
 use crate::types::{Faults, FaultsPatch, Status};
 use crate::{blocks, faults_rates, initial_chain, mempool, store};
 
-/// The chain, its mempool, clock offset, rates and faults, and the customer. Calls block, one at a time.
+/// The chain, its mempool, clock offset, rates and faults, and the customer. Calls block and run one at a time.
 pub struct Sandbox {
     pub(crate) conn: Mutex<Connection>,
     pub(crate) customer: Customer,
@@ -29,7 +29,7 @@ impl std::fmt::Debug for Sandbox {
 
 impl Sandbox {
     /// Opens the file, or creates it with an initial chain whose last block is at `now_ms`. The caller makes sure that
-    /// no other process opens it.
+    /// no other process has the file open.
     ///
     /// # Errors
     /// The file cannot be read or written, is not a sandbox's, or was written by a newer program.
@@ -51,7 +51,7 @@ impl Sandbox {
         self.identity
     }
 
-    /// Forward offset of the clock in milliseconds; it only grows. Read from memory, without the disk.
+    /// Forward offset of the clock in milliseconds; it only grows. The value is kept in memory.
     pub fn clock_offset_ms(&self) -> i64 {
         self.clock_offset_ms.load(Ordering::Acquire)
     }
@@ -70,7 +70,7 @@ impl Sandbox {
     /// Sets rates, or withdraws rates given as `None`. The caller has validated codes and decimals.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn set_rates(&self, rates: &BTreeMap<String, Option<String>>) -> Result<(), SandboxError> {
         write(&mut self.lock(), |conn| faults_rates::set_rates(conn, rates))
     }
@@ -78,15 +78,15 @@ impl Sandbox {
     /// The simulated rates: decimal text by currency code.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn rates(&self) -> Result<BTreeMap<String, String>, SandboxError> {
         faults_rates::rates(&self.lock())
     }
 
-    /// Changes the faults; fields that are `None` stay.
+    /// Changes the faults; fields that are `None` stay as they are.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn set_faults(&self, patch: FaultsPatch) -> Result<(), SandboxError> {
         write(&mut self.lock(), |conn| faults_rates::set_faults(conn, patch))
     }
@@ -94,7 +94,7 @@ impl Sandbox {
     /// The faults in force.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn faults(&self) -> Result<Faults, SandboxError> {
         faults_rates::faults(&self.lock())
     }
@@ -102,7 +102,7 @@ impl Sandbox {
     /// The tip, the whole mempool, rates and faults, in one consistent view.
     ///
     /// # Errors
-    /// Storage only.
+    /// Only if the file cannot be accessed or is damaged.
     pub fn status(&self) -> Result<Status, SandboxError> {
         read(&mut self.lock(), |conn| {
             let tip = blocks::tip(conn)?;
@@ -123,7 +123,7 @@ impl Sandbox {
     }
 }
 
-/// A one-way hash: the customer's keys cannot be found from it.
+/// A hash of the seed. The customer's keys cannot be derived from it.
 fn identity_of(seed: &[u8; 32]) -> [u8; 32] {
     let mut engine = sha256::Hash::engine();
     engine.input(b"identity of a sandbox's chain");
@@ -131,7 +131,7 @@ fn identity_of(seed: &[u8; 32]) -> [u8; 32] {
     sha256::Hash::from_engine(engine).to_byte_array()
 }
 
-/// One committed transaction: all of it or none.
+/// Runs `act` in one transaction and commits it; an error rolls back.
 pub(crate) fn write<T, E: From<rusqlite::Error>>(
     conn: &mut Connection,
     act: impl FnOnce(&Connection) -> Result<T, E>,
@@ -142,7 +142,7 @@ pub(crate) fn write<T, E: From<rusqlite::Error>>(
     Ok(answer)
 }
 
-/// One consistent view.
+/// Runs `look` on one consistent view.
 pub(crate) fn read<T>(
     conn: &mut Connection,
     look: impl FnOnce(&Connection) -> Result<T, SandboxError>,

@@ -1,4 +1,4 @@
--- The sandbox's file, version 1. Money in satoshis, times as the unit in the name says.
+-- The sandbox's file, version 1. Amounts are in satoshis; the name of a time ends in its unit.
 
 CREATE TABLE meta (
     id                INTEGER PRIMARY KEY CHECK (id = 1),
@@ -25,7 +25,7 @@ CREATE TABLE blocks (
 ) STRICT;
 
 -- Every transaction ever accepted. A parent's tx_id is always smaller than its child's, because
--- a transaction is accepted only after all that it spends: the order of tx_id is topological.
+-- a transaction is accepted only after those whose outputs it spends: the order of tx_id is topological.
 CREATE TABLE transactions (
     tx_id                INTEGER PRIMARY KEY,
     txid                 BLOB    NOT NULL UNIQUE CHECK (length(txid) = 32),
@@ -60,7 +60,7 @@ CREATE TABLE outputs (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX customer_coins ON outputs (is_initial, amount_sats, spendable_from) WHERE spendable_from IS NOT NULL;
 
--- Which transaction spends what, of every transaction ever accepted: conflicts are rows of the same outpoint.
+-- The inputs of every transaction ever accepted. Conflicting transactions have rows of the same outpoint.
 CREATE TABLE spends (
     prev_tx_id    INTEGER NOT NULL REFERENCES transactions (tx_id),
     prev_vout     INTEGER NOT NULL,

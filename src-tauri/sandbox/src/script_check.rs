@@ -1,5 +1,5 @@
-//! Asks Bitcoin Core's script interpreter about every input of a transaction. Amounts and other rules are checked
-//! elsewhere.
+//! Checks the scripts and signatures of a transaction's inputs with Bitcoin Core's script interpreter, and nothing
+//! else.
 
 use bitcoin::consensus::encode::serialize;
 use bitcoin::{Transaction, TxOut};
@@ -13,7 +13,7 @@ pub fn verify(tx: &Transaction, spent: &[TxOut]) -> Result<(), usize> {
     let raw = serialize(tx);
     let mut utxos = Vec::with_capacity(spent.len());
     for (input, output) in spent.iter().enumerate() {
-        // The interpreter reads through these pointers; `spent` stays borrowed until it is done.
+        // The interpreter reads through these pointers; `spent` stays borrowed until the last check.
         utxos.push(Utxo {
             script_pubkey: output.script_pubkey.as_bytes().as_ptr(),
             script_pubkey_len: u32::try_from(output.script_pubkey.len()).map_err(|_| input)?,
@@ -32,9 +32,9 @@ pub fn verify(tx: &Transaction, spent: &[TxOut]) -> Result<(), usize> {
     Ok(())
 }
 
-/// Checks the inputs of a transaction one by one; some of the outputs they spend may be unknown. `None` for an input
-/// that cannot be judged: its output is unknown, or it is taproot and signs for all outputs. Also `None` for a script
-/// of a kind that wallets here do not use, because its maker could make it slow to run.
+/// Checks the inputs of a transaction one by one, though some of the outputs they spend may be unknown. `None` for an
+/// input whose output is unknown, and for a taproot input if any output is unknown, because its signature covers all.
+/// Also `None` for other scripts than P2WPKH and P2TR, because an attacker could make them slow to run.
 pub fn verify_each(tx: &Transaction, spent: &[Option<TxOut>]) -> impl Iterator<Item = Option<bool>> {
     let raw = serialize(tx);
     let utxo = |output: &Option<TxOut>| {

@@ -1,4 +1,4 @@
-//! The spending of the simulated customer: coins, fee and change. It spends confirmed coins only.
+//! The simulated customer's transactions: coins, fee and change. They spend confirmed coins only.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::{Amount, Script, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Txid, transaction};
@@ -15,15 +15,17 @@ use crate::types::{Replace, ReplaceTo};
 
 /// Default fee rate of the customer's transactions.
 pub const DEFAULT_FEE_RATE_SAT_VB: u64 = 5;
-/// Default increase of a replacement's fee rate over the replaced one.
+/// Default increase of a replacement's fee rate over that of the replaced transaction.
 const REPLACEMENT_STEP_SAT_VB: u64 = 5;
 /// The highest fee rate accepted; a mistyped rate would waste the customer's coins.
 pub const MAX_FEE_RATE_SAT_VB: u64 = 10_000;
-/// Smaller change is left to the miner: the dust limit of the customer's largest kind of output.
+/// Smaller change is left to the miner. This is the dust limit of P2TR, the customer's largest output.
 const MIN_CHANGE_SATS: u64 = 330;
-/// The largest input, the largest output, and the rest of a transaction with two outputs, in vB, rounded up.
+/// Size of the largest input in vB, rounded up.
 const INPUT_VB: u64 = 69;
+/// Size of the largest output in vB.
 const OUTPUT_VB: u64 = 43;
+/// Size of a transaction with two outputs in vB, without its inputs, rounded up.
 const FRAME_VB: u64 = 120;
 /// Keeps the customer's transactions below the relay limit of 100,000 vB.
 const MAX_INPUTS: u32 = 1_000;
@@ -32,7 +34,7 @@ const MAX_INPUTS: u32 = 1_000;
 const GIANT_FACTOR: u64 = 20;
 /// Coins up to this sum, one bitcoin, are never giants.
 const GIANT_FROM_SATS: u64 = 100_000_000;
-/// Most small coins that are spent to spare a giant.
+/// Most small coins that are spent instead of a giant.
 const FEW_INPUTS: u32 = 8;
 
 /// Refuses a fee rate out of range.
@@ -52,7 +54,7 @@ pub(crate) fn check_amount(script: &Script, amount_sats: u64) -> Result<(), Sand
     Ok(())
 }
 
-/// Pays these outputs in one transaction, into the mempool.
+/// Pays these outputs in one transaction, which enters the mempool.
 pub(crate) fn pay(
     conn: &Connection,
     customer: &Customer,
@@ -88,13 +90,13 @@ pub(crate) fn replace(
         None => row.fee_rate_sat_vb().saturating_add(REPLACEMENT_STEP_SAT_VB).min(MAX_FEE_RATE_SAT_VB),
     };
     let rate = check_fee_rate(rate)?;
-    let thrown_out_sats = mempool::fees_with_descendants_sats(conn, row.id)?;
+    let replaced_fees_sats = mempool::fees_with_descendants_sats(conn, row.id)?;
     // A caller that names a rate gets exactly that rate, or a refusal if it is too low.
     let fee = |vsize: u64| match how.fee_rate_sat_vb {
         Some(_) => vsize.saturating_mul(rate),
         None => vsize
             .saturating_mul(rate)
-            .max(thrown_out_sats.saturating_add(vsize.saturating_mul(INCREMENTAL_RELAY_SAT_VB))),
+            .max(replaced_fees_sats.saturating_add(vsize.saturating_mul(INCREMENTAL_RELAY_SAT_VB))),
     };
     let replaced = transactions::transaction(conn, row.id)?;
     let mut coins = Vec::with_capacity(replaced.input.len());
@@ -136,7 +138,7 @@ pub(crate) fn known_coin(conn: &Connection, outpoint: &bitcoin::OutPoint) -> Res
     transactions::coin(conn, outpoint)?.ok_or_else(|| SandboxError::Damaged(format!("output {outpoint} is missing")))
 }
 
-/// The output of a transaction that paid another.
+/// A transaction's first output to anybody but the customer, with the sum `amount_sats` if given.
 fn same_address(conn: &Connection, tx: &Transaction, amount_sats: Option<u64>) -> Result<TxOut, SandboxError> {
     let txid = tx.compute_txid();
     for (vout, output) in (0u32..).zip(&tx.output) {
@@ -178,17 +180,17 @@ impl Bill {
         }
     }
 
-    /// The outputs plus the highest possible fee with so many inputs.
+    /// The outputs plus the highest possible fee of a transaction with `inputs` inputs, in satoshis.
     fn total_sats(&self, inputs: u64) -> u64 {
-        // The frame includes one output and the change.
+        // `FRAME_VB` includes one output and the change.
         let outputs_vb = OUTPUT_VB.saturating_mul(self.outputs.saturating_sub(1));
         let vsize = FRAME_VB.saturating_add(INPUT_VB.saturating_mul(inputs)).saturating_add(outputs_vb);
         self.amount_sats.saturating_add(vsize.saturating_mul(self.rate_sat_vb))
     }
 }
 
-/// Prefers coins that no reorganisation can remove. Otherwise a payment could fall with an unrelated one whose change
-/// it spends.
+/// Chooses coins, preferably of the initial chain, which no reorganisation can remove. A payment from change would
+/// become invalid when the payment that made the change is reorganised away.
 fn choose_coins(conn: &Connection, bill: &Bill, height: u32) -> Result<Vec<Coin>, SandboxError> {
     let needed_sats = bill.total_sats(1);
     let initial = choose_among(conn, Among::Initial, bill, height)?;
@@ -210,7 +212,7 @@ fn is_giant(sum_sats: u64, needed_sats: u64) -> bool {
     sum_sats > needed_sats.saturating_mul(GIANT_FACTOR).max(GIANT_FROM_SATS)
 }
 
-/// The smallest coin that suffices; several smaller ones if none does, or to spare a giant.
+/// Chooses the smallest coin that suffices. Chooses several smaller ones if no coin suffices, or in place of a giant.
 fn choose_among(conn: &Connection, among: Among, bill: &Bill, height: u32) -> Result<Option<Vec<Coin>>, SandboxError> {
     let needed_sats = bill.total_sats(1);
     let single = customer_coins::smallest_customer_coin(conn, among, needed_sats, height)?;
@@ -235,8 +237,8 @@ fn choose_among(conn: &Connection, among: Among, bill: &Bill, height: u32) -> Re
     Ok(single.map(|coin| vec![coin]))
 }
 
-/// Adds confirmed coins until they cover outputs and fee. If there is no other output, it also adds enough for one of
-/// the customer's own.
+/// Adds confirmed coins until they cover outputs and fee. If `outputs` is empty, they must also cover an output to the
+/// customer.
 fn top_up(
     conn: &Connection,
     coins: &mut Vec<Coin>,
@@ -254,7 +256,7 @@ fn top_up(
     if missing == 0 {
         return Ok(());
     }
-    // Another input costs more fee, so its cost is included at once.
+    // An added input raises the fee, so the wanted sum includes that input.
     let wanted = needed(coins.len().saturating_add(1)).saturating_sub(sum_sats(coins));
     if let Some(coin) = customer_coins::smallest_customer_coin(conn, Among::All, wanted, height)? {
         coins.push(coin);
@@ -270,7 +272,8 @@ fn top_up(
     Err(SandboxError::CannotPay { needed_sats: missing, available_sats })
 }
 
-/// Builds and signs. The rest after outputs and fee goes to `change`, unless it would be dust beside another output.
+/// Builds and signs a transaction. The remainder after outputs and fee goes to `change`. If it would be dust and there
+/// is another output, it goes to the miner.
 fn build(
     customer: &Customer,
     coins: &[Coin],

@@ -1,4 +1,4 @@
-//! The file: opening it, its schema, and readers for its columns.
+//! Opens the sandbox's file, creates or upgrades its schema, and reads its columns.
 
 use std::path::Path;
 use std::time::Duration;
@@ -60,7 +60,7 @@ fn take_steps(conn: &Connection, from: i64) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Makes the file readable by its owner only before it has content; SQLite gives its log the same mode.
+/// Creates the file, readable only by its owner, before it has content. SQLite gives its log the same mode.
 fn create_private(file: &Path) -> Result<(), SandboxError> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);

@@ -7,13 +7,13 @@ use rusqlite::Connection;
 
 use crate::error::SandboxError;
 
-/// Consensus' limit of 4,000,000, less the room that Bitcoin Core reserves for header and coinbase.
+/// The consensus limit of 4,000,000 weight units, less the room that Bitcoin Core reserves for header and coinbase.
 const MAX_TRANSACTIONS_WEIGHT: u64 = 4_000_000 - 4_000;
-/// Consensus' limit of 80,000, less room for the coinbase.
+/// The consensus limit of 80,000, less room for the coinbase.
 const MAX_SIGOP_COST: u64 = 80_000 - 400;
 /// The least weight of a transaction: a block with less room is full.
 const MIN_TRANSACTION_WEIGHT: u64 = 240;
-/// Number of misfits after which a nearly full block stays as it is (as in Bitcoin Core).
+/// Most packages that do not fit before the search ends (Bitcoin Core's `MAX_CONSECUTIVE_FAILURES`).
 const MAX_MISFITS: usize = 1_000;
 
 /// An unconfirmed transaction.
@@ -28,29 +28,29 @@ struct Entry {
     children: Vec<i64>,
 }
 
-/// A fee over a size, compared exactly.
+/// A fee rate, compared without rounding.
 #[derive(Debug, Clone, Copy)]
 struct Rate {
     fee_sats: u64,
     vsize: u64,
 }
 
-/// The fee rate of a package, a transaction with its ancestors. The heap's greatest is next for the block.
+/// The fee rate of a package, a transaction with its ancestors. The greatest in the heap is tried first.
 #[derive(Debug, PartialEq, Eq)]
 struct Bid {
     rate: Rate,
     id: i64,
 }
 
-/// The mempool, and the part of it that is already in the block.
+/// The mempool, and the part of it that the new block already holds.
 struct Template {
     entries: BTreeMap<i64, Entry>,
     taken: BTreeSet<i64>,
 }
 
 /// The mempool's transactions for the next block, parents first. A transaction counts with its ancestors that are not
-/// yet in the block, so that a child can pay for its parent. Its rate is the lower of its own and the package's; below
-/// `min_fee_rate_sat_kvb` it stays out.
+/// yet in the block, so that a child can pay for its parent. Its rate is the lower of its own and the package's. A
+/// transaction with a rate below `min_fee_rate_sat_kvb` is not chosen.
 pub(crate) fn choose(conn: &Connection, min_fee_rate_sat_kvb: u64) -> Result<Vec<i64>, SandboxError> {
     let mut template = Template { entries: read_mempool(conn)?, taken: BTreeSet::new() };
     let mut bids: BinaryHeap<Bid> = template.entries.keys().map(|id| template.bid(*id)).collect();
@@ -58,7 +58,7 @@ pub(crate) fn choose(conn: &Connection, min_fee_rate_sat_kvb: u64) -> Result<Vec
     let mut misfits = BTreeSet::new();
     let (mut chosen, mut weight, mut sigop_cost) = (Vec::new(), 0u64, 0u64);
     while let Some(bid) = bids.pop() {
-        // A bid that is out of date has a newer one in the heap.
+        // An outdated bid is skipped, because the heap holds a newer one for its transaction.
         if template.taken.contains(&bid.id) || misfits.contains(&bid.id) || template.bid(bid.id) != bid {
             continue;
         }
@@ -112,12 +112,12 @@ fn read_mempool(conn: &Connection) -> Result<BTreeMap<i64, Entry>, SandboxError>
 }
 
 impl Template {
-    /// A transaction after its ancestors that are not taken yet. Parents have smaller ids, so they come first.
+    /// A transaction and its ancestors that are not taken yet. Parents have smaller ids, so they are first.
     fn package(&self, id: i64) -> Vec<i64> {
         self.reach(&[id], |entry| &entry.parents).into_iter().filter(|id| !self.taken.contains(id)).collect()
     }
 
-    /// The descendants of transactions that were just taken, without those already taken.
+    /// The descendants of transactions, without those already taken.
     fn descendants(&self, ids: &[i64]) -> Vec<i64> {
         self.reach(ids, |entry| &entry.children).into_iter().filter(|id| !self.taken.contains(id)).collect()
     }

@@ -1,4 +1,4 @@
-//! The rows of transactions, their outputs and the outputs they spend. Their validity is judged elsewhere.
+//! The rows of transactions, their outputs and the outputs they spend. `mempool` and `chain` check their validity.
 
 use bitcoin::consensus::encode::{deserialize, serialize};
 use bitcoin::hashes::Hash;
@@ -164,8 +164,8 @@ pub(crate) struct NewTx<'a> {
     pub spent: &'a [Coin],
 }
 
-/// Stores a transaction, absent from chain and mempool for now. A known transaction keeps its row and takes the new
-/// witness.
+/// Stores a transaction, absent from chain and mempool. A known transaction keeps its row and position, and gets the
+/// new witness.
 pub(crate) fn store_transaction(conn: &Connection, new: &NewTx<'_>) -> Result<i64, SandboxError> {
     let txid = new.tx.compute_txid();
     let weight = new.tx.weight().to_wu();
@@ -207,7 +207,7 @@ pub(crate) fn store_transaction(conn: &Connection, new: &NewTx<'_>) -> Result<i6
     Ok(id)
 }
 
-/// Moves a transaction, keeps the customer's coins in step, and logs the change.
+/// Sets a transaction's position, updates the customer's coins, and logs the change.
 pub(crate) fn set_position(conn: &Connection, id: i64, position: Position) -> Result<(), SandboxError> {
     let (height, index, entered_ms) = match position {
         Position::Block { height, index } => (Some(height), Some(index), None),
@@ -217,7 +217,7 @@ pub(crate) fn set_position(conn: &Connection, id: i64, position: Position) -> Re
     let was_in_block: bool = conn
         .prepare_cached("SELECT block_height IS NOT NULL FROM transactions WHERE tx_id = ?1")?
         .query_row([id], |row| row.get(0))?;
-    // Returning to the mempool or a block ends an eviction.
+    // A transaction that returns to the mempool or a block is no longer evicted.
     let returns = position != Position::Absent;
     conn.prepare_cached(
         "UPDATE transactions SET block_height = ?2, block_index = ?3, entered_ms = ?4,
@@ -238,7 +238,7 @@ pub(crate) fn mark_evicted(conn: &Connection, id: i64) -> Result<(), SandboxErro
     refresh_customer_coins(conn, id)
 }
 
-/// Updates the first block in which the customer may spend this transaction's outputs and those it spends.
+/// Recomputes `spendable_from` of this transaction's outputs, and of those that it spends.
 fn refresh_customer_coins(conn: &Connection, id: i64) -> Result<(), SandboxError> {
     const FRESH: &str = "UPDATE outputs SET spendable_from = (
             SELECT t.block_height + CASE WHEN t.fee_sats IS NULL THEN ?2 ELSE 1 END FROM transactions t

@@ -1,4 +1,4 @@
-//! The values that go in and out of the sandbox.
+//! Arguments and results of the sandbox's calls.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,8 @@ pub struct Pay {
 /// A replacement of the simulated customer's own transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Replace {
-    /// Fee rate in sat/vB. If absent: 5 more than the replaced one, and never less than a replacement must pay.
+    /// Fee rate in sat/vB. If absent: 5 more than the replaced transaction's, and at least as much as a replacement
+    /// must pay.
     pub fee_rate_sat_vb: Option<u64>,
     /// The recipient of the coins.
     pub to: ReplaceTo,
@@ -46,19 +47,19 @@ pub enum ReplaceTo {
 /// The handling of a transaction that is broadcast from outside. The customer's own payments are not affected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BroadcastFault {
-    /// It is judged by the rules, and the answer is true.
+    /// It is checked by the rules, and the caller gets the result.
     #[default]
     Ok,
-    /// It is refused by policy, always.
+    /// It is always refused.
     Reject,
     /// It is accepted as far as the rules allow, but the caller gets no answer.
     Timeout,
-    /// The answer follows the rules, but the transaction is not kept.
+    /// It is checked by the rules, and the caller gets the result, but it is not stored.
     Forget,
 }
 
 impl BroadcastFault {
-    /// All of them, in the order in which they are listed to people.
+    /// All faults, in the order in which error messages list them.
     pub const ALL: [BroadcastFault; 4] =
         [BroadcastFault::Ok, BroadcastFault::Reject, BroadcastFault::Timeout, BroadcastFault::Forget];
 
@@ -83,15 +84,15 @@ impl BroadcastFault {
 /// The faults of the sandbox; they stay until they are changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Faults {
-    /// The chain cannot be reached. The caller enforces it.
+    /// The chain cannot be reached. The sandbox's callers enforce this fault.
     pub chain_down: bool,
     /// The handling of broadcasts.
     pub broadcast: BroadcastFault,
-    /// The wallet's words cannot be read, as if the keyring were locked. The caller enforces it.
+    /// The wallet's words cannot be read, as if the keyring were locked. The sandbox's callers enforce this fault.
     pub keys_locked: bool,
     /// The estimated fee rate, in sat/vB; `None` for the sandbox's own estimate.
     pub fee_rate_sat_vb: Option<u64>,
-    /// Delay of each answer, in milliseconds. The caller enforces it.
+    /// Delay of each answer, in milliseconds. The sandbox's callers enforce this fault.
     pub latency_ms: u64,
 }
 
@@ -185,18 +186,18 @@ pub struct TxView {
     pub txid: Txid,
     /// Its position.
     pub position: TxPosition,
-    /// Whether it spends, directly or further up, an output of an unconfirmed transaction.
+    /// Whether it spends an output of an unconfirmed transaction, directly or through its ancestors.
     pub has_unconfirmed_ancestors: bool,
     /// Its own fee over its virtual size, rounded down; 0 for a coinbase.
     pub fee_rate_sat_vb: u64,
-    /// The lowest height in the best chain of a conflict: another transaction that spends an input of this one or of an
-    /// unconfirmed ancestor. `None` if there is none.
+    /// The lowest height in the best chain of a conflicting transaction: one that spends an input of this transaction
+    /// or of an unconfirmed ancestor. `None` if the chain holds no conflicting transaction.
     pub conflict_height: Option<u32>,
-    /// Whether the mempool holds such a conflict.
+    /// Whether the mempool holds such a conflicting transaction.
     pub conflict_in_mempool: bool,
-    /// The other known transactions that spend one of its inputs, at any position; for an absent transaction only those
-    /// in the mempool or the chain. An absent transaction does not count as changed when a further conflict enters the
-    /// mempool.
+    /// The other known transactions that spend one of its inputs, absent ones included. For an absent transaction, only
+    /// those in the mempool or the chain. An absent transaction does not count as changed when a further conflict
+    /// enters the mempool.
     pub conflicts: Vec<Txid>,
 }
 
@@ -211,14 +212,14 @@ pub struct PaidOutput {
     pub confirmations: u32,
 }
 
-/// The mempool's facts about a transaction in it.
+/// A transaction's entry in the mempool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MempoolEntry {
     /// When it last entered, in milliseconds since 1970.
     pub entered_ms: i64,
     /// Its own fee, in satoshis.
     pub fee_sats: u64,
-    /// What it and all that rests on it in the mempool pay, in satoshis.
+    /// The fees of the transaction and of its descendants in the mempool, in satoshis.
     pub fees_with_descendants_sats: u64,
     /// Its own size in vB.
     pub vsize: u64,
@@ -240,7 +241,7 @@ pub struct UnspentOutput {
 /// A page of changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes {
-    /// The number for the next request.
+    /// The value of `since` for the next request.
     pub cursor: i64,
     /// Whether more changes follow the cursor.
     pub more: bool,

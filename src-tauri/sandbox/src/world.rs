@@ -1,4 +1,4 @@
-//! The calls that change the chain: the customer pays, transactions drop out, blocks are mined and replaced.
+//! The calls that change chain and mempool: payments, replacements, evictions, blocks and reorganisations.
 
 use bitcoin::{Amount, BlockHash, ScriptBuf, Transaction, TxOut, Txid};
 use rusqlite::Connection;
@@ -12,7 +12,7 @@ use crate::{given_block, mempool, miner, reorg, template};
 
 /// Most blocks of one call, so that it answers within seconds and block times stay near the clock.
 pub const MAX_BLOCKS_PER_CALL: u32 = 1_000;
-/// Most transactions of one payment, so that the customer's coins last.
+/// Most transactions of one payment, so that the customer does not run out of coins.
 pub const MAX_PARTS: u32 = 100;
 /// Most outputs of one transaction, so that its weight stays below the relay limit.
 pub const MAX_PAYEES: usize = 2_000;
@@ -30,7 +30,7 @@ enum Filling {
 const WHOLE_MEMPOOL: Filling = Filling::Mempool { min_fee_rate_sat_kvb: 0 };
 
 impl Sandbox {
-    /// The customer pays, in one or several transactions, and then mines; all of it happens or none.
+    /// The customer pays in one or several transactions, and then blocks are mined. A failure undoes all of it.
     ///
     /// # Errors
     /// A sum, count or fee rate out of range; [`SandboxError::CannotPay`].
@@ -57,19 +57,19 @@ impl Sandbox {
         })
     }
 
-    /// The customer replaces an unconfirmed transaction of its own. Returns the one new transaction.
+    /// The customer replaces an unconfirmed transaction of its own. Returns the new transaction's txid.
     ///
     /// # Errors
-    /// The transaction is unknown, confirmed, gone or another's; the fee is too low to replace;
+    /// The transaction is unknown, confirmed, absent or not the customer's; the fee is too low to replace;
     /// [`SandboxError::CannotPay`].
     pub fn replace(&self, txid: Txid, replace: Replace, now_ms: i64) -> Result<Vec<Txid>, SandboxError> {
         write(&mut self.lock(), |conn| Ok(vec![spending::replace(conn, &self.customer, &txid, replace, now_ms)?]))
     }
 
-    /// A transaction drops out of the mempool with its descendants, and is refused until the next block.
+    /// Drops a transaction and its descendants from the mempool, and refuses it until the next block.
     ///
     /// # Errors
-    /// Unknown, confirmed or gone transactions.
+    /// The transaction is unknown, confirmed or absent.
     pub fn evict(&self, txid: Txid, _now_ms: i64) -> Result<(), SandboxError> {
         write(&mut self.lock(), |conn| {
             let row = transactions::tx_by_txid(conn, &txid)?.ok_or(SandboxError::UnknownTransaction(txid))?;
@@ -84,7 +84,8 @@ impl Sandbox {
     /// Mines 1 to [`MAX_BLOCKS_PER_CALL`] blocks with the mempool's transactions, or `empty` ones.
     ///
     /// # Errors
-    /// [`SandboxError::BlockCount`]; [`SandboxError::ClockTooFarBehind`] after tens of thousands of blocks at one time.
+    /// [`SandboxError::BlockCount`]; [`SandboxError::ClockTooFarBehind`] after tens of thousands of blocks at the same
+    /// clock time.
     pub fn mine(&self, count: u32, empty: bool, now_ms: i64) -> Result<Vec<BlockHash>, SandboxError> {
         check_block_count(count)?;
         let filling = if empty { Filling::Nothing } else { WHOLE_MEMPOOL };
@@ -92,8 +93,8 @@ impl Sandbox {
     }
 
     /// Mines as [`Sandbox::mine`] does, without transactions that pay less than `min_fee_rate_sat_kvb` (satoshis for
-    /// 1,000 vB). A transaction counts with its unconfirmed ancestors: a child that pays enough for all of them brings
-    /// them along, else it stays out.
+    /// 1,000 vB). A transaction counts with its unconfirmed ancestors: a child that pays enough for all of them is
+    /// mined with them, otherwise it stays in the mempool.
     ///
     /// # Errors
     /// As [`Sandbox::mine`].
@@ -129,9 +130,9 @@ impl Sandbox {
         write(&mut self.lock(), |conn| given_block::mine(conn, &self.customer, txs, now_ms))
     }
 
-    /// Replaces the last `depth` blocks by one more new ones. With `keep_transactions` they are empty, and the
-    /// transactions go back to the mempool. Without it, the new blocks hold only double-spends of the customer's own
-    /// transactions. Others' transactions always go back, as far as they are still valid.
+    /// Replaces the last `depth` blocks by `depth` + 1 new ones. With `keep_transactions` the new blocks are empty, and
+    /// the old transactions return to the mempool. Without it, the new blocks hold only double-spends of the customer's
+    /// own transactions. Others' transactions always return to the mempool if they are still valid.
     ///
     /// # Errors
     /// [`SandboxError::ReorgDepth`] if it would reach below the initial chain.
@@ -139,8 +140,9 @@ impl Sandbox {
         write(&mut self.lock(), |conn| reorg::reorganise(conn, &self.customer, depth, keep_transactions, now_ms))
     }
 
-    /// Replaces the last `depth` blocks by one more new ones. The first new block holds exactly these transactions, as
-    /// [`Sandbox::mine_transactions`] would mine them. All others of the replaced blocks go back to the mempool.
+    /// Replaces the last `depth` blocks by `depth` + 1 new ones. The first new block holds exactly these transactions,
+    /// as [`Sandbox::mine_transactions`] would mine them. All other transactions of the replaced blocks return to the
+    /// mempool.
     ///
     /// # Errors
     /// [`SandboxError::ReorgDepth`] if it would reach below the initial chain; else as [`Sandbox::mine_transactions`].
@@ -160,8 +162,8 @@ impl Sandbox {
         })
     }
 
-    /// The customer pays many scripts in one transaction, at the default fee rate. A busy day's history then needs few
-    /// calls.
+    /// The customer pays many scripts in one transaction, at the default fee rate. Tests and the benchmark build a
+    /// busy day's history with few such calls.
     ///
     /// # Errors
     /// Fewer than 1 or more than [`MAX_PAYEES`] scripts; else as [`Sandbox::pay`].

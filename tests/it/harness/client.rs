@@ -10,9 +10,9 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 
-use super::PATIENCE;
+use super::TIMEOUT;
 
-/// Most bytes of an answer that are read.
+/// Limit for the body of a response, in bytes.
 const MAX_ANSWER: usize = 16 * 1024 * 1024;
 
 /// Name and secret of an API key.
@@ -29,7 +29,7 @@ impl Credentials {
     }
 }
 
-/// An answer.
+/// A response to a request.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: StatusCode,
@@ -49,13 +49,13 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The JSON of an answer that must be 200.
+    /// The JSON of a response that must be 200.
     pub fn ok(&self) -> Value {
         assert_eq!(self.status, StatusCode::OK, "{}", self.text());
         self.json()
     }
 
-    /// The `errorType`s and `field`s of an answer that must be a failure with this status.
+    /// The `errorType`s and `field`s of a response that must be a failure with this status.
     pub fn field_errors(&self, status: u16) -> Vec<(String, Option<String>)> {
         assert_eq!(self.status.as_u16(), status, "{}", self.text());
         let body = self.json();
@@ -91,8 +91,8 @@ impl Client {
         Self { key, ..self.clone() }
     }
 
-    /// The gateway was restarted and listens at another address.
-    pub fn moved_to(&mut self, base: &str) {
+    /// Calls this address from now on, because the gateway was restarted.
+    pub fn set_address(&mut self, base: &str) {
         *self = Self::new(base, self.key.clone());
     }
 
@@ -101,32 +101,34 @@ impl Client {
         &self.base
     }
 
-    /// The key that it uses.
+    /// The API key of its requests.
     pub fn key(&self) -> &Credentials {
         &self.key
     }
 
-    /// A request to `path` (from the root) under this key, to be completed by the caller.
+    /// A request to `path` (from the root) with this key; the caller adds headers and a body.
     pub fn request(&self, method: Method, path: &str) -> axum::http::request::Builder {
         let uri = if path.starts_with("http://") { path.to_owned() } else { format!("{}{path}", self.base) };
         Request::builder().method(method).uri(uri).header(AUTHORIZATION, self.key.basic())
     }
 
-    /// Sends a request; `None` if no answer came, because the gateway was killed.
+    /// Sends a request; `None` if the gateway was killed before it answered.
     pub async fn try_send(&self, request: Request<Body>) -> Option<Answer> {
+        let what = format!("{} {}", request.method(), request.uri());
         let exchange = async {
             let response = self.hyper.request(request).await.ok()?;
             let (parts, body) = response.into_parts();
             let body = to_bytes(Body::new(body), MAX_ANSWER).await.ok()?;
             Some(Answer { status: parts.status, headers: parts.headers, body })
         };
-        tokio::time::timeout(PATIENCE, exchange).await.expect("an answer in time")
+        let answered = tokio::time::timeout(TIMEOUT, exchange).await;
+        answered.unwrap_or_else(|_| panic!("no response to {what} within {TIMEOUT:?}"))
     }
 
-    /// Sends a request that must be answered.
+    /// Sends a request, and fails if no response comes.
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let what = format!("{} {}", request.method(), request.uri());
-        self.try_send(request).await.unwrap_or_else(|| panic!("no answer to {what}"))
+        self.try_send(request).await.unwrap_or_else(|| panic!("no response to {what}"))
     }
 
     pub async fn get(&self, path: &str) -> Answer {
@@ -143,7 +145,7 @@ impl Client {
         self.send_json(Method::POST, path, body).await
     }
 
-    /// A JSON document by any method.
+    /// Sends a JSON document by any method.
     pub async fn send_json(&self, method: Method, path: &str, body: &Value) -> Answer {
         self.send(self.json_request(method, path, body)).await
     }
@@ -154,7 +156,7 @@ impl Client {
         self.request(method, path).header(CONTENT_TYPE, "application/json").body(Body::from(bytes)).unwrap()
     }
 
-    /// The payment as it is now.
+    /// The current record of a payment.
     pub async fn payment(&self, id: &str) -> Value {
         self.get(&format!("/v2/payments/{id}")).await.ok()
     }
@@ -167,7 +169,7 @@ impl Client {
         items
     }
 
-    /// Requests a payment that notifies the shop at `shop_url`.
+    /// Requests a payment whose notifications go to the shop at `shop_url`.
     pub async fn new_payment(&self, price: &str, shop_url: &str) -> Value {
         self.post("/v2/payments/new", &payment_request(price, shop_url)).await.ok()
     }

@@ -16,23 +16,23 @@ pub use scene::Scene;
 pub use shop::{Behaviour, Shop};
 
 /// Time limit for a condition. It is generous, because two cores run several scenarios at once.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Interval between two checks of a condition.
 const POLL: Duration = Duration::from_millis(15);
 
-/// Waits until `look` returns a value, and fails with `what` if it never does.
-pub async fn wait_for<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+/// Waits until `check` returns a value; panics with `what` after the time limit.
+pub async fn wait_for<T>(what: &str, mut check: impl AsyncFnMut() -> Option<T>) -> T {
     let polled = async {
         loop {
-            if let Some(found) = look().await {
+            if let Some(found) = check().await {
                 return found;
             }
             tokio::time::sleep(POLL).await;
         }
     };
-    match tokio::time::timeout(PATIENCE, polled).await {
+    match tokio::time::timeout(TIMEOUT, polled).await {
         Ok(found) => found,
-        Err(_) => panic!("waited in vain: {what}"),
+        Err(_) => panic!("timed out: {what}"),
     }
 }

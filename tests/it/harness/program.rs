@@ -1,4 +1,4 @@
-//! The program as a process in a folder of its own: started, killed, started again.
+//! The program as a process in a folder of its own. A test starts it, kills it and starts it again.
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::client::{Client, Credentials};
-use super::{PATIENCE, wait_for};
+use super::{TIMEOUT, wait_for};
 
 /// Calls the program on one data directory, isolated from the machine's own settings and keyring.
 pub struct Program {
@@ -37,7 +37,7 @@ impl Program {
         self.data_dir.join("test")
     }
 
-    /// The one database below the data directory.
+    /// The database of the only environment in the data directory.
     pub fn database(&self) -> PathBuf {
         let mut folders = vec![self.data_dir.clone()];
         while let Some(folder) = folders.pop() {
@@ -53,7 +53,7 @@ impl Program {
         panic!("no database below {}", self.data_dir.display());
     }
 
-    /// A command of this program on its data directory, not yet started.
+    /// A command of this program with its data directory. The command is not started yet.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tillgate"));
         command.args(args).arg("--data-dir").arg(&self.data_dir);
@@ -75,7 +75,7 @@ impl Program {
     }
 
     /// Runs a command to its end with this text as its standard input.
-    pub fn output_of(&self, mut command: Command, typed: &str) -> Output {
+    pub fn output_with_stdin(&self, mut command: Command, typed: &str) -> Output {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         // The command may end before it has read the text.
@@ -92,7 +92,7 @@ impl Program {
         })
     }
 
-    /// Runs a command that must fail with exit status 1, and returns its line with the reason.
+    /// Runs a command that must fail with exit status 1, and returns its standard error.
     pub fn refusal(&self, args: &[&str]) -> String {
         let output = self.output(args);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -100,8 +100,8 @@ impl Program {
         stderr
     }
 
-    /// Makes the data directory by setting a value before the first start.
-    pub fn make(&self) {
+    /// Creates the data directory by changing a setting before the first start.
+    pub fn create_data_dir(&self) {
         self.set("tolerancePerMille", "0");
     }
 
@@ -114,7 +114,7 @@ impl Program {
     /// Creates an API key.
     pub fn create_key(&self, name: &str, more: &[&str]) -> Credentials {
         if !self.data_dir.exists() {
-            self.make();
+            self.create_data_dir();
         }
         let made = self.json(&[&["keys", "create", name], more].concat());
         assert_eq!(made["name"], name);
@@ -122,11 +122,10 @@ impl Program {
     }
 }
 
-/// A running gateway, with a client that has a key of it.
+/// A running gateway, and a client with one of its API keys.
 pub struct Tillgate {
     program: Program,
     child: Option<Child>,
-    /// The client that calls it.
     pub client: Client,
 }
 
@@ -157,8 +156,8 @@ impl Tillgate {
         Self { program, child: Some(child), client: Client::new(&api, key) }
     }
 
-    /// Starts on an existing folder, with one more key and a limit of file descriptors.
-    pub async fn start_with_descriptors(program: Program, count: u32) -> Self {
+    /// Starts on an existing folder, with one more key and a limit for open file descriptors.
+    pub async fn start_with_fd_limit(program: Program, count: u32) -> Self {
         let key = program.create_key("shop", &["--permissions", "full"]);
         let serve_it = program.command(&["serve", "--listen", "127.0.0.1:0"]);
         let mut limited = Command::new("sh");
@@ -185,7 +184,7 @@ impl Tillgate {
         Pid::from_child(self.child.as_ref().expect("the gateway runs"))
     }
 
-    /// Kills it as a power cut would: no handler runs.
+    /// Kills it with SIGKILL, so that no handler runs.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             child.kill().unwrap();
@@ -193,7 +192,7 @@ impl Tillgate {
         }
     }
 
-    /// Asks it to stop, and returns its exit status.
+    /// Stops it with SIGTERM, and returns its exit status.
     pub async fn stop(&mut self) -> ExitStatus {
         kill_process(self.pid(), Signal::TERM).unwrap();
         let mut child = self.child.take().expect("the gateway runs");
@@ -205,7 +204,7 @@ impl Tillgate {
         assert!(self.child.is_none(), "the gateway runs");
         let (child, api) = serve(self.program.command(&["serve", "--listen", "127.0.0.1:0"]));
         self.child = Some(child);
-        self.client.moved_to(&api);
+        self.client.set_address(&api);
     }
 }
 
@@ -225,7 +224,7 @@ pub fn serve(mut command: Command) -> (Child, String) {
     let (log_lines, log) = mpsc::channel();
     let stderr = BufReader::new(child.stderr.take().unwrap());
     std::thread::spawn(move || stderr.lines().map_while(Result::ok).for_each(|line| drop(log_lines.send(line))));
-    match ready.recv_timeout(PATIENCE) {
+    match ready.recv_timeout(TIMEOUT) {
         Ok(line) => {
             let event: Value = serde_json::from_str(&line).unwrap();
             assert_eq!(event["event"], "ready", "{line}");

@@ -30,27 +30,27 @@ impl Client {
         self.pay_with(payment_id, json!({ "btcAmount": btc(sats) })).await.remove(0)
     }
 
-    /// The customer pays as `how` says; returns the transactions.
+    /// The customer pays with the options in `how`; returns the txids.
     pub async fn pay_with(&self, payment_id: &str, how: Value) -> Vec<String> {
         txids(&self.post(&format!("/sandbox/payments/{payment_id}/pay"), &how).await.ok())
     }
 
-    /// The customer takes an unconfirmed transaction back.
+    /// The customer replaces an unconfirmed transaction by one that pays the customer; returns its txid.
     pub async fn take_back(&self, txid: &str) -> String {
         self.replace(txid, json!({})).await
     }
 
-    /// The customer replaces an unconfirmed transaction as `how` says.
+    /// The customer replaces an unconfirmed transaction with the options in `how`; returns the new txid.
     pub async fn replace(&self, txid: &str, how: Value) -> String {
         txids(&self.post(&format!("/sandbox/transactions/{txid}/replace"), &how).await.ok()).remove(0)
     }
 
-    /// A transaction drops out of the mempool.
+    /// Evicts a transaction from the mempool.
     pub async fn evict(&self, txid: &str) {
         self.post_empty(&format!("/sandbox/transactions/{txid}/evict")).await.ok();
     }
 
-    /// Mines blocks with the mempool's transactions.
+    /// Mines blocks that contain the mempool's transactions.
     pub async fn mine(&self, count: u32) {
         self.post("/sandbox/blocks", &json!({ "count": count })).await.ok();
     }
@@ -60,7 +60,7 @@ impl Client {
         self.post("/sandbox/blocks", &json!({ "count": count, "empty": true })).await.ok();
     }
 
-    /// Replaces the last blocks; the transactions go back to the mempool.
+    /// Replaces the last blocks; their transactions return to the mempool.
     pub async fn reorg(&self, depth: u32) {
         self.post("/sandbox/reorg", &json!({ "depth": depth })).await.ok();
     }
@@ -70,7 +70,7 @@ impl Client {
         self.post("/sandbox/reorg", &json!({ "depth": depth, "keepTransactions": false })).await.ok();
     }
 
-    /// Moves the environment's clock.
+    /// Moves the environment's clock forward.
     pub async fn advance_clock(&self, seconds: u64) {
         self.post("/sandbox/clock", &json!({ "advanceSeconds": seconds })).await.ok();
     }
@@ -82,28 +82,28 @@ impl Client {
     }
 
     /// Sets faults of the backend, or ends them.
-    pub async fn faults(&self, faults: Value) {
+    pub async fn set_faults(&self, faults: Value) {
         self.send_json(Method::PUT, "/sandbox/faults", &faults).await.ok();
     }
 
     /// Sets or withdraws rates.
-    pub async fn rates(&self, rates: Value) {
+    pub async fn set_rates(&self, rates: Value) {
         self.send_json(Method::PUT, "/sandbox/rates", &rates).await.ok();
     }
 
-    /// Mines blocks without transactions that pay less than `min_fee_rate` sat/vB.
+    /// Mines blocks that exclude transactions below `min_fee_rate` sat/vB.
     pub async fn mine_above(&self, count: u32, min_fee_rate: &str) {
         self.post("/sandbox/blocks", &json!({ "count": count, "minFeeRate": min_fee_rate })).await.ok();
     }
 
-    /// All outputs that pay an address now, in the chain and then in the mempool.
+    /// All outputs that pay an address: first those in the chain, then those in the mempool.
     pub async fn outputs_to(&self, address: &str) -> Vec<Value> {
         let answer = self.get(&format!("/sandbox/addresses/{address}")).await.ok();
         answer["outputs"].as_array().unwrap_or_else(|| panic!("no outputs: {answer}")).clone()
     }
 
-    /// The sandbox's own view.
-    pub async fn sandbox(&self) -> Value {
+    /// The sandbox's clock, mempool, faults and rates.
+    pub async fn sandbox_state(&self) -> Value {
         self.get("/sandbox").await.ok()
     }
 }

@@ -8,7 +8,7 @@ use super::client::{Client, text};
 use super::sandbox::sats;
 use super::{Shop, Tillgate};
 
-/// The gateway and the shop of one scenario; calls go to the gateway's client.
+/// The gateway and the shop of one scenario; it derefs to the gateway's client.
 pub struct Scene {
     pub gateway: Tillgate,
     pub shop: Shop,
@@ -40,7 +40,7 @@ impl Scene {
         Self { gateway: Tillgate::start_with(settings).await, shop: Shop::open().await }
     }
 
-    /// The shop requests a payment in dollars.
+    /// The shop requests a payment with a price in dollars.
     pub async fn bill(&self, price: &str) -> Bill {
         let payment = self.new_payment(price, self.shop.url()).await;
         let amount_sats = u64::try_from(sats(&payment["amount"])).unwrap();
@@ -55,7 +55,7 @@ impl Scene {
         bill
     }
 
-    /// The clock passes the payment's deadline.
+    /// Moves the clock past the payment's deadline, which is 30 minutes after its creation.
     pub async fn pass_deadline(&self) {
         self.advance_clock(30 * 60 + 1).await;
     }
@@ -67,7 +67,7 @@ impl Scene {
         payment
     }
 
-    /// The payment must have exactly these anomalies now, oldest first: kind and resolution.
+    /// The payment must have exactly these anomalies now, oldest first: type and resolution.
     pub async fn expect_anomalies(&self, bill: &Bill, wanted: &[(&str, &str)]) -> Vec<Value> {
         let anomalies = self.anomalies(&bill.id).await;
         let found: Vec<_> = anomalies
@@ -78,12 +78,12 @@ impl Scene {
         anomalies
     }
 
-    /// The shop must have received exactly these states of the payment, in this order.
-    pub async fn heard(&self, bill: &Bill, states: &[&str]) {
-        self.shop.hears(&bill.id, states).await;
+    /// Waits until the shop was notified of exactly these states of the payment, in this order.
+    pub async fn expect_notified(&self, bill: &Bill, states: &[&str]) {
+        self.shop.expect_states(&bill.id, states).await;
     }
 
-    /// Staff accepts the coins that came.
+    /// Staff accepts the received coins.
     pub fn accept(&self, bill: &Bill) {
         self.gateway.program().json(&["payments", "accept", &bill.id]);
     }

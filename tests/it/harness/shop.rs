@@ -1,4 +1,4 @@
-//! A shop's server: it records each notification, and misbehaves on request.
+//! A shop's server: it records each notification, and misbehaves if a test wants it to.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,19 +14,19 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::wait_for;
 
-/// Most bytes of a notification that are read; far more than any record needs.
+/// Limit for the body of a notification, in bytes; far more than any record needs.
 const MAX_BODY: usize = 1024 * 1024;
 
 /// The shop's behaviour towards the next notifications.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Behaviour {
-    /// Accepts them.
-    Take,
+    /// Answers with 200.
+    Accept,
     /// Answers with this status code.
     Status(u16),
     /// Redirects the caller.
     Redirect(String),
-    /// Reads them, and never answers.
+    /// Reads the notification, and never answers.
     Hang,
 }
 
@@ -37,11 +37,11 @@ pub struct Received {
     pub headers: HeaderMap,
     pub body: Bytes,
     /// Whether the shop accepted it.
-    pub taken: bool,
+    pub accepted: bool,
 }
 
 impl Received {
-    /// The record in it.
+    /// The record in the body.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
     }
@@ -67,10 +67,10 @@ pub struct Shop {
 impl Shop {
     /// Opens on a free port of the loopback.
     pub async fn open() -> Self {
-        let shared = Arc::new(Shared { received: Mutex::default(), behaviour: Mutex::new(Behaviour::Take) });
+        let shared = Arc::new(Shared { received: Mutex::default(), behaviour: Mutex::new(Behaviour::Accept) });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let router = Router::new().fallback(take).with_state(Arc::clone(&shared));
+        let router = Router::new().fallback(receive).with_state(Arc::clone(&shared));
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { shared, url }
     }
@@ -80,7 +80,7 @@ impl Shop {
         &self.url
     }
 
-    /// Changes its behaviour from now on.
+    /// Changes the behaviour from now on.
     pub fn behave(&self, behaviour: Behaviour) {
         *self.shared.behaviour.lock().unwrap() = behaviour;
     }
@@ -104,16 +104,16 @@ impl Shop {
     }
 
     /// Waits until the shop has received exactly these states of a payment, in this order.
-    pub async fn hears(&self, payment_id: &str, states: &[&str]) {
-        let wanted = format!("the shop hears {states:?}");
+    pub async fn expect_states(&self, payment_id: &str, states: &[&str]) {
+        let wanted = format!("notifications of the states {states:?}");
         wait_for(&wanted, async || (self.states_of(payment_id).len() >= states.len()).then_some(())).await;
         assert_eq!(self.states_of(payment_id), states);
     }
 
-    /// Waits for a record about `id` that fits.
-    pub async fn hears_of(&self, id: &str, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+    /// Waits for a notified record about `id` for which `fits` is true.
+    pub async fn wait_for_record(&self, id: &str, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let found = async || self.records_of(id).into_iter().find(|record| fits(record));
-        wait_for(&format!("the shop hears of {what}"), found).await
+        wait_for(&format!("a notification of {what}"), found).await
     }
 }
 
@@ -127,16 +127,16 @@ fn own_id(record: &Value) -> &str {
     record[name].as_str().unwrap_or_default()
 }
 
-async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Response<Body> {
+async fn receive(State(shared): State<Arc<Shared>>, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, MAX_BODY).await.unwrap_or_default();
     let behaviour = shared.behaviour.lock().unwrap().clone();
-    let taken = behaviour == Behaviour::Take;
-    let received = Received { path: parts.uri.path().to_owned(), headers: parts.headers, body, taken };
+    let accepted = behaviour == Behaviour::Accept;
+    let received = Received { path: parts.uri.path().to_owned(), headers: parts.headers, body, accepted };
     shared.received.lock().unwrap().push(received);
     let mut response = Response::new(Body::empty());
     match behaviour {
-        Behaviour::Take => {}
+        Behaviour::Accept => {}
         Behaviour::Status(code) => *response.status_mut() = StatusCode::from_u16(code).unwrap(),
         Behaviour::Redirect(to) => {
             *response.status_mut() = StatusCode::TEMPORARY_REDIRECT;
@@ -147,7 +147,7 @@ async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Response<B
     response
 }
 
-/// A server below HTTP that breaks off or never ends, and counts its connections.
+/// A TCP server that closes each connection or sends without end, and counts its connections.
 pub struct RawShop {
     url: String,
     calls: Arc<AtomicU32>,

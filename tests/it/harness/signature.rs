@@ -8,8 +8,8 @@ use sha2::Sha256;
 
 use super::shop::Received;
 
-/// The older form: `X-BPG-Signature` is the HMAC-SHA1 of the raw body in hex; its key is the whole text of the shown
-/// key.
+/// The older form: `X-BPG-Signature` is the HMAC-SHA1 of the raw body in hex. Its HMAC key is the whole text of the
+/// shown key.
 pub fn bpg_signature_is_by(notification: &Received, key: &str) -> bool {
     let mut mac = Hmac::<Sha1>::new_from_slice(key.as_bytes()).unwrap();
     mac.update(&notification.body);
@@ -17,7 +17,7 @@ pub fn bpg_signature_is_by(notification: &Received, key: &str) -> bool {
 }
 
 /// Standard Webhooks: one of the space-separated `webhook-signature`s is the HMAC-SHA256 of `id.timestamp.body`. Its
-/// key is the decoded base64 of the shown key.
+/// HMAC key is the decoded base64 of the shown key.
 pub fn webhook_signature_is_by(notification: &Received, key: &str) -> bool {
     let secret = STANDARD.decode(key.strip_prefix("whsec_").unwrap()).unwrap();
     assert_eq!(secret.len(), 32);

@@ -130,7 +130,7 @@ export function strengthOf(passphrase: string, least: number): Strength {
   if (words >= WORDS_GOOD || characters.length >= PASSPHRASE_LONG) {
     return {
       enough: true,
-      sentence: "Good: long enough that guessing it is hopeless, if nobody can know it.",
+      sentence: "Good: too long to guess, unless it is a phrase that others know.",
     };
   }
   return {
@@ -186,7 +186,7 @@ export const BACKENDS: readonly BackendWords[] = [
     kind: "electrum",
     name: "Electrum server",
     learns:
-      "Its owner learns every address of yours, what each was paid and when, and, unless you ask through Tor, where you are. It can keep a payment from you. It cannot take coins, and to make up a confirmed payment it must mine the blocks: about 3 BTC for each.",
+      "Its owner learns every address of yours, what each was paid and when, and, unless you ask through Tor, where you are. The server can hide a payment from you. It cannot take coins. To make up a confirmed payment it must mine blocks, at about 3 BTC each.",
     example: "ssl://electrum.example:50002",
     where: "Address of the server",
   },

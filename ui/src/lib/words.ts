@@ -85,7 +85,7 @@ export function payoutWords(
   const { state, confirmations, beingGivenUp, madeElsewhere } = payout;
   if (beingGivenUp) return "Being given up";
   if (state !== "SENT") return PAYOUT_WORDS[state];
-  if (madeElsewhere) return "Paid, not from here";
+  if (madeElsewhere) return "Paid from elsewhere";
   return confirmations > 0 ? `Sent, ${count(confirmations, "confirmation")}` : "Sent, waits for a block";
 }
 
@@ -122,14 +122,14 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
   CHAIN: "It goes on by itself once the Bitcoin network is seen again.",
   NODE: "It goes on by itself. A higher fee may help.",
   OTHER_COPY: "Give this payout up, and then request the payouts again that are not paid.",
-  COPY_PAYS: "It goes on by itself.",
+  PAID_BY_COPY: "It goes on by itself.",
   GIVEN_UP: "It goes on by itself.",
   OTHER: "It goes on by itself.",
 };
 
 /** Whether each payout shows this cause itself, so that no notice about all payouts is needed. */
 export function isSaidByPayouts(cause: WaitCause | null): boolean {
-  return cause === "COINS" || cause === "BLOCK" || cause === "SMALL_COINS" || cause === "COPY_PAYS";
+  return cause === "COINS" || cause === "BLOCK" || cause === "SMALL_COINS" || cause === "PAID_BY_COPY";
 }
 
 /** Names of the chain backends. */
@@ -156,7 +156,7 @@ export function payoutOf(payout: Pick<PayoutItem, "amount" | "comment">): string
 /** A sentence that no node has accepted a replacement transaction yet, with the reason if it is known. */
 export function untaken(refusal: RefusalView | null): string {
   const why = refusal ? refusal.message : "no node has taken the new transaction yet";
-  return `${capital(why)}. It is offered again after each block, and the former one stays until then.`;
+  return `${capital(why)}. It is broadcast again after each block, and the former transaction stays until then.`;
 }
 
 /** How soon a payout that is approved now will be sent, from the setting `batchSeconds`. */
@@ -180,8 +180,8 @@ export function asksForCoins(payment: Pick<PaymentItem, "state">): boolean {
 /** A sentence about coins that do not count: their refund, or the choices of staff. Empty if staff can do nothing. */
 export function uncountedWords(payment: Pick<PaymentView, "acceptance" | "anomalies">): string {
   const [stands, ...others] = new Set(payment.anomalies.map((anomaly) => anomaly.resolution));
-  if (others.length > 0) return "Its anomalies say where it stands.";
-  if (stands === "REFUNDING") return "A refund was begun: its payout says how it stands.";
+  if (others.length > 0) return "Its anomalies show the decisions.";
+  if (stands === "REFUNDING") return "A refund was begun: its payout shows the progress.";
   if (stands === "REFUNDED") return "It was refunded.";
   const acceptable = payment.acceptance !== null;
   if (stands !== "OPEN") return acceptable ? "You can accept it." : "";
@@ -210,7 +210,7 @@ export const PERMISSIONS: Record<string, string> = {
 /** A form's labels, by the field name of the API. */
 export type Labels = Record<string, string>;
 
-const DAILY = "At most a day, in BTC";
+const DAILY = "Daily limit, in BTC";
 const MINIMUM = "The least payout, in BTC";
 
 /** Labels of the forms for the limits. The gateway names a limit by its field or by its setting, so both are keys. */
@@ -261,8 +261,8 @@ export function namesCommand(text: string): boolean {
 }
 
 /**
- * The part of a message which says that a node is still catching up, so that no action is needed. The gateway writes it
- * in `chain/core/blocks.rs`.
+ * The part of a message about a node that is still catching up, so that no action is needed. The gateway writes it in
+ * `chain/core/blocks.rs`.
  */
 export function nodeCatchesUp(text: string): string | undefined {
   return /the node is (?:downloading the chain|catching up|loading its mempool)[^.]*/.exec(text)?.[0];

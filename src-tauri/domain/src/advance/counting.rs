@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use bitcoin::Txid;
 
-use super::look::Look;
+use super::look::LookFacts;
 use crate::anomaly::Anomaly;
 use crate::payment::{Payment, PaymentState};
 use crate::receipt::{Position, Receipt};
@@ -25,7 +25,7 @@ pub(super) struct Evaluated<'a> {
     pub eligible_sats: u64,
     /// The part that counts, in satoshis; until this look has decided, the part that counted before.
     pub counted_sats: u64,
-    /// The chain and the mempool can no longer accept it.
+    /// The transaction is ruled out, or every look missed it for 14 days.
     pub gone: bool,
     /// Not gone, but a conflicting receipt is preferred: two receipts never count for the same inputs.
     pub displaced: bool,
@@ -54,13 +54,13 @@ pub(super) fn paid_sats(evaluated: &[Evaluated<'_>]) -> u64 {
     sum(evaluated.iter().map(|one| one.counted_sats))
 }
 
-/// Sums amounts. All existing coins together are far below the bound.
+/// Sums amounts. All existing coins together are far below `u64::MAX`.
 pub(super) fn sum(sats: impl Iterator<Item = u64>) -> u64 {
     sats.fold(0, u64::saturating_add)
 }
 
 /// Judges all receipts of a payment, in their order.
-pub(super) fn evaluate<'a>(payment: &Payment, receipts: &'a [Receipt], look: &Look) -> Vec<Evaluated<'a>> {
+pub(super) fn evaluate<'a>(payment: &Payment, receipts: &'a [Receipt], look: &LookFacts) -> Vec<Evaluated<'a>> {
     let conflicts = conflicts(receipts);
     let is_confirmed = payment.state == PaymentState::Confirmed;
     let mut evaluated: Vec<Evaluated<'a>> = receipts
@@ -137,7 +137,7 @@ fn own_verdict(payment: &Payment, receipt: &Receipt) -> u64 {
     if found_in_time && receipt.earliest_at <= latest { receipt.amount_sats } else { 0 }
 }
 
-fn is_gone(receipt: &Receipt, in_chain: bool, in_mempool: bool, is_confirmed: bool, look: &Look) -> bool {
+fn is_gone(receipt: &Receipt, in_chain: bool, in_mempool: bool, is_confirmed: bool, look: &LookFacts) -> bool {
     match receipt.position {
         Position::Block { .. } => false,
         // A transaction that is gone by time alone stays gone while time does not decide.
@@ -216,9 +216,9 @@ fn share(payment: &Payment, evaluated: &mut [Evaluated<'_>], conflicts: &[BTreeS
     }
 }
 
-/// The sums that can be inherited from receipts that are gone or displaced. For a receipt that counted, this is its
-/// counted sum; for any other, the sum without the displacement. The receipts never conflict with each other, so that
-/// the same inputs are never inherited twice.
+/// The sums that can be inherited from receipts that are gone or displaced: the counted sum of a receipt that counted,
+/// otherwise the eligible sum of a displaced receipt. The returned receipts never conflict with each other, so the same
+/// inputs are never inherited twice.
 fn pools(evaluated: &[Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) -> Vec<(usize, u64)> {
     let mut taken: BTreeSet<usize> =
         ranking.iter().copied().filter(|&index| evaluated[index].counted_sats > 0).collect();

@@ -2,7 +2,7 @@
 //! never due, so that it costs no work.
 
 use super::counting::{Evaluated, GONE_AFTER_MS, quiet_end};
-use super::look::Look;
+use super::look::LookFacts;
 use super::state::is_fall;
 use crate::payment::{Payment, PaymentState};
 use crate::receipt::Position;
@@ -14,7 +14,7 @@ pub(super) fn next_due_at(
     before: &Payment,
     after: &Payment,
     evaluated: &[Evaluated<'_>],
-    look: &Look,
+    look: &LookFacts,
 ) -> Option<Timestamp> {
     if is_fall(before, after) {
         return Some(look.at);
@@ -29,14 +29,14 @@ pub(super) fn next_due_at(
         Position::Absent { since } if !one.gone => Some(since.plus_ms(GONE_AFTER_MS)),
         Position::Block { .. } | Position::Mempool | Position::Absent { .. } => None,
     });
-    // A payment that is due stays due while time does not decide.
+    // If `time_decides` is false, a payment that is due stays due.
     moments.chain(deadline).filter(|moment| *moment > look.at || !look.time_decides).min()
 }
 
 /// The next height of the best block at which the payment may change by confirmations alone.
-pub(super) fn next_due_height(after: &Payment, evaluated: &[Evaluated<'_>], look: &Look) -> Option<u32> {
+pub(super) fn next_due_height(after: &Payment, evaluated: &[Evaluated<'_>], look: &LookFacts) -> Option<u32> {
     let closes_by_block = after.closed_at.is_none() && !look.has_mempool;
-    // A payment that is due stays due while time does not decide.
+    // If `time_decides` is false, a payment that is due stays due.
     let next_block = closes_by_block.then(|| look.tip_height.saturating_add(u32::from(look.time_decides)));
     let confirming = (after.state != PaymentState::Confirmed).then(|| after.policy.confirmations.max(1));
     let heights = evaluated.iter().filter_map(|one| match one.receipt.position {

@@ -4,7 +4,7 @@ use crate::time::Timestamp;
 
 /// One successful view of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub struct LookFacts {
     /// Start of the look.
     pub at: Timestamp,
     /// Height of the best block.

@@ -1,5 +1,5 @@
 //! The changes of a payment's anomalies at a look (interface, section 3). An anomaly is raised once, updated while
-//! OPEN, and dismissed when its coins are gone. After a decision of staff it never changes by itself.
+//! OPEN, and dismissed when its reason is gone. After a decision of staff it never changes by itself.
 
 use std::collections::{HashMap, HashSet};
 

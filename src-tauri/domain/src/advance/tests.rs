@@ -11,7 +11,7 @@ mod world;
 use bitcoin::Txid;
 use bitcoin::hashes::Hash;
 
-use super::{Advance, Look, advance};
+use super::{Advance, LookFacts, advance};
 use crate::anomaly::{Anomaly, AnomalyChange, AnomalyKind, Resolution, TRANSITIONS};
 use crate::id::Id;
 use crate::money::{Currency, Rate};
@@ -52,9 +52,9 @@ fn payment(state: PaymentState) -> Payment {
 }
 
 /// A look this many minutes after the creation.
-fn look(minutes: i64) -> Look {
+fn look(minutes: i64) -> LookFacts {
     let at = CREATED.plus_ms(minutes * MINUTE_MS);
-    Look { at, tip_height: TIP, tip_time: at, has_mempool: true, time_decides: true, staff_accepts: false }
+    LookFacts { at, tip_height: TIP, tip_time: at, has_mempool: true, time_decides: true, staff_accepts: false }
 }
 
 /// A transaction that was in the mempool a minute after the creation, without a verdict.
@@ -84,12 +84,12 @@ impl Receipt {
         Self { position: Position::Block { height: TIP + 1 - confirmations, time: EXPIRES }, ..self }
     }
 
-    /// In neither mempool nor chain; first missed by the look after the last that saw it.
+    /// In neither mempool nor chain since a look one second after the last sighting.
     fn absent(self) -> Self {
         Self { position: self.position.missed(self.last_seen_at.plus_ms(1_000)), ..self }
     }
 
-    /// The sum that counted at the look before; the same sum is eligible.
+    /// `sats` counted at the last look, and the same sum is eligible.
     fn counted(self, sats: u64) -> Self {
         Self { eligible_sats: Some(sats), counted_sats: sats, ..self }
     }

@@ -5,8 +5,8 @@ use bitcoin::Txid;
 /// A message for the panel that changes nothing in the payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Warning {
-    /// The mempool holds a conflict with a transaction on which a CONFIRMED payment rests. Each look that sees it says
-    /// so.
+    /// The mempool holds a conflict with a transaction on which a CONFIRMED payment rests. Each look that sees the
+    /// conflict repeats the warning.
     DoubleSpendAttempt {
         /// The transaction under attack.
         txid: Txid,
@@ -16,7 +16,7 @@ pub enum Warning {
         /// Its identifier.
         id: crate::id::Id,
     },
-    /// The coins behind it have changed back to those that people decided on.
+    /// The coins behind the anomaly have changed back to those that people decided on.
     DecidedAnomalyRestored {
         /// Its identifier.
         id: crate::id::Id,

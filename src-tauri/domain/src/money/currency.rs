@@ -6,7 +6,7 @@ use super::number::{Number, format_scaled};
 /// The most decimals that a currency has.
 const THOUSANDTHS_DECIMALS: u8 = 3;
 
-/// A fiat currency: its ISO 4217 code and number of minor units.
+/// A fiat currency: its ISO 4217 code and number of decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Currency {
     code: &'static str,
@@ -117,13 +117,13 @@ impl Currency {
         format_scaled(minor, self.minor_units)
     }
 
-    /// Minor units as thousandths of a unit, which sums of all currencies share; limited to the largest number.
+    /// Converts minor units to thousandths of a unit, so that sums in all currencies have one scale. Saturates.
     #[must_use]
     pub const fn thousandths(&self, minor: i64) -> i64 {
         minor.saturating_mul(10_i64.pow((THOUSANDTHS_DECIMALS - self.minor_units) as u32))
     }
 
-    /// Reads a sum of no particular currency into thousandths of a unit; exact, never rounded.
+    /// Reads a sum in any currency into thousandths of a unit; exact, never rounded.
     ///
     /// # Errors
     /// The fault of the text.

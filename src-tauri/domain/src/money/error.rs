@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_currency_without_decimals_is_told_so() {
+    fn a_currency_without_decimals_has_its_own_message() {
         assert_eq!(AmountError::TooManyDecimals(0).to_string(), "may have no decimals");
         assert_eq!(AmountError::TooManyDecimals(2).to_string(), "may have at most 2 decimals");
     }

@@ -99,7 +99,7 @@ fn exponent(text: &str) -> Result<i64, AmountError> {
     Ok(if negative { -size } else { size })
 }
 
-/// Lengths of texts in memory fit.
+/// The length as `i64`. A text in memory is never too long for it.
 fn length(len: usize) -> i64 {
     i64::try_from(len).unwrap_or(i64::MAX / 4)
 }

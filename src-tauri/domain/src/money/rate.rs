@@ -10,7 +10,7 @@ use super::number::Number;
 /// Decimals of a rate.
 const RATE_DECIMALS: u32 = 4;
 
-/// A rate's ten-thousandths times satoshis, divided by this, are whole units of the currency.
+/// The product of a rate in ten-thousandths and satoshis, divided by this, is in units of the currency.
 const RATE_UNIT: i128 = 10_000 * SATS_PER_BTC as i128;
 
 /// An exchange rate: units of a currency for one Bitcoin, positive, rounded half-even to 4 decimals.
@@ -122,8 +122,8 @@ pub fn paid_minor(price_minor: i64, amount_sats: u64, paid_sats: u64, rate: Rate
     }
 }
 
-/// A price in US dollars, unrounded: `price ÷ rate × last known USD rate`, or the price itself in USD. It selects the
-/// confirmations. `None` while no USD rate is known.
+/// A price in US dollars, unrounded: `price ÷ rate × last known USD rate`, or the price itself in USD. It decides
+/// how many confirmations a payment needs. `None` while no USD rate is known.
 #[must_use]
 pub fn usd_equivalent(price_minor: i64, currency: Currency, rate: Rate, usd: Option<Rate>) -> Option<Decimal> {
     let price = Decimal::new(price_minor, u32::from(currency.minor_units()));
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn dollar_prices_are_their_equivalent_others_go_through_bitcoin() {
+    fn the_usd_equivalent_of_other_currencies_uses_both_rates() {
         let eur = currency("EUR");
         assert_eq!(usd_equivalent(1_000, Currency::USD, rate("1"), None), Some(Decimal::TEN));
         assert_eq!(usd_equivalent(90_000, eur, rate("58500"), Some(rate("65000"))), Some(Decimal::ONE_THOUSAND));

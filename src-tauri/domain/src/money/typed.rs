@@ -1,5 +1,5 @@
-//! A price as a person types it: `10,00` and `10.00`, `1,234.50` and `1.234,50`. It never guesses: a text that could
-//! mean two prices is refused. Programs write plain decimals and do not use this.
+//! Reads a price as a person types it: `10,00` and `10.00`, `1,234.50` and `1.234,50`. A text that could mean two
+//! prices is refused. Prices from programs are plain decimals and are not read here.
 
 use super::currency::Currency;
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_that_could_mean_a_thousandfold_is_refused() {
+    fn a_price_with_two_possible_meanings_is_refused() {
         for (code, typed) in [
             ("JPY", "1,500"),
             ("USD", "1.000"),

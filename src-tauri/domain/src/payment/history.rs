@@ -35,8 +35,8 @@ impl Cause {
         }
     }
 
-    /// Whether a change by this cause, from `before_sats` counted to `after_sats`, is a withdrawal of coins. The chain
-    /// or the mempool then holds less than before, or missed the coins for so long that they are gone.
+    /// Whether a change by this cause, from `before_sats` counted to `after_sats`, is a withdrawal of coins.
+    /// Transactions were then replaced or double-spent, or were missing until they were gone.
     #[must_use]
     pub const fn is_withdrawal(self, before_sats: u64, after_sats: u64) -> bool {
         match self {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_payment_has_its_reason_and_no_other_has_one() {
+    fn only_an_invalid_payment_has_a_reason() {
         let why = |was_confirmed, paid_sats| WhyInvalid::of(PaymentState::Invalid, was_confirmed, 1_000, paid_sats);
         assert_eq!(why(false, 999), Some(WhyInvalid::ShortPaid));
         assert_eq!(why(false, 0), Some(WhyInvalid::Withdrawn));

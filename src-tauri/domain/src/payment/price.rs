@@ -23,15 +23,15 @@ pub enum PriceRefusal {
     TooSmall {
         /// The least that an output to the payment's address may hold, in satoshis.
         dust_limit_sats: u64,
-        /// The least price that is worth as much.
+        /// The least price that reaches the limit, in minor units; `None` if it cannot be computed.
         worth_minor: Option<i64>,
         /// The price's currency.
         currency: Currency,
     },
-    /// More than all Bitcoin.
+    /// The price is worth more than all Bitcoin.
     #[error("must be worth at most {} BTC{}", format_btc(MAX_SATS), about(.worth_minor.as_ref(), .currency))]
     TooLarge {
-        /// The largest price within the bound.
+        /// The largest price within the bound, in minor units; `None` if it cannot be computed.
         worth_minor: Option<i64>,
         /// The price's currency.
         currency: Currency,
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(
             price(1_000, 1_000).unwrap_err(),
             "must be worth at most 21000000.00000000 BTC",
-            "a rate of nothing"
+            "the spread leaves no rate"
         );
     }
 }

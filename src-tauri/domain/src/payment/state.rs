@@ -75,7 +75,7 @@ impl PaymentState {
     }
 
     /// Whether the state ends a payment. A reversal by the chain, coins that come back or staff's acceptance can still
-    /// lead on.
+    /// change it.
     #[must_use]
     pub const fn is_final(self) -> bool {
         match self {

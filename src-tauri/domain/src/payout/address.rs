@@ -11,10 +11,10 @@ use bitcoin::{Address, Network, ScriptBuf, WitnessProgram};
 /// Prefixes of SegWit addresses: main network, test networks, regtest. Legacy addresses begin with other letters.
 const SEGWIT_PREFIXES: [&str; 3] = ["bc1", "tb1", "bcrt1"];
 
-/// First letters of legacy addresses (Base58).
+/// First characters of legacy addresses (Base58).
 const BASE58_BEGINNINGS: [char; 5] = ['1', '2', '3', 'm', 'n'];
 
-/// Prefixes of a lightning invoice, an LNURL or their URI.
+/// Prefixes of a Lightning invoice, offer, LNURL or URI.
 const LIGHTNING_PREFIXES: [&str; 7] = ["lightning:", "lnbc", "lntb", "lntbs", "lnbcrt", "lnurl", "lno1"];
 
 /// An address that may be paid.
@@ -42,7 +42,7 @@ pub enum AddressRefusal {
     #[error("is of the Lightning network, which this gateway does not pay: give a Bitcoin address")]
     Lightning,
     /// A SegWit address with both capitals and small letters.
-    #[error("mixes capitals with small letters: copy the address anew, for one of them may be wrong")]
+    #[error("mixes capitals with small letters: copy the address anew, because a letter may be wrong")]
     MixedCase,
     /// An address with an additional, missing or wrong letter.
     #[error("has a typing error (its checksum does not fit): copy the address anew")]
@@ -118,7 +118,7 @@ pub fn parse(text: &str, network: Network) -> Result<PayoutAddress, AddressRefus
     Ok(PayoutAddress { script: address.script_pubkey(), text: address.to_string() })
 }
 
-/// Whether a text may be meant as a legacy address; they have 26 to 35 letters.
+/// Whether a text may be meant as a legacy address. These have 26 to 35 characters; one may be missing or added.
 fn is_like_base58(text: &str) -> bool {
     text.starts_with(BASE58_BEGINNINGS) && (25..=36).contains(&text.len())
 }

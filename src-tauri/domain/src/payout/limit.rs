@@ -14,7 +14,7 @@ pub struct UtcDay {
     pub end: Timestamp,
 }
 
-/// The limit of a day, as used at one time.
+/// The daily limit, and how much of it is used at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PayoutLimit {
     /// The sum that was approved on this day and did not fail.
@@ -23,7 +23,7 @@ pub struct PayoutLimit {
     pub available_sats: u64,
     /// The minimum of one payout.
     pub minimum_sats: u64,
-    /// The end of the last day on which something counts; as a rule, of this day.
+    /// The end of the last day on which an approval counts; as a rule, the end of this day.
     pub until: Timestamp,
 }
 
@@ -52,7 +52,7 @@ pub enum LimitRefusal {
         /// When the limit resets.
         until: Timestamp,
     },
-    /// A refund of less than the network relays.
+    /// The refund is below the dust limit of its address.
     #[error("Refund is dust: the network relays no output below {} BTC to this address. Dismiss the anomaly", format_btc(*.dust_sats))]
     Dust {
         /// The least that an output to the address may hold, in satoshis.
@@ -76,8 +76,8 @@ impl UtcDay {
 }
 
 impl PayoutLimit {
-    /// The limit after `used_sats` of a day's `limit_sats`; no satoshis are left if the limit was lowered below that.
-    /// `until` is the end of the last day on which some of it was used.
+    /// The limit when `used_sats` of `limit_sats` are used. No satoshis are left if the limit was lowered below the
+    /// used sum. `until` is the end of the last day to which an approval in the used sum belongs.
     #[must_use]
     pub const fn after(used_sats: u64, limit_sats: u64, minimum_sats: u64, until: Timestamp) -> Self {
         Self { used_sats, available_sats: limit_sats.saturating_sub(used_sats), minimum_sats, until }
@@ -100,8 +100,7 @@ impl PayoutLimit {
         refusals
     }
 
-    /// The limit's worth at a rate: the available sum rounded down, the used sum and the minimum up. Limited to the
-    /// largest number.
+    /// The limit's worth at a rate: the available sum rounded down, the used sum and the minimum rounded up. Saturates.
     #[must_use]
     pub fn worth(&self, rate: Rate, currency: Currency) -> FiatLimit {
         let up = |sats| rate.sats_to_minor_ceil(sats, currency).unwrap_or(i64::MAX);
@@ -145,7 +144,7 @@ mod tests {
         }
         let lowered = PayoutLimit::after(1_000, 900, 100, until);
         assert_eq!(lowered.available_sats, 0);
-        assert_eq!(lowered.refusals(50).len(), 2, "both are told");
+        assert_eq!(lowered.refusals(50).len(), 2, "both refusals are reported");
         assert!(above.to_string().starts_with("Payout above daily limit: 0.00000600 BTC"), "{above}");
         assert!(above.to_string().contains("until 2026-01-13T00:00:00Z"), "{above}");
         assert!(below.to_string().starts_with("Payout below minimum"), "{below}");
@@ -156,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_limit_in_fiat_never_promises_more_than_there_is(
+        fn a_limit_in_fiat_never_exceeds_the_limit_in_bitcoin(
             used in 0..=10_000_000_000_u64,
             limit in 0..=10_000_000_000_u64,
             minimum in 1..=1_000_000_u64,

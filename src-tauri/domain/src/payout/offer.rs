@@ -1,4 +1,4 @@
-//! The amounts of a payout: its Bitcoin, their worth, and the merchant's charge.
+//! The sums of a payout: its satoshis, their worth, and the merchant's charge.
 
 use crate::money::{Currency, MAX_SATS, Rate, format_btc};
 use crate::time::Timestamp;
@@ -24,7 +24,7 @@ pub struct OfferWorth {
     pub fiat_minor: i64,
 }
 
-/// A payout beyond all Bitcoin, or beyond the largest number.
+/// A payout of more than all bitcoins, or with a sum too large for its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be worth at most {} BTC: ask for less", format_btc(MAX_SATS))]
 pub struct OfferTooLarge;
@@ -83,11 +83,11 @@ mod tests {
         assert_eq!(fiat, OfferWorth { amount_sats: 15_384, fiat_minor: 1_000 });
         // (15,384 + 282) sats are 10.1829 USD.
         assert_eq!(fiat.total_minor(282, rate("65000"), Currency::USD), Ok(1_019));
-        assert_eq!(of(OfferAmount::Fiat(0)).unwrap().amount_sats, 0, "left for the minimum to refuse");
+        assert_eq!(of(OfferAmount::Fiat(0)).unwrap().amount_sats, 0, "the minimum refuses it later");
     }
 
     #[test]
-    fn more_than_all_coins_is_refused_by_name() {
+    fn an_amount_above_all_bitcoins_is_refused() {
         let of = |amount| OfferWorth::of(amount, rate("1"), Currency::USD);
         assert!(of(OfferAmount::Fiat(2_100_000_000)).is_ok());
         assert_eq!(of(OfferAmount::Fiat(2_100_000_001)), Err(OfferTooLarge));
@@ -109,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_rounding_is_the_one_that_it_is_said_to_be(
+        fn each_sum_is_rounded_as_documented(
             sats in 1..=2_000_000_000_000_u64,
             fee in 1..=10_000_000_u64,
             ten_thousandths in 1_000..=100_000_000_000_000_i64,
@@ -125,7 +125,7 @@ mod tests {
             prop_assert_eq!(offer.amount_sats, sats);
             let off = (minor(offer.fiat_minor) - exact(sats)).abs() * Decimal::TWO;
             prop_assert!(off <= one, "no other minor unit is nearer");
-            prop_assert!(off < one || offer.fiat_minor % 2 == 0, "of two that are as near it is the even one");
+            prop_assert!(off < one || offer.fiat_minor % 2 == 0, "a tie is rounded to the even unit");
 
             let total = minor(offer.total_minor(fee, rate, currency).unwrap());
             prop_assert!(total >= exact(sats + fee) && total - one < exact(sats + fee), "the charge is rounded up");
@@ -133,7 +133,7 @@ mod tests {
         }
 
         #[test]
-        fn an_amount_in_fiat_is_never_sent_more_than_it_is_worth(
+        fn a_fiat_amount_is_rounded_down_to_the_satoshi(
             fiat in 1..=1_000_000_000_000_i64,
             fee in 1..=10_000_000_u64,
             ten_thousandths in 1_000_000..=100_000_000_000_000_i64,
@@ -145,7 +145,7 @@ mod tests {
             let price = Decimal::new(fiat, u32::from(currency.minor_units())) * Decimal::from(SATS_PER_BTC);
             prop_assert_eq!(offer.fiat_minor, fiat);
             prop_assert!(Decimal::from(offer.amount_sats) * rate.decimal() <= price);
-            prop_assert!(Decimal::from(offer.amount_sats + 1) * rate.decimal() > price, "nor a satoshi less than it buys");
+            prop_assert!(Decimal::from(offer.amount_sats + 1) * rate.decimal() > price, "one more satoshi would be worth more");
             prop_assert!(offer.total_minor(fee, rate, currency).unwrap() >= fiat);
         }
     }

@@ -14,7 +14,7 @@ pub const MAX_CONFIRMATIONS: u32 = 144;
 pub const MAX_TIERS: usize = 20;
 
 /// The confirmations that a price needs, by its equivalent in US dollars: the setting `confirmationTiers`, such as
-/// `1000:1,10000:3,*:6` (up to and including : confirmations).
+/// `1000:1,10000:3,*:6` : each tier is its highest price, a colon, and the confirmations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfirmationTiers {
     /// Upper bound (included) and confirmations, both rising.
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_tiers_are_refused_by_name() {
+    fn each_mistake_in_tiers_has_its_own_error() {
         let text = |text: &str| text.to_owned();
         for (tiers, error) in [
             ("", TiersError::Form(text(""))),

@@ -22,7 +22,7 @@ const TOLD_WAIT_MAX_MS: i64 = 60 * 60_000;
 /// Waits vary by up to a tenth, so that gateways that failed together do not ask together.
 const MAX_JITTER_PER_MILLE: i64 = 100;
 
-/// Why a request failed, as far as the next one depends on it.
+/// The kind of a failed request, which decides the wait before the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoAnswer {
     /// There was no answer.
@@ -39,7 +39,7 @@ pub enum NoAnswer {
 /// The wait after the last of `failures` failed requests in a row. `jitter_per_mille` is the caller's random number
 /// from -100 to 100. A wait that a server asked for is never cut short, except by the bound.
 #[must_use]
-pub fn asked_again_after_ms(failures: u32, why: NoAnswer, jitter_per_mille: i64) -> i64 {
+pub fn retry_delay_ms(failures: u32, why: NoAnswer, jitter_per_mille: i64) -> i64 {
     let doublings = failures.saturating_sub(1).min(16);
     let doubled_ms = FIRST_WAIT_MS.saturating_mul(1 << doublings);
     let jitter = jitter_per_mille.clamp(-MAX_JITTER_PER_MILLE, MAX_JITTER_PER_MILLE);
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_a_minute_or_five_after_a_bad_answer() {
-        let waits = |why| (1..=7).map(|failures| asked_again_after_ms(failures, why, 0) / 1_000).collect::<Vec<_>>();
+        let waits = |why| (1..=7).map(|failures| retry_delay_ms(failures, why, 0) / 1_000).collect::<Vec<_>>();
         assert_eq!(waits(NoAnswer::Unreachable), [15, 30, 60, 60, 60, 60, 60]);
         assert_eq!(waits(NoAnswer::Refused), [15, 30, 60, 120, 240, 300, 300]);
         assert_eq!(waits(NoAnswer::TooOften { wait_ms: None }), [60, 60, 60, 120, 240, 300, 300]);
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn a_servers_wait_is_obeyed_up_to_an_hour() {
         let wait = |seconds: i64, jitter| {
-            asked_again_after_ms(1, NoAnswer::TooOften { wait_ms: Some(seconds.saturating_mul(1_000)) }, jitter) / 1_000
+            retry_delay_ms(1, NoAnswer::TooOften { wait_ms: Some(seconds.saturating_mul(1_000)) }, jitter) / 1_000
         };
         assert_eq!((wait(0, 0), wait(600, 0), wait(600, -100), wait(600, 100)), (60, 600, 660, 660));
         assert_eq!((wait(1_000_000, 0), wait(i64::MAX, 0), wait(-5, 0)), (3_600, 3_600, 60));
@@ -86,7 +86,7 @@ mod tests {
                 1 => NoAnswer::Refused,
                 _ => NoAnswer::TooOften { wait_ms: told },
             };
-            let wait_ms = asked_again_after_ms(failures, why, jitter);
+            let wait_ms = retry_delay_ms(failures, why, jitter);
             prop_assert!((13_500..=66 * 60_000).contains(&wait_ms), "{wait_ms}");
         }
     }

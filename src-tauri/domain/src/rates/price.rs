@@ -2,11 +2,11 @@
 
 use rust_decimal::Decimal;
 
-/// Most digits before the point: a Bitcoin costs some 10^9 of the smallest currency unit in use.
+/// Most digits before the point: a Bitcoin costs some 10^9 units of the cheapest currency in use.
 const WHOLE_DIGITS_MAX: usize = 13;
 
-/// Most digits after the point; more carry no meaning. A [`Decimal`] limits the total number of digits, so that it
-/// holds them exactly.
+/// Most digits after the point; more carry no meaning. [`parse_price`] also refuses a text with more digits than a
+/// [`Decimal`] holds exactly.
 const DECIMALS_MAX: usize = 20;
 
 /// A market whose best bid and ask are further apart gives no price.
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_market_that_is_crossed_or_wide_tells_no_price() {
+    fn a_crossed_or_wide_market_gives_no_price() {
         let mid = |bid: &str, ask: &str| {
             mid_price(bid.parse().unwrap(), ask.parse().unwrap()).map(|mid| mid.normalize().to_string())
         };
@@ -110,7 +110,7 @@ mod tests {
         }
 
         #[test]
-        fn the_middle_lies_between(bid in 1_i64..1_000_000_000, apart in 0_i64..1_000_000_000) {
+        fn the_mid_price_lies_between_bid_and_ask(bid in 1_i64..1_000_000_000, apart in 0_i64..1_000_000_000) {
             let (bid, ask) = (Decimal::new(bid, 2), Decimal::new(bid + apart, 2));
             if let Some(mid) = mid_price(bid, ask) {
                 prop_assert!(bid <= mid && mid <= ask);

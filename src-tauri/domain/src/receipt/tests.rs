@@ -58,7 +58,7 @@ fn a_missed_transaction_was_last_seen_by_the_look_before() {
 }
 
 #[test]
-fn a_conflict_that_nobody_can_tell_of_stays_as_it_was_last_told() {
+fn an_unknown_conflict_keeps_its_last_known_value() {
     let found = Some((Position::Mempool, at(100)));
     let attacked = Sighting { conflict_in_mempool: Some(true), ..look(100, found) };
     let silent = Sighting { conflict_in_mempool: None, ..look(110, found) };
@@ -68,7 +68,7 @@ fn a_conflict_that_nobody_can_tell_of_stays_as_it_was_last_told() {
     let over = after(&[attacked, look(110, found)]).unwrap();
     assert_eq!((over.conflict_in_mempool, over.last_conflict_at), (false, Some(at(100))));
     let rival = Sighting { has_conflict: true, ..look(110, found) };
-    assert_eq!(after(&[rival]).unwrap().last_conflict_at, Some(at(110)), "one that is in neither mempool nor chain");
+    assert_eq!(after(&[rival]).unwrap().last_conflict_at, Some(at(110)), "a conflict in neither mempool nor chain");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn verdicts_stay_when_a_transaction_is_seen_again() {
 }
 
 #[test]
-fn the_fewest_confirmations_are_of_the_shallowest_counted() {
+fn only_counted_receipts_lower_the_confirmations() {
     let of = |height: Option<u32>, counted_sats| {
         let found = height.map_or(Position::Mempool, |height| Position::Block { height, time: at(100) });
         Receipt { counted_sats, ..after(&[look(100, Some((found, at(100))))]).unwrap() }

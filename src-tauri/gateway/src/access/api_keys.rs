@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_live_key_to_a_name_and_a_revoked_ones_name_again() {
+    async fn a_name_has_one_live_key_and_is_free_after_revocation() {
         let (_folder, keys) = keys();
         keys.create(request("shop"), &SystemEntropy, NOW, "cli").await.unwrap();
         assert!(matches!(keys.create(request("shop"), &SystemEntropy, NOW, "cli").await, Err(KeyError::NameTaken(_))));

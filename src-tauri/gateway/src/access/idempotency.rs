@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_past_its_time_serves_a_new_request() {
+    async fn an_idempotency_key_serves_a_new_request_after_a_day() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("t.db")).unwrap();
         let (first, second) = (once("k", "", b"1"), once("k", "", b"2"));

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_for_its_own_sees_neither_others_nor_the_panels() {
+    fn a_key_of_limited_scope_sees_only_its_own_records() {
         for made_by in [Some(7), Some(8), None] {
             assert!(RecordScope::Everything.includes(made_by), "{made_by:?}");
             assert_eq!(RecordScope::MadeBy(7).includes(made_by), made_by == Some(7), "{made_by:?}");

@@ -34,7 +34,8 @@ impl From<StoreError> for DismissError {
 
 /// Dismisses an OPEN anomaly for good, on behalf of staff, and notifies the shop. The audit log names `actor`.
 ///
-/// # Errors [`DismissError`].
+/// # Errors
+/// [`DismissError`].
 pub(crate) async fn dismiss(gateway: &Arc<Gateway>, id: Id, reason: &str, actor: &str) -> Result<(), DismissError> {
     let reason = reason.trim().to_owned();
     if reason.is_empty() || reason.chars().count() > REASON_MAX || reason.chars().any(char::is_control) {
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_dismissal_is_notified_and_the_system_leaves_it_alone() {
+    async fn a_dismissal_is_notified_and_later_looks_keep_it() {
         let world = World::new().await;
         let id = late(&world).await;
         dismiss(&world.gateway, id, "the customer took goods for it", "panel").await.unwrap();

@@ -10,7 +10,8 @@ use crate::store::anomalies::AnomalyFilter;
 
 /// The record of one anomaly, if the caller may see it. Blocks while its transactions are read, which may be many.
 ///
-/// # Errors The database cannot be read.
+/// # Errors
+/// When the database cannot be read.
 pub(crate) fn record(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Option<String>, StoreError> {
     gateway.render(|snapshot| {
         let row = snapshot.reader.anomaly(id)?.filter(|row| scope.includes(row.key_id));
@@ -20,7 +21,8 @@ pub(crate) fn record(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<O
 
 /// A page of anomalies, newest first, to be rendered in parts. Blocks while the query runs.
 ///
-/// # Errors The database cannot be read.
+/// # Errors
+/// When the database cannot be read.
 pub(crate) fn list(
     snapshot: &Snapshot<'_>,
     filter: &AnomalyFilter,

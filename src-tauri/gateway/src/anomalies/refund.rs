@@ -59,8 +59,8 @@ pub(crate) enum RefundError {
         confirmations: u32,
     },
     #[error(
-        "nothing is left to send back: {} BTC of this payment were sent back before, and of what is there the rest pays for \
-         it; dismiss the anomaly",
+        "nothing is left to send back: {} BTC of this payment were sent back before, and the price of a paid \
+         payment is not refunded; dismiss the anomaly",
         format_btc(*.returned_sats)
     )]
     ReturnedBefore {
@@ -108,7 +108,8 @@ impl From<StoreError> for RefundError {
 /// Offers a payout of an OPEN anomaly's coins, minus earlier refunds. The anomaly becomes REFUNDING, and the shop is
 /// notified. An immediate approval is part of the same transaction.
 ///
-/// # Errors [`RefundError`].
+/// # Errors
+/// [`RefundError`].
 pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest<'_>) -> Result<Offered, RefundError> {
     let RefundRequest { anomaly_id, scope, mut offer } = request;
     let although_paid = offer.again;
@@ -134,7 +135,8 @@ pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest<'_>) -
 
 /// The present sum of an anomaly's refund, in satoshis.
 ///
-/// # Errors The anomaly cannot be refunded now.
+/// # Errors
+/// When the anomaly cannot be refunded now.
 pub(crate) fn refund_sats(gateway: &Gateway, anomaly_id: Id) -> Result<u64, RefundError> {
     let confirmations = gateway.settings.snapshot().spend_confirmations;
     gateway.store.read(|reader| {

@@ -41,7 +41,7 @@ fn listed(world: &World, filter: &AnomalyFilter) -> usize {
     serde_json::from_str::<Vec<serde_json::Value>>(&format!("[{}]", records.unwrap())).unwrap().len()
 }
 
-/// The SQLite steps that resending a payment's anomalies takes, and those of listing them.
+/// The SQLite steps of resending a payment's anomalies, and of listing them.
 async fn steps(world: &World, payment: &PaymentRow, expected: u32) -> [u64; 2] {
     let gateway = &world.gateway;
     let id: Id = payment.payment.id;
@@ -61,13 +61,13 @@ async fn steps(world: &World, payment: &PaymentRow, expected: u32) -> [u64; 2] {
 }
 
 #[tokio::test]
-async fn anomalies_of_one_payment_cost_as_much_as_there_are() {
+async fn resend_and_list_cost_grows_linearly_with_anomalies() {
     let world = World::new().await;
     let few = with_late_coins(&world, 25).await;
     let many = with_late_coins(&world, 100).await;
     let (few, many) = (steps(&world, &few, 25).await, steps(&world, &many, 100).await);
     for (few, many) in few.into_iter().zip(many) {
-        assert!(few > 0 && many < 5 * few, "four times as many take {many} steps instead of {few}");
+        assert!(few > 0 && many < 5 * few, "four times as many anomalies take {many} steps instead of {few}");
     }
 }
 

@@ -15,7 +15,7 @@ use crate::machine::secrets::{Purpose, Secret};
 /// Longest manifest in bytes. Every manifest that we write is shorter.
 const LIST_MAX: u32 = 64 * 1_024;
 
-/// Largest size of the secrets in bytes. Every gateway has less.
+/// Largest size of the secrets in bytes. The secrets of every gateway are smaller.
 const SECRETS_MAX: u32 = 1_024 * 1_024;
 
 /// Size of a copy buffer in bytes.
@@ -86,7 +86,7 @@ pub(super) fn read_head(from: &mut impl Read) -> Result<(Manifest, Secrets), Bac
     Ok((manifest, secrets))
 }
 
-/// Writes a file of this many bytes. Calls `goes_on` before each piece, and stops if it returns `false`.
+/// Writes the first `bytes` bytes of a file. Calls `goes_on` before each piece, and stops if it returns `false`.
 pub(super) fn write_file(
     to: &mut impl Write,
     file: &Path,
@@ -144,7 +144,7 @@ fn copy(
     let mut left = bytes;
     while left > 0 {
         if !goes_on() {
-            return Err(BackupError::BrokenOff);
+            return Err(BackupError::Interrupted);
         }
         let wanted = usize::try_from(left).unwrap_or(COPY_BYTES).min(COPY_BYTES);
         let Some(room) = piece.get_mut(..wanted) else { return Err(BackupError::Damaged) };

@@ -18,7 +18,7 @@ pub(crate) enum BackupError {
     ShortPassphrase(usize),
     #[error("no passphrase is stored for backups: store one with `tillgate backup --set-passphrase`")]
     NoPassphrase,
-    #[error("the backup was made with another passphrase than the stored one: enter its passphrase")]
+    #[error("the backup was made with a passphrase other than the stored one: enter its passphrase")]
     OtherKey,
     #[error("the stored key of backups is unreadable: replace it with `tillgate backup --set-passphrase`")]
     BadStoredKey,
@@ -95,7 +95,7 @@ pub(crate) enum BackupError {
     )]
     Occupied(PathBuf),
     #[error("the backup was interrupted, because the gateway stops")]
-    BrokenOff,
+    Interrupted,
     #[error("another backup is still being made or checked: try again later")]
     Busy,
     #[error("file must be the absolute path of a backup, and there is none at {}: check the spelling, and that its disk is connected", .0.display())]
@@ -121,7 +121,7 @@ pub(crate) enum BackupError {
 }
 
 impl BackupError {
-    /// Converts an error of a read: back into the refusal of a sealed stream, or into a failed read.
+    /// Converts an error of a read. A [`BackupError`] inside it is returned as it is; an early end means damage.
     pub(super) fn reading(error: io::Error) -> Self {
         match error.downcast::<Self>() {
             Ok(refused) => refused,

@@ -106,7 +106,7 @@ pub(super) fn examine(
     match found.map(|installation| installation.environment) {
         Some(found) if found == wanted => {}
         Some(found) => return Err(BackupError::OtherEnvironment { found, wanted }),
-        None => return Err(BackupError::DamagedDatabase("it has no owner".to_owned())),
+        None => return Err(BackupError::DamagedDatabase("it names no installation".to_owned())),
     }
     if manifest.files.iter().any(|part| part.name == SANDBOX) {
         Sandbox::open(&folder.join(SANDBOX), machine_now().ms()).map_err(BackendError::from)?;

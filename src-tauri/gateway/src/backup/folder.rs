@@ -51,7 +51,8 @@ async fn looked_at<T: Send + 'static>(
     within: Duration,
     look: impl FnOnce(&Path) -> Result<T, BackupError> + Send + 'static,
 ) -> Result<T, BackupError> {
-    // The permit is kept until the disk answers, even after the time limit. So few threads wait for silent disks.
+    // The permit is kept until the disk answers, even after the time limit. This limits the threads that wait
+    // for silent disks.
     let permit = Arc::clone(looks).try_acquire_owned().map_err(|_| BackupError::SilentDisks)?;
     let named = folder.clone();
     let looked = on_disk(move || {

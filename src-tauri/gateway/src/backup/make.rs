@@ -1,6 +1,6 @@
 //! Makes a backup. The databases are copied into the environment's own folder, examined, and sealed into a file with a
-//! temporary name in the backup's folder. After this file was read back without an error, it gets its name. So an
-//! interrupted backup leaves no file of that name. The next backup removes its remains.
+//! temporary name in the backup's folder. After this file was read back without an error, it gets its final name. So an
+//! interrupted backup leaves no file of the final name. The next backup removes the remains.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -76,7 +76,7 @@ pub(super) struct Job {
 /// Makes a backup on behalf of `actor`, while the gateway runs.
 ///
 /// # Errors
-/// The reason why there is no backup. Then there is no file either.
+/// The backup was not made, or the work after it failed: its record, or the removal of old backups.
 pub(crate) async fn make(
     gateway: &Arc<Gateway>,
     place: Place,
@@ -84,7 +84,7 @@ pub(crate) async fn make(
     actor: &str,
 ) -> Result<Made, BackupError> {
     let _turn = turn(gateway).await?;
-    tidy::settle_cut_short(gateway).await?;
+    tidy::settle_interrupted(gateway).await?;
     let is_nightly = place == Place::Folder;
     let (path, mark) = match place {
         Place::File(path) => (place::checked(path)?, None),
@@ -240,7 +240,7 @@ impl Job {
         let sealed = self.seal(&part, &manifest, &secrets, scratch.path(), key, goes_on);
         let named = sealed.and_then(|size_bytes| {
             if !goes_on() {
-                return Err(BackupError::BrokenOff);
+                return Err(BackupError::Interrupted);
             }
             fail_points::pass(Point::BackupBefore);
             place::give_name(&part, &self.path)?;
@@ -251,14 +251,14 @@ impl Job {
         match named {
             Ok(size_bytes) => Ok(Made { path: self.path, size_bytes, made_at }),
             Err(error) => {
-                // If it cannot be removed now, the next backup removes it.
+                // If the file cannot be removed now, the next backup removes it.
                 let _ = std::fs::remove_file(&part);
                 Err(error)
             }
         }
     }
 
-    /// Refuses to start if the copies or the file would leave too little room. Returns the size of a copy in bytes.
+    /// Refuses to start if the copies or the file would leave too little room. Returns the size of the copies in bytes.
     fn check_room(&self, folder: &Path) -> Result<u64, BackupError> {
         let gateway = &self.gateway;
         let size_of = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
@@ -335,7 +335,7 @@ fn copied(from: &Path, scratch: &Path, name: &str, goes_on: GoesOn<'_>) -> Resul
     let to = scratch.join(name);
     drop::<File>(contents::create_private(&to).map_err(BackupError::at("creating", &to))?);
     if !copy_database(from, &to, goes_on)? {
-        return Err(BackupError::BrokenOff);
+        return Err(BackupError::Interrupted);
     }
     let bytes = std::fs::metadata(&to).map_err(BackupError::at("looking at", &to))?.len();
     Ok(Part { name: name.to_owned(), bytes })

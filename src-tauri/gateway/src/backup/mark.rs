@@ -34,7 +34,7 @@ impl Mark {
         Ok(Self { folder, name: format!(".tillgate-{}", hex::encode(id)) })
     }
 
-    /// The stored mark of a folder; `None` if this folder was not named before.
+    /// The stored mark, if it is the mark of this folder.
     pub(super) fn known(reader: &Reader<'_>, folder: &Path) -> Result<Option<Self>, StoreError> {
         let row = reader.backup_folder()?;
         Ok(row.filter(|row| Path::new(&row.path) == folder).map(|row| Self { folder: row.path.into(), name: row.mark }))

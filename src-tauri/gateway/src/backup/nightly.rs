@@ -11,7 +11,7 @@ use super::error::BackupError;
 use super::make::{KeySource, Place, make};
 use super::mark::Mark;
 use super::schedule::{Before, next_at};
-use super::tidy::settle_cut_short;
+use super::tidy::settle_interrupted;
 use crate::gateway::Gateway;
 use crate::machine::clock::{local_offset_ms, machine_now};
 use crate::store::backups::{BackupRow, BackupState};
@@ -28,7 +28,7 @@ const LATE_AFTER_MS: i64 = 36 * 3_600_000;
 
 /// A fault of nightly backups.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Trouble {
+pub(crate) enum NightlyFault {
     #[error("no nightly backup is made, because no passphrase is set: `tillgate backup --set-passphrase`")]
     NoPassphrase,
     #[error(
@@ -47,7 +47,7 @@ pub(crate) enum Trouble {
 /// Makes nightly backups until `shutdown`.
 pub(crate) async fn run(gateway: Arc<Gateway>, shutdown: CancellationToken) {
     if let Ok(_turn) = gateway.backups.turn.try_lock()
-        && let Err(error) = settle_cut_short(&gateway).await
+        && let Err(error) = settle_interrupted(&gateway).await
     {
         tracing::error!(%error, "the remains of an interrupted backup could not be removed");
     }
@@ -64,7 +64,7 @@ pub(crate) async fn run(gateway: Arc<Gateway>, shutdown: CancellationToken) {
     }
 }
 
-/// Makes a backup if one is due by the machine's clock. A failure is stored, and reported by [`trouble`].
+/// Makes a backup if one is due by the machine's clock. A failure is stored, and reported by [`nightly_fault`].
 pub(super) async fn once(gateway: &Arc<Gateway>, now: Timestamp) {
     if gateway.settings.snapshot().backup_folder.is_none() {
         return;
@@ -80,7 +80,7 @@ pub(super) async fn once(gateway: &Arc<Gateway>, now: Timestamp) {
     }
     match make(gateway, Place::Folder, KeySource::Stored, ACTOR).await {
         Ok(made) => tracing::info!(file = %made.path.display(), bytes = made.size_bytes, "the nightly backup is made"),
-        // Another backup is being made. The next round tries again.
+        // Another backup is being made. The next check tries again.
         Err(BackupError::Busy) => {}
         Err(error) => tracing::error!(%error, "the nightly backup failed; it is tried again in an hour"),
     }
@@ -95,10 +95,14 @@ pub(crate) fn due_at(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) -> 
 }
 
 /// The fault of nightly backups, for staff; `None` if there is none.
-pub(crate) fn trouble(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) -> Result<Option<Trouble>, StoreError> {
+pub(crate) fn nightly_fault(
+    gateway: &Gateway,
+    reader: &Reader<'_>,
+    now: Timestamp,
+) -> Result<Option<NightlyFault>, StoreError> {
     let Some(folder) = gateway.settings.snapshot().backup_folder.clone() else { return Ok(None) };
     if reader.backup_passphrase_set_at()?.is_none() {
-        return Ok(Some(Trouble::NoPassphrase));
+        return Ok(Some(NightlyFault::NoPassphrase));
     }
     let good = reader.last_nightly_backup(BackupState::Good)?;
     let last_good = good.as_ref().map_or_else(
@@ -113,11 +117,11 @@ pub(crate) fn trouble(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) ->
         let mark = Mark::known(reader, Path::new(&folder))?;
         let is_other_folder =
             failed.missing_mark.is_some_and(|missing| mark.is_some_and(|mark| mark.is_called(&missing)));
-        return Ok(Some(Trouble::Failed { why, last_good, is_other_folder }));
+        return Ok(Some(NightlyFault::Failed { why, last_good, is_other_folder }));
     }
     let is_late = |good: &BackupRow| good.begun_at.plus_ms(LATE_AFTER_MS) < now;
     match good.as_ref().filter(|good| is_late(good)) {
-        Some(_) => Ok(Some(Trouble::Late { last_good })),
+        Some(_) => Ok(Some(NightlyFault::Late { last_good })),
         None => Ok(None),
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn next_at(before: Before, now: Timestamp, local_offset_ms: i64) -> T
     }
 }
 
-/// The first three in the morning after `at`, local time.
+/// The first 03:00 local time after `at`.
 fn next_night(at: Timestamp, local_offset_ms: i64) -> Timestamp {
     let since_night_ms = at.ms().saturating_add(local_offset_ms).saturating_sub(AT_HOUR * HOUR_MS).rem_euclid(DAY_MS);
     at.plus_ms(DAY_MS - since_night_ms)

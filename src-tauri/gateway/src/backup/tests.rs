@@ -62,9 +62,14 @@ async fn name_folder(world: &World, folder: &Path) {
     ask(&world.app, SetSetting { name, value }, &Actor::panel()).await.unwrap();
 }
 
-fn trouble_of(world: &World, now: Timestamp) -> String {
+fn fault_of(world: &World, now: Timestamp) -> String {
     let gateway = &world.gateway;
-    gateway.store.read(|reader| trouble(gateway, reader, now)).unwrap().map(|told| told.to_string()).unwrap_or_default()
+    gateway
+        .store
+        .read(|reader| nightly_fault(gateway, reader, now))
+        .unwrap()
+        .map(|told| told.to_string())
+        .unwrap_or_default()
 }
 
 /// Checks that a failed backup left neither a file nor an unsealed copy.
@@ -165,10 +170,10 @@ async fn a_refused_backup_or_restore_writes_nothing() {
 async fn a_failed_backup_leaves_no_file_and_no_unsealed_copy() {
     let (world, folder) = world().await;
     let file = folder.path().join("till.backup");
-    world.gateway.disk.pretend(1_000_000);
+    world.gateway.disk.set_free_bytes(1_000_000);
     let why = made(&world, &file).await.unwrap_err().to_string();
     assert!(why.contains("make room"), "{why}");
-    world.gateway.disk.pretend(u64::MAX);
+    world.gateway.disk.set_free_bytes(u64::MAX);
     nothing_is_left(&world, folder.path());
 
     let why = made(&world, &folder.path().join("none").join("till.backup")).await.unwrap_err().to_string();
@@ -179,11 +184,11 @@ async fn a_failed_backup_leaves_no_file_and_no_unsealed_copy() {
     let key = KeySource::Passphrase(passphrase());
     let job = Job { gateway: world.gateway.clone(), path: file.clone(), key, file_id: [1; FILE_ID_BYTES], mark: None };
     let steps = std::cell::Cell::new(0);
-    let broken_off = job.work(&|| {
+    let interrupted = job.work(&|| {
         steps.set(steps.get() + 1);
         steps.get() < 4
     });
-    assert!(matches!(broken_off, Err(BackupError::BrokenOff)), "{broken_off:?}");
+    assert!(matches!(interrupted, Err(BackupError::Interrupted)), "{interrupted:?}");
     nothing_is_left(&world, folder.path());
 
     // The words were changed by another program.
@@ -216,7 +221,7 @@ async fn only_the_oldest_nightly_backups_are_removed() {
         "two nightly backups, a person's backup and another file: {:?}",
         names(folder.path())
     );
-    assert_eq!(trouble_of(&world, machine_now_of_a_test()), "");
+    assert_eq!(fault_of(&world, machine_now_of_a_test()), "");
 
     // Another file with the name of one of our backups is kept.
     let replaced = PathBuf::from(&rows[1].path);
@@ -259,14 +264,14 @@ async fn a_failed_nightly_backup_is_reported_and_tried_again() {
     let now = machine_now_of_a_test();
     nightly::once(&world.gateway, now).await;
     let good = names(folder.path());
-    assert_eq!((good.len(), trouble_of(&world, now)), (1, String::new()));
-    assert!(trouble_of(&world, now.plus_ms(3 * DAY_MS)).contains("no backup was made last night"));
+    assert_eq!((good.len(), fault_of(&world, now)), (1, String::new()));
+    assert!(fault_of(&world, now.plus_ms(3 * DAY_MS)).contains("no backup was made last night"));
 
     let elsewhere = folder.path().join("unplugged");
     set(&world, "backupFolder", elsewhere.to_str().unwrap()).await;
     let tomorrow = now.plus_ms(2 * DAY_MS);
     nightly::once(&world.gateway, tomorrow).await;
-    let told = trouble_of(&world, now);
+    let told = fault_of(&world, now);
     assert!(told.contains("unplugged") && told.contains("the last good backup is of"), "{told}");
     assert_eq!(names(folder.path()), good, "a failed backup removed the good one");
 
@@ -274,7 +279,7 @@ async fn a_failed_nightly_backup_is_reported_and_tried_again() {
     nightly::once(&world.gateway, now.plus_ms(60_000)).await;
     assert!(names(&elsewhere).is_empty(), "it was tried again before an hour had passed");
     nightly::once(&world.gateway, tomorrow).await;
-    assert_eq!((names(&elsewhere).len(), trouble_of(&world, now)), (1, String::new()));
+    assert_eq!((names(&elsewhere).len(), fault_of(&world, now)), (1, String::new()));
 }
 
 #[tokio::test]
@@ -285,18 +290,18 @@ async fn the_mount_point_of_an_unplugged_disk_takes_no_backup() {
     name_folder(&world, &folder).await;
     let night = |number: i64| machine_now_of_a_test().plus_ms(2 * number * DAY_MS);
     nightly::once(&world.gateway, night(0)).await;
-    assert_eq!((names(&folder).len(), trouble_of(&world, night(0))), (1, String::new()));
+    assert_eq!((names(&folder).len(), fault_of(&world, night(0))), (1, String::new()));
 
     // The stick is unplugged. Its mount point is a folder on this computer's own disk.
     fs::rename(&folder, &in_the_drawer).unwrap();
     fs::create_dir(&folder).unwrap();
     nightly::once(&world.gateway, night(1)).await;
     assert_eq!(names(&folder), Vec::<String>::new(), "a backup was written to the computer's own disk");
-    let told = trouble_of(&world, night(0));
+    let told = fault_of(&world, night(0));
     assert!(told.contains("its disk is not connected") && told.contains("the last good backup is of"), "{told}");
-    let kind = world.gateway.store.read(|reader| trouble(&world.gateway, reader, night(0))).unwrap();
-    assert!(matches!(kind, Some(Trouble::Failed { is_other_folder: true, .. })), "{kind:?}");
-    let told = trouble_of(&world, night(0));
+    let kind = world.gateway.store.read(|reader| nightly_fault(&world.gateway, reader, night(0))).unwrap();
+    assert!(matches!(kind, Some(NightlyFault::Failed { is_other_folder: true, .. })), "{kind:?}");
+    let told = fault_of(&world, night(0));
     assert!(
         told.contains(&format!("set backupFolder \"{}\"`", folder.display())),
         "the path needs quotes in a shell: {told}"
@@ -311,7 +316,7 @@ async fn the_mount_point_of_an_unplugged_disk_takes_no_backup() {
     fs::remove_dir(&folder).unwrap();
     fs::rename(&in_the_drawer, &folder).unwrap();
     nightly::once(&world.gateway, night(2)).await;
-    assert_eq!((names(&folder).len(), trouble_of(&world, night(0))), (2, String::new()));
+    assert_eq!((names(&folder).len(), fault_of(&world, night(0))), (2, String::new()));
 
     // Another stick in its place takes no backup until it is named. Afterwards the former stick takes none.
     fs::rename(&folder, &in_the_drawer).unwrap();
@@ -319,19 +324,19 @@ async fn the_mount_point_of_an_unplugged_disk_takes_no_backup() {
     nightly::once(&world.gateway, night(3)).await;
     assert_eq!(names(&folder), Vec::<String>::new());
     name_folder(&world, &folder).await;
-    let kind = world.gateway.store.read(|reader| trouble(&world.gateway, reader, night(0))).unwrap();
+    let kind = world.gateway.store.read(|reader| nightly_fault(&world.gateway, reader, night(0))).unwrap();
     assert!(
-        matches!(kind, Some(Trouble::Failed { is_other_folder: false, .. })),
-        "the failure was of the folder before it was named: {kind:?}"
+        matches!(kind, Some(NightlyFault::Failed { is_other_folder: false, .. })),
+        "a folder that was just named is reported as another folder: {kind:?}"
     );
     name_folder(&world, &folder).await;
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "a folder that was named twice has one mark");
     nightly::once(&world.gateway, night(4)).await;
-    assert_eq!((names(&folder).len(), trouble_of(&world, night(0))), (1, String::new()));
+    assert_eq!((names(&folder).len(), fault_of(&world, night(0))), (1, String::new()));
     fs::remove_dir_all(&folder).unwrap();
     fs::rename(&in_the_drawer, &folder).unwrap();
     nightly::once(&world.gateway, night(5)).await;
-    assert!(trouble_of(&world, night(0)).contains("its disk is not connected"));
+    assert!(fault_of(&world, night(0)).contains("its disk is not connected"));
 }
 
 #[tokio::test]
@@ -339,7 +344,7 @@ async fn a_folder_without_a_mark_is_marked_by_its_next_backup() {
     let (world, base) = nightly_world().await;
     let now = machine_now_of_a_test();
     nightly::once(&world.gateway, now).await;
-    assert_eq!((names(base.path()).len(), trouble_of(&world, now)), (1, String::new()));
+    assert_eq!((names(base.path()).len(), fault_of(&world, now)), (1, String::new()));
     let is_mark = |path: &PathBuf| path.extension().is_none();
     let mark = fs::read_dir(base.path()).unwrap().map(|entry| entry.unwrap().path()).find(is_mark).unwrap();
     assert!(fs::read_to_string(&mark).unwrap().contains("Keep it"));
@@ -372,13 +377,13 @@ async fn a_folder_without_a_passphrase_gives_a_warning_and_no_backup() {
     let (world, folder) = world().await;
     let now = machine_now_of_a_test();
     nightly::once(&world.gateway, now).await;
-    assert_eq!(trouble_of(&world, now), "");
+    assert_eq!(fault_of(&world, now), "");
     set(&world, "backupFolder", folder.path().to_str().unwrap()).await;
     nightly::once(&world.gateway, now).await;
-    assert!(names(folder.path()).is_empty() && trouble_of(&world, now).contains("--set-passphrase"));
+    assert!(names(folder.path()).is_empty() && fault_of(&world, now).contains("--set-passphrase"));
     set_passphrase(&world.gateway, passphrase(), "cli:ann").await.unwrap();
     nightly::once(&world.gateway, now).await;
-    assert_eq!((names(folder.path()).len(), trouble_of(&world, now)), (1, String::new()));
+    assert_eq!((names(folder.path()).len(), fault_of(&world, now)), (1, String::new()));
     // The backup opens with the passphrase on a machine without a stored key.
     let base = tempfile::tempdir().unwrap();
     restored(&folder.path().join(&names(folder.path())[0]), base.path()).unwrap();
@@ -400,7 +405,7 @@ async fn remains_of_a_crash_are_removed_and_a_whole_backup_counts() {
     note.await.unwrap();
     fs::write(place::part_of(&half, &half_id), "half").unwrap();
     drop(fs::create_dir(world.gateway.data_dir.path().join("backing-up-0303030303030303")));
-    tidy::settle_cut_short(&world.gateway).await.unwrap();
+    tidy::settle_interrupted(&world.gateway).await.unwrap();
     assert_eq!(names(folder.path()), ["whole.backup"]);
     assert!(!names(world.gateway.data_dir.path()).iter().any(|name| name.starts_with("backing-up")));
     let (good, failed) = world

@@ -35,8 +35,9 @@ fn is_gone(path: &Path, environment: Environment, file_id: &FileId) -> bool {
     is_ours || path.parent().is_some_and(Path::is_dir)
 }
 
-/// Stores the outcome of interrupted backups, and removes their remains. The caller must hold `turn`.
-pub(super) async fn settle_cut_short(gateway: &Arc<Gateway>) -> Result<(), BackupError> {
+/// Stores the outcome of interrupted backups, and removes their remains. The caller must hold the lock
+/// `Backups::turn`.
+pub(super) async fn settle_interrupted(gateway: &Arc<Gateway>) -> Result<(), BackupError> {
     place::remove_scratches(gateway.data_dir.path())?;
     for row in gateway.store.read(|reader| reader.backups_being_written())? {
         let (path, file_id) = (PathBuf::from(&row.path), row.file_id);

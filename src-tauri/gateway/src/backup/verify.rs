@@ -31,8 +31,8 @@ pub(crate) enum Tried {
     Passphrase(Secret),
     /// The key in the secret store.
     Stored,
-    /// The key in the secret store if it is the file's, otherwise this passphrase, which may be that of the secrets
-    /// file.
+    /// The key in the secret store if it fits the file, otherwise this passphrase. The passphrase may have been given
+    /// for the secrets file only.
     StoredFirst(Secret),
 }
 
@@ -40,7 +40,7 @@ pub(crate) enum Tried {
 /// installation's. Stores the time of the check.
 pub(crate) async fn verify(gateway: &Arc<Gateway>, file: PathBuf, tried: Tried) -> Result<Verified, BackupError> {
     let _turn = turn(gateway).await?;
-    tidy::settle_cut_short(gateway).await?;
+    tidy::settle_interrupted(gateway).await?;
     let file = place::checked(file)?;
     let stop = CancellationToken::new();
     let _stops = stop.clone().drop_guard();

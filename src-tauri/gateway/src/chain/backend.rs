@@ -22,17 +22,17 @@ pub(crate) enum Backend {
 /// The reason why an environment has no backend.
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
-    /// The sandbox's file.
+    /// The sandbox's file cannot be opened.
     #[error("the sandbox cannot be opened: {0}")]
     Sandbox(#[from] SandboxError),
 }
 
 impl Backend {
-    /// Opens the backend for a network; `None` is the sandbox, whose chain is in `file`. The servers of another network
-    /// are chosen later.
+    /// Opens the backend for a network; `None` is the sandbox, whose chain is in `file`. The servers of a real network
+    /// are configured later.
     ///
     /// # Errors
-    /// When the sandbox's file cannot be used.
+    /// If the sandbox's file cannot be used.
     pub(crate) fn open(network: Option<Network>, file: &Path, runtime: Handle) -> Result<Self, BackendError> {
         match network {
             None => Ok(Self::Sandbox(Arc::new(Sandbox::open(file, machine_now().ms())?))),

@@ -1,4 +1,4 @@
-//! Rules that hold for every backend: what a server tells is checked, bounded and judged here. Nothing here asks a
+//! Rules for every backend: a server's answers are checked, bounded and judged here. This module never contacts a
 //! server.
 
 pub(super) mod bounds;

@@ -1,4 +1,4 @@
-//! The backend that the settings name. It is replaced when they change, and missing when they name none.
+//! The backend that the settings name. It is replaced when the settings change, and missing when they name no backend.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,17 +13,17 @@ use url::{Host, Url};
 
 use super::core::{CoreChain, CoreOptions, Credentials, NoticesOptions, NoticesPace};
 use super::electrum::{ElectrumChain, ElectrumOptions, Fingerprint};
-use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
+use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, RecentTransactions, Sees};
 use super::servers::Servers;
 use super::waker::{Active, Waker};
 use crate::machine::outgoing::Proxy;
 
-/// The protocol of a server, with what it needs.
+/// The protocol of a server, with its options.
 #[derive(Debug, Clone)]
 pub(crate) enum Protocol {
     /// JSON-RPC of a Bitcoin Core node. `notices` is the ZeroMQ address of the first node.
     Core { credentials: Credentials, notices: Option<String> },
-    /// The Electrum protocol. `certificates` are accepted beside those of public authorities.
+    /// The Electrum protocol. `certificates` are accepted in addition to those of public authorities.
     Electrum { certificates: Vec<Fingerprint> },
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct BackendOptions {
     /// The proxy for servers on other machines.
     pub proxy: Option<Proxy>,
     pub network: Network,
-    /// The time limit of one request.
+    /// The timeout of one request.
     pub answered_within: Duration,
 }
 
@@ -53,7 +53,7 @@ struct Current {
 }
 
 impl Configured {
-    /// Chooses no server yet.
+    /// Starts without a server.
     pub(crate) fn new(network: Network, runtime: Handle) -> Self {
         Self { network, runtime, wake: Arc::default(), current: RwLock::new(Current { number: 0, chain: Err(none()) }) }
     }
@@ -62,8 +62,7 @@ impl Configured {
         self.network
     }
 
-    /// Asks these servers from now on; `Err` says why there is none. Forgets all that was remembered of the previous
-    /// ones.
+    /// Replaces the servers; `Err` says why there is none. The memory about the previous servers is dropped.
     pub(crate) fn configure(&self, options: Result<Option<BackendOptions>, String>) {
         let chain = match options {
             Ok(Some(options)) => self.open(&options),
@@ -96,8 +95,8 @@ impl Configured {
     }
 }
 
-/// A backend that asks only this server. Its connections live on `runtime`, so its calls must not be made from there.
-/// `waker` wakes a look when the server says something that it should follow.
+/// A backend that asks only this server. Its calls block on `runtime`, so no task of `runtime` may make them. `waker`
+/// starts a look when the server notifies of a change.
 pub(crate) fn open_one(
     options: &BackendOptions,
     url: &str,
@@ -152,7 +151,7 @@ fn is_loopback_name(name: &str) -> bool {
 }
 
 fn none() -> ChainDown {
-    ChainDown("no Bitcoin backend is set: the setting backendUrl names it (your node's address, like http://127.0.0.1:8332), and backendCookieFile or backendUser how it lets this program in".to_owned())
+    ChainDown("no Bitcoin backend is set: set backendUrl to your node's address, like http://127.0.0.1:8332, and backendCookieFile or backendUser for the login".to_owned())
 }
 
 impl Chain for Configured {
@@ -184,7 +183,7 @@ impl Chain for Configured {
         self.current.read().number
     }
 
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         self.chain()?.look(request)
     }
 
@@ -205,7 +204,7 @@ impl Chain for Configured {
     }
 
     fn has_mempool(&self) -> bool {
-        // Without a backend nothing is decided.
+        // Without a backend no look decides anything.
         self.chain().is_ok_and(|chain| chain.has_mempool())
     }
 
@@ -217,12 +216,12 @@ impl Chain for Configured {
         Some(&self.wake)
     }
 
-    fn trouble(&self) -> Option<String> {
-        self.chain().ok()?.trouble()
+    fn fault(&self) -> Option<String> {
+        self.chain().ok()?.fault()
     }
 
-    fn trouble_once_tried(&self) -> Option<String> {
-        self.chain().ok()?.trouble_once_tried()
+    fn fault_once_tried(&self) -> Option<String> {
+        self.chain().ok()?.fault_once_tried()
     }
 }
 
@@ -231,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_on_this_machine_is_told_from_one_elsewhere() {
+    fn only_loopback_addresses_are_on_this_machine() {
         for (url, is_here) in [
             ("http://127.0.0.1:8332", true),
             ("tcp://127.0.0.1:50001", true),

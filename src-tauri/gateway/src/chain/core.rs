@@ -1,9 +1,9 @@
 //! Bitcoin Core as a backend over JSON-RPC: blocks one after the other, and the mempool by polling. It never asks about
 //! addresses, so the node learns none, and a look costs the same for any number of them. If the node publishes notices
-//! over ZeroMQ, looks follow them at once.
+//! over ZeroMQ, they start looks at once.
 //!
-//! The memory between looks belongs to the token of the last answer. With any other token, and after every failure, the
-//! memory is dropped and everything that may have changed is reported again.
+//! The memory between looks is valid only with the token of the last answer. With any other token, and after every
+//! failure, the memory is dropped and everything that may have changed is reported again.
 
 mod blocks;
 mod fees;
@@ -33,7 +33,7 @@ use tokio::sync::Notify;
 
 use super::checks::sanitized::sanitized;
 use super::checks::{errors, header_rules};
-use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
+use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, RecentTransactions, Sees};
 
 pub(crate) use notices::{NoticesOptions, NoticesPace};
 pub(crate) use options::{BadNode, CoreOptions, Credentials};
@@ -43,7 +43,7 @@ use results::NetworkInfo;
 use rpc::{Rpc, call};
 use state::State;
 
-/// Longer than a slow node takes for the largest block.
+/// The time limit of a request: longer than a slow node takes for the largest block.
 pub(crate) const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
 
 pub(crate) struct CoreChain {
@@ -54,7 +54,7 @@ pub(crate) struct CoreChain {
 }
 
 impl CoreChain {
-    /// Asks the node that `options` name. Its connections live on `runtime`, so its calls must not be made from there.
+    /// A backend for the node in `options`. Its connections live on `runtime`, so do not call its methods there.
     ///
     /// # Errors
     /// When a URL is invalid.
@@ -114,7 +114,7 @@ impl Chain for CoreChain {
         0
     }
 
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         let mut kept = self.state.lock();
         let mut state = std::mem::take(&mut *kept);
         let looked = look::look(&self.rpc, self.network, &mut state, request, self.notices.as_ref());
@@ -153,11 +153,11 @@ impl Chain for CoreChain {
         self.notices.as_ref().map(Notices::wake)
     }
 
-    fn trouble(&self) -> Option<String> {
-        self.notices.as_ref()?.trouble()
+    fn fault(&self) -> Option<String> {
+        self.notices.as_ref()?.fault()
     }
 
-    fn trouble_once_tried(&self) -> Option<String> {
-        self.notices.as_ref()?.trouble_once_tried()
+    fn fault_once_tried(&self) -> Option<String> {
+        self.notices.as_ref()?.fault_once_tried()
     }
 }

@@ -1,10 +1,10 @@
-//! An Electrum server as a backend. It is asked about single scripts, and so learns the merchant's. The server notifies
-//! of changes, so a look asks for little more than a sign of life.
+//! An Electrum server as a backend. Requests name single scripts, so the server learns the merchant's scripts. The
+//! server notifies of changes, so a look requests little more than a sign of life.
 //!
-//! Its answers are checked as far as possible: a header by its work and its chain, a confirmation by its Merkle path. A
-//! transaction is checked by its id, a history by its status. A server can still withhold unconfirmed or new
-//! transactions, which makes them late. The memory between looks belongs to the token of the last answer, as with
-//! [`super::core`].
+//! Its answers are checked as far as possible: a header by its work and its link to known blocks, a confirmation by its
+//! Merkle path. A transaction is checked by its txid, a history by its status. A server can still withhold unconfirmed
+//! or new transactions, which delays them. The memory between looks is valid only with the token of the last answer, as
+//! in [`super::core`].
 //!
 //! Follows the protocol's description (spesmilo/electrum-protocol, docs/), versions 1.4 to 1.6.
 
@@ -27,7 +27,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::checks::errors::tip_changed;
-use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
+use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, RecentTransactions, Sees};
 use super::waker::Waker;
 
 use calls::subscribe_tip;
@@ -35,7 +35,8 @@ use connection::{Asker, Client};
 pub(crate) use connection::{BadServer, ElectrumOptions, Fingerprint};
 use state::State;
 
-/// Tries of one look at most, when a block came meanwhile or the server hung up at a customer's script or transaction.
+/// Limit of tries for one look. A look is retried if a block arrived meanwhile, or if the server hung up over a script
+/// or transaction that a customer chose.
 const TRIES: usize = 3;
 
 pub(crate) struct ElectrumChain {
@@ -46,22 +47,22 @@ pub(crate) struct ElectrumChain {
 }
 
 impl ElectrumChain {
-    /// Asks the server that `options` name. Its connection lives on `runtime`, so its calls must not be made from
-    /// there.
+    /// The first call connects to the server in `options`. Calls block on `runtime`, so no task of `runtime` may make
+    /// them.
     ///
     /// # Errors
-    /// When the URL is invalid, or no secure connection could be made to anybody.
+    /// If the URL is invalid, or TLS cannot be set up.
     pub(crate) fn new(options: ElectrumOptions, runtime: Handle) -> Result<Self, BadServer> {
         let (network, waker) = (options.network, options.waker.clone());
         Ok(Self { client: Client::new(options, runtime)?, network, waker, state: Mutex::default() })
     }
 
-    fn try_look(&self, state: &mut State, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+    fn try_look(&self, state: &mut State, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         let connection = self.client.connection()?;
         let asker = Asker { client: &self.client, connection: &connection };
         let before = connection.session.tip();
         let view = look::look(asker, self.network, state, request).map_err(|error| {
-            // The answers may belong to two different best blocks.
+            // The tip changed during the look, so its answers may belong to two different tips.
             let is_alive = connection.session.closed().is_none();
             if is_alive && connection.session.tip() != before { tip_changed() } else { error }
         })?;
@@ -106,7 +107,7 @@ impl Chain for ElectrumChain {
         0
     }
 
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         let mut kept = self.state.lock();
         let mut tries = 1..=TRIES;
         loop {
@@ -115,7 +116,7 @@ impl Chain for ElectrumChain {
             *kept = if looked.is_ok() { state } else { state.failed() };
             match looked {
                 Err(error)
-                    if (error.is_tip_changed() || self.client.take_excused())
+                    if (error.is_tip_changed() || self.client.take_customers_fault())
                         && tries.next().is_some_and(|tried| tried < TRIES) => {}
                 looked => {
                     if looked.is_ok() {
@@ -135,7 +136,7 @@ impl Chain for ElectrumChain {
     fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
         let connection = self.client.connection()?;
         let mut state = self.state.lock();
-        let backoff = &mut state.lasting.backoff;
+        let backoff = &mut state.retained.backoff;
         let told =
             transactions::recent(&Asker { client: &self.client, connection: &connection }, txids, above, backoff);
         connection.session.close_if_busy();
@@ -164,11 +165,11 @@ impl Chain for ElectrumChain {
         Some(self.waker.notify())
     }
 
-    fn trouble(&self) -> Option<String> {
+    fn fault(&self) -> Option<String> {
         None
     }
 
-    fn trouble_once_tried(&self) -> Option<String> {
+    fn fault_once_tried(&self) -> Option<String> {
         None
     }
 }

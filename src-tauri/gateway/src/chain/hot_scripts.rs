@@ -1,5 +1,5 @@
-//! The scripts that matter now, and their changes. A reader is told each change once, so its cost does not grow with
-//! the number of scripts.
+//! The scripts that matter now, and their changes. A reader gets each change once, so the cost of a read does not grow
+//! with the number of scripts.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_is_told_each_changed_script_once() {
+    fn reader_gets_each_changed_script_once() {
         let hot = HotScripts::default();
         hot.add(script(1), Awaited);
         hot.add(script(2), Awaited);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_added_meanwhile_stay_hot_and_missing_ones_cool() {
+    fn replace_keeps_scripts_added_meanwhile_and_cools_the_rest() {
         let hot = HotScripts::default();
         hot.add(script(1), Awaited);
         let seen = hot.changes_since(None).mark;
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_far_behind_reads_all_and_memory_stays_bounded() {
+    fn reader_far_behind_gets_all_scripts_from_bounded_memory() {
         let hot = HotScripts::default();
         let start = hot.changes_since(None).mark;
         for number in 0..CHANGES_MAX as u32 + 1 {
@@ -180,7 +180,7 @@ mod tests {
         }
         assert!(hot.changes_since(Some(start)).is_all);
         assert_eq!(hot.lock().changes.len(), CHANGES_MAX);
-        // So many were added meanwhile that all stay.
+        // More scripts were added meanwhile than changes are kept, so all stay.
         hot.replace(HashMap::new(), start);
         assert_eq!(hot.count(), CHANGES_MAX + 1);
     }

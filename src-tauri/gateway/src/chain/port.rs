@@ -9,8 +9,7 @@ use tokio::sync::Notify;
 
 use super::hot_scripts::HotScripts;
 
-/// Blocks read below the wallet's birth, or below the best block without a birth: a reorganisation may have replaced
-/// them.
+/// Blocks read below the wallet's birth, or below the tip if no birth is known: a reorg may have replaced them.
 pub(super) const BEFORE_BIRTH: u32 = 100;
 
 #[derive(Debug, Clone)]
@@ -20,12 +19,12 @@ pub struct TxFacts {
     /// Whether another transaction in the chain spends one of its inputs, or an input of its unconfirmed ancestors.
     pub conflict_in_chain: Fact,
     /// Height of the lowest block with such a transaction; `None` if there is none or the backend cannot tell. Has no
-    /// meaning unless [`Self::conflict_in_chain`] is a yes.
+    /// meaning unless [`Self::conflict_in_chain`] is `Yes`.
     pub conflict_height: Option<u32>,
-    /// The same for a transaction in the mempool.
+    /// The same as [`Self::conflict_in_chain`], for a transaction in the mempool.
     pub conflict_in_mempool: Fact,
     /// Other transactions known to spend one of its inputs. For an absent transaction, only those in the mempool or the
-    /// chain. A rival found later names this transaction; the two need not name each other.
+    /// chain. A rival found later lists this transaction; the two need not list each other.
     pub conflicts: Vec<Txid>,
     /// Whether it spends an output of a transaction that is in no block.
     pub unconfirmed_ancestors: Fact,
@@ -39,15 +38,15 @@ pub trait WatchList {
     /// asks about each, parents before children.
     fn concerns(&self, tx: &Transaction) -> bool;
 
-    /// Transactions to report even if the chain does not know them.
+    /// Transactions to report even if the backend does not know them.
     fn txids(&self) -> &[Txid];
 
     /// Our transactions that are in no block, or in a block above this height, in no order. They may have moved since
     /// the last look. Transactions that can no longer matter are left out.
     fn unsettled(&self, above: u32) -> Vec<Transaction>;
 
-    /// Whether a ruled-out transaction in no block may still matter. A transaction that is not followed is seen like
-    /// any other if it comes back.
+    /// Whether a ruled-out transaction in no block may still matter. If a transaction that is not followed comes back,
+    /// it is reported like a new one.
     fn is_followed(&self, _txid: &Txid) -> bool {
         true
     }
@@ -63,18 +62,18 @@ pub enum Sees {
 }
 
 /// The scripts of a look, for a backend that [`Sees::Scripts`]. All of them pay us: payments' addresses, our change,
-/// and the next addresses. A script of `cold` or `must` may be hot too. A transaction is reported again with each
-/// script whose history newly shows it. A coin that it spends may be known only now.
+/// and the next addresses. A script of `cold` or `required` may be hot too. A transaction is reported again for each
+/// script whose history newly shows it, since a coin that it spends may be known only now.
 #[derive(Clone, Copy)]
 pub struct Scripts<'a> {
-    /// Asked about first, because this look decides something about them or it is their turn. The longest due come
-    /// first, some thousand at most. A payment whose script was not asked about stays as it is.
-    pub must: &'a [ScriptBuf],
-    /// The scripts that matter now, asked about at full pace. A look without [`View::more`] has asked about each since
-    /// the connection began.
+    /// Asked about first, because this look decides something about them or they are due. Some thousand at most, the
+    /// longest due first. A payment whose script was not asked about keeps its state.
+    pub required: &'a [ScriptBuf],
+    /// The scripts that matter now, asked about without throttling. A look without [`LookAnswer::more`] has asked about
+    /// each since the connection began.
     pub hot: &'a HotScripts,
     /// The next scripts of an endless round over all others, a hundred at most. The backend takes as many as its pace
-    /// allows, in order, and returns their number ([`View::cold_taken`]).
+    /// allows, in order, and returns their number ([`LookAnswer::cold_taken`]).
     pub cold: &'a [ScriptBuf],
     /// The round has ended since the last stored look: each script was asked about since the round began.
     pub round_ended: bool,
@@ -83,8 +82,8 @@ pub struct Scripts<'a> {
 
 /// The database's knowledge of scripts, as of the last stored look.
 pub trait KnownScripts {
-    /// The last stored state of a script ([`View::states`]). Another backend may have written it, so a state names its
-    /// form. A state of another form counts as none.
+    /// The last stored state of a script ([`LookAnswer::states`]). Another backend may have written it, so a state
+    /// names its form. A state of another form counts as missing.
     fn state(&self, script: &Script) -> Option<Vec<u8>>;
 
     /// The transactions that pay a script or spend an output of it, and are not known to be absent, in no order. A
@@ -98,8 +97,8 @@ pub trait KnownScripts {
 pub enum Covered {
     Everything,
     /// At least these scripts. The server was asked about each after the look started, or notifies of each and has
-    /// answered a call since. Scripts outside [`Scripts::must`] may be missing. The set has no meaning while
-    /// [`View::more`] is set. It is empty if a backend that [`Sees::Everything`] relied on recent notices.
+    /// answered a call since. Scripts outside [`Scripts::required`] may be missing. The set has no meaning while
+    /// [`LookAnswer::more`] is set. It is empty if a backend that [`Sees::Everything`] relied on recent notices.
     Scripts(HashSet<ScriptBuf>),
 }
 
@@ -116,7 +115,7 @@ impl Covered {
 
 /// A request for one answer of a look.
 pub struct LookRequest<'a> {
-    /// The end of the last look at this chain; `None` to begin with the first block that is looked at.
+    /// The token of the last look at this chain; `None` to begin with the first block that is looked at.
     pub token: Option<&'a [u8]>,
     /// Blocks up to this height hold nothing of ours; `None` if we never gave an address.
     pub birth_height: Option<u32>,
@@ -127,7 +126,7 @@ pub struct LookRequest<'a> {
 
 /// The changes, in one consistent view of the chain.
 #[derive(Debug, Clone)]
-pub struct View {
+pub struct LookAnswer {
     /// The end of this view, in the backend's own form.
     pub token: Vec<u8>,
     /// Whether the view begins with the first block that is looked at: the chain's first, or one near the wallet's
@@ -153,7 +152,7 @@ pub struct View {
     /// script by script.
     pub unknown: Vec<Txid>,
     pub covered: Covered,
-    /// Scripts of [`Scripts::must`] that hold too much for the server to report, however often it is asked.
+    /// Scripts of [`Scripts::required`] with too many transactions for the server to report, however often it is asked.
     pub refused: HashSet<ScriptBuf>,
     /// The number of scripts taken from the front of [`Scripts::cold`].
     pub cold_taken: usize,
@@ -173,7 +172,7 @@ pub enum Broadcast {
     Accepted,
     /// It was in the mempool or in a block already.
     AlreadyKnown,
-    /// Another transaction in the mempool spends its inputs and is not replaced. Holds the server's words.
+    /// Another transaction in the mempool spends its inputs and is not replaced. Holds the server's text.
     Conflict(String),
     /// Its inputs were not found; they may still appear.
     InputsMissing,
@@ -183,13 +182,13 @@ pub enum Broadcast {
     Refused(String),
 }
 
-/// Transactions in no block, or in a block that may still be reorganised, whoever they pay. Their raw bytes are kept
-/// if a transaction of ours rests on them. A requested transaction in neither field is in a deeper block.
+/// Transactions in no block, or in a block that a reorg may still remove, ours or not. Their raw bytes are kept if a
+/// transaction of ours descends from them. A requested transaction in neither field is in a deeper block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecentTransactions {
     /// Those in the mempool, and those in blocks above the requested height.
     pub txs: BTreeMap<Txid, Transaction>,
-    /// Those that the backend lacks, or whose place it does not know.
+    /// Those that the backend lacks, or whose position it does not know.
     pub unknown: BTreeSet<Txid>,
 }
 
@@ -205,7 +204,7 @@ impl RecentTransactions {
 pub trait Chain: Send + Sync {
     fn identity(&self) -> Result<Identity, ChainDown>;
 
-    /// The best block, at low cost. Fails when a look would.
+    /// The best block, at low cost. Fails whenever a look would fail.
     fn tip(&self) -> Result<Tip, ChainDown>;
 
     /// The height of the lowest block that can be looked at.
@@ -218,31 +217,31 @@ pub trait Chain: Send + Sync {
     fn certificate_to_pin(&self) -> Option<String>;
 
     /// The height of a block that surely existed before this time; 0 if the backend cannot tell. A backend that asks
-    /// about scripts says 0, since it reads whole histories anyway. A lying server's block times could make a node skip
-    /// coins later.
+    /// about scripts returns 0, since it reads whole histories anyway. Block times of a lying server could make a later
+    /// node skip coins.
     fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown>;
 
-    /// The number of times that another backend was set. Answers belong together only if it is equal before the first
-    /// and after the last.
+    /// The number of times that the backend was replaced. Answers belong together only if the number is equal before
+    /// the first and after the last.
     fn generation(&self) -> u64;
 
-    /// Our changes since the token, as of one moment.
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown>;
+    /// Changes of our transactions since the token, as of one moment.
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown>;
 
-    /// Offers the last transaction of `package` to the network after its unconfirmed ancestors, parents first. The
-    /// answer is about the last, or about the first that was refused.
+    /// Broadcasts the last transaction of `package` after its unconfirmed ancestors, parents first. The answer is about
+    /// the last transaction, or about the first that was refused.
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown>;
 
-    /// The transactions among `txids` in the mempool or in blocks above a height, whoever they pay. A backend that does
-    /// not tell of others' transactions returns each as unknown.
+    /// The transactions among `txids` in the mempool or in blocks above a height, ours or not. A backend that cannot
+    /// look up others' transactions returns each as unknown.
     fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown>;
 
     /// The highest fee in satoshis that one of these transactions pays together with its descendants in the mempool.
-    /// `None` if the backend does not tell, or the mempool has none of them.
+    /// `None` if the backend cannot tell, or the mempool has none of them.
     fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown>;
 
-    /// The estimated fee rate for a confirmation within so many blocks, at least the server's relay minimum. `None` if
-    /// the server names neither.
+    /// The estimated fee rate for a confirmation within `blocks` blocks, at least the server's relay minimum. `None` if
+    /// the server names no rate.
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown>;
 
     fn has_mempool(&self) -> bool;
@@ -253,11 +252,11 @@ pub trait Chain: Send + Sync {
     /// notifies.
     fn wake(&self) -> Option<&Notify>;
 
-    /// A defect that does not prevent looks, as a sentence with its remedy.
-    fn trouble(&self) -> Option<String>;
+    /// A defect that does not prevent looks, as a sentence with the remedy.
+    fn fault(&self) -> Option<String>;
 
-    /// The same, once everything was tried for the first time. Blocks until then.
-    fn trouble_once_tried(&self) -> Option<String>;
+    /// The same defect, once the first attempt to receive notices has ended. Blocks until then.
+    fn fault_once_tried(&self) -> Option<String>;
 }
 
 /// Scripts for a test that asks about none.
@@ -274,5 +273,5 @@ pub fn no_scripts() -> Scripts<'static> {
         }
     }
     let hot: &'static HotScripts = Box::leak(Box::default());
-    Scripts { must: &[], hot, cold: &[], round_ended: false, known: &None }
+    Scripts { required: &[], hot, cold: &[], round_ended: false, known: &None }
 }

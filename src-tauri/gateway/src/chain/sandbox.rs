@@ -12,14 +12,14 @@ use tillgate_domain::time::Timestamp;
 use tillgate_sandbox::{BroadcastRefusal, Faults, Sandbox, SandboxError, TxView};
 use tokio::sync::Notify;
 
-use super::port::{Broadcast, Chain, ChainDown, Covered, LookRequest, RecentTransactions, Sees, TxFacts, View};
+use super::port::{Broadcast, Chain, ChainDown, Covered, LookAnswer, LookRequest, RecentTransactions, Sees, TxFacts};
 use crate::machine::clock::Clock;
 use crate::machine::fail_points::{self, Point};
 
-/// Changes in one answer at most; bounds its memory.
+/// Limit of changes in one answer, to bound its memory.
 const VIEW_MAX: usize = 500;
 
-/// The private regtest chain inside the program, with the faults that it was told to have.
+/// The private regtest chain inside the program, with its simulated faults.
 pub(crate) struct SandboxChain {
     sandbox: Arc<Sandbox>,
     clock: Arc<dyn Clock>,
@@ -42,7 +42,7 @@ impl SandboxChain {
         Self { sandbox, clock, identity }
     }
 
-    /// Waits or fails if the sandbox was told to; otherwise returns the faults in force.
+    /// Simulates the delay and the outage that are set. Returns all faults that are set.
     fn suffer_faults(&self) -> Result<Faults, ChainDown> {
         let faults = self.sandbox.faults().map_err(down)?;
         std::thread::sleep(Duration::from_millis(faults.latency_ms));
@@ -52,7 +52,7 @@ impl SandboxChain {
         Ok(faults)
     }
 
-    /// The number of the last change that a token saw; `None` if this chain was never there.
+    /// The number of the last change that a token saw; `None` if this chain never had the token's tip.
     fn last_change(&self, token: &[u8]) -> Result<Option<i64>, ChainDown> {
         let Some(last) = Token::read(token) else { return Ok(None) };
         let was_there = self.sandbox.was_at(last.change, last.height, last.hash).map_err(down)?;
@@ -90,7 +90,7 @@ impl Chain for SandboxChain {
         0
     }
 
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         fail_points::pass(Point::ViewBefore);
         self.suffer_faults()?;
         let since = match request.token {
@@ -109,7 +109,7 @@ impl Chain for SandboxChain {
         fail_points::pass(Point::ViewAfter);
         let tip = tip(changes.tip);
         let ours = changes.txs.into_iter().filter(|view| request.watch.concerns(&view.tx));
-        Ok(View {
+        Ok(LookAnswer {
             token: Token { change: changes.cursor, height: tip.height, hash: tip.hash }.write(),
             from_start: since.is_none(),
             left_above: None,
@@ -182,11 +182,11 @@ impl Chain for SandboxChain {
         None
     }
 
-    fn trouble(&self) -> Option<String> {
+    fn fault(&self) -> Option<String> {
         None
     }
 
-    fn trouble_once_tried(&self) -> Option<String> {
+    fn fault_once_tried(&self) -> Option<String> {
         None
     }
 }
@@ -236,7 +236,7 @@ fn fee_rate(sat_vb: u64) -> FeeRate {
     FeeRate::from_sat_per_vb(sat_vb).unwrap_or(FeeRate::MAX)
 }
 
-/// The meaning of a refusal for the transaction. Silence and storage failures mean nothing for it.
+/// The outcome of a refused broadcast. Silence and storage failures say nothing about the transaction.
 fn refused(refusal: BroadcastRefusal) -> Result<Broadcast, ChainDown> {
     match refusal {
         BroadcastRefusal::MissingInputs(_) => Ok(Broadcast::InputsMissing),
@@ -250,7 +250,7 @@ fn refused(refusal: BroadcastRefusal) -> Result<Broadcast, ChainDown> {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
+#[expect(clippy::needless_pass_by_value, reason = "map_err calls it with the error by value")]
 fn down(error: SandboxError) -> ChainDown {
     ChainDown(error.to_string())
 }

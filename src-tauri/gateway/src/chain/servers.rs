@@ -1,5 +1,5 @@
-//! Several servers of one kind. The first that answers is asked. One look uses one server. A server on another network
-//! is asked only for its network.
+//! Several servers of one kind, as one backend. Each request goes to the first server that answers. All answers of one
+//! look come from one server. A server on another network is asked only for its network.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +12,13 @@ use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::port::{Broadcast, Chain, ChainDown, LookRequest, RecentTransactions, Sees, View};
+use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, RecentTransactions, Sees};
 use super::waker::Active;
 
-/// A failed server is asked last for this long.
+/// The time for which a failed server is asked only after the others.
 const RETRIED_AFTER: Duration = Duration::from_secs(300);
 
-/// Times in a row that a chain may change by chance during a question. Beyond that the server is at fault: it may be
-/// two behind one name.
+/// This many tip changes in a row, each during a request, count as a failure: one name may hide two servers.
 const CHANGES_MAX: u32 = 3;
 
 /// Servers, the preferred first.
@@ -41,10 +40,10 @@ struct Server {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Health {
-    /// It said that it is on our network, and has not failed since.
+    /// The server has shown that it is on our network, and has not failed since.
     is_ours: bool,
     failed_at: Option<Instant>,
-    /// Times in a row that its chain changed during a question.
+    /// The number of requests in a row during which the server's tip changed.
     changes: u32,
 }
 
@@ -62,15 +61,15 @@ impl Servers {
     }
 
     /// Asks the servers in turn until one answers. Servers without a recent failure come first, in the order of the
-    /// settings. Fails with each server's reason. Also fails if a block came meanwhile; the same server is asked again
-    /// then.
+    /// settings. Fails with each server's reason. Also fails if a block arrived meanwhile; the next request then goes
+    /// to the same server.
     fn ask<T>(&self, ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>) -> Result<(usize, T), ChainDown> {
         let mut reasons = Vec::new();
         for (number, server) in self.by_preference() {
             match self.ask_one(server, &ask) {
                 Ok(answer) => {
                     if self.active.switch_to(number) != number {
-                        tracing::warn!(server = server.name, "another server tells of the chain from now on");
+                        tracing::warn!(server = server.name, "another server is asked from now on");
                     }
                     return Ok((number, answer));
                 }
@@ -81,7 +80,7 @@ impl Servers {
         Err(ChainDown(reasons.join("; ")))
     }
 
-    /// Asks a server on our network and notes a failure. A block that came meanwhile is no failure.
+    /// Asks a server on our network and notes a failure. A block that arrived meanwhile is no failure.
     fn ask_one<T>(&self, server: &Server, ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>) -> Result<T, ChainDown> {
         let asked = self.check_network(server).and_then(|()| ask(server.chain.as_ref()));
         let mut health = server.health.lock();
@@ -154,11 +153,11 @@ impl Chain for Servers {
         0
     }
 
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         let under_way = self.under_way.lock().take();
         let goes_on = under_way.filter(|(_, token)| request.token == Some(token)).map(|(number, _)| number);
         let (number, view) = match goes_on.and_then(|number| Some((number, self.servers.get(number)?))) {
-            // If it fails now, so does the whole look; another server answers the next one.
+            // If this server fails now, the whole look fails, and another server answers the next look.
             Some((number, server)) => (number, self.ask_one(server, |chain| chain.look(request))?),
             None => self.ask(|chain| chain.look(request))?,
         };
@@ -167,7 +166,7 @@ impl Chain for Servers {
     }
 
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-        // A silent server may have taken it. The next one then says so, and the transaction is the same.
+        // A silent server may have accepted the package. A repetition is harmless, since its transactions are the same.
         Ok(self.ask(|chain| chain.broadcast(package))?.1)
     }
 
@@ -195,12 +194,12 @@ impl Chain for Servers {
         Some(self.active.notify())
     }
 
-    fn trouble(&self) -> Option<String> {
-        self.servers.iter().find_map(|server| server.chain.trouble())
+    fn fault(&self) -> Option<String> {
+        self.servers.iter().find_map(|server| server.chain.fault())
     }
 
-    fn trouble_once_tried(&self) -> Option<String> {
-        self.servers.iter().find_map(|server| server.chain.trouble_once_tried())
+    fn fault_once_tried(&self) -> Option<String> {
+        self.servers.iter().find_map(|server| server.chain.fault_once_tried())
     }
 }
 
@@ -215,7 +214,7 @@ mod tests {
     use crate::chain::checks::errors::tip_changed;
     use crate::chain::{Covered, WatchList, no_scripts};
 
-    /// A server that answers or does not.
+    /// A server that answers or is silent.
     struct Fake {
         network: Network,
         is_down: AtomicBool,
@@ -280,13 +279,13 @@ mod tests {
             0
         }
 
-        fn look(&self, _: &LookRequest<'_>) -> Result<View, ChainDown> {
+        fn look(&self, _: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
             let tip = self.tip()?;
             if self.changes.load(Ordering::SeqCst) {
                 return Err(tip_changed());
             }
             let number = self.looks.fetch_add(1, Ordering::SeqCst);
-            Ok(View {
+            Ok(LookAnswer {
                 token: number.to_be_bytes().to_vec(),
                 from_start: false,
                 left_above: None,
@@ -333,11 +332,11 @@ mod tests {
             None
         }
 
-        fn trouble(&self) -> Option<String> {
+        fn fault(&self) -> Option<String> {
             None
         }
 
-        fn trouble_once_tried(&self) -> Option<String> {
+        fn fault_once_tried(&self) -> Option<String> {
             None
         }
     }
@@ -366,7 +365,7 @@ mod tests {
         Servers { retried_after, ..Servers::new(named.collect(), Network::Regtest, Active::default()) }
     }
 
-    fn look(servers: &Servers, token: Option<&[u8]>) -> Result<View, ChainDown> {
+    fn look(servers: &Servers, token: Option<&[u8]>) -> Result<LookAnswer, ChainDown> {
         servers.look(&LookRequest { token, birth_height: None, watch: &Nothing, scripts: no_scripts() })
     }
 
@@ -379,14 +378,14 @@ mod tests {
         look(&servers, None).unwrap();
         first.is_down.store(false, Ordering::SeqCst);
         look(&servers, None).unwrap();
-        assert_eq!((first.looks(), second.looks()), (1, 2), "it is left alone");
+        assert_eq!((first.looks(), second.looks()), (1, 2), "a failed server is not asked again yet");
         let servers = Servers { retried_after: Duration::ZERO, ..servers };
         look(&servers, None).unwrap();
         assert_eq!((first.looks(), second.looks()), (2, 2));
     }
 
     #[test]
-    fn a_block_during_a_look_is_no_reason_to_skip_a_server() {
+    fn only_a_third_tip_change_in_a_row_switches_the_server() {
         let (first, second) = (Fake::on(Network::Regtest), Fake::on(Network::Regtest));
         let servers = servers_of(&[&first, &second], Duration::from_secs(3_600));
         for _ in 0..3 {
@@ -405,18 +404,18 @@ mod tests {
         look(&servers, None).unwrap();
         first.changes.store(false, Ordering::SeqCst);
         look(&servers, None).unwrap();
-        assert_eq!((first.looks(), second.looks()), (3, 2), "a server that changes each time is not itself");
+        assert_eq!((first.looks(), second.looks()), (3, 2), "a server whose tip changes in each look counts as failed");
     }
 
     #[test]
-    fn what_the_server_is_that_answers_is_told() {
+    fn software_is_that_of_the_server_that_answers() {
         let (first, second) = (Fake::on(Network::Bitcoin), Fake::on(Network::Regtest));
         let servers = servers_of(&[&first, &second], Duration::from_secs(3_600));
         assert_eq!(servers.software(), Ok(Some("a fake on regtest".to_owned())));
     }
 
     #[test]
-    fn one_look_is_told_by_one_server_and_fails_with_it() {
+    fn one_look_uses_one_server_and_fails_with_it() {
         let (first, second) = (Fake::on(Network::Regtest), Fake::on(Network::Regtest));
         let servers = servers_of(&[&first, &second], Duration::from_secs(3_600));
         first.more.store(true, Ordering::SeqCst);
@@ -429,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_of_another_network_is_asked_nothing() {
+    fn server_of_another_network_is_asked_only_for_its_network() {
         let (other, ours) = (Fake::on(Network::Bitcoin), Fake::on(Network::Regtest));
         let servers = servers_of(&[&other, &ours], Duration::ZERO);
         servers.identity().unwrap();

@@ -1,4 +1,4 @@
-//! Every backend over the same kind of chain: an answer may come later, but not differ.
+//! Tests of every backend over the same chain: a backend may report later than another, but must report the same.
 
 mod ahead;
 mod alike;

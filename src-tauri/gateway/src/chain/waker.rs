@@ -1,4 +1,4 @@
-//! Lets a server's notification start a look at once, while that server is the one being asked.
+//! Lets a server's notification start a look at once, if that server is the active one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ pub(crate) struct Active {
     number: Arc<AtomicUsize>,
 }
 
-/// Wakes a look on behalf of one server. The default is that of a single server.
+/// Wakes a look on behalf of one server. The default belongs to a chain with a single server.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Waker {
     active: Active,
@@ -71,7 +71,7 @@ mod tests {
             active.switch_to(asked);
             for (number, waker) in wakers.iter().enumerate() {
                 waker.wake();
-                assert_eq!(is_woken(), number == asked, "{number} while {asked} is asked");
+                assert_eq!(is_woken(), number == asked, "server {number} while server {asked} is active");
             }
         }
     }

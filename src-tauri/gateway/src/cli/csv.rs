@@ -1,4 +1,5 @@
-//! The statement as a table for other programs (RFC 4180).
+//! The statement as CSV (RFC 4180). A crate for CSV would only replace the line that quotes a cell; the mark of
+//! formulas would still be needed.
 
 use crate::console::statement::StatementItem;
 

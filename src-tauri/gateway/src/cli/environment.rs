@@ -8,7 +8,7 @@ use crate::machine::data_dir::{self, DataDirError};
 use crate::machine::environment::Environment;
 use crate::machine::wallet_mark;
 
-const BOTH_LIVE: &str = "test and production both run here, and this command changes something: name one of them with \
+const BOTH_LIVE: &str = "test and production both exist here, and this command changes something: name one of them with \
                          --environment test or --environment production";
 
 /// The environment that one command acts on.
@@ -21,7 +21,8 @@ pub(super) struct Chosen {
 /// The environment of a command that only shows: the named one, or production once it has a wallet, and test before
 /// that.
 ///
-/// # Errors It is uncertain whether production has a wallet, because another user may have prepared the folder.
+/// # Errors
+/// It is uncertain whether production has a wallet, because another user may have prepared the folder.
 pub(super) fn of_reading(common: &CommonArgs) -> Result<Chosen, DataDirError> {
     if let Some(environment) = common.environment {
         return Ok(Chosen { environment, is_told: false });
@@ -33,7 +34,8 @@ pub(super) fn of_reading(common: &CommonArgs) -> Result<Chosen, DataDirError> {
 
 /// The environment of a command that changes state. It must be named once production has a wallet and test exists.
 ///
-/// # Errors It was not named although it must be, or as [`of_reading`].
+/// # Errors
+/// The environment was not named although it must be, or an error of [`of_reading`].
 pub(super) fn of_change(common: &CommonArgs) -> Result<Chosen, Failure> {
     let chosen = of_reading(common)?;
     let base = data_dir::base(common.data_dir.as_deref())?;
@@ -97,7 +99,8 @@ pub(super) fn to_serve(common: &CommonArgs) -> Vec<Environment> {
 
 /// Whether production has a wallet.
 ///
-/// # Errors As [`of_reading`].
+/// # Errors
+/// As [`of_reading`].
 pub(super) fn is_live(common: &CommonArgs) -> Result<bool, DataDirError> {
     wallet_mark::is_there(&data_dir::base(common.data_dir.as_deref())?, Environment::Production)
 }
@@ -108,7 +111,7 @@ mod tests {
 
     use super::*;
     use crate::cli::args::Tillgate;
-    use crate::machine::data_dir::{DataDir, WhereNone};
+    use crate::machine::data_dir::{DataDir, IfMissing};
 
     fn arguments(line: &str) -> CommonArgs {
         Tillgate::try_parse_from(line.split(' ')).unwrap().common
@@ -120,7 +123,7 @@ mod tests {
         let at = |more: &str| arguments(&format!("tillgate serve --data-dir {}{more}", folder.path().display()));
         let command = |more: &str| of_reading(&at(more)).unwrap().environment;
         assert_eq!((command(""), to_serve(&at(""))), (Environment::Test, vec![Environment::Test]));
-        let production = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
+        let production = DataDir::open(folder.path(), Environment::Production, IfMissing::Make).unwrap();
         assert_eq!((command(""), to_serve(&at(""))), (Environment::Test, vec![Environment::Test]), "an empty folder");
         production.mark_wallet().unwrap();
         assert_eq!((command(""), to_serve(&at(""))), (Environment::Production, Environment::ALL.to_vec()));
@@ -134,7 +137,7 @@ mod tests {
         let at = |more: &str| arguments(&format!("tillgate serve --data-dir {}{more}", folder.path().display()));
         let is_told = |more: &str| of_reading(&at(more)).unwrap().is_told;
         assert!(!is_told(""), "there is no production");
-        let production = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
+        let production = DataDir::open(folder.path(), Environment::Production, IfMissing::Make).unwrap();
         std::fs::write(production.database(), "").unwrap();
         assert!(is_told("") && !is_told(" --environment test"));
     }

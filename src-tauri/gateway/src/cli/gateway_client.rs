@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::console::ask::Ask;
 use crate::console::{Actor, Command, CommandError, control, dispatch};
 use crate::daemon::{self, OpenError, Options};
-use crate::machine::data_dir::{self, DataDirError, WhereNone};
+use crate::machine::data_dir::{self, DataDirError, IfMissing};
 
 /// Time to wait until a command releases the data directory, or a starting gateway answers.
 const WAIT_FOR_LOCK: Duration = Duration::from_secs(10);
@@ -35,7 +35,7 @@ pub(super) struct GatewayClient<'a> {
 
 /// Commands that may come before the first start create a missing data directory. For any other command a missing
 /// folder is a typing error.
-fn where_none(command: &Command) -> WhereNone {
+fn if_missing(command: &Command) -> IfMissing {
     let makes = matches!(
         command,
         Command::SetSetting(_)
@@ -44,7 +44,7 @@ fn where_none(command: &Command) -> WhereNone {
             | Command::DraftWallet(_)
             | Command::RestoreWallet(_)
     );
-    if makes { WhereNone::Make } else { WhereNone::Refuse }
+    if makes { IfMissing::Make } else { IfMissing::Refuse }
 }
 
 /// The gateway's answer, or the error of opening the gateway.
@@ -65,7 +65,8 @@ impl<'a> GatewayClient<'a> {
 
     /// The gateway's answer, in the type that belongs to the question.
     ///
-    /// # Errors The gateway cannot be opened, or it refuses.
+    /// # Errors
+    /// The gateway cannot be opened, or it refuses.
     pub(super) async fn answer_of<A: Ask + Clone + Into<Command>>(&mut self, asked: &A) -> Result<A::Answer, Failure> {
         let view = self.answer(&asked.clone().into()).await???;
         Ok(read(asked, view)?)
@@ -84,7 +85,7 @@ impl<'a> GatewayClient<'a> {
         if is_there && let Some(answer) = control::ask(&socket, command).await {
             return Ok(Ok(answer));
         }
-        let options = Options { where_none: where_none(command), ..options(self.common)? };
+        let options = Options { if_missing: if_missing(command), ..options(self.common)? };
         let made = MadeByCommand::before(self.common);
         let mut waited = Duration::ZERO;
         loop {

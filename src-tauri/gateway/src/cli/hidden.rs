@@ -1,5 +1,6 @@
 //! Asks for secrets at a terminal. The terminal does not echo them. The echo returns afterwards, also after Ctrl-C or
-//! a signal.
+//! a signal. On Unix this is written by hand: `rpassword` echoes between two lines of one question, and its restoring
+//! does not run when a signal ends the program.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +9,7 @@ use super::failure::Failure;
 use crate::machine::secrets::Secret;
 
 /// Whether a person pressed Ctrl-C at a question. The program then cleans up, and ends with the exit status of Ctrl-C.
-static BROKEN_OFF: AtomicBool = AtomicBool::new(false);
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// The exit status of a program that Ctrl-C ended, by the convention of shells: 128 plus the signal's number.
 const BY_CTRL_C: u8 = 130;
@@ -22,7 +23,8 @@ pub(super) struct Terminal {
 impl Terminal {
     /// Turns the terminal's echo off.
     ///
-    /// # Errors There is no terminal.
+    /// # Errors
+    /// There is no terminal.
     pub(super) fn hide() -> Result<Self, Failure> {
         #[cfg(unix)]
         let terminal: io::Result<Self> = unix::Hiding::begin().map(|hidden| Self { hidden });
@@ -35,7 +37,8 @@ impl Terminal {
 
     /// Asks for one line.
     ///
-    /// # Errors No line was read; after Ctrl-C [`status_if_broken_off`] returns a status.
+    /// # Errors
+    /// No line was read; after Ctrl-C [`status_if_interrupted`] returns a status.
     pub(super) fn line(&mut self, question: &str) -> Result<Secret, Failure> {
         #[cfg(unix)]
         let line = self.hidden.ask(question);
@@ -49,23 +52,24 @@ impl Terminal {
 
 /// Asks for one line, which the terminal does not echo.
 ///
-/// # Errors As [`Terminal::line`].
+/// # Errors
+/// As [`Terminal::line`].
 pub(super) fn line(question: &str) -> Result<Secret, Failure> {
     Terminal::hide()?.line(question)
 }
 
 /// The exit status after Ctrl-C at a question, so that a waiting shell sees the signal.
-pub(super) fn status_if_broken_off() -> Option<u8> {
+pub(super) fn status_if_interrupted() -> Option<u8> {
     // The signal itself is not raised, because it is ignored if the parent process ignored it.
-    BROKEN_OFF.load(Ordering::Relaxed).then_some(BY_CTRL_C)
+    INTERRUPTED.load(Ordering::Relaxed).then_some(BY_CTRL_C)
 }
 
 fn failed(error: io::Error) -> Failure {
     if error.kind() == io::ErrorKind::Interrupted {
-        BROKEN_OFF.store(true, Ordering::Relaxed);
+        INTERRUPTED.store(true, Ordering::Relaxed);
         return Failure("the command was cancelled with Ctrl-C".to_owned());
     }
-    Failure(format!("this terminal cannot be asked: {error}"))
+    Failure(format!("the terminal cannot be used: {error}"))
 }
 
 #[cfg(unix)]
@@ -151,8 +155,8 @@ mod unix {
 
         #[test]
         fn ctrl_c_interrupts_a_line() {
-            let broken_off = line_of(&mut &b"corr\x03ect\n"[..]).unwrap_err();
-            assert_eq!(broken_off.kind(), io::ErrorKind::Interrupted);
+            let interrupted = line_of(&mut &b"corr\x03ect\n"[..]).unwrap_err();
+            assert_eq!(interrupted.kind(), io::ErrorKind::Interrupted);
         }
 
         /// Set in a test process that runs at a terminal of its own.

@@ -1,4 +1,4 @@
-//! `tillgate serve` for a program that runs the gateway inside itself: the desktop. It takes the same flags
+//! `tillgate serve` for the desktop program, which runs the gateway inside itself. It takes the same flags
 //! and environment variables, prints no ready line, and stops when its host cancels the token.
 
 use std::process::ExitCode;
@@ -39,7 +39,8 @@ pub enum NotServing {
 impl Hosted {
     /// Reads the program's arguments, starts its log, and keeps its files and memory private.
     ///
-    /// # Errors The exit code, after help was shown or wrong usage explained.
+    /// # Errors
+    /// The exit code, after help was shown or wrong usage explained.
     pub fn parse() -> Result<Self, ExitCode> {
         let hosted = <Self as Parser>::try_parse().map_err(usage::explain)?;
         privacy::keep_private();
@@ -81,7 +82,8 @@ impl Hosted {
 
     /// Opens the gateway of one environment and serves until `shutdown`; `ready` is called once it takes payments.
     ///
-    /// # Errors The reason that the gateway does not run, and the remedy.
+    /// # Errors
+    /// The reason that the gateway does not run, and the remedy.
     pub async fn serve(
         &self,
         environment: Environment,
@@ -107,7 +109,8 @@ impl Hosted {
 
     /// Waits for SIGTERM or Ctrl-C.
     ///
-    /// # Errors The system installs no signal handler.
+    /// # Errors
+    /// The system installs no signal handler.
     pub async fn signalled() -> std::io::Result<()> {
         serve::on_signal()?.cancelled().await;
         Ok(())

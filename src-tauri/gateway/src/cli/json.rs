@@ -9,7 +9,8 @@ use crate::console::statement::{StatementItem, StatementTotal, StatementTotals};
 
 /// The answer to `command` as a JSON document.
 ///
-/// # Errors The view does not parse as the command's answer, because a gateway of another version sent it.
+/// # Errors
+/// The view does not parse as the command's answer, because a gateway of another version sent it.
 pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_json::Error> {
     Ok(match command {
         Command::ListPayouts(asked) => {

@@ -40,7 +40,8 @@ pub(super) fn start(format: LogFormat, default: &str) {
     };
 }
 
-/// Begins each line of a thread that serves one environment (`threads::whose`) with the environment's name.
+/// Begins each line of a thread that serves one environment (`threads::current_environment`) with the environment's
+/// name.
 struct Named<F> {
     format: LogFormat,
     lines: F,
@@ -53,7 +54,9 @@ where
     F: FormatEvent<S, N>,
 {
     fn format_event(&self, context: &FmtContext<'_, S, N>, mut to: Writer<'_>, event: &Event<'_>) -> fmt::Result {
-        let Some(environment) = threads::whose() else { return self.lines.format_event(context, to, event) };
+        let Some(environment) = threads::current_environment() else {
+            return self.lines.format_event(context, to, event);
+        };
         match self.format {
             LogFormat::Human => {
                 write!(to, "[{environment}] ")?;
@@ -99,8 +102,8 @@ impl<W: Write> Lossy<W> {
         true
     }
 
-    /// Writes the number of dropped lines; true if no such line remains to be written.
-    fn told_of_dropped(&mut self) -> bool {
+    /// Writes the number of dropped lines, if there are any; false if that failed.
+    fn report_dropped(&mut self) -> bool {
         if self.torn && !self.try_write(b"\n") {
             return false;
         }
@@ -122,7 +125,7 @@ impl<W: Write> Lossy<W> {
 impl<W: Write> Write for Lossy<W> {
     /// Never fails: a line that cannot be written counts as dropped.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if !(self.told_of_dropped() && self.try_write(line)) {
+        if !(self.report_dropped() && self.try_write(line)) {
             self.dropped = self.dropped.saturating_add(1);
         }
         Ok(line.len())

@@ -1,5 +1,5 @@
-//! Removes the files that a failed command created, if it made no wallet or its setting was refused. A leftover folder
-//! would prevent a restore.
+//! Removes the files that a failed command created, unless they hold a wallet. A leftover folder would prevent a
+//! restore.
 
 use std::fs;
 use std::path::PathBuf;

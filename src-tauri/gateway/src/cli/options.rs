@@ -6,7 +6,7 @@ use super::args::Common;
 use super::failure::Failure;
 use super::passphrase;
 use crate::daemon::Options;
-use crate::machine::data_dir::WhereNone;
+use crate::machine::data_dir::IfMissing;
 use crate::machine::secrets::SecretsLocation;
 use crate::settings::{Override, SETTINGS};
 
@@ -19,7 +19,7 @@ pub(super) fn options(common: &Common) -> Result<Options, Failure> {
     Ok(Options {
         environment: common.environment,
         data_dir: common.data_dir.clone(),
-        where_none: WhereNone::Make,
+        if_missing: IfMissing::Make,
         overrides: overrides_of_environment(),
         secrets,
     })

@@ -1,5 +1,5 @@
-//! The passphrases that a person or a script gives: from a descriptor, from the environment, or typed at a terminal.
-//! The secrets file and backups may have two passphrases, or share one if only one is given.
+//! The passphrases that a person or a script gives: from a file descriptor, from the environment, or typed at a
+//! terminal. The secrets file and backups may have two passphrases, or share one if only one is given.
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -181,7 +181,8 @@ fn check_free(file: Option<&Path>) -> Result<(), Failure> {
 
 /// A new passphrase for backups, which a person types twice.
 ///
-/// # Errors No person can be asked, or the two passphrases differ.
+/// # Errors
+/// No person can be asked, or the two passphrases differ.
 fn new(common: &Common) -> Result<Secret, Failure> {
     if !is_attended(common) {
         return Err(Failure(format!("a backup needs a passphrase {HOW_OF_BACKUP}")));
@@ -212,8 +213,8 @@ fn of_gateway(common: &Common) -> Result<Option<Secret>, Failure> {
     read_once(&common.passphrase, common.passphrase_fd, VARIABLE)
 }
 
-/// Reads the passphrase from the descriptor, or else from the variable, and stores it in `known`, because a descriptor
-/// can be read only once. An unusable passphrase is an error, so that no other passphrase is used instead.
+/// Reads the passphrase from the file descriptor, or else from the variable, and stores it in `known`, because a file
+/// descriptor can be read only once. An unusable passphrase is an error, so that no other passphrase is used instead.
 fn read_once(known: &OnceLock<Secret>, fd: Option<i32>, variable: &str) -> Result<Option<Secret>, Failure> {
     if let Some(known) = known.get() {
         return Ok(Some(known.clone()));
@@ -306,7 +307,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn an_endless_descriptor_is_refused_as_too_long() {
+    fn an_endless_input_is_refused_as_too_long() {
         assert!(usable("here", bounded(io::repeat(b'x')).unwrap()).unwrap_err().0.contains("too long"));
     }
 }

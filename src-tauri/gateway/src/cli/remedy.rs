@@ -22,7 +22,7 @@ pub(super) fn name(environment: Environment) {
     let _ = MEANT.set(environment);
 }
 
-/// Whether the answer recommends commands, and shows the text of others only quoted.
+/// Whether the answer recommends commands, and shows texts of servers and strangers only in quotes.
 pub(super) const fn are_told_by(command: &Command) -> bool {
     matches!(
         command,

@@ -34,7 +34,8 @@ use crate::console::page::Page;
 
 /// The answer to `command` as text.
 ///
-/// # Errors The view does not parse as the command's answer, because a gateway of another version sent it.
+/// # Errors
+/// The view does not parse as the command's answer, because a gateway of another version sent it.
 pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_json::Error> {
     Ok(match command {
         Command::Status(asked) => status(&read(asked, view)?),
@@ -99,7 +100,7 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
     })
 }
 
-/// The answer, in the type that belongs to the question.
+/// Parses a view as the answer of its command.
 pub(super) fn read<A: Ask>(_asked: &A, view: Value) -> Result<A::Answer, serde_json::Error> {
     serde_json::from_value(view)
 }

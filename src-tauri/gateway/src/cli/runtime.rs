@@ -27,7 +27,8 @@ pub(super) fn finish<T>(runtime: Runtime, work: impl Future<Output = T>) -> T {
 
 /// Threads for one environment alone, so that hanging work in one does not delay the other.
 ///
-/// # Errors The system gives no threads.
+/// # Errors
+/// The system gives no threads.
 pub(super) fn of_environment(environment: Environment) -> io::Result<Runtime> {
     let mark = move || threads::works_for(Some(environment));
     runtime::Builder::new_multi_thread().thread_name(environment.as_str()).on_thread_start(mark).enable_all().build()

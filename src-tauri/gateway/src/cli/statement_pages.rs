@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_statement_in_pages_equals_one_page_of_the_first_moment() {
+    async fn a_statement_in_pages_equals_one_page_read_at_its_start() {
         let world = World::new().await;
         for rows in [0, 211] {
             add_rows(&world, rows).await;

@@ -1,4 +1,5 @@
-//! Aligned columns for people. Knows only texts, not their meaning.
+//! Aligned columns for people. Written by hand, because crates for tables do not print one list in pages of steady
+//! widths, and do not escape invisible characters.
 
 /// How a column is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

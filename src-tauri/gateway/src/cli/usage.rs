@@ -17,7 +17,8 @@ pub(super) fn explain(error: clap::Error) -> ExitCode {
 
 /// Refuses arguments that two gateways in one process cannot share.
 ///
-/// # Errors The exit code of wrong usage, after the reason was printed.
+/// # Errors
+/// The exit code of wrong usage, after the reason was printed.
 pub(super) fn check_shared(common: &CommonArgs, serve: &ServeArgs) -> Result<(), ExitCode> {
     let variables: Vec<String> = overrides_of_environment().into_values().map(|one| one.by).collect();
     let Some(why) = refusal_for_two(common, serve, &variables) else { return Ok(()) };

@@ -94,7 +94,7 @@ fn read_back(place: u32) -> Result<Words, Failure> {
     stderr.flush()?;
     let Some(line) = line_of(&mut std::io::stdin().lock().take(TYPED_MAX as u64))? else {
         return Err(Failure(
-            "no wallet was made: two of the words must be typed back, and the input ended (with --json none must be)"
+            "no wallet was made: two of the words must be typed back, and the input ended (with --json no word must be typed back)"
                 .to_owned(),
         ));
     };
@@ -102,8 +102,8 @@ fn read_back(place: u32) -> Result<Words, Failure> {
 }
 
 /// Reads words from the standard input, on any number of lines, up to 24 words or an empty line. A program's words end
-/// when they form a wallet and no more input is ready. A person is asked for the end: if 24 words are pasted in two
-/// lines, the first half is a valid wallet in one of sixteen cases.
+/// when they form a wallet and no more input is ready. A person is asked whether the words are complete: if 24 words
+/// are pasted in two lines, the first half is a valid wallet in one of sixteen cases.
 pub(super) fn read() -> Result<Words, Failure> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {

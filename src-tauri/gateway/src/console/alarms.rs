@@ -1,5 +1,5 @@
-//! Alarms about payouts: a failed one was sent, one was paid twice, or another copy of the wallet sent one. Each is
-//! shown until staff dismiss it.
+//! Alarms about payouts: a FAILED payout was sent, a payout was paid twice, or another copy of the wallet sent a
+//! payout. Each alarm is shown until staff dismiss it.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;

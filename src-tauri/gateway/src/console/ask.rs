@@ -19,7 +19,8 @@ pub trait Ask: Sized {
 
     /// Runs the command.
     ///
-    /// # Errors The command failed; the error has a stable `errorType` and a sentence that names the remedy.
+    /// # Errors
+    /// The command failed; the error has a stable `errorType` and a sentence that names the remedy.
     fn answer(self, by: &Asker<'_>) -> impl Future<Output = Result<Self::Answer, CommandError>> + Send;
 }
 
@@ -37,7 +38,7 @@ impl Asker<'_> {
         &self.app.gateway
     }
 
-    /// Asks the sources of exchange rates, unless a gateway serves and so asks them itself.
+    /// Asks the sources of exchange rates, unless the gateway serves: then its own loop asks them.
     pub async fn refresh_rates_if_unserved(&self) -> Result<(), CommandError> {
         if self.gateway().served.get().is_none() {
             self.gateway().refresh_rates().await?;

@@ -216,7 +216,7 @@ fn ask_server(gateway: &Gateway, chain: &dyn Chain) -> Result<ServerAnswer, Chai
         pruned_from: chain.first_block()?,
         // Some servers do not report their software. That is no fault.
         software: chain.software().unwrap_or_default(),
-        wrong: reaches_back(gateway, chain).err().or_else(|| chain.trouble_once_tried()),
+        wrong: reaches_back(gateway, chain).err().or_else(|| chain.fault_once_tried()),
     })
 }
 

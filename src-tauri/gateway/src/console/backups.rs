@@ -219,7 +219,7 @@ impl From<BackupError> for CommandError {
             | E::NoSuchFolder(_)
             | E::OtherFolder { .. }
             | E::Occupied(_)
-            | E::BrokenOff
+            | E::Interrupted
             | E::File { .. }
             | E::Stream { .. }
             | E::DataDir(_)
@@ -234,7 +234,7 @@ impl From<BackupError> for CommandError {
 fn backups(gateway: &Gateway, reader: &Reader<'_>) -> Result<BackupsView, StoreError> {
     let now = machine_now();
     let settings = gateway.settings.snapshot();
-    let trouble = backup::trouble(gateway, reader, now)?;
+    let fault = backup::nightly_fault(gateway, reader, now)?;
     Ok(BackupsView {
         folder: settings.backup_folder.clone(),
         keep: settings.backup_keep,
@@ -242,8 +242,8 @@ fn backups(gateway: &Gateway, reader: &Reader<'_>) -> Result<BackupsView, StoreE
         last: reader.last_backup(BackupState::Good)?.as_ref().map(item),
         nightly: reader.nightly_backups()?.iter().map(item).collect(),
         next_at: backup::due_at(gateway, reader, now)?.map(Timestamp::iso_seconds),
-        trouble_kind: trouble.as_ref().map(WarningKind::from),
-        trouble: trouble.map(|trouble| trouble.to_string()),
+        trouble_kind: fault.as_ref().map(WarningKind::from),
+        trouble: fault.map(|fault| fault.to_string()),
         passphrase_min: u32::try_from(backup::shortest_passphrase(gateway.environment)).unwrap_or(u32::MAX),
     })
 }

@@ -6,7 +6,7 @@ use tillgate_domain::rates::Verdict;
 use tillgate_domain::time::Timestamp;
 use ts_rs::TS;
 
-use crate::rates::certificate::{self, Part};
+use crate::rates::stored_quotes::{self, Part};
 use crate::store::rates::StoredRate;
 
 /// A rate's certificate.
@@ -48,7 +48,7 @@ impl From<StoredRate> for CertificateView {
             rate: stored.rate.format(),
             rate_shown: stored.rate.show(),
             time: stored.at.iso_seconds(),
-            sources: certificate::read(&stored.sources).into_iter().map(CertificateItem::from).collect(),
+            sources: stored_quotes::read(&stored.sources).into_iter().map(CertificateItem::from).collect(),
         }
     }
 }

@@ -61,7 +61,8 @@ macro_rules! commands {
 
         /// Runs a command on behalf of `actor`, and returns its view as JSON.
         ///
-        /// # Errors The command failed; the error has a stable `errorType` and a sentence that names the remedy.
+        /// # Errors
+        /// The command failed; the error has a stable `errorType` and a sentence that names the remedy.
         pub async fn dispatch(app: &Arc<App>, command: Command, actor: &Actor) -> Result<Value, CommandError> {
             let by = Asker { app, actor: actor.as_str() };
             match command {
@@ -131,7 +132,8 @@ commands! {
 
 /// Runs one command on behalf of `actor`, and returns its view.
 ///
-/// # Errors As [`dispatch`].
+/// # Errors
+/// As [`dispatch`].
 pub async fn ask<A: Ask>(app: &Arc<App>, command: A, actor: &Actor) -> Result<A::Answer, CommandError> {
     command.answer(&Asker { app, actor: actor.as_str() }).await
 }

@@ -145,7 +145,7 @@ mod listener {
                 let stream = match stream {
                     Ok((stream, _)) => stream,
                     Err(error) => {
-                        tracing::error!(%error, "the control socket cannot take a caller");
+                        tracing::error!(%error, "the control socket cannot accept a connection");
                         // The cause is probably a lack of file descriptors, so the loop waits before the next try.
                         tokio::time::sleep(Duration::from_millis(100)).await;
                         continue;

@@ -139,7 +139,9 @@ fn chain(gateway: &Gateway) -> Finding {
     let status = gateway.last_look.status();
     let asked = gateway.chain.identity().and_then(|identity| Ok((identity, gateway.chain.tip()?)));
     let (identity, tip) = asked.map_err(|error| match gateway.settings.snapshot().backend_urls.as_slice() {
-        [] if gateway.chosen.is_some() => format!("{error}: `tillgate settings set backendUrl http://127.0.0.1:8332`"),
+        [] if gateway.configured.is_some() => {
+            format!("{error}: `tillgate settings set backendUrl http://127.0.0.1:8332`")
+        }
         _ => error.to_string(),
     })?;
     if let Some(WatchedChain { cursor, tip: watched, .. }) = gateway.last_look.watched() {
@@ -147,7 +149,7 @@ fn chain(gateway: &Gateway) -> Finding {
             return Err("the backend shows another chain than before: the next look begins at the wallet's birth; if you did not intend this, stop the gateway and put the former chain back".to_owned());
         }
         if tip.height < watched.height {
-            let remedy = if gateway.chosen.is_some() {
+            let remedy = if gateway.configured.is_some() {
                 "the backend is behind, or lost blocks: wait until it has caught up, or set another backend; until then payments are seen late"
             } else {
                 "the sandbox's file may be an older copy; if you did not intend this, stop the gateway and put the newer file back"
@@ -156,7 +158,7 @@ fn chain(gateway: &Gateway) -> Finding {
             return Err(format!("the chain ends with block {ends}, and was watched up to block {watched}: {remedy}"));
         }
     }
-    if gateway.chosen.is_some() {
+    if gateway.configured.is_some() {
         reaches_back(gateway, gateway.chain.as_ref())?;
     }
     // The command `Status` shows this error as well.
@@ -173,8 +175,8 @@ fn chain(gateway: &Gateway) -> Finding {
     if gateway.served.get().is_some() && gateway.last_look.watched_lately(now).is_err() {
         return Err("the chain has not been watched for 10 minutes: the log says why".to_owned());
     }
-    if let Some(trouble) = gateway.chain.trouble_once_tried() {
-        return Err(trouble);
+    if let Some(fault) = gateway.chain.fault_once_tried() {
+        return Err(fault);
     }
     Ok(answers(tip.height))
 }
@@ -237,8 +239,8 @@ async fn rates(gateway: &Gateway) -> Finding {
     Ok(std::iter::once(well).chain(silent).collect::<Vec<_>>().join("; "))
 }
 
-/// Fails if notifications to a server fail now, or if one was given up and no later one of its record arrived. A shop
-/// that receives no notification ships no goods.
+/// Fails if notifications to a server fail now, or if a notification was given up and no later notification of its
+/// record arrived. A shop that receives no notification ships no goods.
 fn notifications(gateway: &Gateway) -> Finding {
     let found = gateway.store.read(|reader| Ok::<_, StoreError>((reader.failing_servers()?, reader.count_given_up()?)));
     let (failing, dropped) = found.map_err(|error| error.to_string())?;
@@ -289,11 +291,11 @@ fn alarms(gateway: &Gateway) -> Finding {
 fn backups(gateway: &Gateway) -> Finding {
     let read = |reader: &Reader<'_>| {
         let last = reader.last_backup(BackupState::Good)?;
-        Ok::<_, StoreError>((backup::trouble(gateway, reader, machine_now())?, last))
+        Ok::<_, StoreError>((backup::nightly_fault(gateway, reader, machine_now())?, last))
     };
-    let (trouble, last) = gateway.store.read(read).map_err(|error| error.to_string())?;
-    match (trouble, last) {
-        (Some(trouble), _) => Err(trouble.to_string()),
+    let (fault, last) = gateway.store.read(read).map_err(|error| error.to_string())?;
+    match (fault, last) {
+        (Some(fault), _) => Err(fault.to_string()),
         (None, Some(last)) => Ok(format!("the last backup was made at {}", last.begun_at.iso_seconds())),
         (None, None) => none_made(gateway.environment, gateway.wallet.get().is_some()),
     }

@@ -260,7 +260,7 @@ impl From<ReplaceError> for CommandError {
             ReplaceError::Stale => Self::of("PAYOUT_CHANGED", &error),
             ReplaceError::Send(SendError::Store(error)) => error.into(),
             ReplaceError::Send(SendError::Outbox(error)) => error.into(),
-            ReplaceError::Send(SendError::Entropy(_) | SendError::BrokenOff) => Self::of("INTERNAL_ERROR", &error),
+            ReplaceError::Send(SendError::Entropy(_) | SendError::Interrupted) => Self::of("INTERNAL_ERROR", &error),
         }
     }
 }
@@ -284,7 +284,7 @@ impl From<CallError> for CommandError {
             CallError::Invalid(field_errors) => Self::of_field_errors(&field_errors),
             CallError::Conflict(_) => Self::of("SANDBOX_REFUSED", &error),
             CallError::Store(error) => error.into(),
-            CallError::Look(_) | CallError::Send(_) | CallError::Sandbox(_) | CallError::BrokenOff => {
+            CallError::Look(_) | CallError::Send(_) | CallError::Sandbox(_) | CallError::Interrupted => {
                 Self::of("SANDBOX_FAILED", &error)
             }
         }

@@ -94,7 +94,7 @@ pub struct SettingItem {
     /// The purpose and the allowed values of the setting, in sentences.
     pub about: String,
     /// Whether a password is stored. Absent for every setting but `backendPassword`, whose value is never shown. Absent
-    /// also if an earlier program set the password.
+    /// also if an earlier version of the program set the password.
     #[serde(default, rename = "isSet", skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub is_set: Option<bool>,
@@ -220,7 +220,7 @@ async fn change_with_password<'a>(
 ) -> Result<Vec<SettingNow>, (&'a str, CommandError)> {
     let of_password = |error: CommandError| (name, error);
     let _one_at_a_time = gateway.settings.changing_secrets.lock().await;
-    // The settings are checked before the password is stored, so that a refused change rarely stores one.
+    // The settings are checked before the password is stored, so that a refused change rarely stores a password.
     gateway.settings.judge(&gateway.store, listed).map_err(refused)?;
     // The entry in effect is read from the database, because the settings in memory may be older after a failure.
     let former = gateway.store.read(PasswordEntry::in_effect).map_err(|error| of_password(error.into()))?;

@@ -60,7 +60,7 @@ pub struct StatusView {
     pub chain_looked_at: Option<String>,
     /// The reason why the last look failed; absent if it succeeded.
     pub chain_error: Option<String>,
-    /// The reason why new payments are refused, if the chain was not watched for 10 minutes.
+    /// The reason why the state of the chain forbids new payments; absent if the last complete look is recent.
     #[serde(default)]
     pub payments_refused: Option<String>,
     /// A sentence while the chain is not known up to the best block: the progress of a long look, or a note that no
@@ -209,13 +209,13 @@ impl Ask for Status {
     type Answer = StatusView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<StatusView, CommandError> {
-        let trouble = by.app.notifier.keys.trouble();
+        let key_fault = by.app.notifier.keys.read_failure();
         StuckPayouts::learn_wanted_rate(by.gateway()).await;
-        by.read(move |gateway, reader| status(gateway, reader, trouble)).await
+        by.read(move |gateway, reader| status(gateway, reader, key_fault)).await
     }
 }
 
-fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -> Result<StatusView, StoreError> {
+fn status(gateway: &Gateway, reader: &Reader<'_>, key_fault: Option<String>) -> Result<StatusView, StoreError> {
     let watched = gateway.last_look.status();
     let served = gateway.served.get();
     let now = gateway.clock.now();
@@ -224,7 +224,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
     let catching_up = catching_up.or_else(|| is_first.then(|| FIRST_LOOK.to_owned()));
     let (rates, currencies) = (gateway.rates.rows(now), &gateway.settings.snapshot().currencies);
     let (sources, given_up) = (gateway.rates.source_rows(), reader.count_given_up()?);
-    let seen = Seen { watched: &watched, sources: &sources, rates: &rates, currencies, key_trouble, given_up };
+    let seen = Seen { watched: &watched, sources: &sources, rates: &rates, currencies, key_fault, given_up };
     let warnings = Warnings::of(gateway, reader, seen)?;
     let failing = reader.failing_servers()?;
     let (waiting, hold) = (Waiting::of(gateway, reader)?, reader.sender_hold()?);

@@ -16,7 +16,7 @@ use crate::chain::HotScripts;
 use crate::chain::backend::{Backend, BackendError};
 use crate::gateway::{Backups, FeeRates, Gateway, LastLook, Sending, ToSign};
 use crate::machine::clock::{Clock, SystemClock, machine_now};
-use crate::machine::data_dir::{self, DataDir, DataDirError, WhereNone};
+use crate::machine::data_dir::{self, DataDir, DataDirError, IfMissing};
 use crate::machine::disk::Disk;
 use crate::machine::entropy::{Entropy, NoEntropy, SystemEntropy};
 use crate::machine::environment::Environment;
@@ -28,7 +28,7 @@ use crate::settings::{ChainNetwork, LiveSettings, Override, SettingError};
 use crate::setup::{self, SetupError};
 use crate::store::chain::WatchedChain;
 use crate::store::{Installation, Store, StoreError};
-use crate::wallet::{Drafts, Wallet, WalletError};
+use crate::wallet::{Wallet, WalletError, WordsDrafts};
 use crate::watcher::Watcher;
 
 /// The options for opening a gateway.
@@ -39,7 +39,7 @@ pub struct Options {
     /// The folder of all environments; `None` for the platform's data folder.
     pub data_dir: Option<PathBuf>,
     /// Whether a missing folder of the environment is made.
-    pub where_none: WhereNone,
+    pub if_missing: IfMissing,
     /// Values of settings, by name, that override the stored ones.
     pub overrides: BTreeMap<String, Override>,
     /// The place of the secrets.
@@ -69,7 +69,7 @@ pub enum OpenError {
     OtherChain {
         /// The network that the settings name.
         chosen: &'static str,
-        /// The sandbox, or the first block of the network.
+        /// The sandbox's name, or the hash of the network's first block.
         known: String,
     },
     /// A flag or an environment variable gives a setting an invalid value.
@@ -172,7 +172,7 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
     let gateway = Gateway {
         environment: options.environment,
         network: network.network(),
-        chosen: backend.configured(),
+        configured: backend.configured(),
         hot: HotScripts::default(),
         chain: backend.chain(Arc::clone(&clock.runs)),
         clock: clock.runs,
@@ -190,7 +190,7 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
         rates,
         wallet,
         wallet_setup: tokio::sync::Mutex::new(()),
-        wallet_drafts: Drafts::default(),
+        wallet_drafts: WordsDrafts::default(),
         secrets,
         changes: watch::Sender::new(0),
         notifier_wake: Notify::new(),
@@ -260,14 +260,14 @@ pub async fn ensure_wallet(gateway: &Arc<Gateway>) -> Result<(), OpenError> {
 
 fn open_files(options: &Options) -> Result<(DataDir, Store), OpenError> {
     let base = data_dir::base(options.data_dir.as_deref())?;
-    if options.where_none == WhereNone::Make && !data_dir::exists(&base, options.environment)? {
+    if options.if_missing == IfMissing::Make && !data_dir::exists(&base, options.environment)? {
         // The secrets are checked first, because a folder left by a refused start would prevent a restore.
         let network = options.overrides.get("network");
         let is_sandbox = network.is_none_or(|given| given.value == ChainNetwork::Sandbox.as_str());
         let coins = Coins::of(options.environment, is_sandbox);
         secrets::check_for_new(&options.secrets, coins, &SystemEntropy.id()?)?;
     }
-    let data_dir = DataDir::open(&base, options.environment, options.where_none)?;
+    let data_dir = DataDir::open(&base, options.environment, options.if_missing)?;
     let store = Store::open(&data_dir.database())?;
     Ok((data_dir, store))
 }

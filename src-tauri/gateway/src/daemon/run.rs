@@ -74,7 +74,7 @@ pub(crate) async fn run(
         () = shutdown.cancelled() => return Ok(()),
         () = first_rates(gateway) => {}
     }
-    leave_another_clock(gateway).await;
+    correct_future_times(gateway).await;
     // With a child token, a part that fails stops the other parts, but not the caller's other work.
     let stop = shutdown.child_token();
     let mut parts = Parts::default();
@@ -154,7 +154,7 @@ impl Parts {
 
 /// Expires offers, and corrects times, that were stored before this start by a clock that was ahead. An error does not
 /// stop the start: the next start tries again, and such an offer cannot be approved meanwhile.
-pub(crate) async fn leave_another_clock(gateway: &Arc<Gateway>) {
+pub(crate) async fn correct_future_times(gateway: &Arc<Gateway>) {
     let lapse = || outbox::commit(gateway, None, payouts::expire_of_clock_ahead);
     let left = async {
         while lapse().await? > 0 {}

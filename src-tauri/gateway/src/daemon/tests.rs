@@ -14,7 +14,7 @@ use crate::console::keys::{CreateKey, RevokeKey};
 use crate::console::settings::SetSetting;
 use crate::console::{Actor, dispatch};
 use crate::gateway::Served;
-use crate::machine::data_dir::WhereNone;
+use crate::machine::data_dir::IfMissing;
 use crate::machine::environment::Environment;
 use crate::machine::secrets::SecretsLocation;
 
@@ -22,7 +22,7 @@ fn options(folder: &Path, environment: Environment) -> Options {
     Options {
         environment,
         data_dir: Some(folder.to_owned()),
-        where_none: WhereNone::Make,
+        if_missing: IfMissing::Make,
         overrides: std::collections::BTreeMap::new(),
         secrets: SecretsLocation::SandboxFile,
     }

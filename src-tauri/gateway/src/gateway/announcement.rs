@@ -6,7 +6,7 @@ use super::resources::Gateway;
 
 /// Announces a committed change when dropped. A write returns it beside its result, and the caller drops it after the
 /// commit. If the caller is gone (a client that hung up), the writer drops it. A failed commit is announced too, which
-/// costs the listeners one needless read. The announcement keeps no gateway alive, because an answer may outlive it.
+/// costs the listeners one needless read. The announcement keeps no gateway alive, because an answer may outlive the gateway.
 pub(crate) struct Announcement {
     gateway: Weak<Gateway>,
     has_queued: bool,

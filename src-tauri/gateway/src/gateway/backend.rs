@@ -15,7 +15,7 @@ use crate::chain::core::{ANSWERED_WITHIN, Credentials};
 use crate::machine::secrets::{Secret, SecretStore};
 use crate::settings::{BackendKind, ChainNetwork, PasswordEntry, Settings};
 
-/// A typed backend, not saved yet.
+/// A backend that staff typed into a form, not saved yet.
 pub(crate) struct TypedBackend {
     /// The settings that would be saved.
     pub settings: Settings,
@@ -37,17 +37,17 @@ impl Gateway {
 
     /// As [`Self::choose_backend`], on a blocking thread, because the secret store blocks.
     pub(crate) fn choose_backend_blocking(&self) {
-        if let Some(chosen) = &self.chosen {
+        if let Some(configured) = &self.configured {
             let settings = self.settings.snapshot();
             let password = || stored_password(self.secrets.as_ref(), settings.backend_password);
-            chosen.configure(options(&settings, password, chosen.network(), ANSWERED_WITHIN));
+            configured.configure(options(&settings, password, configured.network(), ANSWERED_WITHIN));
         }
     }
 
     /// Connection options of a backend that is not saved, or why there are none. Blocks in the secret store.
     pub(crate) fn backend_options(&self, typed: &TypedBackend) -> Result<BackendOptions, String> {
-        let network = match (&self.chosen, typed.settings.network) {
-            (Some(chosen), _) => chosen.network(),
+        let network = match (&self.configured, typed.settings.network) {
+            (Some(configured), _) => configured.network(),
             (None, ChainNetwork::Sandbox) => {
                 return Err("the sandbox is built in and asks no server: choose another network first, before there is a wallet (`tillgate settings set network regtest`, or signet or testnet4)".to_owned());
             }
@@ -64,7 +64,7 @@ impl Gateway {
     /// Whether there is a view of the chain: the sandbox, or a chosen server.
     pub(crate) fn has_backend(&self) -> bool {
         let settings = self.settings.snapshot();
-        self.chosen.is_none() || (settings.backend_refused.is_none() && !settings.backend_urls.is_empty())
+        self.configured.is_none() || (settings.backend_refused.is_none() && !settings.backend_urls.is_empty())
     }
 
     /// Adds the script of a new payment to the next looks of a backend that is asked by script.
@@ -123,7 +123,7 @@ fn credentials(
         }
         (None, Some(file)) => Ok(Credentials::CookieFile(PathBuf::from(file))),
         (None, None) => Err(
-            "backendUrl is set, and how to sign in is not: set backendCookieFile to the node's file .cookie, or backendUser and backendPassword".to_owned(),
+            "backendUrl is set, but no credentials are: set backendCookieFile to the node's file .cookie, or backendUser and backendPassword".to_owned(),
         ),
     }
 }

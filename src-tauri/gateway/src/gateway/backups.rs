@@ -1,4 +1,4 @@
-//! State that nightly and ordered backups share.
+//! State that nightly and manual backups share.
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use crate::chain::ChainDown;
 /// must pay the fee rate for the same number of blocks.
 pub(crate) const SOON_BLOCKS: u16 = 6;
 
-/// Age up to which an estimate, or a failed question, serves all offers. Estimates do not change faster.
+/// Age up to which offers use an estimate, or the fact that the backend was silent. Estimates do not change faster.
 pub(super) const SERVES_OFFERS: Duration = Duration::from_secs(5);
 
 /// Greatest age of an estimate for a signed transaction (interface, section 4, "Queue").
@@ -38,7 +38,7 @@ impl Gateway {
         self.fee_rates.last_known()
     }
 
-    /// Asks the backend, and returns the greatest accepted age of an answer.
+    /// The greatest accepted age of an answer, and the function that asks the backend.
     fn fee_rate_question(
         &self,
         serves: Duration,
@@ -47,7 +47,7 @@ impl Gateway {
         let serves = if self.sandbox.is_some() { Duration::ZERO } else { serves };
         let chain = Arc::clone(&self.chain);
         let last = self.fee_rates.last_known();
-        // A backend without an estimate leaves the last one in force; before any, the floor of the settings.
+        // Without an estimate the last one is used, or else zero, so that the floor of the settings applies.
         (serves, move || Ok(chain.fee_rate(SOON_BLOCKS)?.or(last).unwrap_or(FeeRate::ZERO)))
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct FeeRates {
 struct Answer {
     rate: FeeRate,
     at: Instant,
-    /// Returns the time, including a machine's sleep.
+    /// The time of the answer, by clocks that also count the machine's sleep.
     moment: Moment,
 }
 
@@ -50,7 +50,8 @@ impl FeeRates {
         rate
     }
 
-    /// Returns an answer that still serves, or asks the backend. Returns `None` if the backend is silent.
+    /// Returns the last answer if it is at most `serves` old, or asks the backend. Returns `None` if the backend is
+    /// silent.
     pub(super) async fn ask(
         &self,
         serves: Duration,
@@ -114,7 +115,7 @@ mod tests {
         let rates = FeeRates::default();
         for serves in [SERVES_OFFERS, SERVES_SIGNING] {
             assert_eq!(rates.ask(Duration::ZERO, || Ok(sat_vb(3))).await, Some(sat_vb(3)));
-            assert_eq!(rates.ask(serves, || panic!("it is asked again")).await, Some(sat_vb(3)));
+            assert_eq!(rates.ask(serves, || panic!("the backend is asked again")).await, Some(sat_vb(3)));
             assert_eq!(rates.ask(Duration::ZERO, || Ok(sat_vb(4))).await, Some(sat_vb(4)));
         }
     }
@@ -139,7 +140,7 @@ mod tests {
         assert!(!asked.load(Ordering::SeqCst));
         answer.send(sat_vb(7)).unwrap();
         assert_eq!(rates.ask(Duration::ZERO, || Ok(sat_vb(7))).await, Some(sat_vb(7)));
-        assert_eq!(rates.ask_briefly(SERVES_OFFERS, || panic!("it is asked again")).await, Some(sat_vb(7)));
+        assert_eq!(rates.ask_briefly(SERVES_OFFERS, || panic!("the backend is asked again")).await, Some(sat_vb(7)));
     }
 
     #[tokio::test]
@@ -150,7 +151,7 @@ mod tests {
         let mut signing = pin!(rates.ask(SERVES_SIGNING, slow));
         assert_eq!(signing.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Pending);
         assert_eq!(
-            rates.ask_briefly(SERVES_OFFERS, || panic!("it is asked twice")).await,
+            rates.ask_briefly(SERVES_OFFERS, || panic!("the backend is asked twice")).await,
             None,
             "two seconds are over"
         );
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_backend_that_refuses_is_asked_again_for_a_signature_alone() {
+    async fn a_backend_that_refused_is_asked_again_only_for_a_signature() {
         let rates = FeeRates::default();
         assert_eq!(rates.ask_briefly(SERVES_OFFERS, || Err(ChainDown("no".to_owned()))).await, None);
         assert_eq!(

@@ -76,7 +76,7 @@ impl WatchStatus {
     pub fn clock_warning(&self) -> Option<String> {
         Some(match self.clock_fault? {
             ClockFault::MayBeAhead { by_ms } => format!(
-                "the best block is {} minutes old by this machine's clock, and none was young since the gateway started or the machine woke: if the clock is ahead, set it right; payments are not closed by it before the blocks are past their deadline, or a day after it",
+                "the best block is {} minutes old by this machine's clock, and no recent block was seen since the gateway started or the machine woke: if the clock is ahead, set it right; until a recent block comes, a payment is closed only once a block is later than its deadline, or a day after the deadline",
                 by_ms / 60_000
             ),
             ClockFault::IsAhead { by_ms } => format!(
@@ -95,7 +95,7 @@ impl WatchStatus {
     pub fn stored_ahead_warning(&self, now: Timestamp) -> Option<String> {
         let until = self.stored_until.filter(|until| *until > latest_stored(now))?;
         Some(format!(
-            "the database holds times up to {}, which have not come yet: this machine's clock was ahead before the gateway started, or is behind now; set it right if it is wrong; payments that were made by the other clock stay open until the time that was told, offers have lapsed, what was approved is sent as soon as it can be, and on a day that has not come it uses the limit of each day until that one is over",
+            "the database holds times up to {}, which are in the future: this machine's clock was ahead before the gateway started, or is behind now; set it right if it is wrong; payments with future times stay open until the deadline that customers were told; offers with future times have expired; payouts with future approvals are sent as soon as possible, and count in the daily limit until the day of their approval is over",
             until.iso_seconds()
         ))
     }
@@ -152,7 +152,7 @@ struct Inner {
 impl LastLook {
     /// Begins with the watched position in the database.
     pub fn load(store: &Store) -> Result<Self, StoreError> {
-        let read = |reader: &Reader<'_>| Ok((reader.watched_chain()?, reader.latest_of_what_waits()?));
+        let read = |reader: &Reader<'_>| Ok((reader.watched_chain()?, reader.latest_open_time()?));
         let (watched, stored_until) = store.read::<_, StoreError>(read)?;
         Ok(Self::of(Inner { watched, stored_until, ..Inner::default() }))
     }
@@ -319,7 +319,7 @@ mod tests {
     use crate::store::chain::Cursor;
 
     #[test]
-    fn a_look_by_a_clock_that_was_ahead_says_nothing_about_new_payments_after_a_restart() {
+    fn a_look_over_10_minutes_in_the_past_or_future_is_not_recent() {
         let now = Timestamp::from_ms(1_800_000_000_000);
         for (ahead_minutes, is_lately) in [(120, false), (11, false), (9, true), (0, true), (-9, true), (-11, false)] {
             let tip = Tip { height: 1, hash: BlockHash::all_zeros(), time: now };
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn stored_future_times_are_told_until_they_have_come() {
+    fn stored_future_times_cause_a_warning_until_they_pass() {
         let until = Timestamp::from_ms(1_800_000_000_000);
         let status = LastLook::of(Inner { stored_until: Some(until), ..Inner::default() }).status();
         let told = status.stored_ahead_warning(until.plus_ms(-7_200_000)).unwrap();

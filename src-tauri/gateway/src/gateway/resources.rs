@@ -27,9 +27,9 @@ use crate::rates::Rates;
 use crate::records::Snapshot;
 use crate::settings::LiveSettings;
 use crate::store::{Installation, Reader, Store, StoreError};
-use crate::wallet::{Drafts, NotReady, Wallet};
+use crate::wallet::{NotReady, Wallet, WordsDrafts};
 
-/// Longest wait for exchange rates by callers that do not need them.
+/// Longest wait for exchange rates at the start and after a change of settings: both can go on without them.
 const RATES_WITHIN: Duration = Duration::from_secs(1);
 
 /// Everything that the use cases and loops of one environment share. There are no globals: a desktop runs one gateway
@@ -44,7 +44,8 @@ pub struct Gateway {
     /// Held for writing while the sandbox moves the clock and looks at the chain under the new time. Held for reading
     /// by a decision that needs both the clock and the last look.
     pub clock_jumps: RwLock<()>,
-    /// Number of the clock's forward steps for which open rows got more time (`set_clock`).
+    /// Number of forward steps of the clock that were followed: open payments, offers and retries were extended by each
+    /// (`set_clock`).
     pub(crate) steps_followed: tokio::sync::Mutex<usize>,
     /// The source of random numbers.
     pub entropy: Arc<dyn Entropy>,
@@ -63,13 +64,13 @@ pub struct Gateway {
     /// Held while a wallet is made or restored, one at a time.
     pub(crate) wallet_setup: tokio::sync::Mutex<()>,
     /// Words that were shown to staff but belong to no wallet yet.
-    pub(crate) wallet_drafts: Drafts,
+    pub(crate) wallet_drafts: WordsDrafts,
     /// The Bitcoin network of addresses and backend.
     pub network: Network,
     /// The Bitcoin backend.
     pub chain: Arc<dyn Chain>,
     /// The Bitcoin backend with servers from the settings; `None` for the sandbox and for chains of tests.
-    pub(crate) chosen: Option<Arc<Configured>>,
+    pub(crate) configured: Option<Arc<Configured>>,
     /// The scripts to ask about first, for a backend that is asked by script.
     pub(crate) hot: HotScripts,
     /// The scripts that a look must cover before the sender signs.
@@ -124,7 +125,7 @@ impl Gateway {
     /// Whether a script is this wallet's: a payment's, our change's, a derived one or a skipped one.
     pub(crate) fn is_ours(&self, reader: &Reader<'_>, script: &Script) -> Result<bool, StoreError> {
         let of_wallet = self.wallet.get().is_some_and(|wallet| {
-            wallet.change.index_of(script).is_some() || wallet.addresses.index_ahead(script).is_some()
+            wallet.change.index_of(script).is_some() || wallet.addresses.index_of_ungiven(script).is_some()
         });
         Ok(of_wallet || reader.payment_of_script(script)?.is_some())
     }
@@ -138,8 +139,8 @@ impl Gateway {
         self.rates.refresh_once(&self.store, self.clock.now()).await
     }
 
-    /// As [`Self::refresh_rates`], but waits at most a second in all. A rate that is still missing refuses only
-    /// payments.
+    /// As [`Self::refresh_rates`], but waits at most a second in all. While a rate is missing, only calls that need one are
+    /// refused.
     pub async fn refresh_rates_soon(&self) {
         match tokio::time::timeout(RATES_WITHIN, self.refresh_rates()).await {
             Ok(Ok(())) => {}
@@ -155,7 +156,7 @@ impl Gateway {
     }
 
     /// Base address of the payment pages for customers, without a slash at the end, as in `http://127.0.0.1:7421/pay`.
-    /// The setting `publicUrl` rules. A gateway that is not served names the address that it would have.
+    /// The setting `publicUrl` takes precedence. A gateway that is not served names the address that it would have.
     #[must_use]
     pub fn pages_base(&self) -> String {
         if let Some(public_url) = &self.settings.snapshot().public_url {

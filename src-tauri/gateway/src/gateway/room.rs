@@ -20,8 +20,8 @@ impl Gateway {
         let counting = Arc::clone(self);
         match tokio::task::spawn_blocking(move || counting.count_owed()).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::error!(%error, "the room that is owed cannot be counted"),
-            Err(error) => tracing::error!(%error, "the room that is owed cannot be counted"),
+            Ok(Err(error)) => tracing::error!(%error, "the space that stored records need is unknown"),
+            Err(error) => tracing::error!(%error, "the space that stored records need is unknown"),
         }
         self.disk.promise(bytes).ok_or(DiskNearlyFull)
     }

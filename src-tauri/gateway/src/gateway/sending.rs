@@ -12,7 +12,7 @@ pub struct Sending {
     inner: Mutex<Inner>,
 }
 
-/// Reason why nothing could be built for approved payouts.
+/// Reason why no transaction could be built for approved payouts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obstacle {
     pub cause: ObstacleCause,
@@ -34,7 +34,7 @@ pub enum ObstacleCause {
     Keyring,
     /// The network's fee rate is above the cap.
     Fees,
-    /// The chain is not watched, or its backend is silent. No payout fails for it.
+    /// The chain is not watched, or its backend is silent. No payout fails because of this.
     Chain,
     /// The sender holds until staff release it.
     Hold,
@@ -46,7 +46,7 @@ pub enum ObstacleCause {
     /// Staff stopped the scan of a restored copy. The sender continues once staff resume it.
     Stopped,
     /// Another copy of the wallet may still pay the payout. No other payout is affected.
-    CopyPays,
+    PaidByCopy,
     Other,
 }
 

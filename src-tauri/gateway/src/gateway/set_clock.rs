@@ -10,8 +10,8 @@ use super::resources::Gateway;
 use crate::store::{StoreError, Tx};
 
 impl Gateway {
-    /// The time by the environment's clock. First, open rows are extended by each new forward step of the clock. A
-    /// decision that a deadline has passed uses this time.
+    /// The time by the environment's clock. First, each new forward step of the clock extends the deadlines of open
+    /// rows. A decision that a deadline has passed uses this time.
     ///
     /// # Errors
     /// When the extensions cannot be stored. The caller must then end no deadline.
@@ -31,7 +31,7 @@ impl Gateway {
     async fn follow_steps(&self) -> Result<(), StoreError> {
         let mut followed = self.steps_followed.lock().await;
         while let Some(step) = self.clock.step_forward(*followed) {
-            self.store.write(move |tx| tx.give_rest_of_time(step.from, step.by_ms)).await?;
+            self.store.write(move |tx| tx.extend_open_times(step.from, step.by_ms)).await?;
             *followed += 1;
             tracing::info!(
                 by_ms = step.by_ms,
@@ -47,7 +47,7 @@ impl Gateway {
     pub(crate) async fn leave_times_of_another_clock(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let leave = move |tx: &Tx<'_>| {
-            tx.take_back_given(now)?;
+            tx.undo_extensions(now)?;
             tx.repeat_at_once(latest_stored(now), now)
         };
         self.store.write(leave).await

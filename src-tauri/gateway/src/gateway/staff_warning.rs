@@ -23,7 +23,7 @@ pub enum StaffWarning {
     PayoutSentByCopy { payout_id: Id },
     /// Another copy of this wallet is in use.
     TwinWallet {
-        /// Its transaction.
+        /// The transaction of the other copy.
         txid: Txid,
     },
     /// A script of the restored wallet has more history than the backend reports.
@@ -83,12 +83,12 @@ impl std::fmt::Display for StaffWarning {
             ),
             Self::TwinWallet { txid } => write!(
                 f,
-                "transaction {txid} spends or pays coins of this wallet, and this installation did not make it: another copy of the wallet is in use; no payout is sent until you release them"
+                "transaction {txid} was not made here, but spends coins of this wallet or pays to an address that was never given: another copy of the wallet is in use; no payout is sent until you release the sender"
             ),
             Self::TooLong { is_change, index } => write!(
                 f,
                 "the Bitcoin backend does not report all transactions of the restored wallet's {} of index {index}, because they are too many: its coins may be missing; a node of your own reports all of them, and the wallet can then be restored again",
-                if *is_change { "change" } else { "address" }
+                if *is_change { "change address" } else { "address" }
             ),
         }
     }

@@ -16,7 +16,7 @@ use super::path::RecordId;
 use super::query::{Query, one_of};
 use super::read_permits::Long;
 use super::reading::read_on_another_thread;
-use super::resend::asked_for;
+use super::resend::check_resend;
 use super::respond::{deprecated, json_answer, resend_answer};
 use super::state::Http;
 use crate::anomalies;
@@ -77,7 +77,7 @@ pub(super) async fn notify(
     id: Result<RecordId, Failure>,
     body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
-    let (id, _promise) = asked_for(&http, &caller, Permission::PaymentsRead, id, body).await?;
+    let (id, _promise) = check_resend(&http, &caller, Permission::PaymentsRead, id, body).await?;
     let scope = caller.scope();
     let ids = read_on_another_thread(&http, Long::Record, caller.0.key_id, move |gateway| {
         resend::anomalies_of(gateway, &id, scope)

@@ -14,7 +14,8 @@ use super::error_type::ErrorType;
 /// The largest body (interface, section 1).
 const BODY_MAX: usize = 64 * 1_024;
 
-/// Bytes that are read of a body that is too large, because many clients read the answer only after they have sent all.
+/// Limit of bytes read from a body that is too large. Many clients read the answer only after they have sent the whole
+/// body.
 const DRAIN_MAX: usize = 1_024 * 1_024;
 
 /// Time limit for reading a body.

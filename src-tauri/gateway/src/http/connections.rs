@@ -1,7 +1,7 @@
 //! Limits the open connections, in total and for each peer, so that file descriptors remain for files, the control
 //! socket and calls to shops. At the limit, the connection that was quiet longest is closed for a new one. A connection
-//! is quiet if its client has sent no request, or only a part of a body. Authenticated connections are closed after all
-//! others, and connections with a payment page's events last.
+//! is quiet while it has no request, or a request whose body is incomplete. Authenticated connections are closed after
+//! all others, and connections with a payment page's events last.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -89,7 +89,7 @@ pub(super) struct Peer {
     pub(super) permit: Arc<ConnectionPermit>,
 }
 
-/// The permit for one connection. It returns on drop.
+/// The permit for one connection. A drop returns the permit.
 pub(super) struct ConnectionPermit {
     connections: Arc<Connections>,
     number: u64,
@@ -180,8 +180,8 @@ impl Connections {
     }
 }
 
-/// The connection that gives way. First comes one that was told to already. Then comes the longest quiet one among
-/// those that did not sign in or owe a body, then among those that signed in, then among those with events. So a
+/// The connection that gives way. First comes one that was already told to close. Then comes the longest quiet one
+/// among those that did not sign in or owe a body, then among those that signed in, then among those with events. So a
 /// client that signed in cannot keep others out by requests that never end.
 fn quietest<'a>(connections: impl Iterator<Item = &'a Arc<Connection>>) -> Option<&'a Arc<Connection>> {
     let order = |it: &&Arc<Connection>| {
@@ -265,8 +265,8 @@ mod tests {
     fn permit(connections: &Arc<Connections>, peer: &str) -> Arc<ConnectionPermit> {
         match connections.try_admit(peer.parse().unwrap(), false) {
             Admission::Given(permit) => Arc::new(permit),
-            Admission::Soon => panic!("another has to end first"),
-            Admission::Refused => panic!("all are busy"),
+            Admission::Soon => panic!("another connection has to end first"),
+            Admission::Refused => panic!("all connections are busy"),
         }
     }
 
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptors_are_left_for_all_else() {
+    fn file_descriptors_are_reserved_for_other_uses() {
         for (descriptors, expected) in [(u64::MAX, 1_024), (1_280, 1_024), (1_024, 768), (256, 128), (0, 2)] {
             let limits = Limits::with_descriptors(descriptors);
             assert_eq!((limits.connections, limits.connections_per_peer), (expected, expected / 2), "{descriptors}");
@@ -288,13 +288,13 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_quiet_gives_way_and_who_signed_in_last_of_all() {
+    fn the_longest_quiet_gives_way_and_authenticated_ones_last() {
         let held = connections(3, 3);
         let shop = permit(&held, "192.0.2.1");
         let (first, second) = (permit(&held, "192.0.2.2"), permit(&held, "192.0.2.3"));
         shop.signed_in();
         drop(first.work());
-        assert_eq!(who_gives_way(&held, "192.0.2.4", &[&shop, &first, &second]), [2], "it asked for nothing yet");
+        assert_eq!(who_gives_way(&held, "192.0.2.4", &[&shop, &first, &second]), [2], "second sent no request yet");
         drop(second);
         let third = permit(&held, "192.0.2.4");
         let busy = third.work();
@@ -321,13 +321,13 @@ mod tests {
         let since = first.owes_body(None);
         second.owes_body(None);
         first.goes_on();
-        assert_eq!(first.owes_body(Some(since)), since, "a byte makes it no newer");
+        assert_eq!(first.owes_body(Some(since)), since, "a further byte does not renew the quiet time");
         assert_eq!(who_gives_way(&held, "192.0.2.4", &[&idle, &first, &second]), [1]);
         drop((work, first));
         let third = permit(&held, "192.0.2.4");
         let busy = third.work();
         second.goes_on();
-        assert_eq!(who_gives_way(&held, "192.0.2.5", &[&idle, &second, &third]), [0], "what is there is worked on");
+        assert_eq!(who_gives_way(&held, "192.0.2.5", &[&idle, &second, &third]), [0], "an arriving body is busy");
         drop((other, busy));
     }
 
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn one_peer_has_its_share_and_a_proxy_all() {
+    fn a_peer_is_limited_to_its_share_and_a_proxy_is_not() {
         let held = connections(4, 2);
         let own = [permit(&held, "192.0.2.1"), permit(&held, "192.0.2.1")];
         let other = permit(&held, "192.0.2.2");
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_newcomer_waits_until_the_other_has_ended() {
+    async fn a_new_connection_waits_until_the_chosen_one_has_ended() {
         let held = connections(2, 1);
         let old = permit(&held, "192.0.2.1");
         let admitted = held.admit("192.0.2.1".parse().unwrap(), false);

@@ -65,7 +65,7 @@ impl Failure {
         Self::new(ErrorType::NotFound, format!("There is no such {what}"))
     }
 
-    /// 401, with the one way to sign in.
+    /// 401, with the only way to sign in.
     pub(crate) fn unauthorized() -> Self {
         let message = "Sign in with HTTP Basic: the API key's name and secret";
         Self::new(ErrorType::Unauthorized, message)
@@ -205,7 +205,7 @@ impl From<CreateError> for Failure {
             }
             CreateError::NotWatched(NotWatched::NotStored(_)) => {
                 // The reason may hold SQLite's error, so only the merchant gets it.
-                Self::new(ErrorType::StorageUnavailable, "What the Bitcoin chain shows cannot be stored at the moment")
+                Self::new(ErrorType::StorageUnavailable, "The Bitcoin chain's state cannot be stored at the moment")
             }
             CreateError::WalletNotReady(_) => Self::new(ErrorType::WalletNotReady, error.to_string()),
             CreateError::Wallet(error) => Self::internal(&error),
@@ -230,7 +230,7 @@ impl From<OfferError> for Failure {
     }
 }
 
-/// Another payout pays the address of a refund.
+/// The message if another payout already pays the refund's amount to its address.
 const PAID_BY_PAYOUT: &str = "Another payout pays exactly this amount to this address. If that is this refund, dismiss the \
      anomaly; if it is for something else, ask again with again=true";
 
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_internal_failure_tells_only_a_reference_number() {
+    async fn an_internal_failure_shows_only_a_reference_number() {
         let (status, one) = answered(StoreError::Corrupt("page 7 of till.db".to_owned()).into()).await;
         let (_, other) = answered(StoreError::BadValue("payments.state").into()).await;
         assert_eq!(status, 500);
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn why_a_look_could_not_be_stored_is_not_for_shops() {
+    async fn shops_do_not_see_why_a_look_could_not_be_stored() {
         let error = CreateError::NotWatched(NotWatched::NotStored("tillgate.db: page 7".to_owned()));
         let (status, body) = answered(error.into()).await;
         assert_eq!(status, 503);
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_lists_what_there_is_room_for_and_counts_the_rest() {
+    fn a_long_refusal_lists_what_fits_and_counts_the_rest() {
         let field_error = |n: usize| FieldError::invalid(format!("field{n}"), "must be \u{1}\u{1} something else");
         let few: Vec<FieldError> = (0..3).map(field_error).collect();
         assert_eq!(serde_json::from_str::<Vec<serde_json::Value>>(&list(&few)).unwrap().len(), 3);

@@ -10,10 +10,10 @@ use url::Url;
 use crate::settings::Settings;
 
 /// Whether a request's host is ours: the listen address, this machine's loopback names, `allowedHosts` or the public
-/// URL's authority. Of `allowedHosts` only the name is compared, because no other origin can have it.
+/// URL's authority. A name in `allowedHosts` counts with any port, because a hostile page has another name.
 pub(super) fn is_ours(uri: &Uri, headers: &HeaderMap, listen: SocketAddr, settings: &Settings) -> bool {
-    // A whole URL as the request's target counts before the header (RFC 9112, 3.2.2); the header must still be there
-    // once.
+    // A whole URL as the request's target takes precedence over the header (RFC 9112, 3.2.2). The header must still
+    // occur exactly once.
     let mut values = headers.get_all(HOST).iter();
     let (Some(header), None) = (values.next(), values.next()) else { return false };
     let authority = match uri.authority() {

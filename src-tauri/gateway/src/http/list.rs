@@ -28,8 +28,9 @@ const PARTS_AHEAD: usize = 1;
 /// from its own snapshot. A slow client thus holds few records in memory, and does not block the truncation of the WAL.
 /// Each part is read under a permit of the key `key_id`.
 ///
-/// # Errors The beginning cannot be read, or too many long lists of the key are still being read. A later error breaks
-/// the answer off.
+/// # Errors
+/// The beginning cannot be read, or too many long lists of the key are still being read. A later error breaks the
+/// answer off.
 pub(super) async fn list_answer<K: Send + 'static>(
     http: &Arc<Http>,
     key_id: i64,
@@ -54,13 +55,13 @@ pub(super) async fn list_answer<K: Send + 'static>(
     }
     let permit = http.app.gateway.key_limits.begin_list(key_id)?;
     let (parts, made) = mpsc::channel(PARTS_AHEAD);
-    tokio::spawn(go_on(Arc::clone(http), key_id, list, end, parts));
+    tokio::spawn(send_rest(Arc::clone(http), key_id, list, end, parts));
     let begun = tokio_stream::once(Ok(Bytes::from(begun)));
     Ok(holding(json_answer(Body::from_stream(begun.chain(ReceiverStream::new(made)))), permit))
 }
 
 /// Renders the rest of a list, no faster than the client reads it.
-async fn go_on<K: Send + 'static>(
+async fn send_rest<K: Send + 'static>(
     http: Arc<Http>,
     key_id: i64,
     mut list: RecordList<K>,
@@ -114,7 +115,7 @@ mod tests {
     use crate::testing::World;
 
     #[tokio::test]
-    async fn a_list_has_its_permit_until_it_is_read_or_given_up() {
+    async fn a_list_holds_its_permit_until_it_is_read_or_dropped() {
         let world = World::new().await;
         let long = |_: &Snapshot<'_>| Ok(RecordList::new(2, vec![0u8, 1], |_, _| Ok(Some("1".repeat(100_000)))));
         let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
@@ -137,13 +138,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_whose_lists_take_long_leaves_room_to_all_others() {
+    async fn a_key_with_slow_lists_does_not_block_other_keys() {
         let world = World::new().await;
         let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
         let (begun, mut has_begun) = unbounded_channel();
         let (go_on, may_go_on) = channel::<()>();
         let may_go_on = Arc::new(Mutex::new(may_go_on));
-        // As many lists as the database allows reads at once. The reading ones wait until `go_on` is dropped.
+        // One list for each read that the database allows at once. Lists that are being read wait until `go_on` is dropped.
         for _ in 0..48 {
             let (http, begun, may_go_on) = (Arc::clone(&http), begun.clone(), Arc::clone(&may_go_on));
             let query = move |_: &Snapshot<'_>| {
@@ -158,11 +159,11 @@ mod tests {
         }
         let other = list_answer(&http, 2, (1, 0), |_| Ok(nothing())).await;
         let watcher = world.gateway.store.read(|reader| reader.tip_height());
-        // All that could begin did: they were asked for before the other key's.
+        // All lists of key 1 that could begin have begun, because they were requested before the other key's list.
         let more = has_begun.try_recv();
         drop(go_on);
         assert!(other.is_ok(), "{other:?}");
         assert!(watcher.is_ok(), "{watcher:?}");
-        assert!(more.is_err(), "a thirteenth was read");
+        assert!(more.is_err(), "a ninth list was read");
     }
 }

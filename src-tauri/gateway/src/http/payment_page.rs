@@ -35,7 +35,7 @@ use texts::Texts;
 /// Random bytes of the nonce that marks the page's own script and style.
 const NONCE_BYTES: usize = 16;
 
-/// Seconds after which a page that got no permit for its events may try again.
+/// Seconds after which a page without a permit for events may try again.
 const RETRY_AFTER_SECONDS: u32 = 15;
 
 /// The header by which nginx and similar proxies pass each event on at once.
@@ -91,7 +91,7 @@ fn nonce(entropy: &dyn Entropy) -> Result<String, Failure> {
 }
 
 fn html_answer(status: StatusCode, html: String, nonce: &str) -> Result<Response, Failure> {
-    // The shop's page may frame it; it may load nothing but itself.
+    // Any page may frame the payment page. The payment page may load nothing from elsewhere.
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:; connect-src 'self'; \
          base-uri 'none'; form-action 'none'; frame-ancestors *"

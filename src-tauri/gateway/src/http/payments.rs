@@ -19,7 +19,7 @@ use super::path::{PageOf, RecordId};
 use super::query::{Query, one_of};
 use super::read_permits::Long;
 use super::reading::read_on_another_thread;
-use super::resend::asked_for;
+use super::resend::check_resend;
 use super::respond::{deprecated, json_answer, resend_answer};
 use super::state::Http;
 use crate::access::idempotency::Once;
@@ -122,7 +122,7 @@ pub(super) async fn notify(
     id: Result<RecordId, Failure>,
     body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
-    let (id, _promise) = asked_for(&http, &caller, Permission::PaymentsRead, id, body).await?;
+    let (id, _promise) = check_resend(&http, &caller, Permission::PaymentsRead, id, body).await?;
     let queued = resend::resend_payment(&http.app.gateway, id, caller.scope()).await?;
     Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("payment"))?))
 }

@@ -19,7 +19,7 @@ use super::payments::{address_script, idempotency_key};
 use super::query::{Query, one_of};
 use super::read_permits::Long;
 use super::reading::read_on_another_thread;
-use super::resend::asked_for;
+use super::resend::check_resend;
 use super::respond::{deprecated, json_answer, resend_answer};
 use super::state::Http;
 use crate::access::idempotency::Once;
@@ -204,7 +204,7 @@ pub(super) async fn notify(
     id: Result<RecordId, Failure>,
     body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
-    let (id, _promise) = asked_for(&http, &caller, Permission::PayoutsRead, id, body).await?;
+    let (id, _promise) = check_resend(&http, &caller, Permission::PayoutsRead, id, body).await?;
     let queued = resend::resend_payout(&http.app.gateway, id, caller.scope()).await?;
     Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("payout"))?))
 }
@@ -212,7 +212,7 @@ pub(super) async fn notify(
 /// The permit for choosing the coins of a key's payout, taken when needed.
 fn reckoning(http: &Arc<Http>, key_id: i64) -> Permit {
     let http = Arc::clone(http);
-    Permit::by(async move { http.read_permits.take(Long::Reckoning, key_id).await })
+    Permit::by(async move { http.read_permits.take(Long::CoinChoice, key_id).await })
 }
 
 /// Whether the query asks for an immediate approval. The name alone means yes.

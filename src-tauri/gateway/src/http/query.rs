@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_error_names_every_value_that_there_is() {
+    fn a_field_error_names_every_allowed_value() {
         assert_eq!(one_of(&["NEW", "PAID", "EXPIRED"]), "must be NEW, PAID or EXPIRED");
         assert_eq!(one_of(&["NEW", "PAID"]), "must be NEW or PAID");
         assert_eq!(one_of(&["NEW"]), "must be NEW");

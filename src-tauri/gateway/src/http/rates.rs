@@ -1,4 +1,4 @@
-//! Handler of the exchange rates call: parse, ask, render.
+//! Handler of the exchange rates call.
 
 use std::sync::Arc;
 

@@ -21,7 +21,7 @@ pub(super) enum Long {
     /// A record with its transactions.
     Record,
     /// The choice of a payout's coins.
-    Reckoning,
+    CoinChoice,
 }
 
 impl Long {
@@ -30,7 +30,7 @@ impl Long {
         match self {
             Self::List => (24, 8),
             Self::Record => (8, 4),
-            Self::Reckoning => (4, 2),
+            Self::CoinChoice => (4, 2),
         }
     }
 }
@@ -45,7 +45,7 @@ pub(super) const PAGES: i64 = i64::MIN;
 pub(super) struct ReadPermits {
     lists: Permits,
     records: Permits,
-    reckonings: Permits,
+    coin_choices: Permits,
 }
 
 /// The permits of one kind of read.
@@ -66,7 +66,7 @@ impl Default for ReadPermits {
         Self {
             lists: Permits::of(Long::List),
             records: Permits::of(Long::Record),
-            reckonings: Permits::of(Long::Reckoning),
+            coin_choices: Permits::of(Long::CoinChoice),
         }
     }
 }
@@ -81,12 +81,13 @@ impl Permits {
 impl ReadPermits {
     /// Takes a permit for a read of an API key, or of the [`PAGES`].
     ///
-    /// # Errors [`StoreError::TooManyReads`] if none came free in time.
+    /// # Errors
+    /// [`StoreError::TooManyReads`] if none came free in time.
     pub(super) async fn take(&self, kind: Long, key_id: i64) -> Result<ReadPermit, StoreError> {
         let permits = match kind {
             Long::List => &self.lists,
             Long::Record => &self.records,
-            Long::Reckoning => &self.reckonings,
+            Long::CoinChoice => &self.coin_choices,
         };
         let of_key = {
             let mut keys = permits.keys.lock();
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_with_running_coin_choices_waits_for_further_ones() {
+    async fn further_coin_choices_of_a_busy_key_are_refused() {
         let world = World::new().await;
         world.make_wallet().await;
         let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
@@ -197,8 +198,8 @@ mod tests {
             payouts::create(State(Arc::clone(&http)), Caller(Arc::clone(&key)), request).await.into_response().status()
         };
         let held = [
-            http.read_permits.take(Long::Reckoning, key.key_id).await.unwrap(),
-            http.read_permits.take(Long::Reckoning, key.key_id).await.unwrap(),
+            http.read_permits.take(Long::CoinChoice, key.key_id).await.unwrap(),
+            http.read_permits.take(Long::CoinChoice, key.key_id).await.unwrap(),
         ];
         let (estimated, offered) = tokio::join!(estimate(), offer());
         assert_eq!((estimated.as_u16(), offered.as_u16()), (503, 503));

@@ -1,4 +1,4 @@
-//! The checks of all calls for a resend.
+//! The checks that every call for a resend has in common: for payments, payouts and anomalies.
 
 use tillgate_domain::id::Id;
 use tillgate_domain::permission::Permission;
@@ -11,9 +11,9 @@ use super::state::Http;
 use crate::machine::owed::Promise;
 use crate::store::owed::ATTEMPTS_BYTES;
 
-/// The id of the record to notify again. Refuses a caller that lacks the permission, names no record, sends a body or
-/// exceeds its rate. Refuses while the disk is full.
-pub(super) async fn asked_for(
+/// The id of the record to notify again. Refuses a caller that lacks the permission, sends a malformed id or a bad
+/// body, or exceeds its rate. Refuses while the disk is full.
+pub(super) async fn check_resend(
     http: &Http,
     caller: &Caller,
     permission: Permission,
@@ -24,7 +24,7 @@ pub(super) async fn asked_for(
     let RecordId(id) = id?;
     body?;
     caller.asks(http)?;
-    // The notification takes its own bytes at once; its attempts are still to come.
+    // Only the attempts need reserved space: the notification itself is stored at once.
     let promise = http.app.gateway.promise_room(ATTEMPTS_BYTES).await?;
     Ok((id, promise))
 }

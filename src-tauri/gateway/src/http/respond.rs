@@ -28,7 +28,7 @@ pub(super) fn holding<T: Send + 'static>(response: Response, held: T) -> Respons
     })
 }
 
-/// The answer to a resend: 200 if a notification was queued, 402 if there is none to send, or no URL.
+/// The answer to a resend. Its value is 200 if a notification was queued, and 402 if there is none to send, or no URL.
 pub(super) fn resend_answer(queued: u32) -> Response {
     json_answer(if queued > 0 { r#"{"value":200}"# } else { r#"{"value":402}"# })
 }

@@ -84,7 +84,7 @@ impl From<CallError> for Failure {
                 Self::new(ErrorType::StorageUnavailable, "Nothing can be stored at the moment; nothing was changed")
             }
             CallError::Sandbox(error) => Self::internal(&error),
-            CallError::BrokenOff => Self::internal(&error),
+            CallError::Interrupted => Self::internal(&error),
         }
     }
 }

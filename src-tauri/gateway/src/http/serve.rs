@@ -35,8 +35,8 @@ use super::state::Http;
 use super::{cross_site, host, router};
 use crate::settings::Settings;
 
-/// Size of a connection's buffers for requests and answers. A request's head must fit. An answer is rendered no further
-/// ahead of its client.
+/// Size of a connection's buffers for requests and answers. A request's head must fit. At most this much of
+/// an answer is rendered before its client reads.
 const BUFFER_MAX: usize = 64 * 1_024;
 
 /// Time limit of an idle connection, and of sending a request's head. It is longer than clients keep idle connections,
@@ -76,7 +76,8 @@ pub(crate) struct ListenRefused(pub SocketAddr);
 
 /// Whether the gateway may listen on an address: loopback always, others with TLS or behind a named proxy.
 ///
-/// # Errors It may not; the error names the remedy.
+/// # Errors
+/// The gateway may not listen there. The error names the remedy.
 pub(crate) fn may_listen(address: SocketAddr, tls: bool, settings: &Settings) -> Result<(), ListenRefused> {
     if tls || is_loopback(address) || !settings.trusted_proxies.is_empty() {
         return Ok(());
@@ -154,7 +155,7 @@ impl Server {
         let (stream, address) = listener.accept().await?;
         let is_proxy = self.http.app.gateway.settings.snapshot().trusts(address.ip());
         let Some(permit) = self.http.connections.admit(address.ip(), is_proxy).await else {
-            tracing::warn!(peer = %address, "a connection was closed at once: as many as may be are being answered");
+            tracing::warn!(peer = %address, "a connection was closed: all connections up to the limit are busy");
             return Ok(None);
         };
         Ok(Some((stream.into_std()?, Peer { address, permit: Arc::new(permit) })))
@@ -172,7 +173,7 @@ impl Server {
     async fn serve(self: Arc<Self>, stream: std::net::TcpStream, peer: Peer) {
         let address = peer.address;
         if !self.may_speak_plain(address) {
-            return tracing::warn!(peer = %address, "a plain connection from elsewhere than a trusted proxy was closed");
+            return tracing::warn!(peer = %address, "a connection without TLS, not from a trusted proxy, was closed");
         }
         let stream = match stream.set_nodelay(true).and_then(|()| TcpStream::from_std(stream)) {
             Ok(stream) => stream,
@@ -350,7 +351,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panicking_handler_answers_500_with_a_logged_number() {
+    async fn a_panicking_handler_answers_500_with_a_logged_reference() {
         async fn broken() -> Response {
             panic!("the handler is broken")
         }

@@ -34,9 +34,9 @@ impl Http {
     pub(crate) fn new(app: Arc<App>, limits: Limits) -> Arc<Self> {
         let count = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
         let threads = LocalPoolHandle::new(count);
-        let environment = threads::whose();
+        let environment = threads::current_environment();
         for index in 0..count {
-            // The mark is set before the first connection, because each thread runs its tasks in order.
+            // The environment is set before the first connection, because each thread runs its tasks in order.
             drop(threads.spawn_pinned_by_idx(move || async move { threads::works_for(environment) }, index));
         }
         Arc::new(Self {

@@ -34,7 +34,7 @@ struct TakenPermit {
     gives_up: CancellationToken,
 }
 
-/// The permit to receive a payment's events. It returns on drop.
+/// The permit to receive a payment's events. A dropped permit is free again.
 pub(super) struct StreamPermit {
     permits: Arc<StreamPermits>,
     number: u64,
@@ -122,7 +122,7 @@ mod tests {
     fn the_largest_holder_gives_up_permits_until_all_are_equal() {
         let permits = Arc::new(StreamPermits::default());
         let held: Vec<_> = (0..STREAMS_MAX).map(|n| permits.take(id(n), network(1)).unwrap()).collect();
-        assert!(permits.take(id(STREAMS_MAX), network(1)).is_none(), "there is nobody who has more");
+        assert!(permits.take(id(STREAMS_MAX), network(1)).is_none(), "no network holds more");
         let others: Vec<_> = (0..STREAMS_MAX).map_while(|n| permits.take(id(1_000 + n), network(2))).collect();
         assert_eq!(others.len(), STREAMS_MAX / 2);
         assert!(held[..STREAMS_MAX / 2].iter().all(|permit| permit.gives_up.is_cancelled()), "the oldest first");

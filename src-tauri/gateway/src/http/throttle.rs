@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_64_of_ipv6_and_a_mapped_ipv4_are_one_address() {
+    fn an_ipv6_slash_64_and_a_mapped_ipv4_count_as_one_address() {
         let throttle = Throttle::default();
         fail_often(&throttle, "2001:db8::1", NOW);
         assert!(throttle.failed("2001:db8::2".parse().unwrap(), NOW).is_err());

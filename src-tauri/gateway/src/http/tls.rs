@@ -65,7 +65,8 @@ pub(crate) fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, 
 /// TLS with a self-signed certificate for `names`. It is made once and stored in `folder`, so that clients that pin it
 /// keep trusting it.
 ///
-/// # Errors It can neither be read nor made.
+/// # Errors
+/// The certificate can neither be read nor made.
 pub(crate) fn self_signed(folder: &Path, names: Vec<String>) -> Result<TlsAcceptor, TlsError> {
     let (certificate, key) = (folder.join("tls-certificate.pem"), folder.join("tls-key.pem"));
     // The certificate is written last. If it is missing, an earlier start was interrupted.

@@ -23,7 +23,10 @@ pub(crate) fn give_up_if_full(folder: &Path) {
         return;
     }
     match OpenOptions::new().write(true).open(folder.join(BALLAST)).and_then(|file| file.set_len(0)) {
-        Ok(()) => tracing::error!("the disk is full, and its last {} were given up for staff: make room", megabytes()),
+        Ok(()) => tracing::error!(
+            "the disk is full, and the reserve of {} was freed for acts of staff: make room",
+            megabytes()
+        ),
         Err(error) => tracing::error!(%error, "the disk is full, and the ballast cannot be emptied"),
     }
 }
@@ -33,7 +36,7 @@ pub(crate) fn given_up(folder: &Path) -> Option<String> {
     let is_given_up = held_bytes(folder).is_some_and(|bytes| bytes < BALLAST_BYTES);
     is_given_up.then(|| {
         let kept = megabytes();
-        format!("the last {kept} of the disk were given up for acts of staff: make room, and they are kept free again")
+        format!("the disk was full, and the reserve of {kept} was freed for acts of staff: make room for a new reserve")
     })
 }
 
@@ -105,10 +108,10 @@ mod tests {
     fn a_ballast_is_made_if_it_leaves_the_reserve_free() {
         let folder = tempfile::tempdir().unwrap();
         let disk = Disk::of(folder.path(), Environment::Production);
-        disk.pretend(disk.reserve_bytes() + BALLAST_BYTES - 1);
+        disk.set_free_bytes(disk.reserve_bytes() + BALLAST_BYTES - 1);
         keep(&disk);
         assert_eq!(held_bytes(folder.path()), None);
-        disk.pretend(disk.reserve_bytes() + BALLAST_BYTES);
+        disk.set_free_bytes(disk.reserve_bytes() + BALLAST_BYTES);
         keep(&disk);
         assert_eq!(held_bytes(folder.path()), Some(BALLAST_BYTES));
     }

@@ -21,8 +21,8 @@ pub(crate) const LOCK: &str = "lock";
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    /// The locked file. The system releases the lock when the file is closed, also by a crash. `None` only during the
-    /// move on Windows ([`Self::settle`]).
+    /// The locked file. The system releases the lock when the file is closed, also by a crash. `None` only on Windows:
+    /// during the move ([`Self::settle`]), and after it if another process has taken the lock.
     held: Option<File>,
     made: MadeFolders,
 }
@@ -67,7 +67,7 @@ pub enum DataDirError {
 
 /// The treatment of a missing data directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WhereNone {
+pub enum IfMissing {
     /// Make the directory, for commands that may come before the first start.
     Make,
     /// Refuse, because a mistyped path must not become a new data directory.
@@ -80,9 +80,9 @@ impl DataDir {
     /// # Errors
     /// When the folder is missing and must not be made, another process uses it, another user may have prepared it, or
     /// it cannot be created.
-    pub fn open(base: &Path, environment: Environment, where_none: WhereNone) -> Result<Self, DataDirError> {
+    pub fn open(base: &Path, environment: Environment, if_missing: IfMissing) -> Result<Self, DataDirError> {
         let path = env_dir(base, environment);
-        if !exists(base, environment)? && where_none == WhereNone::Refuse {
+        if !exists(base, environment)? && if_missing == IfMissing::Refuse {
             return Err(DataDirError::Missing { path });
         }
         let base_is_new = make_private(base)?;
@@ -310,19 +310,19 @@ mod tests {
     #[test]
     fn a_second_process_is_refused_until_the_first_is_done() {
         let folder = tempfile::tempdir().unwrap();
-        let first = DataDir::open(folder.path(), Environment::Test, WhereNone::Make).unwrap();
-        let error = DataDir::open(folder.path(), Environment::Test, WhereNone::Make).unwrap_err().to_string();
+        let first = DataDir::open(folder.path(), Environment::Test, IfMissing::Make).unwrap();
+        let error = DataDir::open(folder.path(), Environment::Test, IfMissing::Make).unwrap_err().to_string();
         assert!(error.contains(&format!("(process {})", std::process::id())), "{error}");
         assert!(error.contains("--data-dir"), "{error}");
         drop(first);
-        DataDir::open(folder.path(), Environment::Test, WhereNone::Make).unwrap();
+        DataDir::open(folder.path(), Environment::Test, IfMissing::Make).unwrap();
     }
 
     #[test]
     fn only_the_first_opening_reports_that_it_made_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().join("data");
-        let made = |environment| DataDir::open(&base, environment, WhereNone::Make).unwrap().made();
+        let made = |environment| DataDir::open(&base, environment, IfMissing::Make).unwrap().made();
         let of = |environment, base| MadeFolders { environment, base };
         assert_eq!(made(Environment::Test), of(true, true));
         assert_eq!(made(Environment::Test), of(false, false), "the folder existed before");
@@ -332,8 +332,8 @@ mod tests {
     #[test]
     fn the_environments_do_not_hinder_each_other() {
         let folder = tempfile::tempdir().unwrap();
-        let test = DataDir::open(folder.path(), Environment::Test, WhereNone::Make).unwrap();
-        let production = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
+        let test = DataDir::open(folder.path(), Environment::Test, IfMissing::Make).unwrap();
+        let production = DataDir::open(folder.path(), Environment::Production, IfMissing::Make).unwrap();
         assert_ne!(test.path(), production.path());
     }
 
@@ -345,7 +345,7 @@ mod tests {
         let open = folder.path().join("data").join("test");
         std::fs::create_dir_all(&open).unwrap();
         std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let dir = DataDir::open(&folder.path().join("data"), Environment::Test, WhereNone::Make).unwrap();
+        let dir = DataDir::open(&folder.path().join("data"), Environment::Test, IfMissing::Make).unwrap();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(dir.path()), 0o700);
         assert_eq!(mode(&dir.path().join("lock")), 0o600);
@@ -355,14 +355,14 @@ mod tests {
     fn a_missing_folder_is_named_in_the_error_and_not_made() {
         let folder = tempfile::tempdir().unwrap();
         let typo = folder.path().join("tilgate");
-        let refuse = || DataDir::open(&typo, Environment::Test, WhereNone::Refuse).unwrap_err().to_string();
+        let refuse = || DataDir::open(&typo, Environment::Test, IfMissing::Refuse).unwrap_err().to_string();
         assert!(refuse().contains(&typo.join("test").display().to_string()), "{}", refuse());
         assert!(!typo.exists(), "nothing was made");
         // A folder of that name without a database is no data directory, and is left as it is.
         std::fs::create_dir_all(typo.join("test")).unwrap();
         refuse();
         assert_eq!(std::fs::read_dir(typo.join("test")).unwrap().count(), 0);
-        DataDir::open(&typo, Environment::Test, WhereNone::Make).unwrap();
+        DataDir::open(&typo, Environment::Test, IfMissing::Make).unwrap();
     }
 
     #[cfg(unix)]
@@ -372,7 +372,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("target");
         let base = folder.path().join("data");
-        let refused = || DataDir::open(&base, Environment::Test, WhereNone::Make).unwrap_err().to_string();
+        let refused = || DataDir::open(&base, Environment::Test, IfMissing::Make).unwrap_err().to_string();
         std::fs::create_dir_all(base.join("test")).unwrap();
         for name in ["tillgate.db", "tillgate.db-wal", "sandbox.db", "lock", "control.sock", "secrets.json"] {
             let link = base.join("test").join(name);
@@ -400,7 +400,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let open = |mode| {
             std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(mode)).unwrap();
-            DataDir::open(folder.path(), Environment::Test, WhereNone::Make).map(|_| ())
+            DataDir::open(folder.path(), Environment::Test, IfMissing::Make).map(|_| ())
         };
         assert!(open(0o777).unwrap_err().to_string().contains("chmod o-w"));
         open(0o1777).expect("in a sticky folder other users cannot replace our folder");
@@ -421,8 +421,8 @@ mod tests {
         let base = folder.path().join("data");
         let refused = |what: &Path| {
             chown(what, Some(NOBODY), None).unwrap();
-            for where_none in [WhereNone::Make, WhereNone::Refuse] {
-                let why = DataDir::open(&base, Environment::Test, where_none).unwrap_err().to_string();
+            for if_missing in [IfMissing::Make, IfMissing::Refuse] {
+                let why = DataDir::open(&base, Environment::Test, if_missing).unwrap_err().to_string();
                 assert!(why.contains("another user (uid 65534)"), "{}: {why}", what.display());
             }
             chown(what, Some(0), None).unwrap();
@@ -434,9 +434,9 @@ mod tests {
         refused(&base.join("test").join("tillgate.db"));
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&base, &link).unwrap();
-        DataDir::open(&link, Environment::Test, WhereNone::Make).expect("the user's own link to the base is accepted");
+        DataDir::open(&link, Environment::Test, IfMissing::Make).expect("the user's own link to the base is accepted");
         std::os::unix::fs::lchown(&link, Some(NOBODY), None).unwrap();
-        DataDir::open(&link, Environment::Test, WhereNone::Make).unwrap_err();
+        DataDir::open(&link, Environment::Test, IfMissing::Make).unwrap_err();
     }
 
     #[test]
@@ -444,7 +444,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "").unwrap();
-        let error = DataDir::open(&file, Environment::Test, WhereNone::Make).unwrap_err().to_string();
+        let error = DataDir::open(&file, Environment::Test, IfMissing::Make).unwrap_err().to_string();
         assert!(error.starts_with("creating the folder") && error.contains("file"), "{error}");
     }
 }

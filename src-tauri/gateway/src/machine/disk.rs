@@ -19,7 +19,7 @@ const ASK_EVERY: Duration = Duration::from_secs(1);
 
 /// The refusal of a new record, because the remaining room is kept for promised records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the disk is nearly full: no new records are made and none are resent; everything else continues")]
+#[error("the disk is nearly full: new records and resends are refused; everything else continues")]
 pub struct DiskNearlyFull;
 
 /// The disk of an environment's folder.
@@ -30,7 +30,7 @@ pub struct Disk {
     owed: Arc<Owed>,
     last: Mutex<Option<(Instant, Option<u64>)>>,
     #[cfg(test)]
-    pretended: std::sync::atomic::AtomicU64,
+    test_free_bytes: std::sync::atomic::AtomicU64,
 }
 
 impl Disk {
@@ -43,7 +43,7 @@ impl Disk {
             owed: Arc::default(),
             last: Mutex::new(None),
             #[cfg(test)]
-            pretended: std::sync::atomic::AtomicU64::new(u64::MAX),
+            test_free_bytes: std::sync::atomic::AtomicU64::new(u64::MAX),
         }
     }
 
@@ -51,9 +51,9 @@ impl Disk {
     #[must_use]
     pub fn free_bytes(&self) -> Option<u64> {
         #[cfg(test)]
-        match self.pretended.load(std::sync::atomic::Ordering::SeqCst) {
+        match self.test_free_bytes.load(std::sync::atomic::Ordering::SeqCst) {
             u64::MAX => {}
-            pretended => return Some(pretended),
+            test_free_bytes => return Some(test_free_bytes),
         }
         let mut last = self.last.lock();
         match *last {
@@ -116,8 +116,8 @@ impl Disk {
 
     /// Makes [`Self::free_bytes`] return this number from now on.
     #[cfg(test)]
-    pub(crate) fn pretend(&self, free_bytes: u64) {
-        self.pretended.store(free_bytes, std::sync::atomic::Ordering::SeqCst);
+    pub(crate) fn set_free_bytes(&self, free_bytes: u64) {
+        self.test_free_bytes.store(free_bytes, std::sync::atomic::Ordering::SeqCst);
     }
 }
 
@@ -150,9 +150,9 @@ mod tests {
     fn test_stops_at_twice_productions_reserve() {
         for (environment, least) in [(Environment::Production, 500_000_000), (Environment::Test, 1_000_000_000)] {
             let disk = Disk::of(Path::new("."), environment);
-            disk.pretend(least);
+            disk.set_free_bytes(least);
             disk.check_room().unwrap();
-            disk.pretend(least - 1);
+            disk.set_free_bytes(least - 1);
             assert_eq!(disk.check_room(), Err(DiskNearlyFull), "{environment}");
         }
     }

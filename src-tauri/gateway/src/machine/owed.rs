@@ -1,5 +1,5 @@
-//! The bytes that stored records may still cost, as an upper bound in memory. A new record adds its own bytes. A count
-//! lowers the sum by the bytes written since the last one.
+//! An upper bound, in memory, of the bytes that stored records may still need on the disk. A new record adds to it. A
+//! count lowers it by the bytes written since the last count.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Owed {
         self.bytes.lock().reserve(bytes, room).then(|| Promise { owed: Arc::clone(self), bytes })
     }
 
-    /// Counts the sum again, unless the pause after the last count lasts.
+    /// Counts the sum again, unless the pause after the last count is not over.
     ///
     /// # Errors
     /// The error of `count`.

@@ -48,7 +48,7 @@ pub(crate) fn works_for(environment: Option<Environment>) {
 }
 
 /// The environment that this thread works for, if it was set.
-pub(crate) fn whose() -> Option<Environment> {
+pub(crate) fn current_environment() -> Option<Environment> {
     // An error means that the thread is ending and its value is gone.
     WORKS_FOR.try_with(Cell::get).unwrap_or_default()
 }
@@ -65,7 +65,7 @@ impl Threads {
         work: impl FnOnce() + Send + 'static,
     ) -> io::Result<Thread> {
         let tells = TellsOfEnd { threads: self.clone(), name };
-        let environment = whose();
+        let environment = current_environment();
         let started = thread::Builder::new().name(short_name.to_owned()).spawn(move || {
             let _tells = tells;
             works_for(environment);

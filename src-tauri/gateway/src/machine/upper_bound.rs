@@ -1,5 +1,5 @@
 //! An upper bound of a sum that is slow to count, kept in memory between counts. An addition is reserved before its
-//! transaction and kept after the commit. Only a count lowers the bound.
+//! transaction and kept after the commit. Only a count and a release lower the bound.
 
 use std::time::Duration;
 

@@ -75,27 +75,27 @@ fn put(file: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::data_dir::WhereNone;
+    use crate::machine::data_dir::IfMissing;
 
     #[test]
     fn a_wallet_is_known_without_its_database() {
         let folder = tempfile::tempdir().unwrap();
         let has = |environment| is_there(folder.path(), environment).unwrap();
         assert!(!has(Environment::Production), "there is no folder yet");
-        let dir = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
+        let dir = DataDir::open(folder.path(), Environment::Production, IfMissing::Make).unwrap();
         assert!(!has(Environment::Production));
         dir.mark_wallet().unwrap();
         dir.mark_wallet().unwrap();
         assert!(has(Environment::Production) && !has(Environment::Test));
         drop(dir);
-        DataDir::open(folder.path(), Environment::Production, WhereNone::Refuse).map(|_| ()).unwrap_err();
+        DataDir::open(folder.path(), Environment::Production, IfMissing::Refuse).map(|_| ()).unwrap_err();
         assert!(has(Environment::Production), "the mark counts, although there is no database");
     }
 
     #[test]
     fn an_opening_makes_the_mark_agree_with_the_database() {
         let folder = tempfile::tempdir().unwrap();
-        let dir = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
+        let dir = DataDir::open(folder.path(), Environment::Production, IfMissing::Make).unwrap();
         for has_wallet in [true, true, false, false, true] {
             dir.set_wallet_mark(has_wallet).unwrap();
             assert_eq!(is_there(folder.path(), Environment::Production).unwrap(), has_wallet);
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_mark_that_is_a_symbolic_link_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let dir = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
+        let dir = DataDir::open(folder.path(), Environment::Production, IfMissing::Make).unwrap();
         std::os::unix::fs::symlink("/etc/hostname", dir.path().join(NAME)).unwrap();
         let refused = is_there(folder.path(), Environment::Production).unwrap_err().to_string();
         assert!(refused.contains("symbolic link"), "{refused}");

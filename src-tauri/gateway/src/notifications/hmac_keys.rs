@@ -53,12 +53,12 @@ pub struct HmacKeys {
 #[derive(Default)]
 struct LastRead {
     keys: Option<SigningKeys>,
-    trouble: Option<Trouble>,
+    read_failure: Option<ReadFailure>,
 }
 
 /// A key that exists and could not be read.
 #[derive(Clone)]
-struct Trouble {
+struct ReadFailure {
     key_id: Id,
     /// On the environment's clock.
     asked_at: Timestamp,
@@ -73,8 +73,8 @@ impl HmacKeys {
 
     /// If the HMAC key exists and cannot be read: a sentence that says why notifications wait, with the remedy.
     #[must_use]
-    pub fn trouble(&self) -> Option<String> {
-        self.last_read().trouble.as_ref().map(|trouble| trouble.sentence.clone())
+    pub fn read_failure(&self) -> Option<String> {
+        self.last_read().read_failure.as_ref().map(|read_failure| read_failure.sentence.clone())
     }
 
     /// Makes a new HMAC key and returns its text, to be shown to the merchant only once. The new key signs from now on,
@@ -82,7 +82,8 @@ impl HmacKeys {
     ///
     /// If the secret store lost the old key, only the new key signs: a rotation is the remedy for a lost key.
     ///
-    /// # Errors The secret store or the database fails. Then the old key still signs.
+    /// # Errors
+    /// The secret store or the database fails. Then the old key still signs.
     pub async fn rotate(&self, actor: &str) -> Result<Secret, RotateError> {
         let gateway = &self.gateway;
         let _one_at_a_time = self.rotating.lock().await;
@@ -129,8 +130,10 @@ impl HmacKeys {
             if let Some(keys) = last_read.keys.as_ref().filter(|keys| keys.current.id() == key_id) {
                 return Some(keys.clone());
             }
-            let asked_lately = |trouble: &Trouble| trouble.key_id == key_id && now < trouble.asked_at.plus_ms(RETRY_MS);
-            if last_read.trouble.as_ref().is_some_and(asked_lately) {
+            let asked_lately = |read_failure: &ReadFailure| {
+                read_failure.key_id == key_id && now < read_failure.asked_at.plus_ms(RETRY_MS)
+            };
+            if last_read.read_failure.as_ref().is_some_and(asked_lately) {
                 return None;
             }
         }
@@ -138,15 +141,16 @@ impl HmacKeys {
         let mut last_read = self.last_read();
         match loaded {
             Ok(keys) => {
-                *last_read = LastRead { keys: Some(keys.clone()), trouble: None };
+                *last_read = LastRead { keys: Some(keys.clone()), read_failure: None };
                 Some(keys)
             }
             Err(error) => {
                 let sentence = format!("notifications wait, because their HMAC key cannot be read: {error}");
-                if last_read.trouble.as_ref().is_none_or(|trouble| trouble.sentence != sentence) {
+                if last_read.read_failure.as_ref().is_none_or(|read_failure| read_failure.sentence != sentence) {
                     tracing::error!("{sentence}");
                 }
-                *last_read = LastRead { keys: None, trouble: Some(Trouble { key_id, asked_at: now, sentence }) };
+                *last_read =
+                    LastRead { keys: None, read_failure: Some(ReadFailure { key_id, asked_at: now, sentence }) };
                 None
             }
         }

@@ -70,7 +70,8 @@ pub struct Pass {
 impl Notifier {
     /// A notifier for the outbox of `gateway`; a server has `timeout` to answer.
     ///
-    /// # Errors The HTTP client cannot be made.
+    /// # Errors
+    /// The HTTP client cannot be made.
     pub fn new(gateway: Arc<Gateway>, timeout: Duration) -> Result<Arc<Self>, NoClient> {
         Ok(Arc::new(Self {
             keys: HmacKeys::new(Arc::clone(&gateway)),
@@ -83,7 +84,8 @@ impl Notifier {
     /// Starts every due attempt within the limits, and does not wait for their results. Call it again at `next_due_at`,
     /// and when `notifier_wake` is notified, as each attempt does at its end.
     ///
-    /// # Errors The outbox cannot be read.
+    /// # Errors
+    /// The outbox cannot be read.
     pub async fn start_due(self: &Arc<Self>) -> Result<Pass, StoreError> {
         let mut rounds = self.rounds.lock().await;
         // Must be copied before the database's snapshot is taken: see `select::select`.
@@ -144,7 +146,8 @@ impl Notifier {
 
     /// Drops the bodies of notifications whose last attempt is more than 30 days ago. Returns their number.
     ///
-    /// # Errors The database cannot be written.
+    /// # Errors
+    /// The database cannot be written.
     pub async fn sweep_once(&self) -> Result<usize, StoreError> {
         let before = self.gateway.clock.now().plus_ms(-BODIES_DROPPED_AFTER_MS);
         let mut swept = 0;

@@ -12,7 +12,8 @@ use crate::store::payouts::PayoutRow;
 /// FAILED. Queues the anomaly's notification, and makes its payment due for the next look. Does nothing if the payout
 /// is no refund, or if the anomaly was decided otherwise or has another payout now.
 ///
-/// # Errors The change cannot be stored.
+/// # Errors
+/// The change cannot be stored.
 pub(crate) fn anomaly_after(outbox: &Outbox<'_>, payout: &PayoutRow) -> Result<(), OutboxError> {
     let Some((_, id)) = payout.anomaly else { return Ok(()) };
     let row = outbox.tx.anomaly(&id)?.ok_or(StoreError::BadValue("payouts.anomaly_seq"))?;

@@ -19,7 +19,8 @@ const ANOMALIES_PER_COMMIT: usize = 200;
 /// Queues a payment's notification again. Returns the number queued: 0 without a URL, or if the payment is NEW and was
 /// never notified. `None` if there is no such payment that the caller may see.
 ///
-/// # Errors The notification cannot be stored.
+/// # Errors
+/// The notification cannot be stored.
 pub(crate) async fn resend_payment(
     gateway: &Arc<Gateway>,
     id: Id,
@@ -45,7 +46,8 @@ pub(crate) async fn resend_payment(
 /// Queues a payout's notification again. Returns the number queued: 0 without a URL, or if the payout is neither SENT
 /// nor FAILED. `None` if there is no such payout that the caller may see.
 ///
-/// # Errors The notification cannot be stored.
+/// # Errors
+/// The notification cannot be stored.
 pub(crate) async fn resend_payout(
     gateway: &Arc<Gateway>,
     id: Id,
@@ -70,9 +72,10 @@ pub(crate) async fn resend_payout(
 }
 
 /// The ids of the anomalies that have a notification URL: the anomaly `id`, or all anomalies of the payment `id`.
-/// `None` if there is no such record that the caller may see. Blocks while it reads; there may be any number.
+/// `None` if there is no such record that the caller may see. Blocks while it reads, because there may be very many.
 ///
-/// # Errors The database cannot be read.
+/// # Errors
+/// The database cannot be read.
 pub(crate) fn anomalies_of(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Option<Vec<Id>>, StoreError> {
     gateway.store.read(|reader| {
         if let Some(row) = reader.anomaly(id)? {
@@ -89,7 +92,8 @@ pub(crate) fn anomalies_of(gateway: &Gateway, id: &Id, scope: RecordScope) -> Re
 
 /// Queues the notifications of these anomalies again. Returns the number queued.
 ///
-/// # Errors A notification cannot be stored. Earlier commits of up to `ANOMALIES_PER_COMMIT` each are kept.
+/// # Errors
+/// A notification cannot be stored. Earlier commits of up to `ANOMALIES_PER_COMMIT` each are kept.
 pub(crate) async fn resend_anomalies(gateway: &Arc<Gateway>, ids: &[Id]) -> Result<u32, OutboxError> {
     let mut queued = 0;
     for ids in ids.chunks(ANOMALIES_PER_COMMIT) {
@@ -99,10 +103,11 @@ pub(crate) async fn resend_anomalies(gateway: &Arc<Gateway>, ids: &[Id]) -> Resu
     Ok(queued)
 }
 
-/// Queues the notification of the record that `id` names again: a payment, a payout, an anomaly, or the record of a
-/// delivery or notification. Returns the number queued; `None` if there is no such record.
+/// Queues a record's notification again. `id` names a payment, a payout or an anomaly, or one of its notifications or
+/// deliveries. Returns the number queued; `None` if there is no such record.
 ///
-/// # Errors The database cannot be read or written.
+/// # Errors
+/// The database cannot be read or written.
 pub(crate) async fn resend_any(gateway: &Arc<Gateway>, id: Id) -> Result<Option<u32>, OutboxError> {
     match gateway.store.read(|reader| reader.subject_of_delivery(&id))? {
         Some((SubjectKind::Payment, record)) => resend_payment(gateway, record, RecordScope::Everything).await,

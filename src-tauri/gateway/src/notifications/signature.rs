@@ -65,7 +65,8 @@ impl HmacKey {
 
     /// Parses a key's text.
     ///
-    /// # Errors [`NotAKey`] for a text of another form.
+    /// # Errors
+    /// [`NotAKey`] for a text of another form.
     pub(super) fn from_text(id: Id, made_at: Timestamp, text: &str) -> Result<Self, NotAKey> {
         let bytes = text.strip_prefix(PREFIX).and_then(|coded| BASE64.decode(coded).ok()).ok_or(NotAKey)?;
         if bytes.is_empty() {

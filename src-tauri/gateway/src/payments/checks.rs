@@ -12,7 +12,7 @@ use crate::store::notify_hosts::NotifyHosts;
 /// Limit of characters of `message` and `comment` (interface, section 1).
 pub(crate) const TEXT_MAX: usize = 512;
 
-/// Limit of bytes of a URL. Bytes count, because each of its notifications stores a copy.
+/// Limit of a URL in bytes, because each notification stores a copy of it.
 pub(super) const URL_MAX: usize = 2_048;
 
 /// Limit of bytes of all texts and URLs of one record (interface, section 1). The two texts of a payout never reach it.
@@ -28,7 +28,7 @@ impl FieldErrors {
         None
     }
 
-    /// Adds a field error for a missing field, unless the shell already reported the field.
+    /// Adds a field error for a missing field, unless the field was already reported.
     pub(crate) fn required<'a>(&mut self, field: &'static str, value: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
         let known = self.0.iter().any(|field_error| field_error.field.as_deref() == Some(field));
         if value.is_none() && !known {

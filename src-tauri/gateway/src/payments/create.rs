@@ -1,5 +1,5 @@
-//! Creates a payment. Each refusal precedes the choice of an address. One commit stores the payment, the index of its
-//! address and the answer to its request.
+//! Creates a payment. The request and the gateway are checked before an address is chosen. One commit stores the
+//! payment, the index of its address and the answer to its request.
 
 use std::mem;
 use std::sync::Arc;
@@ -91,7 +91,8 @@ pub enum CreateError {
 
 /// Creates a payment from a request, or returns the first answer to a repeated request.
 ///
-/// # Errors Every field error of the request, or the one reason for which no payment can be made now.
+/// # Errors
+/// Every field error of the request, or the one reason why no payment can be created now.
 pub async fn create(
     gateway: &Arc<Gateway>,
     author: Author,
@@ -143,8 +144,7 @@ pub(super) async fn insertion(
     Ok((Insertion { new: NewPayment { row, rate_id }, record, now, once, promise }, permit))
 }
 
-/// The price in Bitcoin and its exchange rate. All field errors are found here, before refusals that the client can
-/// only wait for.
+/// The price in Bitcoin and its exchange rate. All field errors are found here, before temporary refusals.
 fn price(
     gateway: &Gateway,
     request: &mut Validated,
@@ -241,8 +241,7 @@ pub(super) async fn store(
     let there = Arc::downgrade(gateway);
     // If the commit fails, looks ask about the script for a minute without need.
     gateway.note_awaited(&insertion.new.row.script);
-    // The announcement is returned with the answer. It is made even if the client has gone, because dropping the answer
-    // makes it.
+    // The announcement is returned with the answer and made when it is dropped, so even if the client has gone.
     let insert = move |tx: &Tx<'_>, again: Option<Created>| match again {
         Some(again) => Ok((again, None)),
         None => {
@@ -274,7 +273,7 @@ impl From<ReserveError> for CreateError {
 }
 
 /// Refuses an address that was chosen just before a restore of the wallet, or before a look showed that another copy
-/// gave it. Another customer may have it.
+/// gave it. Another customer may have this address.
 fn check_still_free(reader: &Reader<'_>, index: u32) -> Result<(), CreateError> {
     if reader.dangerous_restore()?.is_some() {
         return Err(NotReady::NotLooked.into());

@@ -27,7 +27,7 @@ pub struct Draft<'a> {
     pub merchant_transaction_id: Option<Cow<'a, str>>,
     /// The URLs to which the payment page redirects the customer.
     pub redirect_urls: Vec<(RedirectKind, Cow<'a, str>)>,
-    /// Errors that the shell found while reading. A field with such an error does not count as missing.
+    /// Errors found while the request was parsed. A field with such an error does not count as missing.
     pub field_errors: Vec<FieldError>,
 }
 
@@ -126,7 +126,7 @@ pub(super) fn validate(
     }
 }
 
-/// The longest text of a request whose texts and URLs are too long together.
+/// An error at the longest text, if the texts and URLs of a request are too long together.
 fn texts_too_long(draft: &Draft<'_>) -> Option<FieldError> {
     let named = [
         ("message", &draft.message),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_texts_are_fine_and_missing_ones_are_named_all_at_once() {
+    fn empty_texts_pass_and_all_missing_fields_are_named() {
         assert_eq!(fields(good()), Vec::<String>::new());
         let named = ["currency", "amount", "notificationUrl", "message", "merchantTransactionId"];
         assert_eq!(fields(Draft::default()), named);
@@ -206,13 +206,13 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_the_shell_found_wrong_is_not_called_missing_too() {
+    fn a_field_with_a_parse_error_is_not_also_called_missing() {
         let field_errors = vec![FieldError::invalid("message", "must be a string")];
         assert_eq!(fields(Draft { message: None, field_errors, ..good() }), ["message"]);
     }
 
     #[test]
-    fn amounts_that_are_none_are_refused() {
+    fn texts_that_are_not_amounts_are_refused() {
         let digits = "9".repeat(30);
         for amount in ["0", "-1", "1e400", "NaN", "0.001", digits.as_str(), "", "1,5", " 1"] {
             assert_eq!(fields(Draft { amount: Some(amount.into()), ..good() }), ["amount"], "{amount}");
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_amount_is_told_along_with_a_bad_currency() {
+    fn a_bad_amount_is_reported_along_with_a_bad_currency() {
         for currency in ["XXX", "usd", "GBP", ""] {
             let draft = Draft { currency: Some(currency.into()), amount: Some("NaN".into()), ..good() };
             assert_eq!(fields(draft), ["currency", "amount"], "{currency}");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_of_other_forms_are_refused() {
+    fn malformed_urls_are_refused() {
         let long = format!("https://shop.example/{}", "a".repeat(URL_MAX));
         for url in [
             "",
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_may_be_made_to_need_no_notification_url() {
+    fn a_key_may_make_the_notification_url_optional() {
         let validated =
             validate(Draft { notification_url: None, ..good() }, &currencies(), true, &NotifyHosts::default());
         assert_eq!((validated.field_errors, validated.notification_url), (vec![], None));

@@ -23,7 +23,8 @@ pub(crate) enum Lookup {
 
 /// Finds a payment by its id, if the caller may see it. Reads only a few rows, by their keys.
 ///
-/// # Errors The database cannot be read.
+/// # Errors
+/// When the database cannot be read.
 pub(crate) fn find(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Lookup, StoreError> {
     gateway.render(|snapshot| {
         let Some(row) = snapshot.reader.payment(id)?.filter(|row| scope.includes(row.key_id)) else {
@@ -38,7 +39,8 @@ pub(crate) fn find(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Loo
 
 /// The record of one payment, if the caller may see it. Blocks while its transactions are read.
 ///
-/// # Errors The database cannot be read.
+/// # Errors
+/// When the database cannot be read.
 pub(crate) fn record(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Option<String>, StoreError> {
     gateway.render(|snapshot| {
         let row = snapshot.reader.payment(id)?.filter(|row| scope.includes(row.key_id));
@@ -48,14 +50,15 @@ pub(crate) fn record(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<O
 
 /// A page of payments, newest first, to be rendered in parts. Blocks while the query runs.
 ///
-/// # Errors The database cannot be read.
+/// # Errors
+/// When the database cannot be read.
 pub(crate) fn list(
     snapshot: &Snapshot<'_>,
     filter: &PaymentFilter,
     limit: u32,
     offset: u64,
 ) -> Result<RecordList<i64>, StoreError> {
-    let numbers = snapshot.reader.payment_numbers(filter, limit, offset)?;
+    let numbers = snapshot.reader.payment_seqs(filter, limit, offset)?;
     Ok(RecordList::new(snapshot.reader.payments_count(filter)?, numbers, |snapshot, seq| {
         snapshot.reader.payment_by_seq(*seq)?.map(|row| snapshot.payment(&row)).transpose()
     }))

@@ -62,7 +62,7 @@ fn is_notifier_woken(gateway: &Gateway) -> bool {
     pin!(gateway.notifier_wake.notified()).poll(&mut Context::from_waker(Waker::noop())).is_ready()
 }
 
-/// The panel as the maker of a payment.
+/// The panel as the author of a payment.
 fn panel() -> Author {
     Author {
         key_id: None,
@@ -98,7 +98,7 @@ async fn a_resend_whose_client_hung_up_is_sent_at_once() {
 }
 
 #[tokio::test]
-async fn a_payment_whose_client_hung_up_counts_among_the_open_ones() {
+async fn a_payment_whose_client_hung_up_counts_as_open() {
     let world = World::new().await;
     world.make_wallet().await;
     let gateway = &world.gateway;

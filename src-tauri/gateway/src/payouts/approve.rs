@@ -1,5 +1,4 @@
-//! Approves an offer. The sender sends an approved payout without further checks, so all checks are part of the
-//! approving transaction.
+//! Approves an offer. The approving transaction checks state and limit, because the sender does not check them again.
 
 use std::sync::{Arc, Weak};
 
@@ -102,7 +101,7 @@ impl Drop for Wake {
 /// exceed the limit.
 ///
 /// # Errors
-/// The first reason in this order: no such payout, its state, the limit.
+/// No such payout, or else the first reason of [`may_approve`].
 pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) -> Result<String, ApproveError> {
     let _no_jump = gateway.clock_jumps.read().await;
     gateway.follow_clock().await?;
@@ -165,7 +164,7 @@ pub(crate) fn has_refund_coins(reader: &Reader<'_>, anomaly: &Id, confirmations:
     Ok(are_all_there && receipts.iter().all(|it| !it.gone && it.confirmations(tip_height) >= confirmations))
 }
 
-/// Refuses a payout that is no offer.
+/// Refuses a payout that is not an offer, and an expired offer.
 pub(super) fn judge_state(row: &PayoutRow, now: Timestamp) -> Result<(), ApproveError> {
     match row.state {
         PayoutState::New if is_valid_at(row.expires_at, now) && row.created_at <= latest_stored(now) => Ok(()),

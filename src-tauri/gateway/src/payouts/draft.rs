@@ -34,7 +34,7 @@ pub(crate) struct Draft<'a> {
     pub notification_url: Option<Cow<'a, str>>,
     /// The sum of a refund. The amounts may then be left out, or must agree.
     pub refund_sats: Option<u64>,
-    /// Errors that the shell found while reading. A field named here does not count as missing.
+    /// Errors found while the request was parsed. A field with such an error does not count as missing.
     pub field_errors: Vec<FieldError>,
 }
 

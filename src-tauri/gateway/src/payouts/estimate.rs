@@ -31,7 +31,7 @@ pub(crate) struct EstimateRequest<'a> {
     pub(crate) currency: Option<Cow<'a, str>>,
     /// The recipient's address. Without one, a SegWit address is assumed.
     pub(crate) address: Option<Cow<'a, str>>,
-    /// Errors that the shell found while reading.
+    /// Errors found while the request was parsed.
     pub(crate) field_errors: Vec<FieldError>,
 }
 

@@ -19,8 +19,8 @@ use crate::wallet::spend::{self, Payee, SpendableCoin};
 pub(super) const OWN_ADDRESS: &str =
     "is one of this wallet's own: coins sent there would never leave it, give the recipient's address";
 
-/// Longest wait of an offer until the wallet knows its own addresses. A hundred thousand skipped ones are derived in
-/// about three seconds.
+/// Longest wait of an offer until the wallet knows its own addresses. A hundred thousand skipped addresses are
+/// derived in about three seconds.
 const KNOWN_WITHIN: Duration = Duration::from_secs(10);
 
 /// Interval of the checks during that wait.
@@ -29,9 +29,9 @@ const ASK_EVERY: Duration = Duration::from_millis(20);
 /// The fee and coverage of one payout, with the coins that would be chosen now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Funding {
-    /// The fee of a transaction for it alone.
+    /// The fee of a transaction for this payout alone.
     pub(super) network_fee_sats: u64,
-    /// The coins are too few for this payout and those that wait before it.
+    /// The coins are too few for this payout and the payouts that wait before it.
     pub(super) balance_short: bool,
 }
 
@@ -150,8 +150,8 @@ pub(super) fn most_sats(
     Ok(if free_sats < script.minimal_non_dust().to_sat() { 0 } else { free_sats })
 }
 
-/// Waits until [`Gateway::is_ours`] knows every address of this wallet: skipped ones are derived in the first seconds
-/// after a start. It does not wait for a wallet that is not ready.
+/// Waits until [`Gateway::is_ours`] knows every address of this wallet: skipped addresses are derived in the first
+/// seconds after a start. It does not wait for a wallet that is not ready.
 ///
 /// # Errors
 /// When the derivation takes too long.

@@ -266,7 +266,7 @@ fn other_than_the_refund(
     market: Option<(Currency, &StoredRate)>,
 ) -> Option<FieldError> {
     let must_be = |field, sum: &str| {
-        Some(FieldError::invalid(field, format!("must be {sum}, all of the refund, or be left out")))
+        Some(FieldError::invalid(field, format!("must be {sum}, which is the whole refund, or be left out")))
     };
     match (amount, market) {
         (OfferAmount::Btc(sats), _) if sats == refund_sats => None,
@@ -280,7 +280,7 @@ fn other_than_the_refund(
     }
 }
 
-/// The offer as it is inserted, which gives it its number.
+/// The row of the offer. The insertion assigns its `seq`.
 fn row(
     id: Id,
     judged: Judged,

@@ -30,7 +30,7 @@ pub(crate) struct PreviewRequest<'a> {
     pub(crate) currency: Cow<'a, str>,
     /// Without an address, a SegWit address is assumed.
     pub(crate) address: Option<Cow<'a, str>>,
-    /// Whether it sends an anomaly's coins back.
+    /// Whether the payout sends an anomaly's coins back.
     pub(crate) is_refund: bool,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct PreviewRequest<'a> {
 #[derive(Debug)]
 pub(crate) struct Preview {
     pub(crate) currency: Currency,
-    /// `None` if there is no fresh one.
+    /// `None` if there is no fresh rate.
     pub(crate) rate: Option<Rate>,
     /// `None` if the amount is missing or wrong.
     pub(crate) amount_sats: Option<u64>,
@@ -55,7 +55,7 @@ pub(crate) struct Preview {
     pub(crate) amount_problem: Option<String>,
     /// The reason why there is no rate.
     pub(crate) rate_problem: Option<String>,
-    /// The newest offered, approved or sent payout to the same address. One of the same sum comes before others.
+    /// The newest offered, approved or sent payout to the same address. A payout of the same sum is preferred.
     pub(crate) paid_before: Option<PayoutRow>,
     /// The newest OPEN anomaly of exactly this sum, because the payout may be meant as its refund.
     pub(crate) anomaly_alike: Option<AnomalyRow>,
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_most_is_payable_and_one_satoshi_more_is_short() {
+    async fn the_maximum_is_payable_and_a_larger_amount_is_short() {
         let world = with_coin(1_000_000).await;
         let empty = previewed(&world, None, None, "").await;
         assert_eq!((empty.amount_sats, empty.amount_problem, empty.address_problem), (None, None, None));
@@ -266,13 +266,13 @@ mod tests {
         assert!(previewed(&world, Some("0.01"), None, RECIPIENT).await.balance_short);
         world.approved_payout(900_000).await;
         let rest = previewed(&world, None, None, RECIPIENT).await.most_sats;
-        assert!(rest < 100_000, "what waits is spoken for: {rest}");
+        assert!(rest < 100_000, "coins of waiting payouts are not available: {rest}");
         world.approved_payout(95_000).await;
-        assert_eq!(previewed(&world, None, None, RECIPIENT).await.most_sats, 0, "less than the minimum is nothing");
+        assert_eq!(previewed(&world, None, None, RECIPIENT).await.most_sats, 0, "a maximum below the minimum is 0");
     }
 
     #[tokio::test]
-    async fn what_is_wrong_is_told_beside_what_is_known() {
+    async fn faults_are_reported_beside_the_known_values() {
         let world = with_coin(1_000_000).await;
         for (btc, fiat, problem) in [
             (Some("0.000000001"), None, "btcAmount may have at most 8 decimals"),

@@ -8,7 +8,7 @@ use crate::records::{RecordList, Snapshot};
 use crate::store::StoreError;
 use crate::store::payout_lists::PayoutFilter;
 
-/// The record of the payout with this id, if the caller `scope` one. Reads one row by its key.
+/// The record of the payout with this id, if the caller may see it. Reads one row by its key.
 pub(crate) fn record(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Option<String>, StoreError> {
     gateway.render(|snapshot| {
         let row = snapshot.reader.payout(id)?.filter(|row| scope.includes(row.key_id));
@@ -23,7 +23,7 @@ pub(crate) fn list(
     limit: u32,
     offset: u64,
 ) -> Result<RecordList<i64>, StoreError> {
-    let numbers = snapshot.reader.payout_numbers(filter, limit, offset)?;
+    let numbers = snapshot.reader.payout_seqs(filter, limit, offset)?;
     Ok(RecordList::new(snapshot.reader.payouts_count(filter)?, numbers, |snapshot, seq| {
         Ok(snapshot.reader.payout_by_seq(*seq)?.map(|row| snapshot.payout(&row)))
     }))

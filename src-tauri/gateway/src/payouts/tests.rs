@@ -25,7 +25,7 @@ use crate::testing::{HALF_AN_HOUR_MS, World};
 
 const ADDRESS: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 
-/// A gateway with an anomaly of late coins, two blocks deep.
+/// A gateway with an anomaly of late coins, which have two confirmations.
 async fn with_late_coins(amount_sats: u64) -> (World, Id) {
     let world = World::new().await;
     world.make_wallet().await;
@@ -73,7 +73,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_refund_is_an_offer_of_the_anomalys_coins_linked_both_ways() {
+async fn a_refund_and_its_anomaly_name_each_other() {
     let (world, id) = with_late_coins(50_000).await;
     let Offered::New { payout_id, record } = refund(&world.gateway, request(id, false)).await.unwrap() else {
         panic!("an older payout was answered");
@@ -104,7 +104,7 @@ async fn a_refund_that_expires_or_fails_can_be_made_again() {
     assert_eq!(outbox::commit(&world.gateway, None, |it| expire_due(it, it.now)).await.unwrap(), 0);
     assert_eq!((world.payout(&first).state, world.anomaly(&id).payout_id), (PayoutState::Expired, None));
     let due = world.gateway.store.read(|reader| reader.payments_due_by_time(world.gateway.clock.now(), 10)).unwrap();
-    assert_eq!(due, [world.anomaly(&id).payment_seq], "its payment is looked at again at once");
+    assert_eq!(due, [world.anomaly(&id).payment_seq], "its payment is not due at once");
     let second = refund(&world.gateway, request(id, true)).await.unwrap().payout_id();
     assert_eq!(world.payout(&second).state, PayoutState::Queued);
     world.settle(second, PayoutState::Failed).await;
@@ -113,14 +113,14 @@ async fn a_refund_that_expires_or_fails_can_be_made_again() {
     world.settle(third, PayoutState::Failed).await;
     let told = ["OPEN", "REFUNDING", "OPEN", "REFUNDING", "OPEN", "REFUNDING", "REFUNDED", "OPEN"];
     assert_eq!(world.notified_field(&id, "resolution"), told);
-    // A block holds its transaction after all.
+    // Its transaction is mined after all.
     world.settle(third, PayoutState::Sent).await;
     assert_eq!(world.anomaly(&id).anomaly.resolution, Resolution::Refunded);
     assert_eq!(world.anomaly(&id).payout_id, Some(third));
 }
 
 #[tokio::test]
-async fn two_refunds_of_one_anomaly_are_impossible_also_at_once() {
+async fn of_eight_simultaneous_refunds_only_one_succeeds() {
     let (world, id) = with_late_coins(50_000).await;
     let world = Arc::new(world);
     let mut all = tokio::task::JoinSet::new();
@@ -137,7 +137,7 @@ async fn two_refunds_of_one_anomaly_are_impossible_also_at_once() {
 }
 
 #[tokio::test]
-async fn coins_that_are_not_there_are_not_sent_back() {
+async fn a_refund_waits_for_the_confirmations_of_its_coins() {
     let (world, id) = with_late_coins(50_000).await;
     world.set("spendConfirmations", "3").await;
     let early = refund(&world.gateway, request(id, false)).await;
@@ -156,7 +156,7 @@ async fn coins_that_are_not_there_are_not_sent_back() {
 }
 
 #[tokio::test]
-async fn a_refund_is_under_the_ordinary_rules() {
+async fn a_refund_obeys_the_rules_of_every_payout() {
     let (world, id) = with_late_coins(9_000).await;
     world.set("minPayoutBtc", "0.00001").await;
     world.set("dailyLimitBtc", "0.00005").await;
@@ -187,7 +187,7 @@ async fn an_offer_has_expired_at_the_very_millisecond_of_its_end() {
     assert!(judge_state(&offer, end.plus_ms(-1)).is_ok());
     assert!(matches!(judge_state(&offer, end), Err(ApproveError::OfferExpired)));
     let due = |at| world.gateway.store.read(|reader| reader.payouts_due_to_expire(at, 10)).unwrap().len();
-    assert_eq!((due(end.plus_ms(-1)), due(end)), (0, 1), "what may not be approved any more is what expires");
+    assert_eq!((due(end.plus_ms(-1)), due(end)), (0, 1), "approval and expiry disagree about the end");
 }
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn an_approval_whose_client_hung_up_still_wakes_the_sender() {
         let approval = pin!(approve(&world.gateway, payout_id, staff()));
         let _ = approval.poll(&mut Context::from_waker(Waker::noop()));
     }
-    // The write comes behind it in the writer's queue.
+    // The writer's queue holds the approval's write before this one.
     world.gateway.store.write(|_| Ok::<_, crate::store::StoreError>(())).await.unwrap();
     assert_eq!(world.payout(&payout_id).state, PayoutState::Queued);
     let woken = pin!(world.gateway.sender_wake.notified()).poll(&mut Context::from_waker(Waker::noop()));
@@ -228,7 +228,7 @@ async fn a_refund_excludes_coins_that_an_earlier_refund_sent_back() {
     let refunded = refund(&world.gateway, request(overpayment.id, true)).await.unwrap().payout_id();
     assert_eq!(world.payout(&refunded).amount_sats, surplus_sats);
     world.settle(refunded, PayoutState::Sent).await;
-    // The customer takes the second part back.
+    // A reorg removes the customer's second transaction.
     world.sandbox().reorg(2, false, world.now_ms()).unwrap();
     world.look().await;
     world.mine(3).await;
@@ -238,15 +238,15 @@ async fn a_refund_excludes_coins_that_an_earlier_refund_sent_back() {
     assert_eq!(
         world.payout(&rest).amount_sats,
         first_sats - surplus_sats,
-        "all that came and went back is what is there"
+        "the received coins less the earlier refund"
     );
 }
 
 #[tokio::test]
-async fn two_late_payments_of_one_payment_are_both_sent_back_in_full() {
+async fn two_late_transactions_of_one_payment_are_refunded_in_full() {
     let (world, id) = with_late_coins(50_000).await;
     let first = refund(&world.gateway, request(id, true)).await.unwrap().payout_id();
-    let payment = world.now_of(&world.anomaly(&id).payment_id);
+    let payment = world.reload_payment(&world.anomaly(&id).payment_id);
     world.pay(&payment, 40_000).await;
     world.mine(2).await;
     let rows = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
@@ -262,7 +262,7 @@ async fn refunded_coins_that_are_gone_are_deducted_down_to_zero() {
     world.settle(first, PayoutState::Sent).await;
     world.sandbox().reorg(2, false, world.now_ms()).unwrap();
     world.look().await;
-    let payment = world.now_of(&world.anomaly(&id).payment_id);
+    let payment = world.reload_payment(&world.anomaly(&id).payment_id);
     world.pay(&payment, 40_000).await;
     world.mine(2).await;
     let rows = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
@@ -281,7 +281,7 @@ async fn a_payout_of_the_same_sum_is_pointed_out_before_a_refund() {
     assert!(matches!(refused, RefundError::PaidByPayout { payout_id, .. } if payout_id == alike), "{refused:?}");
     assert_eq!(world.anomaly(&id).anomaly.resolution, Resolution::Open);
     let about = world.gateway.store.read(|reader| open_anomaly_of(reader, 50_000)).unwrap().unwrap();
-    assert_eq!(about.anomaly.id, id, "whoever asks for a payout hears of the anomaly");
+    assert_eq!(about.anomaly.id, id, "a payout request of this sum names the anomaly");
     let mut agreed = request(id, false);
     agreed.offer.again = true;
     refund(&world.gateway, agreed).await.unwrap();
@@ -312,11 +312,11 @@ async fn no_permit_is_held_while_the_backend_is_asked_for_a_fee_rate() {
         })
     };
     offer(&world.gateway, offer_of(None, permit)).await.unwrap();
-    assert!(taken.load(Ordering::SeqCst), "the backend had answered by then");
+    assert!(taken.load(Ordering::SeqCst), "the permit was taken before the backend answered");
 }
 
 #[tokio::test]
-async fn an_answer_that_is_given_again_needs_no_permit() {
+async fn a_repeated_answer_needs_no_permit() {
     let (world, _) = with_late_coins(50_000).await;
     let once = |key: &str| Some(Once::new(1, "/v2/payouts", key.to_owned(), "", b"{}"));
     let none_left = || Permit::by(async { Err::<(), _>(StoreError::TooManyReads) });
@@ -337,7 +337,7 @@ async fn a_skipped_address_of_our_own_is_refused_right_after_a_start() {
     let pool = &world.gateway.wallet.get().unwrap().addresses;
     let scripts = [0, many / 2, many].map(|index| pool.script(index).unwrap());
     let world = world.reopen().await;
-    // Starts with the last ones, which are derived last.
+    // Starts with the highest index, which is derived last.
     for script in scripts.iter().rev() {
         let address = bitcoin::Address::from_script(script, bitcoin::Network::Regtest).unwrap().to_string();
         let mut request = offer_of(None, Permit::none());

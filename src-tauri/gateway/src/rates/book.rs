@@ -102,7 +102,7 @@ impl Rates {
             let Some(source) = self.sources.get(index) else { continue };
             to_store.extend(self.take(source.as_ref(), answer, &rules, now));
         }
-        // A rate may have ended without an answer: its last source was removed from the settings.
+        // A rate ends without an answer if its last source was removed from the settings.
         to_store.extend(self.quotes.write().follow_last_known(now, rules.min_fresh_sources));
         for (currency, rate) in to_store {
             let stored_at = rate.at;
@@ -231,7 +231,7 @@ impl Rates {
         now: Timestamp,
     ) -> Vec<(Currency, StoredRate)> {
         let mut quotes = self.quotes.write();
-        // An answer to a question from before a change of the settings is dropped.
+        // An answer is dropped if the settings changed after the request was sent.
         let current = self.rules();
         if !current.asks_like(rules) {
             return Vec::new();

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use rust_decimal::Decimal;
 use tillgate_domain::checked_clock::servers_ahead_ms;
 use tillgate_domain::money::{Currency, Rate};
-use tillgate_domain::rates::{self, ASKED_EVERY_MS, Judged, Known, Quote, Verdict, asked_again_after_ms};
+use tillgate_domain::rates::{self, ASKED_EVERY_MS, Judged, Known, Quote, Verdict, retry_delay_ms};
 use tillgate_domain::time::Timestamp;
 
-use super::certificate;
 use super::rate_source::{SourceAnswer, SourceFailure, SourceQuote};
+use super::stored_quotes;
 use super::unavailable::RateUnavailable;
 use crate::store::rates::StoredRate;
 
@@ -170,7 +170,7 @@ impl Quotes {
     ) {
         let state = self.sources.entry(name).or_default();
         state.failures = state.failures.saturating_add(1);
-        state.due_at = Some(asked_at.plus_ms(asked_again_after_ms(state.failures, failed.kind, jitter_per_mille)));
+        state.due_at = Some(asked_at.plus_ms(retry_delay_ms(state.failures, failed.kind, jitter_per_mille)));
         if state.failed.replace(failed.why.clone()).is_none() {
             tracing::warn!(source = name, why = failed.why, "a source of exchange rates does not answer");
         }
@@ -230,8 +230,8 @@ impl Quotes {
         }
     }
 
-    /// The lead of the sources' clocks over ours, in milliseconds, if they agree. Only recent answers count: since
-    /// older answers our clock may have been set. An answer later than `now` shows that it was.
+    /// The lead of the sources' clocks over ours, in milliseconds, if they agree. Only recent answers count, because
+    /// our clock may have been set since older answers. An answer later than `now` shows that our clock was set.
     pub(super) fn servers_ahead_ms(&self, now: Timestamp) -> Option<i64> {
         let is_lately = |at: Timestamp| at <= now && now <= at.plus_ms(TIME_TOLD_WITHIN_MS);
         let lately = self.sources.values().filter(|state| state.answered_at.is_some_and(is_lately));
@@ -274,7 +274,7 @@ impl Quotes {
         let rate = Rate::new(median).ok_or_else(|| unavailable("the median quote is out of range".to_owned()))?;
         let used = judged.quotes.iter().filter(|(_, verdict)| *verdict == Verdict::Used);
         let at = used.map(|(quote, _)| quote.at).min().unwrap_or(now);
-        Ok(StoredRate { rate, at, sources: certificate::written(&judged.quotes) })
+        Ok(StoredRate { rate, at, sources: stored_quotes::written(&judged.quotes) })
     }
 
     /// The last moment at which all quotes that are fresh at `now` are still fresh.

@@ -8,7 +8,7 @@ use crate::machine::outgoing::Proxy;
 /// The settings that select the sources, and how they are asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RateRules {
-    /// Least number of sources with a fresh quote.
+    /// Number of sources that must have a fresh quote before there is a rate.
     pub min_fresh_sources: usize,
     /// The currencies to ask for.
     pub currencies: Vec<Currency>,

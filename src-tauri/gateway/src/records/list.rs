@@ -40,7 +40,8 @@ impl<K> RecordList<K> {
 
     /// The next records from `snapshot`: JSON objects with commas between them.
     ///
-    /// # Errors The database cannot be read.
+    /// # Errors
+    /// When the database cannot be read.
     pub(crate) fn next_part(&mut self, snapshot: &Snapshot<'_>) -> Result<String, StoreError> {
         let mut part = String::new();
         while part.len() < PART_BYTES

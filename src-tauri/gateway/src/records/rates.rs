@@ -6,8 +6,8 @@ use tillgate_domain::rates::{Quote, Verdict};
 use super::object::Object;
 use crate::rates::RatesRow;
 
-/// The rates of these currencies after the merchant's spread, each with its sources' quotes before it. A currency
-/// without a usable rate has neither rate nor time.
+/// The rates of these currencies after the merchant's spread, each with its sources' quotes before the spread. A
+/// currency without a usable rate has neither rate nor time.
 pub(crate) fn rates_record(rows: &[RatesRow], spread_per_mille: u16) -> String {
     let mut object = Object::new();
     object.array("items", rows.iter().map(|row| item(row, spread_per_mille)));
@@ -25,7 +25,7 @@ fn item(row: &RatesRow, spread_per_mille: u16) -> String {
     object.finish()
 }
 
-/// `None` if the quote is not a number with at most four decimals.
+/// `None` if the quote is outside the range of a [`Rate`].
 fn source((quote, verdict): &(Quote, Verdict)) -> Option<String> {
     let rate = Rate::new(quote.price)?;
     let mut object = Object::new();

@@ -39,7 +39,7 @@ pub enum CallError {
     Sandbox(SandboxError),
     /// The call was interrupted, because the program is stopping.
     #[error("the call was interrupted")]
-    BrokenOff,
+    Interrupted,
 }
 
 /// Converts an error of the sandbox. An error about a field's value names the field.

@@ -53,7 +53,7 @@ async fn the_customer_pays_the_dust_limit_if_less_remains() {
     let payment = world.payment().await;
     world.pay(&payment, payment.payment.amount_sats - 1).await;
     ok(&world, "POST", &format!("/sandbox/payments/{}/pay", payment.payment.id), json!({})).await;
-    let row = world.now_of(&payment.payment.id);
+    let row = world.reload_payment(&payment.payment.id);
     assert_eq!(row.payment.paid_sats, payment.payment.amount_sats - 1 + 294);
 }
 
@@ -82,7 +82,7 @@ async fn a_set_rate_is_used_at_once_until_it_is_withdrawn() {
 }
 
 #[tokio::test]
-async fn a_call_under_chain_down_is_found_by_the_look_after_it() {
+async fn a_payment_during_chain_down_is_found_by_the_next_look() {
     let world = World::new().await;
     let payment = world.payment().await;
     ok(&world, "PUT", "/sandbox/faults", json!({"chainDown": true, "latencyMs": 1})).await;

@@ -23,7 +23,7 @@ use crate::store::coins::{Coin, CoinFacts};
 use crate::store::keychains::Keychain;
 use crate::store::{Reader, StoreError, Tx};
 use crate::wallet::Wallet;
-use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Means, Payee, Seed, SpendableCoin};
+use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Funding, Payee, Seed, SpendableCoin};
 
 /// Largest number of payouts considered for one transaction. More payouts do not fit into a transaction.
 pub(super) const QUEUE_MAX: u32 = 5_000;
@@ -91,7 +91,7 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
         waiting.iter().map(|payout| Payee { script: payout.script.clone(), amount_sats: payout.amount_sats }).collect();
     let change =
         fresh_change(wallet, change_index).map_err(|reason| Unsent::Obstacle(ObstacleCause::Other.because(reason)))?;
-    let means = Means {
+    let funding = Funding {
         required: &required,
         optional: &coins,
         fee: FeeWanted::at(rate.estimate),
@@ -99,11 +99,11 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
         address_type: wallet.keychains.address_type(),
         tip_height,
     };
-    let chosen = spend::choose_most(&payees, &means, seed(gateway)?);
+    let chosen = spend::choose_most(&payees, &funding, seed(gateway)?);
     let (draft, places) = chosen.map_err(|error| Unsent::Obstacle(error.into()))?;
     fail_points::pass(Point::ChooseAfter);
     let payouts = places.iter().filter_map(|place| waiting.get(*place)).map(|payout| payout.seq).collect();
-    let fee = means.fee_spending(&draft.inputs);
+    let fee = funding.fee_for_inputs(&draft.inputs);
     Ok(Chosen { draft, payouts, fee, cap: rate.cap })
 }
 
@@ -173,7 +173,7 @@ fn words(gateway: &Gateway) -> Result<Secret, String> {
 pub(super) fn fresh_change(wallet: &Wallet, index: u32) -> Result<FreshChange, String> {
     let script = wallet.change.script(index).map_err(|error| error.to_string())?;
     // The watcher must know the script: it may see the transaction before the backend answers the broadcast.
-    wallet.change.given(index.saturating_add(1)).map_err(|error| error.to_string())?;
+    wallet.change.derive_up_to(index.saturating_add(1)).map_err(|error| error.to_string())?;
     Ok(FreshChange { script, index })
 }
 
@@ -184,7 +184,7 @@ pub(super) fn seed(gateway: &Gateway) -> Result<Seed, SendError> {
 }
 
 /// Commits a new batch. Returns `None`, and stores nothing, if its coins or payouts changed during signing or the
-/// sender holds.
+/// sender is on hold.
 pub(super) async fn store(gateway: &Arc<Gateway>, signed: Signed) -> Result<Option<Txid>, SendError> {
     let commit = move |outbox: &Outbox<'_>| -> Result<Option<Txid>, SendError> {
         let tx = outbox.tx;

@@ -19,7 +19,7 @@ pub enum SendError {
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
     #[error("the pass was interrupted")]
-    BrokenOff,
+    Interrupted,
 }
 
 /// The reason why no transaction of waiting payouts was stored.

@@ -18,9 +18,10 @@ use crate::wallet::spend::SpendableCoin;
 
 /// Effect of unmined twins on a payout.
 pub(crate) enum Payable {
-    /// A transaction may pay it if it spends these coins, one of each twin, so that only one payment can be mined.
+    /// A transaction may pay it if it also spends these coins, one input of each twin. Then only one of the
+    /// transactions can be mined.
     Spending(Vec<SpendableCoin>),
-    /// Waits until a block decides about the twin.
+    /// It waits until a block holds the twin or rules it out.
     Waits(Obstacle),
 }
 
@@ -77,8 +78,8 @@ fn coin_of(reader: &Reader<'_>, twin: &TwinRow) -> Result<Option<SpendableCoin>,
 }
 
 fn waits_for(twin: &TwinRow, payout: &PayoutRow) -> Obstacle {
-    ObstacleCause::CopyPays.because(format!(
-        "another copy of this wallet made transaction {} of {}, which pays {} BTC to {} and is in no block: the payout waits until a block holds that transaction or rules it out",
+    ObstacleCause::PaidByCopy.because(format!(
+        "another copy of this wallet made transaction {} (noticed {}), which pays {} BTC to {} and is in no block: the payout waits until a block holds that transaction or rules it out",
         twin.txid,
         twin.noticed_at.iso_seconds(),
         format_btc(payout.amount_sats),

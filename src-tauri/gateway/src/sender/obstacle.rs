@@ -17,7 +17,7 @@ pub(super) const fn failure_reason(cause: ObstacleCause) -> &'static str {
         | ObstacleCause::Compared
         | ObstacleCause::Restored
         | ObstacleCause::Stopped
-        | ObstacleCause::CopyPays
+        | ObstacleCause::PaidByCopy
         | ObstacleCause::Other => "it could not be sent in time: its transaction could not be made",
     }
 }

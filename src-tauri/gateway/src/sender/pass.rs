@@ -26,7 +26,7 @@ use crate::{funds, payouts};
 /// Time between passes, which is the longest delay of a deadline. An idle pass is cheap: it reads three indexes.
 const PASS_EVERY: Duration = Duration::from_secs(1);
 
-/// Pause before the sender asks a secret store again that refused the wallet's words. `Sender::retry` skips it.
+/// Pause after the secret store refused the wallet's words, before the sender asks again. `Sender::retry` skips it.
 const ASK_KEYS_EVERY_MS: i64 = 60_000;
 
 /// Sends the payouts of one environment.
@@ -210,19 +210,19 @@ impl Sender {
             return Err(Unsent::Waits(ObstacleCause::Chain.because(NO_FEE_RATE)));
         };
         let prepare = move || build::prepare(&gateway, &settings, rate);
-        let chosen = tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::BrokenOff)??;
+        let chosen = tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::Interrupted)??;
         if let Some(why) = self.look_at_coins(watcher, &chosen.draft, due_at).await? {
             return Err(Unsent::Waits(why));
         }
         self.check_released()?;
         let gateway = Arc::clone(&self.gateway);
         let sign = move || build::sign_chosen(&gateway, chosen);
-        let signed = tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::BrokenOff)?;
+        let signed = tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::Interrupted)?;
         let signed = signed.map_err(Unsent::Obstacle)?;
         self.check_view(due_at).map_err(Unsent::Waits)?;
         // The next pass reads the changed coins and payouts.
         let stale =
-            || Unsent::Waits(ObstacleCause::Other.because("its coins changed while it was signed; it is made again"));
+            || Unsent::Waits(ObstacleCause::Other.because("coins changed during signing; a new transaction is made"));
         build::store(&self.gateway, signed).await?.ok_or_else(stale)
     }
 

@@ -41,7 +41,7 @@ impl PayoutRebroadcasts {
         let is_new_tip = self.tip != Some(watched.tip.hash);
         let reading = Arc::clone(gateway);
         let missing = tokio::task::spawn_blocking(move || reading.store.read(missing));
-        let missing: BTreeMap<Txid, Vec<Transaction>> = missing.await.map_err(|_| SendError::BrokenOff)??;
+        let missing: BTreeMap<Txid, Vec<Transaction>> = missing.await.map_err(|_| SendError::Interrupted)??;
         // Transactions that a look found are forgotten, so that they are due at once if they drop out later.
         self.tried.retain(|txid, _| missing.contains_key(txid));
         for (txid, package) in missing {
@@ -77,7 +77,7 @@ impl PayoutRebroadcasts {
 async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<Transaction>) -> Result<(), SendError> {
     let asking = Arc::clone(gateway);
     let answer = tokio::task::spawn_blocking(move || package::broadcast(&asking, &package));
-    match answer.await.map_err(|_| SendError::BrokenOff)? {
+    match answer.await.map_err(|_| SendError::Interrupted)? {
         Ok(Broadcast::Accepted | Broadcast::AlreadyKnown) => {
             tracing::info!(%txid, "a transaction that sends payouts was accepted");
             accept(gateway, txid).await?;
@@ -145,8 +145,8 @@ fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, Stor
     Ok(missing)
 }
 
-/// Version of a batch to broadcast: the version that gives it up, else the version whose change another batch spends,
-/// else the newest.
+/// The version of a batch to broadcast: the version that gives the batch up, else the version whose change another
+/// batch spends, else the newest.
 pub(super) fn to_broadcast<'a>(
     reader: &Reader<'_>,
     versions: &'a [VersionRow],

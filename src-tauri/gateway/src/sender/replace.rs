@@ -135,7 +135,7 @@ impl Sender {
         self.gateway.store.read(may_sign)?;
         let gateway = Arc::clone(&self.gateway);
         let sign = move || build::sign_chosen(&gateway, chosen);
-        let signed = tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::BrokenOff)?;
+        let signed = tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::Interrupted)?;
         let signed = signed.map_err(|obstacle| ReplaceError::Obstacle(obstacle.details))?;
         self.check_view(since).map_err(|too_old| ReplaceError::Unseen(too_old.details))?;
         Ok(signed)

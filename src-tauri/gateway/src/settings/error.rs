@@ -37,9 +37,9 @@ pub enum SettingError {
         "minPayoutBtc may not be above dailyLimitBtc, and would be {minimum} above {daily}, so that no payout could be made; lower the one or raise the other, both at once if need be"
     )]
     MinimumAboveDaily { minimum: String, daily: String },
-    /// The URL does not suit the backend.
+    /// The scheme of the URL does not fit the backend.
     #[error(
-        "backend is {backend}, and no {backend} server answers at {url}: set both at once, like backend={backend} backendUrl={example}"
+        "backend is {backend}, and {url} is not the URL of such a server: set both at once, like backend={backend} backendUrl={example}"
     )]
     BackendUrl {
         backend: &'static str,

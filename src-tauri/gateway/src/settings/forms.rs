@@ -213,7 +213,7 @@ pub(super) fn logo(text: &str) -> Option<String> {
     (known && decodes && text.len() <= LOGO_MAX).then(|| text.to_owned())
 }
 
-/// `None` for an empty text, else the result of `parse`.
+/// `Some(None)` for an empty text, else the result of `parse`.
 pub(super) fn optional<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
     if text.is_empty() { Some(None) } else { parse(text).map(Some) }
 }

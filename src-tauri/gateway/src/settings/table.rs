@@ -41,7 +41,7 @@ pub struct Setting {
 }
 
 impl Settings {
-    /// The defaults of an environment. Defaults of frozen settings are defined with the rules for payments.
+    /// The defaults of an environment. [`PolicySettings`] holds the defaults of the settings that a payment keeps from its creation.
     #[must_use]
     pub fn defaults(environment: Environment) -> Self {
         let (min_fresh_sources, key_requests_per_second, key_open_payments, daily_limit_sats) = match environment {
@@ -147,7 +147,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "confirmationTiers",
-        form: "a list like 1000:1,10000:3,*:6 of at most 20 tiers (USD equivalent up to and including : confirmations from 1 to 144), both rising, the last for *",
+        form: "a list of at most 20 tiers like 1000:1,10000:3,*:6 (highest price in US dollars, a colon, 1 to 144 confirmations), with rising prices, confirmations that never fall, and * as the last price",
         schemes: None,
         about: "How many confirmations a payment needs, by its price in US dollars.",
         set: |to, text| text.parse().ok().map(|value| to.policy.confirmation_tiers = value),
@@ -157,7 +157,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "zeroConfUpTo",
         form: "a sum in US dollars from 0 to 1000000, like 20 or 19.90; 0 for never",
         schemes: None,
-        about: "Up to this price in US dollars a payment is accepted without a confirmation, if its transaction looks sound.",
+        about: "Up to this price in US dollars a payment is accepted without a confirmation, if its transaction spends only confirmed coins, pays a sufficient fee rate and has no recent conflict.",
         set: |to, text| {
             let sum = parse_usd(text).filter(|sum| *sum <= 1_000_000.into())?;
             to.policy.zero_conf_up_to = sum;
@@ -413,7 +413,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "backend",
         form: "core or electrum, to match the servers of backendUrl",
         schemes: None,
-        about: "The backend that shows the chain, except for the sandbox: core is your own Bitcoin Core node, electrum is a server, which learns your addresses.",
+        about: "The kind of server that shows the chain, unless the network is sandbox: core is your own Bitcoin Core node, electrum is a server, which learns your addresses.",
         set: |to, text| {
             to.backend = BackendKind::ALL.into_iter().find(|kind| kind.as_str() == text)?;
             to.backend_refused = None;
@@ -433,7 +433,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "backendCertificate",
         form: "a list of SHA-256 fingerprints (64 hexadecimal digits, with colons between pairs or without), or empty",
         schemes: None,
-        about: "The certificates of Electrum servers that no public authority has signed: they are accepted in addition.",
+        about: "The fingerprints of Electrum servers' certificates that are accepted although no public authority has signed them.",
         set: |to, text| list(text, |part| part.parse().ok()).map(|value| to.backend_certificates = value),
         text: |of| joined(&of.backend_certificates),
     },
@@ -466,7 +466,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "backendZmq",
         form: "an address like tcp://127.0.0.1:28332 (tcp, a host and a port), or empty",
         schemes: Some("tcp://"),
-        about: "The address where the node announces blocks and transactions (its option -zmqpubsequence), so that payments are seen at once instead of within a second; with several nodes, that of the first.",
+        about: "The address where the node announces blocks and transactions (its option -zmqpubsequence), so that payments are seen at once instead of within a second; with several nodes, name the address of the first one.",
         set: |to, text| optional(text, zmq_address).map(|value| to.backend_zmq = value),
         text: |of| of.backend_zmq.clone().unwrap_or_default(),
     },

@@ -35,7 +35,7 @@ pub struct Settings {
     pub fixed_rates: Vec<(Currency, Decimal)>,
     /// `proxy`: the proxy for requests to rate sources and to a backend.
     pub proxy: Option<Proxy>,
-    /// `keyRequestsPerSecond`: the most that one API key may make in a second; 0 is no bound.
+    /// `keyRequestsPerSecond`: the most requests of one API key in a second; 0 is no bound.
     pub key_requests_per_second: u32,
     /// `keyOpenPayments`: the most open payments of one API key; 0 is no bound.
     pub key_open_payments: u32,
@@ -77,8 +77,8 @@ pub struct Settings {
     pub network: ChainNetwork,
     /// `backend`: the source of the chain.
     pub backend: BackendKind,
-    /// The error if the stored `backend` is unknown to this program. Then no server is asked, and another must be
-    /// chosen.
+    /// The error if the stored `backend` is unknown to this program. Then no server is asked, and another backend must
+    /// be chosen.
     pub backend_refused: Option<String>,
     /// `backendUrl`: the URLs of the backend's servers, the preferred first.
     pub backend_urls: Vec<String>,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
-use tillgate_domain::advance::{self, Advance, Look};
+use tillgate_domain::advance::{self, Advance, LookFacts};
 use tillgate_domain::anomaly::{Anomaly, AnomalyChange, Coins, Resolution};
 use tillgate_domain::checked_clock::CheckedClock;
 use tillgate_domain::id::Id;
@@ -32,7 +32,7 @@ pub(super) const MISSING_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 /// Values that all payments of one look share.
 #[derive(Clone)]
 pub(crate) struct Context {
-    pub look: Look,
+    pub look: LookFacts,
     /// Start of the look before this one.
     pub looked_before: Option<Timestamp>,
     pub fee_rate: Option<FeeRate>,
@@ -43,13 +43,13 @@ pub(crate) struct Context {
 impl Context {
     /// The look as it counts for one payment: time decides nothing if the script is not covered or the clock is
     /// distrusted.
-    fn look_for(&self, payment: &Payment, is_covered: bool) -> Look {
-        let Look { at, tip_time, .. } = self.look;
+    fn look_for(&self, payment: &Payment, is_covered: bool) -> LookFacts {
+        let LookFacts { at, tip_time, .. } = self.look;
         let deadline = payment.expires_at;
         let is_past = payment.closed_at.is_none() && at > deadline;
         let is_distrusted =
-            self.clock.is_some_and(|clock| is_past && !clock.may_close(payment.told_first(), at, tip_time));
-        Look { time_decides: self.look.time_decides && is_covered && !is_distrusted, ..self.look }
+            self.clock.is_some_and(|clock| is_past && !clock.may_close(payment.original_deadline(), at, tip_time));
+        LookFacts { time_decides: self.look.time_decides && is_covered && !is_distrusted, ..self.look }
     }
 }
 
@@ -130,7 +130,7 @@ fn store_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPaym
         if is_new_and_waits && is_quota_full(tx, seq, &incoming.facts.tx)? {
             tracing::warn!(
                 %txid,
-                "a mempool transaction is ignored until mined: missing transactions to its payment fill the disk quota"
+                "a mempool transaction is ignored until mined: missing transactions of the same payment fill the disk quota"
             );
             continue;
         }
@@ -316,7 +316,7 @@ mod tests {
             let at = payment.created_at.plus_ms(year_ms + after_ms);
             let mut clock = CheckedClock::default();
             assert!(clock.look(at, payment.created_at, None, Some(-year_ms)).is_some());
-            let look = Look {
+            let look = LookFacts {
                 at,
                 tip_height: 1,
                 tip_time: payment.created_at,

@@ -1,4 +1,4 @@
-//! Batches and twins that a part of a look touched. The commit that stores the part settles them last.
+//! Batches and twins that the findings of one commit touched. The same commit settles them after it stored its findings.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Twins ([`crate::store::twins`]): the first sight of a twin makes the sender hold, and a mined twin settles payouts
+//! Twins ([`crate::store::twins`]): the first sight of a twin puts the sender on hold, and a mined twin settles payouts
 //! (interface, section 4, "Twin"). A twin in the mempool settles nothing.
 
 use std::collections::BTreeMap;
@@ -18,10 +18,10 @@ use crate::store::payouts::PayoutRow;
 use crate::store::twins::TwinRow;
 use crate::store::{Reader, StoreError, Tx};
 
-/// Outputs named in the reason of a hold; more would not be read.
+/// Outputs named in the reason of a hold. Nobody would read a longer list.
 const OUTPUTS_NAMED: usize = 3;
 
-/// Stores the position of a twin. At its first sight the sender holds.
+/// Stores the position of a twin. Its first sight puts the sender on hold.
 pub(super) fn store_position(
     outbox: &Outbox<'_>,
     txid: &Txid,
@@ -64,8 +64,8 @@ pub(super) fn match_mined(tx: &Tx<'_>, txid: &Txid) -> Result<(), StoreError> {
     tx.note_matched(txid)
 }
 
-/// Makes the sender hold. During a restored copy's scan, the twin is only counted, and reported at the end of the scan.
-/// A twin that pays one of our addresses is counted by [`notice_address`].
+/// Puts the sender on hold. During a restored copy's scan, the twin is only counted, and reported at the end of the
+/// scan. A twin that pays one of our addresses is counted by [`notice_address`].
 fn hold(
     outbox: &Outbox<'_>,
     txid: &Txid,
@@ -105,10 +105,10 @@ fn named(outbox: &Outbox<'_>, txid: &Txid, facts: &TxFacts) -> Result<String, St
     Ok(format!("transaction {txid} of {}, which pays {paid}{more}", at.iso_seconds()))
 }
 
-/// Makes the sender hold after a payment to addresses not given to any payment here: another copy of this wallet gave
-/// them. `index` is the highest of these addresses. Call this at the first sight of the transaction.
+/// Puts the sender on hold after a transaction paid addresses that no payment here has: another copy of this wallet
+/// gave them. `index` is the highest of these addresses. Call this at the first sight of the transaction.
 ///
-/// A restored copy ignores indices below the first that it gave: customers from before the restore may still pay.
+/// A restored copy ignores indices below the first index that it gave: customers from before the restore may still pay.
 pub(super) fn notice_address(
     outbox: &Outbox<'_>,
     (txid, amount_sats, at): (&Txid, u64, Timestamp),
@@ -131,7 +131,7 @@ pub(super) fn notice_address(
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
 
-/// Makes the sender hold after a payment to a change address that no transaction of ours used. Either another copy of
+/// Puts the sender on hold after a payment to a change address that no transaction of ours used. Either another copy of
 /// this wallet spent coins unknown here, or somebody pays that address. A restored copy holds anyway.
 pub(super) fn notice_change(
     outbox: &Outbox<'_>,

@@ -10,7 +10,7 @@ use super::making::{Words, adopt, refuse_second};
 use crate::gateway::Gateway;
 use crate::machine::secrets::Purpose;
 use crate::wallet::words::{self as mnemonic, WordCount};
-use crate::wallet::{DRAFT_KEPT_FOR, Draft};
+use crate::wallet::{DRAFT_KEPT_FOR, WordsDraft};
 
 /// Why the wallet of a draft was not made.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +21,7 @@ pub(crate) enum DraftError {
     )]
     Gone,
     /// A word differs from the shown word at its place.
-    #[error("word {0} is another one: look at what you wrote down")]
+    #[error("word {0} does not match: look at what you wrote down")]
     Wrong(usize),
     /// [`adopt`] failed.
     #[error(transparent)]
@@ -33,11 +33,11 @@ pub(crate) enum DraftError {
 ///
 /// # Errors
 /// There is a wallet already, there are no random bytes, or the secret store refuses.
-pub(crate) async fn draft(gateway: &Arc<Gateway>, count: WordCount) -> Result<Draft, SetupError> {
+pub(crate) async fn draft(gateway: &Arc<Gateway>, count: WordCount) -> Result<WordsDraft, SetupError> {
     refuse_second(gateway)?;
     let asking = Arc::clone(gateway);
     let kept = move || asking.secrets.get(Purpose::WalletMnemonic);
-    let kept = tokio::task::spawn_blocking(kept).await.map_err(|_| SetupError::BrokenOff)??;
+    let kept = tokio::task::spawn_blocking(kept).await.map_err(|_| SetupError::Interrupted)??;
     let words = match kept {
         Some(words) => words,
         None => mnemonic::new(gateway.entropy.as_ref(), count)?,
@@ -49,7 +49,7 @@ pub(crate) async fn draft(gateway: &Arc<Gateway>, count: WordCount) -> Result<Dr
     let first = usize::from(first) % many;
     let second = (first + 1 + usize::from(second) % (many - 1)) % many;
     let asked = [first.min(second) + 1, first.max(second) + 1];
-    let draft = Draft { id: id.to_string(), words, asked };
+    let draft = WordsDraft { id: id.to_string(), words, asked };
     gateway.wallet_drafts.put(draft.clone(), Instant::now());
     let (wiping, id) = (Arc::downgrade(gateway), draft.id.clone());
     tokio::spawn(async move {

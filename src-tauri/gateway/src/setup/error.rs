@@ -52,7 +52,7 @@ pub enum SetupError {
         from: u32,
     },
     /// There is no scan to stop or resume.
-    #[error("no scan for a restored wallet is under way or stopped")]
+    #[error("there is no scan of a restored wallet to stop or to continue")]
     NotLooking,
     /// The wallet cannot be derived or loaded.
     #[error(transparent)]
@@ -70,6 +70,6 @@ pub enum SetupError {
     #[error(transparent)]
     DataDir(#[from] DataDirError),
     /// The program is stopping.
-    #[error("the wallet was not made or restored, because the program is stopping")]
-    BrokenOff,
+    #[error("the program is stopping: start it again, and look whether the wallet was made")]
+    Interrupted,
 }

@@ -12,7 +12,7 @@ use crate::wallet::words::{self as mnemonic, WordCount};
 use crate::wallet::{Descriptors, Wallet};
 
 /// Puts new words into the secret store and returns them; the caller shows them before [`make`] makes the wallet. Words
-/// of an interrupted making are returned instead, even if their number is not `count`.
+/// that an interrupted setup left in the store are returned instead, even if their number is not `count`.
 ///
 /// # Errors
 /// There is a wallet already, or the secret store failed.
@@ -20,9 +20,9 @@ pub(crate) async fn keep_words(gateway: &Arc<Gateway>, count: WordCount) -> Resu
     let _one_at_a_time = gateway.wallet_setup.lock().await;
     refuse_second(gateway)?;
     let words = mnemonic::new(gateway.entropy.as_ref(), count)?;
-    let keeping = Arc::clone(gateway);
-    let keep = move || keep(&keeping, Words::New(words));
-    tokio::task::spawn_blocking(keep).await.map_err(|_| SetupError::BrokenOff)?
+    let storing = Arc::clone(gateway);
+    let store = move || store_words(&storing, Words::New(words));
+    tokio::task::spawn_blocking(store).await.map_err(|_| SetupError::Interrupted)?
 }
 
 /// Makes the wallet from the words in the secret store.
@@ -64,9 +64,9 @@ pub(super) async fn adopt(
 ) -> Result<Option<Restore>, SetupError> {
     let _one_at_a_time = gateway.wallet_setup.lock().await;
     refuse_second(gateway)?;
-    let keeping = Arc::clone(gateway);
-    let keep = move || keep(&keeping, words);
-    let words = tokio::task::spawn_blocking(keep).await.map_err(|_| SetupError::BrokenOff)??;
+    let storing = Arc::clone(gateway);
+    let store = move || store_words(&storing, words);
+    let words = tokio::task::spawn_blocking(store).await.map_err(|_| SetupError::Interrupted)??;
     let address_type = gateway.settings.snapshot().address_type;
     let descriptors = Descriptors::derive(&words, gateway.network, address_type)?;
     let (now, actor) = (gateway.clock.now(), actor.to_owned());
@@ -95,7 +95,7 @@ pub(super) fn refuse_second(gateway: &Gateway) -> Result<(), SetupError> {
 }
 
 /// Puts the words into the secret store, unless it holds words already; returns the words to use. Blocks the thread.
-fn keep(gateway: &Gateway, words: Words) -> Result<Secret, SetupError> {
+fn store_words(gateway: &Gateway, words: Words) -> Result<Secret, SetupError> {
     let there = gateway.secrets.get(Purpose::WalletMnemonic)?;
     match (there, words) {
         (Some(there), Words::New(_) | Words::Kept) => Ok(there),
@@ -114,7 +114,7 @@ async fn take_into_use(gateway: &Arc<Gateway>) -> Result<(), SetupError> {
     let loading = Arc::clone(gateway);
     let skip = loading.settings.snapshot().restore_skip;
     let load = move || Wallet::load(&loading.store, loading.network, skip);
-    let wallet = tokio::task::spawn_blocking(load).await.map_err(|_| SetupError::BrokenOff)??;
+    let wallet = tokio::task::spawn_blocking(load).await.map_err(|_| SetupError::Interrupted)??;
     if let Some(wallet) = wallet {
         // The call cannot fail: one caller at a time makes the wallet, and only if there is none.
         let _ = gateway.wallet.set(Arc::new(wallet));

@@ -44,8 +44,8 @@ pub(crate) struct RestoreRequest {
     /// Longest run of given addresses without a coin; `None`: the usual run. The number in the setting `restoreSkip` is
     /// added to it.
     pub gap: Option<u32>,
-    /// Whether another copy gave addresses that this copy does not know, for example after its folder was restored by
-    /// hand.
+    /// Whether another copy gave addresses that this copy does not know, for example because this copy's folder was
+    /// restored by hand.
     pub beside_another: bool,
 }
 
@@ -76,7 +76,7 @@ impl Birthday {
 /// birthday, a gap or `beside_another` the chain is also scanned again.
 ///
 /// # Errors
-/// The wallet was not restored, and no data was changed.
+/// The wallet was not restored. The secret store may hold the words already.
 pub(crate) async fn restore(
     gateway: &Arc<Gateway>,
     request: RestoreRequest,
@@ -93,7 +93,7 @@ pub(crate) async fn restore(
     let new = if !is_there || looks_again {
         let asking = Arc::clone(gateway);
         let birth = move || birth_height(&asking, birthday);
-        let birth_height = tokio::task::spawn_blocking(birth).await.map_err(|_| SetupError::BrokenOff)??;
+        let birth_height = tokio::task::spawn_blocking(birth).await.map_err(|_| SetupError::Interrupted)??;
         let (source, at) = (RestoreSource::Words, gateway.clock.now());
         Some(NewRestore {
             source,
@@ -110,7 +110,7 @@ pub(crate) async fn restore(
         return again(gateway, words, new, actor).await;
     }
     let made = adopt(gateway, Words::Known(words), new, actor).await?;
-    made.map(Restored::Made).ok_or(SetupError::BrokenOff)
+    made.map(Restored::Made).ok_or(SetupError::Interrupted)
 }
 
 /// Restores a wallet that exists: changes only its words in the secret store and the progress of its scan.
@@ -132,7 +132,7 @@ async fn again(
         // Other words in the secret store do not belong to this wallet, so they are overwritten.
         Some(_) | None => keeping.secrets.set(Purpose::WalletMnemonic, &words),
     };
-    tokio::task::spawn_blocking(keep).await.map_err(|_| SetupError::BrokenOff)??;
+    tokio::task::spawn_blocking(keep).await.map_err(|_| SetupError::Interrupted)??;
     gateway.sending.note_keys_refused(None);
     let (now, actor) = (gateway.clock.now(), actor.to_owned());
     let was_withheld = wallet.addresses.is_withheld();
@@ -152,7 +152,7 @@ async fn again(
         .await
         .inspect_err(|_: &StoreError| wallet.withhold(was_withheld))?;
     if let Some((restore, next_address, next_change)) = &begun {
-        wallet.follow(restore, *next_address, *next_change)?;
+        wallet.apply_restore(restore, *next_address, *next_change)?;
     }
     gateway.sender_wake.notify_one();
     gateway.note_change();
@@ -193,7 +193,7 @@ pub(crate) async fn stop(gateway: &Arc<Gateway>, actor: &str) -> Result<Restore,
 ///
 /// # Errors
 /// There is no stopped scan.
-pub(crate) async fn go_on(gateway: &Arc<Gateway>, actor: &str) -> Result<Restore, SetupError> {
+pub(crate) async fn continue_restore(gateway: &Arc<Gateway>, actor: &str) -> Result<Restore, SetupError> {
     set_stopped(gateway, false, actor).await
 }
 

@@ -1,4 +1,4 @@
-//! Wallets are made and restored on real chains. An interrupted making is resumed, and the words alone find the coins
+//! Wallets are made and restored on the sandbox's chain, also through other backends. An interrupted making is resumed, and the words alone find the coins
 //! that another copy received.
 
 mod again;
@@ -39,7 +39,7 @@ fn request(words: &Secret, gap: u32) -> RestoreRequest {
     RestoreRequest { words: words.clone(), birthday: None, gap: Some(gap), beside_another: false }
 }
 
-/// A new gateway without a wallet on the chain of `world`, whose gateway is closed.
+/// Closes the gateway of `world`, and opens a new one without a wallet on a copy of its chain.
 async fn beside(world: World) -> World {
     let fresh = World::opened(tempfile::tempdir().unwrap()).await;
     let (gateway, folder) = fresh.into_gateway();
@@ -243,7 +243,7 @@ async fn a_draft_becomes_a_wallet_once_two_words_are_repeated() {
 }
 
 #[tokio::test]
-async fn a_discarded_draft_is_gone_and_all_places_are_asked_for() {
+async fn a_discarded_draft_is_gone_and_any_word_may_be_asked_for() {
     let world = World::new().await;
     let mut asked = std::collections::BTreeSet::new();
     for _ in 0..300 {
@@ -272,7 +272,11 @@ async fn a_backend_asked_by_script_finds_the_same_coins() {
             stop(&world.gateway, BY).await.unwrap();
             let asked = stands(&world).asked;
             world.app.watcher.look().await.unwrap_err();
-            assert_eq!(go_on(&world.gateway, BY).await.unwrap().asked, asked, "a resumed scan keeps its progress");
+            assert_eq!(
+                continue_restore(&world.gateway, BY).await.unwrap().asked,
+                asked,
+                "a resumed scan keeps its progress"
+            );
         }
         world.look().await;
         looks += 1;

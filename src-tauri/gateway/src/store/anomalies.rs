@@ -75,7 +75,7 @@ pub struct AnomalyUpdate {
     /// Sum of the affected coins, and their transactions.
     pub coins: Option<(u64, Vec<Txid>)>,
     pub resolution: Option<Resolution>,
-    /// Why it was dismissed. It is stored, even if `None`, whenever `resolution` is.
+    /// The reason for a dismissal. A change of `resolution` stores this field too, even if it is `None`.
     pub dismissal_reason: Option<String>,
     /// The payout that returns its coins; `Some(None)` removes the payout.
     pub payout_id: Option<Option<Id>>,

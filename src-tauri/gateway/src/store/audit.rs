@@ -1,5 +1,5 @@
 //! The audit log: one row for each administrative act, in the transaction of the act. On a full disk, storing an act
-//! deletes the ballast file, because staff must be able to revoke the key that fills the disk.
+//! empties the ballast file, because staff must be able to revoke the key that fills the disk.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use super::tx::Tx;
 use crate::machine::ballast;
 
 impl Tx<'_> {
-    /// Stores an act. `actor` is the person or program (`cli`, `panel`), `act` the action (`keys revoke`), `subject`
-    /// its object. None of them holds a secret.
+    /// Stores an act. `actor` is a person (`cli:ann`, `panel:ann`) or an API key's name. `act` is the action, such as
+    /// `keys revoke`, and `subject` its object. None of them holds a secret.
     pub fn audit(&self, at: Timestamp, actor: &str, act: &str, subject: &str) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("INSERT INTO audit (at, actor, act, subject) VALUES (?1, ?2, ?3, ?4)")?

@@ -229,7 +229,7 @@ impl Tx<'_> {
     }
 
     /// Stores the outcome of a look for a batch. A batch that is no longer live releases its inputs. A batch that is
-    /// live again reserves them again, except those taken meanwhile.
+    /// live again reserves them again, except inputs that another batch reserved meanwhile.
     pub fn save_batch(&self, row: &BatchRow, pending: bool) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE batches SET live = ?2, pending = ?3, booked_fee_sats = ?4 WHERE seq = ?1")?

@@ -1,4 +1,4 @@
-//! Integrity checks of the file.
+//! Integrity checks of the database file.
 
 use rusqlite::Connection;
 

@@ -127,10 +127,10 @@ impl GrowingWal {
         let pages = u32::try_from(pages).unwrap_or(0);
         let is_restarted = pages < self.shared.pages.swap(pages, Ordering::Relaxed);
         let due = self.due.at(pages, is_restarted);
-        // The pages that the thread left were of the WAL before its restart.
+        // The pages that the thread left belonged to the WAL before its restart.
         let nearly_done = self.shared.nearly_done.swap(false, Ordering::Relaxed) && !is_restarted;
         if nearly_done || self.due.is_overdue(pages) {
-            // The thread is already checkpointing.
+            // A busy database means that the thread is already checkpointing.
             if let Err(error) = wal.checkpoint()
                 && error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy)
             {

@@ -55,7 +55,7 @@ pub struct UnspentCoin {
 /// Confirmations that a block's reward needs before it may be spent.
 const COINBASE_MATURITY: u32 = 100;
 
-/// Most of the oldest coins, and most of the largest coins, to choose from: more than a transaction can have inputs.
+/// Limit of the oldest coins, and limit of the largest coins, to choose from. A transaction of ours has fewer inputs.
 pub(crate) const CHOICE_MAX: u32 = 1_500;
 
 const COLUMNS: &str = "c.txid AS txid, c.vout AS vout, c.keychain AS keychain, c.derivation_index AS derivation_index, \
@@ -140,7 +140,7 @@ impl Reader<'_> {
             .transpose()
     }
 
-    /// The coins that a transaction could spend now, oldest first, without those of live batches:
+    /// The coins that a transaction could spend now, oldest first, without the inputs of live batches:
     /// - customers' coins with `confirmations` confirmations
     /// - confirmed change of our own transactions
     /// - unconfirmed change of an accepted transaction with a single version

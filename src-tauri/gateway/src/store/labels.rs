@@ -44,7 +44,7 @@ const LAST_TXID: &str = "SELECT max(txid) AS last, count(*) AS outputs FROM (SEL
      UNION ALL SELECT txid FROM version_outputs WHERE txid > ?1 ORDER BY txid LIMIT ?2)";
 
 /// Coins with their payments. A payment without coins has no label, since its address is in no transaction. The address
-/// is labelled with the payment's first transaction.
+/// is labelled together with the payment's lowest txid.
 const OF_PAYMENTS: &str = "SELECT c.txid, c.vout, p.id, p.address, p.merchant_transaction_id AS said, \
      NOT EXISTS (SELECT 1 FROM receipts AS r WHERE r.payment_seq = p.seq AND r.txid < c.txid) AS is_first \
      FROM coins AS c JOIN payments AS p ON p.seq = c.payment_seq WHERE c.txid > ?1 AND c.txid <= ?2 \

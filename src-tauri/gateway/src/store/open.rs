@@ -9,8 +9,8 @@ use rusqlite::{Connection, OpenFlags};
 use super::error::StoreError;
 use crate::machine::fail_points;
 
-/// Longer than any commit of ours takes. A process that holds the lock longer is faulty. A shop gets the error before
-/// its own timeout.
+/// Time to wait for the database's lock. It is longer than any commit of ours, so a process that holds the lock longer
+/// is faulty. A shop gets the error before its own timeout.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Most prepared statements that each connection keeps: more than any part of the program uses.

@@ -94,12 +94,12 @@ impl Reader<'_> {
 
     /// A page of the matching payments, newest first; within one second, the last inserted comes first.
     pub fn payments(&self, filter: &PaymentFilter, limit: u32, offset: u64) -> Result<Vec<PaymentRow>, StoreError> {
-        let numbers = self.payment_numbers(filter, limit, offset)?;
+        let numbers = self.payment_seqs(filter, limit, offset)?;
         numbers.into_iter().filter_map(|seq| self.payment_by_seq(seq).transpose()).collect()
     }
 
     /// Each `seq` of the page that [`Self::payments`] returns, in the same order.
-    pub fn payment_numbers(&self, filter: &PaymentFilter, limit: u32, offset: u64) -> Result<Vec<i64>, StoreError> {
+    pub fn payment_seqs(&self, filter: &PaymentFilter, limit: u32, offset: u64) -> Result<Vec<i64>, StoreError> {
         let mut keys = self.sort_keys(UNINDEXED_PAYMENTS, filter, u64::MAX, 0)?;
         let unindexed = keys.len() as u64;
         // At least this many indexed payments precede the page, wherever the unindexed ones sort.

@@ -56,16 +56,16 @@ impl Reader<'_> {
     }
 
     /// Each `seq` of a page of matching payouts, newest first; within one second, the last inserted comes first.
-    pub fn payout_numbers(&self, filter: &PayoutFilter, limit: u32, offset: u64) -> Result<Vec<i64>, StoreError> {
+    pub fn payout_seqs(&self, filter: &PayoutFilter, limit: u32, offset: u64) -> Result<Vec<i64>, StoreError> {
         let (sql, values) = filter.page(limit, offset);
         let mut query = self.connection.prepare_cached(&sql)?;
         let rows = query.query_map(params_from_iter(values), |row| row.get("seq"))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The payouts of the page that [`Self::payout_numbers`] returns, in the same order.
+    /// The payouts of the page that [`Self::payout_seqs`] returns, in the same order.
     pub fn payouts(&self, filter: &PayoutFilter, limit: u32, offset: u64) -> Result<Vec<PayoutRow>, StoreError> {
-        let numbers = self.payout_numbers(filter, limit, offset)?;
+        let numbers = self.payout_seqs(filter, limit, offset)?;
         numbers.into_iter().filter_map(|seq| self.payout_by_seq(seq).transpose()).collect()
     }
 

@@ -63,7 +63,7 @@ impl Readers {
             Some(connection) => connection,
             None => open::for_reading(&self.file)?,
         };
-        // `BEGIN` and `COMMIT` are prepared, unlike in rusqlite's transactions: they take as long as a short read.
+        // `BEGIN` and `COMMIT` are prepared, unlike in rusqlite's transactions. Compiling them takes as long as a short read.
         run_sql(&connection, "BEGIN")?;
         let answer = read(&Reader { connection: &connection });
         // A connection whose snapshot cannot be ended would read old rows for ever, so it is dropped.

@@ -16,7 +16,8 @@ use super::values;
 /// Most hot payments of each kind. Payments beyond are covered by the round, and by looks when they are due.
 const HOT_MAX: u32 = 50_000;
 
-/// Most of the oldest and most of the largest coins whose spends every look covers: a transaction would choose these.
+/// Number of the oldest coins, and of the largest coins, whose spends every look covers. A new transaction would choose
+/// these coins.
 const HOT_COINS_MAX: u32 = 1_000;
 
 /// Position of the round over all scripts: the next number in one of its parts.
@@ -220,8 +221,8 @@ fn hot_queries(settled_height: u32, since: Timestamp) -> Vec<(String, i64, Urgen
     queries
 }
 
-/// The query for hot coins; `?1` is the settled height. `CROSS` keeps SQLite from starting with the coins, which are
-/// many.
+/// The query for hot coins; `?1` is the settled height. `CROSS JOIN` keeps SQLite from starting with the coins,
+/// which are many.
 fn coins_query() -> String {
     const OF_COIN: &str = "SELECT c.keychain, c.derivation_index, p.script FROM coins AS c";
     const OF_PAYMENT: &str = "LEFT JOIN payments AS p ON p.seq = c.payment_seq";

@@ -32,8 +32,8 @@ pub struct Hold {
 pub enum HoldCause {
     /// Staff must read the reason, act on it, and release the sender.
     UntilReleased,
-    /// As [`Self::UntilReleased`], in a restored copy. It does not know which payouts were given up or paid in another
-    /// way since, and would send them.
+    /// As [`Self::UntilReleased`], in a restored copy. The copy does not know which payouts were given up or paid in
+    /// another way after its backup, and would send them.
     UntilCompared,
     /// A restored copy is not scanned yet: only the end of the scan releases the sender.
     Restored,

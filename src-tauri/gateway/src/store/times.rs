@@ -17,7 +17,7 @@ const OFFER_VALID_MAX_MS: i64 = offer::VALID_MAX_MINUTES as i64 * 60_000;
 impl Reader<'_> {
     /// The latest stored time of the records that are still open: open payments, offers, approved payouts,
     /// notifications to repeat, and the last look.
-    pub fn latest_of_what_waits(&self) -> Result<Option<Timestamp>, StoreError> {
+    pub fn latest_open_time(&self) -> Result<Option<Timestamp>, StoreError> {
         let mut query = self.connection.prepare(&format!(
             "SELECT max(at) FROM (\
              SELECT looked_at AS at FROM chain \
@@ -46,7 +46,7 @@ impl Tx<'_> {
     /// age of their discovery, and transactions that no node accepted keep the age of their signature.
     ///
     /// This reads all payments, but clocks are rarely set.
-    pub fn give_rest_of_time(&self, from: Timestamp, by_ms: i64) -> Result<(), StoreError> {
+    pub fn extend_open_times(&self, from: Timestamp, by_ms: i64) -> Result<(), StoreError> {
         let values = params![from.ms(), by_ms];
         self.connection.execute(
             "UPDATE payments SET expires_at = expires_at + ?2 \
@@ -89,7 +89,7 @@ impl Tx<'_> {
     /// notifications that are still in the future become `now`.
     ///
     /// Nothing changes if the best block shows that the present clock is behind.
-    pub fn take_back_given(&self, now: Timestamp) -> Result<(), StoreError> {
+    pub fn undo_extensions(&self, now: Timestamp) -> Result<(), StoreError> {
         if self.watched_chain()?.is_some_and(|watched| is_behind_block(now, watched.tip.time)) {
             return Ok(());
         }
@@ -99,7 +99,7 @@ impl Tx<'_> {
             "(SELECT seq FROM {INDEXED_PAYMENTS} AND {is_open} UNION ALL SELECT seq FROM {UNINDEXED_PAYMENTS} AND {is_open})"
         );
         let seen_ahead = "(first_seen_at > ?2 OR last_conflict_at > ?2)";
-        // An extended deadline is at least half an hour after a time of the clock that extended it.
+        // A clock that extends a deadline shows at least the new deadline minus half an hour.
         self.connection.execute(
             &format!(
                 "UPDATE payments SET expires_at = created_at + ?3, next_due_at = ?1 WHERE seq IN {open} \

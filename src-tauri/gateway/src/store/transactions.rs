@@ -69,8 +69,9 @@ impl Reader<'_> {
         Ok(has_good_witness(tx, &spent))
     }
 
-    /// Whether an absent transaction is still followed. It is not if it has been gone since before `since`, or if all
-    /// payments that it pays have set it aside. A transaction without stored coins counts as followed.
+    /// Whether a transaction is still followed. A transaction that is gone is not followed if it was absent before
+    /// `since`, or if all payments that it pays have set it aside. A transaction without stored coins counts as
+    /// followed.
     pub fn is_followed(&self, txid: &Txid, since: Timestamp) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM receipts WHERE txid = ?1 \

@@ -161,7 +161,7 @@ impl Reader<'_> {
 
     /// The payouts that a twin in a block at `height` pays by a number (`outputs`) of equal outputs.
     ///
-    /// Each payout has the outputs' address and exact amount, was requested below that block, and is not paid by
+    /// Each payout has the outputs' address and exact amount, was requested before that block, and is not paid by
     /// another mined twin. A payout that is not FAILED is left out once a node or a block has a transaction of ours
     /// that pays it. QUEUED payouts come first, then FAILED payouts, then offers, each kind oldest first.
     pub fn payouts_to_match(

@@ -1,8 +1,8 @@
 //! Addresses for customers, each given once. A thread of its own derives them ahead of need.
 //!
-//! The next index is known here, in memory. It starts from the database's state when the gateway opened it; a payment's
-//! row stores the index of its address. An address given to a payment that was never stored may be given again after a
-//! restart, because nobody saw it.
+//! The next index is kept in memory. The gateway reads its first value from the database, where a payment's row stores
+//! the index of its address. An address given to a payment that was never stored may be given again after a restart,
+//! because nobody saw it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use super::descriptor::{NotReady, WalletError};
 use super::keychain::{Address, KeychainAddresses};
 use crate::machine::threads::{Thread, Threads};
 
-/// Addresses derived ahead: a burst of five thousand payments, and half as many again.
+/// Number of addresses derived ahead: enough for a burst of five thousand payments, and half as many again.
 const AHEAD: usize = 8_192;
 
-/// Addresses known before a look, beyond the given ones and those that a restored copy skips. Another copy of the
-/// wallet gives the same addresses in the same order; among this many, at least one is paid. A restored wallet may know
-/// more.
+/// Number of addresses derived before a look, beyond the given ones and those that a restored copy skips. Another copy
+/// of the wallet gives the same addresses in the same order; of this many, at least one is likely paid. A restored
+/// wallet may derive more.
 const KNOWN_AHEAD: u32 = 200;
 
-/// With this many left, the pool is filled only in quiet moments, so that payments get the processor.
+/// With at least this many ready, the pool is filled only in quiet moments, so that payments get the processor.
 const ENOUGH: usize = AHEAD / 4;
 
 /// Time without a request that counts as a quiet moment.
@@ -34,7 +34,7 @@ const QUIET: Duration = Duration::from_millis(10);
 /// Interval at which a waiting caller checks that the deriving thread still runs.
 const LOOKS_AFTER: Duration = Duration::from_millis(100);
 
-/// Addresses derived without a look at new requests: the longest wait of a caller that finds none ready.
+/// Number of addresses derived at a time. It bounds the wait of a caller that finds none ready.
 const BATCH: usize = 16;
 
 /// The external keychain's addresses.
@@ -70,15 +70,15 @@ struct Ahead {
     ready: VecDeque<Address>,
     /// Index of each ready or skipped address, by its script.
     scripts: HashMap<ScriptBuf, u32>,
-    /// The highest index that is never given. It may not be derived yet.
+    /// The highest skipped index. It may not be derived yet.
     skipped_to: Option<u32>,
     /// Some of the indices that another copy gave before the start are not derived yet.
     is_skipped_left: bool,
-    /// Number of addresses to derive before a look may ask.
+    /// Number of addresses that must be ready before a look.
     known_ahead: usize,
     /// Count of given addresses.
     given: u64,
-    /// Addresses were given since `ready` held [`AHEAD`].
+    /// Set by each request. Cleared once enough addresses are ready or the keychain is exhausted.
     filling: bool,
     /// First index for which the keychain has no address.
     exhausted_at: Option<u32>,
@@ -87,7 +87,7 @@ struct Ahead {
 
 impl AddressPool {
     /// Reads a public descriptor and starts to derive from `next_index`, the first index never given. `skipped` are
-    /// earlier ranges that another copy of the wallet gave, both ends included. They may be long; they are known once
+    /// earlier ranges of indices that another copy of the wallet gave, both ends included. All of them are derived once
     /// [`Self::wait_until_known_ahead`] has returned. A copy restored from a backup of this one skips `skip` indices.
     ///
     /// # Errors
@@ -116,11 +116,11 @@ impl AddressPool {
         Ok(Self { shared, dust_limit_sats, thread, threads })
     }
 
-    /// An address never given before, in the order of the indices: a wallet restored elsewhere looks only a few indices
-    /// beyond the last used one. Waits under a millisecond for the derivation if none is ready.
+    /// Gives the next address, in the order of the indices, because a wallet restored elsewhere looks only a few
+    /// indices beyond the last used one. If none is ready, waits less than a millisecond for the derivation.
     ///
     /// # Errors
-    /// When the keychain has no more, and while addresses are withheld.
+    /// When the keychain has no more addresses, and while addresses are withheld.
     pub fn give(&self) -> Result<Address, WalletError> {
         let mut ahead = self.shared.lock();
         loop {
@@ -143,9 +143,9 @@ impl AddressPool {
         }
     }
 
-    /// The index of a script that this copy never gave: derived ahead, or skipped.
+    /// The index of a script that this copy has not given, because it is only derived ahead, or skipped.
     #[must_use]
-    pub fn index_ahead(&self, script: &Script) -> Option<u32> {
+    pub fn index_of_ungiven(&self, script: &Script) -> Option<u32> {
         self.shared.lock().scripts.get(script).copied()
     }
 
@@ -168,7 +168,7 @@ impl AddressPool {
         self.shared.wanted.notify_one();
     }
 
-    /// The scripts to be given next: `KNOWN_AHEAD` of them, even if more are derived.
+    /// The next `KNOWN_AHEAD` scripts to be given, even if more are derived.
     #[must_use]
     pub fn scripts_ahead(&self) -> Vec<ScriptBuf> {
         let ahead = self.shared.lock();
@@ -190,7 +190,7 @@ impl AddressPool {
     }
 
     /// Waits until all skipped addresses are derived, and enough others to notice another copy of the wallet. That
-    /// takes milliseconds; with a hundred thousand skipped, seconds. Answers false if the deriving thread has ended.
+    /// takes milliseconds; with a hundred thousand skipped, seconds. Returns false if the deriving thread has ended.
     #[must_use]
     pub fn wait_until_known_ahead(&self) -> bool {
         let mut ahead = self.shared.lock();
@@ -203,12 +203,12 @@ impl AddressPool {
         true
     }
 
-    /// Never gives an address up to this index again: another copy of the wallet gave it.
+    /// Skips all addresses up to this index, because another copy of the wallet may have given them.
     pub fn skip_to_beyond(&self, index: u32) {
         let mut ahead = self.shared.lock();
         ahead.skipped_to = ahead.skipped_to.max(Some(index));
         while ahead.ready.front().is_some_and(|address| address.index <= index) {
-            // A later payment to this address is still found by its script.
+            // `scripts` keeps the address, so that a look still finds coins that come to it.
             ahead.ready.pop_front();
             ahead.given += 1;
         }
@@ -216,7 +216,7 @@ impl AddressPool {
         self.shared.wanted.notify_one();
     }
 
-    /// Waits until the deriving thread ends, which is always a failure. Answers its name.
+    /// Waits until the deriving thread ends, which is always a failure. Returns its name.
     pub async fn ended(&self) -> &'static str {
         self.threads.ended().await
     }
@@ -284,7 +284,7 @@ impl Shared {
         }
     }
 
-    /// Waits until addresses are wanted, and answers their kind; `None` when the pool is dropped. Customers' addresses
+    /// Waits until addresses are wanted, and returns their kind; `None` when the pool is dropped. Customers' addresses
     /// go first while few are ready. `given_before` is the count of given addresses before the last wait.
     fn wait_until_wanted(&self, given_before: &mut Option<u64>) -> Option<Wanted> {
         let mut ahead = self.lock();

@@ -10,20 +10,21 @@ use parking_lot::RwLock;
 use super::descriptor::WalletError;
 use super::keychain::KeychainAddresses;
 
-/// Scripts known beyond the given ones and those that a restored copy skips. A restored wallet may know more.
+/// Number of scripts derived beyond the used ones and those that a restored copy skips. A restored wallet may derive
+/// more.
 const AHEAD: u32 = 200;
 
 pub struct ChangeScripts {
     keychain: KeychainAddresses,
-    /// Scripts of all indices from 0 to `ahead` beyond the given ones.
+    /// Index of each derived script. The indices run from 0 to `ahead` beyond the used ones.
     known: RwLock<HashMap<ScriptBuf, u32>>,
-    /// Number of scripts known beyond the given ones.
+    /// Number of scripts derived beyond the used ones.
     ahead: AtomicU32,
 }
 
 impl ChangeScripts {
-    /// Derives all scripts before `next_index`, the first index never given, and more beyond: the `skip` indices that a
-    /// copy restored from a backup of this one skips, and some.
+    /// Derives all scripts before `next_index`, the first unused index, and some beyond. Those beyond include the
+    /// `skip` indices that a copy restored from a backup of this one skips.
     ///
     /// # Errors
     /// When the descriptor is not a ranged public one.
@@ -31,7 +32,7 @@ impl ChangeScripts {
         let ahead = AtomicU32::new(skip.saturating_add(AHEAD));
         let keychain = KeychainAddresses::of(descriptor, network)?;
         let change = Self { keychain, known: RwLock::default(), ahead };
-        change.given(next_index)?;
+        change.derive_up_to(next_index)?;
         Ok(change)
     }
 
@@ -41,7 +42,7 @@ impl ChangeScripts {
         self.known.read().get(script).copied()
     }
 
-    /// The script of any index, given or not.
+    /// The script of any index, used or not.
     ///
     /// # Errors
     /// When the keychain has no such index.
@@ -55,12 +56,12 @@ impl ChangeScripts {
         known.iter().filter(|(_, index)| indices.contains(index)).map(|(script, _)| script.clone()).collect()
     }
 
-    /// Derives all scripts before `next_index`, the first index never given, and some beyond. Call it before a
-    /// transaction with such a script leaves the machine: the watcher finds our change by them.
+    /// Derives all scripts before `next_index`, the first unused index, and some beyond. Call it before a transaction
+    /// with a new change script leaves the machine, because the watcher finds our change by these scripts.
     ///
     /// # Errors
     /// When the keychain has no more indices.
-    pub fn given(&self, next_index: u32) -> Result<(), WalletError> {
+    pub fn derive_up_to(&self, next_index: u32) -> Result<(), WalletError> {
         // Derived outside the lock, because the watcher reads the map for each output that it sees.
         let first = self.count();
         let missing = first..next_index.saturating_add(self.ahead.load(Ordering::SeqCst));
@@ -69,13 +70,13 @@ impl ChangeScripts {
         Ok(())
     }
 
-    /// Derives at least `count` scripts beyond the given ones; `next_index` is the first of them.
+    /// Derives at least `count` scripts from `next_index` on, the first unused index.
     ///
     /// # Errors
     /// When the keychain has no more indices.
     pub(super) fn know_ahead(&self, count: u32, next_index: u32) -> Result<(), WalletError> {
         self.ahead.fetch_max(count, Ordering::SeqCst);
-        self.given(next_index)
+        self.derive_up_to(next_index)
     }
 
     /// Number of known scripts, and so the first unknown index.
@@ -96,7 +97,7 @@ mod tests {
     use crate::wallet::Descriptors;
 
     #[test]
-    fn the_scripts_are_those_of_the_wallets_change_given_or_not_yet() {
+    fn change_scripts_match_bdk_for_used_and_unused_indices() {
         let words = bip39::Mnemonic::from_entropy(&[7; 16]).unwrap();
         let master = Xpriv::new_master(Network::Regtest, &words.to_seed("")).unwrap();
         let keychains = |keychain| Bip84(master, keychain);
@@ -115,23 +116,23 @@ mod tests {
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 5 + AHEAD)), None);
         assert_eq!(change.index_of(&script(KeychainKind::External, 0)), None);
 
-        change.given(7).unwrap();
+        change.derive_up_to(7).unwrap();
         for index in 0..7 + AHEAD {
             assert_eq!(change.index_of(&script(KeychainKind::Internal, index)), Some(index));
         }
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 7 + AHEAD)), None);
-        // An older value takes nothing back.
-        change.given(3).unwrap();
+        // A lower index removes no script.
+        change.derive_up_to(3).unwrap();
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 6 + AHEAD)), Some(6 + AHEAD));
         assert_eq!(change.script(1_000).unwrap(), script(KeychainKind::Internal, 1_000));
 
         change.know_ahead(300, 7).unwrap();
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 306)), Some(306));
-        change.given(8).unwrap();
+        change.derive_up_to(8).unwrap();
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 307)), Some(307));
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 308)), None);
 
-        // First index of a copy that skips a hundred.
+        // A copy restored from a backup, which skips 100 indices, starts at index 105.
         let change = ChangeScripts::derive(&descriptors.internal, Network::Regtest, 5, 100).unwrap();
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 105)), Some(105));
     }

@@ -39,17 +39,15 @@ pub enum WalletError {
 pub enum NotReady {
     #[error("the wallet is not set up")]
     NotMade,
-    #[error(
-        "the wallet was restored, and has not looked through the whole chain yet for what another copy of it did meanwhile"
-    )]
+    #[error("the wallet was restored, and has not looked through the whole chain yet for transactions of another copy")]
     NotLooked,
-    /// Another copy of the wallet was seen to give the next address.
+    /// The address chosen for this request was skipped meanwhile, because another copy of the wallet may have given it.
     #[error(
-        "another copy of the wallet may have given the address that was to be given: ask again, and another one is given"
+        "another copy of the wallet may have given the chosen address to a customer: repeat the request for a new address"
     )]
     Skipped,
-    /// Addresses that another copy of the wallet gave are being derived.
-    #[error("the wallet's addresses are being derived, by which its own are told from others': try again in a minute")]
+    /// Addresses that another copy may have given are still being derived, so it is unknown whether an address is our own.
+    #[error("it is not known yet whether the address is the wallet's own: try again in a minute")]
     NotDerived,
 }
 
@@ -186,7 +184,7 @@ mod tests {
     const WORDS: &str = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
 
     #[test]
-    fn the_descriptors_are_those_of_the_bips_at_keychain_level() {
+    fn descriptors_match_bip84_and_bip86_at_keychain_level() {
         let words = Secret::new(WORDS.to_owned());
         let bip84 = Descriptors::derive(&words, Network::Bitcoin, AddressType::Bip84).unwrap();
         assert!(bip84.external.starts_with("wpkh([73c5da0a/84'/0'/0'/0]xpub"), "{}", bip84.external);

@@ -12,29 +12,29 @@ pub(crate) const DRAFT_KEPT_FOR: Duration = Duration::from_secs(15 * 60);
 
 /// A wallet in the making.
 #[derive(Debug, Clone)]
-pub(crate) struct Draft {
+pub(crate) struct WordsDraft {
     /// Distinguishes this draft from later ones.
     pub id: String,
     /// The words to be written down.
     pub words: Secret,
-    /// Positions, from 1, of the words that are asked back.
+    /// Positions, from 1, of the two words that the person must repeat.
     pub asked: [usize; 2],
 }
 
 /// The draft of a gateway, at most one.
 #[derive(Default)]
-pub(crate) struct Drafts {
-    kept: Mutex<Option<(Draft, Instant)>>,
+pub(crate) struct WordsDrafts {
+    kept: Mutex<Option<(WordsDraft, Instant)>>,
 }
 
-impl Drafts {
+impl WordsDrafts {
     /// Keeps a draft in place of any earlier one.
-    pub(crate) fn put(&self, draft: Draft, now: Instant) {
+    pub(crate) fn put(&self, draft: WordsDraft, now: Instant) {
         *self.kept.lock() = Some((draft, now));
     }
 
     /// The draft of this id, if it is still kept.
-    pub(crate) fn get(&self, id: &str, now: Instant) -> Option<Draft> {
+    pub(crate) fn get(&self, id: &str, now: Instant) -> Option<WordsDraft> {
         let mut kept = self.kept.lock();
         if kept.as_ref().is_some_and(|(_, at)| now.saturating_duration_since(*at) >= DRAFT_KEPT_FOR) {
             *kept = None;
@@ -54,28 +54,28 @@ impl Drafts {
 mod tests {
     use super::*;
 
-    fn draft(id: &str) -> Draft {
-        Draft { id: id.to_owned(), words: Secret::new("some words".to_owned()), asked: [1, 2] }
+    fn draft(id: &str) -> WordsDraft {
+        WordsDraft { id: id.to_owned(), words: Secret::new("some words".to_owned()), asked: [1, 2] }
     }
 
     #[test]
     fn words_are_kept_for_15_minutes_or_until_used_or_replaced() {
-        let (drafts, now) = (Drafts::default(), Instant::now());
+        let (drafts, now) = (WordsDrafts::default(), Instant::now());
         drafts.put(draft("a"), now);
         assert!(drafts.get("a", now).is_some() && drafts.get("b", now).is_none());
         drafts.put(draft("b"), now);
         assert!(drafts.get("a", now).is_none() && drafts.get("b", now).is_some());
         drafts.forget("a");
-        assert!(drafts.get("b", now).is_some(), "another is forgotten with it");
+        assert!(drafts.get("b", now).is_some(), "forgetting an old draft forgot the new one");
         assert!(drafts.get("b", now + DRAFT_KEPT_FOR - Duration::from_secs(1)).is_some());
-        assert!(drafts.get("b", now + DRAFT_KEPT_FOR).is_none() && drafts.kept.lock().is_none(), "they are wiped");
+        assert!(drafts.get("b", now + DRAFT_KEPT_FOR).is_none() && drafts.kept.lock().is_none(), "the words expire");
         drafts.put(draft("c"), now);
         drafts.forget("c");
         assert!(drafts.kept.lock().is_none());
     }
 
     #[test]
-    fn a_draft_does_not_tell_its_words() {
+    fn the_debug_output_of_a_draft_hides_its_words() {
         assert!(!format!("{:?}", draft("a")).contains("some"));
     }
 }

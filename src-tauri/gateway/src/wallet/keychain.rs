@@ -20,7 +20,7 @@ pub struct Address {
 pub(super) struct KeychainAddresses {
     /// One level above the addresses' keys.
     key: Xpub,
-    /// Path from the master key to `key`; empty if the descriptor does not say.
+    /// Path from the master key to `key`; empty if the descriptor names none.
     origin: DerivationPath,
     address_type: AddressType,
     network: Network,
@@ -77,7 +77,7 @@ mod tests {
     const NETWORK: Network = Network::Regtest;
 
     #[test]
-    fn only_descriptors_of_our_own_kinds_are_read() {
+    fn only_wpkh_and_tr_keychain_descriptors_are_accepted() {
         let words = bip39::Mnemonic::from_entropy(&[7; 16]).unwrap();
         let ours = |address_type| {
             let words = Secret::new(words.to_string());

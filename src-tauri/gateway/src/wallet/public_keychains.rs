@@ -50,7 +50,7 @@ impl PublicKeychains {
         format!("m/{}/{index}", keychain.origin())
     }
 
-    /// The script of an index, given or not.
+    /// The script of an index, used or not.
     ///
     /// # Errors
     /// When the keychain has no such index.

@@ -4,8 +4,8 @@
 //! and stores the result before it leaves the machine.
 //!
 //! Sizes are those after signing. ECDSA signatures are ground to a low R, so a signature has 71 bytes with its sighash
-//! type; one in some hundred is a byte shorter. So a transaction pays exactly its draft's fee, and never less than the
-//! wanted rate.
+//! type; about one in a hundred is a byte shorter. So a transaction pays exactly its draft's fee, at the wanted rate or
+//! slightly more.
 
 mod build;
 mod check;
@@ -14,7 +14,7 @@ mod draft;
 mod error;
 mod estimate;
 mod fee;
-mod means;
+mod funding;
 mod payee;
 mod select;
 mod sign;
@@ -29,7 +29,7 @@ pub(crate) use draft::{Draft, Seed};
 pub(crate) use error::DraftError;
 pub(crate) use estimate::{fee_for_one, most};
 pub(crate) use fee::{FeeWanted, Paid};
-pub(crate) use means::{FreshChange, Means};
+pub(crate) use funding::{FreshChange, Funding};
 pub(crate) use payee::Payee;
 #[cfg(test)]
 pub(crate) use select::MAX_ANCESTORS;

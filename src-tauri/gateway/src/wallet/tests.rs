@@ -8,7 +8,7 @@ use crate::settings::AddressType;
 
 #[test]
 #[ignore = "prints figures"]
-fn what_loading_a_wallet_costs_whose_addresses_were_skipped() {
+fn loading_time_of_a_wallet_with_skipped_addresses() {
     let words = bip39::Mnemonic::from_entropy(&[7; 16]).unwrap();
     let descriptors =
         Descriptors::derive(&Secret::new(words.to_string()), Network::Regtest, AddressType::Bip84).unwrap();
@@ -18,6 +18,6 @@ fn what_loading_a_wallet_costs_whose_addresses_were_skipped() {
         let wallet = Wallet::start(keychains, skipped, vec![(0, skipped - 1)], 1_000, 1_000).unwrap();
         let loaded = begun.elapsed();
         assert!(wallet.addresses.wait_until_known_ahead());
-        println!("{skipped} skipped: loaded in {loaded:?}, all known in {:?}", begun.elapsed());
+        println!("{skipped} skipped: wallet loaded in {loaded:?}, all addresses derived after {:?}", begun.elapsed());
     }
 }

@@ -1,5 +1,5 @@
-//! The words of a wallet (BIP39): made here, and read as people type them. They are never printed, and an error names a
-//! wrong word by its position only.
+//! Makes the words of a wallet (BIP39), and reads words as people type them. Words are never printed. An error names
+//! the position of a wrong word, never the word.
 
 use bip39::{Language, Mnemonic};
 use zeroize::Zeroizing;
@@ -30,7 +30,7 @@ pub enum BadWords {
     NotInList(usize),
     /// All words are in the list, but not in this combination or order.
     #[error(
-        "each word is in the list, but together they are no wallet's (the checksum is wrong): one was written down wrong, or two changed places"
+        "each word is in the list, but the checksum is wrong: one word was written down wrong, or two changed places"
     )]
     Checksum,
 }
@@ -62,7 +62,7 @@ pub(crate) fn new(entropy: &dyn Entropy, count: WordCount) -> Result<Secret, Wal
     Ok(Secret::new(mnemonic.to_string()))
 }
 
-/// Reads words as people type them, in any case and spacing. Answers them in their stored form.
+/// Reads words as people type them, in any case and spacing. Returns them in their stored form.
 ///
 /// # Errors
 /// The kind of mistake, without any of the words.
@@ -99,13 +99,13 @@ mod tests {
     }
 
     #[test]
-    fn words_are_read_however_they_are_spaced_and_written() {
+    fn words_are_read_in_any_case_and_spacing() {
         let typed = format!("  {}\r\n", WORDS.replacen(' ', "\n\t ", 3).to_uppercase());
         assert_eq!(read(&typed).unwrap().reveal(), WORDS);
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_its_place_and_no_word_is_repeated() {
+    fn an_error_names_the_position_of_a_word_and_never_the_word() {
         assert_eq!(read("").unwrap_err(), BadWords::Count(0));
         assert_eq!(read(&WORDS.replacen("abandon ", "", 1)).unwrap_err(), BadWords::Count(11));
         assert_eq!(read(&format!("{WORDS} {WORDS} about")).unwrap_err(), BadWords::Count(25));

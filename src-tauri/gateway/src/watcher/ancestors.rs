@@ -2,8 +2,8 @@
 //! our transaction again only together with its ancestors.
 //!
 //! Ancestors in no block, or in a block that a reorganisation may still remove, are requested once. They are kept until
-//! the descendant is settled. Requests run after the look, outside database transactions. The look does not fail
-//! without an answer, and the request is repeated after the next block.
+//! the descendant is settled. Requests run after the look, outside database transactions. A missing answer does not
+//! fail the look, and the request is repeated after the next block.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl Ancestors {
             false => asking.chain.recent_transactions(txids, above),
         };
         let lines = move || lines(&txs, &recent);
-        let lines = match tokio::task::spawn_blocking(lines).await.map_err(|_| WatchError::BrokenOff)? {
+        let lines = match tokio::task::spawn_blocking(lines).await.map_err(|_| WatchError::Interrupted)? {
             Ok(lines) => lines,
             Err(error) => {
                 tracing::debug!(%error, "the backend does not report the ancestors of our transactions");

@@ -49,8 +49,8 @@ const HOT_READ_EVERY_MS_WHEN_MOVED: i64 = 10_000;
 
 pub(super) struct AskedScripts {
     /// Scripts that the look must ask about.
-    must: Vec<ScriptBuf>,
-    /// Scripts of pending batches, some of which are in `must`; `None` for the scan of a restored wallet.
+    required: Vec<ScriptBuf>,
+    /// Scripts of pending batches, some of which are in `required`; `None` for the scan of a restored wallet.
     pending_scripts: Option<PendingScripts>,
     /// The next scripts of the round.
     cold: Vec<ScriptBuf>,
@@ -108,7 +108,7 @@ impl AskedScripts {
     /// No scripts: the backend sees everything.
     pub(super) fn nothing() -> Self {
         Self {
-            must: Vec::new(),
+            required: Vec::new(),
             pending_scripts: Some(PendingScripts::default()),
             cold: Vec::new(),
             places: Vec::new(),
@@ -119,7 +119,7 @@ impl AskedScripts {
 
     /// Only these scripts, for the scan of a restored wallet.
     pub(super) fn all_of(scripts: Vec<ScriptBuf>) -> Self {
-        Self { must: scripts, pending_scripts: None, ..Self::nothing() }
+        Self { required: scripts, pending_scripts: None, ..Self::nothing() }
     }
 
     /// The scripts due at `at` under the last tip, and the next part of the round.
@@ -136,21 +136,21 @@ impl AskedScripts {
             due.extend(reader.payments_due_by_height(reader.tip_height()?, MUST_MAX)?);
             let pending_scripts = pending_scripts(reader, wallet, batch_progress.reads())?;
             // The sender waits for these few scripts.
-            let mut must = gateway.to_sign.scripts();
+            let mut required = gateway.to_sign.scripts();
             for seq in due {
-                must.extend(reader.script_of_payment(seq)?);
+                required.extend(reader.script_of_payment(seq)?);
             }
-            must.extend(batch_progress.to_ask(&pending_scripts));
+            required.extend(batch_progress.to_ask(&pending_scripts));
             let skip = gateway.settings.snapshot().restore_skip;
             let (ahead, lookahead) = match wallet {
                 Some(wallet) => round.lookahead.take(reader, wallet, skip, at)?,
                 None => (Vec::new(), round.lookahead),
             };
-            must.extend(ahead);
-            dedup(&mut must);
+            required.extend(ahead);
+            dedup(&mut required);
             let (cold, places) = cold(reader, wallet, &gateway.hot, place)?;
             Ok(Self {
-                must,
+                required,
                 pending_scripts: Some(pending_scripts),
                 cold,
                 places,
@@ -162,7 +162,7 @@ impl AskedScripts {
 
     /// The scripts as a part of the request to the backend.
     pub(super) fn scripts<'a>(&'a self, hot: &'a HotScripts, known: &'a dyn KnownScripts) -> Scripts<'a> {
-        Scripts { must: &self.must, hot, cold: &self.cold, round_ended: self.round_ended, known }
+        Scripts { required: &self.required, hot, cold: &self.cold, round_ended: self.round_ended, known }
     }
 
     pub(super) const fn pending_scripts(&self) -> Option<&PendingScripts> {

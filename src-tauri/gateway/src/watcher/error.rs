@@ -57,7 +57,7 @@ pub enum WatchError {
     Behind(CatchingUp),
     /// The look was interrupted because the program is stopping.
     #[error("the look was interrupted")]
-    BrokenOff,
+    Interrupted,
 }
 
 impl From<&WatchError> for FailedLook {

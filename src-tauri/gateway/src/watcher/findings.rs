@@ -17,7 +17,8 @@ use super::lookahead::LookaheadRound;
 use super::restored::{self, Scan, ScanProgress};
 use super::watch_list::{OurParts, OurTransactions};
 use crate::chain::{
-    ChainDown, Covered, Fact, Identity, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View, coinbase_height,
+    ChainDown, Covered, Fact, Identity, LookAnswer, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition,
+    coinbase_height,
 };
 use crate::gateway::{CatchingUp, Gateway, SOON_BLOCKS};
 use crate::settlement::coins::CoinMove;
@@ -163,8 +164,9 @@ pub(super) fn take(
         (clock, fault)
     });
     if !view.more {
-        let may_close =
-            |payment: &Payment| clock.is_none_or(|(clock, _)| clock.may_close(payment.told_first(), at, view.tip.time));
+        let may_close = |payment: &Payment| {
+            clock.is_none_or(|(clock, _)| clock.may_close(payment.original_deadline(), at, view.tip.time))
+        };
         gateway.store.read(|reader| {
             for (seq, affected) in &mut payments {
                 affected.is_covered = is_covered(reader, *seq, &view.covered)?;
@@ -230,7 +232,7 @@ fn first_view<'a>(
     (token, birth_height): (Option<&[u8]>, Option<u32>),
     is_restored: bool,
     asked: &AskedScripts,
-) -> Result<(View, OurTransactions<'a>), WatchError> {
+) -> Result<(LookAnswer, OurTransactions<'a>), WatchError> {
     let mut ours = OurTransactions::new(gateway)?;
     let sees_everything = gateway.chain.sees() == Sees::Everything;
     let look = |ours: &OurTransactions<'_>| {
@@ -250,7 +252,7 @@ fn first_view<'a>(
         let view = begun.map_or_else(|| look(&ours), Ok)?;
         // A restored copy stays on the same chain. The positions of its transactions are reported script by script.
         let left_above = if is_restored { view.left_above } else { Some(0) };
-        return Ok((View { left_above, ..view }, ours));
+        return Ok((LookAnswer { left_above, ..view }, ours));
     }
     ours.expect_all_known()?;
     // With the same token the backend refuses a chain with less work.
@@ -277,7 +279,7 @@ fn with_lost_reward(facts: TxFacts, tip: &Tip) -> TxFacts {
 /// Reports the progress of a look that continues without being stored. Fails if staff stopped a restored copy's scan.
 fn note_catching_up(
     gateway: &Gateway,
-    view: &View,
+    view: &LookAnswer,
     birth_height: Option<u32>,
     restore: Option<&Restore>,
 ) -> Result<(), WatchError> {
@@ -296,7 +298,7 @@ fn note_catching_up(
 
 impl Effects {
     /// Adds the facts of an answer. Facts about a transaction replace those of an earlier answer.
-    fn take(&mut self, ours: &OurTransactions<'_>, view: &mut View) -> Result<(), StoreError> {
+    fn take(&mut self, ours: &OurTransactions<'_>, view: &mut LookAnswer) -> Result<(), StoreError> {
         for facts in std::mem::take(&mut view.txs) {
             let facts = with_lost_reward(facts, &view.tip);
             let txid = facts.tx.compute_txid();

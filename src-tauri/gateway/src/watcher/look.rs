@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tillgate_domain::advance::Look;
+use tillgate_domain::advance::LookFacts;
 use tillgate_domain::checked_clock::CheckedClock;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
@@ -27,7 +27,7 @@ use crate::store::Tx;
 use crate::store::chain::WatchedChain;
 use crate::store::keychains::Keychain;
 
-/// Longest lag of the stored time of the last look: a look without findings writes nothing before.
+/// Longest lag of the stored time of the last look. Until then, a look without findings stores nothing.
 const LOOKED_AT_STORED_EVERY_MS: u64 = 60_000;
 
 /// Progress of the looks, behind the lock that makes them run one at a time.
@@ -95,7 +95,7 @@ impl<'a> LookPermit<'a> {
     /// Looks at the chain once.
     ///
     /// # Errors
-    /// As [`Watcher::look`].
+    /// As [`super::Watcher::look`].
     pub async fn look(&mut self) -> Result<(), WatchError> {
         self.look_with(Patience::ToTheEnd).await
     }
@@ -145,7 +145,7 @@ impl<'a> LookPermit<'a> {
             self.progress.watched = Some(watched);
             self.gateway.last_look.note_catching_up(catching_up);
             if self.shutdown.is_some_and(CancellationToken::is_cancelled) {
-                return Err(WatchError::BrokenOff);
+                return Err(WatchError::Interrupted);
             }
             if patience == Patience::OneAnswer {
                 return Err(WatchError::Behind(catching_up));
@@ -171,7 +171,7 @@ impl<'a> LookPermit<'a> {
         let generation = self.progress.generation.unwrap_or_else(|| gateway.chain.generation());
         let batch_progress = self.progress.batch_progress.clone();
         let take = move || findings::take(&gateway, generation, before.as_ref(), at, (round, &batch_progress), clock);
-        tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::BrokenOff)?
+        tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::Interrupted)?
     }
 
     /// Reads the hot scripts when they are due and the backend is asked about scripts. After a failed read they stay
@@ -188,7 +188,7 @@ impl<'a> LookPermit<'a> {
         }
         let gateway = Arc::clone(self.gateway);
         let read = move || asked_scripts::read_hot(&gateway, at);
-        tokio::task::spawn_blocking(read).await.map_err(|_| WatchError::BrokenOff)??;
+        tokio::task::spawn_blocking(read).await.map_err(|_| WatchError::Interrupted)??;
         self.progress.hot_read.note(at);
         Ok(())
     }
@@ -305,7 +305,7 @@ impl<'a> LookPermit<'a> {
         let stored = storing::store(self.gateway, context, findings, watched, due).await?;
         let Stored { is_due_at_once, has_found_coins } = stored;
         self.progress.stored_looked_at = Some(watched_at);
-        // The coins that the scan found are hot now.
+        // The scripts of the coins that the scan found are hot now.
         if has_found_coins {
             self.progress.hot_read = HotRead::default();
         }
@@ -314,7 +314,7 @@ impl<'a> LookPermit<'a> {
 
     fn context(&self, at: Timestamp, tip: &Tip, staff_accepts: bool) -> Context {
         Context {
-            look: Look {
+            look: LookFacts {
                 at,
                 tip_height: tip.height,
                 tip_time: tip.time,

@@ -8,7 +8,7 @@ use crate::store::keychains::Keychain;
 use crate::store::{Reader, StoreError};
 use crate::wallet::Wallet;
 
-/// Number of indices of each keychain, from the next on, that every look covers.
+/// Number of indices of each keychain, from the next index on, that every look covers.
 pub(super) const NEAR: u32 = 200;
 
 /// Time for one round over all scripts far ahead: below ten minutes, since a look may fail.

@@ -47,7 +47,7 @@ impl ReceiptRebroadcasts {
             }
             Ok((missing.into_keys().collect(), spent))
         };
-        let (done, spent) = tokio::task::spawn_blocking(broadcast).await.map_err(|_| WatchError::BrokenOff)??;
+        let (done, spent) = tokio::task::spawn_blocking(broadcast).await.map_err(|_| WatchError::Interrupted)??;
         if !spent.is_empty() {
             store.write(move |tx| spent.iter().try_for_each(|txid| tx.note_spent_inputs(txid, at))).await?;
         }

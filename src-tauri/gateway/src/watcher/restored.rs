@@ -125,7 +125,7 @@ pub(super) fn check_not_stopped(gateway: &Gateway) -> Result<(), WatchError> {
 /// if [`hold::reason`] finds something that staff must check.
 pub(super) fn note(tx: &Tx<'_>, scanned: &Scanned) -> Result<(), StoreError> {
     let (Some(restore), Some(known)) = (tx.dangerous_restore()?, scanned.restore) else { return Ok(()) };
-    // The look started before this restore, so it says nothing about it.
+    // The look started before this restore, so its result does not concern the restore.
     if !restore.is_same_as(&known) {
         return Ok(());
     }
@@ -181,7 +181,7 @@ pub(super) fn resume_addresses(gateway: &Gateway) -> Result<bool, StoreError> {
     if restore.is_dangerous() {
         return Ok(false);
     }
-    match wallet.follow(&restore, next_address, next_change) {
+    match wallet.apply_restore(&restore, next_address, next_change) {
         Ok(()) => {
             tracing::info!(
                 unknown = restore.unknown,

@@ -51,7 +51,7 @@ async fn an_exact_payment_notifies_unconfirmed_then_confirmed_once() {
     assert_eq!(world.notified_field(&payment.payment.id, "status"), ["UNCONFIRMED", "CONFIRMED"]);
     assert_eq!(bodies[1]["btcTransactions"][0]["btcTxId"], txid.to_string());
     assert_eq!(bodies[1]["btcTransactions"][0]["confirmations"].to_string(), "1");
-    let row = world.now_of(&payment.payment.id);
+    let row = world.reload_payment(&payment.payment.id);
     assert_eq!(bodies[1]["currentTime"], row.current_at.iso_millis(), "the notification has the stored currentTime");
     let told = world.notified_field(&payment.payment.id, "currentTime");
     assert!(told[0] < told[1], "{told:?}");
@@ -345,7 +345,7 @@ async fn a_reversal_recounts_at_once_coins_that_were_gone() {
     world.look().await;
     world.sandbox().replace(full, to_customer(), world.now_ms()).unwrap();
     world.mine(1).await;
-    let row = world.now_of(&payment.payment.id).payment;
+    let row = world.reload_payment(&payment.payment.id).payment;
     assert_eq!((row.state, row.paid_sats), (Invalid, 1_000));
     assert_eq!(world.sandbox().status().unwrap().mempool, [part], "the part was broadcast again");
     let told = world.notified(&payment.payment.id);

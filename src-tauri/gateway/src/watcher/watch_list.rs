@@ -41,12 +41,12 @@ pub(super) struct OurTransactions<'a> {
     made: RefCell<HashSet<OutPoint>>,
     /// Whether the stored script states are outdated, because the chain is another one.
     is_anew: Cell<bool>,
-    /// Blocks up to this height are those of the database; `None`: all blocks.
+    /// The database's blocks up to this height are still in the chain; `None`: all its blocks.
     known_up_to: Cell<Option<u32>>,
     /// A database error during the look.
     error: Cell<Option<StoreError>>,
     /// Whether scripts ahead could not be derived, because the program is stopping.
-    is_broken_off: Cell<bool>,
+    is_interrupted: Cell<bool>,
 }
 
 impl<'a> OurTransactions<'a> {
@@ -54,8 +54,8 @@ impl<'a> OurTransactions<'a> {
         wait_until_known_ahead(gateway)?;
         let (found, made) = (RefCell::default(), RefCell::default());
         let (is_anew, known_up_to) = (Cell::new(false), Cell::new(None));
-        let (error, is_broken_off) = (Cell::new(None), Cell::new(false));
-        Ok(Self { gateway, txids: Vec::new(), found, made, is_anew, known_up_to, error, is_broken_off })
+        let (error, is_interrupted) = (Cell::new(None), Cell::new(false));
+        Ok(Self { gateway, txids: Vec::new(), found, made, is_anew, known_up_to, error, is_interrupted })
     }
 
     /// Also asks for reports on all known transactions.
@@ -117,8 +117,8 @@ impl<'a> OurTransactions<'a> {
 
     /// Fails if a transaction could not be classified: the view is incomplete then.
     pub(super) fn check(&self) -> Result<(), WatchError> {
-        if self.is_broken_off.get() {
-            return Err(WatchError::BrokenOff);
+        if self.is_interrupted.get() {
+            return Err(WatchError::Interrupted);
         }
         Ok(self.error.take().map_or(Ok(()), Err)?)
     }
@@ -159,15 +159,15 @@ impl<'a> OurTransactions<'a> {
     fn of_wallet(&self, script: &Script) -> Option<(Keychain, u32)> {
         let wallet = self.gateway.wallet.get()?;
         if let Some(index) = wallet.change.index_of(script) {
-            if let Err(error) = wallet.change.given(index.saturating_add(1)) {
+            if let Err(error) = wallet.change.derive_up_to(index.saturating_add(1)) {
                 tracing::error!(%error, index, "the change scripts after a used index cannot be derived");
             }
             return Some((Keychain::Internal, index));
         }
-        let index = wallet.addresses.index_ahead(script)?;
+        let index = wallet.addresses.index_of_ungiven(script)?;
         wallet.addresses.skip_to_beyond(index);
         if !wallet.addresses.wait_until_known_ahead() {
-            self.is_broken_off.set(true);
+            self.is_interrupted.set(true);
         }
         Some((Keychain::External, index))
     }
@@ -176,7 +176,7 @@ impl<'a> OurTransactions<'a> {
     fn place_in_wallet(&self, script: &Script) -> Option<(Keychain, u32)> {
         let wallet = self.gateway.wallet.get()?;
         let of_change = wallet.change.index_of(script).map(|index| (Keychain::Internal, index));
-        of_change.or_else(|| wallet.addresses.index_ahead(script).map(|index| (Keychain::External, index)))
+        of_change.or_else(|| wallet.addresses.index_of_ungiven(script).map(|index| (Keychain::External, index)))
     }
 
     /// The database's answer, or a default after an error, which fails the look.
@@ -273,6 +273,6 @@ impl WatchList for OurTransactions<'_> {
 pub(super) fn wait_until_known_ahead(gateway: &Gateway) -> Result<(), WatchError> {
     match gateway.wallet.get().is_none_or(|wallet| wallet.addresses.wait_until_known_ahead()) {
         true => Ok(()),
-        false => Err(WatchError::BrokenOff),
+        false => Err(WatchError::Interrupted),
     }
 }

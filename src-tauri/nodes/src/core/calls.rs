@@ -1,4 +1,4 @@
-//! The calls, as Bitcoin Core answers them.
+//! Answers RPC calls as Bitcoin Core does.
 
 use bitcoin::consensus::encode::{deserialize_hex, serialize_hex};
 use bitcoin::{Block, Network, OutPoint, Transaction, Txid};
@@ -104,7 +104,7 @@ fn blockchain_info(shown: &Shown<'_>) -> Answer {
     Ok(info)
 }
 
-/// On regtest each block is worth two hashes.
+/// The chain's work up to a height. A block on regtest adds two hashes.
 fn work(shown: &Shown<'_>, height: u32) -> Result<String, SandboxError> {
     let done = u64::from(height).saturating_add(1).saturating_mul(2);
     Ok(match shown.fault {
@@ -155,12 +155,12 @@ fn block(shown: &Shown<'_>, params: &[Value]) -> Answer {
             let txids: Vec<Txid> = block.txdata.iter().map(Transaction::compute_txid).collect();
             Ok(json!({ "hash": block.block_hash(), "height": height, "tx": txids }))
         }
-        _ => Err(Refusal::new(-8, "this node tells blocks in their serialised form, or the ids in them")),
+        _ => Err(Refusal::new(-8, "this test node knows only the verbosities 0 and 1")),
     }
 }
 
 fn mempool_info(shown: &Shown<'_>) -> Answer {
-    // A number with eight places, as Core writes sums of Bitcoin.
+    // Core writes amounts in BTC as numbers with eight decimals.
     let min: Value = serde_json::from_str("0.00001000").map_err(|error| Refusal::new(-1, error.to_string()))?;
     Ok(json!({
         "loaded": shown.fault != Some(&CoreFault::MempoolLoading),
@@ -170,7 +170,7 @@ fn mempool_info(shown: &Shown<'_>) -> Answer {
     }))
 }
 
-/// Always as with `verbose` false and `mempool_sequence` true, which the gateway uses.
+/// Ignores the parameters: the gateway always calls with `verbose` false and `mempool_sequence` true.
 fn raw_mempool(shown: &Shown<'_>) -> Answer {
     let (txids, next) = shown.numbered_mempool()?;
     Ok(json!({ "txids": txids, "mempool_sequence": next }))
@@ -181,7 +181,7 @@ fn txid(params: &[Value]) -> Result<Txid, Refusal> {
     txid.ok_or_else(|| Refusal::new(-8, "parameter 1 must be of length 64"))
 }
 
-/// The node has no index of all transactions: it finds those of the mempool, and those of a named block.
+/// The node has no `txindex`: it finds only transactions of the mempool, and of a block that the call names.
 fn raw_transaction(shown: &Shown<'_>, params: &[Value]) -> Answer {
     if let Some(hash) = at(params, 2).as_str() {
         let txid = txid(params)?;
@@ -218,7 +218,7 @@ fn entry(shown: &Shown<'_>, txid: Txid) -> Result<(MempoolEntry, Value), Refusal
     Ok((entry, told))
 }
 
-/// A sum in Core's form: a number with eight decimals.
+/// An amount in Core's form: a number with eight decimals.
 fn btc(sats: u64) -> Result<Value, Refusal> {
     let text = format!("{}.{:08}", sats / 100_000_000, sats % 100_000_000);
     serde_json::from_str(&text).map_err(|error| Refusal::new(-1, error.to_string()))
@@ -235,7 +235,7 @@ fn spending(shown: &Shown<'_>, params: &[Value]) -> Answer {
     let none = Vec::new();
     let mut answers = Vec::new();
     for asked in at(params, 0).as_array().unwrap_or(&none) {
-        // Core reads these output numbers as signed, unlike those of gettxout.
+        // Core reads `vout` as a signed number here, unlike in `gettxout`.
         if asked["vout"].as_u64().is_some_and(|vout| i32::try_from(vout).is_err()) {
             return Err(Refusal::new(-1, "JSON integer out of range"));
         }
@@ -314,20 +314,20 @@ pub(crate) fn refused(refusal: BroadcastRefusal) -> Refusal {
             "mempool-script-verify-flag-failed (Signature must be zero for failed CHECK(MULTI)SIG operation)",
         ),
         BroadcastRefusal::Refused(why) => Refusal::new(-26, why),
-        // The node's caller turns this into silence.
+        // The caller sends no answer for this code.
         BroadcastRefusal::Unanswered => Refusal::new(UNANSWERED, "unanswered"),
         BroadcastRefusal::Storage(error) => Refusal::new(-1, error.to_string()),
     }
 }
 
-/// Core's words for a replacement that pays too little.
+/// Core's message for a replacement that pays too little.
 pub(crate) fn fee_too_low(fee_sats: u64, min_sats: u64) -> String {
     let btc = |sats: u64| format!("{}.{:08}", sats / 100_000_000, sats % 100_000_000);
     let (pays, asked) = (btc(fee_sats), btc(min_sats));
     format!("insufficient fee, rejecting replacement, less fees than conflicting txs; {pays} < {asked}")
 }
 
-/// No code of Core's: the sandbox took a broadcast and was told to be silent about it.
+/// Not a code of Core: the sandbox accepted a broadcast, and the node must not answer it.
 pub(crate) const UNANSWERED: i32 = 1;
 
 fn estimate(shown: &Shown<'_>) -> Answer {

@@ -19,34 +19,34 @@ pub enum CoreFault {
     Closed,
     /// Each answer is endless.
     Flood,
-    /// Each answer is said to come, without an end.
+    /// Endless `100 Continue` heads are sent instead of each answer.
     Continues,
-    /// Nobody may sign in.
+    /// Every sign-in is refused.
     SignInRefused,
-    /// It has too many requests in work.
+    /// Each request is refused with status 503, as if the work queue were full.
     QueueFull,
     /// Another program answers, with status 200.
     NotJson,
     /// Every result has another type than it should.
     WrongTypes,
-    /// Calls whose names begin so are refused with these words.
+    /// Some calls are refused.
     Refuses {
-        /// The beginning of their names; empty for all calls.
+        /// The beginning of the refused calls' names; empty for all calls.
         calls: &'static str,
-        /// The words.
+        /// The error message.
         words: &'static str,
     },
-    /// It has just started, and answers no call.
+    /// The node is still starting, and refuses every call.
     Warmup,
-    /// It is loading its mempool.
+    /// The node is still loading its mempool.
     MempoolLoading,
-    /// It is downloading the chain for the first time.
+    /// The node is in its initial block download.
     InitialBlockDownload,
-    /// It knows this number of headers more than blocks.
+    /// The node has this number of headers more than blocks.
     HeadersAhead(u32),
     /// Its chain belongs to another network.
     OtherNetwork(bitcoin::Network),
-    /// The chain ends at this height and the mempool is empty: it was killed before it wrote the rest.
+    /// The chain ends at this height and the mempool is empty, as if the node was killed before it wrote the rest.
     OlderTip(u32),
     /// Each transaction is replaced by another that pays more; the rest is true.
     ForgedTransactions,
@@ -56,28 +56,28 @@ pub enum CoreFault {
     BrokenLink,
     /// Blocks below this height are pruned.
     Pruned(u32),
-    /// The number of its mempool's next change stays this one.
+    /// The mempool sequence in `getrawmempool` is always this number.
     Numbered(u64),
-    /// It builds its index of spenders, and refuses to say who spends what its mempool does not, unless it is asked
-    /// about that alone.
+    /// The node is still building `txospenderindex`. It refuses `gettxspendingprevout` for an outpoint that its mempool
+    /// does not spend, unless `mempool_only` is set.
     BuildsSpenders,
-    /// It knows no options of `gettxspendingprevout`.
+    /// The node is too old for the options of `gettxspendingprevout`, and refuses calls with options.
     KnowsNoOptions,
-    /// It refuses to say who spends anything.
+    /// The node refuses each `gettxspendingprevout`.
     RefusesSpenders,
-    /// Of a batch the last reply is missing.
+    /// The last reply of each batch is missing.
     ShortBatches,
-    /// It claims more work behind the best block than was ever done, and none behind the others. Blocks below this
-    /// height are said to be pruned.
+    /// The node reports more work for the best block than was ever done, and no work for other blocks. Blocks below
+    /// this height are reported as pruned.
     Boasts(u32),
-    /// Scattered questions about blocks get other blocks' hashes; questions in a row get true answers.
+    /// A batch of `getblockhash` calls gets the hash of block 0 for each height, unless the heights are consecutive.
     Denies,
-    /// At the first call for the hash at one height it leaves its chain from another height on. An honest node does so
-    /// when it follows the most work. Afterwards it is well-behaved.
+    /// The node reorganises its chain at the first `getblockhash` call for one height. An honest node may do so too,
+    /// because it follows the most work. Afterwards the fault is off.
     Reorganises {
         /// The height in the call.
         asked: u32,
-        /// The height of the first block that it leaves.
+        /// The height of the first replaced block.
         replaced: u32,
     },
 }
@@ -87,17 +87,17 @@ pub enum CoreFault {
 pub enum ZmqFault {
     /// Connections are accepted, but never greeted.
     Mute,
-    /// It asks for a sign-in mechanism that the gateway does not know.
+    /// The publisher demands the security mechanism CURVE, which the gateway does not know.
     Curve,
-    /// It publishes no messages.
+    /// No messages are published.
     Silent,
-    /// Every second message is lost, as with a slow subscriber; the publisher's count shows it.
+    /// Every second message is lost, as with a slow subscriber. The message count shows the gap.
     Lossy,
-    /// Every second change of the mempool is omitted, and the publisher's count does not show it.
+    /// Every second change of the mempool is omitted, and the message count shows no gap.
     LossyAndHidesIt,
-    /// It sends bytes that are not a frame.
+    /// The publisher sends bytes that are not a frame.
     Garbage,
-    /// It sends a frame that claims to be an exabyte long.
+    /// The publisher sends a frame that claims to be an exabyte long.
     HugeFrame,
     /// The connection is closed at each message.
     Closes,
@@ -107,7 +107,7 @@ pub enum ZmqFault {
     Flood,
     /// This number of invented transactions enters the mempool, once.
     Invents(u64),
-    /// The numbers belong to another node's mempool.
+    /// The sequence numbers are those of another node's mempool.
     OtherNode,
     /// Added transactions are reported as removed; removed or mined ones as added.
     Lies,
@@ -118,14 +118,14 @@ impl CoreFault {
         matches!(self, Self::SignInRefused)
     }
 
-    /// The height from which on the chain is left at this call.
+    /// The height of the first block that a reorganisation at this call replaces.
     pub(super) fn leaves_from(&self, request: &Value) -> Option<u32> {
         let Self::Reorganises { asked, replaced } = *self else { return None };
         let height = request["params"][0].as_u64().filter(|_| request["method"].as_str() == Some("getblockhash"));
         (height == Some(asked.into())).then_some(replaced)
     }
 
-    /// Whether the answers to these calls are denied.
+    /// Whether [`Self::Denies`] applies to this batch.
     pub(super) fn denies(&self, batch: &[Value]) -> bool {
         let heights: Option<Vec<u64>> = batch
             .iter()

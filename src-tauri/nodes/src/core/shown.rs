@@ -1,4 +1,4 @@
-//! The chain and the mempool as a node shows them: the sandbox's, changed by a fault.
+//! The chain and the mempool that the node shows: those of the sandbox, changed by the fault.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +15,7 @@ pub(super) struct Shown<'a> {
     pub sandbox: &'a Sandbox,
     pub fault: Option<&'a CoreFault>,
     pub told: &'a Mutex<Told>,
-    /// Others' transactions that are also in the mempool.
+    /// Unrelated transactions that are also in the mempool.
     pub crowd: &'a HashMap<Txid, Transaction>,
 }
 
@@ -83,7 +83,7 @@ impl Shown<'_> {
         }
     }
 
-    /// The same, with the number of its next change; all earlier changes were published or are about to be.
+    /// The mempool with the number of its next change. All earlier changes were published or are about to be.
     pub(super) fn numbered_mempool(&self) -> Result<(Vec<Txid>, u64), SandboxError> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.follow(self.sandbox)?;
@@ -94,7 +94,7 @@ impl Shown<'_> {
         }
     }
 
-    /// A transaction of the mempool; `None` if it is not there.
+    /// A transaction of the mempool, if it is there.
     pub(super) fn in_mempool(&self, txid: Txid) -> Result<Option<Transaction>, SandboxError> {
         if let Some(CoreFault::OlderTip(_)) = self.fault {
             return Ok(None);
@@ -112,7 +112,7 @@ impl Shown<'_> {
     }
 }
 
-/// `count` transactions that pay no one.
+/// `count` different transactions that pay an empty script.
 pub(super) fn crowd(count: u32) -> HashMap<Txid, Transaction> {
     let transactions = (0..count).map(|number| Transaction {
         version: bitcoin::transaction::Version::TWO,

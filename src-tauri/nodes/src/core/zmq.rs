@@ -13,25 +13,25 @@ use tillgate_sandbox::{Sandbox, SandboxError, TxPosition};
 use super::fault::ZmqFault;
 use crate::listener::Stop;
 
-/// Longest delay of a change before it is published.
+/// Interval between checks for changes to publish.
 const EVERY: Duration = Duration::from_millis(3);
 
-/// Number of invented messages that a flood sends between two looks at the chain.
+/// Number of invented messages that a flood sends at each check.
 const FLOOD: u64 = 2_000;
 
-/// The lead of another node's mempool numbers.
+/// The number that [`ZmqFault::OtherNode`] adds to mempool numbers.
 const OTHERS: u64 = 1_000;
 
-/// The publisher's count of the first message to a subscriber; it need not be 0.
+/// The count of the first message to a subscriber. Clients must not expect it to be 0.
 const FIRST_COUNT: u32 = 77;
 
 /// The chain and mempool as published so far, and the subscribers.
 #[derive(Default)]
 pub(super) struct Told {
-    /// From the first block on; empty before the first look.
+    /// The hashes from block 0 to the tip; empty before the first call of `follow`.
     blocks: Vec<BlockHash>,
     pub mempool: Vec<Txid>,
-    /// The number of the next change.
+    /// The number of the mempool's next change.
     pub next: u64,
     subscribers: Vec<Sender<Message>>,
     /// Number of subscriptions so far.
@@ -47,13 +47,13 @@ enum Label {
     Disconnected,
     Added,
     Removed,
-    /// Removed by a block: it has a number, but is not published.
+    /// Removed by a block. This change has a number, but is not published.
     Mined,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Message {
-    /// In the byte order of its text.
+    /// In the byte order of its hexadecimal form.
     hash: [u8; 32],
     label: Label,
     number: Option<u64>,
@@ -126,21 +126,21 @@ impl Told {
         receiver
     }
 
-    /// The publisher's count of the last message to the last subscriber, if there was one.
+    /// The count of the last message to the last subscriber, if there was one.
     pub(super) fn last_count(&self) -> Option<u32> {
         self.published.checked_sub(1).map(|published| FIRST_COUNT.wrapping_add(published))
     }
 }
 
-/// The other end of a connection.
+/// The connection to one subscriber.
 struct Subscriber<'a> {
     stream: TcpStream,
     stop: &'a Stop,
     count: u32,
 }
 
-/// Serves one subscriber until it ends. `told` lends the published state, brought up to date; `fault` is the present
-/// fault.
+/// Serves one subscriber until the connection ends. `told` updates and lends the published state. `fault` returns the
+/// present fault.
 pub(super) fn serve(
     stream: TcpStream,
     stop: &Stop,
@@ -148,7 +148,7 @@ pub(super) fn serve(
     fault: impl Fn() -> Option<ZmqFault>,
 ) {
     let mut subscriber = Subscriber { stream, stop, count: FIRST_COUNT };
-    // After an error the connection is of no more use.
+    // An error ends the connection.
     let _ = subscriber.serve(&told, &fault);
 }
 

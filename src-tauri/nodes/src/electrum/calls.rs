@@ -1,4 +1,4 @@
-//! The calls, as an Electrum server answers them: the protocol's versions 1.4 to 1.6, errors in ElectrumX's words.
+//! Answers the calls of the Electrum protocol, versions 1.4 to 1.6. Error messages are those of ElectrumX.
 
 use bitcoin::consensus::encode::{deserialize_hex, serialize_hex};
 use bitcoin::hashes::Hash as _;
@@ -23,9 +23,9 @@ pub(super) struct Shown<'a> {
     pub sandbox: &'a Sandbox,
     pub index: &'a Index,
     pub fault: Option<&'a ElectrumFault>,
-    /// Whether each single block header is answered with the first block's.
+    /// Whether each call for a single block header gets the header of block 0.
     pub denies: bool,
-    /// The version that was agreed on.
+    /// The negotiated protocol version.
     pub version: &'a str,
     pub now_ms: i64,
 }
@@ -59,7 +59,7 @@ impl Shown<'_> {
         }
     }
 
-    /// The number by which the heights of all blocks but the first are raised.
+    /// The number added to the height of each block except block 0.
     fn raised_by(&self) -> u32 {
         match self.fault {
             Some(ElectrumFault::Higher(by)) => *by,
@@ -96,7 +96,7 @@ impl Shown<'_> {
         Ok(json!({ "height": height, "hex": serialize_hex(&self.block(height)?.header) }))
     }
 
-    /// A script's history in the form for clients; `Err` if it is too long.
+    /// A script's history, changed by the fault. `Err` if the server refuses the history as too long.
     fn history(&self, hash: &str) -> Result<Vec<Entry>, Refusal> {
         let mut history = self.index.history(hash, self.top());
         match self.fault {
@@ -282,7 +282,7 @@ fn merkle(shown: &Shown<'_>, params: &[Value]) -> Answer {
     let place = txids.iter().position(|found| *found == txid);
     let forges = matches!(shown.fault, Some(ElectrumFault::ForgedConfirmations | ElectrumFault::InventedSpend(_)));
     if place.is_none() && forges {
-        // It gives the hashes of the block itself, and hopes that the client does not check them.
+        // The forged proof is the branch of the block's first transaction. A client that checks it finds the fraud.
         return Ok(json!({ "block_height": height, "merkle": merkle_branch(&txids, 0), "pos": 0 }));
     }
     let place = place.ok_or_else(|| Refusal::new(1, format!("tx {txid} not in block at height {height}")))?;
@@ -335,7 +335,7 @@ fn rejected(why: &str) -> Refusal {
     Refusal::new(1, format!("the transaction was rejected by network rules.\n\n{why}\n"))
 }
 
-/// Not a code of the protocol: the sandbox accepted a broadcast and was told not to answer.
+/// Not a code of the protocol: the sandbox's fault demands that the server leaves a broadcast unanswered.
 pub(super) const UNANSWERED: i32 = i32::MAX;
 
 fn unanswered() -> Refusal {

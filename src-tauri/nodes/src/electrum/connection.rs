@@ -16,13 +16,13 @@ use super::shared::{Inner, Shared};
 use crate::listener::Stop;
 use crate::tls::Tls;
 
-/// Longest wait for a line before it checks for notifications.
+/// Read timeout, after which the connection checks for notifications.
 const LOOKS_EVERY: Duration = Duration::from_millis(5);
 
-/// Most bytes of a client's line.
+/// Limit of a client's line in bytes.
 const LINE_MAX: usize = 16 * 1_024 * 1_024;
 
-/// A stream of bytes, secure or not.
+/// A TCP or TLS stream.
 trait Bytes: Read + Write {}
 impl<T: Read + Write> Bytes for T {}
 
@@ -31,18 +31,18 @@ pub(super) struct Connection {
     shared: Arc<Shared>,
     stream: Box<dyn Bytes>,
     buffer: Vec<u8>,
-    /// The version that was agreed on.
+    /// The negotiated protocol version.
     version: Option<&'static str>,
     /// Each script hash with its last reported status.
     scripts: HashMap<String, Value>,
     /// The last reported best block, if the client subscribed to it.
     tip: Option<Value>,
-    /// Number of the index's touched script hashes that were looked at.
+    /// Number of the index's `touched` entries that this connection has processed.
     seen: usize,
     calls: u64,
 }
 
-/// Text in lines that ask for a history or a transaction.
+/// Parts of the lines that request a history or a transaction.
 const HISTORY: &[u8] = b"scripthash.get_history";
 const TX: &[u8] = b"transaction.get\"";
 
@@ -144,7 +144,7 @@ impl Connection {
                 && request["params"][0] == index::script_hash(script)
         };
         let asks_for = |line: &[u8], what: &[u8]| line.windows(what.len()).any(|it| it == what);
-        // It counts the lines behind it that were read already.
+        // Counts this line and the waiting lines behind it.
         let at_once = |what: &[u8]| {
             let waiting = self.buffer.split(|byte| *byte == b'\n').filter(|line| asks_for(line, what)).count();
             if asks_for(line, what) { waiting.saturating_add(1) } else { 0 }
@@ -184,7 +184,7 @@ impl Connection {
         }
     }
 
-    /// The reply to one call; `None` if there is none and the connection ends.
+    /// The reply to one call. `None` ends the connection without a reply.
     fn reply(&mut self, request: &Value) -> Option<Value> {
         self.calls = self.calls.saturating_add(1);
         let method = request["method"].as_str().unwrap_or_default();
@@ -237,7 +237,7 @@ impl Connection {
         }
     }
 
-    /// The newest version that both sides speak.
+    /// Negotiates the newest protocol version that both sides speak.
     fn agree(&mut self, params: &[Value], inner: &Inner) -> Answer {
         if self.version.is_some() {
             return Err(Refusal::new(1, "server.version already sent"));
@@ -251,7 +251,7 @@ impl Connection {
             Some(ElectrumFault::OldProtocol) => &["1.2"],
             _ => &calls::VERSIONS,
         };
-        // The versions have single digits, so texts sort as versions do.
+        // The numbers of a version have one digit each, so versions sort like texts.
         let fits = |version: &&&'static str| (oldest..=newest).contains(*version) && **version <= inner.newest;
         let agreed = spoken.iter().rfind(fits);
         let agreed = agreed.ok_or_else(|| Refusal::new(1, format!("unsupported protocol version: {newest}")))?;
@@ -307,7 +307,7 @@ impl Connection {
     }
 }
 
-/// Of a script to which nobody subscribed.
+/// A thousand notifications about a script to which no client subscribed.
 fn thousand_notices() -> String {
     let params = ["00".repeat(32), "11".repeat(32)];
     let note = json!({ "jsonrpc": "2.0", "method": "blockchain.scripthash.subscribe", "params": params });

@@ -9,7 +9,7 @@ use bitcoin::{ScriptBuf, Transaction, Txid};
 pub enum ElectrumFault {
     /// Each answer comes after this delay.
     Slow(Duration),
-    /// The connection is closed in the middle of each line.
+    /// The connection is closed in the middle of each answer.
     CutOff,
     /// Calls are never answered.
     Silent,
@@ -17,17 +17,17 @@ pub enum ElectrumFault {
     Closed,
     /// Each answer is a line without an end.
     EndlessLine,
-    /// Endless notifications without a subscription.
+    /// The first call gets endless notifications to which no client subscribed.
     Flood,
-    /// The same between honest answers.
+    /// Such notifications are sent between correct answers.
     FloodsBetween,
-    /// Something else answers.
+    /// The answer is HTTP, as if another program listened there.
     NotJson,
     /// Every result has another type than it should.
     WrongTypes,
     /// Answers carry the ids of other calls.
     WrongIds,
-    /// It speaks only versions that are too old.
+    /// The server speaks only protocol versions that are too old.
     OldProtocol,
     /// Every call is refused.
     RefusesAll,
@@ -47,15 +47,15 @@ pub enum ElectrumFault {
     BrokenLink,
     /// Transactions of the mempool are reported as confirmed by the best block.
     ForgedConfirmations,
-    /// The same for the block at this height, without any proof.
+    /// Transactions of the mempool are reported as confirmed by the block at this height, without a merkle proof.
     ConfirmedBy(u32),
-    /// The merkle proofs of transactions are those of others.
+    /// Each merkle branch has a wrong additional hash.
     ForgedMerkle,
-    /// Histories are empty, in conflict with their status.
+    /// Histories are empty, although their statuses are not.
     MissingHistory,
     /// Notifications are never sent.
     NoNotifications,
-    /// Scripts with more transactions than this have no history or status.
+    /// The server refuses the history and status of scripts with more transactions than this.
     RefusesPopular(usize),
     /// Confirmed transactions carry a witness of this many bytes, which their ids do not cover.
     Bloated(usize),
@@ -65,15 +65,15 @@ pub enum ElectrumFault {
     Stuck(ScriptBuf),
     /// The connection is closed at a call for the history of one of these scripts.
     HangsUpAt(Vec<ScriptBuf>),
-    /// The connection is closed at a call for more histories than this at once.
+    /// The connection is closed if more calls than this for histories arrive at once.
     HangsUpAbove(usize),
-    /// The same for transactions.
+    /// The connection is closed if more calls than this for transactions arrive at once.
     HangsUpAboveTxs(usize),
     /// The connection is closed at a call for this transaction.
     HangsUpAtTx(Txid),
-    /// As [`Self::HangsUpAt`]; a second connection is closed too.
+    /// As [`Self::HangsUpAt`]. A second simultaneous connection is closed too.
     BearsOneAndHangsUpAt(Vec<ScriptBuf>),
-    /// Every block is reported this number of blocks too high, and scripts have no transactions.
+    /// Every block except block 0 is reported this number of blocks too high. Histories with transactions are refused.
     Higher(u32),
     /// The mempool has this number of invented transactions that pay a script, each with a witness of this size.
     InventedPayments {
@@ -88,15 +88,15 @@ pub enum ElectrumFault {
     InventedSpend(Transaction),
     /// This transaction is reported as part of the mempool.
     InventedWaiting(Transaction),
-    /// Histories omit confirmed transactions, and the statuses match the rest.
+    /// Histories omit confirmed transactions, and statuses match these histories.
     KeepsBack,
-    /// A call for a single block header is answered with the first block's, so that it seems to have no known block. It
-    /// also has the other fault.
+    /// A call for a single block header gets the header of block 0, so that the server seems to share no block with the
+    /// client. The inner fault also applies.
     Denies(Option<Box<Self>>),
 }
 
 impl ElectrumFault {
-    /// Whether blocks are denied, and the other fault.
+    /// Whether the fault is [`Self::Denies`], and the fault that also applies.
     pub(super) fn parts(fault: Option<&Self>) -> (bool, Option<&Self>) {
         match fault {
             Some(Self::Denies(other)) => (true, other.as_deref()),

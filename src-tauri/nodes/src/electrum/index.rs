@@ -6,7 +6,7 @@ use bitcoin::hashes::{Hash as _, sha256};
 use bitcoin::{BlockHash, OutPoint, Script, Transaction, Txid};
 use tillgate_sandbox::{Sandbox, SandboxError, TxPosition};
 
-/// Number of changes taken in at a time.
+/// Number of the sandbox's changes that are read at a time.
 const CHANGES: usize = 500;
 
 /// One entry of a script's history.
@@ -19,7 +19,7 @@ pub(super) struct Entry {
     pub fee_sats: Option<u64>,
 }
 
-/// A chain and its mempool, by scripts.
+/// The transactions of a chain and its mempool, by script.
 #[derive(Default)]
 pub(super) struct Index {
     cursor: i64,
@@ -38,7 +38,7 @@ struct Known {
 }
 
 impl Index {
-    /// Takes in the changes since the last call.
+    /// Reads the sandbox's changes since the last call.
     pub(super) fn refresh(&mut self, sandbox: &Sandbox) -> Result<(), SandboxError> {
         if self.cursor > 0 && sandbox.last_change()? == self.cursor {
             return Ok(());
@@ -84,7 +84,7 @@ impl Index {
         Some(script_hash(&output.script_pubkey))
     }
 
-    /// Whether any transaction, known or not, spends from a script.
+    /// Whether this transaction spends an output of the script. The transaction itself may be unknown to the index.
     pub(super) fn is_spent_from(&self, tx: &Transaction, hash: &str) -> bool {
         tx.input.iter().any(|input| self.script_of(&input.previous_output).is_some_and(|script| script == hash))
     }
@@ -135,14 +135,14 @@ impl Index {
     }
 }
 
-/// The hash by which a call names a script.
+/// The protocol's hash of a script: SHA-256 in reverse byte order.
 pub(super) fn script_hash(script: &Script) -> String {
     let mut hash = sha256::Hash::hash(script.as_bytes()).to_byte_array();
     hash.reverse();
     hex::encode(hash)
 }
 
-/// The protocol's status of a history; it changes with the history. `None` for an empty one.
+/// The protocol's status of a history: a hash of its entries. `None` if the history is empty.
 pub(super) fn status(history: &[Entry]) -> Option<String> {
     if history.is_empty() {
         return None;

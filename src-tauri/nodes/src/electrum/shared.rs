@@ -19,7 +19,7 @@ pub(super) struct Inner {
     pub(super) sandbox: Arc<Sandbox>,
     pub(super) index: Index,
     pub(super) fault: Option<ElectrumFault>,
-    /// The newest version that is spoken.
+    /// The newest protocol version that the server offers.
     pub(super) newest: &'static str,
     pub(super) counted: Counted,
     pub(super) connections: u64,
@@ -34,10 +34,10 @@ impl Shared {
 }
 
 impl Inner {
-    /// Takes in the changes, unless the fault is to stand still.
+    /// Reads the sandbox's changes, except under the fault [`ElectrumFault::StandsStill`].
     pub(super) fn refresh(&mut self) {
         if self.fault != Some(ElectrumFault::StandsStill) {
-            // A failed read is repeated the next time.
+            // A failed read is repeated at the next call.
             let _ = self.index.refresh(&self.sandbox);
         }
     }

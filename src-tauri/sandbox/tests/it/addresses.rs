@@ -1,4 +1,4 @@
-//! Payments to an address, read from the chain alone.
+//! The outputs that pay a script, in chain and mempool.
 
 use bitcoin::hashes::Hash;
 use bitcoin::{OutPoint, ScriptBuf, WPubkeyHash};
@@ -17,7 +17,7 @@ fn output(outpoint: OutPoint, amount_sats: u64, confirmations: u32) -> PaidOutpu
 }
 
 #[test]
-fn an_address_shows_what_blocks_and_mempool_pay_it_spent_or_not() {
+fn outputs_to_lists_spent_and_unspent_outputs() {
     let f = Fixture::new();
     assert_eq!(f.sandbox.outputs_to(&f.shop.script).unwrap(), []);
     let first = f.shop_coin(f.pay(50_000, 2));
@@ -32,12 +32,12 @@ fn an_address_shows_what_blocks_and_mempool_pay_it_spent_or_not() {
     f.sandbox.mine(1, false, NOW_MS).unwrap();
     let change = OutPoint { txid: spend.compute_txid(), vout: 0 };
     let now = f.sandbox.outputs_to(&f.shop.script).unwrap();
-    assert_eq!(now[0], output(first.0, 50_000, 3), "a spent one is told too");
+    assert_eq!(now[0], output(first.0, 50_000, 3), "the spent output is listed too");
     assert_eq!(now.len(), 3);
     assert!(now.contains(&output(second.0, 60_000, 1)) && now.contains(&output(change, 49_500, 1)));
     f.sandbox.reorg(1, false, NOW_MS).unwrap();
     let now = f.sandbox.outputs_to(&f.shop.script).unwrap();
-    assert_eq!(now, [output(first.0, 50_000, 4), output(change, 49_500, 0)], "the customer's was double-spent");
+    assert_eq!(now, [output(first.0, 50_000, 4), output(change, 49_500, 0)], "the customer's payment was double-spent");
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_transaction_can_pay_an_address_twice() {
 }
 
 #[test]
-fn an_address_is_found_by_index() {
+fn an_address_is_found_by_a_database_index() {
     let f = Fixture::new();
     let conn = rusqlite::Connection::open(f.file()).unwrap();
     let plan: String =

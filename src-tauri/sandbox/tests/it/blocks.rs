@@ -1,4 +1,4 @@
-//! The content of blocks: chosen by fee rate, by family, or exactly by a miner.
+//! The content of blocks: chosen by the fee rates of packages, or given exactly by a miner.
 
 use bitcoin::{Amount, OutPoint, Transaction, TxOut, Txid};
 use tillgate_sandbox::{BroadcastFault, BroadcastRefusal, FaultsPatch, Pay, SandboxError};
@@ -15,7 +15,7 @@ fn pay_at(f: &Fixture, rate_sat_vb: u64) -> Txid {
     f.sandbox.pay(pay, NOW_MS).unwrap()[0]
 }
 
-/// Some 50 kvB: a spend of one coin into the first output and 1,600 small ones.
+/// A transaction of about 50 kvB that spends one coin into a large first output and 1,600 small ones.
 fn large(f: &Fixture, coin: (OutPoint, u64)) -> Transaction {
     let small = TxOut { value: Amount::from_sat(330), script_pubkey: f.shop.script.clone() };
     let mut outputs = vec![small; 1_601];
@@ -27,10 +27,10 @@ fn large(f: &Fixture, coin: (OutPoint, u64)) -> Transaction {
 }
 
 #[test]
-fn a_transaction_below_the_miners_rate_waits() {
+fn a_transaction_below_the_miners_rate_stays_in_the_mempool() {
     let f = Fixture::new();
     let (one, five, ten) = (pay_at(&f, 1), pay_at(&f, 5), pay_at(&f, 10));
-    // A signature may be a byte shorter than expected, and the rate a little higher.
+    // A signature may be a byte shorter than expected, which makes the rate a little higher.
     f.sandbox.mine_above(2, 10_500, NOW_MS).unwrap();
     assert!(f.is_in_mempool(ten));
     f.sandbox.mine_above(1, 10_000, NOW_MS).unwrap();
@@ -45,11 +45,11 @@ fn a_transaction_below_the_miners_rate_waits() {
 #[test]
 fn a_child_that_pays_for_its_parent_brings_it_along() {
     let f = Fixture::new();
-    // The customer's payment of some 141 vB at 1 sat/vB.
+    // The customer's payment has about 141 vB and pays 1 sat/vB.
     let parent = pay_at(&f, 1);
     let poor = f.shop.spend(&[f.shop_coin(parent)], 1_500);
     f.sandbox.broadcast(&poor, NOW_MS).unwrap();
-    // It has 110 vB and pays 13 sat/vB by itself, but less than 7 with its parent.
+    // `poor` has 110 vB and pays 13 sat/vB by itself, but less than 7 with its parent.
     f.sandbox.mine_above(1, 7_000, NOW_MS).unwrap();
     assert!(f.is_in_mempool(parent) && f.is_in_mempool(poor.compute_txid()));
     let rich = f.shop.spend(&[f.shop_coin(parent)], 3_000);
@@ -58,11 +58,11 @@ fn a_child_that_pays_for_its_parent_brings_it_along() {
     f.sandbox.broadcast(&cheap, NOW_MS).unwrap();
     f.sandbox.mine_above(1, 7_000, NOW_MS).unwrap();
     assert!(f.is_in_block(parent) && f.is_in_block(rich.compute_txid()));
-    assert!(f.is_in_mempool(cheap.compute_txid()), "what it rests on paid for itself alone");
+    assert!(f.is_in_mempool(cheap.compute_txid()), "the ancestors paid for themselves, but not for `cheap`");
 }
 
 #[test]
-fn other_children_of_a_paid_parent_count_for_themselves() {
+fn a_child_of_a_chosen_parent_is_ranked_by_its_own_rate() {
     let f = Fixture::new();
     let coin = f.shop_coin(pay_at(&f, 5));
     f.sandbox.mine(1, false, NOW_MS).unwrap();
@@ -83,7 +83,7 @@ fn other_children_of_a_paid_parent_count_for_themselves() {
 }
 
 #[test]
-fn a_child_of_richer_parents_that_pays_less_itself_stays_out() {
+fn a_child_below_the_rate_stays_out_though_its_package_is_above() {
     let f = Fixture::new();
     let coin = f.shop_coin(f.pay(100_000, 1));
     let outputs =
@@ -93,7 +93,7 @@ fn a_child_of_richer_parents_that_pays_less_itself_stays_out() {
     let txid = first.compute_txid();
     let one = f.shop.spend(&[(OutPoint { txid, vout: 0 }, 49_800)], 1_500);
     let other = f.shop.spend(&[(OutPoint { txid, vout: 1 }, 50_000)], 1_500);
-    // It pays 8 sat/vB by itself, and 8.5 together with the two and their ancestors.
+    // `child` pays 8 sat/vB by itself, and 8.5 together with all its ancestors.
     let child = f.shop.spend(&[first_output(&one), first_output(&other)], 1_424);
     for tx in [&first, &one, &other, &child] {
         f.sandbox.broadcast(tx, NOW_MS).unwrap();
@@ -105,7 +105,7 @@ fn a_child_of_richer_parents_that_pays_less_itself_stays_out() {
 }
 
 #[test]
-fn a_line_above_101_kvb_is_refused() {
+fn an_unconfirmed_chain_above_101_kvb_is_refused() {
     let f = Fixture::new();
     let first = large(&f, f.shop_coin(f.pay(50_000_000, 1)));
     let second = large(&f, first_output(&first));
@@ -115,7 +115,7 @@ fn a_line_above_101_kvb_is_refused() {
     }
     let refused = f.sandbox.broadcast(&third, NOW_MS).unwrap_err();
     assert!(matches!(&refused, BroadcastRefusal::Policy(why) if why.contains("101 kvB")), "{refused}");
-    // With its parent in a block it is accepted, and so is a small one behind the two.
+    // A small child of the second is accepted, and the third itself once its ancestors are in a block.
     let small = f.shop.spend(&[first_output(&second)], 300);
     f.sandbox.broadcast(&small, NOW_MS).unwrap();
     f.sandbox.evict(small.compute_txid(), NOW_MS).unwrap();
@@ -124,7 +124,7 @@ fn a_line_above_101_kvb_is_refused() {
 }
 
 #[test]
-fn all_unconfirmed_ancestors_count_though_each_line_is_short() {
+fn the_sizes_of_all_unconfirmed_ancestors_are_added() {
     let f = Fixture::new();
     let parents = [50_000_000, 60_000_000].map(|sats| large(&f, f.shop_coin(f.pay(sats, 1))));
     for tx in &parents {
@@ -140,7 +140,7 @@ fn all_unconfirmed_ancestors_count_though_each_line_is_short() {
 }
 
 #[test]
-fn a_parents_descendants_stay_below_101_kvb_too() {
+fn a_child_is_refused_if_all_descendants_exceed_101_kvb() {
     let f = Fixture::new();
     let coin = f.shop_coin(f.pay(50_000_000, 1));
     let outputs =
@@ -157,7 +157,7 @@ fn a_parents_descendants_stay_below_101_kvb_too() {
 }
 
 #[test]
-fn the_twenty_sixth_in_a_line_is_refused() {
+fn the_26th_transaction_of_an_unconfirmed_chain_is_refused() {
     let f = Fixture::new();
     let mut coin = f.shop_coin(f.pay(50_000_000, 1));
     for _ in 1..=25 {
@@ -179,7 +179,7 @@ fn a_miners_own_transaction_drops_its_conflicts() {
         f.sandbox.broadcast(tx, NOW_MS).unwrap();
     }
     let waiting = f.pay(60_000, 0);
-    // It pays no fee, nor does its child; consensus asks for none.
+    // The twin and its child pay no fee, because consensus requires none.
     let twin = f.shop.spend(&[coin], 0);
     let twins_child = f.shop.spend(&[first_output(&twin)], 0);
     f.sandbox.set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Reject), ..Default::default() }).unwrap();
@@ -194,7 +194,7 @@ fn a_miners_own_transaction_drops_its_conflicts() {
         assert!(changes.iter().any(|view| view.txid == tx.compute_txid()));
     }
     assert_eq!(f.view(ours.compute_txid()).conflict_height, Some(INITIAL_HEIGHT + 2));
-    // An older version that was replaced; the block that held the newer one is gone.
+    // The dropped transaction can be mined after the block with the twin is disconnected.
     f.sandbox.reorg(1, true, NOW_MS).unwrap();
     f.sandbox.mine_transactions(std::slice::from_ref(&ours), NOW_MS).unwrap();
     assert!(f.is_in_block(ours.compute_txid()) && f.is_absent(twin.compute_txid()));
@@ -225,7 +225,7 @@ fn a_miner_cannot_break_the_rules_of_consensus() {
     assert_eq!(f.sandbox.tip().unwrap().height, INITIAL_HEIGHT + 1);
     assert!(!f.sandbox.is_known(good.compute_txid()).unwrap());
     f.sandbox.broadcast(&good, NOW_MS).unwrap();
-    assert!(f.sandbox.mine_transactions(std::slice::from_ref(&child), NOW_MS).is_err(), "its parent is in no block");
+    assert!(f.sandbox.mine_transactions(std::slice::from_ref(&child), NOW_MS).is_err(), "the parent is in no block");
     f.sandbox.mine_transactions(&[good, child], NOW_MS).unwrap();
     assert!(f.sandbox.mine_transactions(&[rival], NOW_MS).is_err(), "the coin is spent");
 }

@@ -1,4 +1,4 @@
-//! The effect of every call.
+//! The effects of the calls that change the sandbox.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::common::{Fixture, INITIAL_HEIGHT, NOW_MS};
 const TO_CUSTOMER: Replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
 
 #[test]
-fn a_new_sandbox_stands_on_its_initial_chain() {
+fn a_new_sandbox_has_its_initial_chain() {
     let status = Fixture::new().sandbox.status().unwrap();
     assert_eq!(status.height, INITIAL_HEIGHT);
     assert_eq!(status.tip_time_ms, NOW_MS);
@@ -42,7 +42,7 @@ fn paying_in_parts_puts_the_remainder_into_the_last() {
 }
 
 #[test]
-fn many_are_paid_in_one_transaction_up_to_what_is_relayed() {
+fn one_transaction_pays_up_to_2000_scripts() {
     let f = Fixture::new();
     let payees = |count: u64| -> Vec<_> { (0..count).map(|more| (f.shop.script.clone(), 10_000 + more)).collect() };
     let txid = f.sandbox.pay_many(&payees(2_000), NOW_MS).unwrap();
@@ -86,7 +86,7 @@ fn sums_counts_and_rates_out_of_range_are_refused_by_name() {
 }
 
 #[test]
-fn a_sum_beyond_all_coins_is_refused_with_what_to_do() {
+fn a_sum_beyond_all_coins_is_refused_with_advice() {
     let f = Fixture::new();
     let error = f.sandbox.send(f.shop.script.clone(), 2_000_000_000_000, NOW_MS).unwrap_err();
     assert!(matches!(error, SandboxError::CannotPay { .. }));
@@ -103,7 +103,7 @@ fn a_large_sum_is_paid_from_several_coins() {
 }
 
 #[test]
-fn a_replacement_to_the_customer_takes_the_payment_back() {
+fn a_replacement_to_the_customer_cancels_the_payment() {
     let f = Fixture::new();
     let paid = f.pay(50_000, 0);
     let new = f.sandbox.replace(paid, TO_CUSTOMER, NOW_MS).unwrap()[0];
@@ -134,7 +134,7 @@ fn replacing_to_the_same_address_pays_the_same_or_another_sum() {
 }
 
 #[test]
-fn replacing_or_evicting_what_cannot_be_is_refused_by_name() {
+fn impossible_replacements_and_evictions_are_refused_by_name() {
     let f = Fixture::new();
     let confirmed = f.pay(50_000, 1);
     let unknown = "11".repeat(32).parse().unwrap();
@@ -155,7 +155,7 @@ fn replacing_or_evicting_what_cannot_be_is_refused_by_name() {
 }
 
 #[test]
-fn empty_blocks_leave_the_mempool_alone() {
+fn empty_blocks_do_not_change_the_mempool() {
     let f = Fixture::new();
     let txid = f.pay(50_000, 0);
     assert_eq!(f.sandbox.mine(3, true, NOW_MS).unwrap().len(), 3);
@@ -165,7 +165,7 @@ fn empty_blocks_leave_the_mempool_alone() {
 }
 
 #[test]
-fn the_clock_only_grows_and_survives() {
+fn the_clock_offset_only_grows_and_is_kept() {
     let f = Fixture::new();
     assert_eq!(f.sandbox.clock_offset_ms(), 0);
     assert_eq!(f.sandbox.advance_clock(90).unwrap(), 90_000);
@@ -196,14 +196,14 @@ fn faults_change_one_by_one_and_are_kept() {
 }
 
 #[test]
-fn the_customers_payments_do_not_lock_each_other_out() {
+fn a_thousand_payments_need_no_block_between_them() {
     let f = Fixture::new();
     for _ in 0..10 {
         let script = f.shop.script.clone();
         let pay = Pay { script, amount_sats: 100 * 20_000, parts: 100, fee_rate_sat_vb: None, confirmations: 0 };
         f.sandbox.pay(pay, NOW_MS).unwrap();
     }
-    // The big coins are still there for a big sum.
+    // The large coins are still unspent, so a large sum can be paid.
     f.sandbox.send(f.shop.script.clone(), 4_900_000_000, NOW_MS).unwrap();
     f.sandbox.mine(1, false, NOW_MS).unwrap();
     assert_eq!(f.sandbox.status().unwrap().mempool, []);

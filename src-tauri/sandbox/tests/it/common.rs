@@ -1,4 +1,4 @@
-//! A sandbox in a folder of its own, and a shop whose keys the tests hold.
+//! A sandbox in a temporary folder, and a shop whose key the tests hold.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::key::{Keypair, Secp256k1};
@@ -28,7 +28,7 @@ impl Fixture {
         Fixture { folder, sandbox, shop: Shop::new() }
     }
 
-    /// Drops the sandbox abruptly, as a kill does, and opens it again.
+    /// Closes the sandbox and opens its file again.
     pub fn reopen(self) -> Fixture {
         let Fixture { folder, sandbox, shop } = self;
         drop(sandbox);
@@ -64,7 +64,7 @@ impl Fixture {
         self.position(txid) == TxPosition::Absent
     }
 
-    /// The outpoint of a transaction that pays the shop, and its sum.
+    /// The output of a transaction that pays the shop: its outpoint and satoshis.
     pub fn shop_coin(&self, txid: Txid) -> (OutPoint, u64) {
         let tx = self.view(txid).tx;
         let (vout, output) =
@@ -105,7 +105,7 @@ impl Shop {
         Shop { secp, keypair, script }
     }
 
-    /// Spends the shop's coins into one output of the sum less `fee_sats`.
+    /// Spends the shop's coins into one output to the shop: their sum minus `fee_sats`.
     pub fn spend(&self, coins: &[(OutPoint, u64)], fee_sats: u64) -> Transaction {
         let sum: u64 = coins.iter().map(|coin| coin.1).sum();
         let outputs = vec![TxOut { value: Amount::from_sat(sum - fee_sats), script_pubkey: self.script.clone() }];

@@ -1,4 +1,4 @@
-//! Broadcasts under each fault, and the faults that callers enforce.
+//! Broadcasts under each fault, and the storage of all faults.
 
 use bitcoin::OutPoint;
 use tillgate_sandbox::{Broadcast, BroadcastFault, BroadcastRefusal, FaultsPatch};
@@ -10,7 +10,7 @@ fn set(f: &Fixture, broadcast: BroadcastFault) {
 }
 
 #[test]
-fn each_fault_is_set_alone_and_survives_a_kill() {
+fn each_fault_is_set_alone_and_survives_a_restart() {
     let f = Fixture::new();
     assert_eq!(f.sandbox.faults().unwrap().fee_estimate_sat_vb(), 2);
     set(&f, BroadcastFault::Timeout);
@@ -27,13 +27,13 @@ fn each_fault_is_set_alone_and_survives_a_kill() {
 }
 
 #[test]
-fn a_broadcast_that_times_out_is_taken_and_not_answered() {
+fn a_broadcast_that_times_out_is_accepted_without_an_answer() {
     let f = Fixture::new();
     let tx = f.shop.spend(&[f.shop_coin(f.pay(50_000, 1))], 500);
     set(&f, BroadcastFault::Timeout);
     assert!(matches!(f.sandbox.broadcast(&tx, NOW_MS), Err(BroadcastRefusal::Unanswered)));
     assert!(f.is_in_mempool(tx.compute_txid()));
-    // A bad transaction is met with silence too, and is not accepted.
+    // An invalid transaction gets no answer either, and is not accepted.
     let unknown = (OutPoint { txid: "22".repeat(32).parse().unwrap(), vout: 0 }, 50_000);
     let bad = f.shop.spend(&[unknown], 500);
     assert!(matches!(f.sandbox.broadcast(&bad, NOW_MS), Err(BroadcastRefusal::Unanswered)));
@@ -45,7 +45,7 @@ fn a_broadcast_that_times_out_is_taken_and_not_answered() {
 }
 
 #[test]
-fn a_broadcast_that_is_forgotten_is_answered_as_taken() {
+fn a_forgotten_broadcast_is_answered_as_accepted() {
     let f = Fixture::new();
     let coin = f.shop_coin(f.pay(50_000, 1));
     let parent = f.shop.spend(&[coin], 500);
@@ -59,7 +59,7 @@ fn a_broadcast_that_is_forgotten_is_answered_as_taken() {
     assert_eq!(f.sandbox.status().unwrap().mempool, [rival.compute_txid()]);
     assert!(!f.sandbox.is_known(parent.compute_txid()).unwrap());
     assert_eq!(f.sandbox.changes_since(since, 10_000).unwrap().txs, []);
-    // Refusals by the rules and known transactions are answered as ever.
+    // Refusals by the rules and known transactions are answered as usual.
     let mut bad = parent.clone();
     bad.input[0].witness.clear();
     assert!(matches!(f.sandbox.broadcast(&bad, NOW_MS), Err(BroadcastRefusal::ScriptInvalid { .. })));
@@ -69,7 +69,7 @@ fn a_broadcast_that_is_forgotten_is_answered_as_taken() {
 }
 
 #[test]
-fn a_package_is_taken_up_to_the_first_that_is_refused() {
+fn a_package_is_accepted_up_to_its_first_refused_transaction() {
     let f = Fixture::new();
     let parent = f.shop.spend(&[f.shop_coin(f.pay(50_000, 1))], 500);
     let parent_coin = OutPoint { txid: parent.compute_txid(), vout: 0 };
@@ -82,7 +82,7 @@ fn a_package_is_taken_up_to_the_first_that_is_refused() {
 }
 
 #[test]
-fn broadcast_faults_spare_the_customer() {
+fn broadcast_faults_do_not_affect_the_customer() {
     let f = Fixture::new();
     for fault in BroadcastFault::ALL {
         set(&f, fault);

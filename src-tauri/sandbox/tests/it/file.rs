@@ -1,4 +1,4 @@
-//! The file: its permissions, and the files that are refused.
+//! The sandbox's file: permissions, upgrade, copies, and the files that are refused.
 
 use tillgate_sandbox::{BroadcastFault, Sandbox, SandboxError};
 
@@ -36,7 +36,7 @@ fn a_clock_before_the_chain_is_refused_and_changes_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn the_file_and_its_log_are_for_the_owner_alone() {
+fn only_the_owner_can_read_the_file_and_its_log() {
     use std::os::unix::fs::PermissionsExt;
     let f = Fixture::new();
     f.pay(50_000, 0);
@@ -47,7 +47,7 @@ fn the_file_and_its_log_are_for_the_owner_alone() {
 }
 
 #[test]
-fn an_older_copy_of_the_file_was_never_where_the_chain_got_to() {
+fn an_older_copy_of_the_file_does_not_know_later_blocks() {
     let f = Fixture::new();
     f.pay(50_000, 1);
     let (file, copy) = (f.folder.path().join("sandbox.db"), f.folder.path().join("copy.db"));
@@ -64,14 +64,14 @@ fn an_older_copy_of_the_file_was_never_where_the_chain_got_to() {
     assert!(sandbox.was_at(cursor, height, hash).unwrap());
     assert_eq!(copy.identity(), sandbox.identity());
     assert!(!copy.was_at(cursor, height, hash).unwrap());
-    // Not even when other blocks have brought it to the same number.
+    // The same holds after the copy mined other blocks and reached the same change number.
     copy.mine(3, false, NOW_MS + 1_000_000).unwrap();
     assert!(at(&copy).0 >= cursor);
     assert!(!copy.was_at(cursor, height, hash).unwrap());
 }
 
 #[test]
-fn each_new_file_is_a_chain_of_its_own() {
+fn each_new_file_has_its_own_identity() {
     let (one, other) = (Fixture::new(), Fixture::new());
     assert_ne!(one.sandbox.identity(), other.sandbox.identity());
 }

@@ -23,7 +23,7 @@ const CASES: u32 = 20;
 
 /// The judge's answer about a block.
 struct Verdict {
-    /// Its best block after the answer.
+    /// The judge's best block after it processed this block.
     tip: BlockHash,
     /// Why the block was refused; empty if it was accepted.
     refused: String,
@@ -34,13 +34,13 @@ struct Judge {
     process: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
-    /// The sandbox's blocks that it has, by height from 1 on.
+    /// The sandbox's blocks that the judge accepted, by height from 1 on.
     has: Vec<BlockHash>,
     _folder: tempfile::TempDir,
 }
 
 impl Judge {
-    /// `None` if no program is named.
+    /// `None` if `TILLGATE_JUDGE` names no program.
     fn start() -> Option<Self> {
         let Some(program) = std::env::var_os("TILLGATE_JUDGE").filter(|name| !name.is_empty()) else {
             println!("not run: TILLGATE_JUDGE names no judge; `make consensus` builds it");
@@ -67,8 +67,8 @@ impl Judge {
         Verdict { tip, refused: words.next().unwrap_or_default().to_owned() }
     }
 
-    /// Shows it the new blocks of the sandbox: it must accept each, and take over the sandbox's tip.
-    fn takes(&mut self, f: &Fixture) {
+    /// Sends the sandbox's new blocks to the judge, which must accept each and end at the sandbox's tip.
+    fn must_follow(&mut self, f: &Fixture) {
         let height = f.sandbox.tip().unwrap().height;
         self.has.truncate(height as usize);
         let is_there = |height: usize, hash: &BlockHash| {
@@ -105,24 +105,24 @@ fn runner() -> TestRunner {
 }
 
 #[test]
-fn core_takes_every_block_of_any_history() {
+fn core_accepts_every_block_of_any_history() {
     if Judge::start().is_none() {
         return;
     }
     let histories = prop::collection::vec(step(), 1..40);
     let outcome = runner().run(&histories, |steps| {
         let (mut f, mut seen, mut judge) = (Fixture::new(), Vec::new(), Judge::start().unwrap());
-        judge.takes(&f);
+        judge.must_follow(&f);
         for step in &steps {
             f = run(f, &mut seen, step);
-            judge.takes(&f);
+            judge.must_follow(&f);
         }
         Ok(())
     });
     outcome.unwrap();
 }
 
-/// A change to a spend of the shop's coin. The result is signed properly, unless the change concerns the signature.
+/// An alteration of a spend of the shop's coin. The result is signed properly, unless the signature is altered.
 #[derive(Debug, Clone, Copy)]
 enum Bend {
     Nothing,
@@ -158,7 +158,7 @@ fn bend() -> impl Strategy<Value = Bend> {
     ]
 }
 
-/// A spend of one of the shop's coins with a change.
+/// A spend of one of the shop's coins, altered as `bend` says.
 fn bent(f: &Fixture, coin: (OutPoint, u64), bend: Bend) -> Transaction {
     let mut coins = vec![coin];
     let mut tx =
@@ -203,7 +203,7 @@ fn bent(f: &Fixture, coin: (OutPoint, u64), bend: Bend) -> Transaction {
     tx
 }
 
-/// A block on the sandbox's tip that holds this transaction and is valid in all else.
+/// A block on the sandbox's tip that holds this transaction and is otherwise valid.
 fn block_of(f: &Fixture, tx: Transaction) -> Block {
     let tip = f.sandbox.tip().unwrap();
     let mut header = f.sandbox.block(tip.height).unwrap().unwrap().header;
@@ -241,34 +241,34 @@ fn block_of(f: &Fixture, tx: Transaction) -> Block {
 fn core_and_the_sandbox_refuse_the_same_transactions() {
     let Some(judge) = Judge::start() else { return };
     let (judge, f) = (RefCell::new(judge), Fixture::new());
-    let (taken, refused) = (Cell::new(0), Cell::new(0));
+    let (accepted, refused) = (Cell::new(0), Cell::new(0));
     let outcome = runner().run(&(bend(), 0u32..4), |(bend, age)| {
-        // Each case has a coin of its own, so that no two cases spend the same.
+        // Each case has its own coin, so that no two cases conflict.
         let txid = *f.sandbox.pay(pay(&f), NOW_MS).unwrap().first().unwrap();
         f.sandbox.mine(1 + age, false, NOW_MS).unwrap();
         let tx = bent(&f, f.shop_coin(txid), bend);
-        judge.borrow_mut().takes(&f);
+        judge.borrow_mut().must_follow(&f);
         let before = f.sandbox.tip().unwrap().hash;
         let verdict = judge.borrow_mut().judge(&block_of(&f, tx.clone()));
-        let core_takes = verdict.refused.is_empty() && verdict.tip != before;
+        let core_accepts = verdict.refused.is_empty() && verdict.tip != before;
         let mined = f.sandbox.mine_transactions(&[tx], NOW_MS);
         assert_eq!(
-            core_takes,
+            core_accepts,
             mined.is_ok(),
             "{bend:?} at age {age}: Core {:?}, the sandbox {mined:?}",
             verdict.refused
         );
-        let count = if core_takes { &taken } else { &refused };
+        let count = if core_accepts { &accepted } else { &refused };
         count.set(count.get() + 1);
-        // One more block, so that Core leaves the branch that it was shown.
+        // One more block makes the sandbox's branch longer than the judged block's, so that Core switches to it.
         f.sandbox.mine(1, true, NOW_MS).unwrap();
-        judge.borrow_mut().takes(&f);
+        judge.borrow_mut().must_follow(&f);
         Ok(())
     });
     outcome.unwrap();
-    let (taken, refused) = (taken.get(), refused.get());
-    println!("{taken} taken, {refused} refused");
-    assert!(taken > 0 && refused > 0);
+    let (accepted, refused) = (accepted.get(), refused.get());
+    println!("{accepted} accepted, {refused} refused");
+    assert!(accepted > 0 && refused > 0);
 }
 
 fn pay(f: &Fixture) -> tillgate_sandbox::Pay {

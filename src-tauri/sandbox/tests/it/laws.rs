@@ -1,4 +1,4 @@
-//! Laws: the chain stays valid under any calls in any order.
+//! Properties that hold after any calls in any order: the chain is valid, and every change is reported.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -22,7 +22,7 @@ pub enum Step {
     Reopen,
 }
 
-/// Any step.
+/// A random step.
 pub fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (1_000u64..3_000_000_000, 1u32..4, 0u32..3)
@@ -39,7 +39,7 @@ pub fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Does a step. A refusal is not a failure; the laws must hold after it.
+/// Runs a step. A refused call is not a failure; the properties must hold after it too.
 pub fn run(f: Fixture, seen: &mut Vec<Txid>, step: &Step) -> Fixture {
     let pick = |which: usize, seen: &[Txid]| seen.get(which % seen.len().max(1)).copied();
     match step {
@@ -92,7 +92,7 @@ pub fn run(f: Fixture, seen: &mut Vec<Txid>, step: &Step) -> Fixture {
     f
 }
 
-/// Replays all blocks from genesis; every spend must find its unspent output.
+/// The unspent outputs after a replay of all blocks from genesis. Every spend must find its unspent output.
 fn replay(f: &Fixture) -> HashMap<OutPoint, u64> {
     let mut coins = HashMap::new();
     let mut supply = 0;
@@ -149,7 +149,7 @@ fn check_laws(f: &Fixture) {
     assert_eq!(stored, coins.into_iter().collect());
 }
 
-/// The knowledge of a watcher that sees only the changes.
+/// The facts that a watcher knows from `changes_since` alone.
 #[derive(Default)]
 struct Watcher {
     cursor: i64,
@@ -168,7 +168,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 40, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn the_chain_holds_under_any_order_of_calls(steps in prop::collection::vec(step(), 1..25)) {
+    fn the_chain_stays_valid_under_any_order_of_calls(steps in prop::collection::vec(step(), 1..25)) {
         let mut f = Fixture::new();
         let mut seen = Vec::new();
         let mut watcher = Watcher::default();
@@ -177,14 +177,14 @@ proptest! {
             watcher.look(&f);
         }
         check_laws(&f);
-        // Every change of a transaction and its conflicts was reported.
-        let told = |view: &TxView| match view.position {
+        // Every change of a transaction and its conflicts was reported to the watcher.
+        let reported = |view: &TxView| match view.position {
             // An absent transaction is not reported again when its mempool conflict changes.
             TxPosition::Absent => TxView { conflicts: Vec::new(), ..view.clone() },
             TxPosition::Block { .. } | TxPosition::Mempool { .. } => view.clone(),
         };
         for view in f.sandbox.changes_since(0, 10_000).unwrap().txs {
-            assert_eq!(watcher.known.get(&view.txid).map(told), Some(told(&view)));
+            assert_eq!(watcher.known.get(&view.txid).map(reported), Some(reported(&view)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The sandbox as its callers see it: a real file, real blocks, real signatures.
+//! Tests of the sandbox's public calls, with real files, blocks and signatures.
 
 #[cfg(test)]
 mod addresses;

@@ -16,7 +16,7 @@ fn cursor(sandbox: &Sandbox) -> i64 {
 }
 
 #[test]
-fn kept_transactions_go_back_to_the_mempool() {
+fn kept_transactions_return_to_the_mempool() {
     let f = Fixture::new();
     let paid = f.pay(50_000, 3);
     let shops = f.shop.spend(&[f.shop_coin(paid)], 500);
@@ -37,7 +37,7 @@ fn kept_transactions_go_back_to_the_mempool() {
 }
 
 #[test]
-fn without_keeping_only_double_spends_are_mined() {
+fn without_keep_transactions_only_double_spends_are_mined() {
     let f = Fixture::new();
     let safe = f.pay(60_000, 1);
     let paid = f.pay(50_000, 0);
@@ -61,7 +61,7 @@ fn without_keeping_only_double_spends_are_mined() {
 }
 
 #[test]
-fn a_chain_of_payments_falls_with_its_first() {
+fn a_child_of_a_double_spent_payment_becomes_absent() {
     let f = Fixture::new();
     let paid = f.pay(50_000, 1);
     let shops = f.shop.spend(&[f.shop_coin(paid)], 500);
@@ -85,7 +85,7 @@ fn a_reorganisation_cannot_reach_below_the_initial_chain() {
 }
 
 #[test]
-fn a_conflicts_fate_is_a_change_of_the_replaced_too() {
+fn mining_a_replacement_changes_the_replaced_transactions() {
     let f = Fixture::new();
     let paid = f.pay(50_000, 0);
     let shops = f.shop.spend(&[f.shop_coin(paid)], 500);
@@ -125,7 +125,7 @@ fn pages_of_changes_hold_each_transaction_once_and_end() {
 }
 
 #[test]
-fn everything_survives_a_kill() {
+fn chain_mempool_and_change_log_survive_a_restart() {
     let f = Fixture::new();
     let paid = f.pay(50_000, 1);
     let waiting = f.pay(60_000, 0);
@@ -136,7 +136,7 @@ fn everything_survives_a_kill() {
 }
 
 #[test]
-fn a_reorganisation_does_not_make_the_chain_another() {
+fn a_reorganisation_keeps_the_chains_identity() {
     let f = Fixture::new();
     f.pay(50_000, 3);
     let (identity, since, tip) = (f.sandbox.identity(), cursor(&f.sandbox), f.sandbox.tip().unwrap());

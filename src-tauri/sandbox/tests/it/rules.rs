@@ -1,4 +1,4 @@
-//! Consensus and relay rules: the sandbox refuses what real nodes refuse, by name.
+//! Consensus and relay rules: the sandbox refuses the transactions that real nodes refuse, and names the reason.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::{Amount, OutPoint, ScriptBuf, Sequence, Target, TxOut};
@@ -34,7 +34,7 @@ fn every_block_has_work_merkle_root_commitment_and_height() {
 }
 
 #[test]
-fn the_subsidy_halves_every_150_blocks_and_fees_come_on_top() {
+fn the_subsidy_halves_every_150_blocks_and_fees_are_added() {
     let f = Fixture::new();
     f.sandbox.mine(60, true, NOW_MS).unwrap();
     let reward = |height| f.sandbox.block(height).unwrap().unwrap().txdata[0].output[0].value.to_sat();
@@ -47,7 +47,7 @@ fn the_subsidy_halves_every_150_blocks_and_fees_come_on_top() {
 }
 
 #[test]
-fn a_good_spend_is_taken_once_and_then_known() {
+fn a_valid_spend_is_accepted_once_and_then_known() {
     let f = Fixture::new();
     let paid = f.pay(50_000, 1);
     let tx = f.shop.spend(&[f.shop_coin(paid)], 500);
@@ -66,12 +66,12 @@ fn wrong_signatures_and_wrong_amounts_are_refused() {
     tx.output[0].value = Amount::from_sat(sats - 501);
     let refused = f.sandbox.broadcast(&tx, NOW_MS);
     assert!(matches!(refused, Err(BroadcastRefusal::ScriptInvalid { input: 0 })), "{refused:?}");
-    // It is signed for another amount than the coin has.
+    // This spend is signed for another amount than the coin has.
     let mut tx = f.shop.spend(&[(outpoint, sats)], 500);
     f.shop.sign(&mut tx, &[(outpoint, sats + 1)]);
     let refused = f.sandbox.broadcast(&tx, NOW_MS);
     assert!(matches!(refused, Err(BroadcastRefusal::ScriptInvalid { input: 0 })), "{refused:?}");
-    // It pays out more than it spends.
+    // This spend's output exceeds its input.
     let tx = f.shop.spend(&[(outpoint, sats + 10_000)], 500);
     let refused = f.sandbox.broadcast(&tx, NOW_MS);
     assert!(matches!(refused, Err(BroadcastRefusal::Invalid(_))), "{refused:?}");
@@ -92,7 +92,7 @@ fn a_taproot_spend_without_its_signature_is_refused() {
 }
 
 #[test]
-fn spending_what_is_spent_or_unknown_is_refused() {
+fn spending_a_spent_or_unknown_output_is_refused() {
     let f = Fixture::new();
     let coin = f.shop_coin(f.pay(50_000, 1));
     let first = f.shop.spend(&[coin], 500);
@@ -135,7 +135,7 @@ fn low_fees_and_dust_are_not_relayed() {
 }
 
 #[test]
-fn locks_hold_until_their_height() {
+fn locked_transactions_are_refused_until_their_height() {
     let f = Fixture::new();
     let coin = f.shop_coin(f.pay(50_000, 1));
     let tip = INITIAL_HEIGHT + 1;
@@ -156,7 +156,7 @@ fn locks_hold_until_their_height() {
 }
 
 #[test]
-fn a_replacement_must_pay_for_what_it_throws_out() {
+fn a_replacement_must_pay_the_fees_of_all_it_replaces() {
     let f = Fixture::new();
     let coin = f.shop_coin(f.pay(100_000, 1));
     let parent = f.shop.spend(&[coin], 1_000);
@@ -164,7 +164,7 @@ fn a_replacement_must_pay_for_what_it_throws_out() {
     let child = f.shop.spend(&[(OutPoint { txid: parent.compute_txid(), vout: 0 }, 99_000)], 2_000);
     f.sandbox.broadcast(&child, NOW_MS).unwrap();
     assert!(f.view(child.compute_txid()).has_unconfirmed_ancestors);
-    // It has 110 vB: the incremental rate on top of both fees.
+    // The replacement has 110 vB, so it must pay 110 satoshis on top of both fees.
     let refused = f.sandbox.broadcast(&f.shop.spend(&[coin], 3_050), NOW_MS);
     assert!(
         matches!(refused, Err(BroadcastRefusal::ReplacementFeeTooLow { fee_sats: 3_050, min_sats: 3_110 })),
@@ -210,7 +210,7 @@ fn an_evicted_transaction_is_refused_until_the_next_block() {
 }
 
 #[test]
-fn broadcasts_are_refused_on_request() {
+fn the_reject_fault_refuses_broadcasts() {
     let f = Fixture::new();
     let tx = f.shop.spend(&[f.shop_coin(f.pay(50_000, 1))], 500);
     f.sandbox.set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Reject), ..Default::default() }).unwrap();

@@ -1,5 +1,4 @@
-//! The facts that a watcher sees about a transaction that is not the customer's: each change of it, and the height of a
-//! conflict.
+//! The changes that `changes_since` reports about the shop's transactions and their conflicts.
 
 use bitcoin::{OutPoint, Transaction, Txid};
 use tillgate_sandbox::{Replace, ReplaceTo, TxPosition, TxView};
@@ -17,8 +16,8 @@ impl<'a> Looks<'a> {
         Looks { f, cursor: f.sandbox.changes_since(0, 10_000).unwrap().cursor }
     }
 
-    /// The view of a transaction at the next look, which must list it as changed.
-    fn told(&mut self, tx: &Transaction) -> TxView {
+    /// The facts about a transaction at the next look, which must report it as changed.
+    fn changed(&mut self, tx: &Transaction) -> TxView {
         let (view, _) = self.both(tx, tx);
         view
     }
@@ -26,7 +25,7 @@ impl<'a> Looks<'a> {
     fn both(&mut self, one: &Transaction, other: &Transaction) -> (TxView, TxView) {
         let changes = self.f.sandbox.changes_since(self.cursor, 10_000).unwrap();
         self.cursor = changes.cursor;
-        let of = |txid: Txid| changes.txs.iter().find(|view| view.txid == txid).cloned().expect("it is told");
+        let of = |txid: Txid| changes.txs.iter().find(|view| view.txid == txid).cloned().expect("the look reports it");
         (of(one.compute_txid()), of(other.compute_txid()))
     }
 }
@@ -50,12 +49,12 @@ fn each_change_of_our_transaction_is_reported() {
     let ours = f.shop.spend(&[coin], 500);
     let mut looks = Looks::new(&f);
     f.sandbox.broadcast(&ours, NOW_MS).unwrap();
-    assert!(is_waiting(&looks.told(&ours)));
+    assert!(is_waiting(&looks.changed(&ours)));
     f.sandbox.evict(ours.compute_txid(), NOW_MS).unwrap();
-    assert_eq!(looks.told(&ours).position, TxPosition::Absent);
+    assert_eq!(looks.changed(&ours).position, TxPosition::Absent);
     f.sandbox.mine(1, false, NOW_MS).unwrap();
     f.sandbox.broadcast(&ours, NOW_MS).unwrap();
-    assert!(is_waiting(&looks.told(&ours)));
+    assert!(is_waiting(&looks.changed(&ours)));
     let newer = f.shop.spend(&[coin], 2_000);
     f.sandbox.broadcast(&newer, NOW_MS).unwrap();
     let (older_view, newer_view) = looks.both(&ours, &newer);
@@ -68,15 +67,15 @@ fn each_change_of_our_transaction_is_reported() {
     for keep in [true, false] {
         f.sandbox.reorg(1, keep, NOW_MS).unwrap();
         let (older_view, newer_view) = looks.both(&ours, &newer);
-        assert!(is_waiting(&newer_view), "it goes back to the mempool, keepTransactions: {keep}");
+        assert!(is_waiting(&newer_view), "the newer one returns to the mempool, keepTransactions: {keep}");
         assert_eq!((older_view.conflict_height, older_view.conflict_in_mempool), (None, true));
         f.sandbox.mine(1, false, NOW_MS).unwrap();
-        assert!(is_mined_at(&looks.told(&newer), f.sandbox.tip().unwrap().height));
+        assert!(is_mined_at(&looks.changed(&newer), f.sandbox.tip().unwrap().height));
     }
 }
 
 #[test]
-fn without_keeping_our_coins_fall_only_with_the_customers_coin() {
+fn our_spends_become_absent_only_with_a_double_spent_payment() {
     let f = Fixture::new();
     let safe = f.shop.spend(&[f.shop_coin(f.pay(50_000, 1))], 500);
     let safe_child = spend_of(&f, &safe, 500);
@@ -97,7 +96,7 @@ fn without_keeping_our_coins_fall_only_with_the_customers_coin() {
 }
 
 #[test]
-fn a_conflict_is_reported_when_it_appears_moves_and_vanishes() {
+fn a_conflict_is_reported_when_mined_reorganised_and_moved() {
     let f = Fixture::new();
     let coin = f.shop_coin(f.pay(50_000, 1));
     let ours = f.shop.spend(&[coin], 500);
@@ -113,18 +112,18 @@ fn a_conflict_is_reported_when_it_appears_moves_and_vanishes() {
     };
     f.sandbox.mine_transactions(std::slice::from_ref(&twin), NOW_MS).unwrap();
     let first = INITIAL_HEIGHT + 2;
-    assert_eq!(heights(&mut looks), (Some(first), Some(first)), "it appears");
+    assert_eq!(heights(&mut looks), (Some(first), Some(first)), "the twin is mined");
     f.sandbox.reorg(1, true, NOW_MS).unwrap();
-    assert_eq!(heights(&mut looks), (None, None), "it vanishes: the twin waits in the mempool");
+    assert_eq!(heights(&mut looks), (None, None), "the twin is back in the mempool");
     f.sandbox.mine(1, false, NOW_MS).unwrap();
-    assert_eq!(heights(&mut looks), (Some(first + 2), Some(first + 2)), "it moves");
+    assert_eq!(heights(&mut looks), (Some(first + 2), Some(first + 2)), "the twin is mined at another height");
     f.sandbox.reorg(1, true, NOW_MS).unwrap();
     f.sandbox.mine_transactions(&[ours.clone(), child.clone()], NOW_MS).unwrap();
-    assert_eq!(heights(&mut looks), (None, None), "ours is in the block itself");
+    assert_eq!(heights(&mut looks), (None, None), "our transactions are mined, the twin is not");
 }
 
 #[test]
-fn the_lowest_of_several_conflicts_counts() {
+fn the_lowest_height_of_several_conflicts_is_reported() {
     let f = Fixture::new();
     let coins = [f.shop_coin(f.pay(50_000, 1)), f.shop_coin(f.pay(60_000, 1))];
     let ours = f.shop.spend(&coins, 500);
@@ -142,15 +141,15 @@ fn the_lowest_of_several_conflicts_counts() {
 }
 
 #[test]
-fn a_replacement_by_the_customer_is_told_of_what_we_built_on_it() {
+fn replacing_a_payment_is_reported_for_our_spend_of_it() {
     let f = Fixture::new();
     let paid = f.pay(50_000, 0);
     let ours = f.shop.spend(&[f.shop_coin(paid)], 500);
     f.sandbox.broadcast(&ours, NOW_MS).unwrap();
     let mut looks = Looks::new(&f);
     f.sandbox.replace(paid, Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer }, NOW_MS).unwrap();
-    let view = looks.told(&ours);
+    let view = looks.changed(&ours);
     assert_eq!((view.position, view.conflict_in_mempool), (TxPosition::Absent, true));
     f.sandbox.mine(1, false, NOW_MS).unwrap();
-    assert_eq!(looks.told(&ours).conflict_height, Some(INITIAL_HEIGHT + 1));
+    assert_eq!(looks.changed(&ours).conflict_height, Some(INITIAL_HEIGHT + 1));
 }

@@ -10,7 +10,7 @@ export interface PayoutDraft {
   /** The payout's currency if the amount is in BTC; empty for the default. */
   currency: string;
   comment: string;
-  /** The refusal of exactly this payout on another screen. */
+  /** The refusal of this payout on another screen, shown by the form. */
   refused?: CommandError | undefined;
 }
 

@@ -1,6 +1,6 @@
-// Remembers the steps of the guide that a person has gone through, of those whose settings have a default. The gateway
-// does not know them. If the list is lost, a person only sees these steps again. Each data folder has its own list,
-// because each installation is set up separately.
+// Remembers which steps of the guide a person has gone through, for the steps whose settings have a default. The
+// gateway does not record this. If the list is lost, a person only sees these steps again. Each data folder has its
+// own list, because each installation is set up separately.
 import type { Step } from "../golive";
 
 interface Kept {

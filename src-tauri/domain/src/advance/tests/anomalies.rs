@@ -92,7 +92,7 @@ fn only_one_of_two_conflicting_receipts_raises_an_anomaly() {
     assert_eq!(changes(&hasty, &receipts, &[]), [raise(LatePayment, Some(2), 700, &[2])]);
     for resolution in [Open, DismissedBySystem] {
         let known = [anomaly(LatePayment, Some(1), 700, resolution)];
-        assert_eq!(changes(&closed(Expired, 0), &receipts, &known), [], "its place is taken: {resolution:?}");
+        assert_eq!(changes(&closed(Expired, 0), &receipts, &known), [], "displaced: {resolution:?}");
     }
 }
 
@@ -105,7 +105,7 @@ fn a_decided_anomaly_only_warns_when_its_basis_changes() {
         assert_eq!(advanced.anomalies, []);
         assert_eq!(advanced.warnings, [Warning::DecidedAnomalyChanged { id: ID }]);
         let still = [Receipt { gone: true, ..lost[0].clone() }];
-        assert_eq!(advance(&closed(Expired, 0), &still, &known, &look(40)).warnings, [], "it is told once");
+        assert_eq!(advance(&closed(Expired, 0), &still, &known, &look(40)).warnings, [], "the warning is repeated");
         let back = [Receipt { gone: true, ..receipt(1, 700).late().confirmed(2) }];
         let warnings = advance(&closed(Expired, 0), &back, &known, &look(40)).warnings;
         assert_eq!(warnings, [Warning::DecidedAnomalyRestored { id: ID }]);
@@ -113,7 +113,7 @@ fn a_decided_anomaly_only_warns_when_its_basis_changes() {
 }
 
 #[test]
-fn a_surplus_is_told_when_all_that_counts_is_confirmed() {
+fn a_surplus_is_raised_once_all_counted_coins_are_confirmed() {
     let parts = |confirmations| {
         [receipt(1, 60_000).counted(60_000).confirmed(9), receipt(2, 50_000).counted(50_000).confirmed(confirmations)]
     };
@@ -142,7 +142,7 @@ fn an_open_anomaly_follows_silently_if_the_sum_stays() {
 }
 
 #[test]
-fn under_invalidate_all_that_counts_is_the_surplus() {
+fn under_invalidate_all_counted_coins_are_the_surplus() {
     let much = |confirmations| [receipt(1, 150_000).counted(150_000).confirmed(confirmations)];
     let told = raise(AnomalyKind::Overpayment, None, 150_000, &[1]);
     let advanced = advance(&invalidating(Unconfirmed, 150_000), &much(2), &[], &look(40));
@@ -151,13 +151,13 @@ fn under_invalidate_all_that_counts_is_the_surplus() {
     assert_eq!(changes(&invalidating(Invalid, 150_000), &much(2), &[]), from_ref(&told));
     let mut deep = invalidating(Invalid, 150_000);
     deep.policy.confirmations = 6;
-    assert_eq!(changes(&deep, &much(2), &[]), [told], "whatever it is INVALID for");
+    assert_eq!(changes(&deep, &much(2), &[]), [told], "the required confirmations of the payment do not matter");
     let expired = Payment { state: Expired, ..deep };
     assert_eq!(changes(&expired, &much(2), &[]), [], "an EXPIRED payment is not overpaid");
 }
 
 #[test]
-fn an_underpayment_holds_all_that_counts_until_it_is_enough() {
+fn an_underpayment_holds_all_counted_coins_until_enough() {
     let part = |confirmations| receipt(1, 60_000).counted(60_000).confirmed(confirmations);
     let told = || raise(Underpayment, None, 60_000, &[1]);
     for state in [Expired, Invalid] {
@@ -174,7 +174,7 @@ fn an_underpayment_holds_all_that_counts_until_it_is_enough() {
 }
 
 #[test]
-fn a_reversal_tells_at_once_what_was_lost() {
+fn a_reversal_is_raised_at_once_with_the_lost_coins() {
     let lost = receipt(1, 70_000).counted(70_000).spent_in_chain();
     let left = receipt(2, 40_000).counted(40_000).confirmed(1);
     let receipts = [lost.clone(), left.clone()];
@@ -183,7 +183,7 @@ fn a_reversal_tells_at_once_what_was_lost() {
 
     let known = |resolution| [anomaly(ReversedPayment, None, 70_000, resolution)];
     let gone = [Receipt { gone: true, counted_sats: 0, ..lost.clone() }, left.clone()];
-    assert_eq!(changes(&closed(Invalid, 40_000), &gone, &known(Open)), [], "it does not follow");
+    assert_eq!(changes(&closed(Invalid, 40_000), &gone, &known(Open)), [], "a reversal keeps its coins");
     let back = [receipt(1, 70_000).counted(70_000).confirmed(1), left];
     let found = changes(&closed(Invalid, 40_000), &back, &known(Open));
     assert!(matches!(found[..], [AnomalyChange::Dismiss { id: ID, reason }] if reason.contains("confirmed again")));
@@ -197,8 +197,8 @@ fn a_reversal_tells_at_once_what_was_lost() {
 }
 
 #[test]
-fn staffs_acceptance_takes_the_anomalies_of_its_coins() {
-    let accepting = Look { staff_accepts: true, ..look(40) };
+fn an_acceptance_accepts_the_open_anomalies_of_its_coins() {
+    let accepting = LookFacts { staff_accepts: true, ..look(40) };
     let late = receipt(1, 60_000).late().confirmed(2);
     for (kind, tx) in
         [(LatePayment, Some(1)), (ExtraPayment, Some(1)), (Underpayment, None), (AnomalyKind::Overpayment, None)]
@@ -217,8 +217,8 @@ fn staffs_acceptance_takes_the_anomalies_of_its_coins() {
 }
 
 #[test]
-fn accepted_by_staff_with_too_much_tells_of_the_surplus() {
-    let accepting = Look { staff_accepts: true, ..look(40) };
+fn an_accepted_overpayment_raises_its_surplus() {
+    let accepting = LookFacts { staff_accepts: true, ..look(40) };
     let late = [receipt(1, 150_000).late().confirmed(2)];
     let advanced = advance(&invalidating(Expired, 0), &late, &[], &accepting);
     assert_eq!(advanced.state, Confirmed);

@@ -6,22 +6,22 @@ use super::*;
 use crate::advance::{Verdict, Warning};
 use PaymentState::{Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
 
-fn verdicts(payment: &Payment, receipts: &[Receipt], look: &Look) -> Vec<Verdict> {
+fn verdicts(payment: &Payment, receipts: &[Receipt], look: &LookFacts) -> Vec<Verdict> {
     advance(payment, receipts, &[], look).verdicts
 }
 
-fn counted(payment: &Payment, receipts: &[Receipt], look: &Look) -> Vec<u64> {
+fn counted(payment: &Payment, receipts: &[Receipt], look: &LookFacts) -> Vec<u64> {
     verdicts(payment, receipts, look).iter().map(|verdict| verdict.counted_sats).collect()
 }
 
-/// A receipt that was first seen at this minute and was in the mempool since the other minute.
+/// A receipt that was first seen at `minutes`, and was in the mempool since `mempool_minutes`.
 fn seen_at(number: u8, minutes: i64, mempool_minutes: i64) -> Receipt {
     let (at, earliest_at) = (look(minutes).at, look(mempool_minutes).at);
     Receipt { first_seen_at: at, last_seen_at: at, earliest_at, ..receipt(number, AMOUNT) }
 }
 
 #[test]
-fn coins_found_by_the_closing_look_are_in_time_up_to_the_grace() {
+fn coins_found_by_the_closing_look_count_within_the_grace() {
     for (earliest, sats) in [(29, AMOUNT), (90, AMOUNT), (91, 0)] {
         assert_eq!(counted(&payment(New), &[seen_at(1, 200, earliest)], &look(200)), [sats], "{earliest}");
     }
@@ -46,7 +46,7 @@ fn the_chain_and_the_mempool_decide_what_is_gone_or_missing() {
     for (name, state, one, gone, missing) in [
         ("in the mempool", Unconfirmed, coins(), false, false),
         ("dropped", Unconfirmed, coins().absent(), false, true),
-        ("a late one dropped", Unconfirmed, coins().late().absent(), false, true),
+        ("late and dropped", Unconfirmed, coins().late().absent(), false, true),
         ("spent in the chain", Unconfirmed, coins().spent_in_chain(), true, false),
         ("spent in the mempool", Unconfirmed, disputed(), true, false),
         ("disputed, but in a block", Unconfirmed, disputed().confirmed(1), false, false),
@@ -77,7 +77,7 @@ fn a_transaction_missed_by_every_look_for_14_days_is_gone() {
     for state in [Unconfirmed, Confirmed] {
         let before = closed(state, AMOUNT);
         for (at, gone) in [(since, false), (end.plus_ms(-1), false), (end, true)] {
-            let advanced = advance(&before, from_ref(&dropped), &[], &Look { at, ..look(40) });
+            let advanced = advance(&before, from_ref(&dropped), &[], &LookFacts { at, ..look(40) });
             assert_eq!((advanced.verdicts[0].gone, advanced.verdicts[0].missing), (gone, !gone), "{state}");
             assert_eq!(advanced.state, if gone { Invalid } else { state });
         }
@@ -85,7 +85,7 @@ fn a_transaction_missed_by_every_look_for_14_days_is_gone() {
 }
 
 #[test]
-fn a_bumped_fee_stays_in_time() {
+fn a_fee_bump_after_the_deadline_stays_in_time() {
     let before = closed(Unconfirmed, AMOUNT);
     let old = receipt(1, AMOUNT).counted(AMOUNT).absent();
     for (paid, shared) in [(AMOUNT, AMOUNT), (AMOUNT - 1, AMOUNT - 1), (AMOUNT + 50, AMOUNT)] {
@@ -94,11 +94,11 @@ fn a_bumped_fee_stays_in_time() {
     }
     let other = seen_at(2, 200, 200);
     let spent = Receipt { conflict_in_mempool: true, ..old };
-    assert_eq!(counted(&before, &[spent, other], &look(200)), [0, 0], "another customer's coins share nothing");
+    assert_eq!(counted(&before, &[spent, other], &look(200)), [0, 0], "unrelated coins inherit nothing");
 }
 
 #[test]
-fn a_chain_of_replacements_hands_the_verdict_on() {
+fn each_replacement_in_a_chain_inherits_the_verdict() {
     let mut payment = closed(Unconfirmed, AMOUNT);
     let mut receipts = vec![receipt(1, AMOUNT).counted(AMOUNT)];
     for number in 2..6 {
@@ -114,7 +114,7 @@ fn a_chain_of_replacements_hands_the_verdict_on() {
 }
 
 #[test]
-fn a_replacement_of_two_shares_both_verdicts() {
+fn a_replacement_of_two_receipts_inherits_both_verdicts() {
     let parts = [1, 2].map(|number| receipt(number, 50_000).counted(50_000).absent());
     let both = Receipt { conflicts_with: vec![txid(1), txid(2)], ..seen_at(3, 200, 200) };
     let [first, second] = parts;
@@ -122,7 +122,7 @@ fn a_replacement_of_two_shares_both_verdicts() {
 }
 
 #[test]
-fn a_replacement_of_eligible_coins_shares_their_verdict() {
+fn a_replacement_of_eligible_coins_inherits_their_verdict() {
     let dropped = Receipt { gone: true, counted_sats: 0, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
     let bumped = Receipt { last_seen_at: look(35).at, ..receipt(2, AMOUNT).late().absent() }.against(1);
     assert_eq!(counted(&closed(Invalid, 0), &[dropped, bumped], &look(40)), [0, AMOUNT]);
@@ -144,7 +144,7 @@ fn only_one_of_two_conflicting_receipts_counts() {
 }
 
 #[test]
-fn only_the_one_whose_place_is_free_is_broadcast_again() {
+fn a_displaced_transaction_is_not_broadcast_again() {
     let old = receipt(1, AMOUNT).counted(AMOUNT).absent();
     let new = Receipt { last_seen_at: look(9).at, ..receipt(2, AMOUNT).against(1) }.absent();
     let missing: Vec<bool> =
@@ -162,7 +162,7 @@ fn an_attack_on_a_confirmed_payment_warns_at_once() {
 }
 
 #[test]
-fn replacements_that_split_the_inputs_of_one_share_its_verdict() {
+fn replacements_that_split_the_inputs_divide_the_verdict() {
     let before = closed(Unconfirmed, AMOUNT);
     let old = Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
     let part = |number, minutes| Receipt { amount_sats: 60_000, ..seen_at(number, minutes, minutes) }.against(1);
@@ -171,7 +171,7 @@ fn replacements_that_split_the_inputs_of_one_share_its_verdict() {
     let receipts = [old.clone(), part(2, 199).confirmed(1), part(3, 200)];
     assert_eq!(counted(&before, &receipts, &look(200)), [0, 60_000, 40_000], "the one in a block ranks first");
 
-    // A sum that one replacement inherited is not given to a second that comes later.
+    // A sum that one replacement inherited is not inherited again by a later one.
     let [dropped, first, second] = [old, part(2, 199), part(3, 200)].map(Receipt::absent);
     let dropped = Receipt { gone: true, conflict_in_mempool: false, counted_sats: 0, ..dropped };
     let first = Receipt { gone: true, counted_sats: 0, ..first.counted(60_000) };
@@ -180,7 +180,7 @@ fn replacements_that_split_the_inputs_of_one_share_its_verdict() {
 }
 
 #[test]
-fn the_last_of_a_chain_of_replacements_shares_the_last_count() {
+fn the_last_replacement_of_a_chain_inherits_the_last_count() {
     let [first, second, third] = [1, 2, 3].map(txid);
     let chain = [
         Receipt { eligible_sats: Some(AMOUNT), ..receipt(1, AMOUNT).absent() },
@@ -193,11 +193,11 @@ fn the_last_of_a_chain_of_replacements_shares_the_last_count() {
 }
 
 #[test]
-fn a_bump_takes_a_place_at_the_very_look_that_frees_it() {
+fn a_bump_counts_at_the_look_that_rules_out_its_replacement() {
     let [first, second, third] = [1, 2, 3].map(txid);
-    // The first is in time. The second, a bump of the first, was too late while the first was gone. The third replaced
-    // both and counted. It is gone since the fourth spends its other input, so the second has the place of the first
-    // again.
+    // The first transaction was in time and is gone. The second bumped it, but was late, because the first was gone
+    // already. The third replaced both and counted. The fourth now spends another input of the third, so the third is
+    // gone and the second inherits from the first.
     let late_bump = Receipt { conflicts_with: vec![first], ..seen_at(2, 150, 150).late() };
     let counted_last = Receipt { amount_sats: 60_000, ..seen_at(3, 160, 160).counted(60_000) };
     let mut receipts = [
@@ -212,11 +212,11 @@ fn a_bump_takes_a_place_at_the_very_look_that_frees_it() {
     let advanced = advance(&payment, &receipts, &[], &look(200));
     apply(&advanced, &mut payment, &mut receipts, &mut Vec::new());
     let again = advance(&payment, &receipts, &[], &look(200));
-    assert_eq!((again.notify, again.verdicts), (false, advanced.verdicts), "the same look has nothing to tell");
+    assert_eq!((again.notify, again.verdicts), (false, advanced.verdicts), "the same look notifies nothing");
 }
 
 #[test]
-fn a_late_bump_between_does_not_bar_the_last_from_the_first() {
+fn a_replacement_inherits_despite_a_late_bump_before_it() {
     let dropped = Receipt { gone: true, counted_sats: 0, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
     let [second, third] = [2, 3].map(|number| seen_at(number, 150 + i64::from(number), 150).late().absent());
     let second = second.against(1);
@@ -230,11 +230,11 @@ fn refunded_coins_inherit_nothing_after_an_acceptance() {
     let sent_back = Receipt { refunded: true, ..seen_at(2, 150, 150).late().absent() }.against(1);
     let mut receipts = [receipt(1, AMOUNT).late().absent(), sent_back, seen_at(3, 160, 160).late()];
     let refund = [anomaly(AnomalyKind::LatePayment, Some(2), AMOUNT, Resolution::Refunded)];
-    let accepting = Look { staff_accepts: true, ..look(200) };
+    let accepting = LookFacts { staff_accepts: true, ..look(200) };
     let accepted = advance(&payment, &receipts, &refund, &accepting);
     assert_eq!((accepted.state, accepted.paid_sats), (Unconfirmed, AMOUNT));
 
     apply(&accepted, &mut payment, &mut receipts, &mut refund.to_vec());
     let again = advance(&payment, &receipts, &refund, &look(200));
-    assert_eq!((again.paid_sats, again.notify), (AMOUNT, false), "what went back does not count");
+    assert_eq!((again.paid_sats, again.notify), (AMOUNT, false), "refunded coins do not count");
 }

@@ -5,7 +5,7 @@ use std::slice::from_ref;
 use super::*;
 use PaymentState::{Confirmed, Expired, Invalid, New, Unconfirmed};
 
-fn due(payment: &Payment, receipts: &[Receipt], look: &Look) -> (Option<Timestamp>, Option<u32>) {
+fn due(payment: &Payment, receipts: &[Receipt], look: &LookFacts) -> (Option<Timestamp>, Option<u32>) {
     let advanced = advance(payment, receipts, &[], look);
     (advanced.next_due_at, advanced.next_due_height)
 }
@@ -23,8 +23,8 @@ fn a_closed_payment_without_coins_is_never_due() {
 }
 
 #[test]
-fn without_a_mempool_each_block_may_close_it() {
-    let blind = Look { has_mempool: false, ..look(10) };
+fn without_a_mempool_each_block_may_close_a_payment() {
+    let blind = LookFacts { has_mempool: false, ..look(10) };
     assert_eq!(due(&payment(New), &[], &blind), (None, Some(TIP + 1)));
 }
 
@@ -37,7 +37,7 @@ fn missing_coins_are_due_when_they_are_gone() {
 }
 
 #[test]
-fn coins_without_confirmation_are_due_when_they_were_quiet() {
+fn zero_conf_coins_are_due_at_the_end_of_the_quiet_time() {
     let mut payment = closed(Unconfirmed, AMOUNT);
     payment.policy.confirmations = 0;
     let coins = Receipt { first_seen_at: look(40).at, ..receipt(1, AMOUNT).counted(AMOUNT) };
@@ -47,14 +47,14 @@ fn coins_without_confirmation_are_due_when_they_were_quiet() {
 }
 
 #[test]
-fn a_payment_is_due_at_each_height_that_confirmations_matter() {
+fn a_payment_is_due_at_heights_where_confirmations_matter() {
     let coins = |confirmations| [receipt(1, AMOUNT).counted(AMOUNT).confirmed(confirmations)];
     let mut payment = closed(Unconfirmed, AMOUNT);
     payment.policy.confirmations = 6;
     for (confirmations, height) in [(1, Some(TIP + 1)), (2, Some(TIP + 4)), (5, Some(TIP + 1)), (6, None)] {
         assert_eq!(due(&payment, &coins(confirmations), &look(40)).1, height, "{confirmations}");
     }
-    assert_eq!(due(&closed(Confirmed, AMOUNT), &coins(1), &look(40)).1, Some(TIP + 1), "for the anomaly's");
+    assert_eq!(due(&closed(Confirmed, AMOUNT), &coins(1), &look(40)).1, Some(TIP + 1), "for an anomaly");
 }
 
 #[test]

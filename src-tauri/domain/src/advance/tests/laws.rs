@@ -1,4 +1,4 @@
-//! Laws after every look of every history.
+//! Properties that hold after every look of every history.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,9 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
 use super::world::{World, histories};
-use super::{Advance, AnomalyChange, AnomalyKind, DAY_MS, Look, PaymentState, Receipt, Resolution, advance, apply};
+use super::{
+    Advance, AnomalyChange, AnomalyKind, DAY_MS, LookFacts, PaymentState, Receipt, Resolution, advance, apply,
+};
 use crate::anomaly::Anomaly;
 use crate::payment::{Payment, TRANSITIONS};
 
@@ -43,7 +45,7 @@ fn check_step(before: &Payment, advanced: &Advance) -> Result<(), TestCaseError>
         prop_assert!(advanced.notify);
     }
     if before.closed_at.is_some() {
-        prop_assert_eq!(advanced.closed_at, before.closed_at, "a later look never un-expires");
+        prop_assert_eq!(advanced.closed_at, before.closed_at, "a later look changed the time of the closing look");
         prop_assert!(!matches!(step.1, PaymentState::New | PaymentState::Underpaid));
     }
     if before.confirmed_at.is_some() {
@@ -53,18 +55,18 @@ fn check_step(before: &Payment, advanced: &Advance) -> Result<(), TestCaseError>
     Ok(())
 }
 
-/// The law of section 3: each satoshi that is there counts or is in exactly one LATE or EXTRA anomaly.
+/// Interface, section 3: each satoshi that is not gone counts, or is in exactly one LATE or EXTRA anomaly.
 fn check_every_satoshi(
     payment: &Payment,
     receipts: &[Receipt],
     anomalies: &[Anomaly],
-    look: &Look,
+    look: &LookFacts,
 ) -> Result<(), TestCaseError> {
     let keys: BTreeSet<_> = anomalies
         .iter()
         .map(|anomaly| (if anomaly.kind.is_per_transaction() { "" } else { anomaly.kind.as_str() }, anomaly.txid))
         .collect();
-    prop_assert_eq!(keys.len(), anomalies.len(), "never raised twice");
+    prop_assert_eq!(keys.len(), anomalies.len(), "an anomaly was raised twice");
     if matches!(payment.state, PaymentState::New | PaymentState::Underpaid) || payment.accepted_sats.is_some() {
         return Ok(());
     }
@@ -75,7 +77,7 @@ fn check_every_satoshi(
         let uncounted = receipt.amount_sats - receipt.counted_sats;
         let held = anomalies.iter().find(|anomaly| anomaly.txid == Some(receipt.txid));
         match held.map(|anomaly| (anomaly.resolution, anomaly.paid_sats)) {
-            None => prop_assert_eq!(uncounted, 0, "coins that nothing tells of"),
+            None => prop_assert_eq!(uncounted, 0, "uncounted coins are in no anomaly"),
             Some((Resolution::Open, told)) => prop_assert_eq!(uncounted, told),
             Some((Resolution::DismissedBySystem, _)) => prop_assert_eq!(uncounted, 0),
             Some(_) => {}
@@ -84,7 +86,7 @@ fn check_every_satoshi(
     Ok(())
 }
 
-/// An OPEN anomaly of the counted coins rests on exactly their transactions.
+/// An OPEN anomaly of the counted coins names exactly their transactions.
 fn check_transactions(receipts: &[Receipt], anomalies: &[Anomaly]) -> Result<(), TestCaseError> {
     let counting: BTreeSet<_> = receipts.iter().filter(|one| one.counted_sats > 0).map(|one| one.txid).collect();
     let of_what_counts = |anomaly: &&Anomaly| {
@@ -100,20 +102,23 @@ fn check_transactions(receipts: &[Receipt], anomalies: &[Anomaly]) -> Result<(),
 fn check_conflicts(receipts: &[Receipt]) -> Result<(), TestCaseError> {
     for one in receipts.iter().filter(|one| one.counted_sats > 0) {
         let rival = receipts.iter().find(|other| other.counted_sats > 0 && one.conflicts_with.contains(&other.txid));
-        prop_assert!(rival.is_none(), "two count for the same input");
+        prop_assert!(rival.is_none(), "two conflicting receipts count");
     }
     Ok(())
 }
 
-/// If the chain stays as it is, no state changes before the moments that the look named.
-fn check_due(world: &World, advanced: &Advance, look: &Look) -> Result<(), TestCaseError> {
-    let again = |look: Look| advance(&world.payment, &world.receipts, &world.anomalies, &look);
+/// If the chain stays as it is, no state changes before the due time and the due height that the look named.
+fn check_due(world: &World, advanced: &Advance, look: &LookFacts) -> Result<(), TestCaseError> {
+    let again = |look: LookFacts| advance(&world.payment, &world.receipts, &world.anomalies, &look);
     prop_assert!(advanced.next_due_at.is_none_or(|due| due > look.at));
     prop_assert!(advanced.next_due_height.is_none_or(|due| due > look.tip_height));
     let at = advanced.next_due_at.map_or(look.at.plus_ms(100 * DAY_MS), |due| due.plus_ms(-1));
-    prop_assert!(changes_nothing(world, &again(Look { at, ..*look })), "time alone changed it before {at:?}");
+    prop_assert!(changes_nothing(world, &again(LookFacts { at, ..*look })), "time alone changed the payment by {at:?}");
     let tip_height = advanced.next_due_height.map_or(look.tip_height + 1_000, |due| due - 1);
-    prop_assert!(changes_nothing(world, &again(Look { tip_height, ..*look })), "blocks changed it by {tip_height}");
+    prop_assert!(
+        changes_nothing(world, &again(LookFacts { tip_height, ..*look })),
+        "blocks alone changed the payment by {tip_height}"
+    );
     Ok(())
 }
 
@@ -132,15 +137,16 @@ fn check_look(world: &mut World) -> Result<(), TestCaseError> {
     check_conflicts(&world.receipts)?;
     check_transactions(&world.receipts, &world.anomalies)?;
 
-    let same = Look { staff_accepts: false, ..look };
+    let same = LookFacts { staff_accepts: false, ..look };
     let again = advance(&world.payment, &world.receipts, &world.anomalies, &same);
     if before.state == PaymentState::Confirmed && advanced.state == PaymentState::Invalid {
-        // The mempool counts again from the next look on, even if it shows the same; the state never changes by it.
+        // The mempool did not count while the payment was CONFIRMED. It counts again from the next look on, and the
+        // state stays INVALID.
         prop_assert_eq!(again.state, PaymentState::Invalid);
-        prop_assert_eq!(advanced.next_due_at, Some(look.at), "it is looked at again at once");
+        prop_assert_eq!(advanced.next_due_at, Some(look.at), "the payment is not due at once");
         return Ok(());
     }
-    prop_assert!(changes_nothing(world, &again), "the same look changed it: {again:?}");
+    prop_assert!(changes_nothing(world, &again), "a repeated look changed the payment: {again:?}");
     prop_assert_eq!(&again.verdicts, &advanced.verdicts);
     check_due(world, &advanced, &same)
 }
@@ -153,7 +159,7 @@ proptest! {
         check_look(&mut world)?;
         for (index, event) in events.iter().enumerate() {
             world.happen(event);
-            // Some events come between two looks without a look of their own.
+            // Some events have no look after them.
             if blind >> (index % 64) & 3 != 3 {
                 check_look(&mut world)?;
             }

@@ -4,16 +4,16 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
 use super::world::{Event, World, fights, splits};
-use super::{Look, MINUTE_MS, Receipt, advance, apply};
+use super::{LookFacts, MINUTE_MS, Receipt, advance, apply};
 
-/// The sum that each receipt counts for by itself, apart from any it replaces.
-fn own_sats(world: &World, look: &Look) -> Vec<u64> {
+/// The sum that each receipt counts for without the receipts that it replaces.
+fn own_sats(world: &World, look: &LookFacts) -> Vec<u64> {
     let alone = |one: &Receipt| Receipt { conflicts_with: Vec::new(), ..one.clone() };
     let verdict = |one| advance(&world.payment, &[alone(one)], &[], look).verdicts[0];
     world.receipts.iter().map(|one| verdict(one).eligible_sats).collect()
 }
 
-/// A receipt whose place was taken.
+/// A receipt that does not count, so that its replacements may inherit its sum.
 #[derive(Clone, Copy)]
 struct Replaced<'a> {
     receipt: &'a Receipt,
@@ -28,7 +28,7 @@ impl Replaced<'_> {
     }
 }
 
-/// The largest sum of a subset in which no two clash.
+/// The largest sum of a subset in which no two receipts clash.
 fn most_sats(replaced: &[Replaced<'_>], clash: fn(&Replaced<'_>, &Replaced<'_>) -> bool) -> u64 {
     let together = |mask: u32| {
         let chosen = || replaced.iter().enumerate().filter(|(index, _)| mask >> index & 1 == 1).map(|(_, one)| one);
@@ -57,15 +57,15 @@ fn look(world: &mut World) -> Result<u64, TestCaseError> {
     // A receipt that is gone does not exclude another.
     let all_sats = most_sats(&replaced, |one, other| !one.gone && !other.gone && one.fights(other.receipt));
     let sum: u64 = shared.iter().sum();
-    prop_assert!(sum <= all_sats, "{sum} satoshis are shared of {all_sats}");
+    prop_assert!(sum <= all_sats, "{sum} satoshis are inherited, but only {all_sats} were replaced");
     for (receipt, sats) in world.receipts.iter().zip(shared) {
         let rivals: Vec<_> = replaced.iter().copied().filter(|one| one.fights(receipt)).collect();
         let most = most_sats(&rivals, |one, other| one.fights(other.receipt));
-        prop_assert!(sats <= most, "one shares {sats} satoshis of {most}");
+        prop_assert!(sats <= most, "one receipt inherits {sats} satoshis, but replaced only {most}");
     }
     apply(&advanced, &mut world.payment, &mut world.receipts, &mut Vec::new());
     let again = advance(&world.payment, &world.receipts, &[], &look);
-    prop_assert_eq!(again.verdicts, advanced.verdicts, "the same look shares once more");
+    prop_assert_eq!(again.verdicts, advanced.verdicts, "the same look, repeated, changed the verdicts");
     Ok(advanced.paid_sats)
 }
 
@@ -73,7 +73,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_500))]
 
     #[test]
-    fn a_look_never_shares_more_than_was_replaced((mut world, events) in fights(), blind in any::<u64>()) {
+    fn replacements_never_inherit_more_than_they_replaced((mut world, events) in fights(), blind in any::<u64>()) {
         for (index, event) in events.iter().enumerate() {
             world.happen(event);
             if blind >> index & 1 == 0 {
@@ -98,7 +98,7 @@ proptest! {
             world.happen(event);
             if blind >> index & 1 == 0 {
                 let paid = look(&mut world)?;
-                prop_assert!(paid <= in_time, "{paid} satoshis count of {in_time}");
+                prop_assert!(paid <= in_time, "{paid} satoshis count, but {in_time} were in time");
             }
         }
     }

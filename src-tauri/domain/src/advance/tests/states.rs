@@ -7,27 +7,27 @@ use crate::advance::{AcceptRefusal, may_accept};
 use crate::policy::OverpaymentRule;
 use PaymentState::{Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
 
-fn step(payment: &Payment, receipts: &[Receipt], look: &Look) -> Advance {
+fn step(payment: &Payment, receipts: &[Receipt], look: &LookFacts) -> Advance {
     advance(payment, receipts, &[], look)
 }
 
-fn staff_accepts(look: Look) -> Look {
-    Look { staff_accepts: true, ..look }
+fn staff_accepts(look: LookFacts) -> LookFacts {
+    LookFacts { staff_accepts: true, ..look }
 }
 
 #[test]
-fn each_row_of_the_table_leads_where_it_says() {
+fn each_row_of_the_transition_table_leads_to_its_state() {
     let full = || receipt(1, AMOUNT);
     let part = || receipt(1, 60_000);
     let counted = || receipt(1, AMOUNT).counted(AMOUNT);
     let lost = || counted().spent_in_chain();
     let rows: Vec<(&str, Payment, Vec<Receipt>, i64, PaymentState)> = vec![
-        ("nothing came", payment(New), vec![], 10, New),
+        ("no coins", payment(New), vec![], 10, New),
         ("coins, not enough", payment(New), vec![part()], 10, Underpaid),
-        ("none counts any more", payment(Underpaid), vec![part().counted(60_000).spent_in_chain()], 10, New),
+        ("no coins count any more", payment(Underpaid), vec![part().counted(60_000).spent_in_chain()], 10, New),
         ("enough at once", payment(New), vec![full()], 10, Unconfirmed),
         (
-            "enough by a second one",
+            "enough with a second transaction",
             payment(Underpaid),
             vec![part().counted(60_000), receipt(2, 40_000)],
             10,
@@ -39,8 +39,8 @@ fn each_row_of_the_table_leads_where_it_says() {
         ("underpaid and confirmed", payment(Underpaid), vec![full().confirmed(1)], 10, Confirmed),
         ("confirmed", payment(Unconfirmed), vec![counted().confirmed(1)], 10, Confirmed),
         ("at the deadline itself", payment(New), vec![], 30, New),
-        ("nothing came in time", payment(New), vec![], 31, Expired),
-        ("what came is lost", payment(Underpaid), vec![part().counted(60_000).spent_in_chain()], 31, Expired),
+        ("no coins in time", payment(New), vec![], 31, Expired),
+        ("the coins are lost", payment(Underpaid), vec![part().counted(60_000).spent_in_chain()], 31, Expired),
         ("too little, seen by the closing look", payment(New), vec![part()], 31, Invalid),
         ("too little", payment(Underpaid), vec![part().counted(60_000)], 31, Invalid),
         ("enough, seen by the closing look", payment(New), vec![full()], 31, Unconfirmed),
@@ -74,7 +74,7 @@ fn a_payment_waits_for_the_confirmations_of_its_tier() {
 }
 
 #[test]
-fn tolerance_is_enough_to_the_satoshi() {
+fn the_tolerance_is_exact_to_the_satoshi() {
     let mut payment = payment(New);
     payment.policy.tolerance_per_mille = 10;
     assert_eq!(step(&payment, &[receipt(1, 99_000)], &look(10)).state, Unconfirmed);
@@ -82,8 +82,8 @@ fn tolerance_is_enough_to_the_satoshi() {
 }
 
 #[test]
-fn a_payment_without_a_mempool_closes_by_the_time_of_blocks() {
-    let at_tip = |minutes| Look { has_mempool: false, tip_time: look(minutes).at, ..look(1_000) };
+fn without_a_mempool_a_payment_closes_by_the_time_of_blocks() {
+    let at_tip = |minutes| LookFacts { has_mempool: false, tip_time: look(minutes).at, ..look(1_000) };
     assert_eq!(step(&payment(New), &[], &at_tip(150)).state, New);
     let advanced = step(&payment(New), &[], &at_tip(151));
     assert_eq!((advanced.state, advanced.closed_at), (Expired, Some(look(1_000).at)));
@@ -94,7 +94,7 @@ fn zero_conf_needs_a_transaction_that_relays_well_and_is_quiet() {
     let mut payment = payment(New);
     payment.policy.confirmations = 0;
     let seen = receipt(1, AMOUNT);
-    let after = |ms| Look { at: seen.first_seen_at.plus_ms(ms), ..look(1) };
+    let after = |ms| LookFacts { at: seen.first_seen_at.plus_ms(ms), ..look(1) };
     assert_eq!(step(&payment, from_ref(&seen), &after(2_999)).state, Unconfirmed);
     assert_eq!(step(&payment, from_ref(&seen), &after(3_000)).state, Confirmed);
     let cheap = Receipt { relays_well: false, ..seen.clone() };
@@ -106,7 +106,7 @@ fn zero_conf_needs_a_transaction_that_relays_well_and_is_quiet() {
     assert_eq!(
         step(&payment, &[seen.clone().absent()], &after(60_000)).state,
         Unconfirmed,
-        "missing ones are in no mempool"
+        "a missing transaction is in no mempool"
     );
 }
 
@@ -153,13 +153,13 @@ fn a_single_overpayment_invalidates_under_the_rule_invalidate() {
     ] {
         assert_eq!(step(&invalidating(from), &receipts, &look(10)).state, to, "{from}");
     }
-    assert_eq!(step(&payment(New), &[much().confirmed(1)], &look(10)).state, Confirmed, "under confirm");
+    assert_eq!(step(&payment(New), &[much().confirmed(1)], &look(10)).state, Confirmed, "under the rule confirm");
     let accepted = Payment { accepted_sats: Some(AMOUNT + 1), ..invalidating(Unconfirmed) };
     assert_eq!(step(&accepted, &[much().confirmed(1)], &look(10)).state, Confirmed, "staff accepted");
 }
 
 #[test]
-fn staff_accepts_what_came() {
+fn staff_can_accept_the_received_coins() {
     let little = || receipt(1, 60_000);
     for (from, receipts, to) in [
         (payment(Underpaid), vec![little().counted(60_000)], Unconfirmed),
@@ -202,12 +202,12 @@ fn the_acceptable_sum_is_the_accepted_sum() {
     let refund = [anomaly(AnomalyKind::LatePayment, Some(3), 40_000, Resolution::Refunded)];
     let told = may_accept(&closed, &coins, &refund).unwrap();
     let advanced = advance(&closed, &coins, &refund, &staff_accepts(look(40)));
-    assert_eq!((Some(told), told), (advanced.accepted_sats, advanced.paid_sats), "one of two that conflict, no refund");
+    assert_eq!((Some(told), told), (advanced.accepted_sats, advanced.paid_sats), "one of two rivals counts");
     assert!([55_007, 60_007].contains(&told), "{told}");
 }
 
 #[test]
-fn acceptance_is_refused_where_it_makes_no_sense() {
+fn acceptance_needs_the_right_state_and_coins_and_no_refund() {
     let coins = [receipt(1, 60_000).late()];
     for state in [New, Unconfirmed, Confirmed] {
         assert_eq!(may_accept(&payment(state), &coins, &[]), Err(AcceptRefusal::WrongState));
@@ -225,7 +225,7 @@ fn acceptance_is_refused_where_it_makes_no_sense() {
     assert_eq!(
         step(&closed(Expired, 0), &lost, &staff_accepts(look(40))).accepted_sats,
         None,
-        "lost at the look itself"
+        "the coins are gone at this look"
     );
 }
 
@@ -242,15 +242,15 @@ fn refunded_coins_are_not_accepted() {
     let of_all = [anomaly(AnomalyKind::Underpayment, None, 60_000, Resolution::Refunded)];
     let advanced = advance(&closed(Invalid, 60_000), &[counted, other], &of_all, &staff_accepts(look(40)));
     assert_eq!((advanced.paid_sats, advanced.accepted_sats), (30_000, Some(30_000)));
-    assert!(advanced.anomalies.is_empty(), "what went back is no coin of the payment: {:?}", advanced.anomalies);
+    assert!(advanced.anomalies.is_empty(), "refunded coins raised an anomaly: {:?}", advanced.anomalies);
 }
 
 #[test]
-fn a_change_of_what_counts_is_told_even_where_the_state_stays() {
+fn a_change_of_counted_coins_is_notified_in_the_same_state() {
     let before = Payment { paid_sats: 10_000, ..payment(Underpaid) };
     let first = receipt(1, 10_000).counted(10_000);
     assert!(!step(&before, from_ref(&first), &look(10)).notify);
-    assert!(!step(&before, &[first.clone().confirmed(5)], &look(10)).notify, "confirmations are told by GET alone");
+    assert!(!step(&before, &[first.clone().confirmed(5)], &look(10)).notify, "confirmations alone are not notified");
     assert!(step(&before, &[first.clone(), receipt(2, 1)], &look(10)).notify, "the sum changed");
     let replaced = [first.spent_in_chain(), receipt(2, 10_000)];
     assert!(step(&before, &replaced, &look(10)).notify, "the set changed");

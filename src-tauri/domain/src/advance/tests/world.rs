@@ -4,7 +4,7 @@
 use bitcoin::Txid;
 use proptest::prelude::*;
 
-use super::{Anomaly, CREATED, DAY_MS, Look, MINUTE_MS, Payment, PaymentState, Position, Receipt, TIP, Timestamp};
+use super::{Anomaly, CREATED, DAY_MS, LookFacts, MINUTE_MS, Payment, PaymentState, Position, Receipt, TIP, Timestamp};
 use super::{payment, txid};
 use crate::anomaly::Resolution;
 use crate::policy::OverpaymentRule;
@@ -15,7 +15,7 @@ use crate::receipt::Sighting;
 pub(super) enum Event {
     Broadcast(usize),
     Evict(usize),
-    /// A block with the mempool's transactions that the mask names.
+    /// A block with the mempool's transactions that the bit mask selects.
     Mine(u8),
     /// Takes blocks back; their transactions return to the mempool, or vanish.
     Reorg {
@@ -28,7 +28,7 @@ pub(super) enum Event {
     Decide(usize, Resolution),
 }
 
-/// A transaction: the inputs it spends (of eight), and the sum it pays to the address; 0 if it pays another.
+/// A transaction: a bit mask of the inputs it spends, and the sum it pays to the payment's address.
 #[derive(Debug, Clone)]
 pub(super) struct Tx {
     inputs: u8,
@@ -91,7 +91,7 @@ pub(super) fn histories() -> impl Strategy<Value = (World, Vec<Event>)> {
     )
 }
 
-/// A world with few contested inputs, whose payment is never confirmed as required, and its events.
+/// A world with few contested inputs, whose payment never has the required confirmations, and its events.
 pub(super) fn fights() -> impl Strategy<Value = (World, Vec<Event>)> {
     let amount = prop_oneof![Just(0), Just(100_000), Just(60_000), Just(150_000)];
     let txs = proptest::collection::vec(txs(1..8_u8, amount), 3..8);
@@ -194,7 +194,7 @@ impl World {
     }
 
     /// Looks at the chain: brings the receipts' facts up to date.
-    pub(super) fn look(&mut self) -> Look {
+    pub(super) fn look(&mut self) -> LookFacts {
         for number in 0..self.txs.len() {
             if self.txs[number].amount_sats > 0 {
                 self.observe(number);
@@ -204,7 +204,7 @@ impl World {
         for one in &mut self.receipts {
             one.conflicts_with.retain(|txid| known.contains(txid));
         }
-        let look = Look {
+        let look = LookFacts {
             at: self.now,
             tip_height: TIP + u32::try_from(self.blocks.len()).unwrap(),
             tip_time: self.blocks.last().map_or(CREATED, |block| block.0),

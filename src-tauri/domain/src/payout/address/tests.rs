@@ -120,7 +120,7 @@ fn a_typing_error_is_found() {
 }
 
 #[test]
-fn each_version_has_the_checksum_that_it_must_have() {
+fn a_checksum_of_another_version_is_refused() {
     assert_eq!(refused(&segwit::<Bech32>("bcrt", 1, &ON_THE_CURVE)), AddressRefusal::Bech32InsteadOfBech32m);
     assert_eq!(refused(&segwit::<Bech32>("bcrt", 16, &[7; 20])), AddressRefusal::Bech32InsteadOfBech32m);
     assert_eq!(refused(&segwit::<Bech32m>("bcrt", 0, &[7; 20])), AddressRefusal::Bech32mInsteadOfBech32);

@@ -6,8 +6,8 @@ use bitcoin::Transaction;
 /// Unconfirmed transactions of one script at most. A script with more is not reported.
 pub(in crate::chain) const UNCONFIRMED_PER_SCRIPT_MAX: usize = 200;
 
-/// Bytes of all followed unconfirmed transactions at most, missing ones included. Beyond that a new one waits for its
-/// block.
+/// Bytes of all followed unconfirmed transactions at most, missing ones included. Beyond that, a new
+/// transaction counts once it is mined.
 const BYTES_MAX: usize = 32 * 1_024 * 1_024;
 
 /// After this many bytes or transactions, no further read begins for one answer of a look.
@@ -38,13 +38,13 @@ impl Default for AnswerBudget {
 }
 
 impl MempoolBudget {
-    /// The room that the followed transactions leave.
+    /// The budget that remains beside the followed transactions.
     pub(in crate::chain) fn beside<'a>(followed: impl Iterator<Item = &'a Transaction>) -> Self {
         let taken = followed.map(Transaction::total_size).fold(0usize, usize::saturating_add);
         Self(BYTES_MAX.saturating_sub(taken))
     }
 
-    /// Takes the room for one more; `false` if there is none.
+    /// Takes the room for one more transaction; `false` if there is none.
     pub(in crate::chain) fn take(&mut self, tx: &Transaction) -> bool {
         let left = self.0.checked_sub(tx.total_size());
         self.0 = left.unwrap_or(self.0);
@@ -86,13 +86,13 @@ mod tests {
         let (large, small) = (with_witness(399_000), with_witness(100));
         let followed = vec![&large; BYTES_MAX / large.total_size()];
         let mut budget = MempoolBudget::beside(followed.into_iter());
-        assert!(!budget.take(&large), "one more is too many");
+        assert!(!budget.take(&large), "no room for one more");
         assert!(budget.take(&small), "a small one fits beside them");
         assert!(!MempoolBudget::beside(vec![&large; 1_000].into_iter()).take(&small));
     }
 
     #[test]
-    fn an_answer_ends_by_its_bytes_and_by_its_number() {
+    fn an_answer_ends_by_bytes_and_by_transaction_count() {
         let (large, small) = (with_witness(399_000), with_witness(1));
         for (tx, fit) in [(large, ANSWER_BYTES_MAX / 399_000), (small, ANSWER_TXS_MAX - 1)] {
             let mut budget = AnswerBudget::default();

@@ -1,5 +1,5 @@
-//! Facts about our transactions that are in no block, by the same rules for every server. They cover the outputs that
-//! each needs, its conflicts, and the order of reports.
+//! Facts about our transactions that are in no block, by the same rules for every server: the outputs that a
+//! transaction needs, its conflicts, and the order of reports.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -10,17 +10,17 @@ use tillgate_domain::time::Timestamp;
 
 use crate::chain::port::{TxFacts, WatchList};
 
-/// The longest line of missing transactions that is followed; a node accepts no longer ones.
+/// Ancestors of a transaction that are followed at most; a node accepts no more.
 pub(in crate::chain) const LINE_MAX: usize = 128;
 
-/// A transaction that a block this deep rules out is no longer followed.
+/// A transaction is no longer followed once a block this deep rules it out.
 const RULED_OUT_FOR: u32 = 100;
 
-/// Rivals for the same output up to this number are always followed.
+/// Up to this many spenders of the same output are always followed.
 const CROWD: usize = 8;
 
-/// The entry time of a mempool transaction from a server that is asked about scripts. Such a server does not tell it.
-/// The caller takes the earlier of this and its own time.
+/// Stands for the entry time of a mempool transaction, which an Electrum server does not report. The caller takes the
+/// earlier of this and its own time.
 pub(in crate::chain) const ENTERED_UNKNOWN: Timestamp = Timestamp::from_ms(i64::MAX);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,14 +34,14 @@ pub(in crate::chain) struct Facts {
     pub fee_rate: Option<FeeRate>,
 }
 
-/// The fate of an output that a missing transaction needs.
+/// The known state of an output that a missing transaction needs.
 #[derive(Debug, Clone, Default)]
 pub(in crate::chain) struct Output {
     /// Height and id of the mined transaction that spends it.
     pub in_chain: Option<(u32, Txid)>,
     /// The transactions of the mempool that spend it.
     pub in_mempool: Vec<Txid>,
-    /// Everything about its fate is known.
+    /// Its spenders are all known.
     pub is_known: bool,
     /// A block created it, and no block spends it.
     pub is_unspent: bool,
@@ -78,8 +78,8 @@ impl Facts {
         self
     }
 
-    /// Whether these facts differ from the last reported ones. The names of rivals do not count, since each rival names
-    /// this transaction. Having any rival counts.
+    /// Whether these facts differ from the last reported ones. Compares whether there is a rival, but not the rivals'
+    /// ids, since each rival names this transaction.
     pub(in crate::chain) fn differ_from(&self, told: Option<&Self>) -> bool {
         let unnamed = |facts: &Self| Self { conflicts: Vec::new(), ..facts.clone() };
         let is_same =
@@ -87,7 +87,7 @@ impl Facts {
         !told.is_some_and(is_same)
     }
 
-    /// Whether a block rules it out so deep that it is no longer followed.
+    /// Whether the block that rules the transaction out is so deep that the transaction is no longer followed.
     pub(in crate::chain) fn is_ruled_out_for_good(&self, tip_height: u32) -> bool {
         self.conflict_height.is_some_and(|height| is_final(height, tip_height))
     }
@@ -115,8 +115,8 @@ impl Facts {
     }
 }
 
-/// The facts of a transaction in neither mempool nor chain. If the fate of a needed output is unknown, its conflicts
-/// are unknown.
+/// The facts of a transaction in neither mempool nor chain. If the spenders of a needed output are unknown, the
+/// transaction's conflicts are unknown.
 pub(in crate::chain) fn of_absent<T: Borrow<Transaction>>(
     tx: &Transaction,
     ancestors: &BTreeMap<Txid, T>,
@@ -145,7 +145,7 @@ pub(in crate::chain) fn of_absent<T: Borrow<Transaction>>(
 }
 
 /// Each output that a transaction or its unconfirmed ancestors spend, with the spender's id. The null outpoint of a
-/// block's reward is left out: a node refuses questions about it.
+/// coinbase transaction is left out: a node refuses calls about it.
 pub(in crate::chain) fn needs<'a, T: Borrow<Transaction>>(
     tx: &'a Transaction,
     ancestors: &'a BTreeMap<Txid, T>,
@@ -156,7 +156,7 @@ pub(in crate::chain) fn needs<'a, T: Borrow<Transaction>>(
     needs.filter(|(outpoint, _)| !outpoint.is_null())
 }
 
-/// The ancestors of a transaction that are missing too. `missing` looks each of them up.
+/// The ancestors of a transaction that are missing too. `missing` returns a transaction if it is missing.
 pub(crate) fn missing_ancestors<'a>(
     tx: &'a Transaction,
     missing: impl Fn(&Txid) -> Option<&'a Transaction>,
@@ -173,9 +173,9 @@ pub(crate) fn missing_ancestors<'a>(
     found
 }
 
-/// The transactions that need no longer be followed, given the last report of each. Such a transaction is ruled out, is
-/// one of many spenders of an output, and matters to nobody. An ancestor of another transaction is followed with that
-/// one.
+/// The transactions that need no longer be followed, by the last report of each. Such a transaction is ruled out, is
+/// one of many spenders of an output, and no longer matters to the watch list. An ancestor of another transaction
+/// stays followed.
 pub(in crate::chain) fn unfollowed<'a>(
     txs: impl Iterator<Item = (&'a Txid, &'a Transaction, Option<&'a Facts>)> + Clone,
     watch: &dyn WatchList,
@@ -206,7 +206,7 @@ pub(in crate::chain) fn spenders<'a>(
     spenders
 }
 
-/// Whether a block at this height is deep enough to stop following what it rules out.
+/// Whether a block at this height is deep enough to stop following the transactions that it rules out.
 pub(in crate::chain) const fn is_final(height: u32, tip_height: u32) -> bool {
     height.saturating_add(RULED_OUT_FOR) <= tip_height
 }
@@ -214,7 +214,7 @@ pub(in crate::chain) const fn is_final(height: u32, tip_height: u32) -> bool {
 pub(crate) fn parents_first<T>(mut items: BTreeMap<Txid, T>, tx: impl Fn(&T) -> &Transaction) -> Vec<T> {
     let mut ordered = Vec::with_capacity(items.len());
     while let Some(txid) = items.keys().next().copied() {
-        // Each is visited twice: its parents go in before it.
+        // Each transaction is visited twice, so that its parents are added before it.
         let mut open = vec![(txid, false)];
         while let Some((txid, parents_are_in)) = open.pop() {
             if parents_are_in {
@@ -254,7 +254,7 @@ mod tests {
         }
     }
 
-    /// The facts of a transaction that spends coins 1 and 2, given the fate of coin 2.
+    /// The facts of a transaction that spends coins 1 and 2, given the state of coin 2.
     fn told(second: Output) -> Facts {
         let tx = spending(&[coin(1), coin(2)]);
         let first = Output { is_known: true, is_unspent: true, ..Output::default() };

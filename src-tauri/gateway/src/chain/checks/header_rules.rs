@@ -1,5 +1,5 @@
-//! The rules for block headers, the same for every server. Each header has at least the work that its height requires.
-//! It follows the header before it. Its difficulty is the one that the blocks before it require.
+//! The rules for block headers, the same for every server. A header must have the work that its height requires, follow
+//! the header before it, and have the difficulty that the earlier headers determine.
 //!
 //! On the main network and signet the difficulty is computed. On testnet4 it is not checked: a block may need little
 //! work after a pause, and the coins are worth nothing. On regtest it never changes.
@@ -14,26 +14,26 @@ use super::merkle_proof::coinbase_height;
 /// Blocks between two changes of the difficulty (Bitcoin's own number).
 const RETARGET_EVERY: u32 = 2_016;
 
-/// Depth of the blocks below the best one whose times make the median: eleven blocks (Bitcoin's own number).
+/// The median time is that of the best block and this many blocks below it: eleven blocks (Bitcoin's own number).
 pub(in crate::chain) const MEDIAN_REACHES: u32 = 10;
 const MEDIAN_OF: usize = MEDIAN_REACHES as usize + 1;
 
-/// From each height on, every block of the main network took far more work than its floor. A made-up chain must take as
-/// much. Each release raises the first: the latest height in ten thousands, at 40 % of its difficulty. The margin keeps
-/// a fall of the price from refusing the real chain. Below the last height no output had a witness, so none is ours.
+/// Heights of the main network, each with the lowest difficulty allowed from there on, as a compact target. Every real
+/// block took far more work; a made-up chain must meet the floor too. Each release raises the first entry: the latest
+/// height in ten thousands, at 40 % of its difficulty. With this margin the real chain still passes after a fall of the
+/// price. Below the last height no output had a witness, so none is ours.
 const MAIN_FLOORS: [(u32, u32); 3] = [(870_000, 0x1705_0000), (600_000, 0x1720_0000), (481_824, 0x1802_0000)];
 
-/// From this height on, coinbase transactions of the old test network name their height.
+/// From this height on, coinbase transactions of testnet3 hold their height (BIP34).
 const TESTNET_HEIGHTS_FROM: u32 = 21_111;
 
-/// Seconds by which a block's time may be ahead (Bitcoin's own number). Block times need not rise, but none is off by
-/// more.
+/// Seconds by which a block's time may be ahead of the real time (Bitcoin's own number).
 pub(in crate::chain) const AHEAD_S: u32 = 7_200;
 
-/// The safety margin when looking for a block before a moment.
+/// The safety margin of [`height_before`].
 const BEFORE_MS: i64 = 24 * 3_600_000;
 
-/// The lowest block of a network that may hold anything of ours.
+/// The height of a network's lowest block that may hold a coin of ours.
 pub(in crate::chain) fn lowest(network: Network) -> u32 {
     let floors = MAIN_FLOORS.iter().filter(|_| network == Network::Bitcoin);
     floors.map(|(from, _)| *from).min().unwrap_or(0)
@@ -46,21 +46,20 @@ pub(in crate::chain) fn time(header: &Header) -> Timestamp {
     Timestamp::from_ms(i64::from(header.time).saturating_mul(1_000))
 }
 
-/// Checks that a header has any valid work.
+/// Checks that a header's hash meets the header's own target.
 pub(in crate::chain) fn check_work(network: Network, header: &Header) -> Result<(), HeaderFault> {
     let target = header.target();
     let is_done = target <= Params::new(network).max_attainable_target && header.validate_pow(target).is_ok();
     if is_done { Ok(()) } else { Err("no work was done for it") }
 }
 
-/// Checks a header without known neighbours: it must be as hard to find as its height requires.
+/// Checks a header without known neighbours: it must have the work that its height requires.
 pub(in crate::chain) fn check_alone(network: Network, height: u32, header: &Header) -> Result<(), HeaderFault> {
     check_work(network, header)?;
     check_floor(network, height, header)
 }
 
-/// Checks the height of a block by its coinbase transaction (BIP34). The oldest blocks of the old test network predate
-/// the rule.
+/// Checks the height of a block by its coinbase transaction (BIP34). The oldest blocks of testnet3 predate the rule.
 pub(in crate::chain) fn check_height(
     network: Network,
     height: u32,
@@ -70,7 +69,8 @@ pub(in crate::chain) fn check_height(
     if is_older || reward.and_then(coinbase_height) == Some(height) { Ok(()) } else { Err("it has another height") }
 }
 
-/// Checks that a header follows `before`. Its difficulty is confirmed by the known blocks that build on it.
+/// Checks that a header follows `before`. Its exact difficulty is not checked, because known blocks that build on it
+/// confirm it.
 pub(in crate::chain) fn check_linked(
     network: Network,
     height: u32,
@@ -78,7 +78,7 @@ pub(in crate::chain) fn check_linked(
     header: &Header,
 ) -> Result<(), HeaderFault> {
     if header.prev_blockhash != before.block_hash() {
-        return Err("it does not follow on the block before it");
+        return Err("it does not follow the block before it");
     }
     check_work(network, header)?;
     check_floor(network, height, header)
@@ -102,22 +102,22 @@ pub(in crate::chain) fn check_next(
         (Some(_), Some(first)) => next_bits(&params, first.time, before),
         (Some(_), None) => return Err("the blocks before it are not known"),
     };
-    if header.bits == wanted { Ok(()) } else { Err("its difficulty is not the one that must be") }
+    if header.bits == wanted { Ok(()) } else { Err("its difficulty is wrong") }
 }
 
-/// The height of the first block of the period that ends just before this height; `None` if no period ends there.
+/// The first height of the difficulty period that ends just before this height; `None` if no period ends there.
 pub(in crate::chain) fn period_before(network: Network, height: u32) -> Option<u32> {
     let ends = has_periods(network) && height.is_multiple_of(RETARGET_EVERY);
     height.checked_sub(RETARGET_EVERY).filter(|_| ends)
 }
 
-/// The height of the first block of this height's period. Headers linked from there on prove the difficulty of all
-/// above.
+/// The first height of this height's difficulty period. Headers linked from there on prove the difficulty of each later
+/// header. On a network without periods, the height itself.
 pub(in crate::chain) fn linked_from(network: Network, height: u32) -> u32 {
     if has_periods(network) { height - height % RETARGET_EVERY } else { height }
 }
 
-/// Whether the difficulty follows from block times.
+/// Whether the difficulty is computed from block times.
 const fn has_periods(network: Network) -> bool {
     match network {
         Network::Bitcoin | Network::Signet => true,
@@ -139,8 +139,8 @@ pub(in crate::chain) fn median_time(times: impl Iterator<Item = Timestamp>) -> O
     times.get(MEDIAN_OF / 2).filter(|_| times.len() == MEDIAN_OF).copied()
 }
 
-/// The height of a block that surely existed before `at`, in a chain up to `best`. A binary search over some twenty
-/// headers finds one whose time is well before. The margin covers block times that do not rise.
+/// The height of a block that surely existed before `at`, in a chain up to `best`. A binary search reads some twenty
+/// headers. The margin covers block times that do not increase.
 pub(in crate::chain) fn height_before<E>(
     at: Timestamp,
     best: u32,
@@ -186,7 +186,7 @@ mod tests {
         CompactTarget::from_consensus(bits)
     }
 
-    /// A block of regtest with work, on top of another.
+    /// A regtest header with proof of work, on top of `before`.
     fn next(before: &Header, change: impl FnOnce(&mut Header)) -> Header {
         let mut header = Header { prev_blockhash: before.block_hash(), ..*before };
         change(&mut header);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_difficulty_behind_a_period_is_that_of_bitcoin_core() {
+    fn the_difficulty_after_a_period_matches_bitcoin_core() {
         // Bitcoin Core's own cases (pow_tests.cpp): blocks 32,255 and 2,015, and the steepest rise and fall.
         for (first, last, before, next) in [
             (1_261_130_161, 1_262_152_739, 0x1d00_ffff, 0x1d00_d86a),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fall_of_the_difficulty_that_no_times_explain_is_refused() {
+    fn a_difficulty_drop_that_block_times_do_not_explain_is_refused() {
         let network = Network::Signet;
         let first = genesis_block(network).header;
         let easy = Params::new(network).max_attainable_target.to_compact_lossy();
@@ -248,18 +248,18 @@ mod tests {
             }
             check_next(network, 2_016, (first, &last), &header)
         };
-        assert_eq!(judged(easy, Some(&first)), Err("its difficulty is not the one that must be"));
+        assert_eq!(judged(easy, Some(&first)), Err("its difficulty is wrong"));
         assert_eq!(judged(easy, None), Err("the blocks before it are not known"));
         let slow = Header { time: last.time - 1_209_600, ..first };
-        assert_eq!(judged(easy, Some(&slow)), Ok(()), "two weeks change nothing");
+        assert_eq!(judged(easy, Some(&slow)), Ok(()), "a period of two weeks keeps the difficulty");
     }
 
     #[test]
-    fn a_main_network_block_that_a_laptop_could_make_is_refused() {
+    fn a_main_network_header_below_the_work_floor_is_refused() {
         // The difficulties of blocks 900,000 and 500,000, and of the first block.
         for (height, told, is_enough) in [
             (900_000, 0x1702_3a04, true),
-            // A difficulty of 8.8e12, which was enough earlier.
+            // A difficulty of 8.8e12, which suffices at lower heights.
             (900_000, 0x1720_0000, false),
             (700_000, 0x1720_0000, true),
             (900_000, 0x1800_9645, false),
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(check_work(Network::Bitcoin, &first), Ok(()));
         assert_eq!(check_alone(Network::Bitcoin, 0, &first), Err("too little work was done for it"));
         assert_eq!(check_alone(Network::Regtest, 0, &genesis_block(Network::Regtest).header), Ok(()));
-        assert!(check_alone(Network::Regtest, 0, &first).is_ok(), "as hard as any there");
+        assert!(check_alone(Network::Regtest, 0, &first).is_ok(), "regtest accepts any difficulty");
         let lazy = Header { nonce: first.nonce.wrapping_add(1), ..first };
         assert_eq!(check_alone(Network::Bitcoin, 900_000, &lazy), Err("no work was done for it"));
     }
@@ -288,27 +288,24 @@ mod tests {
         let elsewhere = next(&first, |header| header.prev_blockhash = BlockHash::all_zeros());
         assert_eq!(
             check_next(Network::Regtest, 1, (None, &first), &elsewhere),
-            Err("it does not follow on the block before it")
+            Err("it does not follow the block before it")
         );
         let harder = next(&first, |header| header.bits = bits(0x207f_fffe));
-        assert_eq!(
-            check_next(Network::Regtest, 1, (None, &first), &harder),
-            Err("its difficulty is not the one that must be")
-        );
+        assert_eq!(check_next(Network::Regtest, 1, (None, &first), &harder), Err("its difficulty is wrong"));
         let lazy = (0..).map(|nonce| Header { nonce, ..second });
         let lazy = lazy.into_iter().find(|header| header.validate_pow(header.target()).is_err()).unwrap();
         assert_eq!(check_next(Network::Regtest, 1, (None, &first), &lazy), Err("no work was done for it"));
     }
 
     #[test]
-    fn the_median_is_of_eleven_blocks_and_of_no_fewer() {
+    fn the_median_time_needs_eleven_blocks() {
         let times = [9, 3, 7, 1, 11, 5, 2, 10, 4, 8, 6, 100].map(Timestamp::from_ms);
         assert_eq!(median_time(times.into_iter()), Some(Timestamp::from_ms(6)));
         assert_eq!(median_time(times.into_iter().take(10)), None);
     }
 
     #[test]
-    fn the_block_before_a_day_is_found_though_block_times_jump() {
+    fn a_block_before_a_time_is_found_though_block_times_jump() {
         // Ten minutes each; every third is an hour early and every fifth two hours late.
         let told = |height: u32| {
             let wrong = [(3, -HOUR_MS), (5, 2 * HOUR_MS)].iter().find(|(every, _)| height.is_multiple_of(*every));

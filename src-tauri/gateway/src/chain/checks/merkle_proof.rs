@@ -1,5 +1,5 @@
 //! Proofs of a transaction's block and of a block's height. They rest on the Merkle path to the root in the header, not
-//! on a server's word.
+//! on a server's claim.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::opcodes::all::{OP_PUSHNUM_1, OP_PUSHNUM_16};
@@ -10,16 +10,16 @@ use bitcoin::{Transaction, TxMerkleNode};
 const STEPS_MAX: usize = 20;
 
 /// The length of two hashes. A transaction of this length without its witness could be an inner node of the tree.
-/// Wallets pay with more bytes.
+/// Wallets' payments are longer.
 const INNER_LENGTH: usize = 64;
 
-/// Whether a Merkle path can prove the transaction at all. The place of an unprovable transaction is unknown, and a
-/// server that names one does not lie.
+/// Whether a Merkle path can prove the transaction at all. Otherwise its block stays unknown, and a server that names
+/// a block is not taken for a liar.
 pub(in crate::chain) fn is_provable(tx: &Transaction) -> bool {
     tx.base_size() != INNER_LENGTH
 }
 
-/// Whether this path, deepest hash first, leads from a transaction at this place to this root.
+/// Whether this path, deepest hash first, leads from the transaction at index `place` of a block to this root.
 pub(in crate::chain) fn proves_inclusion(
     tx: &Transaction,
     place: u32,
@@ -42,7 +42,7 @@ pub(in crate::chain) fn proves_inclusion(
     node == root
 }
 
-/// The height in a block's coinbase transaction (BIP34); `None` if there is none.
+/// The height in a block's coinbase transaction (BIP34); `None` if it has none.
 pub(crate) fn coinbase_height(tx: &Transaction) -> Option<u32> {
     match tx.input.first()?.script_sig.instructions().next()?.ok()? {
         Instruction::PushBytes(height) => u32::try_from(read_scriptint(height.as_bytes()).ok()?).ok(),
@@ -54,8 +54,8 @@ pub(crate) fn coinbase_height(tx: &Transaction) -> Option<u32> {
     }
 }
 
-/// Whether the block with this root is at this height, by its coinbase transaction (BIP34). The height of a block that
-/// was found cannot be forged.
+/// Whether the block with this root is at this height, by its coinbase transaction (BIP34). The height in a mined block
+/// cannot be forged.
 pub(in crate::chain) fn proves_height(
     reward: &Transaction,
     way: &[TxMerkleNode],
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_that_leads_to_the_root_is_the_only_one_that_does() {
+    fn only_the_correct_merkle_path_proves_inclusion() {
         let (txs, ways, root) = three();
         for ((place, tx), way) in (0u32..).zip(&txs).zip(&ways) {
             assert!(proves_inclusion(tx, place, way, root), "{place}");
@@ -100,19 +100,19 @@ mod tests {
         let way = &ways[2];
         for (what, tx, place, way, root) in [
             ("another transaction", &txs[0], 2, &way[..], root),
-            ("another place", &txs[2], 1, way, root),
-            ("a fourth, which there is not", &txs[2], 3, way, root),
-            ("a place beyond the tree", &txs[2], 2 + 4, way, root),
-            ("a shorter way", &txs[2], 0, &way[..1], root),
+            ("another index", &txs[2], 1, way, root),
+            ("a fourth transaction, which does not exist", &txs[2], 3, way, root),
+            ("an index beyond the tree", &txs[2], 2 + 4, way, root),
+            ("a shorter path", &txs[2], 0, &way[..1], root),
             ("another root", &txs[2], 2, way, way[0]),
-            ("a way without an end", &txs[2], 2, &[way[0]; 40], root),
+            ("a path that is too long", &txs[2], 2, &[way[0]; 40], root),
         ] {
             assert!(!proves_inclusion(tx, place, way, root), "{what}");
         }
     }
 
     #[test]
-    fn the_inside_of_a_tree_is_no_transaction() {
+    fn an_inner_node_of_the_tree_proves_no_transaction() {
         let mut inner = tx(1);
         inner.output[0].script_pubkey = ScriptBuf::from_bytes(vec![0x51; 64 - inner.base_size()]);
         assert_eq!(inner.base_size(), INNER_LENGTH);

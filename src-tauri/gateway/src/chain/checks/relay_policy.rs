@@ -22,8 +22,7 @@ pub(in crate::chain) const OF_KNOWN: &[&str] =
 pub(in crate::chain) const OF_INPUTS: &[&str] =
     &["missing or spent", "missingorspent", "missing inputs", "missing-inputs"];
 
-/// Converts from satoshis per 1,000 vB, which are 4,000 weight units. Rounded up, so that paying the rate is never too
-/// little.
+/// Converts from satoshis per 1,000 vB, which are 4,000 weight units. Rounds up, so that the rate always suffices.
 pub(in crate::chain) fn of_sat_kvb(sats: u64) -> FeeRate {
     FeeRate::from_sat_per_kwu(sats.div_ceil(4))
 }

@@ -1,9 +1,9 @@
-//! Words of strangers, for logs and screens.
+//! Makes a stranger's text safe for logs and screens.
 
 const LINE_MAX: usize = 200;
 
-/// A stranger's words as one short line. Quotation marks and backticks become apostrophes, so the line ends no
-/// quotation and holds no command of ours.
+/// A stranger's text as one short line. Quotation marks and backticks become apostrophes, so the text cannot end a
+/// quotation or look like a command of ours.
 pub(in crate::chain) fn sanitized(words: &str) -> String {
     let mut words = words.chars().filter(|c| c.is_whitespace() || !c.is_control()).map(|c| match c {
         '"' | '`' => '\'',
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn others_words_are_one_short_line_that_moves_no_cursor() {
+    fn a_strangers_text_becomes_one_line_without_control_codes() {
         assert_eq!(sanitized("no\tsuch\r\nthing\u{1b}[2J\u{7}"), "no such  thing[2J");
         assert_eq!(sanitized(&"ü".repeat(LINE_MAX)), "ü".repeat(LINE_MAX));
         let long = sanitized(&"ü".repeat(1_000));
@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strangers_words_hold_no_command_of_ours() {
+    fn a_strangers_text_cannot_look_like_our_command() {
         let words = "busy\"; `tillgate payouts release` lets it go on";
         assert_eq!(quoted(words), "\"busy'; 'tillgate payouts release' lets it go on\"");
         assert_eq!(quoted(&sanitized(words)), quoted(words));

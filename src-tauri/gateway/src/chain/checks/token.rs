@@ -1,6 +1,6 @@
-//! The end of a look, in one form for every backend, so that each continues where another left. A token lists the
-//! latest blocks of the best chain with their work. Older blocks are sparser, so that the fork of any reorganisation is
-//! found near. It also says how far all was looked at, and has a unique number.
+//! The end of a look, in one form for every backend, so that a backend continues where another stopped. A token lists
+//! blocks of the best chain with their work. Older blocks are sparser: a listed block lies at most n blocks below
+//! a fork of depth n. A token also holds the heights up to which all is known, and a unique number.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -9,12 +9,12 @@ use bitcoin::{BlockHash, Work};
 
 use crate::chain::port::{Covered, Scripts};
 
-/// The number of the written form.
+/// The version of the written form.
 const FORM: u8 = 5;
 
 const BLOCK: usize = 4 + 32 + 16;
 
-/// This many of the latest blocks are all kept.
+/// So many of the latest blocks are kept without gaps.
 const DENSE: u32 = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,12 +36,12 @@ pub(in crate::chain) struct WeighedBlock {
 pub(in crate::chain) struct Token {
     /// Distinguishes this answer from others with the same best block.
     pub answer: u128,
-    /// The most work of a chain that was looked at to its end, counted from the first of `blocks`. An incomplete look
-    /// has not reached it yet.
+    /// The most work of a chain whose look was completed, counted from the first of `blocks`. During an incomplete look
+    /// the listed blocks may have less.
     pub most: u128,
-    /// Everything up to this height was looked at, not just some scripts.
+    /// All scripts were looked at up to this height, not just some.
     pub whole_up_to: u32,
-    /// A node's blocks were read whole up to this height, so no server could hide anything below it.
+    /// A node's whole blocks were read up to this height, so no server could hide a transaction there.
     pub read_up_to: u32,
     /// The best height when the current round over all scripts began; 0 if unknown.
     pub round_from: u32,
@@ -77,12 +77,12 @@ impl Token {
         bytes
     }
 
-    /// `None` if it is not a token of a Bitcoin server's chain.
+    /// `None` for any other bytes, such as the sandbox's token.
     pub(in crate::chain) fn read(token: &[u8]) -> Option<Self> {
         body(token.strip_prefix(&[FORM])?)?.sound()
     }
 
-    /// The token itself, if its blocks can be those of a chain.
+    /// The token itself, if its heights rise and its work never falls.
     fn sound(self) -> Option<Self> {
         let rises = self.blocks.is_sorted_by(|one, next| one.id.height < next.id.height && one.work <= next.work);
         (rises && !self.blocks.is_empty()).then_some(self)
@@ -118,7 +118,7 @@ impl Token {
         self.block(hash).map(|block| block.id.height)
     }
 
-    /// Adds a block above the best one, with the work since then.
+    /// Adds a block above the last one. `work` is the work of the blocks after the last one, up to this block.
     pub(in crate::chain) fn push(&mut self, id: BlockId, work: u128) {
         let work = self.last().map_or(0, |last| last.work).saturating_add(work);
         self.blocks.push(WeighedBlock { id, work });
@@ -133,8 +133,8 @@ impl Token {
         self.round_from = self.round_from.min(height);
     }
 
-    /// Adopts a known block with all that was known up to it, since only one chain lies below a block. Returns whether
-    /// the block was known.
+    /// If `before` lists the block `id`, becomes `before` up to that block, since only one chain lies below a block.
+    /// Returns whether `before` lists it.
     pub(in crate::chain) fn rejoin(&mut self, before: &Self, id: BlockId) -> bool {
         let is_known = before.height_of(id.hash) == Some(id.height);
         if is_known {
@@ -144,12 +144,12 @@ impl Token {
         is_known
     }
 
-    /// Begins at a block that is not in the token. Blocks above it are dropped; it may also be below all. `between` is
-    /// the work from it to `above`, a block of the token.
+    /// Makes `id` the last block, even if it lies below all blocks of the token. Blocks above it are dropped. `between`
+    /// is the work from `id` to `above`, a block of the token.
     pub(in crate::chain) fn begin_at(&mut self, id: BlockId, above: WeighedBlock, between: u128) {
         self.blocks.retain(|block| block.id.height < id.height);
         match self.blocks.last() {
-            // Older forms did not count by work.
+            // Work never falls from one block to the next.
             Some(last) => {
                 let work = above.work.saturating_sub(between).max(last.work);
                 self.blocks.push(WeighedBlock { id, work });
@@ -161,24 +161,24 @@ impl Token {
         }
     }
 
-    /// The token to write during an incomplete look. It is the look's start, so that a reader repeats the look. A look
-    /// that began with nothing starts at its first block.
+    /// The token to store during an incomplete look: the start of the look, so that an interrupted look is repeated.
+    /// Without an earlier token, the look starts at the first block of this one.
     pub(in crate::chain) fn unfinished(&self, before: Option<&Self>) -> Self {
         let begun = || self.first().map_or_else(|| self.clone(), Self::begin);
         Self { answer: self.answer, ..before.cloned().unwrap_or_else(begun) }
     }
 
-    /// Notes that the best block was looked at completely.
+    /// Notes that the look up to the best block is complete.
     pub(in crate::chain) fn end(&mut self) {
         self.most = self.last().map_or(self.most, |last| last.work);
     }
 
-    /// Notes the progress of the round over all scripts with a look that ends here.
+    /// Notes the progress that a complete look made in the round over all scripts.
     pub(in crate::chain) fn note_round(&mut self, scripts: &Scripts<'_>, cold_taken: usize, covered: &Covered) {
         if scripts.round_ended {
             self.end_round();
         }
-        // A round with a gap proves nothing.
+        // A script that is not covered is a gap, and a round with a gap proves nothing.
         if scripts.cold.iter().take(cold_taken).any(|script| !covered.holds(script)) {
             self.round_from = 0;
         }
@@ -196,7 +196,7 @@ impl Token {
     }
 }
 
-/// The work as a `u128`. All of Bitcoin's work so far is below a thousandth of a millionth of the bound.
+/// The work as a `u128`, saturating. All of Bitcoin's work so far is below a billionth of the maximum.
 pub(in crate::chain) fn work_as_u128(work: Work) -> u128 {
     let bytes = work.to_be_bytes();
     let (high, low) = bytes.split_at(16);
@@ -210,7 +210,7 @@ pub(in crate::chain) fn answer_number() -> u128 {
     high << 64 | low
 }
 
-/// Reads the bytes after the form.
+/// Reads the bytes after the version.
 fn body(bytes: &[u8]) -> Option<Token> {
     let (answer, rest) = bytes.split_first_chunk()?;
     let (most, rest) = rest.split_first_chunk()?;
@@ -238,7 +238,8 @@ fn weighed(bytes: &[u8]) -> Option<Vec<WeighedBlock>> {
     Some(blocks)
 }
 
-/// Thins out the older blocks. The more powers of two divide a height, the longer it is kept. The first block stays.
+/// Thins out the older blocks. The higher the power of two that divides a height, the longer the block is kept. The
+/// first block stays.
 fn thin(blocks: &mut Vec<WeighedBlock>) {
     let height = |block: &WeighedBlock| block.id.height;
     let (Some(first), Some(last)) = (blocks.first().map(height), blocks.last().map(height)) else { return };
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_read_as_it_was_written_and_no_other_is() {
+    fn a_written_token_is_read_back_and_invalid_bytes_are_not() {
         let whole = token(vec![weighed(5, 0), weighed(90, u128::MAX)]);
         let bytes = whole.write();
         assert_eq!(Token::read(&bytes), Some(whole));
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_is_found_near_and_a_long_chain_needs_few_blocks() {
+    fn a_long_chain_needs_few_blocks_to_find_every_fork() {
         let mut token = Token::begin(at(3));
         (4..100_000).for_each(|height| token.push(at(height), 2));
         assert!(token.blocks().len() < 200, "{}", token.blocks().len());
@@ -296,14 +297,14 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_is_behind_while_it_has_less_work_than_the_one_before() {
+    fn a_chain_with_less_work_than_the_known_one_is_behind() {
         let mut token = Token::begin(at(10));
         (11..=20).for_each(|height| token.push(at(height), 2));
         token.end();
         token.cut(15);
         assert!(token.is_behind());
         (16..=19).for_each(|height| token.push(at(height), 2));
-        assert!(token.is_behind(), "one block is wanting");
+        assert!(token.is_behind(), "one block is missing");
         token.push(at(20), 2);
         assert!(!token.is_behind());
         token.cut(9);
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_known_block_brings_back_the_knowledge_up_to_it() {
+    fn only_a_listed_block_restores_what_was_known_up_to_it() {
         let mut known = Token { whole_up_to: 14, round_from: 19, ..Token::begin(at(10)) };
         (11..=20).for_each(|height| known.push(at(height), 2));
         known.end();
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_lower_owes_as_much_work_as_before() {
+    fn a_lower_start_still_needs_the_work_of_the_known_chain() {
         let of = || {
             let mut token = Token::begin(at(10));
             (11..=20).for_each(|height| token.push(at(height), 2));
@@ -350,16 +351,16 @@ mod tests {
     }
 
     #[test]
-    fn all_was_looked_at_up_to_where_a_whole_round_began() {
+    fn a_finished_round_covers_all_up_to_the_height_at_its_start() {
         let mut token = Token::begin(at(10));
         token.end_round();
-        assert_eq!((token.whole_up_to, token.round_from), (0, 10), "nobody knows when that round began");
+        assert_eq!((token.whole_up_to, token.round_from), (0, 10), "the start of that round is unknown");
         token.push(at(30), 2);
         token.end_round();
         assert_eq!((token.whole_up_to, token.round_from), (10, 30));
-        assert_eq!(token.read_up_to, 0, "no node read anything");
+        assert_eq!(token.read_up_to, 0, "no node read a block");
         token.push(at(31), 2);
         token.cut(8);
-        assert_eq!((token.whole_up_to, token.round_from), (8, 8), "what was there is not there any more");
+        assert_eq!((token.whole_up_to, token.round_from), (8, 8), "heights above the cut are dropped");
     }
 }

@@ -1,4 +1,4 @@
-//! The chain as a node tells it: its synchronisation, its fork from the known chain, and its blocks. Each block is
+//! Reads a node's chain: its synchronisation state, its fork from the known chain, and its blocks. Each block is
 //! checked before it is used.
 
 use bitcoin::block::Header;
@@ -18,10 +18,10 @@ use crate::chain::port::ChainDown;
 /// Core's code for a height above the best block's.
 const OUT_OF_RANGE: i64 = -8;
 
-/// The fault of a block whose header fits and whose transactions do not.
-const ITS_TRANSACTIONS: &str = "its transactions are not its own";
+/// The fault of a block whose transactions do not match its header.
+const ITS_TRANSACTIONS: &str = "its transactions do not match its header";
 
-/// A chain that can be looked at.
+/// The best chain of a synchronised node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Synced {
     pub tip: BlockId,
@@ -43,7 +43,7 @@ pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
     };
     let info: ChainInfo = typed("getblockchaininfo", &next()?)?;
     let mempool: MempoolInfo = typed("getmempoolinfo", &next()?)?;
-    // The panel recognises these by their words: the only remedy is to wait.
+    // The panel matches these texts (`ui/src/lib/words.ts`): waiting is the only remedy.
     let down = |why: String| Err(ChainDown(why));
     if info.initialblockdownload {
         return down(format!("the node is downloading the chain, it has block {} of {}", info.blocks, info.headers));
@@ -58,7 +58,7 @@ pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
     Ok(Synced { tip, kept_from: info.pruneheight.unwrap_or(0) })
 }
 
-/// Fetches the header of a block, and checks its hash and that its work fits its height.
+/// Fetches a block's header. Checks its hash, and the work that its height requires.
 pub(super) fn header(rpc: &Rpc, network: Network, block: BlockId) -> Result<Header, ChainDown> {
     let header = one_header(rpc, block)?;
     header_rules::check_alone(network, block.height, &header).map_err(|why| forged(block.height, why))?;
@@ -79,7 +79,7 @@ pub(super) fn headers_of(rpc: &Rpc, blocks: &[BlockId]) -> Result<Vec<Header>, C
         if header.block_hash() == block.hash {
             Ok(header)
         } else {
-            Err(forged(block.height, "its header is another's"))
+            Err(forged(block.height, "its header has another hash"))
         }
     };
     rpc.batch(&calls)?.into_iter().zip(blocks).map(read).collect()
@@ -90,14 +90,14 @@ pub(super) fn height_before(rpc: &Rpc, network: Network, at: Timestamp) -> Resul
         let hash = hashes(rpc, std::iter::once(height))?.pop().flatten();
         let hash = hash.ok_or_else(|| ChainDown("the node's chain became shorter: try again".to_owned()))?;
         let block = BlockId { height, hash };
-        // The first blocks took less work than any block that may hold something of ours.
+        // `header` refuses every block below `lowest`, for too little work.
         let header =
             if height < header_rules::lowest(network) { one_header(rpc, block)? } else { header(rpc, network, block)? };
         Ok(header_rules::time(&header))
     })
 }
 
-/// The hashes of the best chain at these heights; `None` above its end.
+/// The hashes of the best chain's blocks at these heights; `None` above the best block.
 pub(super) fn hashes(rpc: &Rpc, heights: impl Iterator<Item = u32>) -> Result<Vec<Option<BlockHash>>, ChainDown> {
     let calls: Vec<_> = heights.map(|height| call("getblockhash", json!([height]))).collect();
     let read = |reply| match reply {
@@ -117,12 +117,12 @@ pub(super) fn last_common(rpc: &Rpc, blocks: &[WeighedBlock]) -> Result<Option<W
 
 pub(super) fn pruned(height: u32) -> ChainDown {
     ChainDown(format!(
-        "the node has pruned block {height}, which must be looked at: let it download the chain again (-reindex) and keep blocks longer (-prune), or set another backend"
+        "the node has pruned block {height}, which the gateway still has to read: let it download the chain again (-reindex) and keep blocks longer (-prune), or set another backend"
     ))
 }
 
-/// Reads a block and checks its hash, its link to `before`, its height, its work and its transactions. `first` begins
-/// the period that ends before this block ([`header_rules::period_before`]).
+/// Reads a block and checks its hash, its link to `before`, its height, its work and its transactions. `first` is
+/// the header at [`header_rules::period_before`], if there is one.
 pub(super) fn block(
     rpc: &Rpc,
     network: Network,
@@ -142,7 +142,7 @@ pub(super) fn block(
 
 /// Checks the height of a block that is linked to no block of known height.
 pub(super) fn prove_height(rpc: &Rpc, network: Network, id: BlockId) -> Result<(), ChainDown> {
-    // The first block of all was compared already.
+    // The genesis block was already compared in `identity`.
     if id.height == 0 {
         return Ok(());
     }
@@ -168,7 +168,7 @@ fn read_block(rpc: &Rpc, BlockId { height, hash }: BlockId) -> Result<Block, Cha
     };
     let block: Block = deserialize_hex(&hex).map_err(|_| forged(height, "it cannot be read"))?;
     if block.block_hash() != hash {
-        return Err(forged(height, "it is another block"));
+        return Err(forged(height, "it has another hash"));
     }
     if block.check_merkle_root() { Ok(block) } else { Err(forged(height, ITS_TRANSACTIONS)) }
 }

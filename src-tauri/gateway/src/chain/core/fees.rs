@@ -14,8 +14,8 @@ const BLOCKS_MAX: u16 = 1_008;
 /// Core's code for a transaction that the mempool does not hold.
 const NOT_FOUND: i64 = -5;
 
-/// The estimate for a confirmation within so many blocks, at least the minimum of this node's mempool. The minimum
-/// alone if there is no estimate.
+/// The estimated fee rate for a confirmation within `blocks` blocks, at least this node's mempool minimum. Without an
+/// estimate, the minimum.
 pub(super) fn fee_rate(rpc: &Rpc, blocks: u16) -> Result<FeeRate, ChainDown> {
     let blocks = blocks.clamp(1, BLOCKS_MAX);
     let calls = [call("estimatesmartfee", json!([blocks])), call("getmempoolinfo", json!([]))];

@@ -1,5 +1,5 @@
-//! The headers of a node's chain, each linked to the one before it up to the best block. They alone decide the fork
-//! from the known chain and the work. The node's word decides neither.
+//! The headers of a node's chain, each linked to the header before it up to the best block. The fork from the known
+//! chain and the work are computed from these headers alone, never from the node's claims.
 
 use bitcoin::Network;
 use bitcoin::block::Header;
@@ -15,18 +15,17 @@ use crate::chain::port::ChainDown;
 /// Headers in one request.
 const HEADERS_MAX: u32 = 2_000;
 
-/// Headers linked at most, in 160 MB: enough for decades. All are linked in one piece. A node sends tens of thousands
-/// in a second, and the blocks read next take a thousand times as long.
+/// Limit of linked headers, which take 160 MB: enough for decades. One answer links them all. A node sends tens of
+/// thousands of headers in a second, and reading the blocks takes a thousand times as long.
 const LINKED_MAX: u32 = 2_000_000;
 
-/// Headers without a gap.
+/// Linked headers at consecutive heights, the first at `from`.
 pub(super) struct Linked {
     from: u32,
     headers: Vec<Header>,
 }
 
-/// Links a node's headers from a height up to its best block. It begins further below if the difficulty check needs
-/// that.
+/// Links a node's headers from a height up to its best block. Begins lower if the difficulty check needs more headers.
 pub(super) fn link(rpc: &Rpc, network: Network, from: u32, tip: BlockId) -> Result<Linked, ChainDown> {
     let from = header_rules::linked_from(network, from);
     if tip.height.saturating_sub(from) > LINKED_MAX {
@@ -93,7 +92,7 @@ impl Linked {
         headers.iter().fold(0, |sum, header| sum.saturating_add(work_as_u128(header.work())))
     }
 
-    /// The highest of these blocks that a token knows. Fails if the token has it at another height.
+    /// The highest of these blocks that a token lists. Fails if the token lists one of them at another height.
     pub(super) fn last_known(&self, known: &Token) -> Result<Option<WeighedBlock>, ChainDown> {
         let mut last = None;
         for (height, header) in (self.from..).zip(&self.headers) {
@@ -106,7 +105,7 @@ impl Linked {
         Ok(last)
     }
 
-    /// The headers from one height to below another, as far as they are linked.
+    /// The linked headers at heights from `from` to below `to`.
     fn range(&self, from: u32, to: u32) -> &[Header] {
         let index = |height: u32| (height.saturating_sub(self.from) as usize).min(self.headers.len());
         self.headers.get(index(from)..index(to)).unwrap_or_default()
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_of_the_main_network_is_believed_no_block_that_a_laptop_could_make() {
+    fn main_network_headers_with_little_work_are_refused() {
         let [first, second] = first_two();
         for (from, before, told) in [(900_000, None, first), (899_999, Some(first), second), (0, None, first)] {
             let mut linked = Linked { from, headers: before.into_iter().collect() };
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_counted_of_the_linked_headers_alone() {
+    fn work_counts_the_linked_headers_only() {
         let header = genesis_block(Network::Regtest).header;
         let linked = Linked { from: 5, headers: vec![header; 10] };
         for (above, up_to, blocks) in [(5, 14, 9), (7, 9, 2), (9, 9, 0), (9, 7, 0), (0, 4, 0), (0, 6, 2), (12, 900, 2)]

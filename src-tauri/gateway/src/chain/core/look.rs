@@ -1,4 +1,4 @@
-//! One answer of a look: the blocks since the last answer, and the mempool after the best block.
+//! Makes one answer of a look: the blocks since the last answer, and the mempool once the best block is read.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,12 +19,12 @@ use crate::chain::checks::conflicts::{Facts, needs};
 use crate::chain::checks::errors::{behind, tip_changed};
 use crate::chain::checks::header_rules;
 use crate::chain::checks::token::{BlockId, answer_number, work_as_u128};
-use crate::chain::port::{ChainDown, Covered, LookRequest, TxFacts, View, WatchList};
+use crate::chain::port::{ChainDown, Covered, LookAnswer, LookRequest, TxFacts, WatchList};
 
 /// Blocks in one answer at most.
 const BLOCKS_MAX: u32 = 100;
 
-/// Transactions of ours after which an answer takes no further block.
+/// With this many of our transactions, an answer reads no further block.
 const TXS_MAX: usize = 500;
 
 pub(super) fn look(
@@ -33,7 +33,7 @@ pub(super) fn look(
     state: &mut State,
     request: &LookRequest<'_>,
     notices: Option<&Notices>,
-) -> Result<View, ChainDown> {
+) -> Result<LookAnswer, ChainDown> {
     let synced = blocks::synced(rpc)?;
     let Resumed { from_start, left_above } = resume::begin(rpc, network, state, request, &synced)?;
     let mut txs = read_blocks(rpc, network, state, request.watch, &synced)?;
@@ -50,7 +50,7 @@ pub(super) fn look(
         let mut pool = mempool::read(rpc, state, request.watch, &synced, notices)?;
         more = pool.more;
         if !pool.is_fresh {
-            // Notices may be late or incomplete, so no deadline is decided.
+            // Notices may be late or incomplete, so this look decides no deadline.
             covered = Covered::Scripts(HashSet::new());
         }
         if !more {
@@ -64,7 +64,7 @@ pub(super) fn look(
     let tip = tip(rpc, network, state, &synced)?;
     let unknown = unknown(state, request.watch, &txs, more);
     let is_new = !txs.is_empty() || !state.fresh_others.is_empty() || from_start || more;
-    Ok(View {
+    Ok(LookAnswer {
         token: next_token(state, &synced, is_new, more)?,
         from_start,
         left_above,
@@ -120,13 +120,13 @@ fn read_blocks(
     Ok(txs)
 }
 
-/// The header of the first block of the period that `last` ends; `None` if it ends none.
+/// The first header of the difficulty period that ends with `last`; `None` if no period ends there.
 fn first_of_period(rpc: &Rpc, network: Network, last: BlockId) -> Result<Option<Header>, ChainDown> {
     let Some(from) = header_rules::period_before(network, last.height.saturating_add(1)) else { return Ok(None) };
     Ok(link(rpc, network, from, last)?.at(from).copied())
 }
 
-/// Each output that our unconfirmed transactions need, with its spenders among them.
+/// Each output that our unconfirmed transactions and their ancestors spend, with its spenders.
 fn needed(state: &State) -> HashMap<OutPoint, Vec<Txid>> {
     let mut needed: HashMap<OutPoint, Vec<Txid>> = HashMap::new();
     for (outpoint, by) in state.tracked.values().flat_map(|it| needs(&it.tx, &it.ancestors)) {
@@ -152,7 +152,7 @@ fn take(
         conflicts.extend(by.iter().filter(|by| **by != txid && state.tracked.contains_key(*by)));
     }
     let was_tracked = state.tracked.remove(&txid).is_some();
-    // Every transaction is checked: a later one may spend its outputs.
+    // Called for every transaction: `concerns` remembers our outputs, which a later transaction may spend.
     if !watch.concerns(&tx) && !was_tracked {
         return None;
     }
@@ -170,7 +170,7 @@ fn tip(rpc: &Rpc, network: Network, state: &mut State, synced: &Synced) -> Resul
     Ok(Tip { height: synced.tip.height, hash: synced.tip.hash, time })
 }
 
-/// Notes the reported transactions. With the last answer, returns those of the watch list that were not reported.
+/// Notes the reported transactions. In the last answer, returns those of the watch list that this look did not report.
 fn unknown(state: &mut State, watch: &dyn WatchList, txs: &[TxFacts], more: bool) -> Vec<Txid> {
     if watch.txids().is_empty() {
         return Vec::new();
@@ -183,8 +183,8 @@ fn unknown(state: &mut State, watch: &dyn WatchList, txs: &[TxFacts], more: bool
     watch.txids().iter().filter(|txid| !reported.contains(*txid)).copied().collect()
 }
 
-/// The token of this answer, or the last one if nothing is new. A look that left blocks writes the token from before it
-/// until everything is reported. Only memory knows the left blocks.
+/// The token of this answer, or the last token if nothing is new. If blocks left the chain, the token from before the
+/// look is written until everything is reported, because only memory knows those blocks.
 fn next_token(state: &mut State, synced: &Synced, is_new: bool, more: bool) -> Result<Vec<u8>, ChainDown> {
     let token = state.token.as_mut().ok_or_else(tip_changed)?;
     if token.last().map(|last| last.id) == Some(synced.tip) {

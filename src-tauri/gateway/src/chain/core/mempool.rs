@@ -1,4 +1,4 @@
-//! The mempool as a node tells it: its transaction ids, and the transactions not read yet.
+//! Reads a node's mempool: the transaction ids, and the transactions not read yet.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
@@ -19,8 +19,8 @@ use crate::chain::checks::conflicts::parents_first;
 use crate::chain::checks::errors::tip_changed;
 use crate::chain::port::{ChainDown, WatchList};
 
-/// Transactions read for one answer at most. This bounds its time; memory is bounded because others' transactions are
-/// dropped.
+/// Transactions read for one answer at most. This bounds its time; memory is bounded because transactions that are not
+/// ours are dropped.
 const READ_MAX: usize = 5_000;
 
 /// Transactions in one request: at 400 kB each, the largest that nodes relay, they fill an answer.
@@ -29,8 +29,8 @@ const BATCH: usize = 50;
 /// Core's code for a missing transaction.
 const NOT_FOUND: i64 = -5;
 
-/// The shortest time between two lists when a notice is missing. Without it, a sender of nonsense could have a full
-/// mempool listed twenty times a second.
+/// The shortest time between two lists when a notice is missing. Without it, false notices could cause twenty lists of
+/// a full mempool a second.
 const LISTED_AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// This many announced transactions, all missing at the node, are no accident: another node sends the notices.
@@ -88,7 +88,7 @@ fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) ->
     for batch in new.get(..READ_MAX).unwrap_or(&new).chunks(BATCH) {
         let found = transactions(rpc, batch)?;
         for txid in batch.iter().filter(|txid| !found.contains_key(*txid)) {
-            // It left meanwhile.
+            // It left the mempool meanwhile.
             txids.remove(txid);
         }
         know(state, watch, found);
@@ -100,8 +100,7 @@ fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) ->
     Ok(MempoolSnapshot { txids, number: raw.mempool_sequence, more, is_fresh: true, listing: None })
 }
 
-/// Updates a list by notices. The node is asked whether a transaction really entered, and whether one of ours really
-/// left.
+/// Updates the last list with notices. RPC confirms that a transaction entered, and that one of ours left.
 fn follow(
     rpc: &Rpc,
     state: &mut State,
@@ -146,7 +145,7 @@ fn follow(
     Ok(pool)
 }
 
-/// Tracks those of these transactions that are ours, and remembers the others.
+/// Tracks our transactions among these, and remembers the ids of the others.
 fn know(state: &mut State, watch: &dyn WatchList, found: BTreeMap<Txid, Transaction>) {
     for tx in parents_first(found, |tx| tx) {
         if watch.concerns(&tx) {
@@ -157,8 +156,8 @@ fn know(state: &mut State, watch: &dyn WatchList, found: BTreeMap<Txid, Transact
     }
 }
 
-/// Those of these transactions that the mempool holds now. `getrawtransaction` would not do: a node with a transaction
-/// index also finds mined ones.
+/// The ids among `txids` that the mempool holds now. `getrawtransaction` cannot decide this: a node with a transaction
+/// index also finds mined transactions.
 pub(super) fn in_mempool(rpc: &Rpc, txids: &BTreeSet<Txid>) -> Result<Vec<Txid>, ChainDown> {
     let txids: Vec<Txid> = txids.iter().copied().collect();
     let mut there = Vec::new();
@@ -175,7 +174,7 @@ pub(super) fn in_mempool(rpc: &Rpc, txids: &BTreeSet<Txid>) -> Result<Vec<Txid>,
     Ok(there)
 }
 
-/// The raw transactions that the mempool holds.
+/// The raw transactions with these ids, without those that the node does not find.
 pub(super) fn transactions(rpc: &Rpc, txids: &[Txid]) -> Result<BTreeMap<Txid, Transaction>, ChainDown> {
     let mut found = BTreeMap::new();
     for batch in txids.chunks(BATCH) {
@@ -188,7 +187,7 @@ pub(super) fn transactions(rpc: &Rpc, txids: &[Txid]) -> Result<BTreeMap<Txid, T
             };
             let tx = deserialize_hex::<Transaction>(&hex).ok().filter(|tx| tx.compute_txid() == *txid);
             let tx = tx.ok_or_else(|| {
-                ChainDown(format!("what the node tells as transaction {txid} is another; do not trust this node"))
+                ChainDown(format!("the node sent another transaction as {txid}; do not trust this node"))
             })?;
             found.insert(*txid, tx);
         }

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::chain::waker::Waker;
 use crate::machine::outgoing::{Proxy, connect};
-use log::{Change, Listed, Mark, Notice, NoticeLog, TOPIC, Trouble};
+use log::{Change, Listed, Mark, Notice, NoticeFault, NoticeLog, TOPIC};
 use zmtp::{Message, Subscription};
 
 /// The time to reach a node through a proxy, which may be Tor.
@@ -36,12 +36,12 @@ struct Second {
 
 #[derive(Debug, Clone)]
 pub(crate) struct NoticesOptions {
-    /// Its `-zmqpubsequence`, such as `tcp://127.0.0.1:28332`.
+    /// The node's `-zmqpubsequence` address, such as `tcp://127.0.0.1:28332`.
     pub url: String,
     /// The proxy for a node on another machine.
     pub proxy: Option<Proxy>,
     pub pace: NoticesPace,
-    /// Wakes a look when the node says something that it should follow.
+    /// Wakes a look after a notice that needs one.
     pub waker: Waker,
 }
 
@@ -52,14 +52,15 @@ pub(crate) struct NoticesPace {
     pub reached_within: Duration,
     /// The pause after a useful connection.
     pub pause: Duration,
-    /// A node with news counts as silent after this time without a notice.
+    /// A node that changed counts as silent after this time without a notice.
     pub silent_after: Duration,
     /// The longest time between two lists of the whole mempool.
     pub listed_every: Duration,
 }
 
 impl NoticesPace {
-    /// Slow nodes announce a block long after it came. Each look without a notice asks for a list.
+    /// Slow nodes announce a block late, so `silent_after` is long. `listed_every` is shorter than the second between
+    /// two looks, so that each look without a notice asks for a list.
     pub(crate) const USUAL: Self = Self {
         reached_within: Duration::from_secs(5),
         pause: Duration::from_secs(1),
@@ -117,7 +118,7 @@ impl Notices {
         self.shared.log.lock().since(mark, number)
     }
 
-    /// See [`NoticeLog::compare`]. Reconnects if the node is silent or another one.
+    /// See [`NoticeLog::compare`]. Reconnects if the node is silent, or the notices come from another node.
     pub(super) fn compare(&self, listed: &Listed) {
         let gives_up = self.shared.log.lock().compare(listed, self.shared.options.pace.silent_after);
         if gives_up {
@@ -134,24 +135,24 @@ impl Notices {
     }
 
     /// The reason why the notices are useless, as a sentence.
-    pub(super) fn trouble(&self) -> Option<String> {
+    pub(super) fn fault(&self) -> Option<String> {
         let heard = self.shared.log.lock();
-        heard.trouble().map(|trouble| self.shared.sentence(trouble))
+        heard.fault().map(|fault| self.shared.sentence(fault))
     }
 
     /// The same, once the first attempt to reach the node has ended. Blocks until then.
-    pub(super) fn trouble_once_tried(&self) -> Option<String> {
+    pub(super) fn fault_once_tried(&self) -> Option<String> {
         let mut tried = self.tried.clone();
         // A connection attempt takes no longer than this.
         let _ = self.runtime.block_on(async { timeout(REACHED_BY_PROXY_WITHIN, tried.wait_for(|tried| *tried)).await });
-        self.trouble()
+        self.fault()
     }
 
     pub(super) fn listed_every(&self) -> Duration {
         self.shared.options.pace.listed_every
     }
 
-    /// Notified when the node says something that a look should follow.
+    /// Notified when a notice needs a look.
     pub(super) fn wake(&self) -> &Notify {
         self.shared.options.waker.notify()
     }
@@ -169,19 +170,19 @@ impl Drop for Notices {
 }
 
 impl Shared {
-    fn sentence(&self, trouble: &Trouble) -> String {
+    fn sentence(&self, fault: &NoticeFault) -> String {
         let url = &self.options.url;
-        let (what, remedy) = match trouble {
-            Trouble::Disconnected(why) => (
+        let (what, remedy) = match fault {
+            NoticeFault::Disconnected(why) => (
                 format!("nothing is heard of the node at {url} ({why})"),
                 "see that it runs with -zmqpubsequence set to this address",
             ),
-            Trouble::Silent => (
-                format!("the node had news and said nothing at {url}"),
-                "see that it runs with -zmqpubsequence set to this address, and not with another -zmqpub alone",
+            NoticeFault::Silent => (
+                format!("the node changed, but sent no notice at {url}"),
+                "see that it runs with -zmqpubsequence set to this address, and not only with other -zmqpub options",
             ),
-            Trouble::OtherNode => (
-                format!("what is told at {url} is not what the node does that backendUrl names first"),
+            NoticeFault::OtherNode => (
+                format!("the notices at {url} do not match the first node in backendUrl"),
                 "set backendZmq to that node's -zmqpubsequence",
             ),
         };
@@ -190,20 +191,20 @@ impl Shared {
         )
     }
 
-    fn end(&self, why: Trouble) -> bool {
+    fn end(&self, why: NoticeFault) -> bool {
         let mut heard = self.log.lock();
-        let before = heard.trouble().cloned();
+        let before = heard.fault().cloned();
         let was_of_use = heard.end(why);
-        let trouble = heard.trouble().filter(|trouble| before.as_ref() != Some(*trouble)).cloned();
+        let fault = heard.fault().filter(|fault| before.as_ref() != Some(*fault)).cloned();
         drop(heard);
-        if let Some(trouble) = trouble {
-            tracing::warn!("{}", self.sentence(&trouble));
+        if let Some(fault) = fault {
+            tracing::warn!("{}", self.sentence(&fault));
         }
         was_of_use
     }
 }
 
-/// Keeps a connection, replacing each that ended.
+/// Keeps one connection, and reconnects when it ends.
 async fn listen(shared: Arc<Shared>) {
     let NoticesPace { pause: shortest, reached_within, .. } = shared.options.pace;
     let within = if shared.options.proxy.is_some() { REACHED_BY_PROXY_WITHIN } else { reached_within };
@@ -216,12 +217,12 @@ async fn listen(shared: Arc<Shared>) {
                 shared.tried.send_replace(true);
                 tracing::debug!(url = shared.options.url, "listening to the node");
                 tokio::select! {
-                    why = hear(&shared, subscription) => Trouble::Disconnected(why),
-                    // The reason was noted before the cut.
-                    () = shared.cut.notified() => Trouble::Disconnected("it was given up".to_owned()),
+                    why = hear(&shared, subscription) => NoticeFault::Disconnected(why),
+                    // The log keeps the real reason, noted before the cut.
+                    () = shared.cut.notified() => NoticeFault::Disconnected("it was given up".to_owned()),
                 }
             }
-            Err(why) => Trouble::Disconnected(why),
+            Err(why) => NoticeFault::Disconnected(why),
         };
         if shared.end(why) {
             pause = shortest;
@@ -247,7 +248,7 @@ async fn hear(shared: &Shared, mut subscription: Subscription<TcpStream>) -> Str
             Err(unheard) => return unheard.to_string(),
         };
         let Some((notice, count)) = Notice::read(&parts) else {
-            return "it sent a message that is none of the topic sequence of Bitcoin Core".to_owned();
+            return "it sent a message that is not of Bitcoin Core's topic sequence".to_owned();
         };
         if shared.log.lock().take(notice, count) {
             shared.options.waker.wake();
@@ -275,14 +276,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_publisher_that_goes_on_without_an_end_is_read_so_fast_and_no_faster() {
+    fn an_endless_publisher_is_read_at_a_limited_rate() {
         let began = Instant::now();
         let mut second = Second { began, messages: 0 };
         let (half, whole) = (began + Duration::from_millis(500), began + Duration::from_secs(1));
         // Commands count like messages.
         assert!((1..100).all(|_| second.take(200, half).is_none()));
         assert_eq!(second.take(200, half), Some(whole));
-        assert_eq!(second.take(1, half), Some(whole), "nothing more until then");
+        assert_eq!(second.take(1, half), Some(whole), "no further message in this second");
         assert_eq!(second.take(19_999, whole), None, "another second has begun");
         assert_eq!(second.take(1, whole), Some(whole + Duration::from_secs(1)));
     }

@@ -1,4 +1,4 @@
-//! The options of a node of Bitcoin Core, with its credentials, and their faults.
+//! The options and credentials of a Bitcoin Core node, and the errors in them.
 
 use std::fmt;
 use std::io::{self, Read as _};
@@ -27,7 +27,7 @@ pub(crate) struct CoreOptions {
     /// The time limit of one request.
     pub answered_within: Duration,
     pub proxy: Option<Proxy>,
-    /// The address of its notices, if it publishes any.
+    /// The node's notices over ZeroMQ, if it publishes any.
     pub notices: Option<NoticesOptions>,
 }
 

@@ -1,5 +1,4 @@
-//! Single transactions from a node without a transaction index, whoever they pay: those in its mempool and in its last
-//! blocks.
+//! Looks up single transactions, ours or not, in a node's mempool and last blocks. Needs no transaction index.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +12,7 @@ use super::{blocks, mempool};
 use crate::chain::port::ChainDown;
 use crate::chain::port::RecentTransactions;
 
-/// Blocks whose ids are read for one answer at most: some 200 kB each.
+/// Most blocks whose transaction ids are read for one answer. The ids of a block have some 200 kB.
 const BLOCKS_MAX: u32 = 20;
 
 pub(super) fn recent(rpc: &Rpc, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {

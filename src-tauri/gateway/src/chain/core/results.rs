@@ -1,4 +1,4 @@
-//! The results of calls, as far as they are used.
+//! The results of RPC calls, with only the fields that are used.
 
 use bitcoin::{BlockHash, OutPoint, Txid};
 use rust_decimal::Decimal;
@@ -26,7 +26,7 @@ pub(super) struct BlockIds {
 /// `getnetworkinfo`.
 #[derive(Debug, Deserialize)]
 pub(super) struct NetworkInfo {
-    /// Its name on the network, such as `/Satoshi:30.0.0/`.
+    /// The node's name on the network, such as `/Satoshi:30.0.0/`.
     pub subversion: String,
 }
 
@@ -51,16 +51,16 @@ pub(super) struct Entry {
     /// Seconds since 1970.
     pub time: i64,
     pub vsize: u64,
-    /// Includes itself.
+    /// Includes the transaction itself.
     pub ancestorcount: u64,
     pub fees: Fees,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Fees {
-    /// Its own.
+    /// The transaction's own fee, in bitcoin.
     pub base: Number,
-    /// Includes its descendants in the mempool.
+    /// The fee with all descendants in the mempool, in bitcoin.
     pub descendant: Number,
 }
 
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_are_read_from_their_text() {
+    fn amounts_are_read_exactly_from_their_text() {
         let of = |text: &str| sats(&serde_json::from_str(text).unwrap());
         assert_eq!(of("0.00001000"), Some(1_000));
         assert_eq!(of("1e-8"), Some(1));

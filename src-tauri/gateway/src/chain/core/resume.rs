@@ -1,5 +1,6 @@
-//! The start of an answer: the end of the last one, or the fork where the node's chain leaves the known one. The node's
-//! word on single blocks only suggests the first header to link.
+//! Finds the block after which an answer begins: the last block of the previous answer, or the last block that the
+//! node's chain shares with the known chain. The
+//! node's claims about single blocks only suggest the first header to link.
 
 use bitcoin::Network;
 
@@ -12,17 +13,18 @@ use crate::chain::checks::header_rules;
 use crate::chain::checks::token::{Token, WeighedBlock, answer_number};
 use crate::chain::port::{BEFORE_BIRTH, ChainDown, LookRequest};
 
-/// Blocks read again when nothing is remembered, so that the height of a conflict is known until it is final.
+/// Blocks below the fork that are read again when the memory is lost, as after a restart. They show at which height a
+/// block ruled out one of our transactions.
 const READ_AGAIN: u32 = 10;
 
 pub(super) struct Resumed {
-    /// The chain is another one: start at the wallet's birth.
+    /// There is no token, or the node shows another chain: the look starts at the wallet's birth.
     pub from_start: bool,
-    /// See [`crate::chain::View::left_above`].
+    /// See [`crate::chain::LookAnswer::left_above`].
     pub left_above: Option<u32>,
 }
 
-/// Puts the state at the start of this answer, and links the headers from there to the best block.
+/// Sets `state` to the block after which this answer begins, and links the headers from there to the best block.
 pub(super) fn begin(
     rpc: &Rpc,
     network: Network,
@@ -39,7 +41,7 @@ pub(super) fn begin(
     Ok(Resumed { from_start: false, left_above: None })
 }
 
-/// Whether the state is that of the last answer, and the node's chain still holds its block.
+/// Whether the state belongs to the request's token, and the node's chain still holds its last block.
 fn continues(rpc: &Rpc, state: &State, token: Option<&[u8]>, synced: &Synced) -> Result<bool, ChainDown> {
     let Some(last) = state.token.as_ref().and_then(Token::last) else { return Ok(false) };
     if token.is_none() || token != state.written.as_deref() {
@@ -48,11 +50,12 @@ fn continues(rpc: &Rpc, state: &State, token: Option<&[u8]>, synced: &Synced) ->
     Ok(last.id == synced.tip || blocks::last_common(rpc, &[last])?.is_some())
 }
 
-/// Links the headers up to a new best block, before the blocks between are read. Confirmations are counted from it.
+/// Links the headers up to a new best block before the blocks below it are read, because confirmations are counted from
+/// the best block.
 fn link_to_tip(rpc: &Rpc, network: Network, state: &mut State, synced: &Synced) -> Result<(), ChainDown> {
     let tip = synced.tip;
     let last = state.last_block().ok_or_else(tip_changed)?;
-    // The next block is read at once.
+    // The link of the next block is checked when that block is read.
     let is_next = tip == last || tip.height == last.height.saturating_add(1);
     if is_next || state.linked == Some(tip) {
         return Ok(());
@@ -79,24 +82,25 @@ fn resume(
 ) -> Result<Resumed, ChainDown> {
     let tip = synced.tip;
     let lowest = header_rules::lowest(network).min(tip.height);
-    // A token that ends below any block of ours tells nothing.
+    // A token that ends below `lowest` is useless: it ends below every block that may hold a coin of ours.
     let known = request.token.and_then(Token::read);
     let known = known.filter(|known| known.last().is_some_and(|last| last.id.height >= lowest));
-    let said = known.as_ref().map(|known| blocks::last_common(rpc, known.blocks())).transpose()?.flatten();
+    let claimed_fork = known.as_ref().map(|known| blocks::last_common(rpc, known.blocks())).transpose()?.flatten();
     let first = known.as_ref().and_then(Token::first).map_or(tip.height, |first| first.height).max(lowest);
-    if let Some(known) = known.as_ref().filter(|_| said.is_none() && first > tip.height) {
+    if let Some(known) = known.as_ref().filter(|_| claimed_fork.is_none() && first > tip.height) {
         return Err(behind("node", tip.height, known));
     }
-    let start = start(known.as_ref(), said, request.birth_height, synced).clamp(lowest, tip.height);
-    // Checked before all headers are linked: later, each attempt would link them in vain.
+    let start = start(known.as_ref(), claimed_fork, request.birth_height, synced).clamp(lowest, tip.height);
+    // Checked before linking, so that a look that must fail links no headers.
     if start < tip.height && start.saturating_add(1) < synced.kept_from {
         return Err(blocks::pruned(start.saturating_add(1)));
     }
-    // Another chain is weighed from the same height on.
+    // If the token and the node's chain share no block, their work is compared from `first`, the height of the token's
+    // first block, so the headers are linked from there.
     let base = start.saturating_sub(BEFORE_BIRTH).max(lowest);
-    let linked = link(rpc, network, said.map_or(first, |said| said.id.height).min(base), tip)?;
+    let linked = link(rpc, network, claimed_fork.map_or(first, |claimed_fork| claimed_fork.id.height).min(base), tip)?;
     let fork = known.as_ref().map(|known| linked.last_known(known)).transpose()?.flatten();
-    if fork != said {
+    if fork != claimed_fork {
         return Err(fork.map_or_else(tip_changed, |fork| denied("node", fork.id.height)));
     }
     if let Some(known) = &known {
@@ -119,7 +123,8 @@ fn resume(
             if start == tip {
                 blocks::prove_height(rpc, network, start)?;
             }
-            // A fork just below the start belongs to the same chain.
+            // The token also lists the block at `base`, below the start: after a reorganisation of the start the chains still
+            // share a listed block.
             let mut token = Token::begin(linked.id(base).ok_or_else(tip_changed)?);
             if base < start.height {
                 token.push(start, linked.work(base, start.height));
@@ -144,12 +149,12 @@ fn start(known: Option<&Token>, fork: Option<WeighedBlock>, birth: Option<u32>, 
         (Some(known), Some(fork), birth) => {
             let first = known.first().map_or(0, |block| block.height);
             let again = fork.id.height.saturating_sub(READ_AGAIN).max(first).min(fork.id.height);
-            // Another backend may have asked about some scripts only, so other transactions in those blocks are
-            // unknown. For blocks that the node has pruned, a server's answers about all scripts must do.
-            let said = known.whole_up_to.min(synced.kept_from.saturating_sub(1));
-            again.min(known.read_up_to.max(said).max(birth.unwrap_or(u32::MAX)))
+            // Blocks above `read_up_to` were seen only through an Electrum server and are read again. Blocks that the node
+            // has pruned are skipped if the server was asked about all scripts up to there (`whole_up_to`).
+            let answered_up_to = known.whole_up_to.min(synced.kept_from.saturating_sub(1));
+            again.min(known.read_up_to.max(answered_up_to).max(birth.unwrap_or(u32::MAX)))
         }
-        // The birth, but no deeper than the node's oldest block if that is deep enough.
+        // A margin below the birth, smaller if the node has pruned blocks of the margin.
         (_, _, Some(birth)) => {
             let kept = synced.kept_from.saturating_sub(1).min(birth);
             birth.saturating_sub(BEFORE_BIRTH).max(kept)

@@ -1,5 +1,5 @@
 //! JSON-RPC over HTTP. One request holds one or more calls, and has a limit for its time and for the size of its
-//! answer. It knows the meaning of no call.
+//! answer. This module does not interpret calls.
 
 use std::fmt;
 use std::time::Duration;
@@ -29,7 +29,7 @@ const REACHED_WITHIN: Duration = Duration::from_secs(5);
 /// Bytes of an answer at most. The largest block in hexadecimal has 8 MB, the ids of a full mempool some 20 MB.
 const ANSWER_MAX: usize = 48 * 1_024 * 1_024;
 
-/// Bytes of any kind read for one answer, so that headers and framing are bounded too.
+/// Bytes read from the connection for one answer at most. Bounds headers and framing too.
 const READ_MAX: usize = 64 * 1_024 * 1_024;
 
 /// Bytes of a refusal at most: a code and a sentence.
@@ -57,7 +57,7 @@ pub(super) struct Refused {
 pub(super) struct Rpc {
     client: Client<Outgoing, Full<Bytes>>,
     uri: Uri,
-    /// For people.
+    /// Host and port, for messages.
     host: String,
     credentials: Credentials,
     runtime: Handle,
@@ -65,7 +65,7 @@ pub(super) struct Rpc {
 }
 
 /// An unparsed result: a slice of the answer's bytes. An untyped JSON value takes many times the memory of its text,
-/// and whoever holds the node's port chooses the text.
+/// and a stranger at the node's port could choose the text.
 #[derive(Debug, Clone)]
 pub(super) struct RawResult(Bytes);
 
@@ -114,7 +114,7 @@ impl RawResult {
 
 pub(super) fn typed<T: DeserializeOwned>(method: &str, told: &RawResult) -> Result<T, ChainDown> {
     serde_json::from_slice(&told.0).map_err(|error| {
-        ChainDown(format!("what the node answers to {method} makes no sense: {}", quoted(&error.to_string())))
+        ChainDown(format!("the node's answer to {method} makes no sense: {}", quoted(&error.to_string())))
     })
 }
 
@@ -149,7 +149,7 @@ impl Rpc {
         replies.pop().ok_or_else(|| self.nonsense("no reply"))
     }
 
-    /// Makes calls in one request. The replies are in their order.
+    /// Makes calls in one request. The replies have the order of the calls.
     pub(super) fn batch(&self, calls: &[Call]) -> Result<Vec<Result<RawResult, Refused>>, ChainDown> {
         if calls.is_empty() {
             return Ok(Vec::new());
@@ -168,9 +168,9 @@ impl Rpc {
         replies.into_iter().map(|reply| self.outcome(&answer, &reply)).collect()
     }
 
-    /// Posts a body and returns the answer's body. The cookie is read for each request: without the file the node has
-    /// stopped, and another program may hold its port. A refused cookie is read once more, since the node may have
-    /// restarted.
+    /// Posts a body and returns the answer's body. The cookie file is read for each request: if it is missing, the node
+    /// has stopped and another program may hold its port. After a refusal it is read once more, since the node may
+    /// have restarted.
     fn post(&self, body: Bytes) -> Result<Bytes, ChainDown> {
         let signed_in = self.credentials.authorization()?;
         if let Some(answer) = self.post_as(&signed_in, body.clone())? {
@@ -183,7 +183,7 @@ impl Rpc {
 
     /// `None` if the credentials are refused.
     fn post_as(&self, authorization: &str, body: Bytes) -> Result<Option<Bytes>, ChainDown> {
-        let mut header = HeaderValue::from_str(authorization).map_err(|_| self.nonsense("a cookie that is none"))?;
+        let mut header = HeaderValue::from_str(authorization).map_err(|_| self.nonsense("an invalid cookie"))?;
         header.set_sensitive(true);
         let request = Request::post(self.uri.clone())
             .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
@@ -255,7 +255,7 @@ impl Rpc {
         while let Some(source) = deepest.source() {
             deepest = source;
             if let Some(too_much) = source.downcast_ref().and_then(TooMuch::behind) {
-                return ChainDown(format!("the node at {} does not come to an answer: {too_much}", self.host));
+                return ChainDown(format!("the node at {} did not complete its answer: {too_much}", self.host));
             }
         }
         ChainDown(format!(
@@ -265,7 +265,7 @@ impl Rpc {
     }
 
     fn nonsense(&self, what: &str) -> ChainDown {
-        ChainDown(format!("what answers at {} is no Bitcoin Core: {}", self.host, quoted(what)))
+        ChainDown(format!("the server at {} is no Bitcoin Core: {}", self.host, quoted(what)))
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) struct State {
     pub token: Option<Token>,
     /// The token as written in that answer.
     pub written: Option<Vec<u8>>,
-    /// The chain before the current look, if the look left blocks of it.
+    /// The chain before the current look, if some of its blocks left the chain since.
     pub before: Option<Token>,
     /// The headers of the token's last block and the ten before it, as far as they exist, the lowest first.
     pub headers: Vec<Header>,
@@ -28,7 +28,8 @@ pub(super) struct State {
     pub linked: Option<BlockId>,
     /// Transactions of the mempool that were read and are not ours.
     pub others: HashSet<Txid>,
-    /// The same from the last answer. The next request shows whether the database could be asked about them.
+    /// The same from the last answer. They join `others` only if that answer was stored: a failed database query may
+    /// have hidden a transaction of ours.
     pub fresh_others: HashSet<Txid>,
     /// Transactions of ours that no block holds.
     pub tracked: BTreeMap<Txid, Tracked>,
@@ -43,10 +44,10 @@ pub(super) struct State {
     pub pool: Option<MempoolSnapshot>,
 }
 
-/// A moment of the node.
+/// The state of a node's chain and mempool at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
-    /// The mempool's number. A restarted node counts from the beginning.
+    /// Core's sequence number of the mempool. A restarted node counts from the beginning.
     pub number: u64,
     pub digest: [u8; 32],
     pub tip: BlockId,
@@ -55,7 +56,7 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    /// Whether `now` shows no change since this moment. A list outranks notices.
+    /// Whether `now` shows no change since this moment. A list always counts as a change after a moment from notices.
     pub(super) fn is_same_as(&self, now: &Self) -> bool {
         let is_same = (self.number, self.digest, self.tip) == (now.number, now.digest, now.tip);
         is_same && (self.is_listed || !now.is_listed)
@@ -103,7 +104,7 @@ impl State {
         self.headers.push(header);
     }
 
-    /// The median time of that block and the ten before it, if they are known.
+    /// The median time of the last block that was read and the ten before it, if they are known.
     pub(super) fn median_time(&self) -> Option<Timestamp> {
         header_rules::median_time(self.headers.iter().map(header_rules::time))
     }
@@ -116,11 +117,11 @@ impl State {
 
 pub(super) struct MempoolSnapshot {
     pub txids: HashSet<Txid>,
-    /// Core's number of that moment.
+    /// Core's sequence number at that moment.
     pub number: u64,
     /// Some transactions are still unread.
     pub more: bool,
-    /// This look asked for the list, so it holds everything from before the look.
+    /// This look requested the whole list, so the snapshot holds everything from before the look.
     pub is_fresh: bool,
     /// The underlying list, if notices may update it.
     pub listing: Option<Listing>,
@@ -131,7 +132,7 @@ pub(super) struct MempoolSnapshot {
 pub(super) struct Listing {
     pub at: Instant,
     pub tip: BlockHash,
-    /// The notices heard before it.
+    /// The notices heard before the request.
     pub mark: Mark,
 }
 

@@ -19,7 +19,7 @@ const IN_UTXO_SET: i64 = -27;
 pub(super) fn broadcast(rpc: &Rpc, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
     let mut answer = Broadcast::AlreadyKnown;
     for tx in package {
-        // The signer limits the fee, not the node.
+        // 0: the node sets no limit to the fee, because the signer does.
         answer = match rpc.try_ask(call("sendrawtransaction", json!([serialize_hex(tx), 0])))? {
             Ok(_) => Broadcast::Accepted,
             Err(refused) => meaning(refused)?,
@@ -43,7 +43,7 @@ fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
         REJECTED | ERROR if says(OF_KNOWN) => Broadcast::AlreadyKnown,
         REJECTED if says(OF_CONFLICTS) => Broadcast::Conflict(refused.message),
         REJECTED | ERROR if says(OF_INPUTS) => Broadcast::InputsMissing,
-        // -22 means unreadable. Every other code above concerns this transaction too.
+        // -22: the node cannot decode the transaction.
         REJECTED | ERROR | -22 => Broadcast::Refused(refused.message),
         _ => return Err(refused.down("sendrawtransaction")),
     })
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nodes_own_words_mean_what_they_say() {
+    fn each_refusal_of_bitcoin_core_has_its_outcome() {
         let of = |code, message: &str| meaning(Refused { code, message: message.to_owned() });
         let refused = |why: &str| Ok(Broadcast::Refused(why.to_owned()));
         let conflict = |why: &str| Ok(Broadcast::Conflict(why.to_owned()));
@@ -74,6 +74,6 @@ mod tests {
         ] {
             assert_eq!(of(code, message), meant, "{message}");
         }
-        assert!(of(-32_601, "Method not found").is_err(), "a node without the call says nothing of a transaction");
+        assert!(of(-32_601, "Method not found").is_err(), "a missing method does not concern the transaction");
     }
 }

@@ -18,7 +18,7 @@ use crate::chain::checks::conflicts::{
 };
 use crate::chain::port::{ChainDown, TxFacts, WatchList};
 
-/// Small questions in one request.
+/// Calls with small results in one request.
 const BATCH: usize = 200;
 
 /// Core's code for a transaction that its mempool does not hold.
@@ -28,9 +28,9 @@ const NOT_FOUND: i64 = -5;
 struct Outputs {
     /// The spender of an output in the mempool.
     spenders: HashMap<OutPoint, Txid>,
-    /// Outputs whose spenders in the mempool the node does not tell.
+    /// Outputs whose spenders in the mempool the node does not name.
     unknown_spenders: HashSet<OutPoint>,
-    /// Outputs of the chain that the chain does not spend.
+    /// Outputs of mined transactions that no mined transaction spends.
     unspent: HashSet<OutPoint>,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn changed(
     {
         return Ok(Vec::new());
     }
-    // A transaction that came back is reported.
+    // A transaction that is back in the mempool stays followed, and is reported.
     let is_back = |txid: &Txid| pool.txids.contains(txid);
     let tracked = state.tracked.iter();
     let tracked = tracked.map(|(txid, one)| (txid, &one.tx, one.reported.as_ref().filter(|_| !is_back(txid))));
@@ -73,7 +73,7 @@ pub(super) fn changed(
         }
     }
     forget_ruled_out(state, synced.tip.height);
-    // Transactions that left meanwhile were taken out of the pool.
+    // A new digest: `read_entries` has removed transactions that left the pool meanwhile.
     state.looked_at = Some(Moment { digest: pool.digest(), ..moment });
     Ok(parents_first(reported, |facts| &facts.tx))
 }
@@ -86,7 +86,7 @@ fn read_entries(rpc: &Rpc, state: &mut State, pool: &mut MempoolSnapshot, is_new
         }
     }
     let is_wanted = |tracked: &Tracked| match tracked.entry {
-        // Only a block changes its ancestors.
+        // Only a block changes the ancestors of a transaction in the mempool.
         Some(seen) => seen.rests_on_unconfirmed && is_new_tip,
         None => true,
     };
@@ -115,7 +115,7 @@ fn read_entries(rpc: &Rpc, state: &mut State, pool: &mut MempoolSnapshot, is_new
 }
 
 fn mempool_entry(entry: &Entry) -> Result<MempoolEntry, ChainDown> {
-    let nonsense = || ChainDown("what the node answers to getmempoolentry makes no sense".to_owned());
+    let nonsense = || ChainDown("the node's answer to getmempoolentry makes no sense".to_owned());
     let fee_sats = results::sats(&entry.fees.base).ok_or_else(nonsense)?;
     // Rounded down: a transaction at or above a wanted rate really pays it.
     let sat_kwu = fee_sats.checked_mul(250).and_then(|fee| fee.checked_div(entry.vsize)).ok_or_else(nonsense)?;
@@ -170,8 +170,8 @@ fn outputs_of_absent(rpc: &Rpc, state: &mut State, pool: &MempoolSnapshot) -> Re
     Ok(outputs)
 }
 
-/// The spenders of these outputs in the mempool; `None` if the node refuses. A node still building an index of spenders
-/// answers about its mempool only. Older nodes refuse that option, and have no index.
+/// The spenders of these outputs in the mempool; `None` if the node refuses. A node that still builds its index of
+/// spenders answers only with `mempool_only`. Older nodes refuse this option, and have no index.
 fn spending_in_mempool(rpc: &Rpc, outpoints: &[OutPoint]) -> Result<Option<Vec<Spending>>, ChainDown> {
     let asked: Vec<_> = outpoints.iter().map(|it| json!({ "txid": it.txid, "vout": it.vout })).collect();
     for params in [json!([asked, { "mempool_only": true }]), json!([asked])] {
@@ -182,7 +182,7 @@ fn spending_in_mempool(rpc: &Rpc, outpoints: &[OutPoint]) -> Result<Option<Vec<S
     Ok(None)
 }
 
-/// Adds the absent ancestors of an absent transaction that are ours too.
+/// Adds to an absent transaction its absent ancestors that are ours.
 fn know_own_ancestors(state: &mut State, txid: &Txid, pool: &MempoolSnapshot) {
     let Some(tracked) = state.tracked.get(txid) else { return };
     let missing = |parent: &Txid| {

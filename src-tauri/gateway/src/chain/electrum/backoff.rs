@@ -1,18 +1,18 @@
-//! Limits learnt from a server that breaks off. Scripts and transactions of customers may be too long for it: asking
-//! again in each look would cost as much and tell as little. The sizes of transactions are unknown beforehand. A server
-//! with small buffers hangs up at large ones; a slow line, or Tor, exceeds the time limit.
+//! Limits learnt from a server that hangs up. A transaction or a script's history that a customer chose may be too
+//! large for the server. A repetition in each look would fail at the same cost. Transaction sizes are unknown
+//! beforehand. A server with small buffers hangs up at large transactions; a slow line, or Tor, exceeds the timeout.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::Txid;
 
-/// Blocks between two questions at most.
+/// The longest wait between two requests, in blocks.
 const SPAN_MAX: u32 = 144;
 
-/// Subjects remembered at most.
+/// Limit of remembered scripts or transactions.
 const SUBJECTS_MAX: usize = 20_000;
 
-/// Subjects that are not asked about for some blocks.
+/// Scripts or transactions (`K`) that must not be requested for some blocks.
 #[derive(Debug)]
 pub(super) struct Backoff<K> {
     waits: BTreeMap<K, Wait>,
@@ -32,13 +32,13 @@ impl<K> Default for Backoff<K> {
 }
 
 impl<K: Ord + Clone> Backoff<K> {
-    /// Whether not to ask about a subject at this height of the best block.
+    /// Whether a subject must not be requested yet at this tip height.
     pub(super) fn is_waiting(&self, subject: &K, height: u32) -> bool {
         self.waits.get(subject).is_some_and(|wait| height < wait.until)
     }
 
-    /// Notes a question without an answer. The next one follows with the next block, then after twice as many blocks
-    /// each time.
+    /// Notes a request without an answer. The next request waits for one block, then for twice as many blocks each
+    /// time.
     pub(super) fn note_failure(&mut self, subject: &K, height: u32) {
         if self.is_waiting(subject, height) {
             return;
@@ -50,8 +50,8 @@ impl<K: Ord + Clone> Backoff<K> {
         self.waits.insert(subject.clone(), Wait { until: height.saturating_add(span), span });
     }
 
-    /// The server broke off when it was asked about these. Once may be chance; a subject waits after the second
-    /// break.
+    /// Notes that a request for these subjects failed. The first failure may be chance; a subject waits after the
+    /// second.
     pub(super) fn note_break(&mut self, subjects: &[K], height: u32) {
         for subject in subjects {
             if self.broken_once.contains(subject) {
@@ -65,28 +65,28 @@ impl<K: Ord + Clone> Backoff<K> {
         }
     }
 
-    /// The server told the subject completely.
+    /// Ends the wait, because the server delivered the subject.
     pub(super) fn forget(&mut self, subject: &K) {
         self.waits.remove(subject);
         self.broken_once.remove(subject);
     }
 }
 
-/// Transactions in one batch by default: little data at usual sizes.
+/// Transactions in one batch by default: few bytes at usual sizes.
 const SIZE_MAX: usize = 50;
 
-/// The factor of a decrease after a break, and of a later increase.
+/// The factor of each decrease and increase of the batch size.
 const STEP: usize = 4;
 
-/// Blocks after which the number rises again.
+/// Blocks until the batch size rises again.
 const RAISED_AFTER: u32 = 6;
 
-/// The number of transactions that are requested at once, learnt from earlier breaks.
+/// The number of transactions that are requested at once, learnt from earlier failures.
 pub(super) struct BatchSize {
     size: usize,
-    /// The height of the best block at the last change.
+    /// The tip height at the last change of the size.
     changed_at: u32,
-    /// Transactions that the server does not deliver even if asked for one alone.
+    /// Transactions that the server did not deliver even when requested alone.
     backoff: Backoff<Txid>,
 }
 
@@ -97,7 +97,7 @@ impl Default for BatchSize {
 }
 
 impl BatchSize {
-    /// The number now, at this height of the best block.
+    /// The batch size at this tip height, raised if that is due.
     pub(super) fn current(&mut self, height: u32) -> usize {
         if self.size < SIZE_MAX && height >= self.changed_at.saturating_add(RAISED_AFTER) {
             (self.size, self.changed_at) = (self.size.saturating_mul(STEP).min(SIZE_MAX), height);
@@ -105,16 +105,16 @@ impl BatchSize {
         self.size
     }
 
-    /// Notes that the server broke off or timed out at these transactions.
+    /// Notes that the server hung up or timed out at these transactions.
     pub(super) fn note_break(&mut self, txids: &[Txid], height: u32) {
         match txids {
-            // A single break may be chance, and says nothing about the number.
+            // The failure of a single transaction says nothing about the batch size.
             [_] => self.backoff.note_break(txids, height),
             _ => (self.size, self.changed_at) = ((txids.len() / STEP).max(1), height),
         }
     }
 
-    /// Whether not to request a transaction that the server did not deliver.
+    /// Whether an undelivered transaction must not be requested yet at this tip height.
     pub(super) fn is_backed_off(&self, txid: &Txid, height: u32) -> bool {
         self.backoff.is_waiting(txid, height)
     }
@@ -130,14 +130,14 @@ mod tests {
     use bitcoin::hashes::Hash as _;
 
     #[test]
-    fn a_script_is_asked_about_more_and_more_rarely() {
+    fn wait_for_a_script_doubles_up_to_144_blocks() {
         let (mut backoff, script) = (Backoff::default(), 1);
         assert!(!backoff.is_waiting(&script, 100));
         let mut asked = Vec::new();
         for height in 100..1_000 {
             if !backoff.is_waiting(&script, height) {
                 asked.push(height);
-                // However often in a block.
+                // Several failures in one block count once.
                 (0..3).for_each(|_| backoff.note_failure(&script, height));
             }
         }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_break_fewer_are_asked_for_and_later_more_again() {
+    fn batch_size_falls_after_failures_and_rises_with_blocks() {
         let (mut batch_size, txids) = (BatchSize::default(), [0; 50].map(|number| Txid::from_byte_array([number; 32])));
         let mut asked = Vec::new();
         for _ in 0..5 {
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(asked, [50, 12, 3, 1, 1]);
         assert!(
             batch_size.is_backed_off(&txids[0], 100) && !batch_size.is_backed_off(&txids[0], 101),
-            "one that broke it off alone, twice"
+            "a transaction that failed alone twice waits one block"
         );
         let mut after_chance = BatchSize::default();
         after_chance.note_break(&txids[..1], 100);

@@ -1,4 +1,4 @@
-//! Calls of the Electrum protocol, their answers, and the two kinds of hash in them.
+//! Calls of the Electrum protocol, their answers, and the two hashes in them: script hash and status.
 //!
 //! Follows the protocol's own description (spesmilo/electrum-protocol, docs/protocol-basics.rst and
 //! protocol-methods.rst).
@@ -19,22 +19,23 @@ use crate::chain::port::ChainDown;
 pub(super) struct Call {
     pub method: &'static str,
     pub params: Value,
-    /// The subject that its answer reports on.
+    /// The tip or script whose state the answer updates.
     pub subject: Subject,
-    /// The owner of its script; `Ours` if it asks about none.
+    /// The owner of the script that the call names; `Ours` if it names none.
     pub owner: Owner,
 }
 
-/// The owner of scripts.
+/// The owner of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// The merchant, without whose scripts nothing is known.
+    /// The merchant. A refusal fails the look, unless the script has too many transactions.
     Ours,
-    /// A payee or a customer. A refusal leaves the script unknown and fails nothing: it is not the server's fault.
+    /// A payee or a customer. A refusal leaves the script unknown and does not fail the look, since the customer chose
+    /// the script.
     Others,
 }
 
-/// The subject of a subscription.
+/// The tip or the script that a call subscribes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Subject {
     None,
@@ -42,23 +43,23 @@ pub(super) enum Subject {
     Script(ScriptHash),
 }
 
-/// The reason why a call has no answer although the connection goes on.
+/// The reason why a call has no answer although the connection stays open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Refused {
     Said {
         code: i64,
-        /// The server's own words, made safe to show.
+        /// The server's text, made safe to show.
         message: String,
     },
-    /// The script has more transactions than an answer may hold.
+    /// The answer exceeded its size limit: the script has too many transactions.
     TooLong,
     /// The server did not answer in time.
     TooSlow,
-    /// The server was busy with another call all the time, so nothing is known.
+    /// The server was busy with another call, so this call says nothing about its script.
     NotReached,
 }
 
-/// A refusal as most servers write it.
+/// A refusal as most servers write it: a JSON-RPC error object.
 #[derive(Deserialize)]
 struct ErrorObject<'a> {
     #[serde(borrow, default)]
@@ -70,7 +71,7 @@ struct ErrorObject<'a> {
 /// An unparsed result; `None` is JSON's null.
 pub(super) type Answer = Option<Box<RawValue>>;
 
-/// The hash that names a script, as the server writes it.
+/// The SHA-256 of a script, with its bytes in the protocol's reverse order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ScriptHash([u8; 32]);
 
@@ -82,39 +83,39 @@ pub(super) const fn call(method: &'static str, params: Value) -> Call {
     Call { method, params, subject: Subject::None, owner: Owner::Ours }
 }
 
-/// The call whose answer may have any length.
+/// The only call whose overlong answer does not end the connection.
 const HISTORY: &str = "blockchain.scripthash.get_history";
 
-/// Bytes of an answer at most: a transaction that fills a block, in hexadecimal, and some more. A refusal may repeat a
-/// sent transaction.
+/// Limit in bytes for an answer with a transaction: more than a transaction that fills a block, in hexadecimal. A
+/// refusal may repeat a broadcast transaction.
 const WITH_TRANSACTION: usize = 9 * 1_024 * 1_024;
 
-/// The same for a history. A longer one would have more transactions than are accepted.
+/// Limit in bytes for a history. A longer answer has more transactions than are accepted.
 const WITH_HISTORY: usize = 5 * 256 * 1_024;
 
-/// The same for 2,016 headers in hexadecimal.
+/// Limit in bytes for 2,016 headers in hexadecimal.
 const WITH_HEADERS: usize = 512 * 1_024;
 
-/// Bytes of every other line at most.
+/// Limit in bytes for every other line.
 pub(super) const SHORT: usize = 64 * 1_024;
 
 pub(super) fn history(hash: ScriptHash, owner: Owner) -> Call {
     Call { owner, ..call(HISTORY, json!([hash.to_string()])) }
 }
 
-/// Asks for the best block, now and whenever it changes.
+/// Requests the tip, and a notification whenever it changes.
 pub(super) fn subscribe_tip() -> Call {
     Call { subject: Subject::Tip, ..call("blockchain.headers.subscribe", json!([])) }
 }
 
-/// Asks for a script's status, now and whenever it changes.
+/// Requests a script's status, and a notification whenever it changes.
 pub(super) fn subscribe_script(hash: ScriptHash, owner: Owner) -> Call {
     let subject = Subject::Script(hash);
     Call { subject, owner, ..call("blockchain.scripthash.subscribe", json!([hash.to_string()])) }
 }
 
 impl Call {
-    /// Whether an overlong answer refuses this call alone.
+    /// Whether an overlong answer fails only this call, not the connection.
     pub(super) fn may_be_long(&self) -> bool {
         self.method == HISTORY
     }
@@ -133,7 +134,7 @@ impl Call {
 pub(super) fn typed<T: DeserializeOwned>(method: &str, answer: &Answer) -> Result<T, ChainDown> {
     let text = answer.as_ref().map_or("null", |answer| answer.get());
     serde_json::from_str(text).map_err(|error| {
-        ChainDown(format!("what the server answers to {method} makes no sense: {}", quoted(&error.to_string())))
+        ChainDown(format!("the server's answer to {method} makes no sense: {}", quoted(&error.to_string())))
     })
 }
 
@@ -156,12 +157,12 @@ impl Refused {
         Self::Said { code, message: sanitized(message.as_deref().unwrap_or("no reason")) }
     }
 
-    /// The refusal as a reason why the chain cannot be looked at.
+    /// The refusal as an error of the backend.
     pub(super) fn down(&self, method: &str) -> ChainDown {
         ChainDown(match self {
             Self::Said { code, .. } => format!("the server refuses {method}: {} (code {code})", self.why()),
             Self::TooLong | Self::TooSlow | Self::NotReached => {
-                format!("the server has no answer to {method}: {}", self.why())
+                format!("the server gave no usable answer to {method}: {}", self.why())
             }
         })
     }
@@ -170,13 +171,13 @@ impl Refused {
     pub(super) fn why(&self) -> String {
         match self {
             Self::Said { message, .. } => quoted(message),
-            Self::TooLong => "it is too long".to_owned(),
-            Self::TooSlow | Self::NotReached => "it did not come in time".to_owned(),
+            Self::TooLong => "the answer is too long".to_owned(),
+            Self::TooSlow | Self::NotReached => "the answer did not come in time".to_owned(),
         }
     }
 
-    /// Whether the script has too many transactions, or the question is too much for the server. The words are those of
-    /// ElectrumX, Fulcrum and the forms of electrs.
+    /// Whether the script has too many transactions for this server. The texts are those of ElectrumX, Fulcrum and the
+    /// variants of electrs.
     pub(super) fn is_too_popular(&self) -> bool {
         let message = match self {
             Self::Said { message, .. } => message.to_ascii_lowercase(),
@@ -220,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hash_of_a_script_is_the_protocols_own_example() {
+    fn script_hash_matches_the_example_of_the_protocol() {
         let script = bitcoin::ScriptBuf::from_hex("76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac").unwrap();
         let hash = ScriptHash::of(&script);
         assert_eq!(hash.to_string(), "8b01df4e368ea28f8dc0423bcf7a4923e3a12d307c875e47a0cfbf90b5c39161");
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_of_every_server_are_read() {
+    fn refusals_of_every_kind_of_server_are_parsed() {
         let refused = Refused::read(r#"{"code": 1, "message": "history too large"}"#);
         assert!(matches!(refused, Refused::Said { code: 1, .. }) && refused.is_too_popular());
         assert!(Refused::read(r#""4000+ transactions found, query may take a long time""#).is_too_popular());

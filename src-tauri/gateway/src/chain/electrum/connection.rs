@@ -1,5 +1,5 @@
-//! The way to one server, and calls over it. It connects, agrees on a protocol version and checks the network. It
-//! reconnects after a break, with longer pauses while connections keep breaking.
+//! The client of one server. It connects, agrees on a protocol version, checks the network and makes calls. It
+//! reconnects after a lost connection, with longer pauses while connections keep failing.
 
 mod certificate;
 mod lines;
@@ -43,34 +43,34 @@ pub(crate) enum BadServer {
     Tls(#[from] rustls::Error),
 }
 
-/// The time to reach a server, with the TLS handshake.
+/// The timeout for reaching a server, TLS handshake included.
 const REACHED_WITHIN: Duration = Duration::from_secs(5);
 
-/// The same through a proxy, which may be Tor.
+/// The timeout for reaching a server through a proxy, which may be Tor.
 const REACHED_BY_PROXY_WITHIN: Duration = Duration::from_secs(30);
 
 const VERSIONS: [&str; 2] = ["1.4", "1.6"];
 
-/// Calls under way side by side at most, and those for histories. So many of the longest histories stay below the
-/// session's limit.
+/// Limits of calls in flight: in general, and if any of them asks for a history. The second is lower, because that many
+/// of the longest histories must fit into the session's byte budget.
 const WINDOW: usize = 100;
 const WINDOW_OF_HISTORIES: usize = 35;
 
-/// The first pause after two failures in a row, and the longest; each is twice the one before.
+/// The pause after the second failure in a row, and the longest pause. Each further failure doubles the pause.
 const PAUSE: Duration = Duration::from_secs(2);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
 pub(crate) struct ElectrumOptions {
-    /// `tcp://127.0.0.1:50001`, or with `ssl`.
+    /// For example `tcp://127.0.0.1:50001`; `ssl` for TLS.
     pub url: String,
-    /// Certificates accepted beside those of public authorities.
+    /// Certificates accepted in addition to those of public authorities.
     pub pinned: Vec<Fingerprint>,
     /// The proxy for a server on another machine.
     pub proxy: Option<Proxy>,
     pub network: Network,
-    /// The time limit of one answer.
+    /// The timeout of one answer.
     pub answered_within: Duration,
-    /// Wakes a look when the server says something that it should follow.
+    /// Starts a look when the server notifies of a change, or when the connection ends.
     pub waker: Waker,
 }
 
@@ -97,7 +97,7 @@ pub(super) struct Connection {
     pub session: Session,
     pub version: Version,
     pub software: String,
-    /// Distinguishes it from earlier connections.
+    /// Distinguishes this connection from earlier ones.
     pub number: u64,
 }
 
@@ -107,8 +107,8 @@ struct Link {
     number: u64,
     /// The connection has not delivered a whole look yet.
     is_untried: bool,
-    /// The server hung up at a customer's choice, and no look was made since.
-    is_excused: bool,
+    /// The server hung up over a script or transaction that a customer chose. This is no failure of the server.
+    is_customers_fault: bool,
     failures: u32,
     /// The end of the pause, and its reason.
     pause: Option<(Instant, ChainDown)>,
@@ -130,7 +130,7 @@ impl Version {
 }
 
 impl Link {
-    /// Notes a failure. From the second in a row on, a pause follows, longer each time.
+    /// Notes a failure. From the second failure in a row on, a pause follows, longer each time.
     fn note_failure(&mut self, why: &ChainDown) {
         self.failures = self.failures.saturating_add(1);
         if let Some(doubled) = self.failures.checked_sub(2) {
@@ -144,7 +144,7 @@ impl Client {
     /// Does not connect yet.
     ///
     /// # Errors
-    /// When the URL is invalid, or no secure connection could be made to anybody.
+    /// If the URL is invalid, or TLS cannot be set up.
     pub(super) fn new(options: ElectrumOptions, runtime: Handle) -> Result<Self, BadServer> {
         let bad = || BadServer::Url(options.url.clone());
         let url = url::Url::parse(&options.url).map_err(|_| bad())?;
@@ -177,12 +177,12 @@ impl Client {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// The chain of the server, checked by every connection.
+    /// The identity of the configured network. Each new connection checks that the server is on it.
     pub(super) fn identity(&self) -> Identity {
         Identity { genesis: genesis_block(self.options.network).block_hash(), instance: None }
     }
 
-    /// The connection, made anew if it ended.
+    /// The open connection, or a new one if it ended.
     pub(super) fn connection(&self) -> Result<Arc<Connection>, ChainDown> {
         let mut link = self.link.lock();
         if let Some(connection) = link.connection.take_if(|connection| connection.session.closed().is_some()) {
@@ -215,25 +215,26 @@ impl Client {
         }
     }
 
-    /// Notes that the server hung up at a customer's choice. There is no pause after that, since the same question is
-    /// not asked again.
-    pub(super) fn excuse(&self) {
+    /// Notes that the server hung up over a script or transaction that a customer chose. No pause follows, since
+    /// [`super::backoff`] limits such requests.
+    pub(super) fn note_customers_fault(&self) {
         let mut link = self.link.lock();
-        (link.is_untried, link.is_excused) = (false, true);
+        (link.is_untried, link.is_customers_fault) = (false, true);
     }
 
-    /// Whether the server hung up so since the last call. The look can then be repeated at once.
-    pub(super) fn take_excused(&self) -> bool {
-        std::mem::take(&mut self.link.lock().is_excused)
+    /// Whether [`Self::note_customers_fault`] was called since the last success or the last call of this function. The
+    /// look can then be repeated at once.
+    pub(super) fn take_customers_fault(&self) -> bool {
+        std::mem::take(&mut self.link.lock().is_customers_fault)
     }
 
     /// Resets the failures: the server has answered a whole look.
     pub(super) fn note_success(&self) {
         let mut link = self.link.lock();
-        (link.is_untried, link.is_excused, link.failures, link.pause) = (false, false, 0, None);
+        (link.is_untried, link.is_customers_fault, link.failures, link.pause) = (false, false, 0, None);
     }
 
-    /// Makes calls, side by side within the window. The answers are in their order.
+    /// Makes calls concurrently, within the limit of calls in flight. The answers are in the order of the calls.
     pub(super) fn ask(
         &self,
         connection: &Connection,
@@ -276,25 +277,25 @@ impl Client {
         })?;
         let Some(tls) = &self.tls else { return Ok(Box::new(stream)) };
         let name = ServerName::try_from(self.host.trim_matches(['[', ']']).to_owned());
-        let name = name.map_err(|_| ChainDown(format!("{} is no name that a certificate could have", self.host)))?;
+        let name = name.map_err(|_| ChainDown(format!("{} is not a name that a certificate can have", self.host)))?;
         match tls.connect(name, stream).await {
             Ok(stream) => Ok(Box::new(stream)),
             Err(error) => Err(self.insecure(&error)),
         }
     }
 
-    /// The last refused certificate in the form of the setting; `None` if one is pinned.
+    /// The last refused certificate, in the form of the setting backendCertificate; `None` if a certificate is pinned.
     pub(super) fn certificate_to_pin(&self) -> Option<String> {
         self.to_pin.lock().filter(|_| self.options.pinned.is_empty()).map(|found| found.to_string())
     }
 
-    /// The reason why there is no secure connection, with the remedy if there is one.
+    /// The error for a failed TLS handshake, with the remedy if there is one.
     fn insecure(&self, error: &std::io::Error) -> ChainDown {
         let (name, found) = (self.name(), self.last_refused.take());
         *self.to_pin.lock() = found;
         ChainDown(match found {
             Some(found) if !self.options.pinned.is_empty() => format!(
-                "the server at {name} shows a certificate that is not the pinned one, nor of a public authority; somebody may be listening in. If you know that the server's certificate was renewed, pin the new one, with those of your other servers by commas where they have one: `tillgate settings set backendCertificate {found}`"
+                "the server at {name} shows a certificate that is not the pinned one, nor of a public authority; somebody may be listening in. If you know that the server's certificate was renewed, pin the new one (with several servers, list all their certificates, separated by commas): `tillgate settings set backendCertificate {found}`"
             ),
             Some(found) => format!(
                 "the certificate of the server at {name} {}. If it is your server, and its certificate has this SHA-256, pin it: `tillgate settings set backendCertificate {found}`",
@@ -304,7 +305,7 @@ impl Client {
         })
     }
 
-    /// The agreed version, and the server's software. This must be the first call.
+    /// Agrees on a protocol version, which must be the first call. Also returns the name of the server's software.
     fn negotiate_version(&self, session: &Session) -> Result<(Version, String), ChainDown> {
         let client = format!("Tillgate {}", env!("CARGO_PKG_VERSION"));
         let hello = [call("server.version", json!([client, VERSIONS]))];
@@ -326,7 +327,7 @@ impl Client {
         Ok((version.ok_or_else(|| none(&quoted(&agreed)))?, sanitized(&software)))
     }
 
-    /// Refuses a server of another network before it is used, by its first block.
+    /// Fails if the server's genesis block is not that of our network. Also subscribes to the tip.
     fn check_network(&self, connection: &Connection) -> Result<(), ChainDown> {
         let calls = [call("blockchain.block.header", json!([0])), call("server.features", json!([])), subscribe_tip()];
         let mut answers = self.ask(connection, &calls)?.into_iter().zip(&calls);
@@ -334,7 +335,7 @@ impl Client {
         let (first, call) = next();
         let hex: String = typed(call.method, &first.map_err(|refused| refused.down(call.method))?)?;
         let first: Header = deserialize_hex(&hex)
-            .map_err(|_| ChainDown(format!("the first block that the server at {} tells is none", self.name())))?;
+            .map_err(|_| ChainDown(format!("the server at {} sent an invalid first block", self.name())))?;
         // Features are optional; if present, they must name the same network.
         let (features, call) = next();
         let named = match features {
@@ -355,15 +356,15 @@ impl Client {
     }
 }
 
-/// The fault of a certificate in the field's words, instead of the library's.
+/// The fault of a certificate, without the library's wording.
 fn certificate_fault(error: &std::io::Error) -> &'static str {
     use rustls::{CertificateError as C, Error};
 
     match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
         Some(Error::InvalidCertificate(C::Expired | C::ExpiredContext { .. })) => "has expired",
         Some(Error::InvalidCertificate(C::NotValidYet | C::NotValidYetContext { .. })) => "is not valid yet",
-        Some(Error::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. })) => "is of another name",
-        Some(_) | None => "is of no public authority",
+        Some(Error::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. })) => "is for another name",
+        Some(_) | None => "was not issued by a public authority",
     }
 }
 
@@ -374,12 +375,12 @@ pub(super) struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    /// The height of the best block as the server last told it.
+    /// The tip height that the server last announced, or 0.
     pub(super) fn best_height(&self) -> u32 {
         self.connection.session.tip().map_or(0, |tip| tip.height)
     }
 
-    /// Whether the server does not deliver a transaction even if asked for it alone.
+    /// Whether a transaction must wait, because the server did not deliver it even when requested alone.
     pub(super) fn is_undeliverable(&self, txid: &Txid) -> bool {
         self.client.batch_size.lock().is_backed_off(txid, self.best_height())
     }
@@ -391,7 +392,7 @@ impl Asker<'_> {
         typed(method, &answer)
     }
 
-    /// Makes calls side by side; the answers are in their order. A refusal is an error.
+    /// Makes calls concurrently; the answers are in the order of the calls. A refusal is an error.
     pub(super) fn all<T: DeserializeOwned>(&self, calls: &[Call]) -> Result<Vec<T>, ChainDown> {
         let answers = self.tries(calls)?.into_iter().zip(calls);
         answers
@@ -399,7 +400,7 @@ impl Asker<'_> {
             .collect()
     }
 
-    /// Makes calls side by side, each of which may be refused.
+    /// Makes calls concurrently. A refusal of one call does not fail the others.
     pub(super) fn tries(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
         self.client.ask(self.connection, calls)
     }

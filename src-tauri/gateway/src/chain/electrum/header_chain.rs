@@ -1,4 +1,4 @@
-//! The chain of headers. A server's best block is accepted by its work, and by its link to blocks known before.
+//! The chain of headers. A server's tip is accepted by its proof of work and its link to known blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,13 +18,13 @@ use crate::chain::checks::merkle_proof::proves_height;
 use crate::chain::checks::token::{BlockId, Token, work_as_u128};
 use crate::chain::port::{BEFORE_BIRTH, ChainDown};
 
-/// Headers in one answer: the most that servers give.
+/// Headers in one request: the most that servers return.
 const HEADERS_MAX: u32 = 2_016;
 
 /// The number of latest headers kept.
 const KEPT: u32 = 2_100;
 
-/// Requests for headers in one look at most: enough for the whole chain.
+/// Limit of header requests in one look: enough for the whole chain.
 const REQUESTS_MAX: u32 = 1_000;
 
 const HEADER: usize = 80;
@@ -33,11 +33,11 @@ const HEADER: usize = 80;
 #[derive(Default)]
 pub(super) struct Headers(BTreeMap<u32, Header>);
 
-/// The relation of the best chain to the known one.
+/// The relation of the best chain to the known blocks.
 pub(super) struct Followed {
     pub token: Token,
-    /// The last block known before; `None` if the chain is another. It is linked to the best block. The server's word
-    /// on single blocks only suggests the first header to link.
+    /// The last known block that is in the best chain; `None` if there is none. Headers link it to the tip. The
+    /// server's answers about single blocks only suggest where to start.
     pub fork: Option<BlockId>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Followed {
 #[derive(Deserialize)]
 struct First {
     tx_hash: Txid,
-    /// The hashes beside its Merkle path, the deepest first.
+    /// The sibling hashes on its Merkle path, the deepest first.
     merkle: Vec<TxMerkleNode>,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn follow(
         Some(said) => {
             let mut token = known.clone();
             token.cut(said.height);
-            headers.stand_on(said);
+            headers.cut_above(said);
             Followed { token, fork: Some(said) }
         }
         None if tip.height < first.height => return Err(behind("server", tip.height, known)),
@@ -85,12 +85,12 @@ pub(super) fn follow(
     };
     extend(asker, network, headers, Some(known), (&mut followed, tip))?;
     if followed.fork != said {
-        tracing::warn!(height = ?followed.fork.map(|fork| fork.height), "the server denied a block that its chain holds: its word is not taken");
+        tracing::warn!(height = ?followed.fork.map(|fork| fork.height), "the server denied a block that its own chain holds; the denial is ignored");
     }
     if followed.token.is_behind() { Err(behind("server", tip.height, known)) } else { Ok(followed) }
 }
 
-/// Begins a chain at a height: the server says that it holds no known block.
+/// Begins a chain at a height, if no block is known or the server denies all known blocks.
 fn begin(
     asker: &Asker<'_>,
     network: Network,
@@ -114,7 +114,7 @@ fn begin(
 
 /// Checks the height of a block that is linked to no block of known height.
 fn prove_height(asker: &Asker<'_>, height: u32, header: &Header) -> Result<(), ChainDown> {
-    // The first block of all was compared already.
+    // Each new connection has compared the genesis block.
     if height == 0 {
         return Ok(());
     }
@@ -128,7 +128,7 @@ fn prove_height(asker: &Asker<'_>, height: u32, header: &Header) -> Result<(), C
     }
 }
 
-/// Continues from a token's last block to the best one. The highest known block on the way is the fork.
+/// Extends the chain from the token's last block to the tip. The highest known block on the way is the fork.
 fn extend(
     asker: &Asker<'_>,
     network: Network,
@@ -178,11 +178,11 @@ fn extend(
     if last == tip.id() { Ok(()) } else { Err(tip_changed()) }
 }
 
-/// The last block of a token that the server says is still in the chain.
+/// The token's last block that the server claims to have in its chain.
 fn last_common(asker: &Asker<'_>, known: &Token, top: u32) -> Result<Option<BlockId>, ChainDown> {
     let reachable: Vec<BlockId> =
         known.blocks().iter().map(|block| block.id).filter(|id| id.height <= top).rev().collect();
-    // Most reorganisations are short.
+    // Most reorgs are short.
     for some in reachable.chunks(8) {
         let calls: Vec<_> = some.iter().map(|id| call("blockchain.block.header", json!([id.height]))).collect();
         let told: Vec<String> = asker.all(&calls)?;
@@ -221,8 +221,8 @@ fn check(network: Network, height: u32, header: &Header) -> Result<(), ChainDown
     header_rules::check_alone(network, height, header).map_err(|why| forged(height, why))
 }
 
-/// Checks that a known block is told at its known height, since the blocks below are part of it. A higher height would
-/// add confirmations and work that do not exist.
+/// Checks that the server reports a known block at its known height, which the block's hash fixes. A greater height
+/// would add confirmations and work that do not exist.
 fn check_height(known: Option<&Token>, told: BlockId) -> Result<(), ChainDown> {
     match known.and_then(|known| known.height_of(told.hash)) {
         Some(height) if height != told.height => Err(forged(told.height, "it has another height")),
@@ -230,7 +230,7 @@ fn check_height(known: Option<&Token>, told: BlockId) -> Result<(), ChainDown> {
     }
 }
 
-/// Checks an announced best block on its own.
+/// Checks an announced tip without its neighbours.
 pub(super) fn check_announced(network: Network, tip: &AnnouncedTip) -> Result<(), ChainDown> {
     check(network, tip.height, &tip.header)
 }
@@ -250,8 +250,8 @@ impl AnnouncedTip {
 }
 
 impl Headers {
-    /// Keeps the headers that are linked to this block: none if another block or no block is kept at its height.
-    fn stand_on(&mut self, block: BlockId) {
+    /// Drops the headers above this block. Drops all headers if this block is not among them.
+    fn cut_above(&mut self, block: BlockId) {
         if self.hash_at(block.height) == Some(block.hash) {
             self.0.split_off(&block.height.saturating_add(1));
         } else {
@@ -267,8 +267,8 @@ impl Headers {
         self.0.get(&height).map(Header::block_hash)
     }
 
-    /// Checks the headers at these heights, which must not be above the best block. Each is linked to the next known
-    /// header above.
+    /// Fetches and checks the headers at these heights, none above the tip. Each must link to the next known header
+    /// above.
     pub(super) fn fetch_linked(
         &mut self,
         asker: &Asker<'_>,
@@ -302,8 +302,8 @@ impl Headers {
         Ok(())
     }
 
-    /// Fetches the first header of the first period that ends between two heights: the next difficulty follows from it.
-    /// Later periods are linked from their first block on.
+    /// Fetches the first header of the difficulty period of `above`, if a new period begins at `up_to` or below. The
+    /// difficulty of the new period follows from that header. Later periods are fetched from their first header on.
     fn fetch_period_start(
         &mut self,
         asker: &Asker<'_>,
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_the_main_network_that_ends_where_a_laptop_could_go_on_is_not_begun() {
+    fn mainnet_tip_with_the_work_of_a_laptop_is_refused() {
         let [first, second] = first_two();
         for refused in [
             check(Network::Bitcoin, 0, &first),

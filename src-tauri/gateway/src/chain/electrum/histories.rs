@@ -1,4 +1,4 @@
-//! The histories of scripts. Each must match its status.
+//! The histories of scripts. Each is checked against the status of its script.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,10 +11,10 @@ use super::calls::{self, Owner, Refused, ScriptHash, Status, subscribe_script, t
 use super::connection::Asker;
 use crate::chain::port::ChainDown;
 
-/// Entries of a history at most; a longer one counts as refused.
+/// Limit of entries in a history; a longer history counts as refused.
 const ENTRIES_MAX: usize = 10_000;
 
-/// Tries for a history that does not match its status: a transaction may have come in between.
+/// Tries for a history that does not match its status: a transaction may arrive between the two requests.
 const TRIES: usize = 4;
 
 /// A transaction that touches a script.
@@ -22,14 +22,14 @@ const TRIES: usize = 4;
 pub(super) struct Entry {
     #[serde(rename = "tx_hash")]
     pub txid: Txid,
-    /// The block's height. 0 in the mempool, negative there with an unconfirmed parent.
+    /// The block's height. In the mempool 0, or negative with an unconfirmed parent.
     pub height: i64,
     /// In satoshis, for a transaction in the mempool.
     #[serde(default, deserialize_with = "satoshis")]
     fee: Option<u64>,
 }
 
-/// The transactions that touch a script, and the status for them.
+/// The transactions that touch a script, and their status.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct History {
     pub status: Status,
@@ -57,8 +57,8 @@ fn satoshis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D
     Ok(serde_json::from_str(text.get()).ok())
 }
 
-/// Subscribes to scripts, and returns each status. `None` if the server refuses a script because it is too popular; for
-/// others' scripts, for any reason. Scripts that the server did not reach are left out.
+/// Subscribes to scripts, and returns each status. `None` if the server refuses a script of too many transactions, or a
+/// script of others for any reason. Scripts that the server did not reach are left out.
 pub(super) fn subscribe(
     asker: &Asker<'_>,
     hashes: &[ScriptHash],
@@ -68,7 +68,7 @@ pub(super) fn subscribe(
     let mut found = BTreeMap::new();
     for (answer, (hash, call)) in asker.tries(&calls)?.into_iter().zip(hashes.iter().zip(&calls)) {
         let status = match answer {
-            // The session has read it already.
+            // The session has stored the status already.
             Ok(_) => asker.connection.session.status(hash),
             Err(Refused::NotReached) => continue,
             Err(refused) if refused.is_too_popular() || owner == Owner::Others => None,
@@ -79,16 +79,15 @@ pub(super) fn subscribe(
     Ok(found)
 }
 
-/// Reads the histories of subscribed scripts. `None` if the server refuses one because of its length. For others'
-/// scripts also after any other refusal, or if the history keeps changing. Scripts that the server did not reach are
-/// left out.
+/// Reads the histories of subscribed scripts. `None` for a history that is too long. For a script of others also after
+/// any other refusal, or if the history keeps changing. Scripts that the server did not reach are left out.
 pub(super) fn read(
     asker: &Asker<'_>,
     hashes: &[ScriptHash],
     owner: Owner,
 ) -> Result<BTreeMap<ScriptHash, Option<History>>, ChainDown> {
     let (mut found, mut unreached) = (BTreeMap::new(), HashSet::new());
-    // A script without a status has its turn later.
+    // A script of others without a status is read later.
     let is_heard = |hash: &ScriptHash| owner == Owner::Ours || asker.connection.session.status(hash).is_some();
     let mut open: Vec<ScriptHash> = hashes.iter().copied().filter(is_heard).collect();
     for tried in 0..TRIES {
@@ -114,7 +113,7 @@ pub(super) fn read(
             if entries.len() > ENTRIES_MAX {
                 found.insert(*hash, None);
             } else if let Some(status) = asker.connection.session.status(hash)
-                && stands_for(status, &entries)
+                && matches_status(status, &entries)
             {
                 found.insert(*hash, Some(History { status, entries }));
             }
@@ -129,12 +128,12 @@ pub(super) fn read(
         return Ok(found);
     }
     Err(ChainDown(
-        "the server's history of a script is not the one that its status stands for: it keeps something back, or is not itself just now".to_owned(),
+        "the server's history of a script does not match the script's status: the server withholds something, or is inconsistent just now".to_owned(),
     ))
 }
 
-/// Whether a status matches a history. Before version 1.6 the order of the mempool's part varies.
-fn stands_for(status: Status, entries: &[Entry]) -> bool {
+/// Whether a status matches a history. Before version 1.6 the order of unconfirmed entries varies.
+fn matches_status(status: Status, entries: &[Entry]) -> bool {
     let ids: HashSet<Txid> = entries.iter().map(|entry| entry.txid).collect();
     if ids.len() != entries.len() {
         return false;
@@ -177,21 +176,21 @@ mod tests {
     fn a_history_matches_its_status_in_any_order_of_the_mempool() {
         let told = status(Some(STATUS)).unwrap();
         let entries: Vec<Entry> = serde_json::from_str(EXAMPLE).unwrap();
-        assert!(stands_for(told, &entries));
+        assert!(matches_status(told, &entries));
         let mut mixed = entries.clone();
         mixed.swap(3, 5);
-        assert!(stands_for(told, &mixed));
-        assert!(!stands_for(told, &entries[1..]), "the first is kept back");
-        assert!(!stands_for(None, &entries) && !stands_for(told, &[]));
-        assert!(stands_for(None, &[]));
+        assert!(matches_status(told, &mixed));
+        assert!(!matches_status(told, &entries[1..]), "the first entry is withheld");
+        assert!(!matches_status(None, &entries) && !matches_status(told, &[]));
+        assert!(matches_status(None, &[]));
         let twice = [entries.clone(), vec![entries[5].clone()]].concat();
-        assert!(!stands_for(of(&twice), &twice));
+        assert!(!matches_status(of(&twice), &twice));
         assert_eq!((entries[0].block(), entries[3].fee_sats()), (Some(2_472), Some(200)));
         assert!(entries[5].rests_on_unconfirmed() && entries[5].block().is_none());
     }
 
     #[test]
-    fn a_fee_that_is_none_is_not_kept_in_whatever_form_it_is_told() {
+    fn invalid_fees_of_any_json_type_are_dropped() {
         for fee in [r#"[{"":0},{"":[]}]"#, "1.5", "-1", r#""200""#, "null"] {
             let entry: Entry =
                 serde_json::from_str(&format!(r#"{{"tx_hash": "{}", "height": 0, "fee": {fee}}}"#, "a6".repeat(32)))

@@ -1,4 +1,4 @@
-//! One answer of a look: the best chain, the changed scripts, and the effects on transactions.
+//! One answer of a look: the best chain, the changed scripts, and the changed transactions.
 
 mod new_transactions;
 mod subscriptions;
@@ -20,13 +20,13 @@ use crate::chain::checks::conflicts::parents_first;
 use crate::chain::checks::errors::tip_changed;
 use crate::chain::checks::header_rules::MEDIAN_REACHES;
 use crate::chain::checks::token::Token;
-use crate::chain::port::{ChainDown, Covered, LookRequest, TxFacts, View};
-use subscriptions::{FETCHED_AT_ONCE, Look};
+use crate::chain::port::{ChainDown, Covered, LookAnswer, LookRequest, TxFacts};
+use subscriptions::{ElectrumLook, FETCHED_AT_ONCE};
 
-/// Histories read for one answer.
+/// Limit of histories read for one answer.
 const HISTORIES_MAX: usize = 300;
 
-/// Scripts of the endless round in one look: few enough for public servers to bear.
+/// Limit of cold scripts in one look: few enough for public servers.
 const COLD_MAX: usize = 5;
 
 pub(super) fn look(
@@ -34,18 +34,18 @@ pub(super) fn look(
     network: Network,
     state: &mut State,
     request: &LookRequest<'_>,
-) -> Result<View, ChainDown> {
-    // The answer comes after all pending notifications, and shows that the server is alive.
+) -> Result<LookAnswer, ChainDown> {
+    // The answer follows all pending notifications, and shows that the server is alive.
     asker.one::<IgnoredAny>(subscribe_tip())?;
     let tip = asker.connection.session.tip().ok_or_else(tip_changed)?;
     let written = state.written.take();
     let goes_on = written.is_some() && written.as_deref() == request.token;
     let known = if goes_on { state.chain.take() } else { request.token.and_then(Token::read) };
-    let followed = follow(&asker, network, &mut state.lasting.headers, known.as_ref(), tip)?;
+    let followed = follow(&asker, network, &mut state.retained.headers, known.as_ref(), tip)?;
     let last_known = known.as_ref().and_then(Token::last).map(|block| block.id);
     let fork = followed.fork;
     let left_above = known.as_ref().and_then(|known| known.left_above(fork));
-    let mut look = Look { asker, network, state, request, tip };
+    let mut look = ElectrumLook { asker, network, state, request, tip };
     let is_resumed = !goes_on || fork != last_known;
     if is_resumed {
         look.resume(fork.map(|block| block.height), known.clone());
@@ -65,11 +65,11 @@ pub(super) fn look(
     let refused = look.refused();
     look.forget_unneeded(more)?;
     let recent = (tip.height.saturating_sub(MEDIAN_REACHES)..=tip.height).collect();
-    look.state.lasting.headers.fetch_linked(&asker, network, &recent)?;
+    look.state.retained.headers.fetch_linked(&asker, network, &recent)?;
     let is_new = is_resumed || more || !txs.is_empty() || !states.is_empty() || last_known != Some(tip.id());
     let mut chain = followed.token;
     if !more {
-        // A refused script leaves a gap in the current round, even if it no longer matters at the end.
+        // A refused script leaves a gap in the current round, even if the script no longer matters when the round ends.
         let is_refused = |watched: &Watched| watched.is_ours && watched.is_refused;
         if look.state.scripts.values().any(is_refused) {
             chain.round_from = 0;
@@ -77,14 +77,14 @@ pub(super) fn look(
         chain.note_round(&request.scripts, cold.len(), &covered);
     }
     let token = look.state.next_token(chain, is_new, more);
-    Ok(View {
+    Ok(LookAnswer {
         token,
         from_start: fork.is_none(),
         left_above,
         more,
         tip: Tip { height: tip.height, hash: tip.id().hash, time: tip.time() },
         seen_height: if more { last_known.map_or(0, |block| block.height).min(tip.height) } else { tip.height },
-        median_time: look.state.lasting.headers.median_time(tip.height),
+        median_time: look.state.retained.headers.median_time(tip.height),
         txs: ordered(txs),
         unknown: Vec::new(),
         covered,
@@ -94,18 +94,18 @@ pub(super) fn look(
     })
 }
 
-impl Look<'_> {
-    /// Restarts above a block that is still in the chain, or without one, with the whole chain.
+impl ElectrumLook<'_> {
+    /// Restarts above the fork, or with the whole chain if there is no fork.
     fn resume(&mut self, fork: Option<u32>, before: Option<Token>) {
-        let lasting = std::mem::take(&mut self.state.lasting);
-        let sure_up_to = fork.unwrap_or(0);
-        *self.state = State { lasting, before, is_anew: fork.is_none(), sure_up_to, ..State::default() };
+        let retained = std::mem::take(&mut self.state.retained);
+        let stored_up_to = fork.unwrap_or(0);
+        *self.state = State { retained, before, is_new_chain: fork.is_none(), stored_up_to, ..State::default() };
         for tx in self.request.watch.unsettled(fork.unwrap_or(u32::MAX)) {
             self.state.track(tx);
         }
     }
 
-    /// Takes over the scripts to ask about. Scripts of new tracked transactions are read in any case.
+    /// Takes over the scripts to ask about. Watched scripts of unreported transactions are read in any case.
     fn read_requested(&mut self) {
         let scripts = self.request.scripts;
         let changes = scripts.hot.changes_since(self.state.mark);
@@ -121,7 +121,7 @@ impl Look<'_> {
         for (script, _) in &changes.hot {
             self.watch(script);
         }
-        for script in scripts.must {
+        for script in scripts.required {
             self.watch(script);
         }
         for tracked in self.state.tracked.values_mut().filter(|tracked| tracked.reported.is_none()) {
@@ -142,11 +142,11 @@ impl Look<'_> {
         if self.state.scripts.get(&hash).is_some_and(|watched| watched.is_ours) {
             return hash;
         }
-        let stored = self.request.scripts.known.state(script).filter(|_| !self.state.is_anew);
+        let stored = self.request.scripts.known.state(script).filter(|_| !self.state.is_new_chain);
         let reported = match stored.as_deref().map(state::read) {
             Some(reported) => reported,
             // On a chain that was watched all along, a missing state means an empty history.
-            None => (!self.state.is_anew).then_some(None),
+            None => (!self.state.is_new_chain).then_some(None),
         };
         let history = self.state.scripts.remove(&hash).and_then(|before| before.history);
         let watched = Watched { is_ours: true, reported, history, ..Watched::new(script.clone()) };
@@ -155,17 +155,17 @@ impl Look<'_> {
         hash
     }
 
-    /// The next scripts of the endless round, unless too much is pending.
+    /// The next cold scripts, unless too many scripts are pending.
     fn take_cold(&mut self) -> Vec<ScriptHash> {
         let is_busy = self.state.pending.len() > HISTORIES_MAX;
         let cold = if is_busy { &[] } else { self.request.scripts.cold };
         cold.iter().take(COLD_MAX).map(|script| self.watch(script)).collect()
     }
 
-    /// Reads the changed histories and reports their transactions. Returns the scripts too.
+    /// Reads the changed histories. Returns the scripts that were fully reported, and their confirmed transactions.
     fn read_histories(&mut self) -> Result<(Vec<ScriptHash>, Vec<TxFacts>), ChainDown> {
         let moving: BTreeSet<ScriptHash> = self.state.tracked.values().flat_map(|it| &it.scripts).copied().collect();
-        let awaited: BTreeSet<ScriptHash> = self.request.scripts.must.iter().map(|it| ScriptHash::of(it)).collect();
+        let awaited: BTreeSet<ScriptHash> = self.request.scripts.required.iter().map(|it| ScriptHash::of(it)).collect();
         let session = &self.asker.connection.session;
         let is_changed = |hash: &ScriptHash| {
             self.state.scripts.get(hash).is_some_and(|watched| {
@@ -201,15 +201,15 @@ impl Look<'_> {
         histories.map(|history| std::mem::size_of_val(history.entries.as_slice())).sum()
     }
 
-    /// States for the database, for scripts whose histories were reported.
+    /// States to store for scripts whose histories were reported.
     fn states(&self, processed: &[ScriptHash]) -> Vec<ScriptState> {
         let known = self.request.scripts.known;
         let ours = processed.iter().filter_map(|hash| self.state.scripts.get(hash)).filter(|watched| watched.is_ours);
         let states = ours.filter_map(|watched| {
             let state = state::write(watched.reported?);
             match known.state(&watched.script) {
-                // For another chain, all stored states are dropped.
-                Some(stored) if stored == state && !self.state.is_anew => None,
+                // On another chain all stored states are dropped, so even an equal state is stored again.
+                Some(stored) if stored == state && !self.state.is_new_chain => None,
                 // An empty history needs no state.
                 None if watched.reported == Some(None) => None,
                 Some(_) | None => Some(ScriptState { script: watched.script.clone(), state }),
@@ -218,10 +218,10 @@ impl Look<'_> {
         states.collect()
     }
 
-    /// The required and the cold scripts of this look whose transactions are all known.
+    /// The required and cold scripts of this look whose transactions are all known.
     fn covered(&self, cold: &[ScriptHash]) -> Covered {
         let session = &self.asker.connection.session;
-        let awaited = self.request.scripts.must.iter().map(|script| ScriptHash::of(script));
+        let awaited = self.request.scripts.required.iter().map(|script| ScriptHash::of(script));
         let is_reported = |hash: &ScriptHash| {
             let watched = self.state.scripts.get(hash)?;
             let is_reported =
@@ -233,23 +233,23 @@ impl Look<'_> {
         Covered::Scripts(scripts)
     }
 
-    /// Required scripts that the server does not report.
+    /// The required scripts whose histories the server refuses.
     fn refused(&self) -> HashSet<ScriptBuf> {
         let is_refused =
             |script: &&ScriptBuf| self.state.scripts.get(&ScriptHash::of(script)).is_some_and(|it| it.is_refused);
-        self.request.scripts.must.iter().filter(is_refused).cloned().collect()
+        self.request.scripts.required.iter().filter(is_refused).cloned().collect()
     }
 
-    /// Drops the scripts that were asked about for this look alone.
+    /// After the last answer of a look, drops the scripts that only this look needed.
     fn forget_unneeded(&mut self, more: bool) -> Result<(), ChainDown> {
         if more {
             return Ok(());
         }
-        self.state.is_anew = false;
+        self.state.is_new_chain = false;
         self.state.asked.clear();
-        self.state.begun.clear();
-        self.state.sure_up_to = u32::MAX;
-        for script in self.request.scripts.must.iter().chain(self.request.scripts.cold) {
+        self.state.partly_reported.clear();
+        self.state.stored_up_to = u32::MAX;
+        for script in self.request.scripts.required.iter().chain(self.request.scripts.cold) {
             if !self.request.scripts.hot.contains(script)
                 && let Some(watched) = self.state.scripts.get_mut(&ScriptHash::of(script))
             {
@@ -260,14 +260,14 @@ impl Look<'_> {
         let unneeded: Vec<_> = unneeded.iter().filter(|hash| self.asker.connection.session.forget(hash)).collect();
         if self.asker.connection.version.is_at_least(&[1, 4, 2]) {
             let leave = |hash: &ScriptHash| call("blockchain.scripthash.unsubscribe", json!([hash.to_string()]));
-            // A server that refuses keeps notifying; the session ignores it.
+            // A server that refuses keeps notifying; the session ignores these notifications.
             self.asker.tries(&unneeded.into_iter().map(leave).collect::<Vec<_>>())?;
         }
         Ok(())
     }
 }
 
-/// Orders parents before children. The later of two reports on one transaction is kept.
+/// Orders parents before children. Keeps the later of two reports on one transaction.
 fn ordered(txs: Vec<TxFacts>) -> Vec<TxFacts> {
     let txs: BTreeMap<Txid, TxFacts> = txs.into_iter().map(|facts| (facts.tx.compute_txid(), facts)).collect();
     parents_first(txs, |facts| &facts.tx)

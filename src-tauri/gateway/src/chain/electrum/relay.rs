@@ -1,4 +1,4 @@
-//! Broadcasts through a server, with the meaning of its node's refusals, and the fee rate of that node.
+//! Broadcasts through a server, interprets the refusals of its node, and reads that node's fee rate.
 
 use bitcoin::consensus::encode::serialize_hex;
 use bitcoin::{FeeRate, Transaction};
@@ -15,14 +15,14 @@ use crate::chain::port::{Broadcast, ChainDown};
 
 const BROADCAST: &str = "blockchain.transaction.broadcast";
 
-/// Codes that say nothing about a transaction: an unknown or wrong call, too many requests, or a silent node. They are
-/// those of JSON-RPC and of servers.
+/// Error codes that say nothing about a transaction: an invalid call, too many requests, or a silent node. They come
+/// from JSON-RPC and from server software.
 const OF_SERVERS: &[i64] = &[-32_700, -32_603, -32_602, -32_601, -32_600, -101, -102];
 
-/// Words for a transaction that a block holds.
+/// Refusals of a transaction that is in a block already.
 const OF_MINED: &[&str] = &["already in block chain", "already in utxo set", "txn-already-confirmed"];
 
-/// Words of a server or node that cannot take any transaction now.
+/// Refusals of a server or node that cannot accept any transaction now.
 const OF_TROUBLE: &[&str] = &[
     "warming up",
     "loading block",
@@ -48,8 +48,8 @@ struct Package {
     success: bool,
 }
 
-/// Offers a package at once if the server accepts packages, otherwise its transactions one after the other. The answer
-/// is about the last, or about the first that was refused.
+/// Broadcasts a package as a whole if the server supports that. Otherwise, or after a refusal, broadcasts its
+/// transactions one by one. The answer is about the last transaction, or about the first that was refused.
 pub(super) fn broadcast(asker: &Asker<'_>, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
     if package.len() > 1 && asker.connection.version.is_at_least(&[1, 6]) && is_taken_together(asker, package)? {
         return Ok(Broadcast::Accepted);
@@ -61,7 +61,7 @@ pub(super) fn broadcast(asker: &Asker<'_>, package: &[Transaction]) -> Result<Br
             Ok(told) if typed::<String>(offered[0].method, &told)? == tx.compute_txid().to_string() => {
                 Broadcast::Accepted
             }
-            Ok(_) => return Err(ChainDown("the server says that it took another transaction".to_owned())),
+            Ok(_) => return Err(ChainDown("the server says that it accepted another transaction".to_owned())),
             Err(refused) => meaning(refused)?,
         };
         match answer {
@@ -72,7 +72,8 @@ pub(super) fn broadcast(asker: &Asker<'_>, package: &[Transaction]) -> Result<Br
     Ok(answer)
 }
 
-/// Whether a package was accepted. The reason for a refusal shows when its transactions are offered one by one.
+/// Broadcasts a package as a whole, and returns whether it was accepted. The reason for a refusal shows when its
+/// transactions are broadcast one by one.
 fn is_taken_together(asker: &Asker<'_>, package: &[Transaction]) -> Result<bool, ChainDown> {
     let raw: Vec<Value> = package.iter().map(|tx| json!(serialize_hex(tx))).collect();
     let offered = [call("blockchain.transaction.broadcast_package", json!([raw]))];
@@ -82,8 +83,8 @@ fn is_taken_together(asker: &Asker<'_>, package: &[Transaction]) -> Result<bool,
     }
 }
 
-/// The meaning of a refusal for a transaction. A server in trouble says nothing about it. Any other answer is the
-/// node's: electrs passes on the text with a code of its own.
+/// The outcome of a refused broadcast. An error of the server itself says nothing about the transaction. Any other text
+/// is the node's: electrs passes it on with a code of its own.
 fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
     let Refused::Said { code, message } = &refused else {
         return Err(refused.down(BROADCAST));
@@ -103,7 +104,7 @@ fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
     })
 }
 
-/// The highest number of blocks for which servers estimate.
+/// The longest confirmation target, in blocks, that servers estimate for.
 const BLOCKS_MAX: u16 = 1_008;
 
 #[derive(Deserialize)]
@@ -112,8 +113,8 @@ struct MempoolInfo {
     minrelaytxfee: Number,
 }
 
-/// The estimate for a confirmation within so many blocks, at least the minimum of the server's node. The minimum alone
-/// without an estimate, as on a young chain. `None` if the server names neither.
+/// The estimated fee rate for a confirmation within `blocks` blocks, or the relay minimum of the server's node if that
+/// is higher. Without an estimate, as on a young chain, the minimum alone. `None` if the server names no minimum.
 pub(super) fn fee_rate(asker: &Asker<'_>, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
     let estimate = call("blockchain.estimatefee", json!([blocks.clamp(1, BLOCKS_MAX)]));
     let is_new = asker.connection.version.is_at_least(&[1, 6]);
@@ -140,7 +141,7 @@ pub(super) fn fee_rate(asker: &Asker<'_>, blocks: u16) -> Result<Option<FeeRate>
     Ok(sat_kvb.filter(|rate| *rate > 0).map(of_sat_kvb))
 }
 
-/// Converts an amount in bitcoin to satoshis, rounded up; `None` if it is negative or more than all coins.
+/// Converts an amount in bitcoin to satoshis, rounded up; `None` if it is negative or more than 21 million bitcoin.
 fn sats(btc: &Number) -> Option<u64> {
     let text = btc.to_string();
     let btc = text.parse::<Decimal>().or_else(|_| Decimal::from_scientific(&text)).ok()?;
@@ -153,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_mean_what_the_node_behind_the_server_says() {
+    fn refusal_of_the_node_decides_the_broadcast_outcome() {
         let of = |code, message: &str| meaning(Refused::Said { code, message: message.to_owned() });
         let x = "the transaction was rejected by network rules.  ";
         let too_little = "insufficient fee, rejecting replacement 00ff";
@@ -190,12 +191,12 @@ mod tests {
             (1, "daemon unreachable"),
             (1, "server busy - request timed out"),
         ] {
-            assert!(of(code, message).is_err(), "{message}: says nothing of a transaction");
+            assert!(of(code, message).is_err(), "{message}: says nothing about a transaction");
         }
     }
 
     #[test]
-    fn a_rate_is_read_in_whatever_way_a_server_writes_it() {
+    fn fee_rates_are_parsed_in_every_number_format() {
         let of = |text: &str| sats(&serde_json::from_str(text).unwrap());
         for (text, read) in
             [("0.00001", Some(1_000)), ("1e-05", Some(1_000)), ("0.00101079", Some(101_079)), ("0.0", Some(0))]

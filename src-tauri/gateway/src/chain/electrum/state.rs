@@ -1,4 +1,4 @@
-//! Memory from one answer to the next.
+//! The client's memory from one answer of a look to the next.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -17,10 +17,10 @@ use crate::chain::hot_scripts::HotMark;
 const PROVED_MAX: usize = 50_000;
 const SPENT_MAX: usize = 500_000;
 
-/// The form of a script's state in the database.
+/// The format number of a script's state in the database.
 const FORM: u8 = 1;
 
-/// Memory that belongs to the answer with its token.
+/// Memory that is valid only for the next request with the token `written`.
 #[derive(Default)]
 pub(super) struct State {
     /// The token of the last answer; `None` at the start and after a failure.
@@ -30,10 +30,10 @@ pub(super) struct State {
     /// The chain before the current look. An incomplete look writes it as the token, so that a restart repeats the
     /// look.
     pub before: Option<Token>,
-    /// The current look found another chain, so the database's states belong to an old one.
-    pub is_anew: bool,
-    /// The database is right about blocks up to this height; higher ones are reported again.
-    pub sure_up_to: u32,
+    /// The current look found another chain, so the states in the database belong to an old chain.
+    pub is_new_chain: bool,
+    /// The database is correct up to this height; transactions in higher blocks are reported again.
+    pub stored_up_to: u32,
     /// The position in the changes of hot scripts.
     pub mark: Option<HotMark>,
     pub scripts: BTreeMap<ScriptHash, Watched>,
@@ -41,23 +41,23 @@ pub(super) struct State {
     pub pending: BTreeSet<ScriptHash>,
     /// Mined transactions, with their heights, already reported for scripts whose histories did not fit into one
     /// answer.
-    pub begun: BTreeMap<ScriptHash, BTreeMap<Txid, u32>>,
-    /// Transactions of ours that no block holds.
+    pub partly_reported: BTreeMap<ScriptHash, BTreeMap<Txid, u32>>,
+    /// Our transactions that are in no block.
     pub tracked: BTreeMap<Txid, Tracked>,
-    /// The connection of the last subscriptions.
+    /// The number of the connection that has the subscriptions.
     pub connection: u64,
-    /// The `must` scripts already asked about in the current look; its further answers skip them.
+    /// The `required` scripts already asked about in the current look; its further answers skip them.
     pub asked: BTreeSet<ScriptHash>,
-    /// The last script that was asked about again despite notifications.
+    /// The last script that was subscribed to again in turn, in case a notification was lost.
     pub asked_last: Option<ScriptHash>,
-    pub lasting: Lasting,
+    pub retained: Retained,
 }
 
-/// The part that stays true after a failure.
+/// The memory that stays valid after a failed look.
 #[derive(Default)]
-pub(super) struct Lasting {
+pub(super) struct Retained {
     pub headers: Headers,
-    /// The block in which a transaction was proved to be.
+    /// The block that was proved to contain a transaction.
     pub proved: HashMap<Txid, BlockId>,
     pub backoff: Backoff<ScriptHash>,
     /// The inputs of transactions that are not ours.
@@ -68,28 +68,28 @@ pub(super) struct Lasting {
 
 pub(super) struct Watched {
     pub script: ScriptBuf,
-    /// It is hot, must be asked about or has its turn. Otherwise it is asked about for a tracked transaction alone.
+    /// The script is hot, required, or cold and due. Otherwise only a tracked transaction needs it.
     pub is_ours: bool,
     /// The status of the last fully reported history; `None` before that.
     pub reported: Option<Status>,
-    /// The server does not tell it: it holds too much.
+    /// The server refuses this script, usually because it has too many transactions.
     pub is_refused: bool,
     pub history: Option<History>,
 }
 
-/// A transaction of ours that no block holds.
+/// A transaction of ours that is in no block.
 pub(super) struct Tracked {
     pub tx: Transaction,
-    /// Scripts whose histories show its place and its conflicts.
+    /// Scripts whose histories show the transaction's position and conflicts.
     pub scripts: BTreeSet<ScriptHash>,
-    /// Scripts of ours that it was reported with.
+    /// Our scripts that the transaction was reported for.
     pub reported_with: BTreeSet<ScriptHash>,
     /// The last reported facts.
     pub reported: Option<Facts>,
 }
 
 impl Watched {
-    /// A script that is not ours, unless marked so.
+    /// A script that is not marked as ours.
     pub(super) const fn new(script: ScriptBuf) -> Self {
         Self { script, is_ours: false, reported: None, is_refused: false, history: None }
     }
@@ -97,29 +97,29 @@ impl Watched {
 
 impl State {
     pub(super) fn failed(self) -> Self {
-        // Headers may belong to a chain that was left half-way.
-        let lasting = Lasting { headers: Headers::default(), ..self.lasting };
-        Self { lasting, ..Self::default() }
+        // The headers may belong partly to another chain if the look failed during a reorg.
+        let retained = Retained { headers: Headers::default(), ..self.retained };
+        Self { retained, ..Self::default() }
     }
 
     /// Retries refused scripts at a new block.
     pub(super) fn retry_refused(&mut self, height: u32) {
         for (hash, watched) in self.scripts.iter_mut().filter(|(_, watched)| watched.is_refused) {
-            if watched.is_ours || !self.lasting.backoff.is_waiting(hash, height) {
+            if watched.is_ours || !self.retained.backoff.is_waiting(hash, height) {
                 watched.is_refused = false;
                 self.pending.insert(*hash);
             }
         }
     }
 
-    /// The script, added as another's if it is unknown. A script that is put off is marked refused.
+    /// The entry of a script. An unknown script is added as one of others, and as refused if it is in backoff.
     pub(super) fn of_other(&mut self, script: &ScriptBuf, height: u32) -> &mut Watched {
         let hash = ScriptHash::of(script);
-        let is_refused = self.lasting.backoff.is_waiting(&hash, height);
+        let is_refused = self.retained.backoff.is_waiting(&hash, height);
         self.scripts.entry(hash).or_insert_with(|| Watched { is_refused, ..Watched::new(script.clone()) })
     }
 
-    /// The token of this answer, which the next one continues, or the last token if nothing is new.
+    /// The token of this answer. It equals the last token if nothing is new.
     pub(super) fn next_token(&mut self, mut chain: Token, is_new: bool, more: bool) -> Vec<u8> {
         if is_new {
             chain.answer = answer_number();
@@ -147,13 +147,13 @@ impl State {
         })
     }
 
-    /// The entry for a transaction in a script's history; `None` if the history is unknown.
+    /// The entry of a transaction in a script's history. The outer `None` means that the history is unknown.
     pub(super) fn entry(&self, hash: &ScriptHash, txid: &Txid) -> Option<Option<&Entry>> {
         let history = self.scripts.get(hash)?.history.as_ref()?;
         Some(history.entries.iter().find(|entry| entry.txid == *txid))
     }
 
-    /// The number of a script's transactions that are missing from its history.
+    /// The number of a script's tracked transactions that are not in `listed`, the script's history.
     pub(super) fn missing_from(&self, hash: &ScriptHash, listed: &BTreeSet<Txid>) -> usize {
         let of_script = self.tracked.iter().filter(|(_, tracked)| tracked.scripts.contains(hash));
         of_script.filter(|(txid, _)| !listed.contains(*txid)).count()
@@ -165,7 +165,7 @@ impl State {
         others.filter_map(|watched| watched.history.as_ref()).map(|history| history.entries.len()).sum()
     }
 
-    /// Forgets histories without tracked transactions.
+    /// Forgets the histories that no tracked transaction needs.
     pub(super) fn forget_histories(&mut self) {
         let needed: BTreeSet<&ScriptHash> = self.tracked.values().flat_map(|tracked| &tracked.scripts).collect();
         for (hash, watched) in &mut self.scripts {
@@ -189,8 +189,8 @@ impl State {
     }
 }
 
-impl Lasting {
-    /// Notes the inputs of a transaction that is not ours. The inputs of an unprovable one stay unknown.
+impl Retained {
+    /// Notes the inputs of a transaction that is not ours. The inputs of an unprovable transaction stay unknown.
     pub(super) fn note_other(&mut self, tx: &Transaction) {
         if !is_provable(tx) {
             return;
@@ -211,14 +211,14 @@ impl Lasting {
     }
 }
 
-/// The form of a status in the database.
+/// A script's state for the database, made from its status.
 pub(super) fn write(status: Status) -> Vec<u8> {
     let mut bytes = vec![FORM];
     bytes.extend(status.into_iter().flatten());
     bytes
 }
 
-/// `None` for another backend's state.
+/// The status in a script's stored state; `None` if another backend wrote it.
 pub(super) fn read(bytes: &[u8]) -> Option<Status> {
     match bytes.strip_prefix(&[FORM])? {
         [] => Some(None),
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_is_read_as_it_was_written_and_no_other_is() {
+    fn stored_status_is_read_back_and_other_formats_are_not() {
         for status in [None, Some([7; 32])] {
             assert_eq!(read(&write(status)), Some(status));
         }

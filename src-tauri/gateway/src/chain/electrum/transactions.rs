@@ -1,6 +1,6 @@
-//! Transactions from a server. Each must have the requested id. Those of a look must be in the block that the server
-//! names. The place of a single one comes from the history of a script that it pays, and only decides whether its bytes
-//! are kept.
+//! Transactions from a server. Each must have the requested txid. A transaction of a look must be proved to be in the
+//! block that the server names. [`recent`] takes positions without proof from the histories of paid scripts. They only
+//! decide whether raw transactions are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,25 +14,25 @@ use super::calls::{self, Owner, ScriptHash, call, typed};
 use super::connection::Asker;
 use super::header_chain::{Headers, forged};
 use super::histories::Entry;
-use super::state::Lasting;
+use super::state::Retained;
 use crate::chain::checks::bounds::AnswerBudget;
 use crate::chain::checks::errors::tip_changed;
 use crate::chain::checks::merkle_proof::proves_inclusion;
 use crate::chain::checks::token::BlockId;
 use crate::chain::port::{ChainDown, RecentTransactions};
 
-/// Transactions held at a time, read before the next check for room.
+/// Transactions held in memory at once, and read before the budget is checked again.
 const BATCH: usize = 50;
 
 #[derive(Debug, Deserialize)]
 struct Proof {
     block_height: u32,
-    /// The hashes beside the Merkle path, the deepest first.
+    /// The sibling hashes on the Merkle path, the deepest first.
     merkle: Vec<TxMerkleNode>,
     pos: u32,
 }
 
-/// Passes on those of these transactions that the server delivers.
+/// Passes each transaction that the server delivers to `taken`.
 pub(super) fn read_each(
     asker: &Asker<'_>,
     txids: &BTreeSet<Txid>,
@@ -42,8 +42,8 @@ pub(super) fn read_each(
     txids.chunks(BATCH).try_for_each(|batch| read_batch(asker, batch, &mut taken))
 }
 
-/// The same, a few at a time, since their sizes are unknown beforehand. If the server breaks off, the look fails. The
-/// next look asks for fewer, and in the end skips a transaction that breaks off alone.
+/// Requests a few transactions at a time, since their sizes are unknown beforehand. If the server hangs up, the look
+/// fails. The next look requests fewer at a time, and in the end skips a transaction that fails alone.
 fn read_batch(asker: &Asker<'_>, batch: &[Txid], taken: &mut impl FnMut(Txid, Transaction)) -> Result<(), ChainDown> {
     let (height, batch_size) = (asker.best_height(), &asker.client.batch_size);
     let wanted: Vec<Txid> =
@@ -53,7 +53,7 @@ fn read_batch(asker: &Asker<'_>, batch: &[Txid], taken: &mut impl FnMut(Txid, Tr
         let read = read_at_once(asker, some, taken);
         if read.is_err() && asker.connection.session.closed().is_some() {
             batch_size.lock().note_break(some, height);
-            asker.client.excuse();
+            asker.client.note_customers_fault();
         }
         read?;
     }
@@ -63,12 +63,12 @@ fn read_batch(asker: &Asker<'_>, batch: &[Txid], taken: &mut impl FnMut(Txid, Tr
 fn read_at_once(asker: &Asker<'_>, txids: &[Txid], taken: &mut impl FnMut(Txid, Transaction)) -> Result<(), ChainDown> {
     let calls: Vec<_> = txids.iter().map(|txid| call("blockchain.transaction.get", json!([txid]))).collect();
     for ((answer, txid), call) in asker.tries(&calls)?.into_iter().zip(txids).zip(&calls) {
-        // Servers have many words for a missing transaction.
+        // Servers refuse an unknown transaction with many different texts.
         let Ok(answer) = answer else { continue };
         let hex: String = typed(call.method, &answer)?;
         let tx = deserialize_hex::<Transaction>(&hex).ok().filter(|tx| tx.compute_txid() == *txid);
         let tx = tx.ok_or_else(|| {
-            ChainDown(format!("what the server tells as transaction {txid} is another; do not trust this server"))
+            ChainDown(format!("the server sent another transaction as {txid}; do not trust this server"))
         })?;
         asker.client.batch_size.lock().note_delivered(txid);
         taken(*txid, tx);
@@ -76,8 +76,8 @@ fn read_at_once(asker: &Asker<'_>, txids: &[Txid], taken: &mut impl FnMut(Txid, 
     Ok(())
 }
 
-/// Reads transactions in this order until the answer is full; all of them must exist. The rest is left out, and so is a
-/// transaction that the server does not deliver even alone.
+/// Reads transactions in this order until the budget is spent, and leaves out the rest. Fails if the server lacks a
+/// transaction, but leaves out a transaction that it did not deliver even in a request of its own.
 pub(super) fn read_within(
     asker: &Asker<'_>,
     txids: &[Txid],
@@ -97,12 +97,12 @@ pub(super) fn read_within(
     Ok(found)
 }
 
-/// Proves that transactions are in blocks of these heights, none above the best one. Returns those that the server does
-/// not deliver.
+/// Proves that transactions are in blocks of these heights, none above the tip. Returns the transactions that the
+/// server does not deliver.
 pub(super) fn prove_in_blocks(
     asker: &Asker<'_>,
     network: Network,
-    known: &mut Lasting,
+    known: &mut Retained,
     said: &BTreeMap<Txid, u32>,
 ) -> Result<BTreeSet<Txid>, ChainDown> {
     let mut unsure = BTreeSet::new();
@@ -125,16 +125,16 @@ fn all_there(asker: &Asker<'_>, found: &BTreeMap<Txid, Transaction>, wanted: &[T
     match wanted.iter().find(|txid| !found.contains_key(*txid) && !asker.is_undeliverable(txid)) {
         None => Ok(()),
         Some(txid) => Err(ChainDown(format!(
-            "the server has transaction {txid} in a history, and does not tell it; the next look asks again"
+            "the server lists transaction {txid} in a history, and does not deliver it; the next look asks again"
         ))),
     }
 }
 
-/// Proves that these transactions are in blocks of these heights, none above the best one.
+/// Proves that these transactions are in blocks of these heights, none above the tip.
 pub(super) fn prove<'a>(
     asker: &Asker<'_>,
     network: Network,
-    known: &mut Lasting,
+    known: &mut Retained,
     txs: impl IntoIterator<Item = (&'a Transaction, u32)>,
 ) -> Result<(), ChainDown> {
     let txs: Vec<(&Transaction, Txid, u32)> = txs.into_iter().map(|(tx, at)| (tx, tx.compute_txid(), at)).collect();
@@ -175,11 +175,11 @@ fn id(headers: &Headers, height: u32) -> Result<BlockId, ChainDown> {
 /// Histories requested at once.
 const HISTORIES_AT_ONCE: usize = 35;
 
-/// Outputs of a transaction whose scripts are asked about. Servers refuse scripts with many transactions.
+/// Outputs of a transaction whose scripts are asked about. One may not suffice, since servers refuse scripts with many
+/// transactions.
 const OUTPUTS_MAX: usize = 2;
 
-/// The transactions among `txids` in the mempool or in blocks above a height. Scripts that were refused lately are put
-/// off.
+/// The transactions among `txids` in the mempool or in blocks above a height. Scripts in backoff are not asked about.
 pub(super) fn recent(
     asker: &Asker<'_>,
     txids: &[Txid],
@@ -196,7 +196,7 @@ pub(super) fn recent(
     let mut recent = RecentTransactions { unknown, ..RecentTransactions::default() };
     while let Some((txid, tx)) = found.pop_first() {
         match heights.get(&txid) {
-            // 0 and below is the mempool.
+            // A height of 0 or below means the mempool.
             Some(height) if *height > 0 && *height <= i64::from(above) => {}
             Some(_) => {
                 recent.txs.insert(txid, tx);
@@ -209,7 +209,7 @@ pub(super) fn recent(
     Ok(recent)
 }
 
-/// The heights of these transactions in their scripts' histories.
+/// The heights of these transactions according to the histories of their outputs' scripts.
 fn heights(
     asker: &Asker<'_>,
     txs: &BTreeMap<Txid, Transaction>,
@@ -230,7 +230,7 @@ fn heights(
             backoff.note_break(batch, now);
         }
         for (answer, (hash, call)) in answers?.into_iter().zip(batch.iter().zip(&calls)) {
-            // After a refusal, another script may tell.
+            // The history of another output may still show the height.
             let Ok(answer) = answer else {
                 backoff.note_failure(hash, now);
                 continue;

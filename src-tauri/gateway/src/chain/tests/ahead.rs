@@ -3,16 +3,16 @@
 use super::stage::{Backend, Stage};
 use crate::store::keychains::Keychain;
 
-/// Indices known ahead: as many as a restored copy skips by default, and 200.
+/// Indices known ahead: 200 more than a restored copy skips by default.
 const KNOWN: u32 = 1_200;
 
-/// The longest time of a look through all of them.
+/// The longest time of a round over all these indices.
 const ROUND_MS: i64 = 600_000;
 
-/// The time between two looks of a test; some addresses have their turn in each.
+/// The time between two looks of a test; each look asks about some addresses.
 const EVERY_MS: i64 = 10_000;
 
-/// Pays the script at this index, and looks for so long. Returns whether the sender holds then.
+/// Pays the script at this index, and looks for `within_ms`. Returns whether the sender is on hold then.
 async fn is_noticed(backend: Backend, keychain: Keychain, index: u32, within_ms: i64) -> bool {
     let stage = Stage::new(backend).await;
     let world = stage.world();

@@ -110,7 +110,7 @@ impl History {
         match step {
             Step::Payment { at_once } => {
                 let up_to = if at_once { 100 } else { 0 };
-                // Longer than any step takes on a busy machine, since the clock runs on.
+                // The quiet time is longer than any step takes on a busy machine, since the clock keeps running.
                 let policy = PolicySettings {
                     zero_conf_up_to: up_to.into(),
                     zero_conf_quiet_seconds: QUIET_SECONDS,
@@ -143,7 +143,7 @@ impl History {
             }
             Step::Pass { ms } => {
                 self.world().advance_clock_ms(ms);
-                // The rates are refreshed, since the clock has moved.
+                // The stored rates are outdated now.
                 self.world().gateway.refresh_rates().await.unwrap();
                 true
             }
@@ -204,7 +204,7 @@ impl History {
         let store = &self.world().gateway.store;
         let mut lines = Vec::new();
         for payment in &self.payments {
-            let row = self.world().now_of(&payment.payment.id).payment;
+            let row = self.world().reload_payment(&payment.payment.id).payment;
             let anomalies = store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
             let mut anomalies: Vec<_> = anomalies
                 .iter()
@@ -245,7 +245,7 @@ fn replace(world: &World, txid: Txid, to: ReplaceTo) -> Vec<Txid> {
     world.sandbox().replace(txid, replace, world.now_ms()).unwrap_or_default()
 }
 
-/// Takes the steps through the sandbox's own backend and another one. Returns which were possible.
+/// Takes the steps through the sandbox's own backend and another backend. Returns which steps were possible.
 async fn are_alike(other: Backend, steps: &[Step]) -> Vec<bool> {
     let mut possible = Vec::new();
     let (mut own, mut others) = (History::new(Backend::Sandbox).await, History::new(other).await);
@@ -264,7 +264,7 @@ async fn are_alike(other: Backend, steps: &[Step]) -> Vec<bool> {
 }
 
 #[tokio::test]
-async fn every_backend_tells_one_story_of_payments_and_payouts() {
+async fn every_backend_has_the_same_states_in_the_story() {
     for other in Backend::OTHERS {
         tells_the_story(*other).await;
     }
@@ -273,18 +273,18 @@ async fn every_backend_tells_one_story_of_payments_and_payouts() {
 pub(super) async fn tells_the_story(other: Backend) {
     let possible = are_alike(other, STORY).await;
     let not: Vec<_> = STORY.iter().enumerate().zip(possible).filter(|(_, possible)| !possible).collect();
-    assert!(not.is_empty(), "not what the story is to tell: {not:?}");
+    assert!(not.is_empty(), "impossible steps of the story: {not:?}");
 }
 
 #[tokio::test]
-async fn every_backend_tells_the_same_of_any_history() {
+async fn every_backend_has_the_same_states_in_random_histories() {
     for other in Backend::OTHERS {
         tells_histories(*other, 1..=3).await;
     }
 }
 
 #[tokio::test]
-async fn a_change_of_backend_tells_the_same_story_and_histories() {
+async fn switching_the_backend_changes_no_state() {
     let kinds = [Backend::Core, Backend::Electrum];
     let switches = (0..).map(|number: usize| Step::Switch { to: kinds[(number * 7 / 4) % kinds.len()] });
     let story: Vec<Step> = STORY.iter().zip(switches).flat_map(|(step, switch)| [*step, switch]).collect();
@@ -293,7 +293,7 @@ async fn a_change_of_backend_tells_the_same_story_and_histories() {
 }
 
 #[tokio::test]
-async fn two_servers_that_hang_up_in_turn_tell_the_same_as_one() {
+async fn two_servers_that_fail_in_turn_give_the_states_of_one() {
     tells_histories(Backend::Two, 21..=23).await;
 }
 
@@ -303,11 +303,11 @@ pub(super) async fn tells_histories(other: Backend, seeds: RangeInclusive<u64>) 
         let steps: Vec<Step> = (0..30).flat_map(|_| [numbers.switch(), Some(numbers.step())]).flatten().collect();
         let possible = are_alike(other, &steps).await;
         let count = possible.iter().filter(|possible| **possible).count();
-        assert!(count > steps.len() / 2, "seed {seed}: hardly anything happened");
+        assert!(count > steps.len() / 2, "seed {seed}: few steps were possible");
     }
 }
 
-/// So many histories, or as many as `TILLGATE_REAL_HISTORIES` says.
+/// The number of histories: `TILLGATE_REAL_HISTORIES`, or else `usual`.
 pub(super) fn more_histories(usual: u64) -> u64 {
     let count = std::env::var("TILLGATE_REAL_HISTORIES").ok().and_then(|count| count.parse().ok());
     count.unwrap_or(usual)

@@ -1,4 +1,5 @@
-//! The network drops a transaction of ours with its ancestors. On every backend both come back from the stored bytes.
+//! The network drops a transaction of ours with its ancestors. On every backend both are broadcast again from stored
+//! bytes.
 
 use bitcoin::{Sequence, Transaction, Txid};
 use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
@@ -64,7 +65,7 @@ impl World {
             self.pass_ms(1_000).await;
             self.pass_sender().await;
         }
-        panic!("worked in vain: {what}");
+        panic!("not within {LOOKS_MAX} looks: {what}");
     }
 
     fn keeps_nothing(&self) -> bool {
@@ -83,11 +84,11 @@ async fn a_lost_payout_comes_back_with_its_ancestors() {
         world.finds_mined(&[line.parent.clone(), line.child.clone()]).await;
         world.mine(2).await;
         world.looks_until("it is paid", || world.state(&payment) == Confirmed).await;
-        assert!(world.keeps_nothing(), "nothing of ours rests on a payment that is not spent");
+        assert!(world.keeps_nothing(), "no transaction of ours spends the payment yet");
         let payout = world.approved_payout(300_000).await;
         world.send().await;
         world.works_until("it is sent", || world.payout_state(&payout) == PayoutState::Sent).await;
-        world.works_until("it is kept", || line.is_kept(world)).await;
+        world.works_until("the parent is stored", || line.is_kept(world)).await;
         let ours = world.txid_of(&payout);
 
         // The customer's transactions return to the mempool, and drop out of it with ours.
@@ -100,13 +101,13 @@ async fn a_lost_payout_comes_back_with_its_ancestors() {
             })
             .await;
         let world = stage.world();
-        world.works_until("all is back", || world.is_in_mempool(ours)).await;
+        world.works_until("the payout is back", || world.is_in_mempool(ours)).await;
         assert!(world.is_in_mempool(line.parent_id()) && world.is_in_mempool(line.child.compute_txid()));
         world.mine(1).await;
         world.works_until("it is mined", || world.outputs_of(&payout) == 1).await;
-        assert!(line.is_kept(world), "one block may be taken off");
+        assert!(line.is_kept(world), "one block may still be reorganised");
         world.mine(10).await;
-        world.works_until("nothing is kept", || world.keeps_nothing()).await;
+        world.works_until("no ancestor is stored", || world.keeps_nothing()).await;
         assert_eq!((world.payout_state(&payout), world.state(&payment)), (PayoutState::Sent, Confirmed));
         world.check_money();
     })
@@ -122,7 +123,7 @@ async fn a_dropped_payment_is_rebroadcast_with_its_parent() {
         world.sandbox().broadcast(&line.parent, world.now_ms()).unwrap();
         world.hears(&line.child).await;
         world.looks_until("it is seen", || world.state(&payment) == Unconfirmed).await;
-        world.looks_until("it is kept", || line.is_kept(world)).await;
+        world.looks_until("the parent is stored", || line.is_kept(world)).await;
 
         world.sandbox().evict(line.parent_id(), world.now_ms()).unwrap();
         world.look().await;
@@ -134,16 +135,16 @@ async fn a_dropped_payment_is_rebroadcast_with_its_parent() {
         let other = line.payer.pays(&[], 9, SIGNALS);
         world.finds_mined(&[other]).await;
         world.mine(5).await;
-        assert!(line.is_kept(world), "blocks may be taken off");
+        assert!(line.is_kept(world), "the blocks may still be reorganised");
         world.mine(6).await;
         if world.gateway.chain.sees() == Sees::Scripts {
-            // A server does not tell others' spends, so the payment stays open for a month.
+            // An Electrum server does not report others' spends, so the payment stays open for a month.
             for _ in 0..2 {
                 world.pass_ms(16 * DAY_MS).await;
             }
             world.mine(1).await;
         }
-        world.looks_until("nothing is kept", || world.keeps_nothing()).await;
+        world.looks_until("no ancestor is stored", || world.keeps_nothing()).await;
     })
     .await;
 }

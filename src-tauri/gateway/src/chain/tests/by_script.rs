@@ -14,11 +14,11 @@ use crate::chain::checks::conflicts::parents_first;
 use crate::chain::hot_scripts::HotMark;
 use crate::chain::sandbox::facts;
 use crate::chain::{
-    Chain, ChainDown, Covered, HotScripts, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View,
+    Chain, ChainDown, Covered, HotScripts, LookAnswer, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition,
 };
-use crate::testing::bent::Bent;
+use crate::testing::chain_wrapper::ChainWrapper;
 
-/// More than a test makes.
+/// More changes than a test makes.
 const ALL: usize = 1_000_000;
 
 pub struct ByScript {
@@ -99,18 +99,18 @@ fn state(history: &[(&Txid, &TxFacts)]) -> Vec<u8> {
     sha256::Hash::hash(words.as_bytes()).to_byte_array().to_vec()
 }
 
-impl Bent for ByScript {
+impl ChainWrapper for ByScript {
     fn chain(&self) -> &dyn Chain {
         self.chain.as_ref()
     }
 
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         self.chain.tip()?;
         let (histories, tip) = Histories::read(&self.sandbox);
         let scripts = request.scripts;
         let hot = self.hot(scripts.hot);
         let asks = self.asks.load(Ordering::SeqCst);
-        let first: Vec<_> = scripts.must.iter().chain(&hot).take(asks).collect();
+        let first: Vec<_> = scripts.required.iter().chain(&hot).take(asks).collect();
         let cold: Vec<_> = scripts.cold.iter().take(asks - first.len()).collect();
         self.asked.store(first.len() + cold.len(), Ordering::SeqCst);
         let (mut told, mut states) = (BTreeMap::new(), Vec::new());
@@ -123,7 +123,7 @@ impl Bent for ByScript {
             {
                 continue;
             }
-            // Like a server, it says nothing about absent transactions. They are found by the database's known ones.
+            // Like a server, it reports no absent transaction, except those that the database knows.
             let is_known =
                 |txid: &Txid| scripts.known.transactions(script).iter().any(|(tx, _)| tx.compute_txid() == *txid);
             let tells =
@@ -143,7 +143,7 @@ impl Bent for ByScript {
         let mut txs = parents_first(told, |facts| &facts.tx);
         txs.retain(|facts| request.watch.concerns(&facts.tx));
         let from_start = request.token.is_none();
-        Ok(View {
+        Ok(LookAnswer {
             token: vec![1],
             from_start,
             left_above: None,

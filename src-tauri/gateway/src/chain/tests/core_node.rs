@@ -1,4 +1,4 @@
-//! Bitcoin Core alone: signing in, the cost of a look, looks whose answer was not stored, and old blocks.
+//! Tests of the Bitcoin Core backend: signing in, the cost of a look, answers that were not stored, and old blocks.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::stage::{AT_LEISURE, Backend, Stage, options};
 use crate::chain::core::{CoreChain, Credentials};
-use crate::chain::{Chain, Fact, LookRequest, TxPosition, View, WatchList, no_scripts};
+use crate::chain::{Chain, Fact, LookAnswer, LookRequest, TxPosition, WatchList, no_scripts};
 use crate::testing::World;
 
 /// Watches transactions that pay these scripts, and the unsettled ones.
@@ -37,8 +37,8 @@ impl WatchList for Watched {
     }
 }
 
-fn ask(chain: &dyn Chain, token: Option<&[u8]>, birth_height: Option<u32>, watch: &Watched) -> View {
-    // A chain blocks, and its connections live on the runtime of the test.
+fn ask(chain: &dyn Chain, token: Option<&[u8]>, birth_height: Option<u32>, watch: &Watched) -> LookAnswer {
+    // `look` blocks, and the connections live on the test's runtime.
     tokio::task::block_in_place(|| chain.look(&LookRequest { token, birth_height, watch, scripts: no_scripts() }))
         .unwrap()
 }
@@ -48,7 +48,7 @@ fn now(world: &World) -> i64 {
 }
 
 #[tokio::test]
-async fn a_cookie_that_the_node_has_renewed_is_read_anew_and_one_that_is_gone_opens_nothing_any_more() {
+async fn a_renewed_cookie_is_read_and_a_missing_one_stops_requests() {
     let stage = Stage::new(Backend::Core).await;
     stage.node().renew_cookie().unwrap();
     stage.world().look().await;
@@ -60,13 +60,13 @@ async fn a_cookie_that_the_node_has_renewed_is_read_anew_and_one_that_is_gone_op
     std::fs::remove_file(stage.node().cookie_file()).unwrap();
     let sentence = refused().await;
     assert!(sentence.contains("cookie file") && sentence.contains("start the node"), "{sentence}");
-    assert_eq!(stage.node().requests(), asked, "whoever listens there now may be another than signed in there before");
+    assert_eq!(stage.node().requests(), asked, "a stranger may hold the port of a stopped node");
     std::fs::write(stage.node().cookie_file(), cookie).unwrap();
     stage.world().look().await;
 }
 
 #[tokio::test]
-async fn a_user_with_a_password_may_sign_in_and_another_may_not() {
+async fn only_a_user_with_the_right_password_signs_in() {
     let stage = Stage::unlooked(Backend::Core).await;
     for (password, may) in [(node::PASSWORD, true), ("guessed", false)] {
         let password = Zeroizing::new(password.to_owned());
@@ -104,7 +104,7 @@ async fn a_look_costs_the_same_however_many_addresses_are_watched() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_was_not_stored_is_given_again() {
+async fn an_answer_that_was_not_stored_is_repeated() {
     let stage = Stage::unlooked(Backend::Core).await;
     let world = stage.world();
     let payment = world.payment().await;
@@ -112,18 +112,18 @@ async fn an_answer_that_was_not_stored_is_given_again() {
     let chain = world.gateway.chain.as_ref();
     let first = ask(chain, None, None, &watch);
     let txid = world.customer_pays(&payment, 10_000);
-    let told = |view: &View| view.txs.iter().map(|facts| facts.tx.compute_txid()).collect::<Vec<_>>();
+    let told = |view: &LookAnswer| view.txs.iter().map(|facts| facts.tx.compute_txid()).collect::<Vec<_>>();
     let second = ask(chain, Some(&first.token), None, &watch);
     assert_eq!(told(&second), [txid]);
     assert_eq!(told(&ask(chain, Some(&first.token), None, &watch)), [txid], "the same question, the same answer");
     let third = ask(chain, Some(&first.token), None, &watch);
     let fourth = ask(chain, Some(&third.token), None, &watch);
-    assert_eq!(told(&fourth), [], "no news");
+    assert_eq!(told(&fourth), [], "nothing changed");
     assert_eq!(fourth.token, third.token);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_look_begins_at_the_birth_and_names_a_missing_pruned_block() {
+async fn a_look_begins_at_the_birth_height_and_names_a_pruned_block() {
     let stage = Stage::unlooked(Backend::Core).await;
     let world = stage.world();
     let payment = world.payment().await;
@@ -137,17 +137,17 @@ async fn a_look_begins_at_the_birth_and_names_a_missing_pruned_block() {
     assert!(view.from_start && view.more && view.txs.is_empty());
     let view = ask(chain, Some(&view.token), Some(tip - 20), &watch);
     assert!(!view.from_start && !view.more && view.txs.is_empty());
-    assert_eq!(stage.node().asked("getblock"), 120, "a hundred blocks below the birth, for reorganisations");
+    assert_eq!(stage.node().asked("getblock"), 120, "a hundred blocks below the birth height, for reorganisations");
     let error = tokio::task::block_in_place(|| {
         chain.look(&LookRequest { token: None, birth_height: Some(100), watch: &watch, scripts: no_scripts() })
     });
-    assert!(error.unwrap_err().to_string().contains("has pruned block 101,"), "it names the first that is needed");
+    assert!(error.unwrap_err().to_string().contains("has pruned block 101,"), "names the first missing block");
     assert_eq!(tokio::task::block_in_place(|| chain.first_block()).unwrap(), tip - 150);
     stage.node().misbehave(CoreFault::Pruned(tip - 30));
     let asked = stage.node().asked("getblock");
     let view = ask(chain, None, Some(tip - 20), &watch);
     assert!(view.from_start && !view.more && view.txs.is_empty());
-    assert_eq!(stage.node().asked("getblock") - asked, 31, "as deep as the node still goes");
+    assert_eq!(stage.node().asked("getblock") - asked, 31, "down to the oldest block of the node");
 
     // With birth height 0 no block is skipped.
     stage.node().misbehave(None);
@@ -174,7 +174,7 @@ async fn blocks_that_come_and_go_during_a_look_are_followed() {
     let watch = Watched::default();
     let mut view = ask(chain, None, Some(0), &watch);
     for (lost, found) in [(0, 3), (0, 1), (2, 3)] {
-        assert_eq!((view.more, view.median_time), (true, None), "nobody has read the best block yet");
+        assert_eq!((view.more, view.median_time), (true, None), "the best block is not read yet");
         if lost > 0 {
             world.sandbox().reorg(lost, true, now(world)).unwrap();
         }
@@ -194,7 +194,7 @@ async fn blocks_that_come_and_go_during_a_look_are_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_whose_chain_changes_while_it_is_read_is_not_taken_for_one_that_forges_blocks() {
+async fn a_reorganisation_during_a_look_is_no_forgery() {
     let stage = Stage::unlooked(Backend::Core).await;
     let world = stage.world();
     // A request holds two thousand headers.
@@ -208,7 +208,7 @@ async fn a_node_whose_chain_changes_while_it_is_read_is_not_taken_for_one_that_f
     };
     stage.node().misbehave(CoreFault::Reorganises { asked: 2_000, replaced: 1_999 });
     let sentence = why(None);
-    assert!(sentence.is_tip_changed(), "while its headers are linked: {sentence}");
+    assert!(sentence.is_tip_changed(), "the tip changed while headers were linked: {sentence}");
     assert_eq!(ask(chain, None, Some(0), &watch).tip.hash, world.sandbox().tip().unwrap().hash);
 
     let token = ask(chain, None, None, &watch).token;
@@ -216,7 +216,7 @@ async fn a_node_whose_chain_changes_while_it_is_read_is_not_taken_for_one_that_f
     world.sandbox().mine(1, true, now(world)).unwrap();
     stage.node().misbehave(CoreFault::Reorganises { asked: height + 1, replaced: height });
     let sentence = why(Some(&token));
-    assert!(sentence.is_tip_changed(), "while a block is read: {sentence}");
+    assert!(sentence.is_tip_changed(), "the tip changed while a block was read: {sentence}");
     assert_eq!(ask(chain, Some(&token), None, &watch).tip.hash, world.sandbox().tip().unwrap().hash);
 }
 
@@ -237,13 +237,13 @@ async fn an_unknowable_fact_of_a_missing_transaction_is_unknown() {
     assert_eq!((facts.position, facts.conflict_in_mempool), (TxPosition::Absent, Fact::Yes));
     assert_eq!(facts.conflicts, [rival]);
 
-    // Mined and seen: it is ruled out at that height.
+    // A look sees the rival in a block: the transaction is ruled out at that height.
     world.sandbox().mine(1, false, now(world)).unwrap();
     let height = world.sandbox().tip().unwrap().height;
     let view = ask(chain, Some(&view.token), None, &watch);
     assert_eq!((view.txs[0].conflict_in_chain, view.txs[0].conflict_height), (Fact::Yes, Some(height)));
 
-    // Asked later without any memory: its input is gone, and the node does not say what spent it.
+    // A later look without any memory: the transaction's input is spent, and the node does not name the spender.
     world.sandbox().mine(30, false, now(world)).unwrap();
     let later = ask(chain, None, None, &watch);
     let facts = &later.txs[0];

@@ -1,5 +1,5 @@
-//! Scripts and transactions of customers that are too large to tell, or that make the server hang up. They delay
-//! nothing else.
+//! Customers' scripts and transactions that are too large for the server, or that make it hang up. They delay no other
+//! payment.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tillgate_sandbox::Pay;
 use super::electrum_server::{All, script};
 use super::payer::{Kind, Payer};
 use super::stage::{Backend, Stage};
-use crate::chain::{ChainDown, LookRequest, RecentTransactions, Scripts, View, no_scripts};
+use crate::chain::{ChainDown, LookAnswer, LookRequest, RecentTransactions, Scripts, no_scripts};
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
@@ -23,15 +23,15 @@ const SIGNALS: Sequence = Sequence::ENABLE_RBF_NO_LOCKTIME;
 
 const HISTORIES: &str = "blockchain.scripthash.get_history";
 
-/// A look that asks about these scripts, if it succeeds.
+/// Looks at these scripts, in one answer.
 fn looked_for(
     world: &World,
     token: &mut Option<Vec<u8>>,
     others: &[ScriptBuf],
     ours: &ScriptBuf,
-) -> Result<View, ChainDown> {
-    let must = [others, std::slice::from_ref(ours)].concat();
-    let scripts = Scripts { must: &must, ..no_scripts() };
+) -> Result<LookAnswer, ChainDown> {
+    let required = [others, std::slice::from_ref(ours)].concat();
+    let scripts = Scripts { required: &required, ..no_scripts() };
     let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
     let view = tokio::task::block_in_place(|| world.gateway.chain.look(&request))?;
     assert!(!view.more);
@@ -70,7 +70,7 @@ async fn a_customers_large_transactions_hold_up_no_look() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transaction_that_an_electrum_server_does_not_tell_even_alone_makes_late_whom_it_pays_and_nobody_else() {
+async fn a_transaction_the_server_cannot_send_delays_only_its_payee() {
     let stage = Stage::unlooked(Backend::Electrum).await;
     let (world, server) = (stage.world(), stage.electrum());
     let (ours, other) = (script(20), script(1));
@@ -78,12 +78,12 @@ async fn a_transaction_that_an_electrum_server_does_not_tell_even_alone_makes_la
     looked_for(world, &mut token, &[], &ours).unwrap();
     let (silent, paid) = (pay(world, &ours), pay(world, &other));
     server.misbehave(ElectrumFault::HangsUpAtTx(silent));
-    let told = |view: &View, txid: &Txid| view.txs.iter().any(|facts| facts.tx.compute_txid() == *txid);
-    // Once may be chance: only the second time proves it.
+    let told = |view: &LookAnswer, txid: &Txid| view.txs.iter().any(|facts| facts.tx.compute_txid() == *txid);
+    // The first hang-up may be chance: the second proves the cause.
     looked_for(world, &mut token, std::slice::from_ref(&other), &ours).unwrap_err();
     let view = looked_for(world, &mut token, std::slice::from_ref(&other), &ours).unwrap();
     assert!(told(&view, &paid) && view.covered.holds(&other));
-    assert!(!told(&view, &silent) && !view.covered.holds(&ours), "nothing is judged of it");
+    assert!(!told(&view, &silent) && !view.covered.holds(&ours), "its script is not covered");
     for _ in 0..3 {
         world.sandbox().mine(1, true, world.now_ms()).unwrap();
         looked_for(world, &mut token, &[], &ours).unwrap();
@@ -96,11 +96,11 @@ async fn a_transaction_that_an_electrum_server_does_not_tell_even_alone_makes_la
             return;
         }
     }
-    panic!("it is told with a later block");
+    panic!("the transaction was not reported with a later block");
 }
 
 #[tokio::test]
-async fn a_customer_who_replaces_a_payment_from_where_an_electrum_server_hangs_up_holds_up_no_other() {
+async fn a_replacement_the_server_hangs_up_on_delays_no_other() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let (payment, other) = (world.payment().await, world.payment().await);
@@ -111,8 +111,8 @@ async fn a_customer_who_replaces_a_payment_from_where_an_electrum_server_hangs_u
     assert_eq!(world.state(&payment), Unconfirmed);
     world.sandbox().broadcast(&replaces, world.now_ms()).unwrap();
     world.look().await;
-    // The server does not tell the spender of the coin, so the replacement is unknown. The payment still counts, and is
-    // broadcast again.
+    // The server does not report the spender of the coin, so the replacement is unknown. The payment still counts,
+    // and is broadcast again.
     assert_eq!(world.state(&payment), Unconfirmed);
     world.pay(&other, other.payment.amount_sats).await;
     assert_eq!(world.state(&other), Unconfirmed);
@@ -120,7 +120,7 @@ async fn a_customer_who_replaces_a_payment_from_where_an_electrum_server_hangs_u
     // therefore gone for the next look.
     assert_eq!(world.state(&payment), New);
     world.hears(&payer.pays(&[(&payment.script, payment.payment.amount_sats)], 3, SIGNALS)).await;
-    assert_eq!(world.state(&payment), Unconfirmed, "what replaces it in turn pays it once more");
+    assert_eq!(world.state(&payment), Unconfirmed, "the next replacement pays it again");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -137,13 +137,13 @@ async fn a_gift_to_a_very_popular_address_breaks_no_connection() {
     recent();
     let asked = server.asked(HISTORIES) - before.1;
     recent();
-    assert_eq!(server.asked(HISTORIES) - before.1, 2 * asked - 1, "what was too long is asked for once");
+    assert_eq!(server.asked(HISTORIES) - before.1, 2 * asked - 1, "a history that is too long is requested once");
     assert_eq!(server.connections(), before.0, "the connection holds");
     world.look().await;
 }
 
 #[tokio::test]
-async fn what_spends_a_customers_coin_again_in_64_bytes_holds_up_no_other_payment() {
+async fn a_64_byte_double_spend_delays_no_other_payment() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let payment = world.payment().await;
@@ -157,5 +157,5 @@ async fn what_spends_a_customers_coin_again_in_64_bytes_holds_up_no_other_paymen
     world.pay(&other, other.payment.amount_sats).await;
     world.mine(2).await;
     assert_eq!(world.state(&other), Confirmed);
-    assert_eq!(world.state(&payment), Unconfirmed, "of the one nothing is known, and nothing concluded");
+    assert_eq!(world.state(&payment), Unconfirmed, "a spend without a proof decides nothing");
 }

@@ -1,5 +1,5 @@
-//! An Electrum server that lies about which blocks it has. Its word on single blocks decides nothing: only blocks
-//! linked to its best one count.
+//! An Electrum server that lies about which blocks it has. Its claims about single blocks decide nothing: only
+//! blocks linked to its best block count.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn is_in_block(world: &World, payment: &PaymentRow) -> Vec<bool> {
 }
 
 fn is_the_same_chain(world: &World) {
-    assert_eq!(world.gateway.last_look.status().begun_anew_at, None, "it is no other chain");
+    assert_eq!(world.gateway.last_look.status().begun_anew_at, None, "it is the same chain");
 }
 
 #[tokio::test]
@@ -65,7 +65,7 @@ async fn denied_blocks_and_a_withheld_history_confirm_no_payment() {
         let stage = stage
             .restart(|world| {
                 world.sandbox().reorg(1, false, world.now_ms()).unwrap();
-                // A part that the look finds through another payment's script.
+                // The look finds this part of the payment through another payment's script.
                 let scripts = [&paid, &other].map(|payment| (payment.script.clone(), PART_SATS));
                 world.sandbox().pay_many(&scripts, world.now_ms()).unwrap();
                 world.sandbox().mine(8, false, world.now_ms()).unwrap();
@@ -76,11 +76,11 @@ async fn denied_blocks_and_a_withheld_history_confirm_no_payment() {
         for _ in 0..3 {
             world.look().await;
             assert_ne!(world.state(&paid), Confirmed);
-            assert!(!is_in_block(world, &paid)[1], "its block was left");
+            assert!(!is_in_block(world, &paid)[1], "its block left the chain");
             world.mine(1).await;
         }
         is_the_same_chain(world);
-        assert!(is_in_block(world, &paid)[0], "only one block was left");
+        assert!(is_in_block(world, &paid)[0], "its block is still in the chain");
     }
 }
 
@@ -95,7 +95,7 @@ async fn a_server_that_denies_its_blocks_takes_no_confirmation_back() {
     denies(&stage, Silent::OfAll);
     let world = stage.world();
     for _ in 0..2 {
-        // It may be refused because it withholds something.
+        // The look may fail, because the server withholds histories.
         let _ = world.app.watcher.look().await;
         assert_eq!((world.state(&paid), is_in_block(world, &paid)), (Confirmed, vec![true]));
     }
@@ -118,7 +118,7 @@ async fn a_denial_alone_costs_the_merchant_nothing() {
     let world = stage.world();
     world.look().await;
     assert_eq!(world.state(&paid), Unconfirmed);
-    assert_eq!(token(world).first(), before.first(), "it goes on where it was");
+    assert_eq!(token(world).first(), before.first(), "the token begins at the same block");
     assert!(token(world).height_of(before.last().unwrap().id.hash).is_some());
     world.mine(1).await;
     assert_eq!(world.state(&paid), Confirmed);
@@ -163,14 +163,14 @@ async fn a_transaction_of_another_chain_gains_no_confirmations() {
 }
 
 #[tokio::test]
-async fn a_server_that_missed_a_reorganisation_confirms_no_left_block() {
+async fn a_server_that_missed_a_reorg_confirms_no_stale_block() {
     let stage = Stage::new(Backend::Two).await;
     let (world, [first, second]) = (stage.world(), stage.two());
     let paid = payment(world).await;
     world.pay(&paid, paid.payment.amount_sats).await;
     world.mine(1).await;
     assert_eq!(is_in_block(world, &paid), [true]);
-    // Not during a look, so that it keeps its memory of the chain.
+    // The first server fails outside a look, so that the memory of its chain is kept.
     first.misbehave(ElectrumFault::Closed);
     let chain = Arc::clone(&world.gateway.chain);
     tokio::task::spawn_blocking(move || chain.fee_rate(6)).await.unwrap().unwrap();
@@ -178,7 +178,7 @@ async fn a_server_that_missed_a_reorganisation_confirms_no_left_block() {
     let left = world.sandbox().tip().unwrap().height;
     world.sandbox().reorg(1, true, world.now_ms()).unwrap();
     world.look().await;
-    assert_eq!(is_in_block(world, &paid), [false], "the second server has told of it");
+    assert_eq!(is_in_block(world, &paid), [false], "the second server reported the reorganisation");
     second.misbehave(ElectrumFault::Closed);
     first.misbehave(ElectrumFault::ConfirmedBy(left));
     for _ in 0..2 {

@@ -12,7 +12,7 @@ use super::misbehaving::{TOO_LATE, judges_nothing};
 use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::testing::HALF_AN_HOUR_MS;
 
-/// Every fault, and words of its sentence.
+/// Every fault, and a fragment of the error that it causes.
 fn faults() -> Vec<(ElectrumFault, &'static str)> {
     vec![
         (ElectrumFault::Slow(Duration::from_secs(60)), TOO_LATE),
@@ -23,27 +23,27 @@ fn faults() -> Vec<(ElectrumFault, &'static str)> {
         (ElectrumFault::Flood, "more notices than 256 KiB a second"),
         (ElectrumFault::NotJson, "does not speak the Electrum protocol"),
         (ElectrumFault::WrongTypes, "makes no sense"),
-        (ElectrumFault::WrongIds, "an answer to what was not asked"),
+        (ElectrumFault::WrongIds, "an answer without a request"),
         (ElectrumFault::OldProtocol, "speaks no version of the protocol from 1.4 to 1.6"),
         (ElectrumFault::RefusesAll, "try another server"),
         (ElectrumFault::HangsUpAfter(3), "hung up"),
         (ElectrumFault::OtherNetwork(Network::Bitcoin), "is on bitcoin, and the setting network says regtest"),
         (ElectrumFault::OlderTip(200), "it is behind"),
-        (ElectrumFault::ForgedTransactions, "is another"),
+        (ElectrumFault::ForgedTransactions, "sent another transaction"),
         (ElectrumFault::NoProofOfWork, "no work was done"),
         (ElectrumFault::BrokenLink, "does not follow"),
         (ElectrumFault::ForgedMerkle, "does not prove it"),
-        (ElectrumFault::MissingHistory, "it keeps something back"),
+        (ElectrumFault::MissingHistory, "the server withholds something"),
     ]
 }
 
 #[tokio::test]
-async fn whatever_a_server_does_nothing_is_judged_by_it_and_the_next_look_makes_up_for_it() {
+async fn a_misbehaving_electrum_server_decides_nothing() {
     for (fault, words) in faults() {
         let what = format!("{fault:?}");
         let begin = |stage: &Stage| {
             stage.electrum().misbehave(fault.clone());
-            // A new connection, for faults at its beginning.
+            // Connects again, for faults at the start of a connection.
             stage.wait(AT_LEISURE);
         };
         let end = async |stage: &Stage| stage.electrum().misbehave(None);
@@ -52,7 +52,7 @@ async fn whatever_a_server_does_nothing_is_judged_by_it_and_the_next_look_makes_
 }
 
 #[tokio::test]
-async fn a_server_of_endless_notices_is_cut_off_and_late() {
+async fn a_server_with_endless_notifications_is_cut_off() {
     const MIB: u64 = 1_024 * 1_024;
     let stage = Stage::new(Backend::Electrum).await;
     let (world, server) = (stage.world(), stage.electrum());
@@ -64,10 +64,10 @@ async fn a_server_of_endless_notices_is_cut_off_and_late() {
         if let Err(error) = world.app.watcher.look().await {
             break error.to_string();
         }
-        assert!(server.bytes() - before < 40 * MIB, "it goes on");
+        assert!(server.bytes() - before < 40 * MIB, "the flood is not cut off");
     };
     assert!(sentence.contains("more notices than 256 KiB a second"), "{sentence}");
-    // A new connection allows no more.
+    // New connections get no further allowance.
     for _ in 0..50 {
         world.app.watcher.look().await.unwrap_err();
     }
@@ -96,7 +96,7 @@ async fn a_forged_confirmation_confirms_nothing() {
 }
 
 #[tokio::test]
-async fn blocks_that_are_told_higher_than_they_are_add_no_confirmations_and_bar_no_honest_server() {
+async fn blocks_reported_too_high_add_no_confirmations() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let six = PolicySettings { confirmation_tiers: "*:6".parse().unwrap(), ..PolicySettings::default() };
@@ -111,7 +111,7 @@ async fn blocks_that_are_told_higher_than_they_are_add_no_confirmations_and_bar_
             world.sandbox().mine(above, false, world.now_ms()).unwrap();
         }
         stage.wait(AT_LEISURE);
-        let sentence = world.app.watcher.look().await.expect_err("it was believed").to_string();
+        let sentence = world.app.watcher.look().await.expect_err("the false heights were accepted").to_string();
         assert!(sentence.contains("it has another height"), "{sentence}");
         assert_eq!(world.state(&payment), Unconfirmed);
         assert_eq!(world.gateway.store.read(|reader| reader.watched_chain()).unwrap(), before);
@@ -125,7 +125,7 @@ async fn blocks_that_are_told_higher_than_they_are_add_no_confirmations_and_bar_
 }
 
 #[tokio::test]
-async fn a_spend_that_is_invented_takes_nothing_away() {
+async fn an_invented_spend_reverses_no_payment() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let payment = world.payment().await;
@@ -143,7 +143,7 @@ async fn a_spend_that_is_invented_takes_nothing_away() {
 }
 
 #[tokio::test]
-async fn what_a_block_was_proved_to_hold_is_not_taken_back_by_silence() {
+async fn a_withheld_transaction_reverses_no_payment() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let payment = world.payment().await;
@@ -152,7 +152,7 @@ async fn what_a_block_was_proved_to_hold_is_not_taken_back_by_silence() {
     stage.electrum().misbehave(ElectrumFault::KeepsBack);
     stage.wait(AT_LEISURE);
     let sentence = world.app.watcher.look().await.unwrap_err().to_string();
-    assert!(sentence.contains(&format!("keeps back transaction {txid}")), "{sentence}");
+    assert!(sentence.contains(&format!("withholds transaction {txid}")), "{sentence}");
     assert_eq!(world.state(&payment), Confirmed);
     assert!(world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap()[0].is_in_block());
 }
@@ -168,7 +168,7 @@ async fn a_server_of_another_network_is_refused_before_any_write() {
 }
 
 #[tokio::test]
-async fn a_server_that_stands_still_is_only_late() {
+async fn a_server_with_an_old_state_only_delays_changes() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let payment = world.payment().await;
@@ -183,7 +183,7 @@ async fn a_server_that_stands_still_is_only_late() {
 }
 
 #[tokio::test]
-async fn a_server_that_forgets_to_notify_is_asked_in_turn() {
+async fn scripts_are_asked_about_in_turn_without_notifications() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let payments = [world.payment().await, world.payment().await, world.payment().await, world.payment().await];
@@ -201,7 +201,7 @@ async fn a_server_that_forgets_to_notify_is_asked_in_turn() {
 }
 
 #[tokio::test]
-async fn a_payment_of_which_the_server_tells_nothing_is_not_closed() {
+async fn a_payment_with_a_refused_history_is_not_closed() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let (popular, other) = (world.payment().await, world.payment().await);
@@ -217,5 +217,5 @@ async fn a_payment_of_which_the_server_tells_nothing_is_not_closed() {
     stage.electrum().misbehave(None);
     world.mine(1).await;
     world.look().await;
-    assert_ne!(world.state(&popular), New, "its time was up, and now it is known what came");
+    assert_ne!(world.state(&popular), New, "its deadline has passed, and its history is known now");
 }

@@ -12,7 +12,7 @@ use crate::chain::{LookRequest, Scripts, no_scripts};
 use crate::store::payments::PaymentRow;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
-/// Bytes of one answer's transactions at most, with those read before the check for room.
+/// Bytes of one answer's transactions at most, with those read before the limit is checked.
 const ANSWER_MAX: usize = (16 + 20) * 1_024 * 1_024;
 
 fn makes_up(script: &ScriptBuf, count: u32, witness: usize) -> ElectrumFault {
@@ -24,7 +24,7 @@ fn receipts(world: &World, payment: &PaymentRow) -> usize {
 }
 
 #[tokio::test]
-async fn a_script_with_more_in_the_mempool_than_anybody_pays_is_late_and_no_other_is() {
+async fn an_overfull_script_delays_only_its_own_payment() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let (flooded, other) = (world.payment().await, world.payment().await);
@@ -33,11 +33,7 @@ async fn a_script_with_more_in_the_mempool_than_anybody_pays_is_late_and_no_othe
     world.pay(&other, other.payment.amount_sats).await;
     world.pass_ms(HALF_AN_HOUR_MS + 60_000).await;
     world.look().await;
-    assert_eq!(
-        (world.state(&flooded), world.state(&other)),
-        (New, Unconfirmed),
-        "nothing is told of it, nothing is judged"
-    );
+    assert_eq!((world.state(&flooded), world.state(&other)), (New, Unconfirmed), "the flooded payment stays undecided");
     assert_eq!(receipts(world, &flooded), 0);
     stage.electrum().misbehave(None);
     stage.wait(AT_LEISURE);
@@ -58,7 +54,7 @@ async fn a_mined_payment_counts_though_its_script_is_overfull() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_no_node_relays_is_not_taken_and_its_neighbours_are() {
+async fn a_transaction_too_large_to_relay_is_ignored_alone() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let (heavy, other) = (world.payment().await, world.payment().await);
@@ -84,7 +80,7 @@ async fn an_oversized_witness_of_a_mined_transaction_is_not_stored() {
 }
 
 #[tokio::test]
-async fn a_payment_in_fifty_parts_is_taken_whole() {
+async fn a_payment_in_fifty_parts_counts_in_full() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let payment = world.payment().await;
@@ -104,22 +100,22 @@ async fn a_payment_in_fifty_parts_is_taken_whole() {
 
 /// The transactions of a script in one look, answer by answer.
 fn answers(world: &World, script: &ScriptBuf) -> Vec<Vec<Transaction>> {
-    let (mut token, mut answers, must) = (None::<Vec<u8>>, Vec::new(), [script.clone()]);
+    let (mut token, mut answers, required) = (None::<Vec<u8>>, Vec::new(), [script.clone()]);
     loop {
-        let scripts = Scripts { must: &must, ..no_scripts() };
+        let scripts = Scripts { required: &required, ..no_scripts() };
         let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
         let view = tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
         answers.push(view.txs.into_iter().map(|facts| facts.tx).collect());
         if !view.more {
             return answers;
         }
-        assert!(view.states.is_empty(), "not all of it was told yet");
+        assert!(view.states.is_empty(), "the script has more transactions");
         token = Some(view.token);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_server_makes_up_comes_in_parts_and_ends_where_there_is_no_more_room() {
+async fn invented_transactions_come_in_parts_up_to_a_limit() {
     let stage = Stage::unlooked(Backend::Electrum).await;
     let world = stage.world();
     let script = ScriptBuf::from_bytes(vec![7; 30]);
@@ -128,5 +124,5 @@ async fn what_a_server_makes_up_comes_in_parts_and_ends_where_there_is_no_more_r
     let bytes: Vec<usize> = told.iter().map(|txs| txs.iter().map(Transaction::total_size).sum()).collect();
     assert!(told.len() > 1 && bytes.iter().all(|bytes| *bytes <= ANSWER_MAX), "{bytes:?}");
     assert!(bytes.iter().sum::<usize>() <= 32 * 1_024 * 1_024, "{bytes:?}");
-    assert!(told.iter().flatten().count() >= 50, "what there was room for was told");
+    assert!(told.iter().flatten().count() >= 50, "the transactions within the limit are reported");
 }

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::chain::electrum::{BadServer, ElectrumChain, ElectrumOptions, Fingerprint};
 use crate::chain::waker::Waker;
-use crate::chain::{Chain, ChainDown, HotScripts, Identity, LookRequest, Scripts, View, WatchList, no_scripts};
+use crate::chain::{Chain, ChainDown, HotScripts, Identity, LookAnswer, LookRequest, Scripts, WatchList, no_scripts};
 use crate::machine::outgoing::Proxy;
 use crate::testing::World;
 
@@ -52,17 +52,17 @@ fn fingerprint(sentence: &str) -> Fingerprint {
 }
 
 #[tokio::test]
-async fn a_certificate_of_no_authority_is_refused_with_the_command_that_pins_it_and_believed_when_pinned() {
+async fn an_unknown_certificate_is_refused_until_it_is_pinned() {
     let stage = Stage::unlooked(Backend::Sandbox).await;
     let server = secure(stage.world());
     let sentence = identity(server.url(), Vec::new()).await.unwrap_err().to_string();
-    assert!(sentence.contains("is of no public authority"), "{sentence}");
+    assert!(sentence.contains("was not issued by a public authority"), "{sentence}");
     assert!(sentence.contains("`tillgate settings set backendCertificate "), "{sentence}");
-    assert_eq!(server.requests(), 0, "nothing was said over a connection that nobody vouches for");
+    assert_eq!(server.requests(), 0, "no request went over the unverified connection");
     let pinned = fingerprint(&sentence);
     identity(server.url(), vec![pinned]).await.unwrap();
 
-    // The server returns with another certificate, or somebody in its place.
+    // The server returns with another certificate, or a stranger answers in its place.
     let other = secure(stage.world());
     let sentence = identity(other.url(), vec![pinned]).await.unwrap_err().to_string();
     assert!(sentence.contains("is not the pinned one"), "{sentence}");
@@ -122,7 +122,7 @@ async fn a_broken_connection_is_remade_and_only_changes_are_read() {
     assert_eq!((world.state(&first), world.state(&second)), (Unconfirmed, Unconfirmed));
     assert_eq!(server.connections(), 2);
     let read = server.asked("blockchain.scripthash.get_history") - read;
-    assert!(read <= 2, "the one that changed, and the one that moves: {read}");
+    assert!(read <= 2, "the changed script, and at most one other: {read}");
 }
 
 #[tokio::test]
@@ -138,22 +138,22 @@ async fn a_server_that_keeps_failing_is_asked_less_and_less() {
 }
 
 #[tokio::test]
-async fn the_gateway_is_woken_by_what_the_server_notices() {
+async fn a_notification_of_the_server_wakes_the_gateway() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let payment = world.payment().await;
     world.look().await;
     let wake = world.gateway.chain.wake().unwrap();
-    // Wakes from the looks so far.
+    // Consumes a wake-up from the looks so far.
     let _ = tokio::time::timeout(Duration::from_millis(50), wake.notified()).await;
     world.customer_pays(&payment, payment.payment.amount_sats);
-    tokio::time::timeout(AT_LEISURE, wake.notified()).await.expect("nobody was woken");
+    tokio::time::timeout(AT_LEISURE, wake.notified()).await.expect("no wake-up came");
     world.look().await;
     assert_eq!(world.state(&payment), Unconfirmed);
 }
 
 #[tokio::test]
-async fn every_version_of_the_protocol_does() {
+async fn every_protocol_version_from_1_4_to_1_6_works() {
     for version in ["1.4", "1.4.2", "1.6"] {
         let stage = Stage::unlooked(Backend::Electrum).await;
         let world = stage.world();
@@ -241,11 +241,11 @@ pub fn script(number: u32) -> ScriptBuf {
 struct Cost {
     calls: u64,
     bytes: u64,
-    /// For people only.
+    /// Only printed.
     took: Duration,
 }
 
-/// The first look at so many scripts, an idle one, and one that finds a payment.
+/// The costs of the first look at `count` scripts, of an idle look, and of a look that finds a payment.
 async fn costs(count: u32) -> [Cost; 3] {
     let stage = Stage::unlooked(Backend::Electrum).await;
     let (world, server) = (stage.world(), stage.electrum());
@@ -258,7 +258,7 @@ async fn costs(count: u32) -> [Cost; 3] {
         loop {
             let scripts = Scripts { hot: &hot, ..no_scripts() };
             let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
-            let view: View = tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
+            let view: LookAnswer = tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
             found += view.txs.len();
             token = Some(view.token);
             if !view.more {
@@ -295,15 +295,15 @@ async fn a_look_costs_the_same_for_few_scripts_and_for_thousands() {
 async fn a_look_in_several_answers_asks_about_each_script_once() {
     let stage = Stage::unlooked(Backend::Electrum).await;
     let (world, server) = (stage.world(), stage.electrum());
-    let must: Vec<ScriptBuf> = (0..700).map(script).collect();
+    let required: Vec<ScriptBuf> = (0..700).map(script).collect();
     let (mut token, mut answers) = (None::<Vec<u8>>, 0);
     loop {
-        let scripts = Scripts { must: &must, ..no_scripts() };
+        let scripts = Scripts { required: &required, ..no_scripts() };
         let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
-        let view: View = tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
+        let view: LookAnswer = tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
         (token, answers) = (Some(view.token), answers + 1);
         if !view.more {
-            assert!(must.iter().all(|script| view.covered.holds(script)));
+            assert!(required.iter().all(|script| view.covered.holds(script)));
             break;
         }
     }
@@ -314,7 +314,7 @@ async fn a_look_in_several_answers_asks_about_each_script_once() {
 /// Run it with `--release -- --ignored --nocapture`.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "prints figures"]
-async fn what_a_look_costs() {
+async fn prints_the_cost_of_a_look() {
     for count in [100, 10_000, 100_000] {
         for (look, cost) in ["the first", "an idle one", "one that finds a payment"].iter().zip(costs(count).await) {
             println!("{count} scripts, {look}: {} calls, {} bytes, {:?}", cost.calls, cost.bytes, cost.took);

@@ -10,7 +10,7 @@ use tillgate_nodes::CoreFault;
 use super::misbehaving::{TOO_LATE, judges_nothing};
 use super::stage::{Backend, Stage};
 
-/// Every fault, and words of its sentence.
+/// Every fault, and a fragment of the error that it causes.
 fn faults() -> Vec<(CoreFault, &'static str)> {
     let soon = Duration::from_millis(100);
     vec![
@@ -30,7 +30,7 @@ fn faults() -> Vec<(CoreFault, &'static str)> {
         (CoreFault::HeadersAhead(144), "catching up"),
         (CoreFault::OtherNetwork(Network::Bitcoin), "is on bitcoin, and the setting network says regtest"),
         (CoreFault::OlderTip(200), "it is behind"),
-        (CoreFault::ForgedTransactions, "its transactions are not its own"),
+        (CoreFault::ForgedTransactions, "its transactions do not match its header"),
         (CoreFault::NoProofOfWork, "no work was done"),
         (CoreFault::BrokenLink, "does not follow"),
         (CoreFault::Pruned(1_000), "has pruned block"),
@@ -48,7 +48,7 @@ async fn a_misbehaving_node_decides_nothing() {
 }
 
 #[tokio::test]
-async fn an_answer_without_an_end_is_cut_off() {
+async fn an_endless_answer_is_cut_off() {
     let stage = Stage::new(Backend::Core).await;
     let world = stage.world();
     for (fault, bound) in [(CoreFault::Flood, "more than 48 MiB"), (CoreFault::Continues, "more than 65536 KiB")] {
@@ -61,14 +61,14 @@ async fn an_answer_without_an_end_is_cut_off() {
 }
 
 #[tokio::test]
-async fn a_forged_transaction_of_the_mempool_pays_nobody() {
+async fn a_forged_mempool_transaction_counts_for_no_payment() {
     let stage = Stage::new(Backend::Core).await;
     let world = stage.world();
     let payment = world.payment().await;
     stage.node().misbehave(CoreFault::ForgedTransactions);
     world.customer_pays(&payment, payment.payment.amount_sats / 2);
     let sentence = world.app.watcher.look().await.unwrap_err().to_string();
-    assert!(sentence.contains("is another"), "{sentence}");
+    assert!(sentence.contains("sent another transaction"), "{sentence}");
     assert_eq!(world.state(&payment), New);
 }
 
@@ -83,7 +83,7 @@ async fn a_node_of_another_network_is_refused_before_any_write() {
 }
 
 #[tokio::test]
-async fn a_node_whose_tip_stands_still_is_only_late() {
+async fn a_node_with_an_old_tip_is_only_late() {
     let stage = Stage::new(Backend::Core).await;
     let world = stage.world();
     let payment = world.payment().await;

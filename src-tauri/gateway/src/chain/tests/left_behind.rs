@@ -9,9 +9,9 @@ use tillgate_nodes::ElectrumFault;
 use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
-use crate::testing::cut_off::{Answers, CutOff};
+use crate::testing::limited_looks::{Answers, LimitedLooks};
 
-/// More than any payment here asks for, and more than one answer of a node holds.
+/// More confirmations than any payment here needs, and more blocks than one answer of a node holds.
 const MANY_BLOCKS: u32 = 130;
 
 const PART_SATS: u64 = 1_000;
@@ -39,7 +39,7 @@ async fn has_seen_a_payment(backend: Backend) -> (Stage, PaymentRow) {
     (stage, payment)
 }
 
-/// Whether a payment is CONFIRMED, or the shop was ever told so.
+/// Whether a payment is CONFIRMED, or its shop was ever notified of that.
 fn was_confirmed(world: &World, payment: &PaymentRow) -> bool {
     world.state(payment) == Confirmed
         || world.notified_field(&payment.payment.id, "status").contains(&"CONFIRMED".to_owned())
@@ -48,8 +48,8 @@ fn was_confirmed(world: &World, payment: &PaymentRow) -> bool {
 #[tokio::test]
 async fn a_node_lost_while_catching_up_has_confirmed_nothing() {
     let (stage, payment) = has_seen_a_payment(Backend::Core).await;
-    let answers = Answers::left(1);
-    let stage = stage.restart(reverses).await.behind(|chain| Arc::new(CutOff { chain, answers }));
+    let answers = Answers::allowing(1);
+    let stage = stage.restart(reverses).await.behind(|chain| Arc::new(LimitedLooks { chain, answers }));
     assert!(stage.world().app.watcher.look().await.is_err());
     assert!(!was_confirmed(stage.world(), &payment));
 
@@ -58,11 +58,11 @@ async fn a_node_lost_while_catching_up_has_confirmed_nothing() {
     world.look().await;
     world.mine(1).await;
     assert!(!was_confirmed(world, &payment));
-    assert_eq!(world.now_of(&payment.payment.id).payment.paid_sats, 0);
+    assert_eq!(world.reload_payment(&payment.payment.id).payment.paid_sats, 0);
 }
 
 #[tokio::test]
-async fn what_else_pays_in_the_new_chain_lends_its_blocks_to_nobody() {
+async fn a_part_paid_in_the_new_chain_does_not_confirm_the_rest() {
     let (stage, payment) = has_seen_a_payment(Backend::Core).await;
     let stage = stage
         .restart(|world| {
@@ -104,17 +104,17 @@ async fn a_server_silent_about_a_script_confirms_nothing() {
     assert_eq!(world.state(&payment), Underpaid);
 }
 
-/// Makes an Electrum server tell all its blocks too high, or stop doing so.
+/// Makes an Electrum server report all blocks too high by `by`, or correctly for `None`.
 fn tells_higher(stage: &Stage, by: Option<u32>) {
     stage.electrum().misbehave(by.map(ElectrumFault::Higher));
 }
 
 #[tokio::test]
-async fn a_chain_told_too_high_confirms_nothing_and_is_not_begun_with() {
+async fn a_chain_reported_too_high_confirms_nothing() {
     let (stage, payment) = has_seen_a_payment(Backend::Electrum).await;
     tells_higher(&stage, Some(45));
     for _ in 0..2 {
-        // It may not have told of a new best block yet.
+        // A look may succeed: the server may not have reported a new best block yet.
         let _ = stage.world().app.watcher.look().await;
         assert_eq!(stage.world().state(&payment), Unconfirmed);
     }

@@ -10,7 +10,8 @@ use crate::testing::HALF_AN_HOUR_MS;
 
 pub const TOO_LATE: &str = "did not answer in time";
 
-/// Looks while a server does `what` from `begin` to `end`. A sentence must contain `words`.
+/// Checks a server that misbehaves from `begin` to `end`: the look fails with `words` and changes no state. `what`
+/// names the fault in messages.
 pub async fn judges_nothing(
     backend: Backend,
     what: &str,
@@ -33,7 +34,7 @@ pub async fn judges_nothing(
         stage.wait(Duration::from_millis(300));
     }
     let looked = world.app.watcher.look().await;
-    let sentence = looked.map_err(|error| error.to_string()).expect_err(&format!("{what} was believed"));
+    let sentence = looked.map_err(|error| error.to_string()).expect_err(&format!("{what} was accepted"));
     assert!(sentence.contains(words), "{what}: {sentence}");
     assert_eq!(world.gateway.last_look.status().error, Some(sentence));
     assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, New), "{what}");

@@ -22,7 +22,7 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
             sleep(Duration::from_millis(1)).await;
         }
     });
-    waited.await.unwrap_or_else(|_| panic!("it never came to this: {what}"));
+    waited.await.unwrap_or_else(|_| panic!("timed out waiting until {what}"));
 }
 
 async fn until_heard(stage: &Stage) {
@@ -62,7 +62,7 @@ async fn a_notice_wakes_a_look_for_a_payment_and_for_its_block() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_woken_look_asks_for_news_alone_and_any_other_for_all() {
+async fn a_woken_look_reads_changes_other_looks_list_the_mempool() {
     let stage = Stage::new(Backend::CoreZmq).await;
     let (world, node) = (stage.world(), stage.node());
     world.look().await;
@@ -76,27 +76,27 @@ async fn a_woken_look_asks_for_news_alone_and_any_other_for_all() {
     replace(world, txid);
     world.look().await;
     let receipts = world.gateway.store.read(|reader| reader.receipts(replaced.seq)).unwrap();
-    assert!(receipts[0].position.is_absent(), "what was replaced is gone");
+    assert!(receipts[0].position.is_absent(), "the replaced transaction is absent");
     assert_eq!(node.asked("getrawmempool"), lists, "the whole mempool was not asked for");
 
     let requests = node.requests();
     world.look().await;
-    assert!(node.requests() - requests <= 2, "without news it asks whether there is a block");
+    assert!(node.requests() - requests <= 2, "an idle look only asks for a new block");
     look_by_itself(&stage).await;
     assert_eq!(node.asked("getrawmempool"), lists + 1);
     world.mine(1).await;
     assert_eq!(world.state(&paid), Confirmed);
-    assert_eq!(node.asked("getrawmempool"), lists + 2, "a block takes out of the mempool what nobody tells");
+    assert_eq!(node.asked("getrawmempool"), lists + 2, "a block removes transactions without notices");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_payment_expires_by_a_look_that_was_woken() {
+async fn a_look_woken_by_a_notice_expires_no_payment() {
     let stage = Stage::hearing(Backend::CoreZmq).await;
     let world = stage.world();
-    assert_eq!(tokio::task::block_in_place(|| world.gateway.chain.trouble_once_tried()), None);
+    assert_eq!(tokio::task::block_in_place(|| world.gateway.chain.fault_once_tried()), None);
     let payment = world.payment().await;
     look_by_itself(&stage).await;
-    // Sends no notice, as if it were still on its way.
+    // The node sends no notice, as if the notice were still on its way.
     stage.node().misbehave_over_zmq(ZmqFault::Silent);
     world.advance_clock_ms(crate::testing::HALF_AN_HOUR_MS + 60_000);
     world.look().await;
@@ -106,7 +106,7 @@ async fn no_payment_expires_by_a_look_that_was_woken() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_outranks_as_many_made_up_changes() {
+async fn a_list_overrules_false_changes_with_the_same_sequence() {
     let stage = Stage::hearing(Backend::CoreZmq).await;
     until_heard(&stage).await;
     let (world, node) = (stage.world(), stage.node());
@@ -121,29 +121,30 @@ async fn a_list_outranks_as_many_made_up_changes() {
             world.look().await;
         }
     });
-    followed.await.expect("what was made up was asked for");
-    // One leaves and one enters: the node's own number now equals the announced one.
+    followed.await.expect("the invented transactions are looked up");
+    // One transaction leaves and one enters, so the node's own sequence number now equals the invented one.
     replace(world, txid);
     look_by_itself(&stage).await;
     let receipts = world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
-    assert!(receipts[0].position.is_absent(), "what was replaced is gone, whatever was told");
+    assert!(receipts[0].position.is_absent(), "the replaced transaction is absent despite the false notices");
 }
 
-/// Every fault, and words of its sentence if it has one.
+/// Every fault, and a fragment of the error that it causes, if any.
 const FAULTS: &[(ZmqFault, Option<&str>)] = &[
-    (ZmqFault::Silent, Some("had news and said nothing")),
+    (ZmqFault::Silent, Some("changed, but sent no notice")),
     (ZmqFault::Lossy, None),
     (ZmqFault::LossyAndHidesIt, None),
     (ZmqFault::Garbage, Some("makes no sense")),
     (ZmqFault::HugeFrame, Some("sent a frame of 1152921504606846976 bytes")),
     (ZmqFault::Closes, Some("hung up")),
-    (ZmqFault::WrongTopic, Some("none of the topic sequence")),
-    (ZmqFault::Flood, Some("is not what the node does")),
-    (ZmqFault::OtherNode, Some("is not what the node does")),
-    (ZmqFault::Lies, Some("is not what the node does")),
+    (ZmqFault::WrongTopic, Some("not of Bitcoin Core's topic sequence")),
+    (ZmqFault::Flood, Some("do not match the first node")),
+    (ZmqFault::OtherNode, Some("do not match the first node")),
+    (ZmqFault::Lies, Some("do not match the first node")),
 ];
 
-/// Pays one payment before the fault; under it, another is paid, one replaced and one evicted.
+/// Pays a payment before the fault. During the fault another payment is paid, and two transactions are replaced or
+/// evicted.
 async fn check_late_and_never_wrong(stage: &Stage, fault: ZmqFault) -> PaymentRow {
     let world = stage.world();
     let [before, paid, replaced, evicted] =
@@ -178,7 +179,7 @@ async fn check_late_and_never_wrong(stage: &Stage, fault: ZmqFault) -> PaymentRo
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_is_told_states_are_late_at_worst_and_it_is_said() {
+async fn false_notices_only_delay_states_and_are_reported() {
     for (fault, words) in FAULTS {
         let stage = Stage::hearing(Backend::CoreZmq).await;
         until_heard(&stage).await;
@@ -186,8 +187,8 @@ async fn whatever_is_told_states_are_late_at_worst_and_it_is_said() {
         let (world, chain) = (stage.world(), &stage.world().gateway.chain);
         let news = async |heard: &dyn Fn(Option<String>) -> bool| {
             let start = Instant::now();
-            while !heard(chain.trouble()) {
-                assert!(start.elapsed() < AT_LEISURE, "{fault:?}: {:?}", chain.trouble());
+            while !heard(chain.fault()) {
+                assert!(start.elapsed() < AT_LEISURE, "{fault:?}: {:?}", chain.fault());
                 let payment = world.payment().await;
                 world.customer_pays(&payment, payment.payment.amount_sats);
                 sleep(Duration::from_millis(10)).await;
@@ -197,15 +198,15 @@ async fn whatever_is_told_states_are_late_at_worst_and_it_is_said() {
             }
         };
         if let Some(words) = words {
-            news(&|trouble| trouble.is_some_and(|trouble| trouble.contains(words))).await;
+            news(&|fault| fault.is_some_and(|fault| fault.contains(words))).await;
         }
         stage.node().misbehave_over_zmq(None);
-        news(&|trouble| trouble.is_none()).await;
+        news(&|fault| fault.is_none()).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_with_a_bad_handshake_is_named_and_asked_anyway() {
+async fn a_failed_handshake_is_reported_and_looks_go_on() {
     for (fault, words) in [(ZmqFault::Mute, "did not answer in time"), (ZmqFault::Curve, "\"CURVE\"")] {
         let stage = Stage::hearing(Backend::CoreZmq).await;
         until_heard(&stage).await;
@@ -213,20 +214,21 @@ async fn a_node_with_a_bad_handshake_is_named_and_asked_anyway() {
         stage.node().misbehave_over_zmq(ZmqFault::Closes);
         let payment = world.payment().await;
         world.customer_pays(&payment, payment.payment.amount_sats);
-        until("the connection ends", || chain.trouble().is_some()).await;
+        until("the connection ends", || chain.fault().is_some()).await;
         stage.node().misbehave_over_zmq(fault);
-        until("it is named", || chain.trouble().is_some_and(|trouble| trouble.contains(words))).await;
+        until("the fault is named", || chain.fault().is_some_and(|fault| fault.contains(words))).await;
         look_by_itself(&stage).await;
         assert_eq!(world.state(&payment), Unconfirmed);
         stage.node().misbehave_over_zmq(None);
-        until("it is heard again", || chain.trouble().is_none()).await;
+        until("notices arrive again", || chain.fault().is_none()).await;
     }
 }
 
-/// Prints the cost of looks at a full mempool: `cargo test … what_a_woken_look_costs -- --ignored --nocapture`.
+/// Prints the cost of looks at a full mempool: `cargo test … prints_the_cost_of_a_woken_look -- --ignored
+/// --nocapture`.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "measures"]
-async fn what_a_woken_look_costs() {
+async fn prints_the_cost_of_a_woken_look() {
     for crowd in [0, 300_000] {
         let stage = Stage::new(Backend::CoreZmq).await;
         let (world, node) = (stage.world(), stage.node());

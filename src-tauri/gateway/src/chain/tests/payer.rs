@@ -1,5 +1,5 @@
 //! A payer whose key the tests hold, so that transactions can be signed, changed and signed again in every way. Also
-//! holds helpers for the tests of a chain's turns.
+//! holds helpers for tests through every backend.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::key::{Keypair, Secp256k1};
@@ -63,7 +63,7 @@ impl Payer {
         Self { secp: self.secp.clone(), keypair: self.keypair, kind: self.kind, coin, sats: last.value.to_sat() }
     }
 
-    /// Pays these amounts; the rest without the fee returns to the payer. `sequence` tells transactions apart too.
+    /// Pays these amounts; the rest without the fee returns to the payer. Another `sequence` makes another transaction.
     pub fn pays(&self, outputs: &[(&ScriptBuf, u64)], fees: u64, sequence: Sequence) -> Transaction {
         let paid: u64 = outputs.iter().map(|(_, sats)| sats).sum();
         let own = script(&self.keypair, self.kind);
@@ -85,7 +85,7 @@ impl Payer {
         tx
     }
 
-    /// Spends the coin for nothing. Without the signature the transaction has 64 bytes, like two hashes.
+    /// Burns the coin. Without the signature the transaction has 64 bytes, like two hashes.
     pub fn burns(&self) -> Transaction {
         let mut tx = self.pays(&[], 1, Sequence::ENABLE_RBF_NO_LOCKTIME);
         tx.output[0].script_pubkey = ScriptBuf::new_op_return(*b"ab");
@@ -184,7 +184,7 @@ impl World {
             }
             self.pass_ms(1_000).await;
         }
-        panic!("looked in vain: {what}");
+        panic!("not within {LOOKS_MAX} looks: {what}");
     }
 
     pub fn receipts_of(&self, payment: &PaymentRow) -> Vec<Receipt> {
@@ -197,7 +197,7 @@ impl World {
         rows.iter().map(|row| (row.anomaly.kind, row.anomaly.resolution, row.anomaly.paid_sats)).collect()
     }
 
-    /// Checks that the ledger, the reckoned balance and the chain agree, while no payout is on its way.
+    /// Checks that the ledger, the computed balance and the chain agree, while no payout is on its way.
     pub fn check_money(&self) {
         self.check_ledger();
         let booked = self.gateway.store.read(|reader| reader.ledger_sats()).unwrap();

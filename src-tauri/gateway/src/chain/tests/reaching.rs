@@ -12,7 +12,7 @@ use crate::chain::{Chain, ChainDown};
 use crate::machine::outgoing::Proxy;
 use crate::testing::socks;
 
-/// A backend that asks its server by this name through a proxy, and the server's real address.
+/// A backend that reaches its server by an onion name through `proxy`.
 fn through(stage: &Stage, kind: Backend, proxy: Proxy) -> Arc<dyn Chain> {
     let (runtime, network) = (Handle::current(), Network::Regtest);
     match kind {

@@ -13,13 +13,13 @@ use super::alike::{more_histories, tells_histories, tells_the_story};
 use super::stage::{Backend, Stage};
 use crate::chain::{Broadcast, Chain as _};
 
-/// The seeds of histories through real programs.
+/// Seeds of the random histories that real programs show.
 fn real_seeds() -> RangeInclusive<u64> {
     1..=more_histories(3)
 }
 
 #[tokio::test]
-async fn a_real_bitcoin_core_tells_the_same_story_and_histories() {
+async fn a_real_bitcoin_core_gives_the_same_states_as_the_sandbox() {
     if Bitcoind::program().is_none() {
         println!("not run: BITCOIND_EXE names no Bitcoin Core");
         return;
@@ -29,7 +29,7 @@ async fn a_real_bitcoin_core_tells_the_same_story_and_histories() {
 }
 
 #[tokio::test]
-async fn a_real_bitcoin_core_with_zeromq_tells_the_same_story() {
+async fn a_real_bitcoin_core_with_zeromq_gives_the_same_states() {
     if Bitcoind::program().is_none_or(|program| !Bitcoind::can_publish(&program).unwrap()) {
         println!("not run: BITCOIND_EXE names no Bitcoin Core with ZeroMQ");
         return;
@@ -40,7 +40,7 @@ async fn a_real_bitcoin_core_with_zeromq_tells_the_same_story() {
 
 /// Prints the time from a broadcast until the payment's notification is queued.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_real_bitcoin_core_tells_of_a_payment_at_once() {
+async fn a_real_bitcoin_core_announces_a_payment_at_once() {
     if Bitcoind::program().is_none_or(|program| !Bitcoind::can_publish(&program).unwrap()) {
         println!("not run: BITCOIND_EXE names no Bitcoin Core with ZeroMQ");
         return;
@@ -48,7 +48,7 @@ async fn a_real_bitcoin_core_tells_of_a_payment_at_once() {
     let (stage, node) = Stage::hearing(Backend::BitcoindZmq).await.alone();
     let world = stage.world();
     world.look().await;
-    assert_eq!(tokio::task::block_in_place(|| node.trouble_once_tried()), None);
+    assert_eq!(tokio::task::block_in_place(|| node.fault_once_tried()), None);
     let (app, end) = (Arc::clone(&world.app), CancellationToken::new());
     let watching = tokio::spawn({
         let end = end.clone();
@@ -64,7 +64,7 @@ async fn a_real_bitcoin_core_tells_of_a_payment_at_once() {
         let sent = tokio::task::block_in_place(|| node.broadcast(&[tx])).unwrap();
         assert_eq!(sent, Broadcast::Accepted);
         while world.state(&payment) != Unconfirmed {
-            assert!(start.elapsed() < Duration::from_secs(30), "nobody noticed: {:?}", node.trouble());
+            assert!(start.elapsed() < Duration::from_secs(30), "the payment was not noticed: {:?}", node.fault());
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         took.push(start.elapsed());
@@ -76,7 +76,7 @@ async fn a_real_bitcoin_core_tells_of_a_payment_at_once() {
 }
 
 #[tokio::test]
-async fn a_real_electrum_server_tells_the_same_story_and_histories() {
+async fn a_real_electrum_server_gives_the_same_states_as_the_sandbox() {
     if Bitcoind::program().is_none() || Electrs::program().is_none() {
         println!("not run: BITCOIND_EXE and ELECTRS_EXE do not name a Bitcoin Core and an electrs");
         return;

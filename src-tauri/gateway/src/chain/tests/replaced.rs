@@ -17,7 +17,7 @@ const SIGNALS: Sequence = Sequence::ENABLE_RBF_NO_LOCKTIME;
 /// More replacements than one look handles for a payment.
 const OFTEN: u64 = 32;
 
-/// Pays all of these at once; a transaction with higher fees replaces the one before.
+/// A transaction that pays all these payments. With higher `fees` it replaces the one before.
 fn pays_all(payer: &Payer, payments: &[PaymentRow], fees: u64) -> Transaction {
     let outputs: Vec<(&ScriptBuf, u64)> = payments.iter().map(|it| (&it.script, it.payment.amount_sats)).collect();
     payer.pays(&outputs, fees, SIGNALS)
@@ -34,7 +34,7 @@ fn conflicts(world: &World) -> usize {
 }
 
 #[tokio::test]
-async fn who_replaces_a_payment_again_and_again_costs_as_much_each_time_and_any_of_it_may_be_mined() {
+async fn many_replacements_stay_cheap_and_any_may_be_mined() {
     through_every_backend(async |stage| {
         let world = stage.world();
         let payer = Payer::with_coin(world, Kind::Segwit).await;
@@ -55,16 +55,16 @@ async fn who_replaces_a_payment_again_and_again_costs_as_much_each_time_and_any_
             }
             for payment in &payments {
                 assert_eq!(world.state(payment), Unconfirmed);
-                assert!(world.receipts_of(payment).len() <= 12, "a look goes by few of them");
+                assert!(world.receipts_of(payment).len() <= 12, "a look handles few of them");
             }
         }
-        assert!(late <= early + 20, "{early} rows for four of them, and {late} for four later ones");
-        assert!(conflicts(world) <= noted, "{noted} rows say who replaced whom, and later {}", conflicts(world));
+        assert!(late <= early + 20, "{early} rows for four replacements, and {late} for four later ones");
+        assert!(conflicts(world) <= noted, "{noted} conflict rows at first, and later {}", conflicts(world));
 
-        // A miner has the very first one: it counts, and the last one no longer does.
+        // A miner mines the first transaction: it counts, and the last one no longer does.
         world.finds_mined(std::slice::from_ref(&first)).await;
         for payment in &payments {
-            let row = world.now_of(&payment.payment.id).payment;
+            let row = world.reload_payment(&payment.payment.id).payment;
             assert_eq!((row.state, row.paid_sats), (Confirmed, payment.payment.amount_sats));
             let there: Vec<_> = world.receipts_of(payment).into_iter().filter(|it| !it.gone).collect();
             assert_eq!(there.iter().map(|it| it.txid).collect::<Vec<_>>(), [first.compute_txid()]);
@@ -76,7 +76,7 @@ async fn who_replaces_a_payment_again_and_again_costs_as_much_each_time_and_any_
 }
 
 #[tokio::test]
-async fn who_replaces_again_and_again_what_was_accepted_without_confirmation_is_found_out_by_a_block() {
+async fn a_replaced_zero_conf_payment_is_reversed_by_a_block() {
     through_every_backend(async |stage| {
         let world = stage.world();
         let payer = Payer::with_coin(world, Kind::Segwit).await;
@@ -103,7 +103,7 @@ async fn who_replaces_again_and_again_what_was_accepted_without_confirmation_is_
 }
 
 #[tokio::test]
-async fn one_of_many_replaced_is_seen_when_it_comes_back_at_once() {
+async fn a_replaced_transaction_that_returns_is_seen_at_once() {
     through_every_backend(async |stage| {
         let world = stage.world();
         let payer = Payer::with_coin(world, Kind::Segwit).await;
@@ -112,7 +112,7 @@ async fn one_of_many_replaced_is_seen_when_it_comes_back_at_once() {
         for tx in &all {
             world.hears(tx).await;
         }
-        // The last look set it aside, and the backend still follows it.
+        // The last look set the receipt of `back` aside (`Tx::set_gone_aside`), and the backend still follows `back`.
         let looked_at = world.receipts_of(&payments[0]).iter().filter(|it| it.gone).count();
         let (last, back) = (all.last().unwrap(), &all[all.len() - 2 - looked_at]);
         world.sandbox().evict(last.compute_txid(), world.now_ms()).unwrap();
@@ -126,7 +126,7 @@ async fn one_of_many_replaced_is_seen_when_it_comes_back_at_once() {
 }
 
 #[tokio::test]
-async fn what_was_replaced_often_taken_back_and_paid_once_more_counts() {
+async fn a_payment_paid_again_after_many_replacements_counts() {
     through_every_backend(async |stage| {
         let world = stage.world();
         let payer = Payer::with_coin(world, Kind::Segwit).await;
@@ -135,7 +135,7 @@ async fn what_was_replaced_often_taken_back_and_paid_once_more_counts() {
             world.hears(&pays_all(&payer, &payments, fees)).await;
         }
         world.hears(&payer.pays(&[], OFTEN, SIGNALS)).await;
-        assert_eq!(world.state(&payments[0]), New, "it went back to the payer");
+        assert_eq!(world.state(&payments[0]), New, "the coins went back to the payer");
         let again = pays_all(&payer, &payments, 2 * OFTEN);
         world.hears(&again).await;
         assert_eq!(world.state(&payments[0]), Unconfirmed);
@@ -147,7 +147,7 @@ async fn what_was_replaced_often_taken_back_and_paid_once_more_counts() {
 }
 
 #[tokio::test]
-async fn what_is_replaced_by_ever_new_large_ones_fills_no_disk_and_whichever_a_block_holds_counts() {
+async fn large_replacements_fill_no_disk_and_any_may_be_mined() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let payer = Payer::with_coin(world, Kind::Segwit).await;
@@ -164,11 +164,11 @@ async fn what_is_replaced_by_ever_new_large_ones_fills_no_disk_and_whichever_a_b
     let stored = |txid| world.gateway.store.read(|reader| reader.stored_transaction(&txid)).unwrap().is_some();
     assert!(stored(first) && !stored(last.compute_txid()));
     let bytes = world.gateway.store.read(|reader| reader.missing_bytes(payment.seq)).unwrap();
-    assert!(bytes < 5_000_000, "{bytes} bytes are stored of what is gone");
+    assert!(bytes < 5_000_000, "{bytes} bytes of absent transactions are stored");
     world.hears(&payer.pays(&[], 50 * 61, SIGNALS)).await;
-    assert_eq!(world.state(&payment), New, "it went back to the payer");
+    assert_eq!(world.state(&payment), New, "the coins went back to the payer");
 
-    // A customer whose payment a stranger floods is seen with his own transaction, and when he raises its fee.
+    // Despite the flood, the customer's own transaction counts, and so does its fee bump.
     let pays = |fee| customer.pays(&[(&payment.script, payment.payment.amount_sats)], fee, SIGNALS);
     for fee in [1, 2] {
         world.hears(&pays(fee)).await;
@@ -176,7 +176,7 @@ async fn what_is_replaced_by_ever_new_large_ones_fills_no_disk_and_whichever_a_b
     }
     world.hears(&customer.pays(&[], 3, SIGNALS)).await;
     world.finds_mined(std::slice::from_ref(last)).await;
-    let row = world.now_of(&payment.payment.id).payment;
+    let row = world.reload_payment(&payment.payment.id).payment;
     assert_eq!((row.state, row.paid_sats), (Confirmed, payment.payment.amount_sats));
     world.check_money();
 }

@@ -1,4 +1,4 @@
-//! A node that restarted between two looks, and a node that cannot tell the spenders of outputs.
+//! A node that restarted between two looks, and a node that cannot name the spenders of outputs.
 
 use tillgate_domain::payment::PaymentState::{New, Unconfirmed};
 use tillgate_domain::receipt::Position;
@@ -8,7 +8,7 @@ use tillgate_sandbox::{Replace, ReplaceTo};
 use super::stage::{Backend, Stage};
 
 #[tokio::test]
-async fn a_restart_with_the_same_counter_hides_no_change() {
+async fn a_restart_with_the_same_mempool_sequence_hides_no_change() {
     let stage = Stage::new(Backend::Core).await;
     let world = stage.world();
     let payment = world.payment().await;

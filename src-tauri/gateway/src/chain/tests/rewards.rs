@@ -48,7 +48,7 @@ async fn a_deep_reorganisation_with_the_same_content_changes_nothing() {
         assert_eq!((world.state(&payment), world.payout_state(&payout)), (Confirmed, PayoutState::Sent));
         assert_eq!(world.outputs_of(&payout), 1);
         let after = (world.notified(&payment.payment.id).len(), world.notified(&payout).len());
-        assert_eq!(after, before, "it is no news");
+        assert_eq!(after, before, "the shop gets no further notification");
         world.check_money();
     })
     .await;
@@ -72,7 +72,7 @@ async fn a_deep_reorganisation_while_off_is_seen_by_the_first_look() {
             }
             world.check_money();
             world.mine_and_pass(depth).await;
-            // The coins of those blocks are spent elsewhere on the chain that the gateway finds.
+            // The new chain spends the coins of those blocks elsewhere.
             stage = stage.restart(|world| drop(world.sandbox().reorg(depth, false, world.now_ms()).unwrap())).await;
             let world = stage.world();
             world.work_on().await;
@@ -133,13 +133,13 @@ async fn a_payout_of_a_malleated_coin_fails_and_the_coin_pays_later() {
         world.sandbox().reorg(2, true, world.now_ms()).unwrap();
         world.finds_mined(&[payer.malleated(&tx)]).await;
         world.work_on().await;
-        assert_eq!(world.state(&payment), Confirmed, "its coins are there, under another id");
-        assert_eq!(world.payout_state(&payout), PayoutState::Sent, "the block may be taken back");
+        assert_eq!(world.state(&payment), Confirmed, "the coins arrived in the malleated transaction");
+        assert_eq!(world.payout_state(&payout), PayoutState::Sent, "the block may still be reorganised");
         world.mine_and_pass(5).await;
         assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Failed, 0));
         pays_out(world, 900_000).await;
         assert_eq!(
-            (world.state(&payment), world.now_of(&payment.payment.id).payment.paid_sats),
+            (world.state(&payment), world.reload_payment(&payment.payment.id).payment.paid_sats),
             (Confirmed, 1_000_000)
         );
         world.check_money();
@@ -157,12 +157,12 @@ async fn a_reward_pays_a_payment_at_once_and_a_payout_when_mature() {
         world.look().await;
         assert_eq!(world.state(&payment), Confirmed);
         world.mine(1).await;
-        world.looks_until("it was far too much", || world.anomalies_of(&payment).len() == 1).await;
+        world.looks_until("the overpayment is noticed", || world.anomalies_of(&payment).len() == 1).await;
         world.check_money();
         let payout = world.approved_payout(300_000).await;
         world.send().await;
         world.mine_and_pass(97).await;
-        assert_eq!(world.payout_state(&payout), PayoutState::Queued, "no block may hold it yet");
+        assert_eq!(world.payout_state(&payout), PayoutState::Queued, "the reward is not mature yet");
         world.mine_and_pass(1).await;
         world.mine_and_pass(1).await;
         assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Sent, 1));
@@ -172,7 +172,7 @@ async fn a_reward_pays_a_payment_at_once_and_a_payout_when_mature() {
 }
 
 #[tokio::test]
-async fn a_blocks_reward_goes_and_comes_back_with_its_block() {
+async fn a_block_reward_is_reversed_with_its_block() {
     through_every_backend(async |mut stage| {
         let world = stage.world();
         let payment = world.payment().await;
@@ -184,9 +184,9 @@ async fn a_blocks_reward_goes_and_comes_back_with_its_block() {
         assert_eq!(world.state(&payment), Invalid);
         let reversed = world.anomalies_of(&payment);
         assert!(matches!(reversed[..], [(AnomalyKind::ReversedPayment, Resolution::Open, _)]), "{reversed:?}");
-        assert_eq!(world.gateway.last_look.status().error, None, "the chain is watched on");
+        assert_eq!(world.gateway.last_look.status().error, None, "the looks go on");
         world.check_money();
-        // Also before it work_as_u128, and over a restart.
+        // The same again, but with a restart instead of a look at the reward.
         let other = world.payment().await;
         world.sandbox().mine_to(other.script.clone(), world.now_ms()).unwrap();
         stage = stage.restart(|world| drop(world.sandbox().reorg(1, true, world.now_ms()).unwrap())).await;

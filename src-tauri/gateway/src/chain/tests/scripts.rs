@@ -25,7 +25,7 @@ async fn world() -> (World, Arc<ByScript>) {
     (world, made.unwrap())
 }
 
-/// So many unpaid payments, closed long ago.
+/// Creates `count` unpaid payments that closed long ago.
 async fn old_payments(world: &World, count: usize) -> Vec<PaymentRow> {
     let mut payments = Vec::new();
     for _ in 0..count {
@@ -58,8 +58,8 @@ async fn a_due_payment_stays_open_until_its_address_was_asked_about() {
     world.advance_clock_ms(HALF_AN_HOUR_MS + 20 * 60_000);
     world.look().await;
     world.look().await;
-    assert_eq!((world.state(&paid), world.state(&unpaid)), (New, New), "late, and not wrong");
-    // Asks about one, the longest due.
+    assert_eq!((world.state(&paid), world.state(&unpaid)), (New, New), "late, but not wrong");
+    // Asks about one script, the longest due.
     backend.asks.store(1, Ordering::SeqCst);
     world.look().await;
     assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, New));
@@ -70,13 +70,13 @@ async fn a_due_payment_stays_open_until_its_address_was_asked_about() {
 
 #[tokio::test]
 async fn a_look_asks_about_no_more_scripts_for_many_old_payments() {
-    // The fewest are too few to be indexed; some of the most may be.
+    // 20 payments are too few to be indexed; of 300, some may be.
     for count in [20, 120, 300] {
         let (world, backend) = world().await;
         old_payments(&world, count).await;
         let open = world.payment().await;
         let mut most = 0;
-        // As many as one round takes, with its empty parts.
+        // As many looks as one round takes, with its empty parts.
         for _ in 0..8 {
             world.look().await;
             most = most.max(backend.asked.load(Ordering::SeqCst));
@@ -98,7 +98,7 @@ async fn a_payment_closed_long_ago_is_not_hot_though_not_indexed_yet() {
 }
 
 #[tokio::test]
-async fn coins_that_come_years_later_are_found_by_the_round() {
+async fn the_round_finds_coins_for_a_payment_closed_days_ago() {
     let (world, _) = world().await;
     let payments = old_payments(&world, 250).await;
     let late = &payments[249];
@@ -115,7 +115,7 @@ async fn coins_that_come_years_later_are_found_by_the_round() {
 }
 
 #[tokio::test]
-async fn the_round_goes_on_after_a_restart_where_it_was() {
+async fn the_round_resumes_where_it_was_after_a_restart() {
     let (world, _) = world().await;
     old_payments(&world, 250).await;
     let place = |world: &World| world.gateway.store.read(|reader| reader.round_place()).unwrap();
@@ -123,13 +123,13 @@ async fn the_round_goes_on_after_a_restart_where_it_was() {
     world.look().await;
     world.pass_ms(61_000).await;
     let stored = place(&world);
-    assert_ne!(stored, before, "it is stored once a minute");
+    assert_ne!(stored, before, "the place is stored once a minute");
     let world = world.reopen().await;
     assert_eq!(place(&world), stored);
 }
 
 #[tokio::test]
-async fn a_scripts_state_is_stored_with_its_facts_or_not_at_all() {
+async fn a_scripts_state_changes_only_with_its_transactions() {
     let (world, _) = world().await;
     let payment = world.payment().await;
     world.pay(&payment, payment.payment.amount_sats).await;
@@ -137,7 +137,7 @@ async fn a_scripts_state_is_stored_with_its_facts_or_not_at_all() {
         let script = payment.script.clone();
         world.gateway.store.read(move |reader| reader.script_state(&script)).unwrap()
     };
-    let before = state(&world).expect("a transaction was told of");
+    let before = state(&world).expect("a look with a transaction stores a state");
     world.look().await;
     assert_eq!(state(&world), Some(before.clone()), "nothing changed");
     world.mine(1).await;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::chain::configured::{BackendOptions, Configured};
-use crate::chain::{Chain, ChainDown, LookRequest, Sees, View};
-use crate::testing::bent::Bent;
+use crate::chain::{Chain, ChainDown, LookAnswer, LookRequest, Sees};
+use crate::testing::chain_wrapper::ChainWrapper;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
@@ -35,12 +35,12 @@ impl SetMeanwhile {
     }
 }
 
-impl Bent for SetMeanwhile {
+impl ChainWrapper for SetMeanwhile {
     fn chain(&self) -> &dyn Chain {
         self.chain.as_ref()
     }
 
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         let view = self.chain.look(request)?;
         self.set(When::Answered);
         Ok(view)

@@ -32,18 +32,18 @@ pub enum Backend {
     Core,
     /// A node with notices over ZeroMQ.
     CoreZmq,
-    /// The sandbox's own, asked about single scripts.
+    /// The sandbox, asked about single scripts.
     ByScript,
     Electrum,
     /// A node and an Electrum server over the same chain, asked by turns.
     Switched,
-    /// Two Electrum servers over the same chain, one for when the other is silent.
+    /// Two Electrum servers over the same chain; the second is asked when the first is silent.
     Two,
     /// A real Bitcoin Core, if `BITCOIND_EXE` names one.
     Bitcoind,
-    /// The same with notices over ZeroMQ.
+    /// A real Bitcoin Core with notices over ZeroMQ.
     BitcoindZmq,
-    /// A real Electrum server over it, if `ELECTRS_EXE` names one too.
+    /// A real electrs over a real Bitcoin Core, if `ELECTRS_EXE` names one too.
     Electrs,
 }
 
@@ -59,7 +59,7 @@ enum Server {
     Real(Arc<Real>),
 }
 
-/// A real node, with other programs that follow the sandbox through it.
+/// A real node, and the electrs behind it, if there is one.
 struct Real {
     node: Bitcoind,
     electrs: Option<Electrs>,
@@ -114,7 +114,7 @@ impl Stage {
         Self { world: None, backend, asked, server: None, chosen: None, heard: None, waits, folder }.with(world)
     }
 
-    /// The same gateway without any help before its looks, and the node that it hears.
+    /// The same gateway, whose backend no longer waits for notices or follows the sandbox. Also returns that backend.
     pub fn alone(mut self) -> (Self, Arc<CoreChain>) {
         let chain = Arc::clone(self.heard.as_ref().unwrap());
         let world = self.world.take().unwrap();
@@ -141,7 +141,7 @@ impl Stage {
         }
     }
 
-    /// A gateway that was opened already, and has not looked.
+    /// A stage for a gateway that is open already. It makes no look.
     pub async fn over(backend: Backend, world: World) -> Self {
         Self::unlooked(backend).await.with(world)
     }
@@ -191,8 +191,8 @@ impl Stage {
         self
     }
 
-    /// Sets another server as the backend, if there are several: the one of this kind, or else a real node. With two
-    /// servers of one kind, the first, the second or neither hangs up from now on.
+    /// Sets the server of this kind as the backend, if there are several. With two servers of one kind, `Core` makes
+    /// the first hang up from now on, `Electrum` the second, and any other value neither.
     pub fn switch(&mut self, to: Backend) {
         if matches!(self.backend, Backend::Switched | Backend::Electrs) {
             self.asked = to;
@@ -206,20 +206,20 @@ impl Stage {
 
     pub fn node(&self) -> &CoreNode {
         let Some(Server::Core(node) | Server::Each { node, .. }) = &self.server else {
-            panic!("it looks through no node")
+            panic!("the stage has no node")
         };
         node
     }
 
     pub fn electrum(&self) -> &ElectrumNode {
         let Some(Server::Electrum(server) | Server::Each { electrum: server, .. }) = &self.server else {
-            panic!("it looks through no Electrum server")
+            panic!("the stage has no Electrum server")
         };
         server
     }
 
     pub fn two(&self) -> [&ElectrumNode; 2] {
-        let Some(Server::Two(first, second)) = &self.server else { panic!("it looks through no two servers") };
+        let Some(Server::Two(first, second)) = &self.server else { panic!("the stage has no two servers") };
         [first, second]
     }
 
@@ -319,12 +319,12 @@ impl Real {
     }
 }
 
-/// Options for a node with notices over ZeroMQ. All happens at once except the lists, which a test requests.
+/// Options for a node with notices over ZeroMQ. All pauses are short, but a test must request the lists.
 fn heard_options(server: &Server) -> CoreOptions {
     let (url, zmq_url, cookie_file) = match server {
         Server::Core(node) => (node.url(), node.zmq_url(), node.cookie_file().to_owned()),
         Server::Real(real) => (real.node.url(), real.node.zmq_url().unwrap(), real.node.cookie_file()),
-        _ => panic!("no node tells over ZeroMQ"),
+        _ => panic!("no node publishes over ZeroMQ"),
     };
     let soon = Duration::from_millis(100);
     let pace = NoticesPace { reached_within: soon, pause: soon, silent_after: soon, listed_every: AT_LEISURE };

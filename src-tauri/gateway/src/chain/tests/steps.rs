@@ -20,7 +20,7 @@ pub enum Step {
     Payment {
         at_once: bool,
     },
-    /// The customer pays this percentage of it, in so many transactions.
+    /// The customer pays this percentage of a payment, in so many transactions.
     Pay {
         which: usize,
         percent: u64,
@@ -31,10 +31,11 @@ pub enum Step {
         which: usize,
         percent: u64,
     },
-    /// The customer takes a transaction back, or pays the same address this percentage of the amount with it.
+    /// The customer replaces a transaction, and pays nothing.
     TakeBack {
         which: usize,
     },
+    /// The customer replaces a transaction, and pays this percentage of its amount to the same address.
     PayAnew {
         which: usize,
         percent: u64,
@@ -68,7 +69,7 @@ pub enum Step {
     Switch {
         to: Backend,
     },
-    /// Restarts the gateway at once, or after an event without a look.
+    /// Restarts the gateway. The steps below restart it after an event that it did not look at.
     Restart,
     RestartAfterTakeBack {
         which: usize,
@@ -120,7 +121,7 @@ pub const STORY: &[Step] = {
         Mine { count: 1, empty: false },
         Reorganise { depth: 2, keep: false },
         Mine { count: 7, empty: false },
-        // Without a look.
+        // Changed after the last look before a restart.
         Payment { at_once: false },
         Pay { which: 9, percent: 100, parts: 1 },
         Restart,
@@ -152,7 +153,7 @@ pub const STORY: &[Step] = {
     ]
 };
 
-/// The same numbers for the same seed.
+/// Random numbers, the same for the same seed.
 pub struct Numbers(pub u64);
 
 impl Numbers {
@@ -165,7 +166,7 @@ impl Numbers {
         (mixed ^ (mixed >> 31)) % bound
     }
 
-    /// Every other time `None`.
+    /// A switch in half of the cases.
     pub fn switch(&mut self) -> Option<Step> {
         let to = [Backend::Core, Backend::Electrum].get(self.below(4) as usize)?;
         Some(Step::Switch { to: *to })

@@ -1,5 +1,5 @@
-//! A stranger listens at the port of a stopped node and tells a chain of their own. Their word counts for nothing: the
-//! headers show the work.
+//! A stranger listens at the port of a stopped node and shows another chain. The stranger's claims count for nothing:
+//! the headers show the work.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ async fn refused(world: &World) -> String {
     world.app.watcher.look().await.unwrap_err().to_string()
 }
 
-/// The node is back, and the gateway continues.
+/// Brings the node back, and checks that the gateway continues.
 async fn goes_on(stage: &Stage, payment: &PaymentRow) {
     let world = stage.world();
     stage.node().show(Arc::clone(world.gateway.sandbox.as_ref().unwrap()));
@@ -52,8 +52,8 @@ async fn thief() -> (Stage, PaymentRow, Arc<Sandbox>, TempDir) {
 }
 
 #[tokio::test]
-async fn whoever_listens_at_a_nodes_port_confirms_nothing_by_their_word_and_holds_nothing_up_once_the_node_is_back() {
-    // With a block to read, and with none.
+async fn a_stranger_at_the_nodes_port_confirms_nothing() {
+    // The stranger has pruned all blocks below its best block, or this block too.
     for kept_above in [0, 1] {
         let (stage, payment, thief, _folder) = thief().await;
         let world = stage.world();
@@ -61,16 +61,16 @@ async fn whoever_listens_at_a_nodes_port_confirms_nothing_by_their_word_and_hold
         stage.node().misbehave(CoreFault::Boasts(thief.tip().unwrap().height + kept_above));
         stage.node().show(thief);
         let sentence = refused(world).await;
-        assert!(sentence.contains("with less work behind it"), "{sentence}");
+        assert!(sentence.contains("has less work behind it"), "{sentence}");
         assert_eq!(world.state(&payment), New);
-        assert_eq!((watched(world), given_above(world, &payment)), before, "what was known is known still");
+        assert_eq!((watched(world), given_above(world, &payment)), before, "the known chain is unchanged");
         goes_on(&stage, &payment).await;
-        assert_eq!(world.gateway.last_look.status().begun_anew_at, None, "it is no other chain");
+        assert_eq!(world.gateway.last_look.status().begun_anew_at, None, "it is the same chain");
     }
 }
 
 #[tokio::test]
-async fn a_node_that_denies_what_its_chain_holds_has_no_payment_judged_by_what_came_before_its_address_was_given() {
+async fn a_node_that_denies_its_own_blocks_is_refused() {
     let stage = Stage::new(Backend::Core).await;
     stage.world().mine(30).await;
     let payment = stage.world().payment().await;
@@ -84,7 +84,7 @@ async fn a_node_that_denies_what_its_chain_holds_has_no_payment_judged_by_what_c
     goes_on(&stage, &payment).await;
 }
 
-/// Writes two blocks of a stranger up to a height into the database, with their claimed work.
+/// Stores a token with two blocks of a stranger, the last at `up_to`, and the work that they claim.
 async fn misled(world: &World, up_to: u32) {
     let known = watched(world);
     let cursor = known.cursor.clone();
@@ -102,7 +102,7 @@ async fn misled(world: &World, up_to: u32) {
 }
 
 #[tokio::test]
-async fn a_gateway_misled_far_above_the_chain_is_told_the_remedy() {
+async fn after_a_forged_high_chain_the_error_names_the_remedy() {
     let stage = Stage::new(Backend::Core).await;
     misled(stage.world(), 2_000_000).await;
     let stage = stage.restart(|_| ()).await;

@@ -1,5 +1,5 @@
-//! A merchant sets another kind of server as the backend. It continues where the one before left, and is trusted no
-//! more than that one.
+//! A merchant sets another kind of server as the backend. The new server continues where the earlier one stopped, and
+//! gets no more trust than the earlier one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const KINDS: [Backend; 2] = [Backend::Core, Backend::Electrum];
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
-/// Every kind after every other.
+/// Each kind after each other kind.
 fn changes() -> impl Iterator<Item = (Backend, Backend)> {
     let pairs = KINDS.into_iter().flat_map(|from| KINDS.map(|to| (from, to)));
     pairs.filter(|(from, to)| from != to)
@@ -39,7 +39,7 @@ async fn looking_through(kind: Backend) -> (Stage, PaymentRow) {
     (stage, payment)
 }
 
-/// The server of a kind shows no block above a height; all blocks for `None`.
+/// Makes the server of this kind show no block above `height`, or all blocks for `None`.
 fn ends_with(stage: &Stage, kind: Backend, height: Option<u32>) {
     match kind {
         Backend::Core => stage.node().misbehave(height.map(CoreFault::OlderTip)),
@@ -71,7 +71,7 @@ fn watched(world: &World) -> Option<WatchedChain> {
 }
 
 fn check_same_chain(world: &World) {
-    assert_eq!(world.gateway.last_look.status().begun_anew_at, None, "it is no other chain");
+    assert_eq!(world.gateway.last_look.status().begun_anew_at, None, "it is the same chain");
 }
 
 async fn check_refused_as_behind(world: &World, what: &str) {
@@ -82,7 +82,7 @@ async fn check_refused_as_behind(world: &World, what: &str) {
 }
 
 #[tokio::test]
-async fn a_server_of_another_kind_that_is_behind_makes_no_look_and_says_so() {
+async fn a_server_of_another_kind_that_is_behind_is_refused() {
     for (from, to) in changes() {
         let what = format!("{to:?} after {from:?}");
         let (mut stage, payment) = looking_through(from).await;
@@ -124,7 +124,7 @@ async fn a_weaker_branch_is_looked_at_once_it_has_more_work() {
         world.look().await;
         check_same_chain(world);
         let receipts = world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
-        assert!(!receipts[0].is_in_block(), "{what}: it is not in that branch");
+        assert!(!receipts[0].is_in_block(), "{what}: that branch does not hold it");
     }
 }
 
@@ -135,7 +135,7 @@ async fn coins_not_asked_about_yet_are_found_by_the_node_that_follows() {
     let world = stage.world();
     world.make_wallet().await;
     let mut payments = Vec::new();
-    // More than have their turn in the following looks.
+    // More payments than the following looks ask about.
     for _ in 0..60 {
         payments.push(world.payment_to_wallet().await);
     }
@@ -144,11 +144,11 @@ async fn coins_not_asked_about_yet_are_found_by_the_node_that_follows() {
     world.pass_ms(61_000).await;
     let late = &payments[59];
     world.customer_pays(late, 50_000);
-    // Deeper than a node reads again in any case.
+    // Deeper than the blocks that a node always reads again.
     world.sandbox().mine(30, false, world.now_ms()).unwrap();
     world.look().await;
     let receipts = || world.gateway.store.read(|reader| reader.receipts(late.seq)).unwrap();
-    assert_eq!(receipts(), [], "its turn has not come");
+    assert_eq!(receipts(), [], "its script was not asked about yet");
     stage.switch(Backend::Core);
     let world = stage.world();
     world.look().await;
@@ -157,7 +157,7 @@ async fn coins_not_asked_about_yet_are_found_by_the_node_that_follows() {
 }
 
 #[tokio::test]
-async fn a_pruned_node_goes_on_from_a_server_asked_about_everything() {
+async fn a_pruned_node_continues_if_a_server_showed_all_scripts() {
     let mut stage = Stage::new(Backend::Switched).await;
     stage.switch(Backend::Electrum);
     let world = stage.world();
@@ -170,7 +170,7 @@ async fn a_pruned_node_goes_on_from_a_server_asked_about_everything() {
     stage.node().misbehave(CoreFault::Pruned(tip - 50));
     stage.switch(Backend::Core);
     let sentence = stage.world().app.watcher.look().await.unwrap_err().to_string();
-    assert!(sentence.contains("has pruned block"), "nobody knows what else those blocks hold: {sentence}");
+    assert!(sentence.contains("has pruned block"), "the pruned blocks may hold other payments: {sentence}");
     stage.switch(Backend::Electrum);
     // More than two rounds over all scripts.
     for _ in 0..16 {
@@ -187,7 +187,7 @@ async fn a_pruned_node_goes_on_from_a_server_asked_about_everything() {
 }
 
 #[tokio::test]
-async fn what_a_server_hid_is_found_by_the_node_that_follows_it_however_often_that_was_asked() {
+async fn a_payment_that_a_server_hid_is_found_by_the_next_node() {
     let mut stage = Stage::new(Backend::Switched).await;
     stage.switch(Backend::Electrum);
     let world = stage.world();
@@ -195,13 +195,13 @@ async fn what_a_server_hid_is_found_by_the_node_that_follows_it_however_often_th
     let payment = world.payment_to_wallet().await;
     stage.electrum().misbehave(ElectrumFault::KeepsBack);
     world.customer_pays(&payment, payment.payment.amount_sats);
-    // Deeper than a node reads again in any case.
+    // Deeper than the blocks that a node always reads again.
     world.sandbox().mine(30, false, world.now_ms()).unwrap();
     world.look().await;
     let receipts = |world: &World| world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
-    assert_eq!(receipts(world), [], "it is hidden");
-    // More than two rounds over all scripts. Their result is stored with the next look that stores something or comes a
-    // minute later: here, these looks find nothing.
+    assert_eq!(receipts(world), [], "the server hides it");
+    // More than two rounds over all scripts. A look stores the result of the rounds if it finds changes, or after a
+    // minute. These looks find no changes.
     let whole_up_to = || Token::read(&watched(world).unwrap().cursor.token).unwrap().whole_up_to;
     let before = whole_up_to();
     for _ in 0..16 {
@@ -219,15 +219,15 @@ async fn what_a_server_hid_is_found_by_the_node_that_follows_it_however_often_th
 }
 
 #[tokio::test]
-async fn blocks_told_too_high_add_no_confirmation_and_bar_no_server() {
+async fn blocks_reported_too_high_do_not_bar_other_servers() {
     for blocks in [1, 2] {
         let (mut stage, payment) = looking_through(Backend::Electrum).await;
         stage.electrum().misbehave(ElectrumFault::Higher(40_320));
         stage.world().sandbox().mine(blocks, false, stage.world().now_ms()).unwrap();
         let before = watched(stage.world());
         for _ in 0..2 {
-            stage.world().app.watcher.look().await.expect_err("nothing leads there");
-            // It continues, or begins with the stored state.
+            stage.world().app.watcher.look().await.expect_err("the false heights were accepted");
+            // Drops the memory, so that the next look begins with the stored state.
             stage.wait(AT_LEISURE);
         }
         assert_eq!(watched(stage.world()), before);
@@ -249,7 +249,7 @@ async fn a_server_set_during_a_restored_copys_look_voids_that_look() {
     world.make_wallet().await;
     let payment = world.payment_to_wallet().await;
     world.pay(&payment, payment.payment.amount_sats).await;
-    // More than one answer of the node holds.
+    // More blocks than one answer of the node holds.
     world.sandbox().mine(250, false, world.now_ms()).unwrap();
     world.look().await;
     world.begins_restore(30, 1_000).await;
@@ -259,7 +259,7 @@ async fn a_server_set_during_a_restored_copys_look_voids_that_look() {
     let restore = || world.gateway.store.read(|reader| reader.restore()).unwrap().unwrap();
     let why = world.app.watcher.look().await.unwrap_err().to_string();
     assert!(why.contains("replaced in the settings"), "{why}");
-    assert_eq!(restore().state, RestoreState::Awaited, "neither has told of all");
+    assert_eq!(restore().state, RestoreState::Awaited, "neither backend has reported everything");
     let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap();
     assert_eq!(hold.map(|hold| hold.cause), Some(HoldCause::Restored));
     for _ in 0..10 {
@@ -279,6 +279,6 @@ async fn a_server_set_while_a_look_is_prepared_voids_that_look() {
     let stage = stage.switching_in_a_look(Backend::Electrum, When::Prepared);
     let world = stage.world();
     let why = world.app.watcher.look().await.unwrap_err().to_string();
-    assert!(why.contains("replaced in the settings"), "what to ask a server about was not read: {why}");
+    assert!(why.contains("replaced in the settings"), "the scripts for the new server were not read: {why}");
     world.look().await;
 }

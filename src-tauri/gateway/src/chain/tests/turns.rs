@@ -1,5 +1,5 @@
-//! Turns of the chain, the miner and the payer for a payment, through every backend. The result is always the one that
-//! the interface defines.
+//! Moves of the chain, the miner and the payer that affect a payment, through every backend. The result is always the
+//! one that the interface defines.
 
 use bitcoin::{Sequence, Txid};
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
@@ -24,7 +24,7 @@ fn price(payment: &PaymentRow) -> u64 {
 }
 
 fn stands(world: &World, payment: &PaymentRow) -> (PaymentState, u64) {
-    let row = world.now_of(&payment.payment.id).payment;
+    let row = world.reload_payment(&payment.payment.id).payment;
     (row.state, row.paid_sats)
 }
 
@@ -95,7 +95,7 @@ async fn a_transaction_without_the_rbf_signal_is_replaced_too() {
         world.hears(&first).await;
         assert_eq!(stands(world, &payment).0, Unconfirmed);
         world.hears(&payer.pays(&[], 2, final_one)).await;
-        assert_eq!(stands(world, &payment), (New, 0), "it went back to the payer");
+        assert_eq!(stands(world, &payment), (New, 0), "the coins went back to the payer");
         let third = payer.pays(&[(&payment.script, price(&payment))], 4, final_one);
         world.hears(&third).await;
         assert_eq!(stands(world, &payment), (Unconfirmed, price(&payment)));
@@ -111,7 +111,7 @@ async fn a_transaction_without_the_rbf_signal_is_replaced_too() {
 #[tokio::test]
 async fn a_dropped_transaction_counts_when_it_is_seen_again_or_mined() {
     through_every_backend(async |stage| {
-        // Seen again through a stranger's broadcast, mined by a miner who kept it, and mined after it was given up.
+        // A stranger broadcasts the transaction again, a miner who kept it mines it, or it is mined after 14 days.
         for (days, is_mined) in [(0, false), (13, true), (15, true)] {
             let world = stage.world();
             let payer = Payer::with_coin(world, Kind::Segwit).await;
@@ -121,7 +121,7 @@ async fn a_dropped_transaction_counts_when_it_is_seen_again_or_mined() {
             world.takes_broadcasts(false);
             world.sandbox().evict(tx.compute_txid(), world.now_ms()).unwrap();
             world.look().await;
-            assert_eq!(stands(world, &payment), (Unconfirmed, price(&payment)), "it may come back");
+            assert_eq!(stands(world, &payment), (Unconfirmed, price(&payment)), "a dropped transaction may come back");
             world.sandbox().mine(1, true, world.now_ms()).unwrap();
             world.look().await;
             world.pass_ms(days * DAY_MS).await;
@@ -167,7 +167,7 @@ async fn two_outputs_are_one_sum_for_the_shop_and_two_coins() {
         let mut sums: Vec<u64> = coins.iter().map(|coin| coin.coin.amount_sats).collect();
         sums.sort_unstable();
         assert_eq!(sums, [one, two]);
-        // One of them is not enough.
+        // One coin is not enough for this payout.
         let payout = world.approved_payout(two + 1_000).await;
         world.send().await;
         world.mine_and_pass(1).await;
@@ -178,7 +178,7 @@ async fn two_outputs_are_one_sum_for_the_shop_and_two_coins() {
 }
 
 #[tokio::test]
-async fn dust_counts_and_is_never_spent_above_its_value() {
+async fn dust_counts_but_no_payout_spends_it() {
     through_every_backend(async |stage| {
         let world = stage.world();
         world.make_wallet().await;
@@ -219,7 +219,7 @@ async fn a_payment_in_fifty_transactions_is_one_payment() {
             fee_rate_sat_vb: None,
             confirmations: 0,
         };
-        // All but the last arrive before the first look.
+        // All transactions but the last arrive before the first look.
         let part = price(&payment) / 50;
         world.sandbox().pay(pay(part * 49, 49), world.now_ms()).unwrap();
         world.look().await;
@@ -230,19 +230,19 @@ async fn a_payment_in_fifty_transactions_is_one_payment() {
         assert_eq!(stands(world, &payment), (Confirmed, price(&payment)));
         assert_eq!(world.notified_field(&payment.payment.id, "status"), ["UNDERPAID", "UNCONFIRMED", "CONFIRMED"]);
         assert_eq!((told(world, &payment).len(), world.anomalies_of(&payment)), (50, vec![]));
-        // Forty of them leave the chain, and come back.
+        // The transactions leave the chain, and come back.
         world.sandbox().reorg(3, true, world.now_ms()).unwrap();
         world.look().await;
         assert_eq!(stands(world, &payment), (Confirmed, price(&payment)));
         world.mine(1).await;
-        assert_eq!(world.notified(&payment.payment.id).len(), 3, "what came back is no news");
+        assert_eq!(world.notified(&payment.payment.id).len(), 3, "the return causes no notification");
         world.check_money();
     })
     .await;
 }
 
 #[tokio::test]
-async fn an_address_paid_years_later_or_while_off_is_late_and_told() {
+async fn an_address_paid_years_later_or_while_off_is_reported_late() {
     through_every_backend(async |mut stage| {
         let world = stage.world();
         let old = [world.payment().await, world.payment().await, world.payment().await];
@@ -257,10 +257,10 @@ async fn an_address_paid_years_later_or_while_off_is_late_and_told() {
         world.customer_pays(&old[0], 20_000);
         world.customer_pays(&paid, 30_000);
         world.mine(2).await;
-        world.looks_until("what came after three years", || !world.anomalies_of(&old[0]).is_empty()).await;
-        world.looks_until("what came after three years", || !world.anomalies_of(&paid).is_empty()).await;
+        world.looks_until("a late payment is noticed after years", || !world.anomalies_of(&old[0]).is_empty()).await;
+        world.looks_until("an extra payment is noticed after years", || !world.anomalies_of(&paid).is_empty()).await;
 
-        // Seen, mined and deep before the gateway is back, and after that.
+        // One address is paid while the gateway is down, another once it is back.
         let (down, again) = (&old[1], &old[2]);
         stage = stage
             .restart(|world| {
@@ -270,10 +270,10 @@ async fn an_address_paid_years_later_or_while_off_is_late_and_told() {
             .await;
         let world = stage.world();
         world.look().await;
-        world.looks_until("what came while it was down", || !world.anomalies_of(down).is_empty()).await;
+        world.looks_until("a payment while down is noticed", || !world.anomalies_of(down).is_empty()).await;
         world.pay(again, 50_000).await;
         world.mine(2).await;
-        world.looks_until("what came after a restart", || !world.anomalies_of(again).is_empty()).await;
+        world.looks_until("a payment after the restart is noticed", || !world.anomalies_of(again).is_empty()).await;
 
         use AnomalyKind::{ExtraPayment, LatePayment};
         for (payment, kind, sats) in [
@@ -294,7 +294,7 @@ async fn an_address_paid_years_later_or_while_off_is_late_and_told() {
 }
 
 #[tokio::test]
-async fn a_replacement_or_drop_while_off_is_told_by_the_first_look() {
+async fn a_replacement_or_drop_while_off_is_seen_by_the_first_look() {
     through_every_backend(async |stage| {
         let world = stage.world();
         let (replaced, dropped) = (world.payment().await, world.payment().await);
@@ -310,7 +310,7 @@ async fn a_replacement_or_drop_while_off_is_told_by_the_first_look() {
         let world = stage.world();
         world.look().await;
         assert_eq!((world.state(&replaced), world.state(&dropped)), (New, Unconfirmed));
-        assert!(world.receipts_of(&dropped)[0].position.is_absent(), "it counts, and is missing");
+        assert!(world.receipts_of(&dropped)[0].position.is_absent(), "a missing transaction counts");
     })
     .await;
 }

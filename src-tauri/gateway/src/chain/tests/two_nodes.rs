@@ -70,10 +70,10 @@ impl Two {
                 sleep(Duration::from_millis(1)).await;
             }
         });
-        waited.await.expect("what the node told was not heard");
+        waited.await.expect("the node's notices did not arrive");
     }
 
-    /// Asks for the tip. The failing servers determine which one answers.
+    /// Asks for the tip. The first node that does not fail answers.
     fn ask(&self) {
         tokio::task::block_in_place(|| self.both.tip()).unwrap();
     }
@@ -84,7 +84,7 @@ impl Two {
     }
 
     async fn wait_until_woken(&self) {
-        timeout(AT_LEISURE, self.both.wake().unwrap().notified()).await.expect("nobody was woken");
+        timeout(AT_LEISURE, self.both.wake().unwrap().notified()).await.expect("no wake-up came");
     }
 }
 
@@ -102,10 +102,10 @@ async fn a_nodes_notice_wakes_no_look_while_another_node_is_asked() {
     let _of_before = two.is_woken();
     for _ in 0..3 {
         two.pay();
-        // Hearing one notice proves that the one before has rung.
+        // A received notice proves that the notice before it has had its effect.
         two.hear().await;
     }
-    assert!(!two.is_woken(), "the second would list its whole mempool for each");
+    assert!(!two.is_woken(), "each wake-up would make the second node list its mempool");
 
     two.first.misbehave(None);
     two.second.misbehave(CoreFault::Closed);

@@ -31,8 +31,8 @@ pub(in crate::cli) enum Settings {
         /// The setting's name, or NAME=VALUE.
         #[arg(value_name = "NAME")]
         name: String,
-        /// The value, in the form that `settings list` shows; for backendPassword -, which reads it from the standard
-        /// input.
+        /// The value, in the form that `settings list` shows. For backendPassword give -; the password is then read
+        /// from the standard input.
         #[arg(allow_hyphen_values = true)]
         value: Option<String>,
         /// Further pairs NAME=VALUE.

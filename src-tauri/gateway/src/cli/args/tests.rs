@@ -65,7 +65,7 @@ fn a_line_parses_to_its_command() {
 }
 
 #[test]
-fn one_setting_is_a_name_and_a_value_several_are_pairs() {
+fn set_takes_a_name_and_a_value_or_several_pairs() {
     let pair = |name: &str, value: &str| SettingChange { name: name.to_owned(), value: Some(value.to_owned()) };
     for (line, changes) in [
         ("settings set batchSeconds=7", vec![pair("batchSeconds", "7")]),

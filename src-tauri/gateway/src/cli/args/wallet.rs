@@ -12,8 +12,8 @@ use crate::console::wallet::{
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Wallet {
-    /// Make a wallet from new words, which are shown only once; type two of them back. JSON: {"words"}, and none is
-    /// typed back.
+    /// Make a wallet from new words, which are shown only once; type two of them back. JSON: {"words"}, and no word is
+    /// asked for.
     Create {
         /// The number of words.
         #[arg(long, value_name = "12|24", value_parser = ["12", "24"])]
@@ -53,13 +53,14 @@ pub(in crate::cli) struct RestoreArgs {
     /// Electrum server is asked about addresses, which takes equally long with any birthday, and a date is ignored.
     #[arg(long, value_name = "HEIGHT|DATE")]
     birthday: Option<String>,
-    /// The longest run of given addresses that received no coin [default: the setting restoreSkip plus 500].
+    /// The largest number of addresses in a row that were given to customers and received no coin [default: the setting
+    /// restoreSkip plus 500].
     ///
     /// The scan adds restoreSkip to it, because another restored copy may have skipped that many addresses.
     #[arg(long, value_name = "N")]
     gap: Option<u32>,
-    /// Another copy has used addresses after this one's last, for example after its folder was restored by hand: skip
-    /// restoreSkip addresses.
+    /// Another copy of the wallet has used addresses after this copy's last, for example because this copy's folder was
+    /// restored by hand: skip restoreSkip addresses.
     #[arg(long)]
     beside_another: bool,
     /// Show the progress of the scan; no words are read.

@@ -58,7 +58,7 @@ pub(super) fn restore(view: &RestoreView) -> String {
             count(u64::from(view.to_ask), "address", "addresses"),
             view.percent
         ),
-        (None, _) => format!("it begins above block {}", view.birth_height),
+        (None, _) => format!("nothing yet; the scan begins above block {}", view.birth_height),
     };
     let state = match view.state {
         RestoreState::Awaited | RestoreState::Scanning if view.awaits_backend => {
@@ -86,7 +86,7 @@ pub(super) fn restore(view: &RestoreView) -> String {
         (
             "looks ahead",
             format!(
-                "{} addresses beyond the last used one: the longest run without a coin, and restoreSkip for an earlier restored copy",
+                "{} addresses beyond the last used one: the gap, and restoreSkip for addresses that an earlier restored copy skipped",
                 view.looks_ahead
             ),
         ),

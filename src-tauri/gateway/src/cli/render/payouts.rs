@@ -115,8 +115,8 @@ pub(super) fn abandoned(view: &AbandonedView) -> String {
 
 /// A sentence that no node has accepted a stored transaction, and the reason.
 fn not_accepted(refusal: Option<&RefusalView>) -> String {
-    let why = refusal.map_or_else(|| "no node has taken it yet".to_owned(), |refusal| refusal.message.clone());
-    format!("{why}. It is offered again after each block, and the former one stays until then.")
+    let why = refusal.map_or_else(|| "no node has accepted it yet".to_owned(), |refusal| refusal.message.clone());
+    format!("{why}. It is broadcast again after each block. Until a node accepts it, the earlier transaction stays.")
 }
 
 pub(super) fn abandon_estimate(view: &AbandonEstimateView) -> String {
@@ -192,7 +192,7 @@ fn refund_instead(alike: &AnomalyAlike) -> String {
 }
 
 /// The reason why a payout waits, with the remedy at the command line. Other fields of an answer are left unchanged,
-/// because they may hold text of others.
+/// because they may hold text that others wrote.
 fn waits_for(item: &PayoutItem) -> Option<String> {
     wait::waits_for(item.waits_for.as_deref(), item.wait_cause).map(|why| as_given(&why))
 }
@@ -254,7 +254,7 @@ pub(super) fn estimate(view: &EstimateView) -> String {
         ("amount", btc(&view.amount)),
         ("fee", btc(&view.fee)),
         ("total", btc(&view.total)),
-        ("most", Some(format!("{} BTC", view.most.shown))),
+        ("largest amount", Some(format!("{} BTC", view.most.shown))),
         ("address", view.address_problem.clone()),
         ("problem", view.amount_problem.clone()),
         ("rate", view.rate_problem.clone().or_else(|| view.rate_shown.clone())),

@@ -1,4 +1,4 @@
-//! Tests of `TestBackend`: the result for a backend's form before it is saved.
+//! Tests of `TestBackend`: the result for a backend's settings in a form that is not saved yet.
 
 use std::net::TcpListener;
 

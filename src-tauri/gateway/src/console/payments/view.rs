@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sandbox_offers_the_rest_half_of_it_and_more() {
+    fn the_sandbox_offers_the_sum_due_half_of_it_and_more_than_it() {
         assert_eq!(offered(10_001, 0), (Some(10_001), Some(5_000), 15_001));
         assert_eq!(offered(10_000, 6_000), (Some(4_000), Some(2_000), 9_000));
     }

@@ -152,7 +152,7 @@ fn check_rate(fee_rate: Option<u32>) -> Result<(), CommandError> {
     }
 }
 
-/// Whether a fee is higher than the requested rate makes it.
+/// Whether a fee is above the fee at the requested rate.
 fn is_least(given: Option<u32>, fee_sats: u64, vsize: u64) -> bool {
     given.is_some_and(|given| fee_sats > u64::from(given).saturating_mul(vsize))
 }

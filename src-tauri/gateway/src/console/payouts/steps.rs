@@ -17,7 +17,7 @@ pub enum PayoutStep {
     /// It was requested.
     Offered,
     Approved,
-    /// The offer expired, or staff rejected it.
+    /// The offer expired.
     Expired,
     /// Its first transaction was signed and stored.
     Signed,

@@ -222,9 +222,9 @@ fn fee_warning(row: &PayoutRow) -> Option<&'static str> {
         return None;
     }
     Some(if row.network_fee_sats > row.amount_sats {
-        "the network's fee is more than the amount itself: pay more at once, or wait until fees have fallen"
+        "the network's fee is more than the amount itself: pay more in one payout, or wait until fees have fallen"
     } else {
-        "the network's fee is more than a tenth of the amount: pay more at once, or wait until fees have fallen"
+        "the network's fee is more than a tenth of the amount: pay more in one payout, or wait until fees have fallen"
     })
 }
 

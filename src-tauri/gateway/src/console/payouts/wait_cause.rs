@@ -41,7 +41,7 @@ pub enum WaitCause {
     /// abandon the payout.
     OtherCopy,
     /// Another copy of the wallet may pay it, and a block must decide. This concerns only this payout.
-    CopyPays,
+    PaidByCopy,
     /// It was abandoned, and it is not decided yet whether it FAILED or was sent after all.
     GivenUp,
     /// Another cause. This concerns all payouts.
@@ -61,7 +61,7 @@ impl From<ObstacleCause> for WaitCause {
             ObstacleCause::Compared => Self::HoldRestored,
             ObstacleCause::Restored => Self::Restored,
             ObstacleCause::Stopped => Self::RestoreStopped,
-            ObstacleCause::CopyPays => Self::CopyPays,
+            ObstacleCause::PaidByCopy => Self::PaidByCopy,
             ObstacleCause::Other => Self::Other,
         }
     }

@@ -81,7 +81,7 @@ impl WaitCause {
             | Self::Coins
             | Self::Block
             | Self::Node
-            | Self::CopyPays
+            | Self::PaidByCopy
             | Self::GivenUp
             | Self::Other => None,
         }
@@ -114,7 +114,7 @@ impl Waiting {
             | ObstacleCause::Keyring
             | ObstacleCause::Fees
             | ObstacleCause::Chain
-            | ObstacleCause::CopyPays
+            | ObstacleCause::PaidByCopy
             | ObstacleCause::Other => cannot,
         };
         let cause = cannot.cause.into();
@@ -139,7 +139,7 @@ impl Waiting {
         // The sender's reason comes from the first payout that was due. It may not apply to a payout that was not due.
         let was_due = || row.approved_at.is_some_and(|at| sender::due_at(at, &self.settings, self.now) <= self.now);
         let reason = match cause {
-            WaitCause::CopyPays => None,
+            WaitCause::PaidByCopy => None,
             WaitCause::Coins => {
                 let needed_sats = row.amount_sats.saturating_add(row.network_fee_sats);
                 let too_few = too_few(self.spendable_sats, needed_sats, "this payout needs");
@@ -192,7 +192,7 @@ impl Queue {
             return why(WaitCause::Node, NO_NODE);
         }
         if let Some(hold) = &self.hold {
-            return why(ObstacleCause::from(hold.cause).into(), &format!("the sender holds: {}", hold.reason));
+            return why(ObstacleCause::from(hold.cause).into(), &format!("the sender is on hold: {}", hold.reason));
         }
         if let Some(Obstacle { cause, details }) = standing.copy_pays {
             return Some(Why { cause: cause.into(), reason: details });

@@ -106,7 +106,7 @@ impl SecretStore for Failing {
 }
 
 #[tokio::test]
-async fn user_and_password_stay_of_one_change_if_the_power_fails() {
+async fn user_and_password_stay_a_pair_after_a_power_failure() {
     let in_effect = |world: &World| {
         let user = world.gateway.settings.snapshot().backend_user.clone();
         (user.unwrap_or_default(), password_in_effect(world))

@@ -35,7 +35,7 @@ pub struct BackendItem {
 impl BackendItem {
     /// The gateway's backend; `None` if no server is chosen.
     pub(super) fn of(gateway: &Gateway) -> Option<Self> {
-        if gateway.chosen.is_none() {
+        if gateway.configured.is_none() {
             return Some(Self { kind: BackendName::Sandbox, servers: Vec::new(), zmq: None });
         }
         gateway.has_backend().then(|| Self::chosen_by(&gateway.settings.snapshot()))

@@ -33,7 +33,7 @@ impl RateSource for Quotes {
     }
 }
 
-/// A source that never answers.
+/// A source that refuses connections.
 struct Silent;
 
 impl RateSource for Silent {

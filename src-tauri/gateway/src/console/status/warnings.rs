@@ -6,7 +6,7 @@ use tillgate_domain::words::count;
 use ts_rs::TS;
 
 use super::sources::{silent_together, strays};
-use crate::backup::{self, Trouble};
+use crate::backup::{self, NightlyFault};
 use crate::gateway::{Gateway, StaffWarning, WatchStatus};
 use crate::machine::ballast;
 use crate::machine::clock::machine_now;
@@ -24,7 +24,7 @@ pub enum WarningKind {
     BackupFailed,
     /// The last nightly backup failed, because its folder is not the one that was set.
     BackupFolder,
-    /// The last nightly backup is overdue.
+    /// A nightly backup is overdue.
     BackupLate,
     /// No notices arrive from the node's ZMQ address.
     Zmq,
@@ -36,13 +36,13 @@ pub enum WarningKind {
     Other,
 }
 
-impl From<&Trouble> for WarningKind {
-    fn from(trouble: &Trouble) -> Self {
-        match trouble {
-            Trouble::NoPassphrase => Self::BackupPassphrase,
-            Trouble::Failed { is_other_folder: true, .. } => Self::BackupFolder,
-            Trouble::Failed { is_other_folder: false, .. } => Self::BackupFailed,
-            Trouble::Late { .. } => Self::BackupLate,
+impl From<&NightlyFault> for WarningKind {
+    fn from(fault: &NightlyFault) -> Self {
+        match fault {
+            NightlyFault::NoPassphrase => Self::BackupPassphrase,
+            NightlyFault::Failed { is_other_folder: true, .. } => Self::BackupFolder,
+            NightlyFault::Failed { is_other_folder: false, .. } => Self::BackupFailed,
+            NightlyFault::Late { .. } => Self::BackupLate,
         }
     }
 }
@@ -61,14 +61,14 @@ pub(super) struct Seen<'a> {
     pub rates: &'a [RatesRow],
     pub currencies: &'a [Currency],
     /// The reason why the key that signs notifications cannot be read.
-    pub key_trouble: Option<String>,
+    pub key_fault: Option<String>,
     /// The number of notifications that were given up.
     pub given_up: u64,
 }
 
 impl Warnings {
     pub(super) fn of(gateway: &Gateway, reader: &Reader<'_>, seen: Seen<'_>) -> Result<Self, StoreError> {
-        let Seen { watched, sources, rates, currencies, key_trouble, given_up } = seen;
+        let Seen { watched, sources, rates, currencies, key_fault, given_up } = seen;
         let mut warnings = Self::default();
         let of_payments = reader.payment_warnings()?;
         let of_payments = of_payments.iter().filter_map(|(id, warning)| StaffWarning::of_payment(*id, warning));
@@ -76,17 +76,17 @@ impl Warnings {
         let passing = watched.warnings.iter().filter(|warning| !warning.is_stored());
         warnings.add(WarningKind::Other, passing.map(ToString::to_string));
         warnings.add(WarningKind::Other, watched.begun_anew(gateway.clock.now()));
-        if let Some(trouble) = backup::trouble(gateway, reader, machine_now())? {
-            warnings.add(WarningKind::from(&trouble), [trouble.to_string()]);
+        if let Some(fault) = backup::nightly_fault(gateway, reader, machine_now())? {
+            warnings.add(WarningKind::from(&fault), [fault.to_string()]);
         }
         warnings.add(WarningKind::Other, ballast::given_up(gateway.data_dir.path()));
         warnings.add(WarningKind::Other, watched.catching_up.map(|catching_up| catching_up.to_string()));
         warnings.add(WarningKind::Other, watched.clock_warning());
         warnings.add(WarningKind::Other, watched.stored_ahead_warning(gateway.clock.now()));
-        warnings.add(WarningKind::Zmq, gateway.chain.trouble());
+        warnings.add(WarningKind::Zmq, gateway.chain.fault());
         warnings.add(WarningKind::Other, silent_together(sources));
         warnings.add(WarningKind::Other, strays(rates, currencies));
-        warnings.add(WarningKind::Keyring, key_trouble);
+        warnings.add(WarningKind::Keyring, key_fault);
         if given_up > 0 {
             let given_up = count(given_up, "notification was", "notifications were");
             warnings.add(WarningKind::GivenUp, [format!("{given_up} given up after three days of attempts: `tillgate deliveries list --failed` shows why, `tillgate deliveries resend` sends one again")]);

@@ -32,7 +32,8 @@ impl Ask for WalletDescriptor {
 }
 
 impl WalletDescriptorView {
-    /// # Errors There is no wallet yet.
+    /// # Errors
+    /// There is no wallet yet.
     pub(super) fn of(gateway: &Gateway) -> Result<Self, CommandError> {
         let wallet = existing_wallet(gateway)?;
         let descriptors = wallet.keychains.descriptors();

@@ -210,7 +210,7 @@ impl From<SetupError> for CommandError {
             SetupError::Secret(_) => Self::of("SECRETS_UNAVAILABLE", &error),
             SetupError::DataDir(_) => Self::of("STORAGE_UNAVAILABLE", &error),
             SetupError::Store(error) => error.into(),
-            SetupError::Wallet(_) | SetupError::Entropy(_) | SetupError::BrokenOff => {
+            SetupError::Wallet(_) | SetupError::Entropy(_) | SetupError::Interrupted => {
                 Self::of("INTERNAL_ERROR", &error)
             }
         }

@@ -149,7 +149,7 @@ impl Ask for ContinueRestore {
     type Answer = RestoreView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<RestoreView, CommandError> {
-        view(by, setup::go_on(by.gateway(), by.actor).await?).await
+        view(by, setup::continue_restore(by.gateway(), by.actor).await?).await
     }
 }
 

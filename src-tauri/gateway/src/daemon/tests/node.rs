@@ -250,7 +250,7 @@ async fn a_doctor_names_what_is_wrong_with_an_electrum_server() {
 }
 
 #[tokio::test]
-async fn a_stored_esplora_backend_starts_and_names_the_choices() {
+async fn with_esplora_stored_a_gateway_starts_and_names_the_choices() {
     let folder = tempfile::tempdir().unwrap();
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
     app.gateway.store.write(|tx| tx.put_setting("backend", "esplora")).await.unwrap();

@@ -14,7 +14,7 @@ use tillgate_domain::time::Timestamp;
 
 use crate::access::idempotency::{Once, PriorRequest};
 use crate::access::record_scope::RecordScope;
-use crate::daemon::leave_another_clock;
+use crate::daemon::correct_future_times;
 use crate::gateway::LastLook;
 use crate::machine::clock::{Clock, StepForward};
 use crate::payouts::{ApproveError, Approver, approve};
@@ -27,7 +27,7 @@ const HOURS_MS: i64 = 8 * HOUR_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
 const YEAR_MS: i64 = 365 * DAY_MS;
 
-/// A clock that follows the machine's when it is set forward.
+/// A clock that tests set forward, and that reports each step.
 struct SetForward {
     clock: Arc<dyn Clock>,
     ahead_ms: AtomicI64,
@@ -68,14 +68,15 @@ async fn world_with_settable_clock() -> (World, Arc<SetForward>) {
 }
 
 impl World {
-    /// Repeats the clock's part of a start. A newly opened sandbox would turn its own clock on.
+    /// Repeats the clock's part of a start. A real restart would move the sandbox's clock
+    /// forward to the last look.
     async fn starts_again(&self) {
-        leave_another_clock(&self.gateway).await;
+        correct_future_times(&self.gateway).await;
         self.look().await;
         self.pass_sender().await;
     }
 
-    /// Sets how far the clock is ahead, as found by a start, in milliseconds.
+    /// Moves the clock ahead without a step that the gateway follows, as if it was set while the gateway was stopped.
     fn is_ahead_by_ms(&self, ms: i64) {
         self.gateway.clock_offset_ms.fetch_add(ms, SeqCst);
     }
@@ -94,7 +95,7 @@ fn staff() -> Approver {
 }
 
 #[tokio::test]
-async fn a_clock_that_was_behind_and_is_set_right_leaves_each_customer_the_rest_of_his_half_hour() {
+async fn a_forward_step_leaves_each_customer_the_rest_of_the_time() {
     let (world, clock) = world_with_settable_clock().await;
     let early = world.payment().await;
     world.pass_ms(25 * MINUTE_MS).await;
@@ -105,8 +106,12 @@ async fn a_clock_that_was_behind_and_is_set_right_leaves_each_customer_the_rest_
     world.pass_sender().await;
     assert_eq!([world.state(&early), world.state(&late)], [PaymentState::New; 2]);
     assert_eq!(world.payout(&offer).state, PayoutState::New);
-    assert_eq!(world.now_of(&late.payment.id).payment.expires_at, late.payment.expires_at.plus_ms(HOURS_MS), "as told");
-    assert_eq!(world.now_of(&after.payment.id).payment.expires_at, after.payment.expires_at, "it lost nothing");
+    assert_eq!(
+        world.reload_payment(&late.payment.id).payment.expires_at,
+        late.payment.expires_at.plus_ms(HOURS_MS),
+        "the deadline moves with the clock"
+    );
+    assert_eq!(world.reload_payment(&after.payment.id).payment.expires_at, after.payment.expires_at, "not extended");
 
     world.pass_ms(6 * MINUTE_MS).await;
     assert_eq!([world.state(&early), world.state(&late)], [PaymentState::Expired, PaymentState::New]);
@@ -121,7 +126,7 @@ async fn a_clock_that_was_behind_and_is_set_right_leaves_each_customer_the_rest_
 }
 
 #[tokio::test]
-async fn an_offer_can_be_approved_right_after_the_clock_was_set_ahead() {
+async fn an_offer_can_be_approved_right_after_a_forward_step() {
     let (world, clock) = world_with_settable_clock().await;
     let offer = world.offered_payout(50_000).await;
     clock.by_ms(HOURS_MS);
@@ -129,7 +134,7 @@ async fn an_offer_can_be_approved_right_after_the_clock_was_set_ahead() {
 }
 
 #[tokio::test]
-async fn a_request_is_known_again_after_the_clock_was_set_days_ahead() {
+async fn an_idempotency_key_survives_a_forward_step_of_days() {
     let (world, clock) = world_with_settable_clock().await;
     let once = answered_once(&world).await;
     clock.by_ms(72 * 60 * MINUTE_MS);
@@ -139,7 +144,7 @@ async fn a_request_is_known_again_after_the_clock_was_set_days_ahead() {
 }
 
 #[tokio::test]
-async fn a_step_is_followed_once_though_the_shop_hangs_up_while_that_is_stored() {
+async fn a_step_extends_rows_once_even_if_the_client_hangs_up() {
     let (world, clock) = world_with_settable_clock().await;
     let (payment, offer) = (world.payment().await, world.offered_payout(50_000).await);
     let told = world.payout(&offer).expires_at;
@@ -150,13 +155,13 @@ async fn a_step_is_followed_once_though_the_shop_hangs_up_while_that_is_stored()
         assert!(approval.poll(&mut context).is_pending());
     }
     world.look().await;
-    let expires_at = world.now_of(&payment.payment.id).payment.expires_at;
+    let expires_at = world.reload_payment(&payment.payment.id).payment.expires_at;
     assert_eq!(expires_at, payment.payment.expires_at.plus_ms(HOURS_MS));
     assert_eq!(world.payout(&offer).expires_at, told.plus_ms(HOURS_MS));
 }
 
 #[tokio::test]
-async fn a_payout_is_not_given_up_for_the_day_by_which_the_clock_was_set_forward() {
+async fn a_forward_step_does_not_shorten_the_day_of_a_queued_payout() {
     let (world, clock) = world_with_settable_clock().await;
     world.make_wallet().await;
     let payout = world.approved_payout(50_000_000).await;
@@ -171,11 +176,11 @@ async fn a_payout_is_not_given_up_for_the_day_by_which_the_clock_was_set_forward
     assert_eq!(state_after(MINUTE_MS).await, PayoutState::Queued);
     assert_eq!(state_after(22 * HOUR_MS).await, PayoutState::Queued);
     assert_eq!(state_after(HOUR_MS).await, PayoutState::Failed, "it was tried for a day");
-    assert_eq!(world.payout(&payout).approved_at, approved_at, "as told");
+    assert_eq!(world.payout(&payout).approved_at, approved_at, "the approval time does not move");
 }
 
 #[tokio::test]
-async fn what_came_just_before_the_clock_was_set_forward_is_accepted_unconfirmed_once_it_was_quiet() {
+async fn a_forward_step_does_not_shorten_the_quiet_time() {
     let (world, clock) = world_with_settable_clock().await;
     let policy = PolicySettings { zero_conf_up_to: 100.into(), ..PolicySettings::default() };
     let payment = world.payment_under(policy).await;
@@ -188,7 +193,7 @@ async fn what_came_just_before_the_clock_was_set_forward_is_accepted_unconfirmed
 }
 
 #[tokio::test]
-async fn what_a_clock_that_was_ahead_approved_uses_the_limit_until_its_day_is_over() {
+async fn an_approval_in_the_future_counts_until_its_day_is_over() {
     let world = World::new().await;
     let until = UtcDay::of(world.gateway.clock.now().plus_ms(DAY_MS)).end.iso_seconds();
     let is_refused = async || {
@@ -200,31 +205,31 @@ async fn what_a_clock_that_was_ahead_approved_uses_the_limit_until_its_day_is_ov
     world.is_ahead_by_ms(DAY_MS);
     world.approved_payout(60_000_000).await;
     world.is_ahead_by_ms(-DAY_MS);
-    assert!(is_refused().await, "of the day's limit, a bitcoin, too little is left");
+    assert!(is_refused().await, "too little is left of the daily limit of 1 BTC");
     world.is_ahead_by_ms(DAY_MS);
-    assert!(is_refused().await, "and on that day as well");
+    assert!(is_refused().await, "the approval counts on its own day too");
     world.is_ahead_by_ms(DAY_MS);
     assert!(!is_refused().await);
 }
 
 #[tokio::test]
-async fn an_offer_of_a_clock_that_was_ahead_lapses_at_the_next_start_and_is_never_approved() {
+async fn an_offer_made_in_the_future_expires_at_the_next_start() {
     let world = World::new().await;
     world.is_ahead_by_ms(HOURS_MS);
     let offer = world.offered_payout(50_000).await;
     world.is_ahead_by_ms(-HOURS_MS);
     let refused = approve(&world.gateway, offer, staff()).await;
     assert!(matches!(refused, Err(ApproveError::OfferExpired)), "{refused:?}");
-    leave_another_clock(&world.gateway).await;
+    correct_future_times(&world.gateway).await;
     assert_eq!(world.payout(&offer).state, PayoutState::Expired);
     // An offer made by the present clock stays.
     let offer = world.offered_payout(50_000).await;
-    leave_another_clock(&world.gateway).await;
+    correct_future_times(&world.gateway).await;
     assert_eq!(world.payout(&offer).state, PayoutState::New);
 }
 
 #[tokio::test]
-async fn people_hear_at_the_next_start_that_the_clock_was_ahead_when_a_payment_was_made() {
+async fn a_start_warns_of_a_payment_made_in_the_future() {
     let world = World::new().await;
     assert_eq!(
         LastLook::load(&world.gateway.store).unwrap().status().stored_ahead_warning(world.gateway.clock.now()),
@@ -238,21 +243,21 @@ async fn people_hear_at_the_next_start_that_the_clock_was_ahead_when_a_payment_w
     assert!(told.contains(&payment.payment.created_at.iso_seconds()), "{told}");
     world.is_ahead_by_ms(HALF_AN_HOUR_MS + MINUTE_MS);
     world.look().await;
-    assert_eq!(world.state(&payment), PaymentState::New, "the customer was told a later time");
+    assert_eq!(world.state(&payment), PaymentState::New, "the payment's deadline is still ahead");
 }
 
 #[tokio::test]
-async fn what_was_open_when_the_clock_was_set_a_year_ahead_by_mistake_ends_when_it_was_told_after_the_next_start() {
+async fn a_restart_undoes_the_extensions_of_a_mistaken_step() {
     let (world, clock) = world_with_settable_clock().await;
     let (payment, offer) = (world.payment().await, world.offered_payout(50_000).await);
     let (told, valid_until) = (payment.payment.expires_at, world.payout(&offer).expires_at);
     clock.by_ms(YEAR_MS);
     world.look().await;
-    assert_eq!(world.now_of(&payment.payment.id).payment.expires_at, told.plus_ms(YEAR_MS));
+    assert_eq!(world.reload_payment(&payment.payment.id).payment.expires_at, told.plus_ms(YEAR_MS));
     assert_eq!(world.payout(&offer).expires_at, valid_until.plus_ms(YEAR_MS));
     clock.is_right_again();
     world.starts_again().await;
-    assert_eq!(world.now_of(&payment.payment.id).payment.expires_at, told);
+    assert_eq!(world.reload_payment(&payment.payment.id).payment.expires_at, told);
     assert_eq!(world.state(&payment), PaymentState::New);
     assert_eq!((world.payout(&offer).state, world.payout(&offer).expires_at), (PayoutState::New, valid_until));
     world.pass_ms(10 * MINUTE_MS).await;
@@ -263,7 +268,7 @@ async fn what_was_open_when_the_clock_was_set_a_year_ahead_by_mistake_ends_when_
 }
 
 #[tokio::test]
-async fn an_offer_that_was_given_time_and_approved_by_a_right_clock_is_tried_for_a_day() {
+async fn an_extended_offer_is_tried_for_a_day_after_its_approval() {
     let (world, clock) = world_with_settable_clock().await;
     world.make_wallet().await;
     let offer = world.offered_payout(50_000_000).await;
@@ -276,18 +281,18 @@ async fn an_offer_that_was_given_time_and_approved_by_a_right_clock_is_tried_for
 }
 
 #[tokio::test]
-async fn an_offer_keeps_its_longer_old_validity_after_a_start() {
+async fn a_start_keeps_the_validity_of_an_offer_under_old_settings() {
     let world = World::new().await;
     let offer = world.offered_payout(50_000).await;
     let valid_until = world.payout(&offer).expires_at;
     let act = Act { actor: "cli", at: world.gateway.clock.now() };
     world.gateway.settings.set(&world.gateway.store, "offerValidityMinutes", "1", act).await.unwrap();
-    leave_another_clock(&world.gateway).await;
+    correct_future_times(&world.gateway).await;
     assert_eq!((world.payout(&offer).state, world.payout(&offer).expires_at), (PayoutState::New, valid_until));
 }
 
 #[tokio::test]
-async fn an_answer_is_known_again_for_a_day_and_no_year_where_the_clock_was_set_a_year_ahead_by_mistake() {
+async fn an_idempotency_key_lives_a_day_after_a_mistaken_step() {
     let (world, clock) = world_with_settable_clock().await;
     let once = answered_once(&world).await;
     clock.by_ms(YEAR_MS);
@@ -301,18 +306,21 @@ async fn an_answer_is_known_again_for_a_day_and_no_year_where_the_clock_was_set_
 }
 
 #[tokio::test]
-async fn what_a_clock_that_was_behind_and_set_right_gave_stands_after_a_restart() {
+async fn a_restart_keeps_the_extensions_of_a_right_step() {
     let (world, clock) = world_with_settable_clock().await;
     let (payment, offer) = (world.payment().await, world.offered_payout(50_000).await);
     clock.by_ms(HOURS_MS);
     world.look().await;
     world.starts_again().await;
-    assert_eq!(world.now_of(&payment.payment.id).payment.expires_at, payment.payment.expires_at.plus_ms(HOURS_MS));
+    assert_eq!(
+        world.reload_payment(&payment.payment.id).payment.expires_at,
+        payment.payment.expires_at.plus_ms(HOURS_MS)
+    );
     assert_eq!((world.state(&payment), world.payout(&offer).state), (PaymentState::New, PayoutState::New));
 }
 
 #[tokio::test]
-async fn what_a_step_gave_stands_where_a_block_shows_that_the_clock_of_the_next_start_is_behind() {
+async fn a_restart_with_a_clock_behind_a_block_keeps_the_extensions() {
     let (world, clock) = world_with_settable_clock().await;
     let (payment, offer) = (world.payment().await, world.offered_payout(50_000).await);
     let valid_until = world.payout(&offer).expires_at;
@@ -321,12 +329,15 @@ async fn what_a_step_gave_stands_where_a_block_shows_that_the_clock_of_the_next_
     world.look().await;
     clock.is_right_again();
     world.starts_again().await;
-    assert_eq!(world.now_of(&payment.payment.id).payment.expires_at, payment.payment.expires_at.plus_ms(HOURS_MS));
+    assert_eq!(
+        world.reload_payment(&payment.payment.id).payment.expires_at,
+        payment.payment.expires_at.plus_ms(HOURS_MS)
+    );
     assert_eq!(world.payout(&offer).expires_at, valid_until.plus_ms(HOURS_MS));
 }
 
 #[tokio::test]
-async fn a_payout_that_waited_when_the_clock_was_set_a_year_ahead_is_tried_for_a_day_after_the_next_start() {
+async fn a_queued_payout_is_tried_for_a_day_after_a_mistaken_step() {
     let (world, clock) = world_with_settable_clock().await;
     world.make_wallet().await;
     let payout = world.approved_payout(50_000_000).await;
@@ -342,7 +353,7 @@ async fn a_payout_that_waited_when_the_clock_was_set_a_year_ahead_is_tried_for_a
 }
 
 #[tokio::test]
-async fn what_was_seen_while_the_clock_was_a_year_ahead_is_accepted_unconfirmed_after_the_next_start() {
+async fn coins_seen_in_the_future_become_quiet_after_the_next_start() {
     let (world, clock) = world_with_settable_clock().await;
     let policy = PolicySettings { zero_conf_up_to: 100.into(), ..PolicySettings::default() };
     let payment = world.payment_under(policy).await;
@@ -350,7 +361,7 @@ async fn what_was_seen_while_the_clock_was_a_year_ahead_is_accepted_unconfirmed_
     world.pay(&payment, payment.payment.amount_sats).await;
     clock.is_right_again();
     world.starts_again().await;
-    assert_eq!(world.state(&payment), PaymentState::Unconfirmed, "it is quiet since the start");
+    assert_eq!(world.state(&payment), PaymentState::Unconfirmed, "the quiet time begins at the start");
     world.pass_ms(4_000).await;
     assert_eq!(world.state(&payment), PaymentState::Confirmed);
 }

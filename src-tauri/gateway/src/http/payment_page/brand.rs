@@ -31,7 +31,7 @@ impl Color {
         format!("#{}", hex::encode(self.0))
     }
 
-    /// The ink with the greater contrast on it.
+    /// The ink with the greater contrast on this colour.
     pub(super) fn ink(self) -> &'static str {
         let light: u32 =
             self.0.iter().zip(WEIGHTS).map(|(&channel, weight)| weight * u32::from(channel) * u32::from(channel)).sum();

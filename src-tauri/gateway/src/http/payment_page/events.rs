@@ -1,4 +1,4 @@
-//! The page's server-sent events: its changing part, whole, whenever it changed.
+//! The page's server-sent events. Each holds the whole changing part of the page.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use super::view::View;
 use crate::http::state::Http;
 use crate::http::stream_permits::StreamPermit;
 
-/// Time between heartbeats. After twice this time without any event the page asks by itself.
+/// Time between heartbeats. After twice this time without any event the page fetches itself again.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// The shortest time between two looks of a page: under load every commit changes something.
+/// Shortest time between two reads for a page. Under load, every commit would cause a read.
 const LOOK_AT_MOST_EVERY: Duration = Duration::from_millis(250);
 
-/// The longest time between two looks of a page: the deadline passes without a commit.
+/// Longest time between two reads for a page, because the deadline passes without a commit.
 const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(20);
 
-/// Events that wait for a slow reader.
+/// Limit of events that wait for a slow client.
 const WAITING_MAX: usize = 4;
 
 /// The events of one page. The first is sent at once, because the payment may have changed since the page was made.
@@ -49,7 +49,8 @@ pub(super) fn stream(
     Sse::new(ReceiverStream::new(waiting)).keep_alive(heartbeat(HEARTBEAT))
 }
 
-/// Events that show the page that the connection lives. They have data, because browsers drop an event without.
+/// Heartbeats, which show the page that the connection is alive. They have data, because browsers drop events without
+/// data.
 pub(super) fn heartbeat(interval: Duration) -> KeepAlive {
     KeepAlive::new().interval(interval).event(Event::default().event("alive").data("1"))
 }
@@ -72,7 +73,7 @@ async fn follow(http: &Arc<Http>, id: Id, texts: &'static Texts, events: &mpsc::
                     }
                 }
             }
-            // The error stands in the log; the page connects again by itself.
+            // The error is in the log. The page reconnects by itself.
             Ok(None) | Err(_) => return,
         }
         tokio::select! {
@@ -81,7 +82,7 @@ async fn follow(http: &Arc<Http>, id: Id, texts: &'static Texts, events: &mpsc::
         }
         tokio::select! {
             () = events.closed() => return,
-            // A change and the end of the wait are both reasons to look.
+            // A change and the end of the wait are both reasons to read again.
             _ = timeout(LOOK_AT_LEAST_EVERY, changes.changed()) => {}
         }
     }

@@ -12,7 +12,7 @@ const SCRIPT: &str = include_str!("page.js");
 /// Seconds after which a page without scripts reloads, while its state may change.
 const RELOAD_SECONDS: u32 = 10;
 
-/// Seconds for which the last state is shown before the page moves on.
+/// Seconds for which the last state is shown before the redirect to the shop.
 const MOVE_ON_SECONDS: u32 = 3;
 
 /// The whole page, as it is at `at_ms`.
@@ -123,7 +123,7 @@ fn to_pay(payable: &Payable, texts: &Texts) -> Markup {
     };
     let (minutes, seconds) = (payable.seconds_left / 60, payable.seconds_left % 60);
     // The countdown and the wallet come first, because on a phone the rest is below the fold. Once the countdown is
-    // over, the script swaps it for the hidden part.
+    // over, the script hides the first section and shows the second.
     html! {
         section #open {
             div.state.waiting {
@@ -169,6 +169,6 @@ fn state(class: &str, title: &str, hint: &str) -> Markup {
 /// The QR code as an SVG element; `None` if the text is too long for one.
 fn qr_svg(text: &str) -> Option<Markup> {
     let document = qr::svg(text);
-    // A page must not contain the document's prologue.
+    // A page must not contain the XML declaration of an SVG document.
     document.find("<svg").map(|start| PreEscaped(document[start..].to_owned()))
 }

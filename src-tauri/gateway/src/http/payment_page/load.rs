@@ -18,12 +18,12 @@ use crate::store::payments::PaymentRow;
 pub(super) async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Failure> {
     let Ok(id) = id.parse::<Id>() else { return Ok(None) };
     let gateway = &http.app.gateway;
-    // One row is read by its key on the connection's own thread. Transactions are read elsewhere, because there may be
-    // any number.
+    // One payment's row is read quickly, on the thread that serves the connection. Its Bitcoin transactions may be many,
+    // so they are read on another thread.
     match gateway.store.read(|reader| reader.payment(&id))? {
         Some(row) if !matches!(row.payment.state, PaymentState::New | PaymentState::Underpaid) => {
             match read_on_another_thread(http, Long::Record, PAGES, move |gateway| read_view(gateway, &id)).await {
-                // Even a busy gateway tells a customer that the coins were seen.
+                // If the database is too busy, the page still shows the payment's state, without its coins.
                 Err(failure) if failure.is_for_storage() => Ok(Some(view_of(gateway, &row, None))),
                 read => read,
             }
@@ -32,7 +32,7 @@ pub(super) async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Fai
     }
 }
 
-/// The same from one snapshot. Blocks for as long as it takes to read the payment's transactions.
+/// The payment and its transactions from one snapshot. Blocks the thread while it reads.
 pub(super) fn read_view(gateway: &Gateway, id: &Id) -> Result<Option<View>, StoreError> {
     gateway.store.read(|reader| {
         let Some(row) = reader.payment(id)? else { return Ok(None) };

@@ -6,8 +6,8 @@
   let shownAt = Number(payment.dataset.at);
   let heardAt = performance.now();
 
-  // The server tells how much time is left; only its passing is measured here, so that a customer's
-  // wrong clock shows nothing wrong.
+  // The server sends the time left, and only elapsed time is measured here. So a wrong clock of the
+  // customer does no harm.
   const start = () => {
     clearInterval(countdown);
     clearTimeout(moveOn);
@@ -45,7 +45,7 @@
     try {
       await navigator.clipboard.writeText(value.textContent);
     } catch {
-      // In a frame, or without TLS, the clipboard may be closed to us: the text is selected then.
+      // In a frame, or without TLS, the clipboard may be blocked. The text is then selected.
       select(value);
       if (!document.execCommand("copy")) return;
     }
@@ -54,7 +54,7 @@
     setTimeout(() => (button.textContent = before), 1500);
   });
 
-  // A proxy may hold events back, so an older one may come after a newer answer.
+  // A proxy may delay events, so an old event may arrive after a newer answer.
   const show = (html, at) => {
     if (at < shownAt) return;
     shownAt = at;
@@ -65,7 +65,7 @@
   };
   const still = (html) => html.replace(/ data-seconds="\d+">[^<]*/, "");
 
-  // Counts events, and the heartbeats between them.
+  // Shows each event. Records when the last event or heartbeat arrived.
   const follow = () => {
     const events = new EventSource(location.pathname.replace(/\/$/, "") + "/events");
     events.addEventListener("alive", () => (heardAt = performance.now()));
@@ -74,13 +74,13 @@
       const { html, at } = JSON.parse(event.data);
       show(html, at);
     });
-    // The browser tries again by itself, unless the server refused.
+    // The browser reconnects by itself, unless the server refused the request.
     events.addEventListener("error", () => {
       if (events.readyState === EventSource.CLOSED) setTimeout(follow, 15000);
     });
   };
 
-  // Where nothing was heard for ten seconds, the page asks for itself.
+  // Fetches the page after ten seconds without an event or heartbeat.
   const ask = async () => {
     if (performance.now() - heardAt < 10000) return;
     heardAt = performance.now();
@@ -91,7 +91,7 @@
       const { innerHTML, dataset } = page.getElementById("payment");
       show(innerHTML, Number(dataset.at));
     } catch {
-      // No connection: it asks again.
+      // Without a connection the fetch is repeated later.
     }
   };
 

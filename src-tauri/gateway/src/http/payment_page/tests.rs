@@ -17,7 +17,7 @@ use crate::http::stream_permits::StreamPermits;
 use crate::store::payments::PaymentRow;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
-/// The interface's bound for a page without the logo.
+/// Limit of a page's size without the logo (interface, section 8).
 const PAGE_MAX_BYTES: usize = 60_000;
 
 fn view(world: &World, payment: &PaymentRow) -> View {
@@ -74,7 +74,7 @@ async fn text_on_a_light_colour_is_dark() {
 }
 
 #[tokio::test]
-async fn it_loads_nothing_but_itself() {
+async fn the_page_loads_nothing_from_elsewhere() {
     let world = World::new().await;
     let payment = world.payment().await;
     let page = page_of(&world, &payment);
@@ -85,7 +85,7 @@ async fn it_loads_nothing_but_itself() {
 }
 
 #[tokio::test]
-async fn after_a_part_the_page_asks_for_the_rest_but_at_least_dust() {
+async fn a_remainder_below_the_dust_limit_is_raised_to_it() {
     let world = World::new().await;
     let payment = world.payment().await;
     world.pay(&payment, payment.payment.amount_sats - 1).await;
@@ -96,7 +96,7 @@ async fn after_a_part_the_page_asks_for_the_rest_but_at_least_dust() {
 }
 
 #[tokio::test]
-async fn the_address_is_hidden_from_the_deadline_on() {
+async fn the_address_is_hidden_once_paid_or_past_the_deadline() {
     let world = World::new().await;
     let [paid, never] = [world.payment().await, world.payment().await];
     world.pay(&paid, paid.payment.amount_sats).await;
@@ -104,7 +104,7 @@ async fn the_address_is_hidden_from_the_deadline_on() {
     world.mine(1).await;
     assert_eq!(view(&world, &paid).state, PageState::Confirmed { too_much_btc: None });
     world.advance_clock_ms(HALF_AN_HOUR_MS);
-    assert_eq!(view(&world, &never).state, PageState::TimeUp, "before the look that closes it");
+    assert_eq!(view(&world, &never).state, PageState::TimeUp, "before the closing look");
     for payment in [&paid, &never] {
         let page = page_of(&world, payment);
         assert!(!page.contains(&payment.address) && !page.contains("<svg"), "{page}");
@@ -114,7 +114,7 @@ async fn the_address_is_hidden_from_the_deadline_on() {
 }
 
 #[tokio::test]
-async fn seen_coins_are_shown_even_if_the_rest_cannot_be_read() {
+async fn received_coins_are_shown_even_without_a_read_permit() {
     let world = World::new().await;
     let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
     let payment = world.payment().await;
@@ -131,7 +131,7 @@ async fn seen_coins_are_shown_even_if_the_rest_cannot_be_read() {
 }
 
 #[tokio::test]
-async fn an_id_of_no_payment_has_no_view() {
+async fn an_unknown_payment_id_has_no_view() {
     let world = World::new().await;
     let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
     for id in ["0".repeat(40), "0".repeat(39), "../../etc/passwd".to_owned(), String::new()] {
@@ -140,7 +140,7 @@ async fn an_id_of_no_payment_has_no_view() {
 }
 
 #[tokio::test]
-async fn an_event_comes_when_what_is_shown_changes() {
+async fn an_event_is_sent_when_the_page_changes() {
     use tokio_stream::StreamExt as _;
     let world = World::new().await;
     let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
@@ -168,7 +168,7 @@ async fn a_heartbeat_has_data_or_browsers_would_drop_it() {
 }
 
 #[tokio::test]
-async fn a_confirmed_overpayment_says_how_much_came() {
+async fn a_confirmed_overpayment_shows_the_received_amount() {
     let world = World::new().await;
     let payment = world.payment().await;
     let sats = payment.payment.amount_sats + 3_000;
@@ -181,7 +181,7 @@ async fn a_confirmed_overpayment_says_how_much_came() {
 }
 
 #[tokio::test]
-async fn coins_that_were_taken_back_are_named() {
+async fn coins_lost_in_a_reorg_are_shown() {
     let world = World::new().await;
     let payment = world.payment().await;
     world.pay(&payment, payment.payment.amount_sats).await;
@@ -194,7 +194,7 @@ async fn coins_that_were_taken_back_are_named() {
 }
 
 #[tokio::test]
-async fn coins_that_stay_beside_taken_ones_are_named_too() {
+async fn coins_that_remain_after_a_reorg_are_shown_too() {
     let world = World::new().await;
     let payment = world.payment().await;
     let part = payment.payment.amount_sats / 2;

@@ -1,4 +1,4 @@
-//! Every word of the page, by language.
+//! The page's texts in every language.
 
 mod english;
 mod french;
@@ -13,14 +13,14 @@ use std::cmp::Reverse;
 pub(super) use english::ENGLISH;
 pub(super) use words::Texts;
 
-/// The page's languages. English is the answer to browsers that ask for none of them.
+/// The page's languages. Browsers that ask for none of them get English.
 const LANGUAGES: [&Texts; 6] =
     [&ENGLISH, &german::GERMAN, &french::FRENCH, &spanish::SPANISH, &portuguese::PORTUGUESE, &japanese::JAPANESE];
 
-/// The most languages of one `Accept-Language` that are looked at; browsers send a few.
+/// Limit of languages read from one `Accept-Language`. Browsers send only a few.
 const ASKED_MAX: usize = 20;
 
-/// The words for a browser that sends this `Accept-Language`.
+/// The texts for a browser that sends this `Accept-Language`.
 pub(super) fn for_browser(accepted: &str) -> &'static Texts {
     let asked = accepted.split(',').take(ASKED_MAX).filter_map(|one| {
         let mut parts = one.split(';').map(str::trim);
@@ -29,11 +29,11 @@ pub(super) fn for_browser(accepted: &str) -> &'static Texts {
         let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(WHOLE), thousandths)?;
         (weight > 0).then_some((weight, texts))
     });
-    // Among several with the same weight the first counts.
+    // Among languages with the same weight, the first is chosen.
     asked.min_by_key(|(weight, _)| Reverse(*weight)).map_or(&ENGLISH, |(_, texts)| texts)
 }
 
-/// The weight of a language that names none.
+/// The weight of a language without `q`.
 const WHOLE: u32 = 1_000;
 
 /// A weight such as `0.8` in thousandths; `None` if the text is no weight.
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_browsers_first_language_that_the_page_speaks_is_chosen() {
+    fn the_browsers_preferred_known_language_is_chosen() {
         for (accepted, lang) in [
             ("", "en"),
             ("de-AT,de;q=0.9,en;q=0.8", "de"),
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn each_language_fills_in_as_much_as_english() {
+    fn each_language_has_as_many_placeholders_as_english() {
         for texts in LANGUAGES {
             let filled = |of: &Texts| {
                 [of.title, of.awaiting_more, of.unconfirmed_hint, of.received, of.taken_back_hint]

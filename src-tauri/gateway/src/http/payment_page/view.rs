@@ -43,34 +43,34 @@ pub(super) struct Merchant {
 pub(super) enum PageState {
     /// To be paid.
     Payable(Payable),
-    /// The time is up, and the look that decides is still to come.
+    /// The deadline has passed, and the closing look is still to come.
     TimeUp,
-    /// Paid, not yet confirmed as wanted.
+    /// Paid, with fewer confirmations than wanted.
     Unconfirmed {
-        /// `None` if they could not be read just now.
+        /// `None` if the database is too busy to read them.
         confirmations: Option<u32>,
         wanted: u32,
     },
     Confirmed {
-        /// All that came, if it is more than the amount.
+        /// The sum of all received coins, if it is more than the payment's amount.
         too_much_btc: Option<String>,
     },
     Expired,
     Invalid,
-    /// Coins came that do not make the payment paid. The customer must not pay again.
+    /// The received coins do not make the payment paid. The customer must not pay again.
     Held {
         received_btc: String,
         because: HeldBecause,
     },
-    /// It was confirmed, and the chain took these coins back.
+    /// The payment was confirmed, and then a reorg or a double spend took these coins back.
     TakenBack {
         taken_btc: String,
-        /// The coins that came and are still there.
+        /// The sum of the received coins that remain.
         left_btc: Option<String>,
     },
 }
 
-/// Why the coins that came do not make a payment paid.
+/// Why the received coins do not make a payment paid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeldBecause {
     Late,
@@ -78,21 +78,21 @@ pub(super) enum HeldBecause {
     TooMuch,
 }
 
-/// The coins that came for a payment.
+/// The received coins of a payment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Came {
     /// The fewest confirmations among the transactions that count.
     confirmations: u32,
-    /// All coins at its address that are not gone.
+    /// The sum of all coins at the payment's address that are not gone.
     there_sats: u64,
     /// Whether some of them do not count.
     has_uncounted: bool,
-    /// The coins that had confirmed it, if the chain took them back.
+    /// The sum of the coins that had confirmed the payment, if they were taken back.
     taken_back_sats: Option<u64>,
 }
 
 impl Came {
-    /// Reads all transactions of the payment; there may be any number.
+    /// Reads all transactions of the payment, whose number has no limit.
     pub(super) fn read(reader: &Reader<'_>, row: &PaymentRow) -> Result<Self, StoreError> {
         let receipts = reader.receipts(row.seq)?;
         let there = || receipts.iter().filter(|receipt| !receipt.gone);
@@ -115,7 +115,7 @@ pub(super) struct Payable {
     pub address: String,
     /// The amount to pay now: the remaining sum, but at least the dust limit.
     pub amount_btc: String,
-    /// The sum that came already; absent if none did.
+    /// The sum received so far; absent if it is 0.
     pub paid_btc: Option<String>,
     /// The text of the QR code: address and amount only, because a message can be too long for a QR code.
     pub qr_uri: String,
@@ -125,7 +125,8 @@ pub(super) struct Payable {
 }
 
 impl View {
-    /// The page of a payment at `now`. `came` is `None` if it could not be read just now.
+    /// The page of a payment at `now`. `came` is `None` if the state needs no coins, or if the database is too busy to
+    /// read them.
     pub(super) fn of(
         row: &PaymentRow,
         came: Option<Came>,
@@ -166,8 +167,8 @@ impl View {
         }
     }
 
-    /// Whether the page goes to the shop by itself. After a late payment it stays: the shop's page would say “start
-    /// again”.
+    /// Whether the page goes to the shop by itself. After a late payment the page stays, because the shop's page would
+    /// say “start again”.
     pub(super) const fn moves_on(&self) -> bool {
         !matches!(self.state, PageState::Held { because: HeldBecause::Late, .. })
     }

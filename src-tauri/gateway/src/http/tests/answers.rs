@@ -6,11 +6,11 @@ use super::shop::{Shop, make_key, order, order_with};
 use crate::store::payments::PaymentRow;
 
 fn row(shop: &Shop, record: &Value) -> PaymentRow {
-    shop.world.now_of(&record["paymentId"].as_str().unwrap().parse().unwrap())
+    shop.world.reload_payment(&record["paymentId"].as_str().unwrap().parse().unwrap())
 }
 
 #[tokio::test]
-async fn a_new_payment_is_the_record_that_get_shows() {
+async fn a_new_payment_is_answered_with_the_record_that_get_shows() {
     let shop = Shop::open().await;
     let mut asked = order();
     asked["redirectUrls"] = json!({ "confirmed": "https://shop.test/thanks", "expired": null, "other": 1 });
@@ -40,7 +40,7 @@ async fn a_new_payment_is_the_record_that_get_shows() {
 }
 
 #[tokio::test]
-async fn payments_made_at_once_never_share_an_address() {
+async fn simultaneous_payments_never_share_an_address() {
     let shop = std::sync::Arc::new(Shop::open().await);
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..64 {
@@ -52,7 +52,7 @@ async fn payments_made_at_once_never_share_an_address() {
 }
 
 #[tokio::test]
-async fn amounts_come_as_numbers_or_strings_and_go_out_plain() {
+async fn amounts_are_read_as_numbers_or_strings_and_sent_plain() {
     let shop = Shop::open().await;
     for (amount, shown) in [("10", "10.00"), ("10.0", "10.00"), ("\"10.00\"", "10.00"), ("1e1", "10.00")] {
         let body = order_with("amount", "AMOUNT").to_string().replace("\"AMOUNT\"", amount);
@@ -119,7 +119,7 @@ async fn the_record_lists_counting_coins_with_confirmations() {
 }
 
 #[tokio::test]
-async fn a_resend_tells_whether_there_was_something_to_tell() {
+async fn a_resend_answers_whether_there_is_a_notification() {
     let shop = Shop::open().await;
     let record = shop.ask(&order()).await.ok();
     let id = record["paymentId"].as_str().unwrap();
@@ -133,10 +133,10 @@ async fn a_resend_tells_whether_there_was_something_to_tell() {
     assert!(older_form.headers.contains_key("deprecation"));
     let nobody = shop.get(&format!("/v2/payments/notify/{}", "0".repeat(40))).await;
     nobody.codes(404);
-    assert!(nobody.headers.contains_key("deprecation"), "a failure is no better than the call");
+    assert!(nobody.headers.contains_key("deprecation"), "a failed deprecated call is marked too");
     let after = shop.get(&format!("/v2/payments/{id}")).await;
     let told = shop.world.notified(&id.parse().unwrap());
-    assert_eq!(told.len(), 2, "the change, and of two resends that wait the last");
+    assert_eq!(told.len(), 2, "the change, and the newer of the two waiting resends");
     assert_eq!(told[1], after.json(), "the notification is what GET shows");
     assert!(told[1]["currentTime"].as_str() > before["currentTime"].as_str());
 }
@@ -161,7 +161,7 @@ async fn anomalies_are_listed_shown_and_resent() {
         assert_eq!(shop.post_empty(&format!("/v2/anomalies/notify/{id}")).await.ok(), json!({ "value": 200 }));
     }
     let told = shop.world.notified(&anomaly_id.parse().unwrap());
-    assert_eq!(told.len(), 2, "the raising, and of two resends that wait the last");
+    assert_eq!(told.len(), 2, "the new anomaly, and the newer of the two waiting resends");
     let alias = shop.get("/v2/payments/anomalies?merchantTransactionId=order-1").await;
     assert_eq!(alias.ok()["items"][0]["anomalyId"], anomaly_id);
     assert!(alias.headers.contains_key("deprecation"));

@@ -1,4 +1,4 @@
-//! The API's descriptions, for programs and for people, compared with the served answers.
+//! Compares `openapi.json` and the table of errors in `docs/api.md` with the served answers.
 
 use axum::body::Body;
 use axum::http::Method;
@@ -9,7 +9,7 @@ use super::shop::{Shop, make_key, order};
 use crate::http::error_type::ErrorType;
 use crate::testing::SHOP;
 
-/// Whether a record has all required members of its schema, and no unknown member.
+/// Checks that a record has all required members of its schema, and no unknown member.
 fn fits(description: &Value, schema: &str, record: &Value) {
     let schema = &description["components"]["schemas"][schema];
     let named = schema["properties"].as_object().unwrap();
@@ -35,7 +35,7 @@ fn fits(description: &Value, schema: &str, record: &Value) {
 }
 
 #[tokio::test]
-async fn it_is_open_to_all_and_every_call_in_it_is_served() {
+async fn openapi_needs_no_key_and_every_call_in_it_is_served() {
     let shop = Shop::open().await;
     let open = shop.request(Method::GET, "/v2/openapi.json").body(Body::empty()).unwrap();
     let description = shop.send(open).await.ok();
@@ -52,14 +52,14 @@ async fn it_is_open_to_all_and_every_call_in_it_is_served() {
 }
 
 #[tokio::test]
-async fn records_and_failures_are_as_described() {
+async fn records_and_failures_match_openapi() {
     let shop = Shop::open().await;
     let description = shop.get("/v2/openapi.json").await.ok();
     let mut asked = order();
     asked["redirectUrls"] = json!({ "confirmed": "https://shop.test/thanks" });
     let created = shop.ask(&asked).await.ok();
     fits(&description, "Payment", &created);
-    let payment = shop.world.now_of(&created["paymentId"].as_str().unwrap().parse().unwrap());
+    let payment = shop.world.reload_payment(&created["paymentId"].as_str().unwrap().parse().unwrap());
     shop.world.pay(&payment, payment.payment.amount_sats * 2).await;
     shop.world.mine(2).await;
     let page = shop.get("/v2/payments/10/0").await.ok();
@@ -102,7 +102,7 @@ fn explained_error_types() -> Vec<(u16, String)> {
 }
 
 #[test]
-fn every_error_type_is_explained_and_described_and_no_other() {
+fn the_documented_error_types_are_the_answered_ones() {
     let answered: Vec<(u16, String)> =
         ErrorType::ALL.iter().map(|it| (it.status().as_u16(), it.as_str().to_owned())).collect();
     assert_eq!(explained_error_types(), answered);

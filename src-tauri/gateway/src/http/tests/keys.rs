@@ -1,4 +1,4 @@
-//! Several shops with a key each; one key is stolen. The tests show what the thief may see, name and use up.
+//! Limits of a stolen API key among several shops: its records, its notification hosts, and the resources that it uses.
 
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -44,7 +44,7 @@ async fn set(shop: &Shop, name: &str, value: &str) {
 }
 
 #[tokio::test]
-async fn one_keys_idempotency_key_is_no_others() {
+async fn api_keys_do_not_share_idempotency_keys() {
     let shop = Shop::open().await;
     let stolen = make_key(&shop.world.gateway.keys, "stolen", "shop", false).await;
     let theirs = ask(&shop, &stolen, Some("order-1"), &order_with("amount", "1.00")).await.ok();
@@ -56,13 +56,13 @@ async fn one_keys_idempotency_key_is_no_others() {
 }
 
 #[tokio::test]
-async fn an_own_key_sees_and_resends_only_its_own_records() {
+async fn an_own_only_key_sees_and_resends_only_its_own_records() {
     let shop = Shop::open().await;
     let own = make(&shop, "own", true, &[]).await;
     let mut ids = Vec::new();
     for authorization in [&shop.authorization, &own] {
         let created = ask(&shop, authorization, None, &order()).await.ok();
-        let payment = shop.world.now_of(&created["paymentId"].as_str().unwrap().parse().unwrap());
+        let payment = shop.world.reload_payment(&created["paymentId"].as_str().unwrap().parse().unwrap());
         shop.world.pay(&payment, payment.payment.amount_sats * 2).await;
         shop.world.mine(2).await;
         let filter = format!("/v2/anomalies?paymentId={}", created["paymentId"].as_str().unwrap());
@@ -85,7 +85,7 @@ async fn an_own_key_sees_and_resends_only_its_own_records() {
         assert_eq!(call(&shop, &own, Method::POST, &path).await.codes(404), ["NOT_FOUND"], "{path}");
         let after = shop.world.notified(&others.parse().unwrap()).len()
             + shop.world.notified(&others_anomaly.parse().unwrap()).len();
-        assert_eq!(before, after, "{path} told somebody");
+        assert_eq!(before, after, "{path} queued a notification");
         assert_eq!(shop.post_empty(&path).await.ok(), json!({ "value": 200 }), "{path}");
     }
     for (path, shown) in
@@ -107,7 +107,7 @@ async fn an_own_key_sees_and_resends_only_its_own_records() {
 }
 
 #[tokio::test]
-async fn a_new_key_of_a_revoked_ones_name_sees_nothing_of_it() {
+async fn a_new_key_sees_no_records_of_a_revoked_key_of_its_name() {
     let shop = Shop::open().await;
     let first = make(&shop, "own", true, &[]).await;
     let made = ask(&shop, &first, None, &order()).await.ok();
@@ -119,7 +119,7 @@ async fn a_new_key_of_a_revoked_ones_name_sees_nothing_of_it() {
 }
 
 #[tokio::test]
-async fn a_key_bound_to_hosts_names_no_other() {
+async fn a_key_limited_to_hosts_cannot_name_other_hosts() {
     let shop = Shop::open().await;
     let bound = make(&shop, "bound", false, &["shop.test", "hooks.shop.test"]).await;
     for field in ["notificationUrl", "anomalyNotificationUrl"] {
@@ -132,12 +132,12 @@ async fn a_key_bound_to_hosts_names_no_other() {
     both["anomalyNotificationUrl"] = "https://evil.test/".into();
     assert_eq!(ask(&shop, &bound, None, &both).await.fields(), ["notificationUrl", "anomalyNotificationUrl"]);
     ask(&shop, &bound, None, &order_with("notificationUrl", "https://hooks.shop.test:8443/a")).await.ok();
-    // A redirect of the customer is no notification, so its host is not bound.
+    // The limit applies to notification URLs only, not to redirect URLs.
     ask(&shop, &bound, None, &order_with("redirectUrls", json!({ "confirmed": "https://elsewhere.test/" }))).await.ok();
 }
 
 #[tokio::test]
-async fn a_key_that_asks_too_fast_waits_and_no_other_does() {
+async fn a_key_above_its_request_rate_is_refused_and_others_are_not() {
     let shop = Shop::open().await;
     let greedy = make_key(&shop.world.gateway.keys, "greedy", "shop", false).await;
     set(&shop, "keyRequestsPerSecond", "1").await;
@@ -150,8 +150,8 @@ async fn a_key_that_asks_too_fast_waits_and_no_other_does() {
         }
         unreachable!("the numbers never end")
     };
-    let (made, refused) = tokio::time::timeout(std::time::Duration::from_secs(60), refused).await.expect("no bound");
-    assert!(made >= 25, "{made} are less than 25 seconds' worth");
+    let (made, refused) = tokio::time::timeout(std::time::Duration::from_secs(60), refused).await.expect("no limit");
+    assert!(made >= 25, "refused after only {made} payments");
     assert_eq!(refused.codes(429), ["KEY_LIMIT"]);
     assert_eq!(refused.headers["retry-after"], "1");
     ask(&shop, &shop.authorization, None, &order()).await.ok();
@@ -161,7 +161,7 @@ async fn a_key_that_asks_too_fast_waits_and_no_other_does() {
 }
 
 #[tokio::test]
-async fn resends_count_as_requests_too() {
+async fn resends_count_toward_the_request_rate() {
     let shop = Shop::open().await;
     let created = shop.ask(&order()).await.ok();
     set(&shop, "keyRequestsPerSecond", "1").await;
@@ -179,13 +179,13 @@ async fn resends_count_as_requests_too() {
                 }
             }
         };
-        let refused = tokio::time::timeout(std::time::Duration::from_secs(60), refused).await.expect("no bound");
+        let refused = tokio::time::timeout(std::time::Duration::from_secs(60), refused).await.expect("no limit");
         assert_eq!(refused.codes(429), ["KEY_LIMIT"], "{path}");
     }
 }
 
 #[tokio::test]
-async fn the_bound_on_open_payments_concerns_one_key_alone() {
+async fn the_limit_of_open_payments_applies_to_each_key_alone() {
     let shop = Shop::open().await;
     let greedy = make_key(&shop.world.gateway.keys, "greedy", "shop", false).await;
     set(&shop, "keyOpenPayments", "3").await;
@@ -197,7 +197,7 @@ async fn the_bound_on_open_payments_concerns_one_key_alone() {
     assert_eq!(refused.codes(429), ["KEY_LIMIT"]);
     assert!(refused.headers["retry-after"].to_str().unwrap().parse::<u32>().unwrap() >= 1);
     assert_eq!(ask(&shop, &greedy, None, &order_with("amount", "0")).await.fields(), ["amount"]);
-    assert_eq!(ask(&shop, &greedy, Some("first"), &order()).await.body, first.body, "it was answered before");
+    assert_eq!(ask(&shop, &greedy, Some("first"), &order()).await.body, first.body, "a repeat makes no payment");
     ask(&shop, &shop.authorization, None, &order()).await.ok();
     // A closed payment makes room for a new one.
     shop.world.pass_ms(31 * 60_000).await;
@@ -206,11 +206,11 @@ async fn the_bound_on_open_payments_concerns_one_key_alone() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(60), made).await.expect("no room was made");
+    tokio::time::timeout(std::time::Duration::from_secs(60), made).await.expect("a closed payment makes room");
 }
 
 #[tokio::test]
-async fn payments_made_before_the_bound_was_set_count() {
+async fn payments_made_before_the_limit_was_set_count() {
     let shop = Shop::open().await;
     shop.ask(&order()).await.ok();
     set(&shop, "keyOpenPayments", "1").await;
@@ -222,11 +222,11 @@ async fn a_nearly_full_disk_refuses_new_records_and_serves_the_rest() {
     let shop = Shop::open().await;
     let made = shop.ask(&order()).await.ok();
     let once = ask(&shop, &shop.authorization, Some("k"), &order()).await;
-    shop.world.gateway.disk.pretend(999_000_000);
+    shop.world.gateway.disk.set_free_bytes(999_000_000);
     assert_eq!(shop.ask(&order()).await.codes(503), ["STORAGE_UNAVAILABLE"]);
     assert_eq!(ask(&shop, &shop.authorization, Some("k"), &order()).await.body, once.body);
     let id = made["paymentId"].as_str().unwrap();
-    let payment = shop.world.now_of(&id.parse().unwrap());
+    let payment = shop.world.reload_payment(&id.parse().unwrap());
     shop.world.pay(&payment, payment.payment.amount_sats).await;
     assert_eq!(shop.get(&format!("/v2/payments/{id}")).await.ok()["status"], "UNCONFIRMED");
     let told = shop.world.notified(&payment.payment.id).len();
@@ -240,20 +240,20 @@ async fn a_nearly_full_disk_refuses_new_records_and_serves_the_rest() {
     }
     assert_eq!(shop.world.notified(&payment.payment.id).len(), told);
     shop.world.mine(1).await;
-    assert_eq!(shop.world.notified(&payment.payment.id).len(), told + 1, "what becomes of it is told");
-    shop.world.gateway.disk.pretend(1_001_000_000);
+    assert_eq!(shop.world.notified(&payment.payment.id).len(), told + 1, "later changes of the payment are notified");
+    shop.world.gateway.disk.set_free_bytes(1_001_000_000);
     shop.ask(&order()).await.ok();
     assert_eq!(shop.post_empty(&format!("/v2/payments/notify/{id}")).await.ok(), json!({ "value": 200 }));
 }
 
 #[tokio::test]
-async fn calls_of_the_sandbox_ask_for_room_and_are_counted() {
+async fn sandbox_calls_need_disk_space_and_count_as_requests() {
     let shop = Shop::open().await;
     let block = || call(&shop, &shop.authorization, Method::POST, "/sandbox/blocks");
-    shop.world.gateway.disk.pretend(999_000_000);
+    shop.world.gateway.disk.set_free_bytes(999_000_000);
     assert_eq!(block().await.codes(503), ["STORAGE_UNAVAILABLE"]);
     shop.get("/sandbox").await.ok();
-    shop.world.gateway.disk.pretend(1_001_000_000);
+    shop.world.gateway.disk.set_free_bytes(1_001_000_000);
     block().await.ok();
     set(&shop, "keyRequestsPerSecond", "1").await;
     let refused = async {
@@ -264,6 +264,6 @@ async fn calls_of_the_sandbox_ask_for_room_and_are_counted() {
             }
         }
     };
-    let refused = tokio::time::timeout(std::time::Duration::from_secs(60), refused).await.expect("no bound");
+    let refused = tokio::time::timeout(std::time::Duration::from_secs(60), refused).await.expect("no limit");
     assert_eq!(refused.codes(429), ["KEY_LIMIT"]);
 }

@@ -14,7 +14,7 @@ async fn ask_once(shop: &Shop, key: &str, path: &str, order: &Value) -> Answer {
 }
 
 #[tokio::test]
-async fn a_repeated_request_gets_the_same_bytes_and_another_a_409() {
+async fn a_repeat_gets_the_same_bytes_and_a_changed_request_a_409() {
     let shop = Shop::open().await;
     let first = ask_once(&shop, "k-1", NEW, &order()).await;
     first.ok();
@@ -28,24 +28,24 @@ async fn a_repeated_request_gets_the_same_bytes_and_another_a_409() {
 }
 
 #[tokio::test]
-async fn a_failure_frees_the_key() {
+async fn a_failed_request_frees_its_idempotency_key() {
     let shop = Shop::open().await;
     ask_once(&shop, "k", NEW, &order_with("amount", "0")).await.codes(400);
     ask_once(&shop, "k", NEW, &order()).await.ok();
 }
 
 #[tokio::test]
-async fn the_first_answer_is_repeated_even_if_new_ones_are_refused() {
+async fn a_repeat_is_answered_even_while_new_payments_are_refused() {
     let shop = Shop::open().await;
     let first = ask_once(&shop, "k", NEW, &order()).await;
-    // The chain was not looked at for too long, so new payments are refused.
+    // The last look at the chain is too old, so new payments are refused.
     shop.world.advance_clock_ms(11 * 60_000);
     assert_eq!(shop.ask(&order()).await.codes(503), ["CHAIN_NOT_READY"]);
     assert_eq!(ask_once(&shop, "k", NEW, &order()).await.body, first.body);
 }
 
 #[tokio::test]
-async fn after_a_day_a_key_is_as_new() {
+async fn an_idempotency_key_is_free_again_after_a_day() {
     let shop = Shop::open().await;
     let first = ask_once(&shop, "k", NEW, &order()).await.ok();
     shop.world.pass_ms(24 * 60 * 60_000 - 60_000).await;
@@ -55,7 +55,7 @@ async fn after_a_day_a_key_is_as_new() {
 }
 
 #[tokio::test]
-async fn twins_at_the_same_moment_make_one_payment() {
+async fn simultaneous_equal_requests_make_one_payment() {
     let shop = Arc::new(Shop::open().await);
     let mut twins = tokio::task::JoinSet::new();
     for _ in 0..16 {
@@ -68,7 +68,7 @@ async fn twins_at_the_same_moment_make_one_payment() {
 }
 
 #[tokio::test]
-async fn a_key_has_1_to_255_characters() {
+async fn an_idempotency_key_has_1_to_255_characters() {
     let shop = Shop::open().await;
     ask_once(&shop, &"k".repeat(255), NEW, &order()).await.ok();
     for key in ["", &"k".repeat(256)] {

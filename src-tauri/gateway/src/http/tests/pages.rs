@@ -1,4 +1,4 @@
-//! The payment page and the sandbox's calls on the wire.
+//! The payment page and the sandbox's calls over HTTP.
 
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, SET_COOKIE, X_FRAME_OPTIONS};
@@ -17,7 +17,7 @@ async fn open(shop: &Shop, path: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn the_page_needs_only_its_link_may_be_framed_and_loads_nothing() {
+async fn the_page_needs_no_sign_in_can_be_framed_and_loads_nothing() {
     let shop = Shop::open().await;
     let id = payment(&shop).await;
     let page = open(&shop, &format!("/pay/{id}")).await;
@@ -35,7 +35,7 @@ async fn the_page_needs_only_its_link_may_be_framed_and_loads_nothing() {
 }
 
 #[tokio::test]
-async fn once_paid_the_page_moves_on_to_the_shop() {
+async fn a_paid_page_redirects_to_the_shop() {
     let shop = Shop::open().await;
     let id = payment(&shop).await;
     assert!(!open(&shop, &format!("/pay/{id}")).await.text().contains("shop.test"));
@@ -46,7 +46,7 @@ async fn once_paid_the_page_moves_on_to_the_shop() {
 }
 
 #[tokio::test]
-async fn a_link_to_nothing_is_answered_kindly() {
+async fn an_unknown_payment_gets_a_page_that_explains_it() {
     let shop = Shop::open().await;
     for path in [format!("/pay/{}", "0".repeat(40)), "/pay/%3Cscript%3E".to_owned()] {
         let page = open(&shop, &path).await;
@@ -57,7 +57,7 @@ async fn a_link_to_nothing_is_answered_kindly() {
 }
 
 #[tokio::test]
-async fn the_sandbox_answers_any_key_and_nobody_else() {
+async fn sandbox_calls_need_a_key_of_any_permissions() {
     let shop = Shop::open().await;
     assert_eq!(open(&shop, "/sandbox").await.codes(401), ["UNAUTHORIZED"]);
     for path in ["/sandbox", "/v2/sandbox"] {

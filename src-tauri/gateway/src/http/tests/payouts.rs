@@ -33,7 +33,7 @@ fn wish() -> Value {
     json!({ "btcAmount": "0.001", "currency": "USD", "address": ADDRESS, "notificationUrl": SHOP })
 }
 
-/// The same with one field changed.
+/// The request of [`wish`] with one field changed.
 fn wish_with(field: &str, value: impl Into<Value>) -> Value {
     let mut wish = wish();
     wish[field] = value.into();
@@ -71,12 +71,12 @@ impl Desk {
         self.post_as(&self.key, path, body.to_string()).await
     }
 
-    /// Asks for an offer.
+    /// Requests an offer.
     async fn ask(&self, wish: &Value) -> Answer {
         self.post(PAYOUTS, wish).await
     }
 
-    /// Asks for an offer of this amount, which must succeed. Answers its id.
+    /// Requests an offer of this amount, which must succeed. Returns its id.
     async fn offer(&self, btc: &str) -> String {
         id(&self.ask(&wish_with("btcAmount", btc)).await.ok())
     }
@@ -113,7 +113,7 @@ impl Desk {
         gateway.settings.set(&gateway.store, name, value, act).await.unwrap();
     }
 
-    /// Moves the clock to a number of milliseconds after midnight (UTC) of the next day.
+    /// Moves the clock to the next midnight (UTC), or a few milliseconds later.
     async fn pass_midnight(&self) {
         let day_ms = 24 * 60 * 60_000;
         let rest = day_ms - self.shop.world.now_ms().rem_euclid(day_ms);

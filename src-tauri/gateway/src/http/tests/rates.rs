@@ -12,7 +12,7 @@ use crate::rates::{Answer, Question, RateSource, Rates, SourceQuote};
 use crate::settings::{Act, Settings};
 use crate::testing::World;
 
-/// A source that quotes so many dollars for one Bitcoin, since so many seconds.
+/// A source with its name, its price of one Bitcoin in dollars, and the age of its quote in seconds.
 struct Dollars(&'static str, i64, i64);
 
 impl RateSource for Dollars {
@@ -33,7 +33,7 @@ async fn set(shop: &Shop, name: &str, value: &str) {
 }
 
 #[tokio::test]
-async fn rates_come_after_the_spread_and_sources_before_it() {
+async fn rates_include_the_spread_and_their_sources_do_not() {
     let shop = Shop::open().await;
     set(&shop, "currencies", "EUR,USD").await;
     set(&shop, "spreadPerMille", "10").await;
@@ -44,13 +44,13 @@ async fn rates_come_after_the_spread_and_sources_before_it() {
     let text = answer.text();
     assert!(text.contains(r#""exchangeRate":64350.0000"#) && text.contains(r#""rate":65000.0000"#), "{text}");
     let items = answer.ok()["items"].clone();
-    assert_eq!(items[0], json!({ "currency": "EUR", "sources": [] }), "no price can be in euros now");
+    assert_eq!(items[0], json!({ "currency": "EUR", "sources": [] }), "there is no rate for euros now");
     let dollars = &items[1];
     assert_eq!((&dollars["currency"], items.as_array().unwrap().len()), (&json!("USD"), 2));
     assert_eq!((&dollars["sources"][0]["name"], &dollars["sources"][0]["used"]), (&json!("sandbox"), &json!(true)));
     assert_eq!(dollars["sources"][0]["time"], dollars["time"]);
     let payment = shop.ask(&order()).await.ok();
-    assert_eq!(payment["exchangeRate"], dollars["exchangeRate"], "what a payment made now has");
+    assert_eq!(payment["exchangeRate"], dollars["exchangeRate"], "a payment made now has this rate");
 }
 
 #[tokio::test]
@@ -71,12 +71,12 @@ async fn an_unused_source_is_listed_with_its_quote_and_time() {
     let used: Vec<&Value> = dollars["sources"].as_array().unwrap().iter().map(|source| &source["used"]).collect();
     assert_eq!(used, [true, true, false, false]);
     assert_eq!(dollars["exchangeRate"].to_string(), "65050.0000");
-    assert_eq!(dollars["time"], dollars["sources"][1]["time"], "as old as the oldest that was used");
+    assert_eq!(dollars["time"], dollars["sources"][1]["time"], "the rate has the time of its oldest used quote");
 
-    // The payment keeps all of it.
+    // The payment stores the rate with all its quotes.
     let payment = shop.ask(&order()).await.ok();
     let id = payment["paymentId"].as_str().unwrap();
-    let seq = shop.world.now_of(&id.parse().unwrap()).seq;
+    let seq = shop.world.reload_payment(&id.parse().unwrap()).seq;
     let stored = shop.world.gateway.store.read(|reader| reader.rate_of_payment(seq)).unwrap().unwrap();
     assert_eq!(stored.rate.format(), "65050.0000");
     let parts: Value = serde_json::from_str(&stored.sources).unwrap();
@@ -91,7 +91,7 @@ async fn an_unused_source_is_listed_with_its_quote_and_time() {
 }
 
 #[tokio::test]
-async fn rates_are_for_keys_that_may_read_payments() {
+async fn rates_need_the_permission_to_read_payments() {
     let shop = Shop::open().await;
     let payer = make_key(&shop.world.gateway.keys, "payer", "payouts.read", false).await;
     assert_eq!(shop.get_as(&payer, "/v2/rates").await.codes(403), ["PERMISSION_DENIED"]);

@@ -38,7 +38,7 @@ async fn a_request_without_a_live_key_is_refused() {
 }
 
 #[tokio::test]
-async fn a_key_does_only_what_it_may() {
+async fn a_key_is_limited_to_its_permissions() {
     let shop = Shop::open().await;
     let keys = &shop.world.gateway.keys;
     let reader = make_key(keys, "reader", "payments.read", false).await;
@@ -53,7 +53,7 @@ async fn a_key_does_only_what_it_may() {
 }
 
 #[tokio::test]
-async fn a_guesser_waits_and_valid_credentials_always_pass() {
+async fn guessing_is_throttled_and_valid_credentials_always_pass() {
     let shop = Shop::open().await;
     for _ in 0..10 {
         shop.get_as(&basic("shop", "guess"), LIST).await.codes(401);
@@ -66,7 +66,7 @@ async fn a_guesser_waits_and_valid_credentials_always_pass() {
 }
 
 #[tokio::test]
-async fn another_host_is_refused_before_anything_else() {
+async fn a_foreign_host_is_refused_before_anything_else() {
     let shop = Shop::open().await;
     for host in ["evil.example", "evil.example:7421", ""] {
         for path in [LIST, "/v2/nothing"] {
@@ -77,11 +77,11 @@ async fn another_host_is_refused_before_anything_else() {
 }
 
 #[tokio::test]
-async fn bodies_are_bounded_typed_and_strict() {
+async fn bodies_are_limited_in_size_and_must_be_strict_json() {
     let shop = Shop::open().await;
     let large = order_with("more", "x".repeat(65 * 1_024)).to_string();
     assert_eq!(shop.post(NEW, large.clone()).await.codes(413), ["BODY_TOO_LARGE"]);
-    // A body without a length told beforehand.
+    // A body without `Content-Length`.
     let chunks =
         large.into_bytes().chunks(1_000).map(|chunk| Ok::<_, std::io::Error>(chunk.to_vec())).collect::<Vec<_>>();
     let streamed = Body::from_stream(tokio_stream::iter(chunks));
@@ -109,7 +109,7 @@ async fn bodies_are_bounded_typed_and_strict() {
             shop.signed(Method::POST, &resend).header(CONTENT_TYPE, "text/plain").body(body.into()).unwrap()
         };
         assert_eq!(shop.send(typed("x")).await.codes(415), ["UNSUPPORTED_MEDIA_TYPE"]);
-        assert_eq!(shop.send(typed("")).await.codes(404), ["NOT_FOUND"], "without a body its type is ignored");
+        assert_eq!(shop.send(typed("")).await.codes(404), ["NOT_FOUND"], "the type of an empty body is ignored");
         assert_eq!(shop.post(&resend, vec![b' '; 65_537]).await.codes(413), ["BODY_TOO_LARGE"]);
     }
     let ignored = shop.signed(Method::GET, LIST).header(CONTENT_TYPE, "text/plain").body(Body::empty()).unwrap();
@@ -141,7 +141,7 @@ async fn all_field_errors_of_a_request_come_in_one_answer() {
 }
 
 #[tokio::test]
-async fn prices_beyond_what_can_be_paid_name_the_bound() {
+async fn a_price_that_cannot_be_paid_is_refused_with_the_limit() {
     let shop = Shop::open().await;
     let dust = shop
         .ask(&{
@@ -160,7 +160,7 @@ async fn prices_beyond_what_can_be_paid_name_the_bound() {
 }
 
 #[tokio::test]
-async fn without_rate_chain_or_wallet_no_payment_takes_an_index() {
+async fn without_rate_chain_or_wallet_no_address_index_is_used() {
     let shop = Shop::serve(World::new().await).await;
     assert_eq!(shop.ask(&order()).await.codes(503), ["WALLET_NOT_READY"]);
     make_wallet(&shop.world).await;
@@ -172,7 +172,7 @@ async fn without_rate_chain_or_wallet_no_payment_takes_an_index() {
     assert_eq!(shop.ask(&order_with("currency", "EUR")).await.codes(503), ["RATE_UNAVAILABLE"]);
     let mut both = order_with("currency", "EUR");
     both["message"] = Value::Null;
-    assert_eq!(shop.ask(&both).await.fields(), ["message"], "what the client can mend comes first");
+    assert_eq!(shop.ask(&both).await.fields(), ["message"], "the client's own errors come first");
     shop.world.advance_clock_ms(11 * 60_000);
     assert_eq!(shop.ask(&order()).await.codes(503), ["CHAIN_NOT_READY"]);
     assert_eq!(next_index(&shop), 1);
@@ -181,7 +181,7 @@ async fn without_rate_chain_or_wallet_no_payment_takes_an_index() {
 }
 
 #[tokio::test]
-async fn paths_methods_and_ids_that_are_not_there_are_told_in_json() {
+async fn unknown_paths_methods_and_ids_are_answered_in_json() {
     let shop = Shop::open().await;
     for path in ["/", "/v2", "/v2/payments", "/v2/payments/", "/v1/payments/10/0", "/v2/payments/1/2/3", "/v2/%ff"] {
         assert_eq!(shop.get(path).await.codes(404), ["NOT_FOUND"], "{path}");

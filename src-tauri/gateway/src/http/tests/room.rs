@@ -1,4 +1,4 @@
-//! Room on the disk: a greedy key leaves all that open payments are owed, and the bound on it holds.
+//! Disk space reserved for later notifications of open payments: no key can use it up, and it is large enough.
 
 use axum::http::Method;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -11,7 +11,7 @@ use crate::store::StoreError;
 use crate::store::deliveries::NewDelivery;
 use crate::store::notifications::{Turn, server_of};
 
-/// The attempts at a notification in three days, if chance shortens each delay.
+/// Number of delivery attempts in three days, if the random part shortens each delay.
 const ATTEMPTS: u32 = 21;
 
 const MINUTE_MS: i64 = 60_000;
@@ -42,7 +42,7 @@ fn used_bytes(shop: &Shop) -> u64 {
     shop.world.gateway.store.read(|reader| reader.used_bytes()).unwrap()
 }
 
-/// Attempts every notification of the fat payments as often as three days allow; each answer has a KiB.
+/// Records failed attempts at each of the key's notifications, as many as fit into three days. Each answer has 1 KiB.
 async fn attempt_in_vain(shop: &Shop, key_id: i64) {
     let store = &shop.world.gateway.store;
     let (now, server) = (shop.world.gateway.clock.now(), server_of(&url(2_048)));
@@ -67,13 +67,13 @@ async fn attempt_in_vain(shop: &Shop, key_id: i64) {
 }
 
 #[tokio::test]
-async fn a_greedy_key_leaves_the_room_that_open_payments_are_owed() {
+async fn a_greedy_key_cannot_use_the_space_reserved_for_payments() {
     let shop = Shop::open().await;
     let greedy = make_key(&shop.world.gateway.keys, "greedy", "shop", false).await;
     shop.ask(&order()).await.ok();
     let owed_before = owed(&shop);
     assert!(owed_before > 0);
-    shop.world.gateway.disk.pretend(1_000_000_000 + owed_before + 400_000);
+    shop.world.gateway.disk.set_free_bytes(1_000_000_000 + owed_before + 400_000);
     let mut made = 0;
     loop {
         let answer = ask(&shop, &greedy, &made.to_string(), &largest_order()).await;
@@ -82,7 +82,7 @@ async fn a_greedy_key_leaves_the_room_that_open_payments_are_owed() {
             break;
         }
         made += 1;
-        assert!(made < 100, "nothing was kept for what is open");
+        assert!(made < 100, "no space was reserved for open payments");
     }
     assert!((2..=20).contains(&made), "{made}");
     assert!(owed(&shop) <= owed_before + 400_000, "{}", owed(&shop));
@@ -91,7 +91,7 @@ async fn a_greedy_key_leaves_the_room_that_open_payments_are_owed() {
 }
 
 #[tokio::test]
-async fn payments_of_the_largest_size_cost_no_more_than_is_owed() {
+async fn the_largest_payments_use_no_more_than_their_reserved_space() {
     const COUNT: u64 = 40;
     let shop = Shop::open().await;
     let greedy = make_key(&shop.world.gateway.keys, "greedy", "shop", false).await;
@@ -106,7 +106,7 @@ async fn payments_of_the_largest_size_cost_no_more_than_is_owed() {
     attempt_in_vain(&shop, key_id).await;
     let attempted = used_bytes(&shop);
     println!(
-        "bytes of one payment: made {}, expired {}, attempted {}; owed open {}, waiting {}",
+        "bytes of one payment: {} when made, {} more when expired, {} more for attempts; reserved: {} open, {} waiting",
         (made - empty) / COUNT,
         (expired - made) / COUNT,
         (attempted - expired) / COUNT,

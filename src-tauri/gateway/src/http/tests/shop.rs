@@ -1,4 +1,4 @@
-//! A shop's program: a served gateway, an API key, and a client.
+//! A served gateway with an API key, and the HTTP client of a shop.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl Answer {
         self.json()
     }
 
-    /// The codes of a failure that must have this status.
+    /// The error types of a failure, which must have this status.
     pub fn codes(&self, status: u16) -> Vec<String> {
         assert_eq!(self.status.as_u16(), status, "{}", self.text());
         assert_eq!(self.headers[CONTENT_TYPE], "application/json");
@@ -120,7 +120,7 @@ pub fn order_with(field: &str, value: impl Into<Value>) -> Value {
 }
 
 impl Shop {
-    /// A gateway with a wallet, served, and a key that may do all with payments.
+    /// A served gateway with a wallet, and a key with all permissions for payments.
     pub async fn open() -> Self {
         let world = World::new().await;
         make_wallet(&world).await;
@@ -131,7 +131,7 @@ impl Shop {
         Self::serve_within(world, Limits::with_descriptors(1_024)).await
     }
 
-    /// The same within the test's own limits.
+    /// Serves as [`Self::serve`] does, within the test's own limits.
     pub async fn serve_within(world: World, limits: Limits) -> Self {
         let authorization = make_key(&world.gateway.keys, "shop", "shop", false).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,4 +1,4 @@
-//! Connections: TLS, and a stop that lets requests under way end.
+//! Connections: TLS, slow clients, and a stop that lets running requests end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::http::{Http, Limits, Surface, serve, tls};
 use crate::testing::World;
 
 #[tokio::test]
-async fn a_self_signed_certificate_serves_whoever_pins_it() {
+async fn a_client_that_pins_the_self_signed_certificate_is_served() {
     let world = World::new().await;
     let folder = tempfile::tempdir().unwrap();
     let acceptor = tls::self_signed(folder.path(), vec!["localhost".to_owned()]).unwrap();
@@ -35,7 +35,7 @@ async fn a_self_signed_certificate_serves_whoever_pins_it() {
     let mut stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
     stream.write_all(b"GET /v2/anomalies HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await.unwrap();
     let mut answer = String::new();
-    // A peer may close without a TLS farewell; the answer it sent is still whole.
+    // The gateway may close the connection without a TLS `close_notify`. The answer is complete all the same.
     let _ = stream.read_to_string(&mut answer).await;
     assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
     stop.cancel();
@@ -43,7 +43,7 @@ async fn a_self_signed_certificate_serves_whoever_pins_it() {
 }
 
 #[tokio::test]
-async fn a_stop_ends_running_requests_and_takes_no_new_connection() {
+async fn a_stop_finishes_running_requests_and_refuses_connections() {
     let shop = Shop::open().await;
     let mut stream = TcpStream::connect(&shop.authority).await.unwrap();
     let body = super::shop::order().to_string();
@@ -54,7 +54,7 @@ async fn a_stop_ends_running_requests_and_takes_no_new_connection() {
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut started = [0u8; 25];
-    // The gateway reads the body: the request is under way.
+    // `100 Continue` shows that the gateway is reading the body.
     stream.read_exact(&mut started).await.unwrap();
     assert_eq!(&started[..], b"HTTP/1.1 100 Continue\r\n\r\n");
     shop.stop.cancel();
@@ -68,7 +68,7 @@ async fn a_stop_ends_running_requests_and_takes_no_new_connection() {
 }
 
 #[tokio::test]
-async fn requests_whose_bodies_never_come_keep_nobody_out() {
+async fn requests_whose_bodies_never_arrive_block_no_other_client() {
     let limits = Limits { connections: 4, connections_per_peer: 4, ..Limits::with_descriptors(1_024) };
     let shop = Shop::serve_within(World::new().await, limits).await;
     let (authority, authorization) = (&shop.authority, &shop.authorization);
@@ -92,13 +92,13 @@ async fn requests_whose_bodies_never_come_keep_nobody_out() {
     other.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     let mut rest = Vec::new();
-    // The peer closes with a byte unread, so the end may be a TCP reset.
+    // The gateway closes the connection with a byte unread, so the end may be a TCP reset.
     let _ = slow[0].read_to_end(&mut rest).await;
-    assert!(rest.is_empty(), "the oldest gave way");
+    assert!(rest.is_empty(), "the oldest connection was closed without an answer");
 }
 
 #[tokio::test]
-async fn a_client_that_asks_on_and_on_and_reads_nothing_is_cut_off() {
+async fn a_client_that_never_reads_its_answers_is_disconnected() {
     let limits = Limits { write_timeout: Duration::from_millis(200), ..Limits::with_descriptors(1_024) };
     let shop = Shop::serve_within(World::new().await, limits).await;
     let stream = TcpStream::connect(&shop.authority).await.unwrap();

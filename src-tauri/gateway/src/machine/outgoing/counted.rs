@@ -1,5 +1,5 @@
 //! Connections with a limit of bytes read in each attempt, counted below TLS and HTTP. A server that sends without end
-//! is cut off, whatever its means.
+//! is cut off, even in the TLS handshake or in HTTP headers.
 
 use std::future::Future;
 use std::io;
@@ -29,7 +29,7 @@ pub(crate) const BYTES_MAX: usize = 256 * 1_024;
 pub(crate) struct TooMuch(pub(super) usize);
 
 impl TooMuch {
-    /// The excess that broke off an answer, if that was the cause.
+    /// This error, if it caused `error`.
     pub(crate) fn behind(error: &hyper::Error) -> Option<&Self> {
         let mut cause: Option<&dyn std::error::Error> = Some(error);
         while let Some(error) = cause {
@@ -75,7 +75,7 @@ type Resolver = MapErr<GaiResolver, fn(io::Error) -> NoSuchName>;
 #[derive(Clone)]
 pub(crate) struct Connector {
     http: HttpConnector<Resolver>,
-    /// With a proxy, no other name is resolved and no other address connected to.
+    /// With a proxy, only the proxy's name is resolved, and only the proxy is connected to.
     proxy: Option<Proxy>,
     /// Limit of bytes read in one attempt.
     bytes_max: usize,

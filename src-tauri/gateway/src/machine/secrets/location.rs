@@ -123,8 +123,8 @@ impl SecretStore for Marked {
     }
 }
 
-/// Opens the secret store of one installation and environment; `folder` is the environment's. It may block while a
-/// keyring waits for a person's password.
+/// Opens the secret store of one installation and environment; `folder` is the environment's. The call may block while
+/// a keyring waits for a person's password.
 ///
 /// # Errors
 /// When no store can be used for the environment, or the wanted store does not hold its secrets; with the remedy.
@@ -163,7 +163,7 @@ pub(crate) fn open(
 }
 
 /// Checks that a new installation could keep its secrets in the wanted place, before any file is made. `trial` is an
-/// unused installation id. It may block as [`open`] does.
+/// unused installation id. The check may block as [`open`] does.
 ///
 /// # Errors
 /// As [`open`], with the remedy.

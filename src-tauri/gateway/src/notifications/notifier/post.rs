@@ -53,7 +53,8 @@ pub(super) type Client = legacy::Client<Outgoing, Full<Bytes>>;
 /// A client without redirects, proxies from the environment, cookies and compression, so that signed bytes are sent
 /// only to the given URL.
 ///
-/// # Errors The system's certificates cannot be read.
+/// # Errors
+/// The system's certificates cannot be read.
 pub(super) fn client() -> Result<Client, rustls::Error> {
     Ok(legacy::Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())

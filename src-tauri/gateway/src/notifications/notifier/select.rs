@@ -1,5 +1,5 @@
 //! Selects the notifications to attempt now, within the limits, and first attempts before repeats. API keys take turns,
-//! and each key's servers take turns. So many notifications of one key or server do not delay those of another.
+//! and each key's servers take turns. Therefore, many notifications of one key or server do not delay those of another.
 
 use std::collections::{HashMap, VecDeque};
 

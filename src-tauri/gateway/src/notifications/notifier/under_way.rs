@@ -26,8 +26,8 @@ const SLOW_KNOWN_MAX: usize = 1_024;
 const NOT_STORED_FIRST: Duration = Duration::from_secs(10);
 const NOT_STORED_MAX: Duration = Duration::from_secs(3_600);
 
-/// A record, and the URL to which its notifications are sent. It has one attempt at a time, so that its notifications
-/// arrive in order.
+/// A record, and the URL to which its notifications are sent. A subject has one attempt at a time, so that its
+/// notifications arrive in order.
 pub(super) type Subject = (Id, String);
 
 /// The key, server and subject whose limits an attempt counts against.
@@ -74,7 +74,7 @@ pub(super) struct UnderWay {
     /// Attempts by key and host, over all ports.
     at_host: HashMap<(i64, String), usize>,
     at_server: HashMap<String, usize>,
-    /// Time-outs in a row, by key and server. So a key that names another key's server does not slow the server for it.
+    /// Time-outs in a row, by key and server, so that the time-outs of one key do not slow the server for another key.
     time_outs: HashMap<(i64, String), u32>,
     paused: HashMap<Subject, Pause>,
 }
@@ -144,13 +144,13 @@ impl UnderWay {
         self.at_server.get(server).copied().unwrap_or(0)
     }
 
-    /// The most of a server's notifications that must not be attempted now, because their subjects are not free.
+    /// Upper bound of a server's notifications that must not be attempted now, because their subjects are not free.
     pub(super) fn not_free_at(&self, server: &str) -> usize {
         self.count_at(server) + self.paused.len()
     }
 
-    /// The excess of free places over the key's running attempts. The key may start another attempt while this is above
-    /// 0, so that it leaves as many places free as it uses.
+    /// The number of free places minus the key's running attempts. The key may start another attempt while this is
+    /// above 0, so that it leaves as many places free as it uses.
     pub(super) fn room_of(&self, key_id: i64) -> usize {
         TOGETHER_MAX.saturating_sub(self.count()).saturating_sub(self.count_of(key_id))
     }
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_gets_eight_at_once() {
+    fn a_server_gets_eight_attempts_at_once() {
         let mut under_way = UnderWay::default();
         for n in 0..8 {
             assert_eq!(under_way.free_at(0, DEAD), 8 - usize::from(n));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn five_time_outs_limit_a_server_to_one_until_it_answers() {
+    fn five_time_outs_limit_a_server_to_one_attempt_at_a_time() {
         let mut under_way = UnderWay::default();
         ends(&mut under_way, &[Responsiveness::TimedOut; 4]);
         ends(&mut under_way, &[Responsiveness::Neither]);

@@ -19,7 +19,7 @@ async fn waiting_resends_merge_but_changes_are_never_merged() {
         world.advance_clock_ms(1_000);
         resend().await;
         assert_eq!(told(), ["UNCONFIRMED", "UNCONFIRMED"]);
-        let record = world.gateway.render(|snapshot| snapshot.payment(&world.now_of(&id))).unwrap();
+        let record = world.gateway.render(|snapshot| snapshot.payment(&world.reload_payment(&id))).unwrap();
         assert_eq!(world.notified(&id)[1], serde_json::from_str::<serde_json::Value>(&record).unwrap());
     }
 

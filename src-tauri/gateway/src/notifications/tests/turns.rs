@@ -113,7 +113,7 @@ async fn retries_follow_the_schedule_on_the_environments_clock() {
 }
 
 #[tokio::test]
-async fn giving_up_needs_a_last_attempt_and_a_new_one_restarts() {
+async fn a_notification_is_given_up_only_after_a_last_attempt() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     shop.always_answers(500);
     scene.queue(1, &shop.url).await;

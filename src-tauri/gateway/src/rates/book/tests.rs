@@ -164,7 +164,7 @@ async fn production_waits_for_two_sources() {
 }
 
 #[tokio::test]
-async fn a_stray_source_is_named_in_the_rates_certificate() {
+async fn a_stray_source_is_named_in_the_stored_quotes() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let sources = [("a", 65_000), ("b", 65_100), ("c", 70_000)].map(|(name, price)| source(name, false, price).0);
@@ -230,7 +230,7 @@ async fn new_settings_drop_the_old_quotes_and_ask_at_once() {
     rates.follow(rules(1));
     rates.refresh_once(&store, at(0)).await.unwrap();
     assert_eq!(price(&rates, at(0)).as_deref(), Some("50500.0000"), "the source was not asked at once");
-    tokio::time::timeout(std::time::Duration::from_secs(10), rates.rules_changed()).await.expect("the loop is woken");
+    tokio::time::timeout(std::time::Duration::from_secs(10), rates.rules_changed()).await.expect("no wake-up came");
 }
 
 #[tokio::test]
@@ -265,7 +265,7 @@ async fn after_a_restart_a_jump_from_the_last_known_rate_is_noticed() {
 }
 
 #[tokio::test]
-async fn the_same_rate_from_other_quotes_has_its_own_certificate() {
+async fn the_same_rate_from_other_quotes_is_stored_separately() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let (one, _) = source("a", false, 65_000);

@@ -12,8 +12,8 @@ use bitcoin::{
 };
 
 use super::*;
-use crate::chain::{Broadcast, Chain, ChainDown, Fact, LookRequest, View, WatchList, no_scripts};
-use crate::testing::bent::Bent;
+use crate::chain::{Broadcast, Chain, ChainDown, Fact, LookAnswer, LookRequest, WatchList, no_scripts};
+use crate::testing::chain_wrapper::ChainWrapper;
 
 /// A script that anyone can spend.
 fn anybodys() -> ScriptBuf {
@@ -217,7 +217,7 @@ async fn a_double_spend_reorg_returns_our_transactions_to_the_mempool() {
     let status = ok(&world, "POST", "/sandbox/reorg", json!({"depth": 2, "keepTransactions": false})).await;
     assert_eq!(status["mempool"], json!([tx.compute_txid().to_string()]));
     assert_eq!(world.state(&payment), tillgate_domain::payment::PaymentState::Invalid);
-    // The deeper reorganisation removes the coin that it spends too, so it cannot return to the mempool.
+    // The deeper reorganisation also removes the coin that `tx` spends, so `tx` cannot return to the mempool.
     let status = ok(&world, "POST", "/sandbox/reorg", json!({"depth": 4, "keepTransactions": false})).await;
     assert_eq!(status["mempool"], json!([]));
 }
@@ -243,12 +243,12 @@ struct Counted {
     looks: Arc<AtomicU32>,
 }
 
-impl Bent for Counted {
+impl ChainWrapper for Counted {
     fn chain(&self) -> &dyn Chain {
         self.chain.as_ref()
     }
 
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         self.looks.fetch_add(1, Ordering::SeqCst);
         self.chain.look(request)
     }

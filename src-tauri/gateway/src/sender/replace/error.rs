@@ -38,10 +38,10 @@ pub(crate) enum ReplaceError {
         /// The highest fee that staff agreed to.
         agreed_sats: u64,
     },
-    #[error("the sender holds: {0}")]
+    #[error("the sender is on hold: {0}")]
     Held(String),
     /// The wallet was restored, and its first look at the chain has not ended.
-    #[error("the sender holds: {0}")]
+    #[error("the sender is on hold: {0}")]
     NotLooked(String),
     #[error("nothing is signed until a look at the chain shows the payments of other copies of the wallet: {0}")]
     Unseen(String),

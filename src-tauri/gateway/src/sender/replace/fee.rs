@@ -18,7 +18,7 @@ use crate::store::batches::VersionRow;
 use crate::store::keychains::Keychain;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
-use crate::wallet::spend::{self, Draft, FeeWanted, Means, Paid, Payee};
+use crate::wallet::spend::{self, Draft, FeeWanted, Funding, Paid, Payee};
 
 /// Longest wait for `Chain::fees_with_descendants`. Without its answer the fee may be too low; then the backend's
 /// refusal names the needed fee.
@@ -92,7 +92,7 @@ pub(super) async fn choose(
     let known_sats = fees_known(gateway, &target).await;
     let gateway = Arc::clone(gateway);
     let choose = move || choose_now(&gateway, &target, kind, rate, known_sats).map(|chosen| (chosen, target));
-    tokio::task::spawn_blocking(choose).await.map_err(|_| SendError::BrokenOff)?
+    tokio::task::spawn_blocking(choose).await.map_err(|_| SendError::Interrupted)?
 }
 
 /// The backend's sum of the fees of all transactions that would be replaced; `None` if it does not answer.
@@ -122,7 +122,7 @@ fn choose_now(
         Ok::<_, StoreError>((required, optional, reader.tip_height()?, change.1, fee))
     })?;
     let change = build::fresh_change(wallet, change_index).map_err(ReplaceError::Obstacle)?;
-    let means = Means {
+    let funding = Funding {
         required: &required,
         optional: &optional,
         fee,
@@ -130,7 +130,7 @@ fn choose_now(
         address_type: wallet.keychains.address_type(),
         tip_height,
     };
-    let (draft, payouts) = draft(gateway, target, kind, &means)?;
+    let (draft, payouts) = draft(gateway, target, kind, &funding)?;
     let replacement = ReplacementFee {
         now_sats: target.versions.last().map_or(0, |newest| newest.fee_sats),
         fee_sats: draft.fee_sats,
@@ -143,16 +143,21 @@ fn choose_now(
     Ok(Replacement { chosen: Chosen { draft, payouts, fee, cap }, fee: replacement, pays_for_strangers })
 }
 
-fn draft(gateway: &Gateway, target: &Target, kind: Kind, means: &Means<'_>) -> Result<(Draft, Vec<i64>), ReplaceError> {
+fn draft(
+    gateway: &Gateway,
+    target: &Target,
+    kind: Kind,
+    funding: &Funding<'_>,
+) -> Result<(Draft, Vec<i64>), ReplaceError> {
     let seed = build::seed(gateway)?;
     let (draft, payouts) = match kind {
         Kind::HigherFee { .. } => {
             let payee = |row: &PayoutRow| Payee { script: row.script.clone(), amount_sats: row.amount_sats };
             let payees: Vec<Payee> = target.payouts.iter().map(payee).collect();
             let payouts = target.payouts.iter().map(|row| row.seq).collect();
-            (spend::choose(&payees, means, seed), payouts)
+            (spend::choose(&payees, funding, seed), payouts)
         }
-        Kind::GivingUp { .. } => (spend::to_ourselves(means, seed), Vec::new()),
+        Kind::GivingUp { .. } => (spend::to_ourselves(funding, seed), Vec::new()),
     };
     Ok((draft.map_err(|error| ReplaceError::Obstacle(error.to_string()))?, payouts))
 }
@@ -220,8 +225,8 @@ fn fee_wanted(
     }
     // A stranger's child may pay a higher fee than the payouts are worth. Giving them up does not pay for such a child.
     let known_sats = known_sats.filter(|sats| kind.pays() || *sats <= target.pays_sats()).unwrap_or(0);
-    let fee = FeeWanted::at(wanted).lifting(ancestors(reader, target)?).replacing(&replaced);
-    Ok((fee.above(ours_sats.max(known_sats)), known_sats > ours_sats))
+    let fee = FeeWanted::at(wanted).paying_for_ancestors(ancestors(reader, target)?).replacing(&replaced);
+    Ok((fee.replacing_fees(ours_sats.max(known_sats)), known_sats > ours_sats))
 }
 
 /// Fees and size of the unconfirmed ancestors of a batch's newest version.

@@ -66,7 +66,7 @@ async fn a_failed_payout_that_was_sent_stays_an_alarm_until_dismissed() {
 }
 
 #[tokio::test]
-async fn an_alarm_is_raised_once_and_again_after_it_recurs() {
+async fn a_dismissed_alarm_is_raised_again_unless_paid_twice() {
     use crate::store::alarms::AlarmKind::{FailedPayoutWasSent, PayoutPaidTwice, PayoutSentByCopy};
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;

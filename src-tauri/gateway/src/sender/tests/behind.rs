@@ -14,7 +14,7 @@ use crate::chain::{Chain, ChainDown};
 use crate::gateway::ObstacleCause;
 use crate::sender::ReplaceError;
 use crate::testing::World;
-use crate::testing::bent::Bent;
+use crate::testing::chain_wrapper::ChainWrapper;
 
 /// Number of looks. The blocks of [`mined_deep`] need fewer.
 const PARTS: usize = 8;
@@ -26,7 +26,7 @@ struct Asleep {
     clock_offset_ms: Arc<AtomicI64>,
 }
 
-impl Bent for Asleep {
+impl ChainWrapper for Asleep {
     fn chain(&self) -> &dyn Chain {
         self.chain.as_ref()
     }
@@ -43,7 +43,7 @@ async fn waits_for_the_keyring() -> (World, Id) {
     let payout = world.approved_payout(300_000).await;
     world.lock_keys(true);
     world.pass_ms(31_000).await;
-    // Each block stores the time of the look.
+    // A look with a new tip stores its time.
     world.mine_and_pass(1).await;
     assert_eq!(world.gateway.sending.waits_for().unwrap().cause, ObstacleCause::Keyring);
     world.lock_keys(false);
@@ -65,7 +65,7 @@ async fn a_reopened_gateway_pays_nothing_before_it_read_all_blocks() {
     mined_deep(&world, &twin);
     let world = world.reopen().await;
     world.pass_sender().await;
-    assert_eq!(world.payout(&payout).batch_seq, None, "it was signed on the view from before the stop");
+    assert_eq!(world.payout(&payout).batch_seq, None, "a transaction was signed before a look after the stop");
     let why = world.gateway.sending.waits_for().unwrap();
     assert!(why.cause == ObstacleCause::Chain && why.details.contains("catches up"), "{why:?}");
     for _ in 0..PARTS {
@@ -96,7 +96,7 @@ async fn stored_transactions_wait_at_the_start_for_a_complete_look() {
 }
 
 #[tokio::test]
-async fn a_replacement_before_the_chain_is_read_is_refused_unsigned() {
+async fn no_replacement_is_signed_before_the_chain_is_read() {
     let world = world_with_coins(2).await;
     let payout = world.approved_payout(300_000).await;
     world.broadcasts(BroadcastFault::Reject);
@@ -153,6 +153,6 @@ async fn a_sleep_while_the_fee_rate_is_asked_for_needs_a_new_look() {
     world.look().await;
     world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
     world.pass_sender().await;
-    assert_eq!(world.payout(&payout).batch_seq, None, "it was signed on the view from before the sleep");
+    assert_eq!(world.payout(&payout).batch_seq, None, "a transaction was signed before a look after the sleep");
     check_paid_by_the_other_alone(&world, &payout, &twin);
 }

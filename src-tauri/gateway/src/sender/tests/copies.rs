@@ -92,7 +92,7 @@ async fn a_copy_never_resends_a_payout_that_was_sent_without_change() {
 }
 
 #[tokio::test]
-async fn an_offer_sent_after_the_copy_was_made_is_sent_in_the_copy() {
+async fn a_copy_marks_an_offer_sent_after_the_copy_was_made_as_sent() {
     let world = world_with_coins(1).await;
     let paid = world.offered_payout(300_000).await;
     let by_ann = Approver { name: "cli:ann".to_owned(), scope: RecordScope::Everything, is_person: true };

@@ -17,7 +17,7 @@ use crate::funds;
 use crate::sender::{Agreed, ReplaceError};
 use crate::store::batches::VersionRow;
 use crate::testing::World;
-use crate::testing::bent::Bent;
+use crate::testing::chain_wrapper::ChainWrapper;
 use crate::wallet::spend::{self, Payee};
 
 const CASES: u64 = 25;
@@ -135,7 +135,7 @@ async fn a_bump_above_the_cap_is_refused_with_the_needed_rate() {
 /// The sandbox's chain. It reports that each of our transactions with its descendants pays 200,000 satoshis.
 struct CostlyDescendants(Arc<dyn Chain>);
 
-impl Bent for CostlyDescendants {
+impl ChainWrapper for CostlyDescendants {
     fn chain(&self) -> &dyn Chain {
         self.0.as_ref()
     }
@@ -203,7 +203,7 @@ struct SlowFees {
     answers: Mutex<Receiver<()>>,
 }
 
-impl Bent for SlowFees {
+impl ChainWrapper for SlowFees {
     fn chain(&self) -> &dyn Chain {
         self.chain.as_ref()
     }

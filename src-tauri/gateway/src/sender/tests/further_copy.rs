@@ -8,7 +8,7 @@ use crate::chain::tests::stage::Backend;
 use crate::machine::secrets::Purpose;
 use crate::store::keychains::Keychain;
 use crate::testing::World;
-use crate::wallet::spend::{self, FeeWanted, FreshChange, Means, Payee, SpendableCoin};
+use crate::wallet::spend::{self, FeeWanted, FreshChange, Funding, Payee, SpendableCoin};
 
 /// Number of addresses that the other copy gave after the copy was made. This copy derives more ahead.
 const FURTHER: u32 = 150;
@@ -27,7 +27,7 @@ fn pays_without_change(world: &World, (outpoint, index): (OutPoint, u32), amount
         ancestors_vsize: 0,
         ancestors_fee_sats: 0,
     };
-    let means = Means {
+    let funding = Funding {
         required: &[coin],
         optional: &[],
         fee: FeeWanted::at(FeeRate::from_sat_per_vb_u32(3)),
@@ -37,7 +37,7 @@ fn pays_without_change(world: &World, (outpoint, index): (OutPoint, u32), amount
     };
     let somebody = ScriptBuf::new_p2wpkh(&WPubkeyHash::hash(b"somebody"));
     let payee = Payee { script: somebody, amount_sats: amount_sats - 500 };
-    let draft = spend::choose(&[payee], &means, [7; 32]).unwrap();
+    let draft = spend::choose(&[payee], &funding, [7; 32]).unwrap();
     assert!(draft.change.is_none());
     let words = world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
     spend::sign(&draft, &words, &wallet.keychains).unwrap()

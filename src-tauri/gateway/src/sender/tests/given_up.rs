@@ -44,7 +44,7 @@ async fn a_payout_whose_change_is_spent_is_given_up_with_its_child() {
     for payout in [first, second] {
         assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (Failed, 0));
         assert_eq!(world.notified_field(&payout, "status"), ["SENT", "FAILED"]);
-        assert!(world.payout(&payout).failure_reason.unwrap().contains("given up"), "the reason of both names it");
+        assert!(world.payout(&payout).failure_reason.unwrap().contains("given up"), "both payouts were given up");
     }
     world.check_ledger();
     world.check_balance();
@@ -102,7 +102,7 @@ async fn a_given_up_pair_is_sent_if_its_old_parent_is_mined() {
 }
 
 #[tokio::test]
-async fn a_payout_below_an_abandoned_one_says_why_no_bump_is_possible() {
+async fn a_payout_is_not_bumped_while_its_child_is_given_up() {
     let (world, first, second) = world_with_a_line().await;
     give_up(&world, second).await;
     world.look().await;

@@ -49,7 +49,7 @@ async fn a_batch_paid_by_another_copy_can_be_given_up_but_not_bumped() {
     }
     let show = ShowPayout { payout_id: other.to_string() };
     let shown = ask(&world.app, show, &Actor::command_line()).await.unwrap();
-    assert_eq!(shown.item.wait_cause, Some(WaitCause::OtherCopy), "it waits for another reason");
+    assert_eq!(shown.item.wait_cause, Some(WaitCause::OtherCopy), "the payout waits for another reason");
     world.app.sender.abandon(other, true, "cli:ann", &world.app.watcher).await.unwrap().unwrap();
     mine_one_by_one(&world, 8).await;
     assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Sent, 1));

@@ -1,5 +1,5 @@
-//! A block holds a double spend of a payout's parent, and a reorganisation removes that block. The payout does not
-//! fail, even if the backend then reports neither transaction.
+//! A payout spends the coin of a payment. A block double-spends that payment, and a reorganisation removes the block. The
+//! payout does not fail, even if the backend then reports neither the payment's transaction nor the payout's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,9 +9,9 @@ use tillgate_domain::payout::PayoutState;
 
 use super::support::world_with_coins;
 use crate::chain::tests::stage::{Backend, Stage};
-use crate::chain::{Chain, ChainDown, LookRequest, TxPosition, View};
+use crate::chain::{Chain, ChainDown, LookAnswer, LookRequest, TxPosition};
 use crate::testing::World;
-use crate::testing::bent::Bent;
+use crate::testing::chain_wrapper::ChainWrapper;
 
 /// A backend that no longer reports absent transactions.
 struct Silent {
@@ -19,12 +19,12 @@ struct Silent {
     is_silent: Arc<AtomicBool>,
 }
 
-impl Bent for Silent {
+impl ChainWrapper for Silent {
     fn chain(&self) -> &dyn Chain {
         self.chain.as_ref()
     }
 
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         let mut view = self.chain.look(request)?;
         if self.is_silent.load(Ordering::SeqCst) {
             view.txs.retain(|facts| facts.position != TxPosition::Absent);
@@ -63,7 +63,8 @@ async fn a_double_spend_in_an_orphaned_block_fails_no_payout() {
             world.look().await;
         }
         assert!(ruled_out_at(world, &coin).is_some(), "{backend:?}");
-        // A reorganisation removes the new block too. Its transactions are in neither mempool nor block.
+        // A reorganisation removes the new block too. The double spend is in the mempool again; the payment and the payout
+        // stay absent.
         is_silent.store(true, Ordering::SeqCst);
         world.sandbox().reorg(3, true, world.now_ms()).unwrap();
         world.look().await;

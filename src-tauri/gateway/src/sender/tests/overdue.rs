@@ -10,7 +10,7 @@ use tillgate_sandbox::FaultsPatch;
 use super::support::world_with_coins;
 use crate::chain::{Chain, ChainDown};
 use crate::testing::World;
-use crate::testing::bent::Bent;
+use crate::testing::chain_wrapper::ChainWrapper;
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -22,7 +22,7 @@ struct Slow {
     clock_offset_ms: Arc<AtomicI64>,
 }
 
-impl Bent for Slow {
+impl ChainWrapper for Slow {
     fn chain(&self) -> &dyn Chain {
         self.chain.as_ref()
     }

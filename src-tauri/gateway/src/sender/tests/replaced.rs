@@ -45,7 +45,7 @@ async fn the_record_names_an_older_version_that_is_mined_after_all() {
 }
 
 #[tokio::test]
-async fn a_bump_reaches_the_last_transaction_along_the_change() {
+async fn a_bump_of_a_parent_replaces_the_child_that_spends_its_change() {
     let world = world_with_coins(1).await;
     let first = world.approved_payout(300_000).await;
     world.send().await;
@@ -63,7 +63,7 @@ async fn a_bump_reaches_the_last_transaction_along_the_change() {
 }
 
 #[tokio::test]
-async fn unsigned_payouts_fail_at_once_and_signed_after_six_blocks() {
+async fn abandoned_payouts_fail_at_once_or_if_signed_after_6_blocks() {
     let world = world_with_coins(1).await;
     let unsent = world.approved_payout(300_000).await;
     assert!(world.app.sender.abandon(unsent, false, "cli:ann", &world.app.watcher).await.unwrap().is_none());
@@ -120,7 +120,7 @@ async fn a_refused_bump_is_stored_and_broadcast_again() {
 }
 
 #[tokio::test]
-async fn a_coin_added_by_a_bump_is_free_once_an_older_one_is_final() {
+async fn a_coin_added_by_a_bump_is_free_once_an_old_version_is_final() {
     let world = world_with_coins(2).await;
     let payout = world.approved_payout(900_000).await;
     world.send().await;

@@ -125,7 +125,7 @@ async fn a_restored_copy_finds_the_work_of_the_other_copy() {
     assert_eq!(restore.state, RestoreState::Looked);
     assert_eq!(restore.unknown, 3, "two customers' transactions and one payout's");
     assert_eq!((world.payout_state(&paid), world.payout_state(&waiting)), (PayoutState::Sent, PayoutState::Sent));
-    assert_eq!(held_for(&world), Some(HoldCause::UntilCompared), "it holds until staff have read the findings");
+    assert_eq!(held_for(&world), Some(HoldCause::UntilCompared), "the sender holds until staff have read the findings");
     let given = world.payment_to_wallet().await;
     assert_eq!(given.derivation_index, late.derivation_index + 1 + SKIP);
     assert_eq!(restore.first_given, Some(given.derivation_index));
@@ -137,7 +137,7 @@ async fn a_restored_copy_finds_the_work_of_the_other_copy() {
     assert!(told.contains("2 payments came to addresses that this copy does not know"), "{told}");
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
     assert_eq!(status.sender_hold_transactions_count, 1, "the list and the sentence have the same count");
-    assert!(!told.contains("index"), "a payment to an address from before the restore was taken for a copy's: {told}");
+    assert!(!told.contains("index"), "a payment to an older address was attributed to another copy: {told}");
     world.check_ledger();
     assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
     customer_pays_coin(&world).await;
@@ -231,7 +231,7 @@ async fn no_offer_expires_before_a_restored_copy_has_looked() {
 }
 
 #[tokio::test]
-async fn a_backend_that_lags_behind_the_backup_ends_no_look() {
+async fn a_backend_that_lags_behind_the_backup_completes_no_look() {
     let (gateway, folder) = world_with_coins(1).await.into_gateway();
     drop(gateway);
     let chain = folder.path().join("test").join("sandbox.db");

@@ -122,7 +122,7 @@ impl World {
     }
 
     pub fn txid_of(&self, id: &Id) -> Txid {
-        self.payout(id).txid.expect("nothing is stored for it")
+        self.payout(id).txid.expect("no transaction is stored for the payout")
     }
 
     /// Number of outputs in blocks and mempool that pay the payout's address exactly its amount.
@@ -140,14 +140,14 @@ impl World {
         self.sandbox().set_faults(FaultsPatch { keys_locked: Some(locked), ..FaultsPatch::default() }).unwrap();
     }
 
-    /// Checks that the ledger's sum is the balance that coins and payouts give.
+    /// Checks that the ledger's sum equals the balance computed from coins and payouts.
     pub fn check_ledger(&self) {
         let (booked, reckoned) = self
             .gateway
             .store
             .read(|reader| Ok::<_, crate::store::StoreError>((reader.ledger_sats()?, reader.reckoned_balance_sats()?)))
             .unwrap();
-        assert_eq!(booked, reckoned, "the ledger's sum and the balance");
+        assert_eq!(booked, reckoned, "the ledger's sum is not the balance");
     }
 
     /// Checks that the ledger's sum is the chain's balance. No transaction of ours may be unconfirmed.

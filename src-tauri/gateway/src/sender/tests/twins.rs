@@ -11,7 +11,7 @@ use crate::payouts::limit_now;
 use crate::sender::ReleaseError;
 use crate::store::alarms::AlarmKind;
 use crate::testing::World;
-use crate::wallet::spend::{self, FeeWanted, FreshChange, Means, Payee, SpendableCoin};
+use crate::wallet::spend::{self, FeeWanted, FreshChange, Funding, Payee, SpendableCoin};
 
 /// A transaction that another copy of this wallet makes.
 pub fn twin_of(world: &World, payees: &[Payee]) -> bitcoin::Transaction {
@@ -30,7 +30,7 @@ pub fn twin_spending(
     let settings = gateway.settings.snapshot();
     let coins = gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
     let change = FreshChange { script: wallet.change.script(0).unwrap(), index: 0 };
-    let means = Means {
+    let funding = Funding {
         required,
         optional: &coins,
         fee: FeeWanted::at(bitcoin::FeeRate::from_sat_per_vb_u32(fee_rate_sat_vb)),
@@ -38,7 +38,7 @@ pub fn twin_spending(
         address_type: wallet.keychains.address_type(),
         tip_height: 1,
     };
-    let draft = spend::choose(payees, &means, [7; 32]).ok()?;
+    let draft = spend::choose(payees, &funding, [7; 32]).ok()?;
     let words = gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
     Some(spend::sign(&draft, &words, &wallet.keychains).unwrap())
 }
@@ -198,7 +198,7 @@ async fn a_payment_to_unused_change_only_holds_the_sender() {
     world.look().await;
     let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
     assert!(hold.reason.contains(&txid.to_string()) && hold.reason.contains("change address"), "{}", hold.reason);
-    assert_eq!(used(&world), before, "the limit counts what this wallet pays");
+    assert_eq!(used(&world), before, "the limit counts only payouts that this copy sends");
     assert!(world.app.sender.release("cli:ann", None, false).await.unwrap());
     world.mine_and_pass(1).await;
     assert_eq!(world.payout_state(&offered), PayoutState::New, "nobody approved it");
@@ -254,7 +254,7 @@ async fn a_payout_that_we_paid_matches_no_twin_of_the_same_amount() {
 }
 
 #[tokio::test]
-async fn a_twin_that_spends_our_inputs_fails_the_payout_after_six() {
+async fn a_twin_that_spends_our_inputs_fails_a_payout_after_6_blocks() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     let elsewhere = world.payment().await;
@@ -316,7 +316,7 @@ async fn only_the_last_change_of_chained_twins_is_spendable() {
     let mut line = Vec::new();
     for index in 0..40 {
         let change = FreshChange { script: wallet.change.script(index).unwrap(), index };
-        let means = Means {
+        let funding = Funding {
             required: &coins,
             optional: &[],
             fee: FeeWanted::at(bitcoin::FeeRate::from_sat_per_vb_u32(3)),
@@ -324,7 +324,7 @@ async fn only_the_last_change_of_chained_twins_is_spendable() {
             address_type: wallet.keychains.address_type(),
             tip_height: 1,
         };
-        let draft = spend::choose(std::slice::from_ref(&payee), &means, [7; 32]).unwrap();
+        let draft = spend::choose(std::slice::from_ref(&payee), &funding, [7; 32]).unwrap();
         let tx = spend::sign(&draft, &words, &wallet.keychains).unwrap();
         let outpoint = bitcoin::OutPoint { txid: tx.compute_txid(), vout: draft.change_vout().unwrap() };
         let amount_sats = draft.change.as_ref().unwrap().amount_sats;

@@ -1,4 +1,4 @@
-//! A second restore of an existing wallet skips an index only if needed, and finds all coins that can be known.
+//! A second restore of an existing wallet skips an index only if needed, and finds every coin within its lookahead.
 
 use tillgate_domain::payment::PaymentState;
 
@@ -110,7 +110,7 @@ async fn a_small_gap_finds_addresses_of_an_earlier_restored_copy() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn coins_older_than_an_addresss_second_use_pay_no_payment() {
+async fn coins_of_an_earlier_use_of_an_address_pay_no_payment() {
     let world = world_with_wallet().await;
     let words = words_of(&world);
     let first = beside(world).await;

@@ -7,7 +7,7 @@ use crate::chain::tests::stage::{Backend, Stage};
 use crate::gateway::StaffWarning;
 use crate::store::keychains::Keychain;
 
-/// So many transactions make a history that exceeds the longest accepted line of an Electrum server.
+/// A history of this many transactions exceeds the longest line that is accepted from an Electrum server.
 const VERY_MANY: u32 = 110_000;
 
 /// A wallet after its look: the sums that `wallet info` shows, the number of coins found, and the next index of both

@@ -1,18 +1,18 @@
 //! The scan after a restore: its range, its stop and its resumption.
 
 use super::*;
-use crate::chain::{Chain, ChainDown, LookRequest, View};
-use crate::testing::bent::Bent;
+use crate::chain::{Chain, ChainDown, LookAnswer, LookRequest};
+use crate::testing::chain_wrapper::ChainWrapper;
 
 /// Stops the look after its first answer.
 struct StopsAfterOne(Arc<dyn Chain>, Arc<crate::store::Store>);
 
-impl Bent for StopsAfterOne {
+impl ChainWrapper for StopsAfterOne {
     fn chain(&self) -> &dyn Chain {
         self.0.as_ref()
     }
 
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         let view = self.0.look(request)?;
         let runtime = tokio::runtime::Handle::current();
         runtime.block_on(self.1.write(|tx| tx.stop_restore(true))).unwrap();
@@ -37,7 +37,7 @@ async fn a_stopped_scan_ends_at_the_next_answer_of_its_look() {
 /// The sandbox as a node that pruned its first blocks and knows the times of blocks.
 struct Pruned(Arc<dyn Chain>);
 
-impl Bent for Pruned {
+impl ChainWrapper for Pruned {
     fn chain(&self) -> &dyn Chain {
         self.0.as_ref()
     }
@@ -98,7 +98,7 @@ async fn only_a_running_scan_is_stopped_and_only_a_stopped_resumed() {
     assert_eq!(stop(&world.gateway, BY).await.unwrap().state, RestoreState::Stopped);
     assert!(matches!(stop(&world.gateway, BY).await, Err(SetupError::NotLooking)));
     assert!(world.app.watcher.look().await.is_err());
-    assert_eq!(go_on(&world.gateway, BY).await.unwrap().state, RestoreState::Awaited);
+    assert_eq!(continue_restore(&world.gateway, BY).await.unwrap().state, RestoreState::Awaited);
     world.look().await;
     assert!(world.gateway.ready_wallet().is_ok());
 }

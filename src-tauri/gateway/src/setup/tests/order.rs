@@ -12,7 +12,7 @@ use crate::chain::tests::stage::{Backend, Stage};
 use crate::store::StoreError;
 use crate::store::coins::StoredCoin;
 use crate::store::keychains::Keychain;
-use crate::wallet::spend::{self, FeeWanted, FreshChange, Means, Payee, SpendableCoin};
+use crate::wallet::spend::{self, FeeWanted, FreshChange, Funding, Payee, SpendableCoin};
 
 /// The number of random histories.
 const CASES: u32 = 6;
@@ -70,7 +70,7 @@ fn event() -> impl Strategy<Value = Event> {
 fn spends(world: &World, coin: SpendableCoin, change: u32, salt: u8) -> Transaction {
     let wallet = world.gateway.wallet.get().unwrap();
     let script = wallet.keychains.script(Keychain::Internal, change).unwrap();
-    let means = Means {
+    let funding = Funding {
         required: &[coin],
         optional: &[],
         fee: FeeWanted::at(FeeRate::from_sat_per_vb_u32(3)),
@@ -79,7 +79,7 @@ fn spends(world: &World, coin: SpendableCoin, change: u32, salt: u8) -> Transact
         tip_height: 1,
     };
     let somebody = ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array([salt; 20]));
-    let draft = spend::choose(&[Payee { script: somebody, amount_sats: PAID_SATS }], &means, [7; 32]).unwrap();
+    let draft = spend::choose(&[Payee { script: somebody, amount_sats: PAID_SATS }], &funding, [7; 32]).unwrap();
     spend::sign(&draft, &words_of(world), &wallet.keychains).unwrap()
 }
 

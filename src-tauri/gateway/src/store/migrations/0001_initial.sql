@@ -1,6 +1,6 @@
 -- Money is in integer columns named with their unit. Times are milliseconds of the environment's clock. Identifiers
 -- have 20 bytes, txids 32 bytes in internal order. `seq` is the order of insertion. A CHECK with more than two choices
--- spells out each: for a longer IN, SQLite fills a table for each row.
+-- uses OR, because SQLite fills a temporary table for a longer IN at each insertion.
 
 -- The owner of this file.
 CREATE TABLE installation (
@@ -85,8 +85,8 @@ CREATE TABLE rates (
 CREATE UNIQUE INDEX rates_by_currency ON rates (currency, at, rate, sources);
 CREATE UNIQUE INDEX rates_unused ON rates (currency) WHERE used = 0;
 
--- `seq` has no gaps, so the last one is the number of payments. The indexes of lists and deadlines hold only payments
--- with `is_indexed` = 1: all payments up to some `seq`.
+-- `seq` has no gaps, so the highest `seq` is the number of payments. The indexes of lists and deadlines hold only
+-- payments with `is_indexed` = 1: all payments up to some `seq`.
 CREATE TABLE payments (
     seq                      INTEGER PRIMARY KEY,
     id                       BLOB NOT NULL UNIQUE CHECK (length(id) = 20),
@@ -322,7 +322,8 @@ CREATE TABLE skipped_addresses (
     last_index  INTEGER NOT NULL CHECK (last_index >= first_index)
 ) STRICT;
 
--- Backup files of this installation. Only these are removed when they are old. Times are the machine's.
+-- Backup files of this installation. Only these are removed when they are old. Times are of the
+-- machine's clock.
 CREATE TABLE backups (
     seq          INTEGER PRIMARY KEY AUTOINCREMENT,
     file_id      BLOB NOT NULL UNIQUE CHECK (length(file_id) = 32),

@@ -142,7 +142,7 @@ async fn lists_are_the_same_however_many_payments_are_indexed() {
 }
 
 #[tokio::test]
-async fn no_index_is_given_twice_however_many_payments_are_indexed() {
+async fn no_address_index_is_given_twice_while_payments_are_indexed() {
     let (_folder, store) = store();
     let next_index = || store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1;
     store.write(|tx| tx.insert_keychain(Keychain::External, "wpkh")).await.unwrap();

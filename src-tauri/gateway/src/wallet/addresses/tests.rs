@@ -34,7 +34,7 @@ fn wallet<T: DescriptorTemplate + Clone + Send + 'static>(template: impl Fn(Keyc
 }
 
 #[test]
-fn addresses_are_those_of_the_wallet_one_after_the_other() {
+fn addresses_match_bdk_and_come_in_index_order() {
     for address_type in [AddressType::Bip84, AddressType::Bip86] {
         for from in [0, 1_000_000] {
             let (pool, wallet) = pool(address_type, from);
@@ -49,7 +49,7 @@ fn addresses_are_those_of_the_wallet_one_after_the_other() {
 }
 
 #[test]
-fn each_index_is_given_once_however_many_ask() {
+fn simultaneous_callers_get_each_index_once() {
     let (pool, _) = pool(AddressType::Bip84, 7);
     let each = 3_000;
     let given: BTreeSet<u32> = thread::scope(|scope| {
@@ -61,7 +61,7 @@ fn each_index_is_given_once_however_many_ask() {
 }
 
 #[test]
-fn the_pool_is_full_again_when_nobody_asks() {
+fn the_pool_refills_after_the_last_request() {
     let (pool, _) = pool(AddressType::Bip84, 0);
     let fill = || {
         while pool.shared.lock().filling {
@@ -82,27 +82,27 @@ fn an_index_skipped_before_derivation_is_known_but_not_given() {
     assert_eq!(pool.give().unwrap().index, far + 1);
     for index in [0, 1, far / 2, far] {
         let script = wallet.peek_address(KeychainKind::External, index).address.script_pubkey();
-        assert_eq!(pool.index_ahead(&script), Some(index));
+        assert_eq!(pool.index_of_ungiven(&script), Some(index));
     }
 }
 
 #[test]
-fn what_was_skipped_before_the_start_is_known_to_a_look() {
+fn addresses_skipped_before_a_start_are_known_to_a_look() {
     let (pool, wallet) = skipping(AddressType::Bip84, 7_000, vec![(3, 3), (500, 6_999)]);
     assert_eq!(pool.give().unwrap().index, 7_000);
     let script = |index| wallet.peek_address(KeychainKind::External, index).address.script_pubkey();
     assert!(pool.wait_until_known_ahead());
     for index in [3, 500, 501, 6_998, 6_999, 7_001] {
-        assert_eq!(pool.index_ahead(&script(index)), Some(index));
+        assert_eq!(pool.index_of_ungiven(&script(index)), Some(index));
     }
     for index in [2, 4, 499, 7_000] {
-        assert_eq!(pool.index_ahead(&script(index)), None, "{index} was given to a payment");
+        assert_eq!(pool.index_of_ungiven(&script(index)), None, "{index} was given to a payment");
     }
 }
 
 #[test]
 fn a_long_skip_before_the_start_delays_no_address() {
-    // No test lives long enough to derive all of these.
+    // Deriving all of these would take hours.
     let many = 1 << 30;
     let (pool, _) = skipping(AddressType::Bip84, many, vec![(0, many - 1)]);
     for index in many..many + u32::try_from(ENOUGH).unwrap() + 100 {
@@ -111,18 +111,18 @@ fn a_long_skip_before_the_start_delays_no_address() {
 }
 
 #[test]
-fn a_wallet_that_knows_more_ahead_knows_it_before_a_look() {
+fn a_restored_wallet_derives_more_addresses_before_a_look() {
     let (pool, wallet) = pool(AddressType::Bip84, 0);
     let many = u32::try_from(AHEAD).unwrap() + 3_000;
     pool.know_ahead(many);
     pool.skip_to_beyond(10);
     assert!(pool.wait_until_known_ahead());
     let script = wallet.peek_address(KeychainKind::External, 10 + many).address.script_pubkey();
-    assert_eq!(pool.index_ahead(&script), Some(10 + many));
+    assert_eq!(pool.index_of_ungiven(&script), Some(10 + many));
 }
 
 #[test]
-fn withheld_addresses_are_given_to_nobody_until_they_are_not() {
+fn no_address_is_given_while_addresses_are_withheld() {
     let (pool, _) = pool(AddressType::Bip84, 0);
     pool.withhold(true);
     assert!(matches!(pool.give(), Err(WalletError::NotReady(NotReady::NotLooked))));
@@ -138,18 +138,19 @@ fn an_address_is_ahead_until_it_is_given() {
     }
     let script = |keychain, index| wallet.peek_address(keychain, index).address.script_pubkey();
     assert!(
-        pool.index_ahead(&script(KeychainKind::External, 0)) == Some(0)
-            && pool.index_ahead(&script(KeychainKind::External, 2)) == Some(2)
+        pool.index_of_ungiven(&script(KeychainKind::External, 0)) == Some(0)
+            && pool.index_of_ungiven(&script(KeychainKind::External, 2)) == Some(2)
     );
     let given = pool.give().unwrap();
     assert!(
-        pool.index_ahead(&given.script).is_none() && pool.index_ahead(&script(KeychainKind::External, 1)) == Some(1)
+        pool.index_of_ungiven(&given.script).is_none()
+            && pool.index_of_ungiven(&script(KeychainKind::External, 1)) == Some(1)
     );
-    assert!(pool.index_ahead(&script(KeychainKind::Internal, 1)).is_none());
+    assert!(pool.index_of_ungiven(&script(KeychainKind::Internal, 1)).is_none());
 }
 
 #[test]
-fn the_dust_limit_goes_by_the_kind_of_address() {
+fn the_dust_limit_depends_on_the_address_type() {
     assert_eq!(pool(AddressType::Bip84, 0).0.dust_limit_sats(), 294);
     assert_eq!(pool(AddressType::Bip86, 0).0.dust_limit_sats(), 330);
 }

@@ -10,7 +10,7 @@ use bitcoin::{Amount, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Witness};
 use super::coin::SpendableCoin;
 use super::draft::{Change, Draft, Seed};
 use super::error::DraftError;
-use super::means::Means;
+use super::funding::Funding;
 use super::payee::{self, BadPayee, Payee};
 use super::select::{Coins, Rest};
 use super::size::Shape;
@@ -25,24 +25,30 @@ const LOWER_BY: u32 = 100;
 ///
 /// # Errors
 /// When the coins do not suffice, or a payee cannot be paid.
-pub(crate) fn choose(payees: &[Payee], means: &Means<'_>, seed: Seed) -> Result<Draft, DraftError> {
+pub(crate) fn choose(payees: &[Payee], funding: &Funding<'_>, seed: Seed) -> Result<Draft, DraftError> {
     payee::sum_sats(payees)?;
-    let coins = Coins::of(means)?;
-    draft(payees.to_vec(), &coins, means, Rest::Change, seed)
+    let coins = Coins::of(funding)?;
+    draft(payees.to_vec(), &coins, funding, Rest::Change, seed)
 }
 
 /// A transaction that pays as many payees as coins and limits allow, earlier ones first. A payee that does not fit is
-/// skipped; once the transaction is full, the rest is for the next one. Also answers the payees' places in `payees`.
+/// skipped; once the transaction is full, the rest is for the next one. Also returns the positions of the paid payees
+/// in `payees`.
 ///
 /// # Errors
-/// When no payee can be paid, for the reason of the first; and when a payee could never be paid.
-pub(crate) fn choose_most(payees: &[Payee], means: &Means<'_>, seed: Seed) -> Result<(Draft, Vec<usize>), DraftError> {
+/// When no payee can be paid: the reason for the first one. Also when the script or amount of a payee can never be
+/// paid.
+pub(crate) fn choose_most(
+    payees: &[Payee],
+    funding: &Funding<'_>,
+    seed: Seed,
+) -> Result<(Draft, Vec<usize>), DraftError> {
     if payees.is_empty() {
         return Err(BadPayee::Nobody.into());
     }
     payees.iter().try_for_each(payee::payable)?;
-    let coins = Coins::of(means)?;
-    let mut taken = Taken { payees, coins: &coins, means, places: Vec::new() };
+    let coins = Coins::of(funding)?;
+    let mut taken = Taken { payees, coins: &coins, funding, places: Vec::new() };
     let mut left: Vec<usize> = (0..payees.len()).collect();
     // Usually the coins suffice for all.
     let mut first_trial = left.len();
@@ -57,8 +63,7 @@ pub(crate) fn choose_most(payees: &[Payee], means: &Means<'_>, seed: Seed) -> Re
         if is_full {
             break;
         }
-        // The payee that stopped the run is skipped, and so are all that would need as much: none of them costs a
-        // search.
+        // This payee is skipped. So are all later payees that need at least as much, without a search for each.
         let stopper = &payees[stopped_by];
         let takes_less =
             |payee: &Payee| payee.amount_sats < stopper.amount_sats || payee.script.len() < stopper.script.len();
@@ -69,31 +74,31 @@ pub(crate) fn choose_most(payees: &[Payee], means: &Means<'_>, seed: Seed) -> Re
         Some(refusal) if taken.places.is_empty() => Err(refusal),
         _ => {
             let them = taken.places.iter().map(|place| payees[*place].clone()).collect();
-            Ok((draft(them, &coins, means, Rest::Change, seed)?, taken.places))
+            Ok((draft(them, &coins, funding, Rest::Change, seed)?, taken.places))
         }
     }
 }
 
-/// A transaction that spends the required coins and pays the rest after the fee to ourselves.
+/// A transaction that spends the required coins, and pays the sum less the fee to ourselves.
 ///
 /// # Errors
 /// When the coins do not suffice for the fee and a change above dust.
-pub(crate) fn to_ourselves(means: &Means<'_>, seed: Seed) -> Result<Draft, DraftError> {
-    let coins = Coins::of(means)?;
-    draft(Vec::new(), &coins, means, Rest::All, seed)
+pub(crate) fn to_ourselves(funding: &Funding<'_>, seed: Seed) -> Result<Draft, DraftError> {
+    let coins = Coins::of(funding)?;
+    draft(Vec::new(), &coins, funding, Rest::All, seed)
 }
 
 struct Taken<'a> {
     payees: &'a [Payee],
     coins: &'a Coins<'a>,
-    means: &'a Means<'a>,
-    /// Their places in `payees`.
+    funding: &'a Funding<'a>,
+    /// Positions of the taken payees in `payees`.
     places: Vec<usize>,
 }
 
 impl Taken<'_> {
-    /// Largest number of payees at the head of `left` that fit together, and why one more does not. Fewer payees always
-    /// fit, so that each try halves the range.
+    /// Largest number of payees at the head of `left` that fit together, and the reason why one more does not. If a
+    /// number fits, every smaller one fits, so that the search can bisect.
     fn longest_run(&self, left: &[usize], first_trial: usize) -> (usize, Option<DraftError>) {
         let (mut fits, mut too_many, mut refusal) = (0, left.len() + 1, None);
         let mut trial = first_trial.min(left.len());
@@ -119,7 +124,7 @@ impl Taken<'_> {
     /// Checks that the taken payees can be paid together with others.
     fn and(&self, others: &[usize]) -> Result<(), DraftError> {
         let them = || self.places.iter().chain(others).map(|place| &self.payees[*place]);
-        let shape = Shape::paying(self.means.address_type, them().map(|payee| payee.script.as_script()));
+        let shape = Shape::paying(self.funding.address_type, them().map(|payee| payee.script.as_script()));
         let pay_sats = them().fold(0u64, |sum, payee| sum.saturating_add(payee.amount_sats));
         self.coins.select(shape, pay_sats, Rest::Change).map(drop)
     }
@@ -128,14 +133,14 @@ impl Taken<'_> {
 fn draft(
     payees: Vec<Payee>,
     coins: &Coins<'_>,
-    means: &Means<'_>,
+    funding: &Funding<'_>,
     rest: Rest,
     seed: Seed,
 ) -> Result<Draft, DraftError> {
-    let shape = Shape::paying(means.address_type, payees.iter().map(|payee| payee.script.as_script()));
+    let shape = Shape::paying(funding.address_type, payees.iter().map(|payee| payee.script.as_script()));
     let pay_sats = payees.iter().fold(0u64, |sum, payee| sum.saturating_add(payee.amount_sats));
     let inputs = coins.select(shape, pay_sats, rest)?;
-    Ok(arrange(&divide(shape, pay_sats, &inputs, means)?, payees, inputs, means, seed))
+    Ok(arrange(&divide(shape, pay_sats, &inputs, funding)?, payees, inputs, funding, seed))
 }
 
 /// The division of the inputs' sum.
@@ -143,7 +148,7 @@ pub(super) struct Division {
     pub fee_sats: u64,
     /// `None` if it would be dust.
     pub change_sats: Option<u64>,
-    /// Including the change, if there is one.
+    /// Vsize of the transaction, including the change if there is one.
     pub vsize: u64,
 }
 
@@ -152,12 +157,12 @@ pub(super) fn divide(
     shape: Shape,
     pay_sats: u64,
     inputs: &[SpendableCoin],
-    means: &Means<'_>,
+    funding: &Funding<'_>,
 ) -> Result<Division, DraftError> {
     let in_sats = inputs.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
-    let change = &means.change.script;
+    let change = &funding.change.script;
     let vsize = shape.spending(inputs.len()).and_to(change).vsize();
-    let fee = means.fee_spending(inputs);
+    let fee = funding.fee_for_inputs(inputs);
     let fee_sats = fee.sats(vsize);
     let change_sats = in_sats.checked_sub(pay_sats.saturating_add(fee_sats));
     if let Some(change_sats) = change_sats.filter(|sats| *sats >= change.minimal_non_dust().to_sat()) {
@@ -178,13 +183,13 @@ fn arrange(
     division: &Division,
     payees: Vec<Payee>,
     mut inputs: Vec<SpendableCoin>,
-    means: &Means<'_>,
+    funding: &Funding<'_>,
     seed: Seed,
 ) -> Draft {
     let mut rng = StdRng::from_seed(seed);
     let change = division.change_sats.map(|amount_sats| Change {
-        script: means.change.script.clone(),
-        index: means.change.index,
+        script: funding.change.script.clone(),
+        index: funding.change.index,
         amount_sats,
     });
     let mut outputs: Vec<Option<usize>> = (0..payees.len()).map(Some).chain(change.iter().map(|_| None)).collect();
@@ -192,7 +197,7 @@ fn arrange(
     outputs.shuffle(&mut rng);
     inputs.shuffle(&mut rng);
     let lower_by = if rng.gen_ratio(1, LOWER_ONE_IN) { rng.gen_range(0..LOWER_BY) } else { 0 };
-    let lock_time = LockTime::from_height(means.tip_height.saturating_sub(lower_by)).unwrap_or(LockTime::ZERO);
+    let lock_time = LockTime::from_height(funding.tip_height.saturating_sub(lower_by)).unwrap_or(LockTime::ZERO);
     Draft { inputs, payees, change, outputs, fee_sats: division.fee_sats, vsize: division.vsize, lock_time }
 }
 
@@ -220,7 +225,7 @@ impl Draft {
         }
     }
 
-    /// The output that pays the payee at this place in [`Draft::payees`].
+    /// The output that pays the payee at this position in [`Draft::payees`].
     pub(crate) fn payee_vout(&self, number: usize) -> Option<u32> {
         self.vout(Some(number))
     }

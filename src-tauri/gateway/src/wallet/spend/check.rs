@@ -1,4 +1,4 @@
-//! A second check of a signed transaction, independent of the first: scripts are derived anew from the stored
+//! Checks a signed transaction independently of the code that built it: scripts are derived anew from the stored
 //! descriptors, and Bitcoin Core's interpreter judges every input.
 
 use bitcoin::policy::MAX_STANDARD_TX_WEIGHT;
@@ -16,7 +16,7 @@ use crate::wallet::public_keychains::PublicKeychains;
 /// The highest fee of any transaction of ours, whatever the settings: one bitcoin.
 const MAX_FEE_SATS: u64 = 100_000_000;
 
-/// Largest growth of the output count's encoding by one more output.
+/// Most bytes by which one more output lengthens the encoded output count.
 const MORE_COUNT_VB: u64 = 2;
 
 /// Reason why a signed transaction must not be stored or sent.
@@ -24,14 +24,14 @@ const MORE_COUNT_VB: u64 = 2;
 pub(crate) enum CheckError {
     #[error(transparent)]
     Wallet(#[from] WalletError),
-    #[error("the signed transaction's version, lock time or sequences are not what was drafted")]
+    #[error("the signed transaction's version, lock time or sequences differ from its draft")]
     Frame,
     /// An input that was not chosen, is missing, or occurs twice.
     #[error("the signed transaction does not spend exactly the chosen coins, each once")]
     Inputs,
     #[error("the signed transaction does not pay exactly the payouts and our change")]
     Outputs,
-    #[error("the change would go to {script}, which is not number {index} of our change")]
+    #[error("the change would go to {script}, which is not our change script with index {index}")]
     Change { script: ScriptBuf, index: u32 },
     #[error(transparent)]
     Payee(#[from] BadPayee),
@@ -40,7 +40,7 @@ pub(crate) enum CheckError {
     #[error("the amounts of the signed transaction and its coins do not add up to its fee")]
     Amounts,
     /// The transaction is too large, or larger than its fee was computed for.
-    #[error("the signed transaction has {vsize} vB, more than the {drafted} that it was drafted with or nodes relay")]
+    #[error("the signed transaction has {vsize} vB, more than its draft ({drafted} vB) or than nodes relay")]
     Size { vsize: u64, drafted: u64 },
     #[error("the script interpreter refuses input {0} of the signed transaction")]
     Script(usize),
@@ -95,7 +95,7 @@ fn outputs(draft: &Draft, tx: &Transaction, wallet: &PublicKeychains) -> Result<
         output.is_some_and(|output| *output.script_pubkey == *script && output.value.to_sat() == sats)
     };
     let expected = draft.payees.len() + usize::from(draft.change.is_some());
-    // Each has an output of its own, so an equal count rules out any further output.
+    // Each payee and the change has its own output, so an equal count rules out further outputs.
     let mut vouts: Vec<_> = (0..draft.payees.len()).filter_map(|number| draft.payee_vout(number)).collect();
     vouts.extend(draft.change_vout());
     vouts.sort_unstable();

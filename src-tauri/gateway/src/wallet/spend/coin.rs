@@ -15,11 +15,12 @@ pub(crate) struct SpendableCoin {
     pub index: u32,
     /// The height of its block; `None` for our own unconfirmed change.
     pub height: Option<u32>,
-    /// Number of unconfirmed transactions behind the coin, its own included; 0 for a confirmed coin.
+    /// Number of unconfirmed transactions that the coin depends on, including the one that holds it; 0 for a confirmed
+    /// coin.
     pub ancestors: u32,
-    /// Their vsize in all.
+    /// The total vsize of these transactions.
     pub ancestors_vsize: u64,
-    /// Their fees in all.
+    /// The total fee of these transactions.
     pub ancestors_fee_sats: u64,
 }
 

@@ -11,16 +11,17 @@ use super::payee::Payee;
 pub(crate) struct Draft {
     /// The coins that it spends, in the order of its inputs.
     pub inputs: Vec<SpendableCoin>,
-    /// The payees in the order of the request; none if it pays ourselves alone.
+    /// The payees in the order of the request; empty if the transaction pays only ourselves.
     pub payees: Vec<Payee>,
     /// `None` if the change would have been dust, which then goes to the fee.
     pub change: Option<Change>,
-    /// The payee's number for each output; `None` for our change.
+    /// For each output, the position of its payee in `payees`; `None` for our change.
     pub(super) outputs: Vec<Option<usize>>,
     pub fee_sats: u64,
-    /// Its largest size once signed.
+    /// The largest vsize that it can have after signing.
     pub vsize: u64,
-    /// The tip's height, or seldom a little less, so that mining the tip's transactions anew gains nothing.
+    /// The tip's height, or seldom a little less. So a miner that replaces the tip cannot include this transaction (fee
+    /// sniping).
     pub lock_time: LockTime,
 }
 

@@ -19,8 +19,8 @@ pub(crate) enum DraftError {
         /// Sum of all coins that are worth spending.
         available_sats: u64,
     },
-    /// The coins suffice once their unconfirmed ancestors are mined. These are too many or too large now, or lifting
-    /// them costs too much.
+    /// The coins suffice once their unconfirmed ancestors are mined. Until then the ancestors are too many or too
+    /// large, or paying the fees that they lack costs too much.
     #[error("earlier payouts wait for a block; this one follows them")]
     WaitsForBlock,
     #[error("one transaction cannot spend so many small coins: the payout is too large for it")]

@@ -6,7 +6,7 @@ use super::build::divide;
 use super::coin::SpendableCoin;
 use super::error::DraftError;
 use super::fee::FeeWanted;
-use super::means::{FreshChange, Means};
+use super::funding::{FreshChange, Funding};
 use super::payee::Payee;
 use super::select::{Coins, Rest};
 use super::size::{Shape, some_script};
@@ -29,27 +29,27 @@ pub(crate) fn fee_for_one(
     address_type: AddressType,
 ) -> FeeForOne {
     let change = some_change(address_type);
-    let means = means(coins, fee_rate, address_type, &change);
+    let funding = funding(coins, fee_rate, address_type, &change);
     let shape = Shape::paying(address_type, [payee.script.as_script()]);
     let chosen = || -> Result<u64, DraftError> {
-        let inputs = Coins::of(&means)?.select(shape, payee.amount_sats, Rest::Change)?;
-        Ok(divide(shape, payee.amount_sats, &inputs, &means)?.fee_sats)
+        let inputs = Coins::of(&funding)?.select(shape, payee.amount_sats, Rest::Change)?;
+        Ok(divide(shape, payee.amount_sats, &inputs, &funding)?.fee_sats)
     };
     match chosen() {
         Ok(fee_sats) => FeeForOne { fee_sats, is_payable: true },
         Err(_) => {
-            let fee_sats = means.fee.sats(shape.spending(1).and_to(&change.script).vsize());
+            let fee_sats = funding.fee.sats(shape.spending(1).and_to(&change.script).vsize());
             FeeForOne { fee_sats, is_payable: false }
         }
     }
 }
 
-/// The largest amount that one payout could have now: the coins' sum less the fee, within two satoshis. 0 if that would
-/// be dust.
+/// An amount that one payout could have now, at most three satoshis and the fee of one vbyte below the largest: the sum
+/// of the coins that are worth their fee, less the fee. 0 if that would be dust.
 pub(crate) fn most(script: &Script, coins: &[SpendableCoin], fee_rate: FeeRate, address_type: AddressType) -> u64 {
     let change = some_change(address_type);
-    let means = means(coins, fee_rate, address_type, &change);
-    let most_sats = Coins::of(&means).map_or(0, |coins| coins.most_sats(Shape::paying(address_type, [script])));
+    let funding = funding(coins, fee_rate, address_type, &change);
+    let most_sats = Coins::of(&funding).map_or(0, |coins| coins.most_sats(Shape::paying(address_type, [script])));
     if most_sats < script.minimal_non_dust().to_sat() { 0 } else { most_sats }
 }
 
@@ -57,11 +57,11 @@ fn some_change(address_type: AddressType) -> FreshChange {
     FreshChange { script: some_script(address_type), index: 0 }
 }
 
-const fn means<'a>(
+const fn funding<'a>(
     optional: &'a [SpendableCoin],
     fee_rate: FeeRate,
     address_type: AddressType,
     change: &'a FreshChange,
-) -> Means<'a> {
-    Means { required: &[], optional, fee: FeeWanted::at(fee_rate), change, address_type, tip_height: 0 }
+) -> Funding<'a> {
+    Funding { required: &[], optional, fee: FeeWanted::at(fee_rate), change, address_type, tip_height: 0 }
 }

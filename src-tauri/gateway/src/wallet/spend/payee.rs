@@ -12,12 +12,12 @@ pub(crate) struct Payee {
 /// Reason why a recipient cannot be paid. Requests are checked long before; this is the last check.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadPayee {
-    #[error("a transaction that pays nobody was asked for")]
+    #[error("a transaction without a payee was requested")]
     Nobody,
     #[error("{amount_sats} satoshis to {script} are dust: nodes relay {least_sats} or more")]
     Dust { script: ScriptBuf, amount_sats: u64, least_sats: u64 },
     /// A script that nodes do not relay, or that cannot be spent.
-    #[error("the script {0} is of no kind that can be paid")]
+    #[error("the script {0} is not of a type that can be paid")]
     Script(ScriptBuf),
     #[error("the amounts come to more than 21 million bitcoin")]
     TooMuch,

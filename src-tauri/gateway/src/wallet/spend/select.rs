@@ -17,7 +17,7 @@ use bitcoin::{Amount, BlockHash, FeeRate, OutPoint, ScriptBuf, TxIn, TxOut, Weig
 use super::coin::SpendableCoin;
 use super::error::DraftError;
 use super::fee::{FeeWanted, MAX_RATE};
-use super::means::Means;
+use super::funding::Funding;
 use super::size::{Shape, input_wu, output_wu};
 use crate::settings::AddressType;
 
@@ -28,18 +28,18 @@ pub(crate) const MAX_ANCESTORS: u32 = 10;
 /// The largest vsize of a transaction of ours with its unconfirmed ancestors. Nodes relay 101 kvB.
 pub(super) const MAX_VSIZE_WITH_ANCESTORS: u64 = 90_000;
 
-/// A coin worth at least this many times its cost is spent in its turn, the oldest first: at most a tenth of it goes to
-/// the fee. So the wallet gathers small coins while fees are low, and no payout pays for that while they are high.
+/// A coin of at least this many times the cost of spending it is tried first: at most a tenth of it goes to the fee. So
+/// the wallet consolidates small coins while fees are low, and not while fees are high.
 const THRIFTY_TIMES: u64 = 10;
 
-/// A coin worth less than this many times its cost is not spent: the inputs cost at most half of their sum, even if
-/// somebody planted small coins. It can be spent once the rate has fallen.
+/// A coin of less than this many times the cost of spending it is not spent until the fee rate falls. So the inputs
+/// cost at most half of their sum, even if an attacker sent many small coins.
 const WORTH_TIMES: u64 = 2;
 
-/// Whether a coin is worth spending at a rate, with its unconfirmed ancestors lifted to that rate.
+/// Whether a coin is worth spending at a fee rate. Its cost includes the fees that its unconfirmed ancestors lack.
 pub(crate) fn is_worth_spending(coin: &SpendableCoin, fee_rate: FeeRate, address_type: AddressType) -> bool {
     let fee = FeeWanted::at(fee_rate);
-    let cost_sats = input_sats(&fee, address_type).saturating_add(fee.lacking(coin.ancestors_paid()));
+    let cost_sats = input_sats(&fee, address_type).saturating_add(fee.shortfall_sats(coin.ancestors_paid()));
     coin.amount_sats >= WORTH_TIMES.saturating_mul(cost_sats)
 }
 
@@ -47,24 +47,24 @@ fn input_sats(fee: &FeeWanted, address_type: AddressType) -> u64 {
     fee.by_rate(input_wu(address_type).div_ceil(4))
 }
 
-/// The part of the coins that is left for us.
+/// The part of the coins that returns to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rest {
-    /// Change is wanted, so that a child can pay for its parent. If the coins do not suffice for it, there is none.
+    /// Change, so that a child can pay for its parent; none if the coins do not suffice for it.
     Change,
-    /// All of it: the transaction pays ourselves alone.
+    /// The whole sum after the fee: the transaction pays only ourselves.
     All,
 }
 
-/// The coins of one environment in the orders of trial.
+/// The coins of one environment, in the orders in which they are tried.
 pub(super) struct Coins<'a> {
-    means: &'a Means<'a>,
-    /// Coins of which the fee takes at most a tenth, the oldest first.
+    funding: &'a Funding<'a>,
+    /// Coins of which the fee takes at most a tenth. The first order is the oldest first.
     thrifty: Orders<'a>,
-    /// All coins worth spending, the largest first, which takes the fewest inputs.
+    /// All coins worth spending. The first order is the largest first, which takes the fewest inputs.
     all: Orders<'a>,
     has_small: bool,
-    /// Sum of all of them in satoshis, less the cost of lifting their unconfirmed ancestors.
+    /// Sum of all these coins and the required ones in satoshis, less the fees that their unconfirmed ancestors lack.
     available_sats: u64,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Coins<'a> {
 /// change last; the largest first.
 type Orders<'a> = [Vec<&'a SpendableCoin>; 3];
 
-/// The used part of the limits.
+/// The part of the limits that a transaction uses.
 #[derive(Clone, Copy)]
 struct Load {
     own_wu: u64,
@@ -81,37 +81,37 @@ struct Load {
 }
 
 impl<'a> Coins<'a> {
-    /// Sorts the coins.
-    pub(super) fn of(means: &'a Means<'a>) -> Result<Self, DraftError> {
-        if means.fee.rate > MAX_RATE {
-            return Err(DraftError::FeeRate(means.fee.rate.to_sat_per_vb_ceil()));
+    /// Sorts the coins that are worth spending.
+    pub(super) fn of(funding: &'a Funding<'a>) -> Result<Self, DraftError> {
+        if funding.fee.rate > MAX_RATE {
+            return Err(DraftError::FeeRate(funding.fee.rate.to_sat_per_vb_ceil()));
         }
-        let mut required = HashSet::with_capacity(means.required.len());
-        if let Some(twice) = means.required.iter().find(|coin| !required.insert(coin.outpoint)) {
+        let mut required = HashSet::with_capacity(funding.required.len());
+        if let Some(twice) = funding.required.iter().find(|coin| !required.insert(coin.outpoint)) {
             return Err(DraftError::Twice(twice.outpoint));
         }
-        let input_sats = input_sats(&means.fee, means.address_type);
+        let input_sats = input_sats(&funding.fee, funding.address_type);
         let is_worth = |coin: &SpendableCoin, times: u64| {
-            coin.amount_sats >= times.saturating_mul(input_sats.saturating_add(means.lacking_sats(coin)))
+            coin.amount_sats >= times.saturating_mul(input_sats.saturating_add(funding.lacking_sats(coin)))
         };
         let worth = |coin: &&SpendableCoin| is_worth(coin, WORTH_TIMES) && !required.contains(&coin.outpoint);
         // A replacement must not add ancestors that the replaced transaction did not have (BIP125).
-        let replaces = means.fee.replaced_sats.is_some();
+        let replaces = funding.fee.replaced_sats.is_some();
         let allowed = |coin: &&SpendableCoin| !replaces || coin.height.is_some();
-        let mut oldest: Vec<_> = means.optional.iter().filter(worth).filter(allowed).collect();
+        let mut oldest: Vec<_> = funding.optional.iter().filter(worth).filter(allowed).collect();
         oldest.sort_unstable_by_key(|coin| (coin.height.is_none(), coin.height, coin.ancestors, coin.outpoint));
         oldest.dedup_by_key(|coin| coin.outpoint);
-        let all = means.required.iter().chain(oldest.iter().copied());
-        let available_sats = all.fold(0u64, |sum, coin| sum.saturating_add(brings_sats(means, coin)));
+        let all = funding.required.iter().chain(oldest.iter().copied());
+        let available_sats = all.fold(0u64, |sum, coin| sum.saturating_add(effective_sats(funding, coin)));
         let thrifty: Vec<_> = oldest.iter().filter(|coin| is_worth(coin, THRIFTY_TIMES)).copied().collect();
         let has_small = thrifty.len() < oldest.len();
         let mut all = orders(oldest);
         all.rotate_left(1);
-        Ok(Self { means, thrifty: orders(thrifty), all, has_small, available_sats })
+        Ok(Self { funding, thrifty: orders(thrifty), all, has_small, available_sats })
     }
 
-    /// Coins for a transaction that pays `pay_sats` to the outputs of `shape`, required coins first. They cover that
-    /// and the fee, and with [`Rest::All`] a change above dust.
+    /// Coins for a transaction that pays `pay_sats` to the outputs of `shape`, required coins first. They cover
+    /// `pay_sats`, the fee, and with [`Rest::All`] a change above dust.
     pub(super) fn select(&self, shape: Shape, pay_sats: u64, rest: Rest) -> Result<Vec<SpendableCoin>, DraftError> {
         self.select_now(shape, pay_sats, rest).map_err(|refusal| {
             if self.would_suffice_once_mined(shape, pay_sats, rest) { DraftError::WaitsForBlock } else { refusal }
@@ -120,7 +120,7 @@ impl<'a> Coins<'a> {
 
     /// Whether mining all unconfirmed ancestors would make the payment possible.
     fn would_suffice_once_mined(&self, shape: Shape, pay_sats: u64, rest: Rest) -> bool {
-        let Means { required, optional, fee, tip_height, .. } = *self.means;
+        let Funding { required, optional, fee, tip_height, .. } = *self.funding;
         let has_unconfirmed = optional.iter().any(|coin| coin.height.is_none());
         if !has_unconfirmed || fee.replaced_sats.is_some() {
             return false;
@@ -134,21 +134,21 @@ impl<'a> Coins<'a> {
         };
         let required: Vec<_> = required.iter().map(mined).collect();
         let optional: Vec<_> = optional.iter().map(mined).collect();
-        let means = Means { required: &required, optional: &optional, ..*self.means };
-        Coins::of(&means).is_ok_and(|coins| coins.select_now(shape, pay_sats, rest).is_ok())
+        let funding = Funding { required: &required, optional: &optional, ..*self.funding };
+        Coins::of(&funding).is_ok_and(|coins| coins.select_now(shape, pay_sats, rest).is_ok())
     }
 
     fn select_now(&self, shape: Shape, pay_sats: u64, rest: Rest) -> Result<Vec<SpendableCoin>, DraftError> {
-        let change = &self.means.change.script;
+        let change = &self.funding.change.script;
         let with_change = (shape.and_to(change), pay_sats.saturating_add(change.minimal_non_dust().to_sat()));
         let wanted = match rest {
             Rest::Change => vec![with_change, (shape, pay_sats)],
             Rest::All => vec![with_change],
         };
-        // The lowest cost, with the fewest coins. The last wish is the smallest.
+        // The least sum that is needed, with the fewest coins. The last element of `wanted` needs least.
         let (least_shape, least_sats) = wanted[wanted.len() - 1];
-        let fewest = self.means.required.len().max(1);
-        let needed_sats = least_sats.saturating_add(self.means.fee.sats(least_shape.spending(fewest).vsize()));
+        let fewest = self.funding.required.len().max(1);
+        let needed_sats = least_sats.saturating_add(self.funding.fee.sats(least_shape.spending(fewest).vsize()));
         if needed_sats > self.available_sats {
             return Err(DraftError::NotEnough { needed_sats, available_sats: self.available_sats });
         }
@@ -161,7 +161,7 @@ impl<'a> Coins<'a> {
             return Ok(chosen);
         }
         // Checks whether all coins would suffice without limits.
-        let all = self.means.required.len() + self.all[0].len();
+        let all = self.funding.required.len() + self.all[0].len();
         let needed_sats = self.needed_sats(least_shape, all, least_sats);
         if needed_sats > self.available_sats {
             return Err(DraftError::NotEnough { needed_sats, available_sats: self.available_sats });
@@ -173,7 +173,7 @@ impl<'a> Coins<'a> {
     pub(super) fn most_sats(&self, shape: Shape) -> u64 {
         let most = |order| {
             let within = self.within_limits(order, self.load(shape)?);
-            let sum = within.iter().fold(0u64, |sum, coin| sum.saturating_add(brings_sats(self.means, coin)));
+            let sum = within.iter().fold(0u64, |sum, coin| sum.saturating_add(effective_sats(self.funding, coin)));
             sum.checked_sub(self.needed_sats(shape, within.len(), 0))
         };
         self.all.iter().filter_map(|order| most(order)).max().unwrap_or(0)
@@ -181,17 +181,17 @@ impl<'a> Coins<'a> {
 
     fn try_order(&self, order: &[&SpendableCoin], shape: Shape, target_sats: u64) -> Option<Vec<SpendableCoin>> {
         let within = self.within_limits(order, self.load(shape)?);
-        let fee_rate = self.means.fee.own_rate();
-        let all = self.means.required.len() + within.len();
+        let fee_rate = self.funding.fee.own_rate();
+        let all = self.funding.required.len() + within.len();
         let target = Amount::from_sat(self.fixed_sats(shape, all, target_sats));
-        let required = self.means.required.iter().collect::<Vec<_>>();
+        let required = self.funding.required.iter().collect::<Vec<_>>();
         let chosen = OldestFirstCoinSelection
             .coin_select(
                 self.weighted(&required),
                 self.weighted(&within),
                 fee_rate,
                 target,
-                &self.means.change.script,
+                &self.funding.change.script,
                 // This selection never uses the random numbers.
                 &mut StdRng::from_seed([0; 32]),
             )
@@ -204,7 +204,7 @@ impl<'a> Coins<'a> {
     /// The coins as BDK's selection takes them. It sorts by height, so each coin's rank stands for its height.
     fn weighted(&self, coins: &[&SpendableCoin]) -> Vec<WeightedUtxo> {
         let bare = TxIn::default().segwit_weight();
-        let satisfaction_weight = Weight::from_wu(input_wu(self.means.address_type)) - bare;
+        let satisfaction_weight = Weight::from_wu(input_wu(self.funding.address_type)) - bare;
         let weigh = |(rank, coin): (u32, &&SpendableCoin)| {
             let block_id = BlockId { height: rank, hash: BlockHash::all_zeros() };
             let anchor = ConfirmationBlockTime { block_id, confirmation_time: 0 };
@@ -212,7 +212,7 @@ impl<'a> Coins<'a> {
                 outpoint: coin.outpoint,
                 // The selection ignores the script.
                 txout: TxOut {
-                    value: Amount::from_sat(brings_sats(self.means, coin)),
+                    value: Amount::from_sat(effective_sats(self.funding, coin)),
                     script_pubkey: ScriptBuf::new(),
                 },
                 keychain: KeychainKind::External,
@@ -228,34 +228,34 @@ impl<'a> Coins<'a> {
     /// Satoshis that this many coins must be worth for BDK's selection, which rounds up the fee of the inputs
     /// separately.
     fn needed_sats(&self, shape: Shape, inputs: usize, target_sats: u64) -> u64 {
-        let inputs_wu = Weight::from_wu(input_wu(self.means.address_type) * inputs as u64);
-        let by_inputs = self.means.fee.own_rate().fee_wu(inputs_wu).map_or(u64::MAX, Amount::to_sat);
+        let inputs_wu = Weight::from_wu(input_wu(self.funding.address_type) * inputs as u64);
+        let by_inputs = self.funding.fee.own_rate().fee_wu(inputs_wu).map_or(u64::MAX, Amount::to_sat);
         self.fixed_sats(shape, inputs, target_sats).saturating_add(by_inputs)
     }
 
     /// Satoshis that the coins must be worth beyond the fee of their inputs.
     fn fixed_sats(&self, shape: Shape, inputs: usize, target_sats: u64) -> u64 {
         let frame_vsize = shape.spending(inputs).frame_wu().div_ceil(4);
-        let smallest = shape.spending(self.means.required.len().max(1)).vsize();
+        let smallest = shape.spending(self.funding.required.len().max(1)).vsize();
         // One vB more, because the whole size is rounded up too.
-        let frame_sats = self.means.fee.by_rate(frame_vsize + 1);
-        target_sats.saturating_add(frame_sats).saturating_add(self.means.fee.fixed(smallest))
+        let frame_sats = self.funding.fee.by_rate(frame_vsize + 1);
+        target_sats.saturating_add(frame_sats).saturating_add(self.funding.fee.max_beyond_rate(smallest))
     }
 
-    /// The load before any optional coin; `None` if beyond the limits already. It always includes a change, so that a
-    /// change alters no choice.
+    /// The load without optional coins; `None` if it exceeds the limits. It always includes a change output, so that
+    /// the choice does not depend on whether there is change.
     fn load(&self, shape: Shape) -> Option<Load> {
-        let MeansLoad { inputs, ancestors, ancestors_vsize } = MeansLoad::of(self.means);
+        let MeansLoad { inputs, ancestors, ancestors_vsize } = MeansLoad::of(self.funding);
         let most_inputs = inputs + self.all[0].len();
-        let frame_wu = shape.spending(most_inputs).frame_wu() + output_wu(&self.means.change.script);
-        let own_wu = frame_wu + input_wu(self.means.address_type) * inputs as u64;
+        let frame_wu = shape.spending(most_inputs).frame_wu() + output_wu(&self.funding.change.script);
+        let own_wu = frame_wu + input_wu(self.funding.address_type) * inputs as u64;
         let load = Load { own_wu, ancestors, ancestors_vsize };
         load.is_within().then_some(load)
     }
 
     /// The coins of an order that stay within the limits together. A coin that would break them is left out.
     fn within_limits(&self, order: &[&'a SpendableCoin], mut load: Load) -> Vec<&'a SpendableCoin> {
-        let input_wu = input_wu(self.means.address_type);
+        let input_wu = input_wu(self.funding.address_type);
         let fits = |coin: &&&SpendableCoin| {
             let more = Load {
                 own_wu: load.own_wu + input_wu,
@@ -272,9 +272,9 @@ impl<'a> Coins<'a> {
     }
 }
 
-/// The worth of a coin in satoshis, less the cost of lifting its unconfirmed ancestors.
-fn brings_sats(means: &Means<'_>, coin: &SpendableCoin) -> u64 {
-    coin.amount_sats.saturating_sub(means.lacking_sats(coin))
+/// The amount of a coin in satoshis, less the fees that its unconfirmed ancestors lack.
+fn effective_sats(funding: &Funding<'_>, coin: &SpendableCoin) -> u64 {
+    coin.amount_sats.saturating_sub(funding.lacking_sats(coin))
 }
 
 fn orders<'a>(oldest: Vec<&'a SpendableCoin>) -> Orders<'a> {
@@ -294,9 +294,9 @@ struct MeansLoad {
 impl MeansLoad {
     /// The sums are exact: two coins of ours never share an unconfirmed ancestor, because a transaction of ours has at
     /// most one change.
-    fn of(means: &Means<'_>) -> Self {
-        let none = Self { inputs: means.required.len(), ancestors: 0, ancestors_vsize: 0 };
-        means.required.iter().fold(none, |sum, coin| Self {
+    fn of(funding: &Funding<'_>) -> Self {
+        let none = Self { inputs: funding.required.len(), ancestors: 0, ancestors_vsize: 0 };
+        funding.required.iter().fold(none, |sum, coin| Self {
             ancestors: sum.ancestors.saturating_add(coin.ancestors),
             ancestors_vsize: sum.ancestors_vsize.saturating_add(coin.ancestors_vsize),
             ..sum

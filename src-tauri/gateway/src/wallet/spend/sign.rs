@@ -1,4 +1,5 @@
-//! Signs transactions. The words become keys only for that time, and must be those of the wallet.
+//! Signs transactions. Private keys are derived from the words for one transaction and then wiped. The words must be
+//! those of the wallet.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::key::{Keypair, TapTweak as _};
@@ -57,7 +58,7 @@ pub(crate) fn sign(draft: &Draft, words: &Secret, wallet: &PublicKeychains) -> R
 struct Signer {
     key: WipedKey,
     public: PublicKey,
-    /// The output that it spends.
+    /// The output that the input spends.
     spent: TxOut,
 }
 

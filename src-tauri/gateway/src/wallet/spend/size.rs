@@ -67,7 +67,7 @@ pub(super) const fn input_wu(address_type: AddressType) -> u64 {
         }
 }
 
-/// A script as long as each of ours.
+/// A script of the same length as this wallet's scripts.
 pub(super) fn some_script(address_type: AddressType) -> ScriptBuf {
     match address_type {
         AddressType::Bip84 => ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros()),

@@ -1,5 +1,5 @@
-//! Real signatures, judged by the real interpreter. The wallets are of both types, with coins at indices up to a
-//! million.
+//! Real signatures, checked by Bitcoin Core's script interpreter. The wallets are of both types, with coins at indices
+//! up to a million.
 
 mod choosing;
 mod estimates;
@@ -29,7 +29,7 @@ use crate::wallet::{Descriptors, PublicKeychains};
 const NETWORK: Network = Network::Regtest;
 const TIP: u32 = 5_000;
 
-/// The highest rate of these tests.
+/// The cap on the fee rate in these tests.
 const CAP: FeeRate = FeeRate::from_sat_per_vb_u32(400);
 
 static WALLETS: LazyLock<[PublicKeychains; 2]> = LazyLock::new(|| {
@@ -76,7 +76,7 @@ impl Purse {
         purse
     }
 
-    /// The same, with unconfirmed change behind transactions that pay up to 20 sat/vB.
+    /// The same wallet, but the ancestors of its unconfirmed change pay less than 20 sat/vB.
     fn with_poor_ancestors(mut self) -> Self {
         for coin in &mut self.coins {
             coin.ancestors_fee_sats = coin.ancestors_vsize * self.rng.gen_range(1..20);
@@ -84,7 +84,7 @@ impl Purse {
         self
     }
 
-    /// A coin. The unconfirmed ancestors of our change pay any rate.
+    /// A coin. If it is unconfirmed change, its ancestors pay more than any wanted rate.
     fn coin(&mut self, amount_sats: u64, height: Option<u32>) -> SpendableCoin {
         let ancestors = if height.is_some() { 0 } else { self.rng.gen_range(1..=6) };
         let keychain =
@@ -142,8 +142,8 @@ impl Purse {
         seed
     }
 
-    fn means(&self, fee: FeeWanted) -> Means<'_> {
-        Means {
+    fn funding(&self, fee: FeeWanted) -> Funding<'_> {
+        Funding {
             required: &[],
             optional: &self.coins,
             fee,
@@ -153,11 +153,11 @@ impl Purse {
         }
     }
 
-    fn at(&self, rate: FeeRate) -> Means<'_> {
-        self.means(FeeWanted::at(rate))
+    fn at(&self, rate: FeeRate) -> Funding<'_> {
+        self.funding(FeeWanted::at(rate))
     }
 
-    /// Signs a draft and has it judged.
+    /// Signs a draft and checks the signed transaction.
     fn signed(&self, draft: &Draft, fee: &FeeWanted) -> Transaction {
         let tx = sign(draft, &words(7), self.wallet).unwrap();
         check(draft, &tx, self.wallet, fee, CAP).unwrap();

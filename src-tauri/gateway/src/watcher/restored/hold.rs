@@ -37,7 +37,7 @@ pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<St
     if !unsent.is_empty() {
         // The number of waiting payouts is left out, because it changes while people read.
         reasons.push_str(
-            ". Approved payouts wait here. Give up each payout that was given up or paid in another way since: this copy does not know of it",
+            ". Approved payouts wait here. Give up each payout that was cancelled or paid in another way meanwhile: this copy does not know of it",
         );
     }
     if !missing.is_empty() {

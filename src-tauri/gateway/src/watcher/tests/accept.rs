@@ -51,7 +51,7 @@ async fn an_acceptance_while_the_backend_is_silent_closes_nothing() {
     assert_eq!(world.state(&payment), Unconfirmed);
     world.sandbox().set_faults(down(false)).unwrap();
     world.look().await;
-    let row = world.now_of(&payment.payment.id).payment;
+    let row = world.reload_payment(&payment.payment.id).payment;
     assert_eq!(row.paid_sats, row.amount_sats, "the closing look found the second half in time");
 }
 
@@ -65,5 +65,5 @@ async fn a_payment_confirmed_by_staff_has_the_time_of_acceptance() {
     world.advance_clock_ms(2 * HOUR_MS);
     let asked_at = world.gateway.clock.now();
     world.app.watcher.accept(payment.payment.id, None, "panel").await.unwrap();
-    assert!(world.now_of(&payment.payment.id).payment.confirmed_at.unwrap() >= asked_at);
+    assert!(world.reload_payment(&payment.payment.id).payment.confirmed_at.unwrap() >= asked_at);
 }

@@ -13,11 +13,11 @@ use tillgate_domain::policy::PolicySettings;
 use tillgate_sandbox::{Replace, ReplaceTo};
 
 use super::watched;
-use crate::chain::{Chain, ChainDown, Fact, Identity, LookRequest, TxFacts, View};
+use crate::chain::{Chain, ChainDown, Fact, Identity, LookAnswer, LookRequest, TxFacts};
 use crate::machine::environment::Environment;
 use crate::rates::{Answer, Question, RateSource, Rates, SourceAnswer, SourceQuote};
 use crate::settings::Settings;
-use crate::testing::bent::Bent;
+use crate::testing::chain_wrapper::ChainWrapper;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 /// A backend that shows the sandbox's chain with fewer facts, or with the genesis block of another network.
@@ -28,7 +28,7 @@ struct Other {
     genesis: Network,
 }
 
-impl Bent for Other {
+impl ChainWrapper for Other {
     fn chain(&self) -> &dyn Chain {
         self.chain.as_ref()
     }
@@ -37,7 +37,7 @@ impl Bent for Other {
         Ok(Identity { genesis: genesis_block(self.genesis).block_hash(), ..self.chain.identity()? })
     }
 
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         let mut view = self.chain.look(request)?;
         if self.is_blind {
             let blind = |facts| TxFacts {

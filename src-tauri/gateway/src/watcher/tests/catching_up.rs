@@ -11,14 +11,14 @@ use crate::console::wallet::ShowRestore;
 use crate::console::{Actor, ask};
 use crate::gateway::NotWatched;
 use crate::payments::CreateError;
-use crate::testing::cut_off::{Answers, CutOff};
+use crate::testing::limited_looks::{Answers, LimitedLooks};
 use crate::testing::{HALF_AN_HOUR_MS, World, ask_for_payment};
 
 /// The same gateway; its backend can be cut off after a number of answers.
 fn in_parts(world: World) -> (World, Arc<Answers>) {
-    let answers = Answers::left(u32::MAX);
+    let answers = Answers::allowing(u32::MAX);
     let left = Arc::clone(&answers);
-    (world.with_chain(|chain| Arc::new(CutOff { chain, answers: left })), answers)
+    (world.with_chain(|chain| Arc::new(LimitedLooks { chain, answers: left })), answers)
 }
 
 async fn create_payment(world: &World) -> Result<(), CreateError> {
@@ -38,7 +38,7 @@ async fn a_long_look_is_stored_in_parts_and_continues_after_a_crash() {
     world.sandbox().mine(1_000, true, world.now_ms()).unwrap();
     world.advance_clock_ms(HALF_AN_HOUR_MS + 20 * 60_000);
 
-    answers.leave(2);
+    answers.allow(2);
     assert!(world.app.watcher.look().await.is_err());
     assert_eq!(world.state(&paid), Unconfirmed, "the first part reports its transaction");
     assert_eq!(world.state(&unpaid), New, "time decides nothing before the last part");
@@ -69,7 +69,7 @@ async fn a_scan_reports_its_progress_before_anything_is_stored() {
     let seen_by_the_backup = watched(&world).tip.height;
     world.begins_restore(30, 10).await;
     let (world, answers) = in_parts(world);
-    answers.leave(3);
+    answers.allow(3);
     assert!(world.app.watcher.look().await.is_err());
 
     let stored = || world.gateway.store.read(|reader| reader.restore()).unwrap().unwrap();
@@ -88,7 +88,7 @@ async fn a_scan_reports_its_progress_before_anything_is_stored() {
     assert!(status.catching_up.is_some_and(|told| told.contains(&format!("block {looked_up_to} of"))));
     assert_eq!(status.chain_height, looked_up_to);
 
-    answers.leave(u32::MAX);
+    answers.allow(u32::MAX);
     world.look().await;
     assert_eq!(stored().state, RestoreState::Looked);
     assert_eq!(ask(&world.app, Status {}, &by).await.unwrap().catching_up, None);

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 use crate::chain::tests::by_script::ByScript;
-use crate::chain::{Chain, ChainDown, LookRequest, TxPosition, View};
+use crate::chain::{Chain, ChainDown, LookAnswer, LookRequest, TxPosition};
 use crate::store::keychains::Keychain;
-use crate::testing::bent::Bent;
+use crate::testing::chain_wrapper::ChainWrapper;
 
 /// A chain after a reorganisation: blocks above `left_above` were removed, and a new block replaces the first of them.
 struct Reorganised {
@@ -16,12 +16,12 @@ struct Reorganised {
     left_above: Arc<AtomicU32>,
 }
 
-impl Bent for Reorganised {
+impl ChainWrapper for Reorganised {
     fn chain(&self) -> &dyn Chain {
         self.chain.as_ref()
     }
 
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         let mut view = self.chain.look(request)?;
         let left_above = self.left_above.load(Ordering::SeqCst);
         if left_above == 0 {
@@ -60,7 +60,7 @@ async fn coins_from_before_an_address_was_given_pay_no_payment() {
     let payment = world.payment_to_index(index).await;
     assert_eq!((payment.script.clone(), given_above(&world, &payment)), (script, Some(watched(&world).tip.height)));
     world.look().await;
-    assert_eq!((world.state(&payment), world.now_of(&payment.payment.id).payment.paid_sats), (New, 0));
+    assert_eq!((world.state(&payment), world.reload_payment(&payment.payment.id).payment.paid_sats), (New, 0));
     assert!(holds(&world) && world.chain_balance() == 70_000, "the coin belongs to the wallet");
     let coin = world.gateway.store.read(|reader| reader.coins()).unwrap()[0].coin;
     assert_eq!((coin.payment_seq, coin.keychain, coin.index), (None, Keychain::External, index));
@@ -72,7 +72,7 @@ async fn coins_from_before_an_address_was_given_pay_no_payment() {
     world.pay(&payment, payment.payment.amount_sats).await;
     world.mine(1).await;
     assert_eq!(world.state(&payment), Confirmed);
-    assert_eq!(world.now_of(&payment.payment.id).payment.paid_sats, payment.payment.amount_sats);
+    assert_eq!(world.reload_payment(&payment.payment.id).payment.paid_sats, payment.payment.amount_sats);
     assert_eq!(world.chain_balance(), 70_000 + payment.payment.amount_sats);
     world.check_ledger();
 }

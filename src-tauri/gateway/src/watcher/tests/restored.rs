@@ -6,7 +6,7 @@ use crate::testing::World;
 use crate::watcher::restored::{self, Scanned};
 
 #[tokio::test]
-async fn a_look_without_scripts_ends_a_restore_if_it_covers_all() {
+async fn a_backend_of_whole_blocks_ends_a_restore_once_it_covers_all() {
     let world = World::new().await;
     world.make_wallet().await;
     let (store, at) = (&world.gateway.store, world.gateway.clock.now());

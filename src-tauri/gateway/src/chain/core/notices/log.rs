@@ -12,10 +12,10 @@ use tokio::time::Instant;
 /// The topic for blocks and the mempool.
 pub(super) const TOPIC: &[u8] = b"sequence";
 
-/// Changes that wait for a look at most: three megabytes.
+/// Limit of changes that wait for a look: three megabytes.
 const WAITING_MAX: usize = 50_000;
 
-/// Changes applied in one look at most. Beyond that, the look asks for the whole list.
+/// Limit of changes applied in one look. Beyond it, the look asks for the whole list.
 const FOLLOWED_MAX: usize = 1_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) enum Notice {
     Mempool(Change, u64),
 }
 
-/// The notices heard up to a moment.
+/// A position in the notices that were heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::chain::core) struct Mark {
     /// `None` without a connection.
@@ -56,12 +56,12 @@ pub(in crate::chain::core) struct Listed {
 
 /// The reason why the notices are useless.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum NoticeFault {
     /// The connection failed or ended.
     Disconnected(String),
-    /// The node had news and sent no notice.
+    /// The node's chain or mempool changed, and no notice came.
     Silent,
-    /// The notices belong to another node's mempool, or lie.
+    /// The notices belong to another node's mempool, or are false.
     OtherNode,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct NoticeLog {
     /// The number of block notices.
     blocks: u64,
     missing: Option<MissingNotice>,
-    trouble: Option<Trouble>,
+    fault: Option<NoticeFault>,
     /// A notice of this connection matched the node's answers.
     fits: bool,
 }
@@ -89,7 +89,7 @@ pub(super) struct NoticeLog {
 #[derive(Debug, Clone, Copy)]
 struct MissingNotice {
     since: Instant,
-    /// The number of the missing change, if such a change must be published.
+    /// The number after the missing change of the mempool; `None` if the notice of a block is missing.
     number: Option<u64>,
     /// The number of block notices before it.
     blocks: u64,
@@ -120,24 +120,24 @@ impl Notice {
 impl NoticeLog {
     pub(super) fn begin(&mut self) {
         (self.count, self.last_number, self.missing, self.fits) = (None, None, None, false);
-        if let Some(Trouble::Disconnected(_)) = self.trouble {
-            self.trouble = None;
+        if let Some(NoticeFault::Disconnected(_)) = self.fault {
+            self.fault = None;
         }
         self.begin_stretch();
     }
 
     /// The connection ended; returns whether it had been useful.
-    pub(super) fn end(&mut self, why: Trouble) -> bool {
+    pub(super) fn end(&mut self, why: NoticeFault) -> bool {
         self.stretch = None;
         self.changes.clear();
-        // Silence or another node's notices remain a trouble until a notice matches again.
-        if !matches!(self.trouble, Some(Trouble::Silent | Trouble::OtherNode)) {
-            self.trouble = Some(why);
+        // Silence or another node's notices remain a fault until a notice matches again.
+        if !matches!(self.fault, Some(NoticeFault::Silent | NoticeFault::OtherNode)) {
+            self.fault = Some(why);
         }
         std::mem::take(&mut self.fits)
     }
 
-    /// Takes a message; returns whether a look should follow. A transaction that left the mempool waits for the next
+    /// Takes a message; returns whether a look should follow at once. A removal from the mempool waits for the next
     /// look.
     pub(super) fn take(&mut self, notice: Notice, count: u32) -> bool {
         let is_next = self.count.is_none_or(|last| last.wrapping_add(1) == count);
@@ -162,8 +162,8 @@ impl NoticeLog {
         Mark { stretch: self.stretch, last_number: self.last_number, blocks: self.blocks }
     }
 
-    /// The changes from this number on to a mempool listed at `mark`; `None` if one is missing. Each change is returned
-    /// once.
+    /// The changes from `number` on, for a mempool that was listed at `mark`. `None` if a notice is missing, or if too
+    /// many wait. Each change is returned once.
     pub(super) fn since(&mut self, mark: &Mark, number: u64) -> Option<Vec<Change>> {
         if self.stretch.is_none() || self.stretch != mark.stretch {
             return None;
@@ -174,7 +174,7 @@ impl NoticeLog {
                 return None;
             }
             self.changes.pop_front();
-            // Lower numbers were in the list.
+            // The list already holds changes with lower numbers.
             if number == next {
                 changes.push(change);
                 next = next.saturating_add(1);
@@ -196,7 +196,7 @@ impl NoticeLog {
         }
         // A change is published after it happens, never before.
         if mark.last_number.is_some_and(|told| told >= number) {
-            self.trouble = Some(Trouble::OtherNode);
+            self.fault = Some(NoticeFault::OtherNode);
             self.stretch = None;
             return true;
         }
@@ -206,7 +206,7 @@ impl NoticeLog {
                 self.missing = None;
                 self.note_fit();
             } else if owed.since.elapsed() >= silent_after {
-                self.trouble = Some(Trouble::Silent);
+                self.fault = Some(NoticeFault::Silent);
                 self.stretch = None;
                 return true;
             }
@@ -228,17 +228,17 @@ impl NoticeLog {
         false
     }
 
-    /// Stops trusting this connection, which claimed a false event. Returns whether there is a connection to give up.
+    /// Stops trusting this connection after a false notice. Returns whether there is a connection to give up.
     pub(super) fn distrust(&mut self) -> bool {
-        self.trouble = Some(Trouble::OtherNode);
+        self.fault = Some(NoticeFault::OtherNode);
         self.stretch.take().is_some()
     }
 
-    pub(super) const fn trouble(&self) -> Option<&Trouble> {
-        self.trouble.as_ref()
+    pub(super) const fn fault(&self) -> Option<&NoticeFault> {
+        self.fault.as_ref()
     }
 
-    /// Whether a notice for the last change below this number, or a later one, was heard.
+    /// Whether a notice was heard for the change just below this number, or for a later change.
     fn has_told_up_to(&self, number: u64) -> bool {
         self.last_number.is_some_and(|last| last.saturating_add(1) >= number)
     }
@@ -249,7 +249,7 @@ impl NoticeLog {
     }
 
     fn note_fit(&mut self) {
-        (self.fits, self.trouble) = (true, None);
+        (self.fits, self.fault) = (true, None);
     }
 
     fn begin_stretch(&mut self) {

@@ -1,5 +1,5 @@
 //! The part of ZMTP 3.0, the protocol of ZeroMQ, for a subscriber to one topic: the mechanism NULL, bounded frames, and
-//! messages of a few parts. It knows the meaning of no message.
+//! messages of a few parts. This module does not interpret messages.
 
 use std::io;
 
@@ -13,7 +13,7 @@ const FRAME_MAX: u64 = 1_024;
 /// Parts of a message at most.
 const PARTS_MAX: usize = 4;
 
-/// Commands without a message behind them at most: Bitcoin Core sends none.
+/// Commands before one message at most: Bitcoin Core sends none.
 const COMMANDS_MAX: u32 = 200;
 
 /// Bits of a frame's first byte.
@@ -35,11 +35,11 @@ pub(super) enum SubscriptionError {
     HungUp,
     #[error("the connection broke: {0}")]
     Broke(io::Error),
-    #[error("what answers there does not speak ZMTP 3, the protocol of ZeroMQ")]
+    #[error("the server does not speak ZMTP 3, the protocol of ZeroMQ")]
     NotZmtp,
-    #[error("it wants to sign in by {0:?}, which Bitcoin Core does not")]
+    #[error("it requires the sign-in mechanism {0:?}, which Bitcoin Core does not use")]
     Mechanism(String),
-    #[error("it is a socket of the kind {0:?}, and no publisher")]
+    #[error("it is a socket of type {0:?}, not a publisher")]
     NoPublisher(String),
     #[error("it refuses: \"{0}\"")]
     Refused(String),
@@ -81,8 +81,8 @@ struct Frame {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Subscription<S> {
-    /// Makes the handshake with the publisher at the other end of `stream`, and subscribes to `topic`, at most 200
-    /// bytes.
+    /// Makes the handshake with the publisher at the other end of `stream`, and subscribes to `topic`, which has at
+    /// most 200 bytes.
     pub(super) async fn to(stream: S, topic: &[u8]) -> Result<Self, SubscriptionError> {
         let mut this = Self { stream: BufReader::new(stream) };
         this.stream.write_all(&greeting()).await?;
@@ -100,7 +100,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscription<S> {
         Ok(this)
     }
 
-    /// The next message. Do not cancel it: the part already read would be lost.
+    /// Reads the next message. Do not cancel this future: the bytes already read would be lost.
     pub(super) async fn next(&mut self) -> Result<Message, SubscriptionError> {
         let (mut parts, mut commands) = (Vec::new(), 0);
         loop {
@@ -147,7 +147,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscription<S> {
     }
 }
 
-/// Version 3.0; a newer publisher then speaks it too.
+/// Greets with version 3.0, which a newer publisher then uses too.
 fn greeting() -> [u8; GREETING] {
     let mut greeting = [0; GREETING];
     let signature = [0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f];
@@ -193,7 +193,7 @@ fn check_refusal(command: &[u8]) -> Result<(), SubscriptionError> {
     }
 }
 
-/// Words of a stranger, which may not be valid text.
+/// The publisher's words, which may not be valid UTF-8.
 fn sanitized_bytes(words: &[u8]) -> String {
     sanitized(&String::from_utf8_lossy(words))
 }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_publisher_is_greeted_and_its_message_is_heard_in_parts() {
+    async fn a_message_in_several_parts_is_read_after_the_handshake() {
         let message = b"\x01\x03abc\x03\x00\x00\x00\x00\x00\x00\x00\x02de\x00\x00";
         let ping = b"\x04\x07\x04PING\x00\x0a";
         let (heard, answered) = heard(&[&greeting(), READY, ping, message]).await;
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_is_no_publisher_of_zmtp_3_is_told_from_one() {
+    async fn anything_but_a_zmtp_3_publisher_is_refused() {
         let curve = {
             let mut greeting = greeting();
             greeting[12..17].copy_from_slice(b"CURVE");

@@ -1,5 +1,5 @@
-//! Accepts a server's certificate from a public authority, or one that the merchant pinned. Most Electrum servers make
-//! their own, and are known by that alone.
+//! Accepts a server's certificate from a public authority, or one that the merchant pinned. Most Electrum servers use a
+//! self-signed certificate, so only a pinned certificate identifies them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -53,7 +53,7 @@ pub(super) fn tls(pinned: &[Fingerprint], last_refused: &LastRefused) -> Result<
 }
 
 impl LastRefused {
-    /// The refused certificate, once.
+    /// Returns and clears the refused certificate.
     pub(super) fn take(&self) -> Option<Fingerprint> {
         self.0.lock().take()
     }

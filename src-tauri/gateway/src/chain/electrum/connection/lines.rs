@@ -1,7 +1,7 @@
-//! Cuts a connection's bytes into lines. A line that is too long is skipped to its end; only the number of its call is
-//! kept.
+//! Splits a connection's bytes into lines. A line that is too long is skipped to its end; only the number of its call
+//! is kept.
 
-/// Bytes skipped of one line at most: a history of some millions of transactions.
+/// Limit in bytes for a skipped line: a history of some millions of transactions.
 const SKIPPED_MAX: usize = 512 * 1_024 * 1_024;
 
 /// A line, without its end.
@@ -25,13 +25,13 @@ struct Skipped {
     id: IdOf,
 }
 
-/// Finds the number of a call in an answer, at any position: servers write it first or last.
+/// Finds a call's number in an answer, the top-level member `id`. Servers write it first or last.
 #[derive(Default)]
 struct IdOf {
     depth: u64,
     is_in_text: bool,
     is_escaped: bool,
-    /// The beginning of the last text at the top level.
+    /// The beginning of the last string at the top level.
     name: Vec<u8>,
     is_value: bool,
     id: Option<u64>,
@@ -46,7 +46,7 @@ impl Lines {
         self.skipped.is_some()
     }
 
-    /// Takes bytes, and hands on each line that ends in them.
+    /// Takes bytes, and passes to `taken` each line that ends in them.
     pub(super) fn feed<E>(&mut self, bytes: &[u8], mut taken: impl FnMut(Line<'_>) -> Result<(), E>) -> Result<(), E> {
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
@@ -77,7 +77,7 @@ impl Lines {
         self.buffer.len() > max || self.skipped.as_ref().is_some_and(|skipped| skipped.length > SKIPPED_MAX)
     }
 
-    /// Skips the unfinished line. Returns how many of its bytes had come.
+    /// Skips the unfinished line. Returns the number of buffered bytes that are dropped.
     pub(super) fn skip(&mut self) -> usize {
         let begun = std::mem::take(&mut self.buffer);
         self.skipped.get_or_insert_default().feed(&begun);
@@ -99,7 +99,7 @@ impl IdOf {
                 _ if self.is_escaped => self.is_escaped = false,
                 b'\\' => self.is_escaped = true,
                 b'"' => self.is_in_text = false,
-                // Enough to tell it from any other name.
+                // Three bytes are enough to distinguish `id` from any other name.
                 _ if self.depth == 1 && self.name.len() < 3 => self.name.push(byte),
                 _ => {}
             }
@@ -127,7 +127,7 @@ impl IdOf {
 mod tests {
     use super::*;
 
-    /// The lines of `text`, fed in pieces of `at_once` bytes; each is skipped from the `max`th byte on.
+    /// The lines of `text`, fed in pieces of `at_once` bytes. Lines longer than `max` bytes are skipped.
     fn lines(text: &str, at_once: usize, max: usize) -> Vec<Result<String, Option<u64>>> {
         let (mut lines, mut found) = (Lines::default(), Vec::new());
         for bytes in text.as_bytes().chunks(at_once) {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_call_of_a_skipped_line_is_known_at_any_position() {
+    fn call_number_of_a_skipped_line_is_found_anywhere() {
         let long = r#""result":[{"tx_hash":"ab","id":9},"\"id\":8",{"x":[{"id":7}]}],"method":"id","v":5"#;
         for (line, id) in [
             (format!(r#"{{"id":12,{long}}}"#), Some(12)),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_whole_however_they_are_cut() {
+    fn lines_are_joined_from_pieces_of_any_size() {
         for at_once in 1..12 {
             assert_eq!(
                 lines("one\ntwo\n\nthree\n", at_once, 100),

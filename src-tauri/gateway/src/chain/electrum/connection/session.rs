@@ -1,6 +1,7 @@
-//! One connection to a server. Calls go out side by side and are answered in any order; a task reads answers and
-//! notifications. Each line and their sum are bounded, and nonsense ends the connection. An overlong answer about
-//! someone else's script does not. The server alone chooses the number of its notices, so their bytes are limited too.
+//! One connection to a server. Calls are sent concurrently and answered in any order; a task reads answers and
+//! notifications. The bytes of each line and of all lines are limited. An invalid message ends the connection, but an
+//! overlong history fails only its call. The server alone decides how many notifications it sends, so their bytes are
+//! limited too.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,13 +26,13 @@ use crate::chain::electrum::calls::{Answer, Call, Owner, Refused, SHORT, ScriptH
 use crate::chain::port::ChainDown;
 use crate::chain::waker::Waker;
 
-/// Late answers that nobody waits for, at most.
+/// Limit of calls that timed out and whose answers may still arrive.
 const ABANDONED_MAX: usize = 1_000;
 
-/// Bytes read at a time at most, without notices.
+/// The largest budget of unread answers, in bytes. Notifications do not count.
 const BYTES_MAX: usize = 48 * 1_024 * 1_024;
 
-/// A stream of bytes, secure or not.
+/// A byte stream, with TLS or without.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
@@ -44,7 +45,7 @@ pub(in crate::chain::electrum) struct Session {
     answered_within: Duration,
 }
 
-/// The best block as the server last told it.
+/// The tip that the server last announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::chain::electrum) struct AnnouncedTip {
     pub height: u32,
@@ -64,11 +65,11 @@ struct Shared {
 #[derive(Default)]
 struct SessionState {
     pending: HashMap<u64, Pending>,
-    /// Calls about others' scripts whose answers nobody waits for any more. They may still come.
+    /// Calls about others' scripts that timed out. Their answers may still arrive.
     abandoned: HashSet<u64>,
     tip: Option<AnnouncedTip>,
     statuses: HashMap<ScriptHash, Status>,
-    /// Scripts whose status was told since the last [`Session::take_changed`].
+    /// Scripts whose status changed since the last [`Session::take_changed`].
     changed: HashSet<ScriptHash>,
     closed: Option<String>,
 }
@@ -104,7 +105,8 @@ struct TipNote {
 }
 
 impl Session {
-    /// Speaks over `stream`. Each new notice wakes a look by `waker`; `notices` limits them.
+    /// A session over `stream`. Each notification of a change starts a look through `waker`; `notices` limits their
+    /// bytes.
     pub(super) fn over(
         stream: Box<dyn Stream>,
         host: String,
@@ -133,36 +135,36 @@ impl Session {
         self.shared.state.lock().statuses.get(hash).copied()
     }
 
-    /// Scripts whose status was told since the last call.
+    /// Scripts whose status changed since the last call of this function.
     pub(in crate::chain::electrum) fn take_changed(&self) -> HashSet<ScriptHash> {
         std::mem::take(&mut self.shared.state.lock().changed)
     }
 
-    /// Ignores further notices of a script; returns whether it was subscribed.
+    /// Ignores further notifications of a script. Returns whether the script was subscribed to.
     pub(in crate::chain::electrum) fn forget(&self, hash: &ScriptHash) -> bool {
         let mut state = self.shared.state.lock();
         state.changed.remove(hash);
         state.statuses.remove(hash).is_some()
     }
 
-    /// Whether the server is still busy with a call that nobody waits for.
+    /// Whether the server is still busy with a call that timed out.
     fn is_busy(&self) -> bool {
         !self.shared.state.lock().abandoned.is_empty()
     }
 
-    /// Ends the connection if the server is still busy with a call that nobody waits for. The next calls would queue
-    /// behind it.
+    /// Ends the connection if the server is still busy with a call that timed out. The next calls would queue behind
+    /// it.
     pub(in crate::chain::electrum) fn close_if_busy(&self) {
         if self.is_busy() {
             let host = &self.shared.host;
             self.shared
-                .close(&format!("the server at {host} is still at what it was asked about somebody else's script"));
+                .close(&format!("the server at {host} is still busy with a request about somebody else's script"));
         }
     }
 
-    /// Makes calls side by side. The answers are in their order. If all calls are about others' scripts, late ones are
-    /// refused: the first as too slow, the next as not reached. Such calls are refused at once while the server is
-    /// still busy.
+    /// Makes calls concurrently. The answers are in the order of the calls. If all calls are about others' scripts,
+    /// late calls count as refused: the first as too slow, the rest as not reached. Such calls are refused at once
+    /// while the server is busy with a call that timed out.
     pub(super) async fn ask(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
         let are_of_others = calls.iter().all(|call| call.owner == Owner::Others);
         if are_of_others && self.is_busy() {
@@ -170,7 +172,7 @@ impl Session {
         }
         let now = Instant::now();
         let until = now.checked_add(self.answered_within).unwrap_or(now);
-        let waiting = timeout_at(until, self.send(calls)).await.unwrap_or_else(|_| Err(self.too_late()))?;
+        let waiting = timeout_at(until, self.send(calls)).await.unwrap_or_else(|_| Err(self.close_timed_out()))?;
         let mut answers = Vec::with_capacity(waiting.len());
         // A slow call may delay all calls after it.
         let mut is_first = true;
@@ -182,13 +184,13 @@ impl Session {
                     answers.push(Err(if is_first { Refused::TooSlow } else { Refused::NotReached }));
                     is_first = false;
                 }
-                Err(_) => return Err(self.too_late()),
+                Err(_) => return Err(self.close_timed_out()),
             }
         }
         Ok(answers)
     }
 
-    fn too_late(&self) -> ChainDown {
+    fn close_timed_out(&self) -> ChainDown {
         let why = format!("the server at {} did not answer in time", self.shared.host);
         self.shared.close(&why);
         ChainDown(why)
@@ -205,7 +207,7 @@ impl Session {
 
     /// Sends calls, and returns the receivers of their answers.
     async fn send(&self, calls: &[Call]) -> Result<Vec<Waiting>, ChainDown> {
-        self.shared.may_be_answered(calls);
+        self.shared.add_budget(calls);
         let (mut lines, mut waiting) = (String::new(), Vec::with_capacity(calls.len()));
         {
             let mut state = self.shared.state.lock();
@@ -265,7 +267,7 @@ async fn read(mut stream: ReadHalf<Box<dyn Stream>>, shared: Arc<Shared>) {
             Line::Whole(line) => shared.take(line),
             Line::Overlong(id) => id
                 .and_then(|id| shared.refuse(id))
-                .ok_or_else(|| shared.sent("too long a line, which answers nothing that may be long")),
+                .ok_or_else(|| shared.sent("an overlong line that answers no request for a history")),
         });
         if let Err(why) = taken {
             break why;
@@ -276,7 +278,7 @@ async fn read(mut stream: ReadHalf<Box<dyn Stream>>, shared: Arc<Shared>) {
                 break shared.sent("a line of more than 512 MiB");
             }
             if !shared.may_skip() {
-                break shared.sent(&format!("a line of more than {} KiB, which answers nothing", line_max / 1_024));
+                break shared.sent(&format!("a line of more than {} KiB, longer than any answer", line_max / 1_024));
             }
             shared.give_back(lines.skip());
         }
@@ -292,7 +294,7 @@ impl Shared {
         self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
-    /// Returns bytes that were not kept to the budget.
+    /// Returns to the budget the bytes that are not kept in memory.
     fn give_back(&self, count: usize) {
         self.budget.fetch_add(count, Ordering::Relaxed);
     }
@@ -304,19 +306,19 @@ impl Shared {
     }
 
     /// Adds the limits of these calls' answers to the budget.
-    fn may_be_answered(&self, calls: &[Call]) {
+    fn add_budget(&self, calls: &[Call]) {
         let more = calls.iter().map(Call::answer_max).fold(0, usize::saturating_add);
         let add = |left: usize| Some(left.saturating_add(more).min(BYTES_MAX));
         let _ = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
     }
 
-    /// Whether an overlong line may answer a call that allows it.
+    /// Whether an open call allows an overlong answer.
     fn may_skip(&self) -> bool {
         let state = self.state.lock();
         !state.abandoned.is_empty() || state.pending.values().any(|pending| pending.may_be_long)
     }
 
-    /// Refuses the call of an overlong answer; `None` if no call allows it.
+    /// Refuses the call whose answer is overlong; `None` if the call does not allow that.
     fn refuse(&self, id: u64) -> Option<()> {
         let mut state = self.state.lock();
         if state.abandoned.remove(&id) {
@@ -328,7 +330,7 @@ impl Shared {
         Some(())
     }
 
-    /// The sentence for a message that is not allowed.
+    /// The error for a message that is not allowed.
     fn sent(&self, what: &str) -> String {
         format!("the server at {} sent {what}", self.host)
     }
@@ -342,11 +344,10 @@ impl Shared {
         self.waker.wake();
     }
 
-    /// Takes one line; `Err` says why it is invalid.
+    /// Handles one line; `Err` says why the line is invalid.
     fn take(&self, line: &[u8]) -> Result<(), String> {
-        let nonsense = |what: &str| {
-            format!("what answers at {} does not speak the Electrum protocol: {}", self.host, quoted(what))
-        };
+        let nonsense =
+            |what: &str| format!("the server at {} does not speak the Electrum protocol: {}", self.host, quoted(what));
         let message: Message<'_> = serde_json::from_slice(line).map_err(|error| nonsense(&error.to_string()))?;
         let Some(id) = message.id else {
             let (method, params) = (message.method.unwrap_or_default(), message.params.map_or("null", RawValue::get));
@@ -354,13 +355,13 @@ impl Shared {
                 return Err(self.sent("more notices than 256 KiB a second"));
             }
             self.give_back(line.len().saturating_add(1));
-            return self.note(&method, params).ok_or_else(|| nonsense("a notification that is none"));
+            return self.note(&method, params).ok_or_else(|| nonsense("an invalid notification"));
         };
         let mut state = self.state.lock();
         if state.abandoned.remove(&id) {
             return Ok(());
         }
-        let pending = state.pending.remove(&id).ok_or_else(|| nonsense("an answer to what was not asked"))?;
+        let pending = state.pending.remove(&id).ok_or_else(|| nonsense("an answer without a request"))?;
         let outcome = match message.error {
             Some(error) => Err(Refused::read(error.get())),
             None => Ok(message.result.map(RawValue::to_owned)),
@@ -374,7 +375,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Takes a notification; ignores one without a subscription.
+    /// Handles a notification, and ignores one without a subscription. `None` if it is invalid.
     fn note(&self, method: &str, params: &str) -> Option<()> {
         let mut state = self.state.lock();
         let is_new = match method {
@@ -401,7 +402,7 @@ impl Shared {
 }
 
 impl SessionState {
-    /// Takes news of a subject, and returns whether it changed; `None` if it makes no sense.
+    /// Stores the state of a subject, and returns whether it changed; `None` if `text` is invalid.
     fn update(&mut self, subject: Subject, text: &str) -> Option<bool> {
         Some(match subject {
             Subject::None => false,
@@ -423,13 +424,15 @@ impl SessionState {
     }
 }
 
-/// Bytes of notices at once. A block changes some thousand scripts at most, and a notice has 200 bytes.
+/// Limit in bytes for a burst of notifications. A block changes some thousand scripts at most, and a notification has
+/// 200 bytes.
 const NOTICES_AT_ONCE: usize = 16 * 1_024 * 1_024;
 
-/// Bytes allowed in each further second: 1,300 notices.
+/// Bytes of notifications allowed in each further second: 1,300 notifications.
 const NOTICES_A_SECOND: usize = 256 * 1_024;
 
-/// The bytes that a server may still send. It outlives a connection, so that a server gains nothing by hanging up.
+/// The bytes of notifications that a server may still send. It outlives a connection, so that a server gains nothing by
+/// hanging up.
 #[derive(Debug)]
 pub(super) struct Allowance {
     left: usize,
@@ -443,7 +446,7 @@ impl Default for Allowance {
 }
 
 impl Allowance {
-    /// Takes bytes off; `false` if the server sent too many.
+    /// Subtracts bytes; `false` if the server sent too many.
     pub(super) fn take(&mut self, bytes: usize, now: Instant) -> bool {
         let seconds = now.saturating_duration_since(self.at).as_secs();
         if seconds > 0 {
@@ -461,12 +464,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notices_are_taken_up_to_a_burst_and_then_by_the_second() {
+    fn notifications_are_limited_to_a_burst_and_a_rate() {
         let mut allowance = Allowance::default();
         let began = allowance.at;
         assert!(allowance.take(NOTICES_AT_ONCE, began) && !allowance.take(1, began));
         let next = began + Duration::from_secs(1);
-        assert!(allowance.take(NOTICES_A_SECOND, next) && !allowance.take(1, next), "a second allows so many more");
+        assert!(allowance.take(NOTICES_A_SECOND, next) && !allowance.take(1, next), "a second adds a fixed number");
         let later = next + Duration::from_secs(1_000);
         assert!(
             allowance.take(NOTICES_AT_ONCE, later) && !allowance.take(1, later),

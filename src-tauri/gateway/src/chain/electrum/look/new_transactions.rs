@@ -1,11 +1,11 @@
-//! New transactions in histories, which the database lacks: they are read within the budget, proved and reported.
+//! Transactions that histories list and the database lacks. They are read within the budget, proved and reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::{Transaction, Txid};
 use tillgate_domain::chain::{KnownPosition, TxPosition, is_relayed};
 
-use super::subscriptions::Look;
+use super::subscriptions::ElectrumLook;
 use crate::chain::checks::bounds::{AnswerBudget, MempoolBudget, UNCONFIRMED_PER_SCRIPT_MAX};
 use crate::chain::checks::conflicts::{Facts, parents_first, spenders};
 use crate::chain::checks::errors::tip_changed;
@@ -26,12 +26,12 @@ pub(super) struct NewTransactions {
     /// Height of the block of each mined transaction.
     mined: BTreeMap<Txid, u32>,
     waiting: BTreeSet<Txid>,
-    /// The known transactions of both.
+    /// The known transactions of `mined` and `waiting`.
     txs: BTreeMap<Txid, Transaction>,
     scripts: BTreeMap<Txid, BTreeSet<ScriptHash>>,
     /// Transactions still to be read, in the order of the histories: parents before children.
     missing: Vec<Txid>,
-    /// Scripts with too much in the mempool, which are not reported.
+    /// Scripts with too many unconfirmed transactions, which are not reported.
     overfull: BTreeSet<ScriptHash>,
 }
 
@@ -45,12 +45,12 @@ pub(super) struct Reported {
     pub overfull: BTreeSet<ScriptHash>,
 }
 
-impl Look<'_> {
+impl ElectrumLook<'_> {
     /// Notes the scripts that were not fully reported.
     pub(super) fn note_refused(&mut self, reported: &Reported) {
         for hash in &reported.overfull {
             if let Some(watched) = self.state.scripts.get_mut(hash) {
-                tracing::warn!(script = %watched.script.to_hex_string(), "more waits in the Electrum server's mempool for a script than is taken, or more than it tells; what there is of it shows with the blocks");
+                tracing::warn!(script = %watched.script.to_hex_string(), "a script has too many unconfirmed transactions, or the Electrum server does not deliver one of its transactions; unconfirmed ones show once they are in a block");
                 (watched.is_refused, watched.reported) = (true, None);
             }
         }
@@ -90,7 +90,7 @@ impl Look<'_> {
         if is_overfull {
             new.overfull.insert(*hash);
         }
-        let begun = state.begun.get(hash);
+        let partly_reported = state.partly_reported.get(hash);
         for entry in &history.entries {
             let before = known.get(&entry.txid);
             match entry.block() {
@@ -98,8 +98,10 @@ impl Look<'_> {
                 Some(height) if height > self.tip.height => return Err(tip_changed()),
                 Some(height) => {
                     let is_stored = before.is_some_and(|(_, at)| *at == KnownPosition::Block(height));
-                    let is_sure = is_stored && height <= state.sure_up_to && !state.tracked.contains_key(&entry.txid);
-                    if is_sure || begun.and_then(|begun| begun.get(&entry.txid)) == Some(&height) {
+                    let is_sure = is_stored && height <= state.stored_up_to && !state.tracked.contains_key(&entry.txid);
+                    if is_sure
+                        || partly_reported.and_then(|partly_reported| partly_reported.get(&entry.txid)) == Some(&height)
+                    {
                         continue;
                     }
                     new.mined.insert(entry.txid, height);
@@ -132,9 +134,9 @@ impl Look<'_> {
         };
         let listed: BTreeSet<Txid> = history.entries.iter().map(|entry| entry.txid).collect();
         for (txid, (tx, at)) in known.into_iter().filter(|(txid, _)| !listed.contains(txid)) {
-            if matches!(at, KnownPosition::Block(height) if height <= self.state.sure_up_to) {
+            if matches!(at, KnownPosition::Block(height) if height <= self.state.stored_up_to) {
                 return Err(ChainDown(format!(
-                    "the server keeps back transaction {txid}, which is in a block of the best chain; do not trust this server"
+                    "the server withholds transaction {txid}, which is in a block of the best chain; do not trust this server"
                 )));
             }
             let tracked = self.state.track(tx);
@@ -144,8 +146,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Reads unknown transactions while there is room, and drops the rest. Returns the scripts with dropped
-    /// transactions.
+    /// Reads missing transactions within the budget, and drops the rest. Returns the scripts with dropped transactions.
     fn read_missing(&mut self, new: &mut NewTransactions, budget: &mut AnswerBudget) -> Result<Reported, ChainDown> {
         let mut seen = BTreeSet::new();
         new.missing.retain(|txid| !new.txs.contains_key(txid) && seen.insert(*txid));
@@ -181,17 +182,17 @@ impl Look<'_> {
         Ok(reported)
     }
 
-    /// Notes the mined transactions reported for a script that does not fit into this answer. They end at the first
-    /// dropped one, whose spenders must follow it.
+    /// Notes the mined transactions already reported for scripts that do not fit into this answer. The list ends at the
+    /// first dropped transaction, whose spenders must follow it.
     fn note_begun(&mut self, new: &NewTransactions, cut: &BTreeSet<ScriptHash>, dropped: &BTreeSet<Txid>) {
         let state = &mut *self.state;
         let asked: BTreeSet<ScriptHash> = new.scripts.values().flatten().copied().collect();
-        state.begun.retain(|hash, _| !asked.contains(hash));
+        state.partly_reported.retain(|hash, _| !asked.contains(hash));
         for hash in cut {
             let Some(history) = state.scripts.get(hash).and_then(|watched| watched.history.as_ref()) else { continue };
             let reported = history.entries.iter().take_while(|entry| !dropped.contains(&entry.txid));
             let reported = reported.filter_map(|entry| Some((entry.txid, entry.block()?))).collect();
-            state.begun.insert(*hash, reported);
+            state.partly_reported.insert(*hash, reported);
         }
     }
 
@@ -202,17 +203,17 @@ impl Look<'_> {
         budget: &mut AnswerBudget,
     ) -> Result<Reported, ChainDown> {
         let mut answer = self.read_missing(&mut new, budget)?;
-        // Each is checked, since a later one may spend its outputs.
+        // `|` calls `concerns` for each transaction, since a later transaction may spend its outputs.
         let is_ours =
             |tx: &Transaction| self.request.watch.concerns(tx) | self.state.tracked.contains_key(&tx.compute_txid());
         let (ours, others): (Vec<_>, Vec<_>) =
             parents_first(std::mem::take(&mut new.txs), |tx| tx).into_iter().partition(is_ours);
-        // The place of an unprovable transaction is unknown.
+        // The position of an unprovable transaction is unknown.
         let (ours, _): (Vec<_>, Vec<_>) =
             ours.into_iter().partition(|tx| is_provable(tx) || !new.mined.contains_key(&tx.compute_txid()));
-        others.iter().for_each(|tx| self.state.lasting.note_other(tx));
+        others.iter().for_each(|tx| self.state.retained.note_other(tx));
         let mined = ours.iter().filter_map(|tx| Some((tx, *new.mined.get(&tx.compute_txid())?)));
-        transactions::prove(&self.asker, self.network, &mut self.state.lasting, mined)?;
+        transactions::prove(&self.asker, self.network, &mut self.state.retained, mined)?;
         let rivals = spenders(self.state.tracked.iter().map(|(txid, tracked)| (txid, &tracked.tx)));
         let mut reported = Vec::new();
         for tx in ours {
@@ -221,14 +222,14 @@ impl Look<'_> {
                 let scripts = new.scripts.remove(&txid).unwrap_or_default();
                 let tracked = self.state.track(tx);
                 if !scripts.is_subset(&tracked.reported_with) {
-                    // The coin that it spends of a script may be known only now.
+                    // The coin of this script that the transaction spends may be known only now.
                     tracked.reported = None;
                 }
                 tracked.scripts.extend(&scripts);
                 tracked.reported_with.extend(scripts);
                 continue;
             };
-            let Some(header) = self.state.lasting.headers.at(*height) else { continue };
+            let Some(header) = self.state.retained.headers.at(*height) else { continue };
             let position = TxPosition::Block { height: *height, time: time(header) };
             self.state.tracked.remove(&txid);
             let spent = tx.input.iter().filter_map(|input| rivals.get(&input.previous_output)).flatten();

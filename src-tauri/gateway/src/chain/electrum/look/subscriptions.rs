@@ -1,4 +1,4 @@
-//! Questions about scripts: subscriptions and histories.
+//! Requests about scripts: subscriptions and histories.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,16 +11,16 @@ use crate::chain::electrum::histories::{self, History};
 use crate::chain::electrum::state::State;
 use crate::chain::port::{ChainDown, LookRequest};
 
-/// Hot scripts that are asked about again in each look, despite notifications.
+/// Scripts that are subscribed to again in each look, in case a notification was lost.
 const ASKED_AGAIN: usize = 2;
 
-/// Histories read before the next check for room.
+/// Histories read before the budget is checked again.
 pub(super) const FETCHED_AT_ONCE: usize = 100;
 
-/// Entries kept of the histories of others' scripts.
+/// Limit of history entries kept for others' scripts.
 const OTHERS_ENTRIES_MAX: usize = 500_000;
 
-pub(super) struct Look<'a> {
+pub(super) struct ElectrumLook<'a> {
     pub asker: Asker<'a>,
     pub network: Network,
     pub state: &'a mut State,
@@ -28,20 +28,20 @@ pub(super) struct Look<'a> {
     pub tip: AnnouncedTip,
 }
 
-impl Look<'_> {
-    /// Subscribes to scripts that this connection has not subscribed to. Asks again about scripts that must be known
-    /// now, and in turn about the rest: a server may forget to notify.
+impl ElectrumLook<'_> {
+    /// Subscribes to pending scripts that lack a subscription on this connection. Subscribes again to the required
+    /// scripts, and to the rest in turn, since a server may forget to notify.
     pub(super) fn subscribe(&mut self) -> Result<(), ChainDown> {
         let session = &self.asker.connection.session;
         let state = &mut *self.state;
-        let awaited = self.request.scripts.must.iter().map(|it| ScriptHash::of(it));
+        let awaited = self.request.scripts.required.iter().map(|it| ScriptHash::of(it));
         let mut asked: BTreeSet<ScriptHash> = awaited.filter(|hash| !state.asked.contains(hash)).collect();
         state.asked.extend(&asked);
-        let unheard = |hash: &ScriptHash| session.status(hash).is_none();
+        let unsubscribed = |hash: &ScriptHash| session.status(hash).is_none();
         if state.connection != self.asker.connection.number {
             state.pending.extend(state.scripts.keys());
         }
-        asked.extend(state.pending.iter().copied().filter(unheard));
+        asked.extend(state.pending.iter().copied().filter(unsubscribed));
         let from = state.asked_last.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
         let turn: Vec<ScriptHash> =
             state.scripts.range((from, std::ops::Bound::Unbounded)).map(|(hash, _)| *hash).take(ASKED_AGAIN).collect();
@@ -62,7 +62,7 @@ impl Look<'_> {
         for (owner, hashes) in self.by_owner(hashes) {
             let asked = histories::subscribe(&self.asker, &hashes, owner);
             let refused =
-                self.noting_a_break(asked, &hashes, owner)?.into_iter().filter(|(_, status)| status.is_none());
+                self.note_if_failed(asked, &hashes, owner)?.into_iter().filter(|(_, status)| status.is_none());
             refused.for_each(|(hash, _)| self.refuse(hash));
         }
         Ok(())
@@ -76,30 +76,30 @@ impl Look<'_> {
         all.filter(|(_, hashes)| !hashes.is_empty()).collect()
     }
 
-    /// Notes a break at others' scripts, so that the server does not break off in each look.
-    fn noting_a_break<T>(
+    /// Notes a failed request about others' scripts, so that it does not fail each look.
+    fn note_if_failed<T>(
         &mut self,
         asked: Result<T, ChainDown>,
         hashes: &[ScriptHash],
         owner: Owner,
     ) -> Result<T, ChainDown> {
         if owner == Owner::Others && asked.is_err() {
-            self.state.lasting.backoff.note_break(hashes, self.tip.height);
-            self.asker.client.excuse();
+            self.state.retained.backoff.note_break(hashes, self.tip.height);
+            self.asker.client.note_customers_fault();
         }
         asked
     }
 
-    /// Notes that the server does not tell a script.
+    /// Notes that the server refuses a script.
     fn refuse(&mut self, hash: ScriptHash) {
         let Some(watched) = self.state.scripts.get_mut(&hash) else { return };
         watched.is_refused = true;
         if !watched.is_ours {
-            self.state.lasting.backoff.note_failure(&hash, self.tip.height);
+            self.state.retained.backoff.note_failure(&hash, self.tip.height);
         }
     }
 
-    /// Reads the histories of subscribed scripts. Returns those that the server told.
+    /// Reads the histories of subscribed scripts. Returns the scripts whose histories the server delivered.
     pub(super) fn fetch(&mut self, wanted: &[ScriptHash]) -> Result<Vec<ScriptHash>, ChainDown> {
         let session = &self.asker.connection.session;
         let (empty, full): (Vec<ScriptHash>, Vec<ScriptHash>) =
@@ -107,7 +107,7 @@ impl Look<'_> {
         let mut histories = BTreeMap::new();
         for (owner, hashes) in self.by_owner(&full) {
             let asked = histories::read(&self.asker, &hashes, owner);
-            histories.extend(self.noting_a_break(asked, &hashes, owner)?);
+            histories.extend(self.note_if_failed(asked, &hashes, owner)?);
         }
         histories.extend(empty.into_iter().map(|hash| (hash, Some(History::default()))));
         let mut delivered = Vec::new();
@@ -117,11 +117,11 @@ impl Look<'_> {
                 Some(history) => {
                     watched.reported = Some(history.status);
                     watched.history = Some(history);
-                    self.state.lasting.backoff.forget(&hash);
+                    self.state.retained.backoff.forget(&hash);
                     delivered.push(hash);
                 }
                 None => {
-                    tracing::warn!(script = %watched.script.to_hex_string(), "the Electrum server does not tell what pays a script: it holds too much");
+                    tracing::warn!(script = %watched.script.to_hex_string(), "the Electrum server refuses the history of a script, which is probably too long");
                     self.refuse(hash);
                 }
             }
@@ -129,7 +129,8 @@ impl Look<'_> {
         Ok(delivered)
     }
 
-    /// Reads the histories of these scripts, whoever they pay, as far as the server tells them.
+    /// Reads the unknown histories of these scripts, as far as the server delivers them. Scripts of ours become pending
+    /// instead.
     pub(super) fn ask_also(&mut self, scripts: &[ScriptBuf]) -> Result<(), ChainDown> {
         let mut unread = BTreeSet::new();
         for script in scripts {
@@ -140,15 +141,16 @@ impl Look<'_> {
             }
         }
         let session = &self.asker.connection.session;
-        let unheard: Vec<ScriptHash> = unread.iter().filter(|hash| session.status(hash).is_none()).copied().collect();
-        self.subscribe_to(&unheard)?;
+        let unsubscribed: Vec<ScriptHash> =
+            unread.iter().filter(|hash| session.status(hash).is_none()).copied().collect();
+        self.subscribe_to(&unsubscribed)?;
         unread.retain(|hash| self.state.scripts.get(hash).is_some_and(|watched| !watched.is_refused));
         let ours = |hash: &ScriptHash| self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours);
         // A script of ours that was not reported yet waits for its turn.
         let (later, now): (Vec<ScriptHash>, Vec<ScriptHash>) = unread.into_iter().partition(ours);
         self.state.pending.extend(later);
         for some in now.chunks(FETCHED_AT_ONCE) {
-            // The fate of the remaining outputs is unknown.
+            // The fate of the remaining outputs stays unknown.
             if self.state.entries_of_others() > OTHERS_ENTRIES_MAX {
                 break;
             }

@@ -1,12 +1,12 @@
-//! Facts about our unconfirmed or missing transactions: their place, their ancestors and their conflicts. Conflicts
-//! show in the histories of the scripts that the inputs spend from.
+//! Facts about our unconfirmed or missing transactions: their position, ancestors and conflicts. Conflicts show in the
+//! histories of the scripts that the inputs spend from.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bitcoin::{FeeRate, OutPoint, ScriptBuf, Transaction, Txid};
 use tillgate_domain::chain::TxPosition;
 
-use super::subscriptions::Look;
+use super::subscriptions::ElectrumLook;
 use crate::chain::checks::conflicts::{
     ENTERED_UNKNOWN, Facts, Output, missing_ancestors, needs, of_absent, spenders, unfollowed,
 };
@@ -19,11 +19,11 @@ use crate::chain::electrum::state::State;
 use crate::chain::electrum::transactions;
 use crate::chain::port::{ChainDown, TxFacts};
 
-/// Others' transactions read in one look to learn what they spend.
+/// Limit of others' transactions read in one look to learn their inputs.
 const OTHERS_MAX: usize = 500;
 
-/// Parents of missing transactions read in one look: twice as many as a relayed transaction can need. The fate of other
-/// parents' outputs is unknown.
+/// Limit of parents of missing transactions read in one look: twice as many as a relayed transaction can need. The fate
+/// of further parents' outputs stays unknown.
 const PARENTS_MAX: usize = 5_000;
 
 enum Place {
@@ -33,8 +33,8 @@ enum Place {
 }
 
 /// Tracked transactions whose facts changed since the last report. `processed` are the scripts with a change.
-pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Result<Vec<TxFacts>, ChainDown> {
-    // A transaction that came back is reported.
+pub(super) fn of_tracked(look: &mut ElectrumLook<'_>, processed: &[ScriptHash]) -> Result<Vec<TxFacts>, ChainDown> {
+    // A missing transaction that came back is reported.
     let is_back = |txid: &Txid| matches!(place(look.state, txid), Some(Place::Block(_) | Place::Mempool(_)));
     let is_so = |txid: &Txid, reported: &&Facts| reported.position != TxPosition::Absent || !is_back(txid);
     let tracked = look.state.tracked.iter();
@@ -51,16 +51,16 @@ pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Resul
     if affected.is_empty() {
         return Ok(Vec::new());
     }
-    ask_where_they_stand(look, &affected)?;
+    read_positions(look, &affected)?;
     let mut reported = Vec::new();
     let (mut waiting, mut absent, mut mined) = (Vec::new(), Vec::new(), Vec::new());
     for txid in affected {
         match place(look.state, &txid) {
-            // An unprovable transaction is neither reported nor taken for a lie.
+            // An unprovable transaction is not reported, and its missing proof is no lie of the server.
             Some(Place::Block(height)) if is_ours_provable(look.state, &txid) => mined.push((txid, height)),
             Some(Place::Mempool(entry)) => waiting.push((txid, entry)),
             Some(Place::Absent) => absent.push(txid),
-            // Without a history of its scripts, its place is unknown.
+            // Without a history of its scripts, its position is unknown.
             Some(Place::Block(_)) | None => {}
         }
     }
@@ -94,9 +94,9 @@ pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Resul
     Ok(reported)
 }
 
-/// Reads a script's history for each of these transactions. A script of ours is preferred, since it is asked about
-/// anyway.
-fn ask_where_they_stand(look: &mut Look<'_>, txids: &[Txid]) -> Result<(), ChainDown> {
+/// Reads the history of one output's script for each of these transactions. A known script is preferred, since it is
+/// asked about anyway.
+fn read_positions(look: &mut ElectrumLook<'_>, txids: &[Txid]) -> Result<(), ChainDown> {
     let mut scripts = Vec::new();
     for txid in txids {
         let Some(tracked) = look.state.tracked.get(txid) else { continue };
@@ -119,7 +119,7 @@ fn ask_where_they_stand(look: &mut Look<'_>, txids: &[Txid]) -> Result<(), Chain
     Ok(())
 }
 
-/// The place of a tracked transaction by the known histories; `None` if no history tells.
+/// The position of a tracked transaction according to the known histories; `None` if they do not show it.
 fn place(state: &State, txid: &Txid) -> Option<Place> {
     let tracked = state.tracked.get(txid)?;
     let paid: BTreeSet<ScriptHash> =
@@ -131,7 +131,7 @@ fn place(state: &State, txid: &Txid) -> Option<Place> {
                 Some(height) => return Some(Place::Block(height)),
                 None => found = Some(Place::Mempool(entry.clone())),
             },
-            // An input's script may lack it too, but only an output's script surely belongs to the transaction.
+            // Only the script of an output surely belongs to the transaction, so only its history proves absence.
             Some(None) if found.is_none() && paid.contains(hash) => found = Some(Place::Absent),
             Some(None) | None => {}
         }
@@ -143,17 +143,17 @@ fn is_ours_provable(state: &State, txid: &Txid) -> bool {
     state.tracked.get(txid).is_some_and(|tracked| is_provable(&tracked.tx))
 }
 
-/// Reports transactions that turn out to be mined, by scripts that were not asked about before.
-fn report_mined(look: &mut Look<'_>, mined: &[(Txid, u32)]) -> Result<Vec<TxFacts>, ChainDown> {
+/// Proves and reports transactions that newly read histories show as mined.
+fn report_mined(look: &mut ElectrumLook<'_>, mined: &[(Txid, u32)]) -> Result<Vec<TxFacts>, ChainDown> {
     if mined.iter().any(|(_, height)| *height > look.tip.height) {
         return Err(tip_changed());
     }
     let tracked = &look.state.tracked;
     let txs = mined.iter().filter_map(|(txid, height)| Some((&tracked.get(txid)?.tx, *height)));
-    transactions::prove(&look.asker, look.network, &mut look.state.lasting, txs)?;
+    transactions::prove(&look.asker, look.network, &mut look.state.retained, txs)?;
     let mut reported = Vec::new();
     for (txid, height) in mined {
-        let header = look.state.lasting.headers.at(*height);
+        let header = look.state.retained.headers.at(*height);
         let time = header.map(time);
         let (Some(tracked), Some(time)) = (look.state.tracked.remove(txid), time) else { continue };
         reported.push(Facts::undisputed(TxPosition::Block { height: *height, time }).of(tracked.tx));
@@ -163,7 +163,7 @@ fn report_mined(look: &mut Look<'_>, mined: &[(Txid, u32)]) -> Result<Vec<TxFact
 
 /// The facts of a transaction in the mempool. A mempool holds no conflict with the chain or with itself.
 fn of_waiting(tx: &Transaction, entry: &Entry) -> Facts {
-    // Rounded down: a transaction at or above a wanted rate really pays it.
+    // Rounded down, so that a transaction at or above a required rate really pays that rate.
     let vsize = u64::try_from(tx.vsize()).unwrap_or(u64::MAX);
     let sat_kwu = entry.fee_sats().and_then(|fee| fee.checked_mul(250)?.checked_div(vsize));
     Facts {
@@ -182,7 +182,7 @@ fn line<'a>(state: &'a State, tx: &'a Transaction) -> BTreeMap<Txid, &'a Transac
 }
 
 /// Asks about each output that missing transactions need.
-fn outputs_of_absent(look: &mut Look<'_>, absent: &[Txid]) -> Result<HashMap<OutPoint, Output>, ChainDown> {
+fn outputs_of_absent(look: &mut ElectrumLook<'_>, absent: &[Txid]) -> Result<HashMap<OutPoint, Output>, ChainDown> {
     let mut needed: BTreeMap<OutPoint, BTreeSet<Txid>> = BTreeMap::new();
     for txid in absent {
         let Some(tracked) = look.state.tracked.get(txid) else { continue };
@@ -226,25 +226,25 @@ fn outputs_of_absent(look: &mut Look<'_>, absent: &[Txid]) -> Result<HashMap<Out
 }
 
 /// Reads the inputs of the transactions in these scripts' histories.
-fn read_others<'a>(look: &mut Look<'_>, scripts: impl Iterator<Item = &'a ScriptBuf>) -> Result<(), ChainDown> {
+fn read_others<'a>(look: &mut ElectrumLook<'_>, scripts: impl Iterator<Item = &'a ScriptBuf>) -> Result<(), ChainDown> {
     let mut unread = BTreeSet::new();
     for script in scripts {
         let Some(history) = look.state.scripts.get(&ScriptHash::of(script)).and_then(|it| it.history.as_ref()) else {
             continue;
         };
-        // The latest are likeliest.
+        // The latest transactions are the likeliest spenders.
         for entry in history.entries.iter().rev() {
-            let is_read = look.state.lasting.others.contains_key(&entry.txid);
+            let is_read = look.state.retained.others.contains_key(&entry.txid);
             if !is_read && !look.state.tracked.contains_key(&entry.txid) && unread.len() < OTHERS_MAX {
                 unread.insert(entry.txid);
             }
         }
     }
-    let others = &mut look.state.lasting;
+    let others = &mut look.state.retained;
     transactions::read_each(&look.asker, &unread, |_, tx| others.note_other(&tx))
 }
 
-/// The fate of an output of a script.
+/// The fate of an output, according to its script's history.
 fn output(state: &State, outpoint: &OutPoint, hash: &ScriptHash) -> Output {
     let Some(history) = state.scripts.get(hash).and_then(|watched| watched.history.as_ref()) else {
         return Output::default();
@@ -254,7 +254,7 @@ fn output(state: &State, outpoint: &OutPoint, hash: &ScriptHash) -> Output {
     for entry in history.entries.iter().filter(|entry| entry.txid != outpoint.txid) {
         let own = state.tracked.get(&entry.txid).map(|it| &it.tx).filter(|tx| is_provable(tx));
         let own = own.map(|tx| tx.input.iter().any(|at| at.previous_output == *outpoint));
-        let other = state.lasting.others.get(&entry.txid).map(|spent| spent.contains(outpoint));
+        let other = state.retained.others.get(&entry.txid).map(|spent| spent.contains(outpoint));
         match own.or(other) {
             Some(true) => match entry.block() {
                 Some(height) => output.in_chain = Some((height, entry.txid)),
@@ -271,13 +271,13 @@ fn output(state: &State, outpoint: &OutPoint, hash: &ScriptHash) -> Output {
 
 /// Proves that the mined spenders are in their blocks. An output's fate is unknown if the server does not deliver its
 /// spender.
-fn prove_spenders(look: &mut Look<'_>, outputs: &mut HashMap<OutPoint, Output>) -> Result<(), ChainDown> {
+fn prove_spenders(look: &mut ElectrumLook<'_>, outputs: &mut HashMap<OutPoint, Output>) -> Result<(), ChainDown> {
     let spenders: BTreeMap<Txid, u32> =
         outputs.values().filter_map(|output| output.in_chain.map(|(height, txid)| (txid, height))).collect();
     if spenders.values().any(|height| *height > look.tip.height) {
         return Err(tip_changed());
     }
-    let unsure = transactions::prove_in_blocks(&look.asker, look.network, &mut look.state.lasting, &spenders)?;
+    let unsure = transactions::prove_in_blocks(&look.asker, look.network, &mut look.state.retained, &spenders)?;
     outputs.retain(|_, output| !output.in_chain.is_some_and(|(_, txid)| unsure.contains(&txid)));
     Ok(())
 }

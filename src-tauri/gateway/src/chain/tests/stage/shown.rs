@@ -11,14 +11,14 @@ use tillgate_sandbox::Sandbox;
 
 use super::Real;
 use crate::chain::core::CoreChain;
-use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, RecentTransactions, Tip, View};
+use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookAnswer, LookRequest, RecentTransactions, Tip};
 use crate::machine::clock::Clock;
-use crate::testing::bent::Bent;
+use crate::testing::chain_wrapper::ChainWrapper;
 
-/// A test that moves the clock this far means that looks came by themselves meanwhile.
+/// If a test moves the clock this far, the next look lists the mempool, as looks in the meantime would have done.
 const MOVED_MS: i64 = 30_000;
 
-/// A node's chain with the sandbox's identity, so that it opens as the same chain again.
+/// A node's chain with the sandbox's identity, so that a reopened gateway takes it for the same chain.
 pub(super) struct Shown {
     pub(super) chain: Arc<dyn Chain>,
     pub(super) instance: Option<[u8; 32]>,
@@ -31,7 +31,7 @@ pub(super) struct Shown {
 /// A node with notices over ZeroMQ, and their receiver.
 pub(super) struct NoticeReceiver {
     pub(super) chain: Arc<CoreChain>,
-    /// `None` for a real one.
+    /// `None` for a real node.
     pub(super) by: Option<Arc<CoreNode>>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) looked_at: Mutex<Timestamp>,
@@ -57,7 +57,7 @@ impl NoticeReceiver {
                 subscriptions > 0 && self.chain.last_notice() == count
             }
             None => {
-                // A real node does not tell the number of its notices: wait until it is quiet for a while.
+                // A real node does not report the number of its notices: wait until none arrives for a while.
                 let before = self.chain.last_notice();
                 std::thread::sleep(Duration::from_millis(30));
                 before == self.chain.last_notice()
@@ -69,7 +69,7 @@ impl NoticeReceiver {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        panic!("what the node told was not heard: {:?}", self.chain.trouble());
+        panic!("the node's notices did not arrive: {:?}", self.chain.fault());
     }
 }
 
@@ -91,11 +91,11 @@ impl Shown {
             return Ok(());
         };
         let taken = sandbox.broadcast_package(package, clock.now().ms());
-        taken.map(|_| ()).map_err(|refusal| ChainDown(format!("the node took what the sandbox refuses: {refusal}")))
+        taken.map(|_| ()).map_err(|refusal| ChainDown(format!("the node accepted, the sandbox refuses: {refusal}")))
     }
 }
 
-impl Bent for Shown {
+impl ChainWrapper for Shown {
     fn chain(&self) -> &dyn Chain {
         self.chain.as_ref()
     }
@@ -110,7 +110,7 @@ impl Bent for Shown {
         self.chain.tip()
     }
 
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         self.follow()?;
         self.chain.look(request)
     }

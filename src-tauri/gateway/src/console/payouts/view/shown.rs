@@ -103,8 +103,8 @@ impl<'a> Shown<'a> {
         Ok(position.map_or(0, |position| position.confirmations(self.tip_height)))
     }
 
-    /// Whether the transaction of an approved payout must not be broadcast, because another copy of the wallet paid a
-    /// payout of it.
+    /// Whether the transaction of an approved payout must not be broadcast, because another copy of the wallet paid one
+    /// of the transaction's payouts.
     fn is_held_back(&self, row: &PayoutRow) -> Result<bool, StoreError> {
         match row.txid.filter(|_| row.state == PayoutState::Queued) {
             Some(txid) => is_held_back(self.snapshot.reader, &txid),

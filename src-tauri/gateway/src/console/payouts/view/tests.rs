@@ -102,7 +102,7 @@ async fn requested(world: &World, address: &str) -> PayoutView {
 }
 
 #[tokio::test]
-async fn an_offer_names_another_payout_to_its_address_approved_first() {
+async fn an_offer_names_an_earlier_payout_preferably_an_approved_one() {
     let world = with_coin().await;
     let first = requested(&world, RECIPIENT).await;
     assert_eq!(first.paid_before, None);

@@ -1,4 +1,4 @@
-//! The page's words in English.
+//! The page's texts in English.
 
 use super::words::Texts;
 

@@ -1,4 +1,4 @@
-//! The page's words in French.
+//! The page's texts in French.
 
 use super::words::Texts;
 

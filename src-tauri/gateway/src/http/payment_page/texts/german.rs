@@ -1,4 +1,4 @@
-//! The page's words in German.
+//! The page's texts in German.
 
 use super::words::Texts;
 

@@ -1,4 +1,4 @@
-//! The page's words in Japanese.
+//! The page's texts in Japanese.
 
 use super::words::Texts;
 

@@ -1,4 +1,4 @@
-//! The page's words in Portuguese.
+//! The page's texts in Portuguese.
 
 use super::words::Texts;
 

@@ -1,4 +1,4 @@
-//! The page's words in Spanish.
+//! The page's texts in Spanish.
 
 use super::words::Texts;
 

@@ -1,6 +1,6 @@
-//! The words of the page.
+//! The type of the page's texts.
 
-/// The page's words in one language. `{}` is a place for a value.
+/// The page's texts in one language. `{}` is a placeholder for a value.
 #[derive(Debug)]
 pub(in crate::http::payment_page) struct Texts {
     /// The `lang` of the `html` element, and the first part of the language that a browser asks for.
@@ -28,7 +28,7 @@ pub(in crate::http::payment_page) struct Texts {
     pub expired_hint: &'static str,
     pub invalid: &'static str,
     pub invalid_hint: &'static str,
-    /// The title above each of the next three.
+    /// The title above `late`, `too_little` and `too_much`.
     pub received: &'static str,
     pub late: &'static str,
     pub too_little: &'static str,

@@ -1,4 +1,4 @@
-//! Approvals: the permitted keys, the end of the offer, and the day's limit.
+//! Approvals: the effect, the expiry of the offer, and the daily limit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ async fn an_offer_is_approved_once() {
 }
 
 #[tokio::test]
-async fn approvals_at_once_of_one_offer_take_effect_once() {
+async fn simultaneous_approvals_of_one_offer_take_effect_once() {
     let desk = Arc::new(Desk::open().await);
     let offer = desk.offer("0.001").await;
     let mut all = tokio::task::JoinSet::new();
@@ -53,7 +53,7 @@ async fn an_approval_wakes_the_sender() {
     // The new wallet may have woken the sender.
     is_woken();
     let offer = desk.offer("0.001").await;
-    assert!(!is_woken(), "nothing is to be sent yet");
+    assert!(!is_woken(), "an offer does not wake the sender");
     desk.approve(&offer).await.ok();
     assert!(is_woken());
     desk.post("/v2/payouts?autoApprove", &wish()).await.ok();
@@ -63,18 +63,18 @@ async fn an_approval_wakes_the_sender() {
 }
 
 #[tokio::test]
-async fn an_offer_may_be_approved_before_its_end_and_never_after() {
+async fn an_offer_can_be_approved_only_before_it_expires() {
     let desk = Desk::open().await;
     let (in_time, late, later) = (desk.offer("0.001").await, desk.offer("0.001").await, desk.offer("0.001").await);
     let ends_at = desk.get_payout(&late).await["expirationTime"].as_str().unwrap().to_owned();
     let left = Timestamp::parse_iso(&ends_at).unwrap().ms() - desk.shop.world.now_ms();
     desk.shop.world.pass_ms((left / 1_000 - 30) * 1_000).await;
     desk.approve(&in_time).await.ok();
-    // The offer's end is told without fractions of a second.
+    // `expirationTime` has no fractions of a second, so the clock moves well beyond it.
     desk.shop.world.pass_ms(32_000).await;
     let refused = desk.approve(&late).await;
     assert_eq!(refused.codes(409), ["PAYOUT_OFFER_EXPIRED"]);
-    assert!(refused.text().contains("with a new Idempotency-Key"), "the first answer is given again to the old one");
+    assert!(refused.text().contains("with a new Idempotency-Key"), "the old key gets the first answer again");
     assert_eq!(desk.get_payout(&late).await["status"], "NEW", "the refusal changes nothing");
     outbox::commit(&desk.shop.world.gateway, None, |it| expire_due(it, it.now)).await.unwrap();
     for (offer, status) in [(&in_time, "QUEUED"), (&late, "EXPIRED"), (&later, "EXPIRED")] {
@@ -85,7 +85,7 @@ async fn an_offer_may_be_approved_before_its_end_and_never_after() {
 }
 
 #[tokio::test]
-async fn auto_approve_is_written_in_five_ways() {
+async fn auto_approve_may_be_true_or_1_or_have_no_value() {
     let desk = Desk::open().await;
     for (query, status) in [
         ("?autoApprove=true", "QUEUED"),
@@ -108,7 +108,7 @@ async fn auto_approve_is_written_in_five_ways() {
 }
 
 #[tokio::test]
-async fn fifty_approvals_at_once_succeed_as_often_as_the_limit_has_room() {
+async fn fifty_simultaneous_approvals_never_exceed_the_daily_limit() {
     let desk = Arc::new(Desk::open().await);
     desk.set("dailyLimitBtc", "0.0175").await;
     let mut offers = Vec::new();
@@ -141,7 +141,7 @@ async fn fifty_approvals_at_once_succeed_as_often_as_the_limit_has_room() {
 }
 
 #[tokio::test]
-async fn an_approval_beyond_the_limit_names_no_field() {
+async fn an_approval_above_the_daily_limit_names_no_field() {
     let desk = Desk::open().await;
     let (offer, other) = (desk.offer("0.6").await, desk.offer("0.6").await);
     desk.approve(&other).await.ok();
@@ -155,13 +155,13 @@ async fn an_approval_beyond_the_limit_names_no_field() {
     desk.set("dailyLimitBtc", "1.2").await;
     desk.approve(&offer).await.ok();
     let limit: Value = desk.get("/v2/payouts/limit").await.ok();
-    assert_eq!(limit["available"].to_string(), "0.00000000", "both ends are included");
+    assert_eq!(limit["available"].to_string(), "0.00000000", "the limit itself may be used up");
     desk.set("dailyLimitBtc", "0").await;
-    assert_eq!(desk.get("/v2/payouts/limit").await.ok()["available"].to_string(), "0.00000000", "never less");
+    assert_eq!(desk.get("/v2/payouts/limit").await.ok()["available"].to_string(), "0.00000000", "never negative");
 }
 
 #[tokio::test]
-async fn at_midnight_in_utc_there_is_a_new_limit() {
+async fn the_daily_limit_resets_at_midnight_utc() {
     let desk = Desk::open().await;
     desk.set("offerValidityMinutes", "1440").await;
     let (first, second) = (desk.offer("0.7").await, desk.offer("0.7").await);
@@ -184,7 +184,7 @@ async fn an_approval_needs_no_rate() {
     desk.shop.world.gateway.refresh_rates().await.unwrap();
     assert_eq!(desk.ask(&wish()).await.codes(503), ["RATE_UNAVAILABLE"]);
     assert_eq!(desk.get("/v2/payouts/limit?currency=USD").await.codes(503), ["RATE_UNAVAILABLE"]);
-    assert_eq!(desk.ask(&wish_with("address", "")).await.fields(), ["address"], "what can be mended comes first");
+    assert_eq!(desk.ask(&wish_with("address", "")).await.fields(), ["address"], "the client's own errors come first");
     desk.approve(&offer).await.ok();
 }
 
@@ -209,7 +209,7 @@ async fn a_refund_is_approved_like_a_payout_while_its_coins_exist() {
     world.look().await;
     desk.set("dailyLimitBtc", "0").await;
     let refused = desk.approve(&payout.to_string()).await;
-    assert_eq!(refused.codes(409), ["REFUND_COINS_GONE"], "before the limit");
+    assert_eq!(refused.codes(409), ["REFUND_COINS_GONE"], "the coins are checked before the limit");
     assert!(refused.text().contains("once the offer has lapsed the anomaly is open again"), "{}", refused.text());
     assert_eq!(desk.get_payout(&payout.to_string()).await["status"], "NEW");
 }

@@ -10,7 +10,7 @@ use super::{ADDRESS, Desk, PAYOUTS, id, wish, wish_with};
 use crate::testing::SHOP;
 
 #[tokio::test]
-async fn an_offer_tells_exact_amounts_and_is_what_get_shows() {
+async fn an_offer_has_exact_amounts_and_get_returns_the_same_record() {
     let desk = Desk::open().await;
     let mut asked = wish_with("comment", "Invoice 17");
     asked["other"] = json!(1);
@@ -51,7 +51,7 @@ async fn an_offer_tells_exact_amounts_and_is_what_get_shows() {
 }
 
 #[tokio::test]
-async fn an_amount_in_fiat_is_echoed_and_its_bitcoin_rounded_down() {
+async fn a_fiat_amount_is_echoed_and_its_btc_amount_rounded_down() {
     let desk = Desk::open().await;
     let mut asked = wish_with("fiatAmount", json!(100.01));
     asked["btcAmount"] = json!(null);
@@ -61,7 +61,7 @@ async fn an_amount_in_fiat_is_echoed_and_its_bitcoin_rounded_down() {
 }
 
 #[tokio::test]
-async fn coins_that_do_not_suffice_are_told_and_refuse_nothing() {
+async fn an_offer_beyond_the_balance_is_marked_and_not_refused() {
     let desk = Desk::open().await;
     let world = &desk.shop.world;
     let poor = desk.ask(&wish()).await.ok();
@@ -76,7 +76,7 @@ async fn coins_that_do_not_suffice_are_told_and_refuse_nothing() {
     // An approved payout that is not built yet reserves its coins.
     desk.approve(&id(&rich)).await.ok();
     assert_eq!(desk.ask(&wish()).await.ok()["balanceShort"], true);
-    assert_eq!(desk.get_payout(&id(&poor)).await["balanceShort"], true, "it is of the offer's moment");
+    assert_eq!(desk.get_payout(&id(&poor)).await["balanceShort"], true, "an offer keeps its mark");
 }
 
 #[tokio::test]
@@ -89,11 +89,11 @@ async fn fees_follow_the_estimate_between_floor_and_cap() {
     assert_eq!(fee().await, "0.00000423");
     desk.set("feeFloorSatVb", "1").await;
     desk.set("feeCapSatVb", "1").await;
-    assert_eq!(fee().await, "0.00000141", "above the cap offers reckon with the cap");
+    assert_eq!(fee().await, "0.00000141", "the cap replaces a higher estimate");
     desk.set("feeCapSatVb", "200").await;
     let down = tillgate_sandbox::FaultsPatch { chain_down: Some(true), ..Default::default() };
     sandbox.set_faults(down).unwrap();
-    assert_eq!(fee().await, "0.00000282", "the last one known");
+    assert_eq!(fee().await, "0.00000282", "without a backend the last known estimate counts");
 }
 
 pub(super) async fn ask_once(desk: &Desk, path: &str, once: &str, body: &serde_json::Value) -> Answer {
@@ -103,7 +103,7 @@ pub(super) async fn ask_once(desk: &Desk, path: &str, once: &str, body: &serde_j
 }
 
 #[tokio::test]
-async fn the_same_request_is_answered_byte_for_byte_and_makes_one_payout() {
+async fn simultaneous_equal_requests_make_one_payout() {
     let desk = std::sync::Arc::new(Desk::open().await);
     let mut twins = tokio::task::JoinSet::new();
     for _ in 0..8 {
@@ -116,7 +116,7 @@ async fn the_same_request_is_answered_byte_for_byte_and_makes_one_payout() {
     for (path, body) in [(PAYOUTS, wish()), ("/v2/payouts?autoApprove=1", wish_with("comment", "other"))] {
         assert_eq!(ask_once(&desk, path, "k", &body).await.codes(409), ["IDEMPOTENCY_KEY_REUSED"]);
     }
-    // A failure frees the key. Payments have keys of their own.
+    // A failed request frees its key. Payments and payouts do not share idempotency keys.
     ask_once(&desk, PAYOUTS, "l", &wish_with("btcAmount", "0")).await.codes(400);
     ask_once(&desk, PAYOUTS, "l", &wish()).await.ok();
     ask_once(&desk, super::super::shop::NEW, "k", &super::super::shop::order()).await.ok();

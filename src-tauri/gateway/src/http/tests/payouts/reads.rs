@@ -7,7 +7,7 @@ use super::{ADDRESS, Desk, PAYOUTS, wish, wish_with};
 use crate::store::StoreError;
 
 impl Desk {
-    /// The ids in the answer to a list.
+    /// The ids that a list answers.
     async fn listed(&self, query: &str) -> Vec<String> {
         let page = self.get(&format!("{PAYOUTS}{query}")).await.ok();
         let items = page["items"].as_array().unwrap();
@@ -74,7 +74,7 @@ async fn lists_are_filtered_counted_and_newest_first() {
 }
 
 #[tokio::test]
-async fn filters_that_are_none_are_refused_by_name() {
+async fn invalid_filters_are_refused_by_name() {
     let desk = Desk::open().await;
     let txid = "0".repeat(64);
     for (query, fields) in [
@@ -92,7 +92,7 @@ async fn filters_that_are_none_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn the_older_name_of_a_filter_works_and_is_marked() {
+async fn the_older_name_of_a_filter_works_and_is_deprecated() {
     let desk = Desk::open().await;
     let txid = "0".repeat(64);
     let old = desk.get(&format!("{PAYOUTS}?transactionId={txid}")).await;
@@ -103,7 +103,7 @@ async fn the_older_name_of_a_filter_works_and_is_marked() {
 }
 
 #[tokio::test]
-async fn the_limit_is_told_in_bitcoin_and_in_the_merchants_currencies() {
+async fn the_limit_is_shown_in_btc_and_the_merchants_currencies() {
     let desk = Desk::open().await;
     desk.post("/v2/payouts?autoApprove=1", &wish_with("btcAmount", "0.12345678")).await.ok();
     let in_btc = r#"{"used":0.12345678,"available":0.87654322,"minPayoutAmount":0.00010000,"currency":"BTC"}"#;
@@ -119,7 +119,7 @@ async fn the_limit_is_told_in_bitcoin_and_in_the_merchants_currencies() {
 }
 
 #[tokio::test]
-async fn what_failed_uses_nothing_of_the_limit() {
+async fn a_failed_payout_uses_nothing_of_the_daily_limit() {
     let desk = Desk::open().await;
     let offer = desk.offer("0.4").await;
     desk.approve(&offer).await.ok();
@@ -131,7 +131,7 @@ async fn what_failed_uses_nothing_of_the_limit() {
 }
 
 #[tokio::test]
-async fn a_resend_tells_whether_there_was_something_to_tell() {
+async fn a_resend_answers_whether_there_is_a_notification() {
     let desk = Desk::open().await;
     let offer = desk.offer("0.001").await;
     let silent =
@@ -150,6 +150,6 @@ async fn a_resend_tells_whether_there_was_something_to_tell() {
     assert!(told[0]["currentTime"].as_str() > before["currentTime"].as_str());
     let gateway = &desk.shop.world.gateway;
     let any = crate::notifications::resend::resend_any(gateway, offer.parse().unwrap()).await.unwrap();
-    assert_eq!(any, Some(1), "staff resend by any id");
+    assert_eq!(any, Some(1), "staff can resend a record of any kind by its id");
     desk.ask(&wish()).await.ok();
 }

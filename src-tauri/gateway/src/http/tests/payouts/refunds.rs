@@ -53,16 +53,16 @@ async fn a_refund_by_the_shop_closes_the_anomaly() {
     desk.shop.world.pass_sender().await;
     assert_eq!(desk.get_payout(&id(&asked)).await["status"], "SENT");
     assert_eq!(desk.anomaly(&anomaly).await["resolution"], "REFUNDED");
-    assert_eq!(desk.ask(&refund_of(&anomaly)).await.codes(409), ["ANOMALY_NOT_OPEN"], "it is refunded once");
+    assert_eq!(desk.ask(&refund_of(&anomaly)).await.codes(409), ["ANOMALY_NOT_OPEN"], "an anomaly is refunded once");
 }
 
 #[tokio::test]
-async fn the_amounts_of_a_refund_may_be_left_out_or_must_agree() {
+async fn a_refunds_amount_may_be_omitted_and_otherwise_must_match() {
     let desk = Desk::open().await;
     let anomaly = desk.late_coins().await;
     let more = desk.ask(&with(refund_of(&anomaly), "btcAmount", "0.0006")).await;
     assert_eq!(more.fields(), ["btcAmount"]);
-    assert!(more.text().contains("0.00050000"), "the right one is named: {}", more.text());
+    assert!(more.text().contains("0.00050000"), "the right amount is named: {}", more.text());
     let other = desk.ask(&with(refund_of(&anomaly), "fiatAmount", "1.00")).await;
     assert_eq!(other.fields(), ["fiatAmount"]);
     let both = with(with(refund_of(&anomaly), "btcAmount", "0.0005"), "fiatAmount", "1.00");
@@ -86,17 +86,17 @@ async fn a_refund_needs_an_open_anomaly_that_the_key_sees() {
     assert_eq!(desk.ask(&with(refund_of(""), "anomalyId", 7)).await.fields()[0], "anomalyId");
     let own = desk.key("own", "full", true).await;
     let as_own = desk.post_as(&own, PAYOUTS, refund_of(&anomaly).to_string()).await;
-    assert_eq!(as_own.codes(404), ["NOT_FOUND"], "another's payment");
+    assert_eq!(as_own.codes(404), ["NOT_FOUND"], "the payment belongs to another key");
     let blind = desk.key("blind", "payouts.create", false).await;
     let as_blind = desk.post_as(&blind, PAYOUTS, refund_of(&anomaly).to_string()).await;
-    assert_eq!(as_blind.codes(403), ["PERMISSION_DENIED"], "an anomaly is read with payments.read");
+    assert_eq!(as_blind.codes(403), ["PERMISSION_DENIED"], "refunding an anomaly needs payments.read");
     dismiss(&desk.shop.world.gateway, anomaly.parse().unwrap(), "goods were sent", "cli:ann").await.unwrap();
     assert_eq!(desk.ask(&refund_of(&anomaly)).await.codes(409), ["ANOMALY_NOT_OPEN"]);
     assert_eq!(desk.count().await, 0);
 }
 
 #[tokio::test]
-async fn an_approved_payout_of_the_sum_is_told_without_its_id() {
+async fn an_equal_approved_payout_bars_a_refund_and_is_not_named() {
     let desk = Desk::open().await;
     let anomaly = desk.late_coins().await;
     let alike = json!({ "btcAmount": "0.0005", "currency": "USD", "address": ADDRESS });
@@ -105,21 +105,21 @@ async fn an_approved_payout_of_the_sum_is_told_without_its_id() {
     let refused = desk.ask(&refund_of(&anomaly)).await;
     assert_eq!(refused.codes(409), ["PAYOUT_PAID_BEFORE"]);
     for payout in [&offered, &approved] {
-        assert!(!refused.text().contains(&id(payout)), "it may be another key's: {}", refused.text());
+        assert!(!refused.text().contains(&id(payout)), "the payout may belong to another key: {}", refused.text());
     }
     assert_eq!(desk.post(&format!("{PAYOUTS}?again=true"), &refund_of(&anomaly)).await.ok()["status"], "NEW");
 }
 
 #[tokio::test]
-async fn an_offer_of_the_sum_bars_no_refund() {
+async fn an_equal_offer_without_approval_bars_no_refund() {
     let desk = Desk::open().await;
     let anomaly = desk.late_coins().await;
     desk.ask(&json!({ "btcAmount": "0.0005", "currency": "USD", "address": ADDRESS })).await.ok();
-    assert_eq!(desk.ask(&refund_of(&anomaly)).await.ok()["status"], "NEW", "nobody approved the other");
+    assert_eq!(desk.ask(&refund_of(&anomaly)).await.ok()["status"], "NEW", "the other offer is not approved");
 }
 
 #[tokio::test]
-async fn a_repeated_refund_request_is_answered_by_the_same_payout() {
+async fn a_repeated_refund_request_is_answered_with_the_same_payout() {
     let desk = Desk::open().await;
     let refund = refund_of(&desk.late_coins().await);
     let first = ask_once(&desk, PAYOUTS, "refund-1", &refund).await;

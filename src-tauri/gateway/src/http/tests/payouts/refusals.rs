@@ -18,7 +18,7 @@ fn in_fiat(amount: impl Into<Value>) -> Value {
 }
 
 #[tokio::test]
-async fn amounts_that_are_none_are_refused_by_name() {
+async fn invalid_amounts_are_refused_by_name() {
     let desk = Desk::open().await;
     let both = wish_with("fiatAmount", "65.00");
     for (asked, field, code, what) in [
@@ -51,7 +51,7 @@ async fn amounts_that_are_none_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn foreign_addresses_are_refused_with_their_kind() {
+async fn unusable_addresses_are_refused_with_the_reason() {
     let desk = Desk::open().await;
     let lightning = "lnbc20u1p3y0x3hpp5743k2g0fsqqxj7n8qzuhns5gmkk4djeejk3wkp64ppevgekvc0js";
     for (address, what) in [
@@ -77,7 +77,7 @@ async fn foreign_addresses_are_refused_with_their_kind() {
 }
 
 #[tokio::test]
-async fn every_address_of_our_own_is_refused() {
+async fn an_address_of_this_wallet_is_refused() {
     let desk = Desk::open().await;
     let payment = desk.shop.ask(&super::super::shop::order()).await.ok();
     let gateway = &desk.shop.world.gateway;
@@ -92,7 +92,7 @@ async fn every_address_of_our_own_is_refused() {
 }
 
 #[tokio::test]
-async fn all_that_is_wrong_is_told_at_once() {
+async fn all_field_errors_of_a_payout_come_in_one_answer() {
     let desk = Desk::open().await;
     assert_eq!(desk.ask(&json!({})).await.fields(), ["currency", "btcAmount", "address"]);
     let asked = json!({ "btcAmount": "0.00001", "currency": "XXX", "address": "x", "comment": "a".repeat(513),
@@ -116,7 +116,7 @@ async fn all_that_is_wrong_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn a_foreign_payout_is_not_found_and_a_malformed_id_is_refused() {
+async fn an_unknown_payout_id_is_404_and_a_missing_id_is_400() {
     let desk = Desk::open().await;
     for unknown in ["0".repeat(40), "x".to_owned(), String::new(), "F".repeat(40)] {
         assert_eq!(desk.approve(&unknown).await.codes(404), ["NOT_FOUND"], "{unknown}");
@@ -131,7 +131,7 @@ async fn a_foreign_payout_is_not_found_and_a_malformed_id_is_refused() {
 }
 
 #[tokio::test]
-async fn a_key_does_with_payouts_only_what_it_may() {
+async fn a_key_is_limited_to_its_payout_permissions() {
     let desk = Desk::open().await;
     let offer = desk.offer("0.001").await;
     let reader = desk.key("reader", "payouts.read", false).await;
@@ -163,7 +163,7 @@ async fn a_key_does_with_payouts_only_what_it_may() {
 }
 
 #[tokio::test]
-async fn a_key_for_its_own_sees_and_approves_nobody_elses() {
+async fn an_own_key_sees_and_approves_only_its_own_payouts() {
     let desk = Desk::open().await;
     let theirs = desk.offer("0.001").await;
     let own = desk.key("own", "full", true).await;
@@ -176,12 +176,12 @@ async fn a_key_for_its_own_sees_and_approves_nobody_elses() {
     assert_eq!(desk.count().await, 2);
     desk.approve_as(&own, &its).await.ok();
     let limit = desk.shop.get_as(&own, "/v2/payouts/limit").await.ok();
-    assert_eq!(limit["used"].to_string(), "0.00100000", "the limit is the merchant's");
+    assert_eq!(limit["used"].to_string(), "0.00100000", "all keys share the merchant's limit");
     assert_eq!(desk.get_payout(&theirs).await["status"], "NEW");
 }
 
 #[tokio::test]
-async fn without_a_wallet_or_room_on_the_disk_nothing_is_offered() {
+async fn without_a_wallet_or_disk_space_no_offer_is_made() {
     let world = World::new().await;
     let shop = Shop::serve(world).await;
     let key = super::super::shop::make_key(&shop.world.gateway.keys, "desk", "full", false).await;
@@ -189,14 +189,14 @@ async fn without_a_wallet_or_room_on_the_disk_nothing_is_offered() {
     assert_eq!(desk.ask(&wish()).await.codes(503), ["WALLET_NOT_READY"]);
     assert_eq!(desk.ask(&wish_with("btcAmount", 0)).await.fields(), ["btcAmount"]);
     desk.shop.world.make_wallet().await;
-    desk.shop.world.gateway.disk.pretend(999_000_000);
+    desk.shop.world.gateway.disk.set_free_bytes(999_000_000);
     assert_eq!(desk.ask(&wish()).await.codes(503), ["STORAGE_UNAVAILABLE"]);
-    desk.shop.world.gateway.disk.pretend(1_001_000_000);
+    desk.shop.world.gateway.disk.set_free_bytes(1_001_000_000);
     desk.ask(&wish()).await.ok();
 }
 
 #[tokio::test]
-async fn offers_and_resends_count_as_requests_of_their_key() {
+async fn offers_and_resends_count_toward_the_request_rate() {
     let desk = Desk::open().await;
     let offer = desk.offer("0.001").await;
     desk.set("keyRequestsPerSecond", "1").await;
@@ -208,7 +208,7 @@ async fn offers_and_resends_count_as_requests_of_their_key() {
             }
         }
     };
-    let refused = tokio::time::timeout(std::time::Duration::from_secs(60), refused).await.expect("no bound");
+    let refused = tokio::time::timeout(std::time::Duration::from_secs(60), refused).await.expect("no 429 in a minute");
     assert_eq!(refused.codes(429), ["KEY_LIMIT"]);
     desk.notify_as(&desk.key, &offer).await.codes(429);
     desk.approve(&offer).await.ok();

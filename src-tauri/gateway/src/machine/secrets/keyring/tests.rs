@@ -39,7 +39,7 @@ fn run_on_a_bus(script: &str, test: &str) -> Option<Output> {
         .env("XDG_DATA_HOME", home.path().join("data"))
         .stdin(Stdio::null())
         .output()
-        .expect("dbus-run-session and gnome-keyring-daemon are needed; TILLGATE_TEST_NO_KEYRING=1 goes without");
+        .expect("dbus-run-session and gnome-keyring-daemon are needed; TILLGATE_TEST_NO_KEYRING=1 skips the test");
     Some(output)
 }
 

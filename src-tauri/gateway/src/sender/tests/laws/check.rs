@@ -86,7 +86,7 @@ impl History {
     }
 
     fn is_our_script(&self, script: &bitcoin::ScriptBuf) -> bool {
-        let wallet = self.world().gateway.wallet.get().expect("it was made");
+        let wallet = self.world().gateway.wallet.get().expect("the world has a wallet");
         self.customers_pay.contains(script) || wallet.change.index_of(script).is_some()
     }
 
@@ -217,7 +217,7 @@ impl History {
         self.nothing_is_locked();
         let balance = self.chain.balance(|script| self.is_our_script(script));
         let booked = self.world().gateway.store.read(|reader| reader.ledger_sats()).unwrap();
-        assert_eq!(booked, i64::try_from(balance).unwrap(), "the ledger and the coins of the chain");
+        assert_eq!(booked, i64::try_from(balance).unwrap(), "the ledger's sum differs from the coins in the chain");
     }
 
     /// Gives up each payout that another copy of the wallet paid with other coins. Our transaction is not broadcast

@@ -127,7 +127,7 @@ impl History {
         [
             ("sent", count(&|payout| payout.state == PayoutState::Sent)),
             ("failed after signing", count(&|it| it.state == PayoutState::Failed && it.batch_seq.is_some())),
-            ("failed before", count(&|it| it.state == PayoutState::Failed && it.batch_seq.is_none())),
+            ("failed before signing", count(&|it| it.state == PayoutState::Failed && it.batch_seq.is_none())),
             ("given up", count(&|payout| payout.is_given_up)),
             ("bumps", self.bumps.get()),
             ("batches on unconfirmed change", self.on_change.get()),
@@ -362,7 +362,7 @@ impl History {
         }
     }
 
-    /// A payout by index: in 7 of 8 cases one that `may` allows to replace, otherwise any.
+    /// A payout by index: in 7 of 8 cases a payout that passes `may`, otherwise any.
     fn one_of(&self, which: usize, may: fn(&Reader<'_>, &PayoutRow) -> Result<(), ReplaceError>) -> Option<&Known> {
         let store = &self.world().gateway.store;
         let may =

@@ -42,7 +42,11 @@ fn a_coin_whose_fee_takes_more_than_half_of_it_is_not_spent() {
     let coin = purse.add(1_360, Some(2));
     let large = purse.add(100_000, Some(3));
     let payees = one(&mut purse, 99_200);
-    assert_eq!(spent(&choose(&payees, &purse.at(RATE), [0; 32]).unwrap()), these(&[coin, large]), "all are needed");
+    assert_eq!(
+        spent(&choose(&payees, &purse.at(RATE), [0; 32]).unwrap()),
+        these(&[coin, large]),
+        "both coins that are worth their fee are needed"
+    );
     let script = payees[0].script.clone();
     let payees = [Payee { script, amount_sats: 99_600 }];
     let refused = choose(&payees, &purse.at(RATE), [0; 32]);
@@ -50,13 +54,13 @@ fn a_coin_whose_fee_takes_more_than_half_of_it_is_not_spent() {
 }
 
 #[test]
-fn small_coins_burn_no_fees_where_a_large_one_is_there() {
+fn one_large_coin_is_preferred_to_many_small_ones() {
     let mut purse = Purse::empty(15, AddressType::Bip84);
     for _ in 0..3_100 {
         purse.add(7_692, Some(1));
     }
     let large = purse.add(30_700_000, Some(4_000));
-    // At each of these rates the coins are worth their inputs; at the highest, only just.
+    // At each of these rates a small coin is worth more than the fee of its input; at the highest rate, only just.
     for rate in [20, 50, 110] {
         let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros());
         let payees = [Payee { script, amount_sats: 100_000 }];
@@ -67,7 +71,7 @@ fn small_coins_burn_no_fees_where_a_large_one_is_there() {
 }
 
 #[test]
-fn a_change_is_not_made_out_of_small_coins() {
+fn small_coins_are_not_added_only_to_make_change() {
     let mut purse = Purse::empty(16, AddressType::Bip84);
     for _ in 0..1_000 {
         purse.add(1_400, Some(1));
@@ -79,7 +83,7 @@ fn a_change_is_not_made_out_of_small_coins() {
 }
 
 #[test]
-fn whatever_coins_are_planted_the_inputs_cost_no_more_than_they_bring() {
+fn the_inputs_cost_at_most_half_of_their_sum() {
     let (mut cases, mut frugal) = (0, 0);
     for seed in 0..400 {
         let mut purse = Purse::with(seed, AddressType::Bip84, 3, 2_000_000);
@@ -108,13 +112,13 @@ fn large_coins_are_spent_if_many_small_ones_are_too_heavy() {
     let payees = one(&mut purse, 50_000_000);
     let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
     assert_eq!(spent(&draft), these(&large));
-    // All coins come to 80,000,000, but those that fit into one transaction do not.
+    // All coins sum to 80,000,000 satoshis. Those that fit into one transaction do not reach 75,000,000.
     let payees = one(&mut purse, 75_000_000);
     assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(DraftError::TooHeavy));
 }
 
 #[test]
-fn a_lack_of_a_few_satoshis_is_no_question_of_weight() {
+fn a_lack_of_a_few_satoshis_is_not_called_too_heavy() {
     let mut purse = Purse::empty(14, AddressType::Bip84);
     for height in 1..=3 {
         purse.add(100_000, Some(height));
@@ -151,13 +155,13 @@ fn no_transaction_has_more_than_ten_unconfirmed_ancestors() {
     let payees = one(&mut purse, 650_000);
     assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(DraftError::WaitsForBlock));
     // Required coins count too.
-    let means = Means { required: &[six, five], ..purse.at(RATE) };
+    let funding = Funding { required: &[six, five], ..purse.at(RATE) };
     let payees = [Payee { amount_sats: 1_000, ..payees[0].clone() }];
-    assert_eq!(choose(&payees, &means, [0; 32]), Err(DraftError::WaitsForBlock));
+    assert_eq!(choose(&payees, &funding, [0; 32]), Err(DraftError::WaitsForBlock));
 }
 
 #[test]
-fn a_payout_on_unconfirmed_change_lifts_its_ancestors() {
+fn a_payout_from_unconfirmed_change_pays_for_its_ancestors() {
     let mut purse = Purse::empty(17, AddressType::Bip84);
     let change =
         SpendableCoin { ancestors: 2, ancestors_vsize: 300, ancestors_fee_sats: 600, ..purse.coin(500_000, None) };
@@ -165,15 +169,15 @@ fn a_payout_on_unconfirmed_change_lifts_its_ancestors() {
     let payees = one(&mut purse, 100_000);
     let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
     assert_eq!(draft.fee_sats, 10 * draft.vsize + 10 * 300 - 600);
-    purse.signed(&draft, &purse.at(RATE).fee_spending(&draft.inputs));
-    // A confirmed coin needs no lifting, so it goes first.
+    purse.signed(&draft, &purse.at(RATE).fee_for_inputs(&draft.inputs));
+    // A confirmed coin has no ancestors to pay for, so it is chosen first.
     let confirmed = purse.add(500_000, Some(1));
     let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
     assert_eq!((spent(&draft), draft.fee_sats), (these(&[confirmed]), 10 * draft.vsize));
 }
 
 #[test]
-fn change_whose_lifting_takes_more_than_half_waits_for_a_block() {
+fn change_with_too_costly_ancestors_waits_for_a_block() {
     let mut purse = Purse::empty(18, AddressType::Bip84);
     let change =
         SpendableCoin { ancestors: 1, ancestors_vsize: 4_000, ancestors_fee_sats: 4_000, ..purse.coin(70_000, None) };
@@ -185,7 +189,7 @@ fn change_whose_lifting_takes_more_than_half_waits_for_a_block() {
 }
 
 #[test]
-fn a_rest_below_the_dust_limit_goes_to_the_fee() {
+fn change_below_the_dust_limit_goes_to_the_fee() {
     for (address_type, dust_sats) in [(AddressType::Bip84, 294), (AddressType::Bip86, 330)] {
         let mut purse = Purse::empty(5, address_type);
         purse.add(100_000, Some(1));
@@ -205,7 +209,7 @@ fn a_rest_below_the_dust_limit_goes_to_the_fee() {
 }
 
 #[test]
-fn the_rate_never_falls_below_one_satoshi_for_a_vbyte() {
+fn the_fee_rate_is_at_least_one_satoshi_per_vbyte() {
     let mut purse = Purse::empty(6, AddressType::Bip84);
     purse.add(100_000, Some(1));
     let payees = one(&mut purse, 50_000);
@@ -216,19 +220,19 @@ fn the_rate_never_falls_below_one_satoshi_for_a_vbyte() {
 }
 
 #[test]
-fn ancestors_are_lifted_to_the_rate_and_every_version_is_outbid() {
-    let fee = FeeWanted::at(sat_vb(10)).lifting(Paid { fee_sats: 300, vsize: 200 });
+fn a_fee_pays_for_ancestors_and_outbids_every_version() {
+    let fee = FeeWanted::at(sat_vb(10)).paying_for_ancestors(Paid { fee_sats: 300, vsize: 200 });
     assert_eq!(fee.sats(100), 1_000 + 1_700);
-    assert_eq!(FeeWanted::at(sat_vb(10)).lifting(Paid { fee_sats: 3_000, vsize: 200 }).sats(100), 1_000);
+    assert_eq!(FeeWanted::at(sat_vb(10)).paying_for_ancestors(Paid { fee_sats: 3_000, vsize: 200 }).sats(100), 1_000);
     let versions = [Paid { fee_sats: 9_000, vsize: 1_000 }, Paid { fee_sats: 6_000, vsize: 300 }];
     let fee = FeeWanted::at(sat_vb(10)).replacing(&versions);
-    // Slightly above the second's rate, and at least the first's fee and 1 sat/vB.
+    // Slightly above the rate of the second version, and at least the fee of the first plus 1 sat/vB.
     assert_eq!((fee.sats(1_000), fee.sats(100)), (20_004, 9_100));
     assert_eq!(FeeWanted::at(sat_vb(10)).replacing(&[]), FeeWanted::at(sat_vb(10)));
 }
 
 #[test]
-fn who_cannot_be_paid_is_refused() {
+fn a_payee_that_cannot_be_paid_is_refused() {
     let mut purse = Purse::empty(7, AddressType::Bip84);
     purse.add(100_000, Some(1));
     let refused = |payees: &[Payee]| match choose(payees, &purse.at(RATE), [0; 32]) {
@@ -258,14 +262,14 @@ fn a_coin_is_spent_once_even_if_it_is_named_twice() {
         choose(&payees, &purse.at(RATE), [0; 32]),
         Err(DraftError::NotEnough { available_sats: 100_000, .. })
     ));
-    let required = Means { required: &[coin], ..purse.at(RATE) };
+    let required = Funding { required: &[coin], ..purse.at(RATE) };
     assert!(matches!(choose(&payees, &required, [0; 32]), Err(DraftError::NotEnough { available_sats: 100_000, .. })));
-    let twice = Means { required: &[coin, coin], ..purse.at(RATE) };
+    let twice = Funding { required: &[coin, coin], ..purse.at(RATE) };
     assert_eq!(choose(&payees, &twice, [0; 32]), Err(DraftError::Twice(coin.outpoint)));
 }
 
 #[test]
-fn output_order_tells_nothing_and_the_lock_time_is_near_the_tip() {
+fn output_order_is_random_and_lock_time_is_near_the_tip() {
     let mut purse = Purse::with(9, AddressType::Bip84, 20, 2_000_000);
     let payees = purse.payees(3, 100_000);
     let mut lower = 0;
@@ -286,12 +290,12 @@ fn output_order_tells_nothing_and_the_lock_time_is_near_the_tip() {
 }
 
 #[test]
-fn a_young_chain_has_no_negative_lock_time() {
+fn the_lock_time_on_a_young_chain_is_not_negative() {
     let mut purse = Purse::with(10, AddressType::Bip84, 20, 2_000_000);
     let payees = purse.payees(1, 100_000);
     for _ in 0..100 {
         let seed = purse.seed();
-        let draft = choose(&payees, &Means { tip_height: 3, ..purse.at(RATE) }, seed).unwrap();
+        let draft = choose(&payees, &Funding { tip_height: 3, ..purse.at(RATE) }, seed).unwrap();
         assert!(draft.lock_time.to_consensus_u32() <= 3);
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn an_offers_fee_is_what_is_paid_to_the_satoshi() {
+fn the_estimated_fee_is_exact_to_the_satoshi() {
     let (mut cases, mut worst_sats, mut case) = (0, 0, 0);
     while cases < 1_000 {
         case += 1;
@@ -15,9 +15,9 @@ fn an_offers_fee_is_what_is_paid_to_the_satoshi() {
         purse.coins.reverse();
         let seed = purse.seed();
         let payees = [payee];
-        let means = purse.at(rate);
-        let Ok(draft) = choose(&payees, &means, seed) else { continue };
-        let tx = purse.signed(&draft, &means.fee_spending(&draft.inputs));
+        let funding = purse.at(rate);
+        let Ok(draft) = choose(&payees, &funding, seed) else { continue };
+        let tx = purse.signed(&draft, &funding.fee_for_inputs(&draft.inputs));
         let out_sats: u64 = tx.output.iter().map(|output| output.value.to_sat()).sum();
         worst_sats = worst_sats.max((sum_sats(&draft.inputs) - out_sats).abs_diff(estimate_sats));
         cases += 1;
@@ -37,7 +37,7 @@ fn with_too_few_coins_the_fee_is_for_one_input_and_a_change() {
 }
 
 #[test]
-fn everything_can_be_paid_and_not_more() {
+fn the_largest_payout_can_be_paid_and_a_larger_one_cannot() {
     for seed in 0..300 {
         let address_type = if seed % 2 == 0 { AddressType::Bip84 } else { AddressType::Bip86 };
         let coins = 1 + usize::try_from(seed % 40).unwrap();
@@ -51,8 +51,8 @@ fn everything_can_be_paid_and_not_more() {
         };
         if most_sats > 0 {
             let draft = pay(most_sats).unwrap();
-            purse.signed(&draft, &purse.at(rate).fee_spending(&draft.inputs));
-            // No change may be left: the computed most would then be too small.
+            purse.signed(&draft, &purse.at(rate).fee_for_inputs(&draft.inputs));
+            // No change may be left: the computed maximum would then be too small.
             assert_eq!(draft.change, None);
         }
         // Roundings cost at most three satoshis, and the fee of a whole vbyte.
@@ -62,7 +62,7 @@ fn everything_can_be_paid_and_not_more() {
 }
 
 #[test]
-fn of_too_many_coins_the_most_is_that_of_one_transaction() {
+fn the_largest_payout_fits_into_one_transaction() {
     let mut purse = Purse::empty(3, AddressType::Bip84);
     for _ in 0..2_000 {
         purse.add(10_000, Some(1));
@@ -77,7 +77,7 @@ fn of_too_many_coins_the_most_is_that_of_one_transaction() {
 }
 
 #[test]
-fn nothing_can_be_paid_of_nothing() {
+fn an_empty_wallet_can_pay_nothing() {
     let purse = Purse::empty(4, AddressType::Bip84);
     let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros());
     assert_eq!(most(&script, &purse.coins, sat_vb(1), AddressType::Bip84), 0);

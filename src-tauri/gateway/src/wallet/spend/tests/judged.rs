@@ -1,4 +1,4 @@
-//! Refusals of the second check.
+//! Faulty signed transactions, which `check` refuses.
 
 use bitcoin::{Amount, Sequence, TxOut, Witness};
 
@@ -16,7 +16,7 @@ fn drafted(address_type: AddressType) -> (Purse, Draft, Transaction) {
     }
     let payees = purse.payees(3, 100_000);
     let payees: Vec<_> = payees.into_iter().map(|payee| Payee { amount_sats: 90_000, ..payee }).collect();
-    let draft = choose(&payees, &purse.means(FEE), [3; 32]).unwrap();
+    let draft = choose(&payees, &purse.funding(FEE), [3; 32]).unwrap();
     let tx = purse.signed(&draft, &FEE);
     (purse, draft, tx)
 }
@@ -36,7 +36,7 @@ fn a_flipped_bit_of_any_signature_is_found() {
             for bit in [0, 100, 300] {
                 let mut tx = tx.clone();
                 let mut items = tx.input[input].witness.to_vec();
-                // Skips the lengths of the DER form.
+                // Skips the tags and lengths of a DER signature.
                 let byte = 5 + bit / 8;
                 items[0][byte] ^= 1 << (bit % 8);
                 tx.input[input].witness = Witness::from_slice(&items);
@@ -92,7 +92,7 @@ fn a_coin_of_another_amount_or_another_index_is_found() {
 }
 
 #[test]
-fn other_words_sign_nothing() {
+fn words_of_another_wallet_sign_nothing() {
     for (purse, draft, _) in both() {
         let refused = sign(&draft, &words(8), purse.wallet);
         assert!(matches!(refused, Err(SignError::WrongWords)), "{refused:?}");
@@ -118,7 +118,7 @@ fn a_change_that_is_not_ours_is_found() {
 }
 
 #[test]
-fn any_other_output_is_found() {
+fn any_changed_output_is_found() {
     for (purse, draft, tx) in both() {
         let changes: [fn(&mut Transaction); 5] = [
             |tx| tx.output[0].value += Amount::from_sat(1),
@@ -136,7 +136,7 @@ fn any_other_output_is_found() {
 }
 
 #[test]
-fn another_output_for_two_payees_is_found() {
+fn one_output_for_two_equal_payees_is_found() {
     let (purse, draft, tx) = drafted(AddressType::Bip84);
     // Two payees have the same script and amount, but only one is paid.
     let mut twins = draft.clone();
@@ -148,7 +148,7 @@ fn another_output_for_two_payees_is_found() {
 }
 
 #[test]
-fn other_inputs_and_another_frame_are_found() {
+fn other_inputs_version_sequence_or_lock_time_are_found() {
     for (purse, draft, tx) in both() {
         let mut other = tx.clone();
         other.input[0].previous_output = purse.coins[3].outpoint;
@@ -176,7 +176,7 @@ fn other_inputs_and_another_frame_are_found() {
 }
 
 #[test]
-fn a_fee_above_the_cap_or_beside_what_was_wanted_is_found() {
+fn a_fee_above_the_cap_or_off_the_wanted_fee_is_found() {
     let (purse, draft, tx) = drafted(AddressType::Bip84);
     let at = |rate, cap| check(&draft, &tx, purse.wallet, &FeeWanted::at(sat_vb(rate)), sat_vb(cap));
     assert!(at(10, 10).is_ok());
@@ -199,7 +199,7 @@ fn a_replacement_may_pay_the_bip125_minimum_above_the_cap() {
     let first = choose(&payees, &purse.at(sat_vb(50)), [0; 32]).unwrap();
     let fee = FeeWanted { replaced_sats: Some(first.fee_sats), ..FeeWanted::at(sat_vb(50)) };
     let given_up =
-        to_ourselves(&Means { required: &first.inputs, optional: &[], ..purse.means(fee) }, [0; 32]).unwrap();
+        to_ourselves(&Funding { required: &first.inputs, optional: &[], ..purse.funding(fee) }, [0; 32]).unwrap();
     assert!(given_up.fee_sats > 55 * given_up.vsize);
     let tx = sign(&given_up, &words(7), purse.wallet).unwrap();
     check(&given_up, &tx, purse.wallet, &fee, sat_vb(50)).unwrap();
@@ -213,7 +213,7 @@ fn a_signature_is_the_same_each_time() {
 }
 
 #[test]
-fn each_input_whose_spent_output_is_known_is_judged() {
+fn each_input_with_a_known_spent_output_is_verified() {
     for (address_type, beside_unknown) in [(AddressType::Bip84, Some(true)), (AddressType::Bip86, None)] {
         let mut purse = Purse::empty(31, address_type);
         purse.add(50_000, Some(100));

@@ -11,7 +11,7 @@ fn rates() -> impl Strategy<Value = FeeRate> {
     prop_oneof![250u64..2_500, 250u64..75_000].prop_map(FeeRate::from_sat_per_kwu)
 }
 
-/// Checks the laws of every signed transaction.
+/// Checks the properties that every signed transaction has.
 fn sound(purse: &Purse, draft: &Draft, tx: &Transaction, fee: &FeeWanted) {
     let out_sats: u64 = tx.output.iter().map(|output| output.value.to_sat()).sum();
     assert_eq!(sum_sats(&draft.inputs) - out_sats, draft.fee_sats);
@@ -20,7 +20,7 @@ fn sound(purse: &Purse, draft: &Draft, tx: &Transaction, fee: &FeeWanted) {
     let wanted_sats = fee.sats(vsize);
     assert!(draft.fee_sats >= wanted_sats);
     if let Some(change) = &draft.change {
-        // The rate exceeds the wanted one by at most 1 % and a rounded satoshi.
+        // The fee exceeds the wanted fee by at most 1 % and one satoshi.
         assert!(draft.fee_sats * 100 <= wanted_sats * 101 + 100, "{} for {wanted_sats}", draft.fee_sats);
         let output = &tx.output[draft.change_vout().unwrap() as usize];
         assert_eq!((&output.script_pubkey, output.value.to_sat()), (&change.script, change.amount_sats));
@@ -47,11 +47,11 @@ proptest! {
         let most_sats = sum_sats(&purse.coins) / payees as u64 * 3 / 2;
         let payees = purse.payees(payees, most_sats);
         let seed = purse.seed();
-        let means = purse.at(rate);
-        match choose(&payees, &means, seed) {
+        let funding = purse.at(rate);
+        match choose(&payees, &funding, seed) {
             Ok(draft) => {
                 prop_assert_eq!(&draft.payees, &payees);
-                let fee = means.fee_spending(&draft.inputs);
+                let fee = funding.fee_for_inputs(&draft.inputs);
                 sound(&purse, &draft, &purse.signed(&draft, &fee), &fee);
                 let ancestors = |of: fn(&SpendableCoin) -> u64| draft.inputs.iter().map(of).sum::<u64>();
                 let vsize = draft.vsize + ancestors(|coin| coin.ancestors_vsize);
@@ -69,7 +69,7 @@ proptest! {
     }
 
     #[test]
-    fn a_bump_spends_all_earlier_inputs_and_pays_the_same_for_more(
+    fn a_bump_pays_a_higher_fee_and_spends_all_earlier_inputs(
         seed: u64, address_type in address_types(), coins in 2usize..30, payees in 1usize..12, rate in rates(),
         more in 0u64..20_000,
     ) {
@@ -78,12 +78,12 @@ proptest! {
         let payees = purse.payees(payees, most_sats);
         let seeds = [purse.seed(), purse.seed()];
         let first_fee = FeeWanted::at(rate);
-        let Ok(first) = choose(&payees, &purse.means(first_fee), seeds[0]) else { return Ok(()) };
+        let Ok(first) = choose(&payees, &purse.funding(first_fee), seeds[0]) else { return Ok(()) };
         let rate = FeeRate::from_sat_per_kwu(rate.to_sat_per_kwu() + more);
         let paid = Paid { fee_sats: first.fee_sats, vsize: purse.signed(&first, &first_fee).weight().to_vbytes_ceil() };
         let fee = FeeWanted { for_ancestors_sats: more, ..FeeWanted::at(rate) }.replacing(&[paid]);
-        let means = Means { required: &first.inputs, ..purse.means(fee) };
-        match choose(&payees, &means, seeds[1]) {
+        let funding = Funding { required: &first.inputs, ..purse.funding(fee) };
+        match choose(&payees, &funding, seeds[1]) {
             Ok(bump) => {
                 let spends = |coin| bump.inputs.contains(coin);
                 let added = |coin: &&SpendableCoin| !first.inputs.contains(coin);
@@ -102,7 +102,7 @@ proptest! {
     }
 
     #[test]
-    fn giving_up_spends_all_earlier_inputs_and_pays_ourselves_alone(
+    fn an_abandonment_spends_all_earlier_inputs_and_pays_only_us(
         seed: u64, address_type in address_types(), coins in 1usize..20, payees in 1usize..40, rate in rates(),
     ) {
         let mut purse = Purse::with(seed, address_type, coins, 2_000_000);
@@ -111,8 +111,8 @@ proptest! {
         let seeds = [purse.seed(), purse.seed()];
         let Ok(first) = choose(&payees, &purse.at(rate), seeds[0]) else { return Ok(()) };
         let fee = FeeWanted { rate, for_ancestors_sats: 0, replaced_sats: Some(first.fee_sats) };
-        let means = Means { required: &first.inputs, optional: &[], ..purse.means(fee) };
-        let given_up = to_ourselves(&means, seeds[1]).unwrap();
+        let funding = Funding { required: &first.inputs, optional: &[], ..purse.funding(fee) };
+        let given_up = to_ourselves(&funding, seeds[1]).unwrap();
         prop_assert_eq!(given_up.inputs.len(), first.inputs.len());
         prop_assert!(first.inputs.iter().all(|coin| given_up.inputs.contains(coin)));
         prop_assert!(given_up.payees.is_empty() && given_up.change.is_some());
@@ -129,28 +129,28 @@ proptest! {
         let mut purse = Purse::with(seed, address_type, coins, 300_000).with_poor_ancestors();
         let payees = purse.payees(payees, 200_000);
         let seed = purse.seed();
-        let means = purse.at(rate);
-        match choose_most(&payees, &means, seed) {
+        let funding = purse.at(rate);
+        match choose_most(&payees, &funding, seed) {
             Ok((draft, places)) => {
                 prop_assert!(places.is_sorted() && !places.is_empty());
                 let taken: Vec<_> = places.iter().map(|place| payees[*place].clone()).collect();
                 prop_assert_eq!(&taken, &draft.payees);
-                let fee = means.fee_spending(&draft.inputs);
+                let fee = funding.fee_for_inputs(&draft.inputs);
                 sound(&purse, &draft, &purse.signed(&draft, &fee), &fee);
                 // Each skipped payee does not fit with those before it.
                 for missed in (0..payees.len()).filter(|place| !places.contains(place)) {
                     let before = places.iter().filter(|place| **place < missed).chain([&missed]);
                     let them: Vec<_> = before.map(|place| payees[*place].clone()).collect();
-                    match choose(&them, &means, seed) {
+                    match choose(&them, &funding, seed) {
                         // The transaction is full; later payees are for the next one.
-                        Err(DraftError::TooHeavy | DraftError::WaitsForBlock) if choose(&them[them.len() - 1..], &means, seed).is_ok() => break,
+                        Err(DraftError::TooHeavy | DraftError::WaitsForBlock) if choose(&them[them.len() - 1..], &funding, seed).is_ok() => break,
                         tried => prop_assert!(tried.is_err()),
                     }
                 }
             }
             Err(_) => {
                 for payee in &payees {
-                    prop_assert!(choose(std::slice::from_ref(payee), &means, seed).is_err());
+                    prop_assert!(choose(std::slice::from_ref(payee), &funding, seed).is_err());
                 }
             }
         }

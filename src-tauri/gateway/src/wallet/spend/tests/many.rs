@@ -20,7 +20,7 @@ fn pay_all(purse: &mut Purse, mut payees: Vec<Payee>) -> Took {
         let seed = purse.seed();
         let fee = FeeWanted::at(sat_vb(5));
         let start = Instant::now();
-        let (draft, places) = choose_most(&payees, &purse.means(fee), seed).unwrap();
+        let (draft, places) = choose_most(&payees, &purse.funding(fee), seed).unwrap();
         let chosen = Instant::now();
         let tx = sign(&draft, &words(7), purse.wallet).unwrap();
         let signed = Instant::now();

@@ -40,8 +40,8 @@ impl Network {
         (tx, Paid { fee_sats: draft.fee_sats, vsize })
     }
 
-    fn means(&self, fee: FeeWanted) -> Means<'_> {
-        Means { tip_height: self.sandbox.tip().unwrap().height, ..self.purse.means(fee) }
+    fn funding(&self, fee: FeeWanted) -> Funding<'_> {
+        Funding { tip_height: self.sandbox.tip().unwrap().height, ..self.purse.funding(fee) }
     }
 }
 
@@ -65,10 +65,10 @@ fn nodes_accept_a_batch_its_child_bumps_and_the_abandonment() {
         let mut network = Network::with(address_type, 4, 100_000);
         let payees = network.purse.payees(5, 30_000);
         let fee = FeeWanted::at(sat_vb(2));
-        let first = choose(&payees, &network.means(fee), [1; 32]).unwrap();
+        let first = choose(&payees, &network.funding(fee), [1; 32]).unwrap();
         let (first_tx, first_paid) = network.sends(&first, &fee);
 
-        // A second batch spends the change of the first, and lifts it.
+        // A second batch spends the change of the first, and pays the higher fee rate for both.
         let spent = |coin: &SpendableCoin| first.inputs.contains(coin);
         network.purse.coins.retain(|coin| !spent(coin));
         let confirmed = network.purse.coins.clone();
@@ -77,25 +77,25 @@ fn nodes_accept_a_batch_its_child_bumps_and_the_abandonment() {
         network.purse.change.script =
             network.purse.wallet.script(Keychain::Internal, network.purse.change.index).unwrap();
         let payees = network.purse.payees(4, 20_000);
-        let fee = FeeWanted::at(sat_vb(5)).lifting(first_paid);
-        let second = choose(&payees, &Means { required: &[change], ..network.means(fee) }, [2; 32]).unwrap();
+        let fee = FeeWanted::at(sat_vb(5)).paying_for_ancestors(first_paid);
+        let second = choose(&payees, &Funding { required: &[change], ..network.funding(fee) }, [2; 32]).unwrap();
         let (_, paid) = network.sends(&second, &fee);
         let together = (first_paid.fee_sats + paid.fee_sats, first_paid.vsize + paid.vsize);
         assert!(together.0 >= 5 * together.1);
 
-        // Each version wants no more than the last one paid, and is still accepted.
+        // Each version asks for 1 sat/vB only, and is still accepted because it outbids the earlier ones.
         let mut versions = vec![paid];
         let mut inputs = second.inputs.clone();
         for _ in 0..5 {
             let fee = FeeWanted::at(sat_vb(1)).replacing(&versions);
-            let means = Means { required: &inputs, optional: &confirmed, ..network.means(fee) };
-            let bump = choose(&payees, &means, [3; 32]).unwrap();
+            let funding = Funding { required: &inputs, optional: &confirmed, ..network.funding(fee) };
+            let bump = choose(&payees, &funding, [3; 32]).unwrap();
             versions.push(network.sends(&bump, &fee).1);
             inputs = bump.inputs;
         }
         let fee = FeeWanted::at(sat_vb(1)).replacing(&versions);
-        let means = Means { required: &inputs, optional: &[], ..network.means(fee) };
-        let (given_up, _) = network.sends(&to_ourselves(&means, [4; 32]).unwrap(), &fee);
+        let funding = Funding { required: &inputs, optional: &[], ..network.funding(fee) };
+        let (given_up, _) = network.sends(&to_ourselves(&funding, [4; 32]).unwrap(), &fee);
 
         network.sandbox.mine(1, false, NOW_MS).unwrap();
         let block = network.sandbox.block(network.sandbox.tip().unwrap().height).unwrap().unwrap();
@@ -105,29 +105,29 @@ fn nodes_accept_a_batch_its_child_bumps_and_the_abandonment() {
 }
 
 #[test]
-fn nodes_take_a_bump_that_needs_more_coins() {
+fn nodes_accept_a_bump_that_needs_more_coins() {
     let mut network = Network::with(AddressType::Bip84, 6, 100_000);
     let payees = network.purse.payees(3, 30_000);
     let payees: Vec<_> = payees.into_iter().map(|payee| Payee { amount_sats: 33_000, ..payee }).collect();
     let coins = network.purse.coins.clone();
     let fee = FeeWanted::at(sat_vb(1));
-    let only = Means { optional: &coins[..1], ..network.means(fee) };
+    let only = Funding { optional: &coins[..1], ..network.funding(fee) };
     let first = choose(&payees, &only, [1; 32]).unwrap();
     let (_, paid) = network.sends(&first, &fee);
     let fee = FeeWanted::at(sat_vb(10)).replacing(&[paid]);
-    let means = Means { required: &first.inputs, ..network.means(fee) };
-    let bump = choose(&payees, &means, [2; 32]).unwrap();
+    let funding = Funding { required: &first.inputs, ..network.funding(fee) };
+    let bump = choose(&payees, &funding, [2; 32]).unwrap();
     assert!(bump.inputs.len() > first.inputs.len());
     network.sends(&bump, &fee);
     network.sandbox.mine(1, false, NOW_MS).unwrap();
 }
 
 #[test]
-fn nodes_take_the_largest_transaction_of_ours() {
+fn nodes_accept_our_largest_transaction() {
     let mut network = Network::with(AddressType::Bip84, 1, 50_000_000);
     let payees = network.purse.payees(3_000, 600);
     let fee = FeeWanted::at(sat_vb(1));
-    let (draft, places) = choose_most(&payees, &network.means(fee), [1; 32]).unwrap();
+    let (draft, places) = choose_most(&payees, &network.funding(fee), [1; 32]).unwrap();
     assert!(draft.vsize > MAX_VSIZE_WITH_ANCESTORS - 100, "{}", draft.vsize);
     assert!(places.is_sorted() && places.len() > 2_000);
     network.sends(&draft, &fee);

@@ -11,7 +11,7 @@ fn entered(number: u64) -> Notice {
     Notice::Mempool(Change::Entered(txid(number.to_le_bytes()[0])), number)
 }
 
-/// Connected, after these changes one by one.
+/// A connected log that took these changes, one by one.
 fn heard(numbers: &[u64]) -> NoticeLog {
     let mut heard = NoticeLog::default();
     heard.begin();
@@ -33,7 +33,7 @@ fn numbers(changes: Option<Vec<Change>>) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn a_message_is_read_as_the_node_writes_it_and_no_other_is() {
+fn only_messages_in_bitcoin_cores_format_are_read() {
     let count = 9u32.to_le_bytes().to_vec();
     let hash = |label: u8| [&(1..=32).collect::<Vec<u8>>()[..], &[label]].concat();
     let with_number = |label: u8| [hash(label), 770u64.to_le_bytes().to_vec()].concat();
@@ -62,14 +62,14 @@ fn a_message_is_read_as_the_node_writes_it_and_no_other_is() {
 }
 
 #[test]
-fn changes_are_told_once_from_the_list_on_and_without_a_gap() {
+fn changes_since_a_list_come_once_and_without_gaps() {
     let mut heard = heard(&[7, 8, 9, 10]);
     let mark = heard.mark();
-    assert_eq!(numbers(heard.since(&mark, 9)), Some(vec![9, 10]), "what is below was in the list");
+    assert_eq!(numbers(heard.since(&mark, 9)), Some(vec![9, 10]), "lower numbers were in the list");
     assert_eq!(numbers(heard.since(&mark, 11)), Some(Vec::new()));
     heard.take(entered(11), 9);
     heard.take(entered(13), 10);
-    assert_eq!(numbers(heard.since(&mark, 11)), None, "12 is missing: a block took it, or nobody told");
+    assert_eq!(numbers(heard.since(&mark, 11)), None, "change 12 has no notice: a block removed it, or it was lost");
     assert_eq!(numbers(heard.since(&mark, 13)), Some(vec![13]), "a newer list holds 12");
 }
 
@@ -82,7 +82,7 @@ fn a_gap_a_new_connection_or_too_many_changes_need_a_new_list() {
         match what {
             "lost" => assert!(heard.take(entered(2), 7)),
             "again" => heard.begin(),
-            "ended" => assert!(heard.end(Trouble::Disconnected("it hung up".to_owned())), "it had been of use"),
+            "ended" => assert!(heard.end(NoticeFault::Disconnected("it hung up".to_owned())), "notices fitted"),
             _ => {
                 for (number, count) in (2..).zip(6..).take(FOLLOWED_MAX + 1) {
                     heard.take(entered(number), count);
@@ -94,7 +94,7 @@ fn a_gap_a_new_connection_or_too_many_changes_need_a_new_list() {
 }
 
 #[test]
-fn the_publishers_count_may_turn_over() {
+fn the_publishers_count_may_wrap_around() {
     let mut heard = heard(&[]);
     let mark = heard.mark();
     heard.take(entered(1), u32::MAX);
@@ -103,7 +103,7 @@ fn the_publishers_count_may_turn_over() {
 }
 
 #[test]
-fn what_waits_for_a_look_is_bounded() {
+fn waiting_changes_are_bounded() {
     let mut heard = heard(&[]);
     for (number, count) in (1..).zip(0..).take(WAITING_MAX * 3 + 5) {
         heard.take(entered(number), count);
@@ -112,7 +112,7 @@ fn what_waits_for_a_look_is_bounded() {
 }
 
 #[test]
-fn a_look_follows_blocks_and_entries_but_not_removals() {
+fn blocks_and_entries_wake_a_look_and_removals_do_not() {
     let mut heard = heard(&[]);
     assert!(heard.take(Notice::Block, 0));
     assert!(heard.take(entered(1), 1));
@@ -120,47 +120,47 @@ fn a_look_follows_blocks_and_entries_but_not_removals() {
 }
 
 #[test]
-fn only_a_node_with_news_and_no_notice_is_silent() {
+fn a_node_that_changes_without_a_notice_is_silent() {
     let mut heard = heard(&[]);
     let mark = heard.mark();
     assert!(!heard.compare(&listed(mark, 5, None), NO_PATIENCE));
-    assert!(!heard.compare(&listed(mark, 5, Some((mark, 5))), NO_PATIENCE), "no news");
-    assert!(!heard.compare(&listed(mark, 6, Some((mark, 5))), NO_PATIENCE), "it may be on its way");
+    assert!(!heard.compare(&listed(mark, 5, Some((mark, 5))), NO_PATIENCE), "nothing changed");
+    assert!(!heard.compare(&listed(mark, 6, Some((mark, 5))), NO_PATIENCE), "the notice may still arrive");
     assert!(!heard.compare(&listed(mark, 6, Some((mark, 6))), PATIENCE));
-    assert_eq!(heard.trouble(), None);
+    assert_eq!(heard.fault(), None);
     assert!(heard.compare(&listed(mark, 6, Some((mark, 6))), NO_PATIENCE));
-    assert_eq!(heard.trouble(), Some(&Trouble::Silent));
-    // The trouble lasts until the next connection says something.
-    heard.end(Trouble::Disconnected("it was given up".to_owned()));
+    assert_eq!(heard.fault(), Some(&NoticeFault::Silent));
+    // The fault lasts until a notice of the next connection fits.
+    heard.end(NoticeFault::Disconnected("it was given up".to_owned()));
     heard.begin();
-    assert_eq!(heard.trouble(), Some(&Trouble::Silent));
+    assert_eq!(heard.fault(), Some(&NoticeFault::Silent));
     let mark = heard.mark();
     heard.take(entered(6), 0);
     assert!(heard.since(&mark, 6).is_some());
-    assert_eq!(heard.trouble(), None);
+    assert_eq!(heard.fault(), None);
 }
 
 #[test]
-fn a_block_that_nobody_told_of_is_owed_until_one_is() {
+fn a_block_notice_may_come_after_or_before_its_list() {
     let mut heard = heard(&[]);
     let mark = heard.mark();
     let new_block = |mark| Listed { is_same_tip: false, ..listed(mark, 9, Some((mark, 5))) };
     assert!(!heard.compare(&new_block(mark), NO_PATIENCE));
     heard.take(Notice::Block, 0);
     let told = heard.mark();
-    assert!(!heard.compare(&listed(told, 9, Some((mark, 9))), NO_PATIENCE), "it came a moment later");
+    assert!(!heard.compare(&listed(told, 9, Some((mark, 9))), NO_PATIENCE), "the notice came after the list");
     assert!(!heard.compare(&Listed { is_same_tip: false, ..listed(told, 9, Some((mark, 9))) }, NO_PATIENCE));
-    assert!(!heard.compare(&listed(told, 9, Some((told, 9))), NO_PATIENCE), "it was told before it was seen");
-    assert_eq!(heard.trouble(), None);
+    assert!(!heard.compare(&listed(told, 9, Some((told, 9))), NO_PATIENCE), "no notice is missing");
+    assert_eq!(heard.fault(), None);
 }
 
 #[test]
-fn whoever_tells_what_has_not_happened_is_another_node() {
+fn a_notice_of_a_future_change_is_from_another_node() {
     let mut heard = heard(&[40]);
     let mark = heard.mark();
     assert!(!heard.compare(&listed(mark, 41, None), NO_PATIENCE));
-    assert!(heard.compare(&listed(mark, 40, None), PATIENCE), "change 40 was told, and the next is to be 40");
-    assert_eq!(heard.trouble(), Some(&Trouble::OtherNode));
+    assert!(heard.compare(&listed(mark, 40, None), PATIENCE), "change 40 was announced, but is still to come");
+    assert_eq!(heard.fault(), Some(&NoticeFault::OtherNode));
     assert_eq!(heard.since(&mark, 40), None);
-    assert!(!heard.distrust(), "it is given up already");
+    assert!(!heard.distrust(), "the connection is given up already");
 }

@@ -1,7 +1,7 @@
-//! The program ends itself at each named fail point, at its first, second, … passage in one story, and is started
-//! again. The same checks must hold as after a kill at a random moment.
+//! The program aborts at each fail point: when it passes the point for the first time, for the second time, and so on.
+//! After each restart the same checks must pass as after a kill at a random moment.
 //!
-//! If `TILLGATE_HOLD_KILLS` is 2,000 or more, every passage is tried; else only the first ones and a part of the rest.
+//! If `TILLGATE_HOLD_KILLS` is 2,000 or more, every passage is tried; else only the first ones and some of the rest.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
@@ -14,29 +14,29 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::check;
+use crate::expected_records;
 use crate::harness::client::{Client, text};
 use crate::harness::sandbox::{btc, sats};
 use crate::harness::{Answer, Program};
-use crate::kills::told;
+use crate::installation::{Ended, Installation};
+use crate::kills::env_number;
 use crate::ledger::Ledger;
 use crate::random::Random;
-use crate::site::{Ended, Site};
-use crate::truth;
 
-/// Number of kills from which on every passage is tried.
+/// Value of `TILLGATE_HOLD_KILLS` from which on every passage is tried.
 const ALL_FROM: u64 = 2_000;
 
 /// Passages that are always tried.
 const FIRST_ONES: u64 = 4;
 
-/// One in this many of the later passages is tried otherwise.
+/// Of the later passages, one in this many is tried.
 const ONE_IN: u64 = 7;
 
-/// Stories told at the same time.
+/// Stories that run at the same time.
 const TOGETHER: usize = 2;
 
 fn every_passage() -> bool {
-    told("TILLGATE_HOLD_KILLS").is_some_and(|kills| kills >= ALL_FROM)
+    env_number("TILLGATE_HOLD_KILLS").is_some_and(|kills| kills >= ALL_FROM)
 }
 
 /// The passages to try, in order and without end.
@@ -45,26 +45,26 @@ fn passages() -> impl Iterator<Item = u64> {
     (1..).filter(move |count| every || *count <= FIRST_ONES || count % ONE_IN == 0)
 }
 
-/// Makes a command end itself at this passage of a fail point.
-pub fn armed(command: &mut Command, point: &str, count: u64) {
+/// Makes a command abort when it passes a fail point for the `count`-th time.
+pub fn arm(command: &mut Command, point: &str, count: u64) {
     command.env("TILLGATE_FAIL_POINT", format!("{point}:{count}"));
 }
 
-/// Whether the program ended itself.
+/// Whether the program aborted at a fail point.
 pub fn ended_itself(status: std::process::ExitStatus) -> bool {
     status.signal() == Some(Signal::ABORT.as_raw())
 }
 
-/// One story on one installation, in which the gateway ends itself once.
+/// One sequence of payments on one installation, in which the gateway aborts once at a fail point.
 struct Story {
-    site: Site,
+    site: Installation,
     ledger: Ledger,
     has_ended: bool,
 }
 
 impl Story {
-    /// The gateway is gone: it must have ended at the fail point, and is started again without it.
-    async fn revive(&mut self) {
+    /// Checks that the gateway aborted at the fail point, and starts it without the fail point.
+    async fn restart_after_abort(&mut self) {
         let log = self.site.log();
         let status = self.site.ended().await;
         assert!(ended_itself(status) && !self.has_ended, "the gateway ended ({status}):\n{log}");
@@ -77,7 +77,7 @@ impl Story {
         loop {
             match self.site.client.try_send(request(&self.site.client)).await {
                 Some(answer) => return answer,
-                None => self.revive().await,
+                None => self.restart_after_abort().await,
             }
         }
     }
@@ -104,7 +104,7 @@ impl Story {
         payment
     }
 
-    /// Its first counting transaction; `None` if there is none now.
+    /// The first counting transaction of a payment, if there is one.
     async fn transaction_of(&mut self, payment: &str) -> Option<String> {
         let record = self.get(&format!("/v2/payments/{payment}")).await;
         record["btcTransactions"].get(0).map(|tx| text(&tx["btcTxId"]))
@@ -118,8 +118,8 @@ impl Story {
         self.call("/sandbox/blocks", json!({ "count": count })).await;
     }
 
-    /// Tells the whole story of payments, which passes each fail point many times.
-    async fn tell(&mut self) {
+    /// Runs the whole sequence, which passes each fail point many times.
+    async fn run(&mut self) {
         let first = self.create().await;
         let (one, half) = (text(&first["paymentId"]), u64::try_from(sats(&first["amount"])).unwrap() / 2);
         let two = text(&self.create().await["paymentId"]);
@@ -155,37 +155,37 @@ impl Story {
         self.settle().await;
     }
 
-    /// Waits until all notifications are sent, or restarts the gateway after its end.
+    /// Waits until all notifications are delivered, and restarts the gateway if it aborts.
     async fn settle(&mut self) {
         for _ in 0..400 {
             if self.site.has_ended() {
-                self.revive().await;
+                self.restart_after_abort().await;
             }
             if waiting(&self.site) == 0 {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(25)).await;
         }
-        panic!("notifications wait that nothing keeps:\n{}", self.site.log());
+        panic!("notifications still wait:\n{}", self.site.log());
     }
 }
 
-/// Number of notifications that were not delivered.
-fn waiting(site: &Site) -> u32 {
-    let (database, _copied) = truth::open(&check::folder(site).join("tillgate.db"));
+/// Number of notifications that still wait for delivery.
+fn waiting(site: &Installation) -> u32 {
+    let (database, _copied) = expected_records::open(&check::folder(site).join("tillgate.db"));
     database.query_row("SELECT count(*) FROM notifications WHERE state = 'WAITING'", [], |row| row.get(0)).unwrap()
 }
 
-/// Tells the story on a copy of `site`; returns whether the fail point was passed this often.
-async fn told_with(mut site: Site, point: &str, count: u64) -> bool {
+/// Runs the story on `site`; returns whether the fail point was passed `count` times.
+async fn run_story(mut site: Installation, point: &str, count: u64) -> bool {
     let mut has_ended = false;
-    if let Err(ended) = site.start_with(|command| armed(command, point, count)) {
+    if let Err(ended) = site.start_with(|command| arm(command, point, count)) {
         assert!(ended_itself(ended.status), "{}", ended.log);
         has_ended = true;
         site.start();
     }
     let mut story = Story { site, ledger: Ledger::default(), has_ended };
-    story.tell().await;
+    story.run().await;
     if story.has_ended {
         let folder = check::folder(&story.site);
         check::everything(&story.site, &story.ledger, &folder, &mut Random::seeded(count)).await;
@@ -194,8 +194,8 @@ async fn told_with(mut site: Site, point: &str, count: u64) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ended_at_each_point_all_comes_right() {
-    let site = Arc::new(Site::prepare().await);
+async fn aborts_at_each_fail_point_lose_nothing() {
+    let site = Arc::new(Installation::prepare().await);
     let mut waiting: Vec<&'static str> = vec![
         "sandbox.after",
         "sandbox.before",
@@ -217,13 +217,13 @@ async fn ended_at_each_point_all_comes_right() {
             under_way.spawn(async move {
                 let mut tried = 0;
                 for count in passages() {
-                    if !told_with(site.copy().await, point, count).await {
+                    if !run_story(site.copy().await, point, count).await {
                         break;
                     }
                     tried += 1;
                 }
                 assert!(tried > 0, "{point} is never passed");
-                println!("{point}: ended at {tried} passages");
+                println!("{point}: aborted at {tried} passages");
             });
         }
         if let Some(ended) = under_way.join_next().await {
@@ -232,44 +232,44 @@ async fn ended_at_each_point_all_comes_right() {
     }
 }
 
-/// Repeats a command until it succeeds; each time it ends itself one commit later.
+/// Repeats a command until it succeeds. Each repetition aborts one passage later than the one before.
 fn repeat_until_done(program: &Program, point: &str, args: &[&str]) -> Value {
     for count in 1.. {
         let mut command = program.command(&[args, &["--json"]].concat());
-        armed(&mut command, point, count);
+        arm(&mut command, point, count);
         let output = command.output().unwrap();
         if output.status.success() {
             return serde_json::from_slice(&output.stdout).unwrap();
         }
         let log = String::from_utf8_lossy(&output.stderr);
-        // A commit before the end stays: the name belongs to a key whose secret was never shown.
+        // The aborted command had committed, so the name belongs to a key whose secret was never shown.
         if log.contains("already") {
             return program.json(&["keys", "create", "another", "--permissions", "full"]);
         }
         assert!(ended_itself(output.status), "{args:?}: {} {log}", output.status);
     }
-    unreachable!("it is passed a bounded number of times")
+    unreachable!("a command passes a fail point a bounded number of times")
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_first_start_ended_at_any_commit_is_completed_by_the_next() {
+async fn an_aborted_first_start_is_completed_by_the_next() {
     for point in ["commit.before", "commit.after"] {
         let program = Program::new();
         repeat_until_done(&program, point, &["settings", "set", "tolerancePerMille", "0"]);
         let made = repeat_until_done(&program, point, &["keys", "create", "shop", "--permissions", "full"]);
         let name = made["name"].as_str().unwrap().to_owned();
         let key = crate::harness::client::Credentials { name, secret: text(&made["secret"]) };
-        let mut site = Site::with(program, key).await;
+        let mut site = Installation::with(program, key).await;
         let mut count = 1;
-        // A start commits a few times; a start that survives has made all of its commits.
-        while let Err(Ended { status, log }) = site.start_with(|command| armed(command, point, count)) {
+        // A start commits a few times. A start that becomes ready has made all its commits.
+        while let Err(Ended { status, log }) = site.start_with(|command| arm(command, point, count)) {
             assert!(ended_itself(status), "{status}: {log}");
             count += 1;
         }
         site.kill();
         site.start();
         let mut story = Story { site, ledger: Ledger::default(), has_ended: false };
-        story.tell().await;
+        story.run().await;
         let folder = check::folder(&story.site);
         check::everything(&story.site, &story.ledger, &folder, &mut Random::seeded(1)).await;
     }

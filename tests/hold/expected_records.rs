@@ -1,5 +1,5 @@
-//! The expected records, computed from the sandbox's own file by the interface's words alone, without any of the
-//! gateway's code.
+//! The expected records, computed from the sandbox's file by the rules of the interface, without any of the gateway's
+//! code.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -13,10 +13,10 @@ use tempfile::TempDir;
 use crate::harness::client::text;
 use crate::harness::sandbox::sats;
 
-/// Confirmations before an anomaly is raised (the setting's default).
+/// Confirmations before an anomaly is raised, by default.
 const ANOMALY_CONFIRMATIONS: u32 = 2;
 
-/// Length of a time's text up to its seconds.
+/// Length of a timestamp's text up to its seconds.
 const SECONDS: usize = "2026-01-12T12:06:20".len();
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +26,8 @@ enum Position {
     Absent,
 }
 
-/// Opens a gateway's database for reading, even while it runs. SQLite resolves the link `/proc/…/root` outside of its
-/// namespace. So a file in another mount namespace is copied first; the copy lives as long as the second value.
+/// Opens a gateway's database for reading, even while the gateway runs. SQLite would resolve the link `/proc/…/root` in
+/// its own mount namespace, so a file in another namespace is copied first. The second value keeps that copy.
 pub fn open(file: &Path) -> (Connection, Option<TempDir>) {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     if !file.starts_with("/proc") {
@@ -40,14 +40,14 @@ pub fn open(file: &Path) -> (Connection, Option<TempDir>) {
     (Connection::open(copy).unwrap(), Some(folder))
 }
 
-/// A transaction that pays a merchant's address.
+/// A transaction that pays one of the merchant's addresses.
 #[derive(Debug, Clone)]
 pub struct IncomingTransaction {
     id: i64,
     txid: String,
     sats: i64,
     position: Position,
-    /// Whether the chain holds a transaction that spends one of its inputs or of its unconfirmed ancestors'.
+    /// Whether a transaction in the chain spends an input of this transaction or of its unconfirmed ancestors.
     conflict_in_chain: bool,
     conflict_in_mempool: bool,
     conflicts: HashSet<i64>,
@@ -81,7 +81,7 @@ impl Chain {
         for row in rows {
             let (script, id, sats): (Vec<u8>, i64, i64) = row.unwrap();
             let (txid, position) = positions[&id].clone();
-            // Its unconfirmed ancestors' conflicts are its own conflicts.
+            // A conflict of an unconfirmed ancestor is also a conflict of this transaction.
             let (mut all_rivals, mut open, mut seen) = (HashSet::new(), vec![id], HashSet::new());
             while let Some(one) = open.pop() {
                 if !seen.insert(one) {
@@ -125,16 +125,17 @@ impl Chain {
         }
     }
 
-    /// The reason why a payment's record contradicts this chain; `clock` is the environment's, in the record's form.
+    /// Fails with the reason if a payment's record contradicts this chain. `clock` is the environment's time in RFC
+    /// 3339.
     pub fn contradiction(&self, payment: &Value, anomalies: &[&Value], clock: &str) -> Result<(), String> {
         let incoming = self.incoming(&text(&payment["address"]));
         let counted = self.counted(payment, incoming)?;
         let status = payment["status"].as_str().unwrap();
         let was_confirmed = payment["paymentTime"].is_string();
-        // Compared in whole seconds: the closing look comes within the next second, and the comparison is repeated.
+        // In whole seconds, because the closing look starts within a second of the deadline; the caller compares again.
         let before_deadline = clock[..SECONDS] < payment["expirationTime"].as_str().unwrap()[..SECONDS];
         if before_deadline && !was_confirmed {
-            complete(incoming, &counted)?;
+            all_present_coins_count(incoming, &counted)?;
         }
         let sum = |at_least: u32| -> i64 {
             let confirmed = counted.iter().filter(|(one, _)| self.confirmations(one.position) >= at_least);
@@ -142,19 +143,19 @@ impl Chain {
         };
         let (paid, amount) = (sum(0), sats(&payment["amount"]));
         if paid != sats(&payment["paidBtc"]) || amount - paid != sats(&payment["remainingToPayBtc"]) {
-            return Err(format!("what counts is {paid}, which is not what is told as paid"));
+            return Err(format!("{paid} satoshis count, but the record says otherwise"));
         }
         let possible = possible_states(before_deadline, was_confirmed, paid, paid >= amount, sum(1) >= amount);
         if !possible.contains(&status) {
-            return Err(format!("{status}, where the chain gives one of {possible:?}"));
+            return Err(format!("the status is {status}, but the chain allows {possible:?}"));
         }
         if !["NEW", "UNDERPAID"].contains(&status) {
-            self.each_satoshi_is_told(incoming, &counted, anomalies)?;
+            self.each_satoshi_is_accounted_for(incoming, &counted, anomalies)?;
         }
         Ok(())
     }
 
-    /// The transactions that the record counts, with the counted sums; all of them must be in the chain as recorded.
+    /// The transactions that the record counts, with the counted sums. Each must be as recorded, and must not be gone.
     fn counted<'a>(
         &self,
         payment: &Value,
@@ -164,10 +165,10 @@ impl Chain {
         let mut counted: Vec<(&IncomingTransaction, i64)> = Vec::new();
         for listed in payment["btcTransactions"].as_array().unwrap() {
             let txid = text(&listed["btcTxId"]);
-            let one = incoming.iter().find(|one| one.txid == txid).ok_or(format!("{txid} does not pay it"))?;
+            let one = incoming.iter().find(|one| one.txid == txid).ok_or(format!("{txid} does not pay the address"))?;
             let (amount, confirmations) = (sats(&listed["btcAmount"]), self.confirmations(one.position));
             if amount > one.sats || listed["confirmations"] != confirmations {
-                return Err(format!("{txid} is told wrong: {listed}, {confirmations} confirmations"));
+                return Err(format!("{txid} is recorded wrongly: {listed}, {confirmations} confirmations"));
             }
             let gone = match one.position {
                 Position::Block(_) => false,
@@ -176,15 +177,16 @@ impl Chain {
             };
             let twice = counted.iter().any(|(other, _)| one.conflicts.contains(&other.id));
             if gone || twice {
-                return Err(format!("{txid} counts, and is gone or counts beside a rival: {one:?}"));
+                return Err(format!("{txid} counts, although it is gone or a conflicting transaction counts: {one:?}"));
             }
             counted.push((one, amount));
         }
         Ok(counted)
     }
 
-    /// The law of section 3: a satoshi with the anomaly's confirmations counts, or is in one LATE or EXTRA anomaly.
-    fn each_satoshi_is_told(
+    /// Section 3 of the interface: a satoshi with enough confirmations for an anomaly either counts or is in exactly
+    /// one LATE_PAYMENT or EXTRA_PAYMENT anomaly.
+    fn each_satoshi_is_accounted_for(
         &self,
         incoming: &[IncomingTransaction],
         counted: &[(&IncomingTransaction, i64)],
@@ -200,7 +202,7 @@ impl Chain {
             });
             let told: Vec<i64> = of_it.map(|anomaly| sats(&anomaly["paidBtc"])).collect();
             if told.len() > 1 || counts + told.iter().sum::<i64>() != one.sats {
-                return Err(format!("of {one:?} {counts} counts, and {told:?} stands in anomalies"));
+                return Err(format!("{counts} satoshis of {one:?} count, and {told:?} are in anomalies"));
             }
         }
         Ok(())
@@ -208,7 +210,10 @@ impl Chain {
 }
 
 /// Before the deadline of a payment that was never CONFIRMED, all coins that are not gone must count in full.
-fn complete(incoming: &[IncomingTransaction], counted: &[(&IncomingTransaction, i64)]) -> Result<(), String> {
+fn all_present_coins_count(
+    incoming: &[IncomingTransaction],
+    counted: &[(&IncomingTransaction, i64)],
+) -> Result<(), String> {
     for one in incoming {
         let is_there = match one.position {
             Position::Block(_) => true,
@@ -224,7 +229,7 @@ fn complete(incoming: &[IncomingTransaction], counted: &[(&IncomingTransaction, 
     Ok(())
 }
 
-/// The states that the table of section 2 allows for these facts, as far as the chain alone decides.
+/// The states that the interface's table of section 2 allows for these facts.
 fn possible_states(
     before_deadline: bool,
     was_confirmed: bool,
@@ -234,7 +239,7 @@ fn possible_states(
 ) -> &'static [&'static str] {
     match (was_confirmed, before_deadline) {
         (_, _) if is_confirmed && was_confirmed => &["CONFIRMED"],
-        // It stays until a block decides otherwise; once fallen, only a block brings it back.
+        // Only a block makes a CONFIRMED payment INVALID, and only a block makes it CONFIRMED again.
         (true, _) if is_enough => &["CONFIRMED", "INVALID"],
         (true, _) => &["INVALID"],
         (false, _) if is_confirmed => &[],

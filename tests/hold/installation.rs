@@ -1,4 +1,4 @@
-//! A gateway that may end at any moment, its shop, and the folder that outlives both.
+//! An installation: a gateway that a test may kill at any moment, its data directory, and the shop that it notifies.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -9,7 +9,7 @@ use rustix::process::Pid;
 use serde_json::Value;
 
 use crate::harness::client::{Client, Credentials};
-use crate::harness::{PATIENCE, Program, Shop};
+use crate::harness::{Program, Shop, TIMEOUT};
 
 /// Lines of the log that are kept, to be printed on a failure.
 const LOG_LINES_MAX: usize = 60;
@@ -18,10 +18,10 @@ const LOG_LINES_MAX: usize = 60;
 const POLL: Duration = Duration::from_millis(10);
 
 /// One installation.
-pub struct Site {
+pub struct Installation {
     pub program: Program,
     pub shop: Shop,
-    /// It has a full key, and follows the gateway to its latest address.
+    /// Has a key with all permissions, and calls the gateway's latest address.
     pub client: Client,
     process: Option<Process>,
 }
@@ -38,8 +38,8 @@ pub struct Ended {
     pub log: String,
 }
 
-impl Site {
-    /// A fresh folder with an API key and a key that signs notifications; the gateway does not run yet.
+impl Installation {
+    /// A new data directory with an API key and an HMAC key for notifications; the gateway does not run yet.
     pub async fn prepare() -> Self {
         let program = Program::new();
         let key = program.create_key("shop", &["--permissions", "full"]);
@@ -47,7 +47,7 @@ impl Site {
         Self::with(program, key).await
     }
 
-    /// A copy of this installation's folder; its gateway must not run.
+    /// A copy of this installation, whose gateway must not run.
     pub async fn copy(&self) -> Self {
         assert!(self.process.is_none(), "a folder in use cannot be copied");
         let program = Program::new();
@@ -69,13 +69,13 @@ impl Site {
     /// Starts the gateway after `prepare` changed the command.
     pub fn start_with(&mut self, prepare: impl FnOnce(&mut Command)) -> Result<(), Ended> {
         let mut command = self.program.command(&["serve", "--listen", "127.0.0.1:0"]);
-        // There is little load here, so the WAL is checkpointed earlier than usual.
+        // The tests make few payments, so checkpoints and indexing start earlier than usual.
         command.env("TILLGATE_CHECKPOINT_PAGES", "64").env("TILLGATE_INDEX_AFTER", "4");
         prepare(&mut command);
         self.launch(command)
     }
 
-    /// Starts the gateway by a command that may wrap it.
+    /// Starts the gateway by a command that may wrap it, for example `strace`.
     pub fn launch(&mut self, mut command: Command) -> Result<(), Ended> {
         assert!(self.process.is_none(), "the gateway runs");
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -93,11 +93,11 @@ impl Site {
                 last_lines.push(line);
             }
         });
-        // Other tasks of this thread must not wait meanwhile.
-        match tokio::task::block_in_place(|| ready.recv_timeout(PATIENCE)) {
+        // Other tasks of this runtime must not wait for this blocking call.
+        match tokio::task::block_in_place(|| ready.recv_timeout(TIMEOUT)) {
             Ok(line) => {
                 let event: Value = serde_json::from_str(&line).unwrap();
-                self.client.moved_to(event["api"].as_str().unwrap().trim_end_matches("/v2"));
+                self.client.set_address(event["api"].as_str().unwrap().trim_end_matches("/v2"));
                 self.process = Some(Process { child, log });
                 Ok(())
             }
@@ -112,7 +112,7 @@ impl Site {
         }
     }
 
-    /// Starts the gateway and kills it, ready or not.
+    /// Starts the gateway and kills it after this time, ready or not.
     pub async fn kill_while_starting(&self, after: Duration) {
         let mut command = self.program.command(&["serve", "--listen", "127.0.0.1:0"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -121,7 +121,7 @@ impl Site {
         child.wait().unwrap();
     }
 
-    /// Kills the gateway as a power cut would.
+    /// Kills the gateway with SIGKILL.
     pub fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.child.kill().unwrap();
@@ -132,7 +132,7 @@ impl Site {
     /// Waits until the gateway ends.
     pub async fn ended(&mut self) -> ExitStatus {
         let mut process = self.process.take().expect("the gateway runs");
-        for _ in 0..PATIENCE.as_millis() / POLL.as_millis() {
+        for _ in 0..TIMEOUT.as_millis() / POLL.as_millis() {
             if let Some(status) = process.child.try_wait().unwrap() {
                 return status;
             }
@@ -147,7 +147,7 @@ impl Site {
         process.child.try_wait().unwrap().is_some()
     }
 
-    /// The id of the started process, which may be a wrapper of the gateway.
+    /// The id of the started process, which may be the gateway's wrapper.
     pub fn pid(&self) -> Pid {
         Pid::from_child(&self.process.as_ref().expect("the gateway runs").child)
     }
@@ -163,7 +163,7 @@ impl Site {
     }
 }
 
-impl Drop for Site {
+impl Drop for Installation {
     fn drop(&mut self) {
         self.kill();
     }

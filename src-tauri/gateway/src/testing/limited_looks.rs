@@ -3,31 +3,31 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::bent::Bent;
-use crate::chain::{Chain, ChainDown, LookRequest, View};
+use super::chain_wrapper::ChainWrapper;
+use crate::chain::{Chain, ChainDown, LookAnswer, LookRequest};
 
 /// The number of looks that will still be answered, and the number that were.
 #[derive(Debug)]
 pub struct Answers {
-    left: AtomicU32,
+    remaining: AtomicU32,
     given: AtomicU32,
 }
 
 /// A wrapper of a chain that fails each look after the allowed number.
-pub struct CutOff {
+pub struct LimitedLooks {
     pub chain: Arc<dyn Chain>,
     pub answers: Arc<Answers>,
 }
 
 impl Answers {
     /// Allows this number of answers.
-    pub fn left(count: u32) -> Arc<Self> {
-        Arc::new(Self { left: AtomicU32::new(count), given: AtomicU32::new(0) })
+    pub fn allowing(count: u32) -> Arc<Self> {
+        Arc::new(Self { remaining: AtomicU32::new(count), given: AtomicU32::new(0) })
     }
 
     /// Sets the number of further answers.
-    pub fn leave(&self, count: u32) {
-        self.left.store(count, Ordering::SeqCst);
+    pub fn allow(&self, count: u32) {
+        self.remaining.store(count, Ordering::SeqCst);
     }
 
     /// The number of answered looks.
@@ -36,14 +36,14 @@ impl Answers {
     }
 }
 
-impl Bent for CutOff {
+impl ChainWrapper for LimitedLooks {
     fn chain(&self) -> &dyn Chain {
         self.chain.as_ref()
     }
 
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
-        let left = self.answers.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-        left.map_err(|_| ChainDown("it was cut off".to_owned()))?;
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
+        let left = self.answers.remaining.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        left.map_err(|_| ChainDown("the test allows no further look".to_owned()))?;
         self.answers.given.fetch_add(1, Ordering::SeqCst);
         self.chain.look(request)
     }

@@ -9,16 +9,16 @@ interface Secret {
   rows: { label: string; value: string; secret?: boolean }[];
 }
 
-class Told {
+class NewSecret {
   secret = $state.raw<Secret | undefined>(undefined);
 }
 
-export const told = new Told();
+export const newSecret = new NewSecret();
 
 keepApart(
-  () => told.secret,
+  () => newSecret.secret,
   (secret) => {
-    told.secret = secret;
+    newSecret.secret = secret;
   },
   () => undefined,
 );

@@ -1,5 +1,5 @@
-//! Another user of the same machine prepared a folder, a socket or a link in the place of this user's data. Only root
-//! can make another user's files; without root the tests that need them say so and prove nothing.
+//! Another user of the same machine made a folder, a socket or a link in place of this user's data. Only root can make
+//! another user's files; other users skip the tests that need them.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -14,7 +14,7 @@ use crate::harness::{Program, wait_for};
 
 const NOBODY: u32 = 65_534;
 
-/// The content of a forged answer.
+/// The secret in a forged response.
 const FORGED: &str = "SECRET-OF-THE-ATTACKER";
 
 fn is_root() -> bool {
@@ -25,7 +25,7 @@ fn is_root() -> bool {
     is_root
 }
 
-/// Listens in the gateway's place, and answers every command with a key of the attacker.
+/// Listens in the gateway's place, and answers every command with the attacker's secret.
 fn forge(socket: &Path) {
     let listener = UnixListener::bind(socket).unwrap();
     std::thread::spawn(move || {
@@ -41,35 +41,35 @@ fn forge(socket: &Path) {
     });
 }
 
-fn refuses_what_is_forged(program: &Program) {
+fn expect_forgery_refused(program: &Program) {
     let output = program.output(&["keys", "create", "shop"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(!String::from_utf8_lossy(&output.stdout).contains(FORGED), "the attacker's secret is shown");
-    assert!(said.contains("--data-dir"), "it says what to do: {said}");
+    assert!(said.contains("--data-dir"), "the remedy is named: {said}");
 }
 
 #[test]
-fn a_prepared_socket_shows_no_forged_secret() {
+fn a_forged_control_socket_is_refused() {
     if !is_root() {
         return;
     }
     let program = Program::new();
-    program.make();
+    program.create_data_dir();
     let socket = program.env_dir().join("control.sock");
     forge(&socket);
-    // In a folder that others can write to, the socket alone may be another user's.
+    // First only the socket belongs to another user, as it may in a folder that others can write to.
     chown(&socket, Some(NOBODY), None).unwrap();
-    refuses_what_is_forged(&program);
-    // If they made the whole folder, all files are theirs.
+    expect_forgery_refused(&program);
+    // Then the whole folder belongs to the other user.
     chown(program.env_dir(), Some(NOBODY), None).unwrap();
-    refuses_what_is_forged(&program);
+    expect_forgery_refused(&program);
     let line = program.refusal(&["serve", "--listen", "127.0.0.1:0"]);
     assert!(line.contains("another user (uid 65534)"), "{line}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gateway_of_another_user_is_never_believed() {
+async fn a_gateway_of_another_user_is_refused() {
     if !is_root() {
         return;
     }
@@ -78,7 +78,7 @@ async fn a_gateway_of_another_user_is_never_believed() {
         fs::create_dir_all(path).unwrap();
         chown(path, Some(NOBODY), None).unwrap();
     }
-    // A copy of the program that the user `nobody` can run, wherever it was built.
+    // The user `nobody` may lack access to the build folder, and needs a copy of the program.
     let own = tempfile::TempDir::new().unwrap();
     fs::set_permissions(own.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let copy = own.path().join("tillgate");
@@ -101,11 +101,11 @@ async fn a_gateway_of_another_user_is_never_believed() {
     let line = program.refusal(&["status"]);
     assert!(line.contains("user 65534") && line.contains("not one of yours"), "{line}");
     kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
-    wait_for("its end", async || child.try_wait().unwrap()).await;
+    wait_for("the end of the gateway", async || child.try_wait().unwrap()).await;
 }
 
 #[test]
-fn a_prepared_link_fills_no_file_elsewhere() {
+fn symbolic_links_in_the_data_directory_are_not_followed() {
     let program = Program::new();
     let target = program.data_dir().with_file_name("target");
     for name in ["tillgate.db", "sandbox.db", "lock", "control.sock"] {
@@ -113,18 +113,18 @@ fn a_prepared_link_fills_no_file_elsewhere() {
         symlink(&target, program.env_dir().join(name)).unwrap();
         let line = program.refusal(&["serve", "--listen", "127.0.0.1:0"]);
         assert!(line.contains(name) && line.contains("symbolic link"), "{line}");
-        assert!(!target.exists(), "{name} led elsewhere");
+        assert!(!target.exists(), "the link {name} was followed");
         fs::remove_dir_all(program.env_dir()).unwrap();
     }
     fs::create_dir_all(&target).unwrap();
     symlink(&target, program.env_dir()).unwrap();
     let line = program.refusal(&["serve", "--listen", "127.0.0.1:0"]);
     assert!(line.contains("symbolic link"), "{line}");
-    assert_eq!(fs::read_dir(&target).unwrap().count(), 0, "the folder led elsewhere");
+    assert_eq!(fs::read_dir(&target).unwrap().count(), 0, "the link of the folder was followed");
 }
 
 #[test]
-fn a_folder_in_which_everybody_may_write_holds_no_data() {
+fn a_world_writable_data_directory_is_refused() {
     let program = Program::new();
     fs::create_dir_all(program.data_dir()).unwrap();
     fs::set_permissions(program.data_dir(), fs::Permissions::from_mode(0o777)).unwrap();

@@ -1,6 +1,5 @@
-//! Failures of the machine: a full disk, a disk that cannot be written, a database that is locked, damaged or newer.
-//! Also a port that is taken, and a missing keyring. Each is reported clearly, no data is lost, and the gateway
-//! recovers by itself if it can.
+//! Failures of the machine: a full or read-only disk, a database that is locked, damaged or newer, a port in use, a
+//! missing keyring. Each failure is reported clearly and loses no data. The gateway recovers by itself if it can.
 
 use std::fs;
 use std::io::Write as _;
@@ -25,10 +24,10 @@ async fn used_program() -> Program {
     gateway.into_program()
 }
 
-/// `serve` that must fail to start; returns its reason.
+/// Runs `serve`, which must fail to start; returns its standard error.
 fn refusal_to_serve(program: &Program) -> String {
     let line = program.refusal(&["serve", "--listen", "127.0.0.1:0"]);
-    assert!(line.lines().filter(|line| !line.trim().is_empty()).count() <= 3, "not a clear line: {line}");
+    assert!(line.lines().filter(|line| !line.trim().is_empty()).count() <= 3, "more than three lines: {line}");
     line
 }
 
@@ -61,7 +60,7 @@ async fn a_database_of_a_newer_program_is_refused_and_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_newer_programs_database_is_refused_and_left_whole() {
+async fn a_newer_database_with_a_wal_is_refused_and_keeps_its_data() {
     let mut gateway = Tillgate::start().await;
     let paid = gateway.client.new_payment("10.00", "http://127.0.0.1:1").await;
     gateway.kill();
@@ -74,7 +73,7 @@ async fn a_killed_newer_programs_database_is_refused_and_left_whole() {
         before
     };
     let known = set_version(9_999);
-    assert!(fs::metadata(program.database().with_extension("db-wal")).unwrap().len() > 0, "the payment is in the log");
+    assert!(fs::metadata(program.database().with_extension("db-wal")).unwrap().len() > 0, "the payment is in the WAL");
     for args in [&["serve", "--listen", "127.0.0.1:0"][..], &["payments", "list"], &["settings", "list"]] {
         let line = program.refusal(args);
         assert!(line.contains("newer") && line.contains("install the newer Tillgate"), "{args:?}: {line}");
@@ -112,13 +111,13 @@ async fn a_locked_database_refuses_payments_until_it_is_released() {
     let request = payment_request("10.00", s.shop.url());
     let field_errors = s.post("/v2/payments/new", &request).await.field_errors(503);
     assert_eq!(field_errors, [("STORAGE_UNAVAILABLE".to_owned(), None)]);
-    assert_eq!(s.get("/v2/payments/10/0").await.ok()["items"], json!([]), "reading goes on");
+    assert_eq!(s.get("/v2/payments/10/0").await.ok()["items"], json!([]), "reads still work");
     locker.execute_batch("ROLLBACK").unwrap();
     s.bill("10.00").await;
 }
 
-/// Runs `serve` in a mount namespace of its own, after `prepare` changed the mounts there. For this an ordinary user
-/// becomes root of a user namespace.
+/// `serve` in a mount namespace of its own, after `prepare` changed the mounts there. An ordinary user first becomes
+/// root of a user namespace.
 fn serve_in_namespace(program: &Program, prepare: &str, data_dir: &Path) -> Command {
     let mut command = Command::new("unshare");
     command.arg("--mount");
@@ -143,7 +142,7 @@ async fn a_full_disk_refuses_payments_and_loses_none() {
     let client = crate::harness::client::Client::new(&api, key);
     let before = client.get("/v2/payments/10/0").await.ok();
 
-    // The disk as the gateway sees it.
+    // The path leads into the mount namespace of the gateway.
     let filler = PathBuf::from(format!("/proc/{}/root{disk}/filler", child.id()));
     let mut file = fs::File::create(&filler).unwrap();
     let mut full = Ok(());
@@ -159,7 +158,7 @@ async fn a_full_disk_refuses_payments_and_loses_none() {
         let answer = client.post("/v2/payments/new", &request).await;
         (answer.status != 200).then_some(answer)
     };
-    let field_errors = wait_for("a payment that does not fit", refused).await.field_errors(503);
+    let field_errors = wait_for("a refusal for lack of space", refused).await.field_errors(503);
     assert_eq!(field_errors, [("STORAGE_UNAVAILABLE".to_owned(), None)]);
     let items = client.get("/v2/payments/500/0").await.ok();
     assert!(items["paginationInfo"]["itemsCount"].as_u64() >= before["paginationInfo"]["itemsCount"].as_u64());
@@ -167,19 +166,19 @@ async fn a_full_disk_refuses_payments_and_loses_none() {
     fs::remove_file(&filler).unwrap();
     drop(file);
     let taken = async || (client.post("/v2/payments/new", &request).await.status == 200).then_some(());
-    wait_for("a payment once there is room again", taken).await;
+    wait_for("an accepted payment once there is space again", taken).await;
     let after = client.get("/v2/payments/500/0").await.ok();
     assert_eq!(
         after["paginationInfo"]["itemsCount"].as_u64().unwrap(),
         items["paginationInfo"]["itemsCount"].as_u64().unwrap() + 1,
-        "what was refused is not there, what was taken is"
+        "only the accepted payment is stored"
     );
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_that_cannot_be_written_keeps_no_payment_away() {
+async fn an_unwritable_log_stops_no_payment() {
     let program = used_program().await;
     let key = program.create_key("log", &["--permissions", "full"]);
     let mut command = Command::new("sh");
@@ -188,20 +187,20 @@ async fn a_log_that_cannot_be_written_keeps_no_payment_away() {
     program.isolate(&mut command);
     let (mut child, api) = serve(command);
     let client = crate::harness::client::Client::new(&api, key);
-    // Each failed write is logged by the writer.
+    // The writer logs each failed write to the database.
     let locker = Connection::open(program.database()).unwrap();
     locker.execute_batch("BEGIN IMMEDIATE").unwrap();
     let request = payment_request("10.00", "http://127.0.0.1:1");
     client.post("/v2/payments/new", &request).await.field_errors(503);
     locker.execute_batch("ROLLBACK").unwrap();
     let taken = async || (client.post("/v2/payments/new", &request).await.status == 200).then_some(());
-    wait_for("a payment once it can be stored", taken).await;
+    wait_for("an accepted payment once the database is unlocked", taken).await;
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_end_of_a_thread_ends_the_program_with_its_name() {
+async fn a_thread_that_ends_stops_the_program_and_is_named() {
     let program = used_program().await;
     for (thread, name) in [
         ("store-writer", "the database's writer"),
@@ -218,7 +217,7 @@ async fn the_end_of_a_thread_ends_the_program_with_its_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_disk_that_cannot_be_written_is_said_at_the_start() {
+async fn a_read_only_disk_is_reported_at_the_start() {
     let program = used_program().await;
     let data = program.data_dir().display();
     let prepare = format!("mount --bind {data} {data}; mount -o remount,bind,ro {data}");
@@ -227,13 +226,4 @@ async fn a_disk_that_cannot_be_written_is_said_at_the_start() {
     assert_eq!(output.status.code(), Some(1), "{line}");
     assert!(line.to_lowercase().contains("read-only") || line.contains("written"), "{line}");
     assert!(output.stdout.is_empty());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn without_a_keyring_production_refuses_and_test_keeps_a_file() {
-    let program = Program::new();
-    let output = program.output(&["serve", "--environment", "production", "--listen", "127.0.0.1:0"]);
-    let line = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{line}");
-    assert!(line.contains("keyring") && line.contains("--secrets-file"), "it says what to do: {line}");
 }

@@ -1,4 +1,4 @@
-//! The command line with two environments, when a command names none.
+//! The command line with two environments: commands that name no environment, and commands that must name one.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -11,15 +11,15 @@ use serde_json::Value;
 
 use crate::harness::{Program, wait_for};
 
-/// A data directory whose production has a wallet, by the mark that commands check. Returns production's folder.
-fn live(program: &Program) -> PathBuf {
+/// Writes the mark that tells commands that production has a wallet. Returns production's folder.
+fn mark_production_wallet(program: &Program) -> PathBuf {
     let folder = program.data_dir().join("production");
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).unwrap();
     fs::write(folder.join("wallet.made"), "").unwrap();
     folder
 }
 
-/// Makes production's folder. Without a keyring it cannot be opened again except with the secrets file.
+/// Creates production's folder. Commands without the secrets file cannot open it, because there is no keyring.
 fn make_production(program: &Program) {
     let mut command = program.command(&["settings", "set", "batchSeconds", "9", "--environment", "production"]);
     command.env("TILLGATE_SECRETS_FILE", program.data_dir().with_file_name("secrets"));
@@ -27,15 +27,15 @@ fn make_production(program: &Program) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unservable_production_says_why_and_leaves_test_alone() {
+async fn a_failing_production_start_is_logged_and_test_is_served() {
     let program = Program::new();
-    live(&program);
+    mark_production_wallet(&program);
     let mut command = program.command(&["serve", "--listen", "127.0.0.1:0"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut ready = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&ready).unwrap()["environment"], "test", "{ready}");
-    // Production is tried again and again while test is served.
+    // The start of production is retried while test is served.
     let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
     let mut failures = log.by_ref().map(Result::unwrap).filter(|line| line.contains("not served"));
     for _ in 0..2 {
@@ -45,15 +45,15 @@ async fn unservable_production_says_why_and_leaves_test_alone() {
     std::thread::spawn(move || log.for_each(drop));
     assert_eq!(program.json(&["status", "--environment", "test"])["serving"], true);
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-    let status = wait_for("its end", async || child.try_wait().unwrap()).await;
+    let status = wait_for("the end of the gateway", async || child.try_wait().unwrap()).await;
     assert!(status.success(), "{status}");
 }
 
 #[test]
-fn without_a_servable_environment_both_reasons_are_printed() {
+fn if_no_environment_can_be_served_both_reasons_are_printed() {
     let program = Program::new();
-    program.make();
-    live(&program);
+    program.create_data_dir();
+    mark_production_wallet(&program);
     fs::write(program.env_dir().join("tillgate.db"), "no database at all, but long enough to be looked at").unwrap();
     let line = program.refusal(&["serve", "--listen", "127.0.0.1:0"]);
     let last = line.lines().last().unwrap();
@@ -61,9 +61,9 @@ fn without_a_servable_environment_both_reasons_are_printed() {
 }
 
 #[test]
-fn an_address_for_two_gateways_is_wrong_usage() {
+fn options_for_one_gateway_are_wrong_usage_with_two() {
     let program = Program::new();
-    live(&program);
+    mark_production_wallet(&program);
     let output = program.output(&["serve", "--listen", "127.0.0.1:7499"]);
     let line = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{line}");
@@ -75,18 +75,18 @@ fn an_address_for_two_gateways_is_wrong_usage() {
 }
 
 #[test]
-fn an_unnamed_environment_is_printed_if_there_are_two() {
+fn with_two_environments_the_chosen_default_is_printed() {
     let program = Program::new();
-    program.make();
-    assert_eq!(program.output(&["keys", "list"]).stderr, b"", "there is only one");
+    program.create_data_dir();
+    assert_eq!(program.output(&["keys", "list"]).stderr, b"", "there is only one environment");
     make_production(&program);
     let told = program.output(&["keys", "list", "--json"]);
     assert!(told.status.success() && serde_json::from_slice::<Value>(&told.stdout).is_ok());
     assert_eq!(told.stderr, b"tillgate: this was environment test (--environment chooses another)\n");
-    assert_eq!(program.output(&["keys", "list", "--environment", "test"]).stderr, b"", "it was named");
+    assert_eq!(program.output(&["keys", "list", "--environment", "test"]).stderr, b"", "the command names it");
 
-    // Production has a wallet from now on, so the line is about production, and its remedies name it.
-    live(&program);
+    // Production has a wallet from now on, so it is the default, and remedies name it.
+    mark_production_wallet(&program);
     let refusal = program.refusal(&["keys", "list"]);
     assert!(refusal.contains("keyring") && refusal.contains("(this was environment production"), "{refusal}");
     assert_eq!(refusal.lines().count(), 1, "{refusal}");
@@ -97,12 +97,12 @@ fn an_unnamed_environment_is_printed_if_there_are_two() {
 }
 
 #[test]
-fn with_both_environments_a_change_must_name_one() {
+fn with_two_environments_a_changing_command_must_name_one() {
     let program = Program::new();
-    program.make();
+    program.create_data_dir();
     make_production(&program);
     assert_eq!(program.json(&["keys", "create", "early"])["name"], "early", "production has no wallet yet");
-    live(&program);
+    mark_production_wallet(&program);
     let id = "ab".repeat(20);
     for line in [
         &["keys", "create", "shop"][..],

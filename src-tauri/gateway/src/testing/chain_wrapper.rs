@@ -4,10 +4,10 @@ use bitcoin::{FeeRate, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 
-use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, RecentTransactions, Sees, Tip, View};
+use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookAnswer, LookRequest, RecentTransactions, Sees, Tip};
 
 /// A wrapper of a chain. It forwards each question to `chain`, except in the methods that a test overrides.
-pub trait Bent: Send + Sync {
+pub trait ChainWrapper: Send + Sync {
     fn chain(&self) -> &dyn Chain;
 
     fn identity(&self) -> Result<Identity, ChainDown> {
@@ -26,7 +26,7 @@ pub trait Bent: Send + Sync {
         self.chain().height_before(at)
     }
 
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         self.chain().look(request)
     }
 
@@ -51,17 +51,17 @@ pub trait Bent: Send + Sync {
     }
 }
 
-impl<T: Bent> Chain for T {
+impl<T: ChainWrapper> Chain for T {
     fn identity(&self) -> Result<Identity, ChainDown> {
-        Bent::identity(self)
+        ChainWrapper::identity(self)
     }
 
     fn tip(&self) -> Result<Tip, ChainDown> {
-        Bent::tip(self)
+        ChainWrapper::tip(self)
     }
 
     fn first_block(&self) -> Result<u32, ChainDown> {
-        Bent::first_block(self)
+        ChainWrapper::first_block(self)
     }
 
     fn software(&self) -> Result<Option<String>, ChainDown> {
@@ -73,31 +73,31 @@ impl<T: Bent> Chain for T {
     }
 
     fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
-        Bent::height_before(self, at)
+        ChainWrapper::height_before(self, at)
     }
 
     fn generation(&self) -> u64 {
         self.chain().generation()
     }
 
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
-        Bent::look(self, request)
+    fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
+        ChainWrapper::look(self, request)
     }
 
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-        Bent::broadcast(self, package)
+        ChainWrapper::broadcast(self, package)
     }
 
     fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
-        Bent::recent_transactions(self, txids, above)
+        ChainWrapper::recent_transactions(self, txids, above)
     }
 
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
-        Bent::fee_rate(self, blocks)
+        ChainWrapper::fee_rate(self, blocks)
     }
 
     fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {
-        Bent::fees_with_descendants(self, txids)
+        ChainWrapper::fees_with_descendants(self, txids)
     }
 
     fn has_mempool(&self) -> bool {
@@ -105,18 +105,18 @@ impl<T: Bent> Chain for T {
     }
 
     fn sees(&self) -> Sees {
-        Bent::sees(self)
+        ChainWrapper::sees(self)
     }
 
     fn wake(&self) -> Option<&Notify> {
         self.chain().wake()
     }
 
-    fn trouble(&self) -> Option<String> {
-        self.chain().trouble()
+    fn fault(&self) -> Option<String> {
+        self.chain().fault()
     }
 
-    fn trouble_once_tried(&self) -> Option<String> {
-        self.chain().trouble_once_tried()
+    fn fault_once_tried(&self) -> Option<String> {
+        self.chain().fault_once_tried()
     }
 }

@@ -1,5 +1,5 @@
-//! Faults of the sandbox: lost or unanswered broadcasts, and miners with a minimum price. Also the chain's own list of
-//! an address's payments.
+//! Faults of the sandbox: lost or unanswered broadcasts, and miners with a minimum fee rate. Also the sandbox's list of
+//! the outputs that pay an address.
 
 use axum::http::Method;
 use serde_json::json;
@@ -13,22 +13,22 @@ async fn a_lost_or_unanswered_broadcast_is_repeated() {
     let bill = s.bill("10.00").await;
     let txid = s.pay(&bill.id).await;
     s.evict(&txid).await;
-    // After each block the gateway broadcasts missing transactions.
-    s.faults(json!({ "broadcast": "forget" })).await;
+    // After each block the gateway rebroadcasts missing transactions.
+    s.set_faults(json!({ "broadcast": "forget" })).await;
     s.mine_empty(1).await;
-    assert_eq!(s.sandbox().await["mempool"], json!([]), "answered as taken, and lost");
-    s.faults(json!({ "broadcast": "timeout" })).await;
+    assert_eq!(s.sandbox_state().await["mempool"], json!([]), "acknowledged, but lost");
+    s.set_faults(json!({ "broadcast": "timeout" })).await;
     s.mine_empty(1).await;
-    assert_eq!(s.sandbox().await["mempool"], json!([txid]), "taken, and not answered");
-    s.faults(json!({ "broadcast": "ok" })).await;
+    assert_eq!(s.sandbox_state().await["mempool"], json!([txid]), "accepted, but not acknowledged");
+    s.set_faults(json!({ "broadcast": "ok" })).await;
     s.expect(&bill, "UNCONFIRMED").await;
     s.mine(1).await;
     s.expect(&bill, "CONFIRMED").await;
-    s.heard(&bill, &["UNCONFIRMED", "CONFIRMED"]).await;
+    s.expect_notified(&bill, &["UNCONFIRMED", "CONFIRMED"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_below_the_miners_price_waits_and_is_listed() {
+async fn a_payment_below_the_miners_fee_rate_waits_and_is_listed() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     assert!(s.outputs_to(&bill.address).await.is_empty());
@@ -46,9 +46,9 @@ async fn a_payment_below_the_miners_price_waits_and_is_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unknown_fault_is_refused_by_name_and_changes_nothing() {
+async fn an_invalid_fault_setting_is_refused_and_changes_nothing() {
     let s = Scene::open().await;
-    let before = s.sandbox().await["faults"].clone();
+    let before = s.sandbox_state().await["faults"].clone();
     for (body, field) in [
         (json!({ "broadcast": "lie", "keysLocked": true }), "broadcast"),
         (json!({ "keysLocked": "true", "feeRate": 9 }), "keysLocked"),
@@ -58,7 +58,7 @@ async fn an_unknown_fault_is_refused_by_name_and_changes_nothing() {
         let refused = s.send_json(Method::PUT, "/sandbox/faults", &body).await.field_errors(400);
         assert_eq!(refused.into_iter().filter_map(|(_, field)| field).collect::<Vec<_>>(), [field], "{body}");
     }
-    assert_eq!(s.sandbox().await["faults"], before);
+    assert_eq!(s.sandbox_state().await["faults"], before);
     let refused = s.get("/v2/sandbox/addresses/bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq").await.field_errors(400);
-    assert_eq!(refused[0].1.as_deref(), Some("address"), "another network's");
+    assert_eq!(refused[0].1.as_deref(), Some("address"), "an address of another network");
 }

@@ -15,7 +15,7 @@ pub(crate) struct FreshChange {
 
 /// Coins, fee and change for a transaction to be made.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Means<'a> {
+pub(crate) struct Funding<'a> {
     /// Coins that it must spend. For a replacement these are the inputs of every earlier version.
     pub required: &'a [SpendableCoin],
     /// Coins that it may also spend; required coins may be among them. A replacement takes confirmed ones only.
@@ -28,18 +28,18 @@ pub(crate) struct Means<'a> {
     pub tip_height: u32,
 }
 
-impl Means<'_> {
+impl Funding<'_> {
     /// The fee of a transaction that spends these coins. With its unconfirmed ancestors the transaction pays the wanted
     /// rate.
-    pub(crate) fn fee_spending(&self, inputs: &[SpendableCoin]) -> FeeWanted {
-        let lacking = inputs.iter().map(|coin| self.lacking_sats(coin));
-        let for_ancestors_sats = lacking.fold(self.fee.for_ancestors_sats, u64::saturating_add);
+    pub(crate) fn fee_for_inputs(&self, inputs: &[SpendableCoin]) -> FeeWanted {
+        let shortfall_sats = inputs.iter().map(|coin| self.lacking_sats(coin));
+        let for_ancestors_sats = shortfall_sats.fold(self.fee.for_ancestors_sats, u64::saturating_add);
         FeeWanted { for_ancestors_sats, ..self.fee }
     }
 
     /// Satoshis that the unconfirmed ancestors of an optional coin lack to pay the rate; 0 for a required coin.
     pub(super) fn lacking_sats(&self, coin: &SpendableCoin) -> u64 {
         let is_required = || self.required.iter().any(|required| required.outpoint == coin.outpoint);
-        if coin.ancestors == 0 || is_required() { 0 } else { self.fee.lacking(coin.ancestors_paid()) }
+        if coin.ancestors == 0 || is_required() { 0 } else { self.fee.shortfall_sats(coin.ancestors_paid()) }
     }
 }

@@ -82,7 +82,9 @@ async fn a_gateway_of_another_user_is_refused() {
     let own = tempfile::TempDir::new().unwrap();
     fs::set_permissions(own.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let copy = own.path().join("tillgate");
-    fs::copy(env!("CARGO_BIN_EXE_tillgate"), &copy).unwrap();
+    // A copy by this process could still be open for writing in a child of another test, and would not start.
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_tillgate")).arg(&copy).status().unwrap();
+    assert!(copied.success());
     let mut serve = Command::new("setpriv");
     serve.args(["--reuid", "65534", "--clear-groups"]).arg(&copy);
     serve.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(program.data_dir());

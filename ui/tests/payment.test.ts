@@ -102,6 +102,26 @@ describe("a payment", () => {
     expect(await screen.findByText(/Queued 1 notification/)).toBeTruthy();
   });
 
+  test("a payment without coins is cancelled after a confirmation", async () => {
+    host.reply("showPayment", payment({ state: "NEW", transactions: [] }));
+    host.reply("cancelPayment", payment({ state: "NEW" }));
+    open(href);
+    await fireEvent.click(await screen.findByRole("button", { name: "Cancel payment…" }));
+    const dialog = await screen.findByRole("dialog");
+    expect(host.askedFor("cancelPayment")).toHaveLength(0);
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Cancel payment" }));
+    await waitFor(() =>
+      expect(host.askedFor("cancelPayment")).toMatchObject([{ paymentId: "p".repeat(40) }]),
+    );
+  });
+
+  test("a payment with coins has no button to cancel it", async () => {
+    host.reply("showPayment", payment({ state: "UNDERPAID" }));
+    open(href);
+    await screen.findByText("Rate");
+    expect(screen.queryByRole("button", { name: "Cancel payment…" })).toBeNull();
+  });
+
   test("accepting shows its effect and happens after a confirmation", async () => {
     host.reply(
       "showPayment",

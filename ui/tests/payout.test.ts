@@ -45,6 +45,37 @@ async function asks(button: RegExp) {
   return screen.findByRole("dialog");
 }
 
+describe("rejecting an offer", () => {
+  test("a shop's offer is rejected with the reason that the shop reads", async () => {
+    host.reply("showPayout", payout({ requestedByShop: true }));
+    host.reply("rejectPayout", payout({ state: "EXPIRED" }));
+    const dialog = await asks(/^Reject…/);
+    await fireEvent.input(within(dialog).getByLabelText("Reason (optional)"), {
+      target: { value: " too dear " },
+    });
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Reject" }));
+    await waitFor(() =>
+      expect(host.askedFor("rejectPayout")).toMatchObject([{ payoutId: "b".repeat(40), reason: "too dear" }]),
+    );
+  });
+
+  test("an offer of staff is withdrawn", async () => {
+    host.reply("showPayout", payout({ requestedByShop: false }));
+    host.reply("rejectPayout", payout({ state: "EXPIRED" }));
+    const dialog = await asks(/^Withdraw…/);
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Withdraw" }));
+    await waitFor(() => expect(host.askedFor("rejectPayout")).toHaveLength(1));
+  });
+
+  test("an ended offer shows who ended it and why", async () => {
+    const failureReason = "it was rejected by staff: too dear";
+    host.reply("showPayout", payout({ state: "EXPIRED", requestedByShop: true, failureReason }));
+    open(HREF);
+    expect(await screen.findByRole("heading", { name: "This offer has ended" })).toBeTruthy();
+    expect(screen.getByText("It was rejected by staff: too dear")).toBeTruthy();
+  });
+});
+
 describe("approving a payout", () => {
   beforeEach(() => {
     host.reply("showPayout", payout());

@@ -84,6 +84,13 @@ impl Payment {
         self.expires_at.plus_ms(1)
     }
 
+    /// The deadline of a payment that staff cancels at `now`: the present second, never before the creation and never
+    /// later than it was (interface, section 2).
+    #[must_use]
+    pub fn deadline_if_cancelled(&self, now: Timestamp) -> Timestamp {
+        now.cut_to_second().clamp(self.created_at, self.expires_at)
+    }
+
     /// The amount that the payment page requests now: the remainder, but at least the dust limit.
     #[must_use]
     pub fn asked_sats(&self, dust_limit_sats: u64) -> u64 {

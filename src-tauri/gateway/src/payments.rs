@@ -1,10 +1,12 @@
-//! Creates payments and reads their records. Only the watcher changes a payment.
+//! Creates, cancels and reads payments. Only the watcher changes their states.
 
+mod cancel;
 mod checks;
 mod create;
 mod draft;
 mod read;
 
+pub(crate) use cancel::{CancelError, cancel};
 pub(crate) use checks::{FieldErrors, TEXT_MAX};
 pub(crate) use create::CreateError;
 pub use create::{Author, Created, create};

@@ -10,6 +10,7 @@ mod limit;
 mod offer;
 mod preview;
 mod read;
+mod reject;
 #[cfg(test)]
 mod tests;
 
@@ -23,3 +24,4 @@ pub(crate) use limit::{ABOVE_DAILY_LIMIT, BELOW_MINIMUM, LimitError, limit_now, 
 pub(crate) use offer::{Along, OfferError, OfferRequest, Offered, Requester, answered_before, offer, offer_along};
 pub(crate) use preview::{Preview, PreviewRequest, open_anomaly_of, preview};
 pub(crate) use read::{list, record};
+pub(crate) use reject::{RejectError, reject};

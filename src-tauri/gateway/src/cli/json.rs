@@ -21,6 +21,7 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         Command::ShowPayout(asked) => read(asked, view)?.item.record,
         Command::RequestPayout(asked) => read(asked, view)?.item.record,
         Command::ApprovePayout(asked) => read(asked, view)?.item.record,
+        Command::RejectPayout(asked) => read(asked, view)?.item.record,
         Command::BumpPayout(asked) => read(asked, view)?.payout.item.record,
         Command::AbandonPayout(asked) => read(asked, view)?.payout.item.record,
         Command::RefundAnomaly(asked) => read(asked, view)?.item.record,
@@ -32,6 +33,7 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::ShowPayment(_)
         | Command::CreatePayment(_)
         | Command::AcceptPayment(_)
+        | Command::CancelPayment(_)
         | Command::ListAnomalies(_)
         | Command::ShowAnomaly(_)
         | Command::DismissAnomaly(_)

@@ -17,9 +17,9 @@ use super::doctor::Doctor;
 use super::error::CommandError;
 use super::keys::{CreateKey, ListKeys, RevokeKey, RotateHmacKey};
 use super::limits::{SetLimits, ShowLimits};
-use super::payments::{AcceptPayment, CreatePayment, ListPayments, ShowPayment};
+use super::payments::{AcceptPayment, CancelPayment, CreatePayment, ListPayments, ShowPayment};
 use super::payouts::{
-    AbandonPayout, ApprovePayout, BumpPayout, EstimateAbandon, EstimateBump, EstimatePayout, ListPayouts,
+    AbandonPayout, ApprovePayout, BumpPayout, EstimateAbandon, EstimateBump, EstimatePayout, ListPayouts, RejectPayout,
     ReleaseSender, RequestPayout, RetrySender, ShowPayout,
 };
 use super::sandbox::Sandbox;
@@ -78,6 +78,7 @@ commands! {
     show_payment: ShowPayment,
     create_payment: CreatePayment,
     accept_payment: AcceptPayment,
+    cancel_payment: CancelPayment,
     list_anomalies: ListAnomalies,
     show_anomaly: ShowAnomaly,
     dismiss_anomaly: DismissAnomaly,
@@ -87,6 +88,7 @@ commands! {
     request_payout: RequestPayout,
     estimate_payout: EstimatePayout,
     approve_payout: ApprovePayout,
+    reject_payout: RejectPayout,
     bump_payout: BumpPayout,
     estimate_bump: EstimateBump,
     abandon_payout: AbandonPayout,

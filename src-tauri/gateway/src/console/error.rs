@@ -10,8 +10,8 @@ use crate::field_errors::{FieldError, VALIDATION_FAILED};
 use crate::gateway::NotWatched;
 use crate::notifications::RotateError;
 use crate::notifications::outbox::OutboxError;
-use crate::payments::CreateError;
-use crate::payouts::{ApproveError, LimitError, OfferError};
+use crate::payments::{CancelError, CreateError};
+use crate::payouts::{ApproveError, LimitError, OfferError, RejectError};
 use crate::sandbox::CallError;
 use crate::sender::{ReleaseError, ReplaceError, SendError};
 use crate::settings::SettingError;
@@ -167,6 +167,16 @@ impl From<AcceptError> for CommandError {
     }
 }
 
+impl From<CancelError> for CommandError {
+    fn from(error: CancelError) -> Self {
+        match error {
+            CancelError::NoSuchPayment(_) => Self::of("NOT_FOUND", &error),
+            CancelError::NotNew(_) | CancelError::CoinsSeen => Self::of("PAYMENT_NOT_CANCELLABLE", &error),
+            CancelError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<CreateError> for CommandError {
     fn from(error: CreateError) -> Self {
         match error {
@@ -211,6 +221,17 @@ impl From<ApproveError> for CommandError {
             ApproveError::WalletNotReady(_) => Self::of("WALLET_NOT_READY", &error),
             ApproveError::Limit(refusals) => Self::of_field_errors(&ApproveError::limit_errors(&refusals)),
             ApproveError::Outbox(error) => error.into(),
+        }
+    }
+}
+
+impl From<RejectError> for CommandError {
+    fn from(error: RejectError) -> Self {
+        match error {
+            RejectError::NoSuchPayout(_) => Self::of("NOT_FOUND", &error),
+            RejectError::NotPending(_) => Self::of("PAYOUT_NOT_PENDING", &error),
+            RejectError::Reason => Self::at("reason", &error),
+            RejectError::Outbox(error) => error.into(),
         }
     }
 }

@@ -74,6 +74,14 @@ pub struct AcceptPayment {
     pub agreed_sats: Option<u64>,
 }
 
+/// Cancels a payment that is NEW and that no coins were seen for. It expires at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct CancelPayment {
+    pub payment_id: String,
+}
+
 impl Ask for ListPayments {
     type Answer = Page<PaymentItem>;
 
@@ -128,6 +136,16 @@ impl Ask for AcceptPayment {
     async fn answer(self, by: &Asker<'_>) -> Result<PaymentView, CommandError> {
         let payment_id = id("paymentId", &self.payment_id)?;
         by.app.watcher.accept(payment_id, self.agreed_sats, by.actor).await?;
+        show(by, payment_id).await
+    }
+}
+
+impl Ask for CancelPayment {
+    type Answer = PaymentView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<PaymentView, CommandError> {
+        let payment_id = id("paymentId", &self.payment_id)?;
+        payments::cancel(by.gateway(), payment_id, by.actor).await?;
         show(by, payment_id).await
     }
 }

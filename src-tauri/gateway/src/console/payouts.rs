@@ -110,6 +110,17 @@ pub struct ApprovePayout {
     pub payout_id: String,
 }
 
+/// Rejects a shop's offer, or withdraws an offer of staff. Nothing is sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct RejectPayout {
+    pub payout_id: String,
+    /// The reason, which the record shows to the shop; may be empty.
+    #[serde(default)]
+    pub reason: String,
+}
+
 impl Ask for ListPayouts {
     type Answer = Page<PayoutItem>;
 
@@ -164,6 +175,16 @@ impl Ask for ApprovePayout {
         let payout_id = id("payoutId", &self.payout_id)?;
         let approver = Approver { name: by.actor.to_owned(), scope: RecordScope::Everything, is_person: true };
         payouts::approve(by.gateway(), payout_id, approver).await?;
+        show(by, payout_id).await
+    }
+}
+
+impl Ask for RejectPayout {
+    type Answer = PayoutView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
+        let payout_id = id("payoutId", &self.payout_id)?;
+        payouts::reject(by.gateway(), payout_id, &self.reason, by.actor).await?;
         show(by, payout_id).await
     }
 }

@@ -9,8 +9,8 @@ use tillgate_domain::payout::PayoutState;
 
 use super::approve::judge_state;
 use super::{
-    ApproveError, Approver, Draft, OfferError, OfferRequest, Offered, Permit, Requester, approve, expire_due, offer,
-    open_anomaly_of,
+    ApproveError, Approver, Draft, OfferError, OfferRequest, Offered, Permit, RejectError, Requester, approve,
+    expire_due, offer, open_anomaly_of, reject,
 };
 use crate::access::idempotency::Once;
 use crate::access::record_scope::RecordScope;
@@ -117,6 +117,33 @@ async fn a_refund_that_expires_or_fails_can_be_made_again() {
     world.settle(third, PayoutState::Sent).await;
     assert_eq!(world.anomaly(&id).anomaly.resolution, Resolution::Refunded);
     assert_eq!(world.anomaly(&id).payout_id, Some(third));
+}
+
+#[tokio::test]
+async fn a_rejected_offer_expires_with_its_reason_and_reopens_the_anomaly() {
+    let (world, id) = with_late_coins(50_000).await;
+    let payout_id = refund(&world.gateway, request(id, false)).await.unwrap().payout_id();
+    let long = "x".repeat(513);
+    assert!(matches!(reject(&world.gateway, payout_id, &long, "cli:ann").await, Err(RejectError::Reason)));
+    reject(&world.gateway, payout_id, " wrong address ", "cli:ann").await.unwrap();
+    let payout = world.payout(&payout_id);
+    assert_eq!((payout.state, payout.given_up_by.as_deref()), (PayoutState::Expired, Some("cli:ann")));
+    assert_eq!(payout.failure_reason.as_deref(), Some("it was withdrawn by staff: wrong address"));
+    assert!(payout.expires_at <= world.gateway.clock.now());
+    assert_eq!(world.notified_field(&id, "resolution"), ["OPEN", "REFUNDING", "OPEN"]);
+    assert_eq!(world.gateway.store.read(|reader| reader.acts()).unwrap()[0][1], "payouts reject");
+    let again = reject(&world.gateway, payout_id, "", "cli:ann").await;
+    assert!(matches!(again, Err(RejectError::NotPending(PayoutState::Expired))), "{again:?}");
+    let approval = approve(&world.gateway, payout_id, staff()).await;
+    assert!(matches!(approval, Err(ApproveError::OfferExpired)), "{approval:?}");
+}
+
+#[tokio::test]
+async fn an_approved_payout_is_not_rejected() {
+    let (world, id) = with_late_coins(50_000).await;
+    let payout_id = refund(&world.gateway, request(id, true)).await.unwrap().payout_id();
+    let refused = reject(&world.gateway, payout_id, "", "cli:ann").await;
+    assert!(matches!(refused, Err(RejectError::NotPending(PayoutState::Queued))), "{refused:?}");
 }
 
 #[tokio::test]

@@ -110,6 +110,14 @@ impl Tx<'_> {
         Ok(())
     }
 
+    /// Moves a payment's deadline. The first look after it closes the payment.
+    pub fn set_payment_deadline(&self, seq: i64, expires_at: Timestamp) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE payments SET expires_at = ?2, next_due_at = ?2 + 1 WHERE seq = ?1")?
+            .execute(params![seq, expires_at.ms()])?;
+        Ok(())
+    }
+
     /// Lowers `given_above` after a reorganisation: new blocks above `height` may hold coins for every payment.
     pub fn lower_given_above(&self, height: u32) -> Result<(), StoreError> {
         self.connection

@@ -199,8 +199,8 @@ impl Tx<'_> {
             "UPDATE payouts SET state = ?2, \
              set_forward_ms = CASE WHEN approved_at IS NULL AND ?3 IS NOT NULL THEN 0 ELSE set_forward_ms END, \
              approved_at = ?3, approved_by = ?4, sent_at = ?5, failure_reason = ?6, \
-             txid = ?7, booked_sats = ?8, booked_fee_sats = ?9, current_at = ?10, failed_at = ?11, given_up_by = ?12 \
-             WHERE seq = ?1",
+             txid = ?7, booked_sats = ?8, booked_fee_sats = ?9, current_at = ?10, failed_at = ?11, given_up_by = ?12, \
+             expires_at = ?13 WHERE seq = ?1",
         )?;
         update.execute(params![
             row.seq,
@@ -215,6 +215,7 @@ impl Tx<'_> {
             row.current_at.ms(),
             row.failed_at.map(Timestamp::ms),
             row.given_up_by,
+            row.expires_at.ms(),
         ])?;
         Ok(())
     }

@@ -18,6 +18,6 @@ by: string | null,
  */
 btcTxId: string | null, 
 /**
- * The reason of the step `Failed`.
+ * The reason of the steps `Failed` and `Expired`; absent if the offer expired by itself.
  */
 reason: string | null, };

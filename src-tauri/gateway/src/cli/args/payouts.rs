@@ -7,7 +7,8 @@ use super::records::Range;
 use crate::console::alarms::DismissAlarm;
 use crate::console::limits::{SetLimits, ShowLimits};
 use crate::console::payouts::{
-    AbandonPayout, ApprovePayout, BumpPayout, ListPayouts, ReleaseSender, RequestPayout, RetrySender, ShowPayout,
+    AbandonPayout, ApprovePayout, BumpPayout, ListPayouts, RejectPayout, ReleaseSender, RequestPayout, RetrySender,
+    ShowPayout,
 };
 use crate::console::{Command, statement};
 
@@ -36,6 +37,14 @@ pub(in crate::cli) enum Payouts {
     Approve {
         /// The payout's id.
         id: String,
+    },
+    /// Reject a shop's offer, or withdraw an offer of your own: it expires at once. JSON: the payout record.
+    Reject {
+        /// The payout's id.
+        id: String,
+        /// The reason, which the shop can read.
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        reason: String,
     },
     /// Replace a payout's transaction by one with a higher fee, which pays the same payouts. JSON: the payout record
     /// with "replacement", "isLeast", "refusal".
@@ -182,6 +191,7 @@ impl Payouts {
             }
             .into(),
             Self::Approve { id } => ApprovePayout { payout_id: id }.into(),
+            Self::Reject { id, reason } => RejectPayout { payout_id: id, reason }.into(),
             Self::Bump { id, fee_rate, force } => {
                 BumpPayout { payout_id: id, fee_rate, force, fee_at_most_sats: None }.into()
             }

@@ -6,7 +6,7 @@ use tillgate_domain::payment::PaymentState;
 use crate::console::Command;
 use crate::console::anomalies::{DismissAnomaly, ListAnomalies, RefundAnomaly, ShowAnomaly};
 use crate::console::deliveries::{ListDeliveries, Resend};
-use crate::console::payments::{AcceptPayment, ListPayments, ShowPayment};
+use crate::console::payments::{AcceptPayment, CancelPayment, ListPayments, ShowPayment};
 
 /// The part of a list to show.
 #[derive(Debug, Args)]
@@ -39,6 +39,11 @@ pub(in crate::cli) enum Payments {
     },
     /// Accept the coins received for an underpaid, expired or invalid payment.
     Accept {
+        /// The payment's id.
+        id: String,
+    },
+    /// Cancel a payment that is NEW and that no coins were seen for: it expires at once.
+    Cancel {
         /// The payment's id.
         id: String,
     },
@@ -112,6 +117,7 @@ impl Payments {
             }
             Self::Show { id } => ShowPayment { payment_id: id }.into(),
             Self::Accept { id } => AcceptPayment { payment_id: id, agreed_sats: None }.into(),
+            Self::Cancel { id } => CancelPayment { payment_id: id }.into(),
         }
     }
 }

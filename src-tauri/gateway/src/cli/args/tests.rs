@@ -9,8 +9,8 @@ use crate::console::Command;
 use crate::console::anomalies::RefundAnomaly;
 use crate::console::keys::CreateKey;
 use crate::console::limits::SetLimits;
-use crate::console::payments::ListPayments;
-use crate::console::payouts::{AbandonPayout, ApprovePayout, BumpPayout, ListPayouts, ReleaseSender};
+use crate::console::payments::{CancelPayment, ListPayments};
+use crate::console::payouts::{AbandonPayout, ApprovePayout, BumpPayout, ListPayouts, RejectPayout, ReleaseSender};
 use crate::console::settings::{ChangeSettings, SetSetting, SettingChange};
 use crate::console::status::Status;
 
@@ -117,6 +117,9 @@ fn a_line_about_payouts_parses_to_its_command() {
     let id = || "ab".to_owned();
     for (line, command) in [
         ("payouts approve ab", ApprovePayout { payout_id: id() }.into()),
+        ("payouts reject ab", RejectPayout { payout_id: id(), reason: String::new() }.into()),
+        ("payouts reject ab --reason dear", RejectPayout { payout_id: id(), reason: "dear".to_owned() }.into()),
+        ("payments cancel ab", CancelPayment { payment_id: id() }.into()),
         (
             "payouts bump ab",
             BumpPayout { payout_id: id(), fee_rate: None, force: false, fee_at_most_sats: None }.into(),
@@ -148,7 +151,7 @@ fn a_line_about_payouts_parses_to_its_command() {
             .into(),
         ),
         ("limits set --daily 0.5", SetLimits { daily_btc: Some("0.5".to_owned()), minimum_btc: None }.into()),
-    ] as [(&str, Command); 10]
+    ] as [(&str, Command); 13]
     {
         assert_eq!(parse(line).unwrap(), command, "{line}");
     }

@@ -17,7 +17,7 @@ pub enum PayoutStep {
     /// It was requested.
     Offered,
     Approved,
-    /// The offer expired.
+    /// The offer expired, or staff rejected it.
     Expired,
     /// Its first transaction was signed and stored.
     Signed,
@@ -43,7 +43,7 @@ pub struct StepItem {
     pub by: Option<String>,
     /// The transaction that was stored or sent.
     pub btc_tx_id: Option<String>,
-    /// The reason of the step `Failed`.
+    /// The reason of the steps `Failed` and `Expired`; absent if the offer expired by itself.
     pub reason: Option<String>,
 }
 
@@ -69,7 +69,8 @@ pub(super) fn history(row: &PayoutRow, versions: &[VersionRow]) -> Vec<StepItem>
         (at, StepItem { reason, ..step(PayoutStep::Failed, row.given_up_by.as_ref()) })
     }));
     if row.state == PayoutState::Expired {
-        steps.push((row.expires_at, step(PayoutStep::Expired, None)));
+        let reason = row.failure_reason.clone();
+        steps.push((row.expires_at, StepItem { reason, ..step(PayoutStep::Expired, row.given_up_by.as_ref()) }));
     }
     steps.sort_by_key(|(at, _)| *at);
     steps.into_iter().map(|(at, step)| StepItem { time: at.iso_millis(), ..step }).collect()

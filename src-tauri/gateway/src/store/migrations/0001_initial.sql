@@ -108,7 +108,7 @@ CREATE TABLE payments (
     anomaly_notification_url TEXT,
     redirect_urls            TEXT,
     created_at               INTEGER NOT NULL,
-    expires_at               INTEGER NOT NULL CHECK (expires_at > created_at),
+    expires_at               INTEGER NOT NULL CHECK (expires_at >= created_at), -- equal if cancelled in the same second
     current_at               INTEGER NOT NULL,
     closed_at                INTEGER,
     confirmed_at             INTEGER,
@@ -181,7 +181,7 @@ CREATE TABLE payouts (
     notification_url TEXT,
     anomaly_seq      INTEGER REFERENCES anomalies (seq),                     -- the refunded anomaly
     created_at       INTEGER NOT NULL,
-    expires_at       INTEGER NOT NULL CHECK (expires_at > created_at),
+    expires_at       INTEGER NOT NULL CHECK (expires_at >= created_at),      -- equal if rejected in the same second
     approved_at      INTEGER,
     approved_by      TEXT,
     set_forward_ms   INTEGER NOT NULL DEFAULT 0 CHECK (set_forward_ms >= 0), -- forward steps of the clock while it waits
@@ -200,7 +200,8 @@ CREATE TABLE payouts (
     CHECK ((approved_at IS NULL) = (state = 'NEW' OR state = 'EXPIRED')),
     CHECK ((approved_at IS NULL) = (approved_by IS NULL)),
     CHECK (state <> 'SENT' OR (sent_at IS NOT NULL AND txid IS NOT NULL)),
-    CHECK ((state = 'FAILED') = (failure_reason IS NOT NULL)),
+    -- An EXPIRED offer has a reason if staff ended it.
+    CHECK (state = 'EXPIRED' OR (state = 'FAILED') = (failure_reason IS NOT NULL)),
     CHECK (batch_seq IS NULL OR approved_at IS NOT NULL)
 ) STRICT;
 CREATE INDEX payouts_by_creation ON payouts (created_at, seq);

@@ -61,7 +61,7 @@ pub struct PayoutItem {
     pub made_elsewhere: bool,
     /// The number of confirmations of that transaction.
     pub confirmations: u32,
-    /// The reason why it FAILED.
+    /// The reason why it FAILED, or why staff ended the offer.
     pub failure_reason: Option<String>,
     /// When it became FAILED, ISO 8601.
     pub failed_time: Option<String>,

@@ -1,0 +1,72 @@
+//! Staff rejects a shop's offer, or withdraws an offer of its own. The offer becomes EXPIRED with a reason.
+
+use std::sync::Arc;
+
+use tillgate_domain::id::Id;
+use tillgate_domain::payout::PayoutState;
+
+use super::approve::judge_state;
+use crate::gateway::Gateway;
+use crate::notifications::outbox::{self, OutboxError};
+use crate::notifications::refunds;
+use crate::store::StoreError;
+
+/// Limit of characters of staff's reason.
+const REASON_MAX: usize = 512;
+
+/// Reason why an offer was not rejected. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RejectError {
+    #[error("there is no payout {0}")]
+    NoSuchPayout(Id),
+    #[error("this payout is {0}: only an offer that waits for approval can be rejected")]
+    NotPending(PayoutState),
+    #[error("a reason has at most {REASON_MAX} characters, without line breaks")]
+    Reason,
+    #[error(transparent)]
+    Outbox(#[from] OutboxError),
+}
+
+impl From<StoreError> for RejectError {
+    fn from(error: StoreError) -> Self {
+        Self::Outbox(error.into())
+    }
+}
+
+/// Rejects an offer on behalf of `actor`, whom the audit names. The anomaly of a refund is OPEN again.
+///
+/// # Errors
+/// [`RejectError`].
+pub(crate) async fn reject(gateway: &Arc<Gateway>, id: Id, reason: &str, actor: &str) -> Result<(), RejectError> {
+    let reason = reason.trim().to_owned();
+    if reason.chars().count() > REASON_MAX || reason.chars().any(char::is_control) {
+        return Err(RejectError::Reason);
+    }
+    let _no_jump = gateway.clock_jumps.read().await;
+    gateway.follow_clock().await?;
+    let actor = actor.to_owned();
+    outbox::commit(gateway, None, move |outbox| {
+        let (tx, now) = (outbox.tx, outbox.now);
+        let mut row = tx.payout(&id)?.ok_or(RejectError::NoSuchPayout(id))?;
+        judge_state(&row, now).map_err(|_| match row.state {
+            PayoutState::New => RejectError::NotPending(PayoutState::Expired),
+            state => RejectError::NotPending(state),
+        })?;
+        row.state = PayoutState::Expired;
+        row.expires_at = now.cut_to_second().clamp(row.created_at, row.expires_at);
+        row.given_up_by = Some(actor.clone());
+        row.failure_reason = Some(sentence(row.key_id.is_some(), &reason));
+        row.current_at = row.current_at.moved_on(now);
+        tx.update_payout(&row)?;
+        refunds::anomaly_after(outbox, &row)?;
+        tx.audit(now, &actor, "payouts reject", &id.to_string())?;
+        Ok(())
+    })
+    .await
+}
+
+/// The record's `failureReason`. Staff rejects the request of a shop, and withdraws its own.
+fn sentence(is_of_shop: bool, reason: &str) -> String {
+    let act = if is_of_shop { "it was rejected by staff" } else { "it was withdrawn by staff" };
+    if reason.is_empty() { act.to_owned() } else { format!("{act}: {reason}") }
+}

@@ -19,14 +19,16 @@ describe("the wallet", () => {
 
   test("says which gap limit another wallet's program needs", async () => {
     open("#/test/wallet");
-    await screen.findByText(/at most 7 in a row were not paid: every usual program finds all your money/);
+    await screen.findByText(
+      /at most 7 addresses in a row are unpaid: every usual program finds all your money/,
+    );
     host.reply("walletInfo", wallet({ longestUnused: 0, nextIndex: 0 }));
     host.emit("changed");
     await screen.findByText(/every address before the last paid one was paid: every usual program/);
     host.reply("walletInfo", wallet({ longestUnused: 57, gapLimit: 58 }));
     host.emit("changed");
     expect(
-      await screen.findByText(/57 in a row were not paid: set the other program's gap limit to 58/),
+      await screen.findByText(/57 addresses in a row are unpaid: set the other program's gap limit to 58/),
     ).toBeTruthy();
     // A gap above the usual limit is a bad sign, so the bar must not look good.
     const meter = screen.getByRole("meter");

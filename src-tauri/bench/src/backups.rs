@@ -128,7 +128,7 @@ impl Shops {
 
     fn end(self) -> Fallible<Run> {
         self.is_over.store(true, Ordering::SeqCst);
-        let run = self.asking.join().map_err(|_| "the shops failed")??;
+        let run = self.asking.join().map_err(|_| "the thread that requests payments panicked")??;
         if run.refused > 0 { Err(format!("{} payments were refused", run.refused).into()) } else { Ok(run) }
     }
 }

@@ -84,6 +84,12 @@ impl Payment {
         self.expires_at.plus_ms(1)
     }
 
+    /// Whether staff cancelled it: nothing else moves a deadline forward.
+    #[must_use]
+    pub const fn is_cancelled(&self) -> bool {
+        self.expires_at.ms() < self.original_deadline().ms()
+    }
+
     /// The deadline of a payment that staff cancels at `now`: the present second, never before the creation and never
     /// later than it was (interface, section 2).
     #[must_use]

@@ -51,11 +51,12 @@ pub struct Receipt {
     pub relays_well: bool,
     /// Other transactions that pay the same address and spend one of its inputs.
     pub conflicts_with: Vec<Txid>,
-    /// Verdict: the part that counts while it is not gone, in satoshis; `None` before the first verdict.
+    /// Stored verdict: the part that counts while it is neither gone nor displaced by a conflicting receipt, in satoshis;
+    /// `None` before the first verdict.
     pub eligible_sats: Option<u64>,
-    /// Verdict: the part that counted at the last look, in satoshis.
+    /// Stored verdict: the part that counts, in satoshis.
     pub counted_sats: u64,
-    /// Verdict: whether it was gone at the last look.
+    /// Stored verdict: whether it is gone.
     pub gone: bool,
     /// Its coins were sent back or are about to be (an anomaly is REFUNDING or REFUNDED).
     pub refunded: bool,
@@ -164,8 +165,8 @@ impl Receipt {
         }
     }
 
-    /// When a look last found a transaction that the newest look misses: the look before, even if nothing about the
-    /// transaction had changed.
+    /// When a look last found a transaction that the newest look misses. The stored `last_seen_at` may be older, because a
+    /// look that changes nothing stores nothing.
     fn last_found_at(&self, looked_before: Option<Timestamp>) -> Timestamp {
         match self.position {
             Position::Absent { .. } => self.last_seen_at,

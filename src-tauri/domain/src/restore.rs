@@ -31,7 +31,7 @@ pub const TRANSITIONS: &[(RestoreState, RestoreState)] = {
         (Awaited, Stopped),
         (Scanning, Stopped),
         (Scanning, Looked),
-        // Resumed from its earlier state.
+        // Resumed: back to the state in which it was stopped.
         (Stopped, Awaited),
         (Stopped, Scanning),
     ]
@@ -42,8 +42,8 @@ pub const TRANSITIONS: &[(RestoreState, RestoreState)] = {
 #[error("a restored copy is AWAITED, SCANNING, STOPPED or LOOKED")]
 pub struct NotARestoreState;
 
-/// The default `run` for [`looks_ahead`]: the `skip` of an earlier restored copy, plus the addresses that it may have
-/// given since.
+/// The default `run` for [`looks_ahead`]: an earlier restored copy skipped `skip` indices, and may then have given
+/// [`GIVEN_SINCE`] addresses that nobody paid.
 #[must_use]
 pub const fn usual_run(skip: u32) -> u32 {
     skip.saturating_add(GIVEN_SINCE)

@@ -1,12 +1,10 @@
-//! Creates, cancels and reads payments. Only the watcher changes their states.
+//! Creates payments and reads their records. Only the watcher changes a payment.
 
-mod cancel;
 mod checks;
 mod create;
 mod draft;
 mod read;
 
-pub(crate) use cancel::{CancelError, cancel};
 pub(crate) use checks::{FieldErrors, TEXT_MAX};
 pub(crate) use create::CreateError;
 pub use create::{Author, Created, create};

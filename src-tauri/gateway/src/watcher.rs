@@ -7,6 +7,7 @@ mod accept;
 mod ancestors;
 mod asked_scripts;
 mod batch_progress;
+mod cancel;
 mod error;
 mod findings;
 mod look;
@@ -30,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 use crate::gateway::Gateway;
 
 pub(crate) use accept::AcceptError;
+pub(crate) use cancel::CancelError;
 pub(crate) use error::WatchError;
 pub(crate) use look::LookPermit;
 
@@ -71,7 +73,7 @@ impl Watcher {
         self.hold().await.look().await
     }
 
-    /// Looks once, but does not wait for a look that needs more than one answer.
+    /// Looks once, but does not wait for a long look, which needs more than one answer of the backend.
     ///
     /// # Errors
     /// [`WatchError::Behind`] for such a look. This is no failure: later looks continue after the stored part.
@@ -93,12 +95,20 @@ impl Watcher {
         self.hold().await.accept(id, agreed_sats, actor).await
     }
 
+    /// Cancels a payment that is NEW and that no coins were seen for, on behalf of `actor`, whom the audit names.
+    ///
+    /// # Errors
+    /// Fails when coins were seen, or when the chain cannot be looked at now. Nothing is stored then.
+    pub async fn cancel(&self, id: Id, actor: &str) -> Result<(), CancelError> {
+        self.hold().await.cancel(id, actor).await
+    }
+
     /// Looks at the chain until `shutdown`. The current look, or the current part of a long one, is finished first.
     pub async fn run(&self, shutdown: CancellationToken) {
         self.run_every(LOOK_EVERY, shutdown).await;
     }
 
-    /// Like [`Self::run`], with a given interval between looks that no wake-up from the backend starts.
+    /// Like [`Self::run`], with a given interval. Wake-ups from the backend start further looks.
     pub(crate) async fn run_every(&self, every: Duration, shutdown: CancellationToken) {
         // This function runs once.
         let _ = self.shutdown.set(shutdown.clone());

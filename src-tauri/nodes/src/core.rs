@@ -172,7 +172,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Updates the published state and lends it to `use_it`.
+    /// Publishes the changes of the sandbox, then calls `use_it` with the published state, even after an error.
     fn tell(&self, use_it: &mut dyn FnMut(&mut Told)) -> Result<(), SandboxError> {
         let sandbox = Arc::clone(&self.lock().sandbox);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -183,7 +183,7 @@ impl Shared {
 
     /// Serves one subscriber until it ends.
     fn publish(&self, stream: TcpStream, stop: &Stop) {
-        // A failed read is repeated later.
+        // If the sandbox cannot be read now, the next check reads it again.
         let tell = |use_it: &mut dyn FnMut(&mut Told)| drop(self.tell(use_it));
         zmq::serve(stream, stop, tell, || self.lock().zmq_fault);
     }

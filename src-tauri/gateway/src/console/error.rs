@@ -10,13 +10,13 @@ use crate::field_errors::{FieldError, VALIDATION_FAILED};
 use crate::gateway::NotWatched;
 use crate::notifications::RotateError;
 use crate::notifications::outbox::OutboxError;
-use crate::payments::{CancelError, CreateError};
+use crate::payments::CreateError;
 use crate::payouts::{ApproveError, LimitError, OfferError, RejectError};
 use crate::sandbox::CallError;
 use crate::sender::{ReleaseError, ReplaceError, SendError};
 use crate::settings::SettingError;
 use crate::store::StoreError;
-use crate::watcher::AcceptError;
+use crate::watcher::{AcceptError, CancelError};
 
 /// The reason why a command failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, thiserror::Error)]
@@ -169,10 +169,13 @@ impl From<AcceptError> for CommandError {
 
 impl From<CancelError> for CommandError {
     fn from(error: CancelError) -> Self {
+        use crate::watcher::WatchError;
         match error {
             CancelError::NoSuchPayment(_) => Self::of("NOT_FOUND", &error),
             CancelError::NotNew(_) | CancelError::CoinsSeen => Self::of("PAYMENT_NOT_CANCELLABLE", &error),
-            CancelError::Store(error) => error.into(),
+            CancelError::Watch(WatchError::Store(error)) => error.into(),
+            CancelError::Watch(WatchError::Outbox(error)) => error.into(),
+            CancelError::Watch(_) => Self::of("CHAIN_NOT_READY", &error),
         }
     }
 }
@@ -215,7 +218,7 @@ impl From<ApproveError> for CommandError {
     fn from(error: ApproveError) -> Self {
         match error {
             ApproveError::NoSuchPayout(_) => Self::of("NOT_FOUND", &error),
-            ApproveError::OfferExpired => Self::of("PAYOUT_OFFER_EXPIRED", &error),
+            ApproveError::OfferExpired | ApproveError::OfferRejected(_) => Self::of("PAYOUT_OFFER_EXPIRED", &error),
             ApproveError::NotPending(_) => Self::of("PAYOUT_NOT_PENDING", &error),
             ApproveError::RefundCoinsGone => Self::of("REFUND_COINS_GONE", &error),
             ApproveError::WalletNotReady(_) => Self::of("WALLET_NOT_READY", &error),
@@ -230,6 +233,7 @@ impl From<RejectError> for CommandError {
         match error {
             RejectError::NoSuchPayout(_) => Self::of("NOT_FOUND", &error),
             RejectError::NotPending(_) => Self::of("PAYOUT_NOT_PENDING", &error),
+            RejectError::WalletNotReady(_) => Self::of("WALLET_NOT_READY", &error),
             RejectError::Reason => Self::at("reason", &error),
             RejectError::Outbox(error) => error.into(),
         }

@@ -145,7 +145,7 @@ impl Ask for CancelPayment {
 
     async fn answer(self, by: &Asker<'_>) -> Result<PaymentView, CommandError> {
         let payment_id = id("paymentId", &self.payment_id)?;
-        payments::cancel(by.gateway(), payment_id, by.actor).await?;
+        by.app.watcher.cancel(payment_id, by.actor).await?;
         show(by, payment_id).await
     }
 }

@@ -256,7 +256,9 @@ impl From<ApproveError> for Failure {
     fn from(error: ApproveError) -> Self {
         match error {
             ApproveError::NoSuchPayout(_) => Self::not_found("payout"),
-            ApproveError::OfferExpired => Self::new(ErrorType::PayoutOfferExpired, error.to_string()),
+            ApproveError::OfferExpired | ApproveError::OfferRejected(_) => {
+                Self::new(ErrorType::PayoutOfferExpired, error.to_string())
+            }
             ApproveError::NotPending(_) => Self::new(ErrorType::PayoutNotPending, error.to_string()),
             ApproveError::RefundCoinsGone => Self::new(ErrorType::RefundCoinsGone, error.to_string()),
             ApproveError::WalletNotReady(_) => Self::new(ErrorType::WalletNotReady, error.to_string()),

@@ -12,7 +12,7 @@ use crate::machine::owed::Promise;
 use crate::store::owed::ATTEMPTS_BYTES;
 
 /// The id of the record to notify again. Refuses a caller that lacks the permission, sends a malformed id or a bad
-/// body, or exceeds its rate. Refuses while the disk is full.
+/// body, or makes more requests a second than its key may. Refuses while the disk is full.
 pub(super) async fn check_resend(
     http: &Http,
     caller: &Caller,

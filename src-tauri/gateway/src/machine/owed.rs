@@ -1,5 +1,5 @@
-//! An upper bound, in memory, of the bytes that stored records may still need on the disk. A new record adds to it. A
-//! count lowers it by the bytes written since the last count.
+//! An upper bound, in memory, of the bytes that stored records may still need on the disk. A new record raises it at once. A
+//! count of the stored records sets it again.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) struct Owed {
     counting: Mutex<()>,
 }
 
-/// A promise of room for one record, dropped after the transaction. Its bytes stay owed until the next count.
+/// Disk space reserved for one record. Drop it after the transaction: its bytes stay reserved until the next count.
 #[derive(Debug)]
 pub(crate) struct Promise {
     owed: Arc<Owed>,
@@ -34,7 +34,7 @@ impl Owed {
         self.bytes.lock().reserve(bytes, room).then(|| Promise { owed: Arc::clone(self), bytes })
     }
 
-    /// Counts the sum again, unless the pause after the last count is not over.
+    /// Counts the sum again. Does nothing during the pause after a count.
     ///
     /// # Errors
     /// The error of `count`.

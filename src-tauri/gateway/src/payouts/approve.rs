@@ -40,6 +40,9 @@ pub(crate) enum ApproveError {
          had one"
     )]
     OfferExpired,
+    /// Staff rejected or withdrew it. Holds the record's `failureReason`.
+    #[error("the offer has ended ({0}): ask staff before you request the payout again")]
+    OfferRejected(String),
     #[error("this payout is {} and waits for no approval{}", .0, after(*.0))]
     NotPending(PayoutState),
     /// The refunded coins are gone or have too few confirmations.
@@ -168,7 +171,9 @@ pub(crate) fn has_refund_coins(reader: &Reader<'_>, anomaly: &Id, confirmations:
 pub(super) fn judge_state(row: &PayoutRow, now: Timestamp) -> Result<(), ApproveError> {
     match row.state {
         PayoutState::New if is_valid_at(row.expires_at, now) && row.created_at <= latest_stored(now) => Ok(()),
-        PayoutState::New | PayoutState::Expired => Err(ApproveError::OfferExpired),
+        PayoutState::New | PayoutState::Expired => {
+            Err(row.failure_reason.clone().map_or(ApproveError::OfferExpired, ApproveError::OfferRejected))
+        }
         PayoutState::Queued | PayoutState::Sent | PayoutState::Failed => Err(ApproveError::NotPending(row.state)),
     }
 }

@@ -10,6 +10,7 @@ use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, OutboxError};
 use crate::notifications::refunds;
 use crate::store::StoreError;
+use crate::wallet::NotReady;
 
 /// Limit of characters of staff's reason.
 const REASON_MAX: usize = 512;
@@ -21,6 +22,9 @@ pub(crate) enum RejectError {
     NoSuchPayout(Id),
     #[error("this payout is {0}: only an offer that waits for approval can be rejected")]
     NotPending(PayoutState),
+    /// Another copy of the wallet may have sent this payout.
+    #[error(transparent)]
+    WalletNotReady(NotReady),
     #[error("a reason has at most {REASON_MAX} characters, without line breaks")]
     Reason,
     #[error(transparent)]
@@ -52,6 +56,9 @@ pub(crate) async fn reject(gateway: &Arc<Gateway>, id: Id, reason: &str, actor: 
             PayoutState::New => RejectError::NotPending(PayoutState::Expired),
             state => RejectError::NotPending(state),
         })?;
+        if tx.dangerous_restore()?.is_some() {
+            return Err(RejectError::WalletNotReady(NotReady::NotLooked));
+        }
         row.state = PayoutState::Expired;
         row.expires_at = now.cut_to_second().clamp(row.created_at, row.expires_at);
         row.given_up_by = Some(actor.clone());

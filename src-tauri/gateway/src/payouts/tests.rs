@@ -22,6 +22,7 @@ use crate::store::StoreError;
 use crate::store::anomalies::AnomalyRow;
 use crate::store::notify_hosts::NotifyHosts;
 use crate::testing::{HALF_AN_HOUR_MS, World};
+use crate::wallet::NotReady;
 
 const ADDRESS: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 
@@ -135,7 +136,17 @@ async fn a_rejected_offer_expires_with_its_reason_and_reopens_the_anomaly() {
     let again = reject(&world.gateway, payout_id, "", "cli:ann").await;
     assert!(matches!(again, Err(RejectError::NotPending(PayoutState::Expired))), "{again:?}");
     let approval = approve(&world.gateway, payout_id, staff()).await;
-    assert!(matches!(approval, Err(ApproveError::OfferExpired)), "{approval:?}");
+    assert!(approval.unwrap_err().to_string().contains("wrong address"), "the refusal tells the reason");
+}
+
+#[tokio::test]
+async fn a_restored_copy_rejects_no_offer_before_its_scan() {
+    let (world, id) = with_late_coins(50_000).await;
+    let payout_id = refund(&world.gateway, request(id, false)).await.unwrap().payout_id();
+    world.begins_restore(20, 0).await;
+    let refused = reject(&world.gateway, payout_id, "", "cli:ann").await;
+    assert!(matches!(refused, Err(RejectError::WalletNotReady(NotReady::NotLooked))), "{refused:?}");
+    assert_eq!(world.payout(&payout_id).state, PayoutState::New);
 }
 
 #[tokio::test]

@@ -170,7 +170,7 @@ async fn the_floor_of_fee_rates_is_never_above_their_cap() {
 }
 
 #[tokio::test]
-async fn limits_that_leave_no_payout_are_refused_except_zero() {
+async fn a_daily_limit_below_the_minimum_is_refused_unless_it_is_zero() {
     let (_folder, store) = store();
     let settings = live(&store);
     let both = [("dailyLimitBtc", Some("0.02")), ("minPayoutBtc", Some("0.5"))];
@@ -188,7 +188,7 @@ async fn limits_that_leave_no_payout_are_refused_except_zero() {
 }
 
 #[tokio::test]
-async fn old_limits_that_leave_no_payout_block_no_other_setting() {
+async fn old_limits_without_a_payout_block_no_other_settings_change() {
     let (_folder, store) = store();
     let limits = |tx: &Tx<'_>| {
         tx.put_setting("dailyLimitBtc", "0.02")?;
@@ -218,7 +218,7 @@ async fn fixed_rates_are_refused_in_production() {
 }
 
 #[test]
-fn the_usd_rate_is_asked_for_with_any_currencies() {
+fn the_usd_rate_is_asked_for_whatever_the_currencies() {
     let mut settings = Settings::defaults(Environment::Test);
     settings.currencies = vec![Currency::from_code("CHF").unwrap()];
     assert!(settings.rate_rules().currencies.contains(&Currency::USD));
@@ -262,14 +262,14 @@ async fn esplora_is_refused_with_a_remedy_and_never_asked() {
     assert_eq!(
         settings.with(&electrum).unwrap().backend_refused,
         None,
-        "a test of the typed values must ask the typed server"
+        "a test of unsaved values from a form must ask the server in that form"
     );
     settings.change(&store, &electrum, ACT).await.unwrap();
     assert_eq!(settings.snapshot().backend_refused, None);
 }
 
 #[test]
-fn a_block_of_addresses_contains_only_its_own() {
+fn a_network_contains_only_its_own_ip_addresses() {
     for (network, address, within) in [
         ("10.0.0.0/8", "10.255.0.1", true),
         ("10.0.0.0/8", "11.0.0.1", false),
@@ -322,7 +322,7 @@ async fn several_values_are_judged_and_stored_together() {
 }
 
 #[tokio::test]
-async fn a_backup_folder_is_never_stored_without_its_mark() {
+async fn a_backup_folder_is_never_stored_without_its_mark_files_name() {
     let (_folder, store) = store();
     let live = live(&store);
     let named = |mark: &str| Beside {
@@ -330,7 +330,7 @@ async fn a_backup_folder_is_never_stored_without_its_mark() {
         ..Beside::default()
     };
     let change = [("backupFolder", Some("/media/usb"))];
-    // The database refuses a mark without a name, so the write fails as in a power cut.
+    // The database refuses an empty name of the mark file, so the write fails as in a power cut.
     live.change_with(&store, &change, named(""), ACT).await.unwrap_err();
     assert_eq!(store.read(|reader| reader.settings()).unwrap(), [], "no folder may be stored without a mark");
     live.change_with(&store, &change, named(".tillgate-1"), ACT).await.unwrap();
@@ -339,7 +339,7 @@ async fn a_backup_folder_is_never_stored_without_its_mark() {
 }
 
 #[test]
-fn an_address_without_a_scheme_is_refused_with_the_schemes() {
+fn a_url_without_a_scheme_is_refused_and_the_schemes_are_named() {
     let mut settings = Settings::defaults(Environment::Test);
     for (name, value, told) in [
         (

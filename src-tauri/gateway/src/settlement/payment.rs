@@ -47,8 +47,10 @@ impl Context {
         let LookFacts { at, tip_time, .. } = self.look;
         let deadline = payment.expires_at;
         let is_past = payment.closed_at.is_none() && at > deadline;
+        // Staff ended the time of a cancelled payment, so no clock must be trusted.
+        let needs_clock = is_past && !payment.is_cancelled();
         let is_distrusted =
-            self.clock.is_some_and(|clock| is_past && !clock.may_close(payment.original_deadline(), at, tip_time));
+            self.clock.is_some_and(|clock| needs_clock && !clock.may_close(payment.original_deadline(), at, tip_time));
         LookFacts { time_decides: self.look.time_decides && is_covered && !is_distrusted, ..self.look }
     }
 }

@@ -92,7 +92,8 @@ fn named(outbox: &Outbox<'_>, txid: &Txid, facts: &TxFacts) -> Result<String, St
     for output in &facts.tx.output {
         if !outbox.gateway.is_ours(outbox.tx, &output.script_pubkey)? {
             let address = Address::from_script(&output.script_pubkey, network);
-            let address = address.map_or_else(|_| "no address".to_owned(), |address| address.to_string());
+            let address =
+                address.map_or_else(|_| "a script without an address".to_owned(), |address| address.to_string());
             paid.push(format!("{} BTC to {address}", format_btc(output.value.to_sat())));
         }
     }
@@ -132,7 +133,7 @@ pub(super) fn notice_address(
 }
 
 /// Puts the sender on hold after a payment to a change address that no transaction of ours used. Either another copy of
-/// this wallet spent coins unknown here, or somebody pays that address. A restored copy holds anyway.
+/// this wallet spent coins unknown here, or somebody pays that address. During its scan a restored copy sends nothing anyway.
 pub(super) fn notice_change(
     outbox: &Outbox<'_>,
     (txid, at): (&Txid, Timestamp),

@@ -137,7 +137,7 @@ async fn again(
     let (now, actor) = (gateway.clock.now(), actor.to_owned());
     let was_withheld = wallet.addresses.is_withheld();
     if new.is_some() {
-        // No address may be given from now on: the scan would not know an address that was given before its start.
+        // Addresses are withheld from here on: the scan would miss an address that is given between here and its start.
         wallet.withhold(true);
     }
     let begun = gateway
@@ -175,7 +175,7 @@ fn birth_height(gateway: &Gateway, birthday: Option<Birthday>) -> Result<u32, Se
     match (gateway.chain.first_block(), gateway.chain.tip()) {
         (Ok(kept_from), _) if kept_from > from => return Err(SetupError::Pruned { first: kept_from, from }),
         (_, Ok(tip)) if from > tip.height => return Err(SetupError::Birthday),
-        // If no backend is set yet, the scan begins later, and reports a birthday above the best block then.
+        // If no backend answers yet, the scan begins later. It then reports a birthday that is above the best block.
         (Ok(_) | Err(_), _) => {}
     }
     Ok(from.saturating_sub(1))

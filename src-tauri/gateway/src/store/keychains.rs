@@ -85,8 +85,8 @@ impl Reader<'_> {
         Ok(query.query_row([keychain.column()], |row| row.get(0))?)
     }
 
-    /// The first change index after each of the latest runs of indices with coins. If indices were skipped for another
-    /// copy of the wallet, that copy continues after an earlier run.
+    /// The index after each run of change indices with coins, for the highest runs. If this copy skipped indices because
+    /// of another copy, that one continues after a lower run.
     pub fn ends_of_change(&self) -> Result<Vec<u32>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT DISTINCT c.derivation_index + 1 AS behind FROM coins AS c WHERE c.keychain = ?1 AND NOT EXISTS \
@@ -159,15 +159,15 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Sets the height from which a restored wallet may have coins.
+    /// Sets the height up to which no block concerns the restored wallet.
     #[cfg(test)]
     pub fn set_birth_height(&self, height: u32) -> Result<(), StoreError> {
         self.connection.prepare_cached("UPDATE keychains SET birth_height = ?1")?.execute([height])?;
         Ok(())
     }
 
-    /// Stores the birth height of the wallet if it is unknown: the tip of the last look before the first address. No
-    /// address is given before the first look, whose tip is `tip_height`.
+    /// Stores the birth height of the wallet if it is unknown: the stored tip, or at the first look that look's own
+    /// `tip_height`. No address is given before the first look.
     pub(super) fn note_birth(&self, tip_height: u32) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(

@@ -50,10 +50,10 @@ pub struct PayoutRow {
     pub approved_by: Option<String>,
     /// When it last became SENT.
     pub sent_at: Option<Timestamp>,
-    /// A sentence that says why it FAILED.
+    /// A sentence that says why it FAILED, or why staff ended the offer.
     pub failure_reason: Option<String>,
     pub failed_at: Option<Timestamp>,
-    /// Who gave it up before a transaction was signed.
+    /// Who gave it up before a transaction was signed, or ended the offer.
     pub given_up_by: Option<String>,
     /// The `seq` of its batch.
     pub batch_seq: Option<i64>,

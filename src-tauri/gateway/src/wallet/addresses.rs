@@ -88,7 +88,7 @@ struct Ahead {
 impl AddressPool {
     /// Reads a public descriptor and starts to derive from `next_index`, the first index never given. `skipped` are
     /// earlier ranges of indices that another copy of the wallet gave, both ends included. All of them are derived once
-    /// [`Self::wait_until_known_ahead`] has returned. A copy restored from a backup of this one skips `skip` indices.
+    /// [`Self::wait_until_known_ahead`] has returned. A copy restored from a backup of this one skips `skip` indices, so that many more are derived ahead.
     ///
     /// # Errors
     /// When the descriptor is not a ranged public one, or the thread cannot be started.

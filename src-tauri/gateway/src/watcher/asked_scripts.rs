@@ -1,5 +1,6 @@
-//! The scripts that a look asks about, for a backend that delivers no whole blocks. They are due scripts, hot scripts
-//! (those that are likely to change), and the next part of an endless round over all others. This module
+//! The scripts that a look asks about, for a backend that delivers no whole blocks. They are required scripts
+//! (mainly of due payments and pending batches), hot scripts (on which transactions are likely), and the next part of an
+//! endless round over all others. This module
 //! writes nothing.
 
 use std::collections::{BTreeSet, HashMap};
@@ -37,8 +38,8 @@ const RECENT_MS: i64 = 24 * 3_600_000;
 /// Used change indices that stay hot.
 const CHANGE_BEHIND: u32 = 50;
 
-/// Change indices watched on each side of the next index, and after each skipped run. Another copy of the wallet uses
-/// these first.
+/// Change indices watched on each side of the next index, and after each of the highest runs of indices with coins.
+/// Another copy of the wallet uses these first.
 const CHANGES: u32 = 20;
 
 /// Interval for reading the hot scripts again; new ones are added as they are made.
@@ -210,8 +211,8 @@ fn scripts_ahead(wallet: &Wallet, next_change: u32) -> Vec<ScriptBuf> {
     ahead
 }
 
-/// Change indices that another copy of the wallet uses next: those around this copy's next index, and those after
-/// skipped ones.
+/// Change indices that another copy of the wallet may use next: those around this copy's next index, and those after
+/// each of the highest runs of indices with coins.
 fn next_changes(reader: &Reader<'_>) -> Result<Vec<ScriptOf>, StoreError> {
     let next = reader.keychain(Keychain::Internal)?.map_or(0, |(_, next)| next);
     let mut indices: BTreeSet<u32> = (next.saturating_sub(CHANGES)..next.saturating_add(CHANGES)).collect();

@@ -165,7 +165,8 @@ pub(super) fn take(
     });
     if !view.more {
         let may_close = |payment: &Payment| {
-            clock.is_none_or(|(clock, _)| clock.may_close(payment.original_deadline(), at, view.tip.time))
+            payment.is_cancelled()
+                || clock.is_none_or(|(clock, _)| clock.may_close(payment.original_deadline(), at, view.tip.time))
         };
         gateway.store.read(|reader| {
             for (seq, affected) in &mut payments {

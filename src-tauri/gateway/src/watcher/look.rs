@@ -13,6 +13,7 @@ use super::accept::{self, AcceptError};
 use super::ancestors::Ancestors;
 use super::asked_scripts::{self, HotRead, Round};
 use super::batch_progress::{BatchProgress, LookOutcome};
+use super::cancel::{self, CancelError};
 use super::error::WatchError;
 use super::findings::{self, Findings};
 use super::receipt_rebroadcasts::ReceiptRebroadcasts;
@@ -287,6 +288,16 @@ impl<'a> LookPermit<'a> {
         let actor = actor.to_owned();
         let accept = move |outbox: &Outbox<'_>| accept::accept(outbox, &context, &id, agreed_sats, &actor);
         self.warn(outbox::commit(self.gateway, Some(watched.tip.height), accept).await?);
+        Ok(())
+    }
+
+    pub(super) async fn cancel(&mut self, id: Id, actor: &str) -> Result<(), CancelError> {
+        // Coins that no look has seen yet prevent the cancellation.
+        self.look().await?;
+        let actor = actor.to_owned();
+        outbox::commit(self.gateway, None, move |outbox| cancel::cancel(outbox, &id, &actor)).await?;
+        // `last_look` keeps the reason of a failure. The payment then expires at the next look.
+        let _ = self.look().await;
         Ok(())
     }
 

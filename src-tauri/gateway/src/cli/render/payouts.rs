@@ -1,5 +1,6 @@
 //! Payouts, as text for people.
 
+use tillgate_domain::payout::PayoutState;
 use tillgate_domain::words::count;
 
 use super::certificates::certificate;
@@ -151,7 +152,11 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
     rows.extend(item.fee_paid.as_ref().map(|fee| ("fee paid", format!("{} BTC", fee.shown))));
     rows.extend(waits_for(item).map(|why| ("waits for", why)));
     rows.extend(item.stuck.as_ref().map(|stuck| ("stuck", stuck.message.clone())));
-    rows.extend(item.failure_reason.clone().map(|why| ("failed because", why)));
+    rows.extend(
+        item.failure_reason
+            .clone()
+            .map(|why| (if item.state == PayoutState::Failed { "failed because" } else { "ended because" }, why)),
+    );
     if item.balance_short {
         rows.push(("balance", "too few coins were spendable at the request".to_owned()));
     }

@@ -103,7 +103,7 @@ impl Ask for EstimatePayout {
     type Answer = EstimateView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<EstimateView, CommandError> {
-        // An ambiguous amount is reported like any other wrong amount.
+        // A typed amount that could mean two prices is reported like any other wrong amount.
         let (fiat_amount, ambiguous) = match typed(self.fiat_amount).map(|text| plain_fiat(&self.currency, text)) {
             Some(Ok(plain)) => (Some(Cow::Owned(plain)), None),
             Some(Err(error)) => (None, Some(error.message)),

@@ -131,7 +131,7 @@ async fn first_kib(response: Response<Incoming>, until: Instant) -> Vec<u8> {
     let (mut first, mut read) = (Vec::new(), 0usize);
     while let Ok(frame) = timeout_at(until, body.frame()).await {
         let Some(frame) = frame else {
-            // The connection can be used again only after the whole answer was read.
+            // The whole answer was read, so the connection will be used again: its budget of bytes to read starts anew.
             if let Some(budget) = budget {
                 budget.refill();
             }

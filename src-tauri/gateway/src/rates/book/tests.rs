@@ -164,7 +164,7 @@ async fn production_waits_for_two_sources() {
 }
 
 #[tokio::test]
-async fn a_stray_source_is_named_in_the_stored_quotes() {
+async fn a_quote_far_from_the_others_is_stored_as_stray() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let sources = [("a", 65_000), ("b", 65_100), ("c", 70_000)].map(|(name, price)| source(name, false, price).0);

@@ -70,7 +70,7 @@ async fn estimate(gateway: &Arc<Gateway>, id: Id, kind: Kind) -> Result<Option<R
 /// The fee rate of a replacement.
 ///
 /// # Errors
-/// When a bump has no rate of staff, and the backend gives no estimate.
+/// When staff named no rate for a bump, and the backend gives no estimate.
 pub(super) async fn rate(gateway: &Arc<Gateway>, kind: Kind) -> Result<PayoutFeeRate, ReplaceError> {
     let settings = gateway.settings.snapshot();
     match kind {
@@ -163,8 +163,8 @@ fn draft(
 }
 
 /// Checks the fee of a replacement against the setting `feeCapSatVb`, or the rate of staff if it is higher. A bump at
-/// the estimate is always checked. Another replacement is checked if it pays for descendants of strangers and staff
-/// agreed to no fee. The payee can make a child with any fee, and BIP125 makes the replacement pay more.
+/// the estimate is always checked. Any other replacement is checked only if it pays for descendants that
+/// strangers made, and staff were shown no fee. The payee can make a child with any fee, and BIP125 makes the replacement pay more.
 ///
 /// # Errors
 /// The rate that the replacement needs, if it is above the cap.
@@ -174,7 +174,7 @@ pub(super) fn check_cap(
     (kind, agreed): (Kind, Agreed),
 ) -> Result<(), ReplaceError> {
     let Chosen { draft, fee, .. } = &replacement.chosen;
-    // The part of the fee for the ancestors is not counted: it lifts them to the rate, not this transaction above it.
+    // The part that the ancestors lack is subtracted: it does not raise this transaction's own rate.
     let needed = draft.fee_sats.saturating_sub(fee.for_ancestors_sats).div_ceil(draft.vsize.max(1));
     let (given, is_at_estimate) = match kind {
         Kind::HigherFee { fee_rate } => (fee_rate, fee_rate.is_none()),

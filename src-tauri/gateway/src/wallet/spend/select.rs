@@ -292,8 +292,8 @@ struct MeansLoad {
 }
 
 impl MeansLoad {
-    /// The sums are exact: two coins of ours never share an unconfirmed ancestor, because a transaction of ours has at
-    /// most one change.
+    /// An ancestor that two coins share is counted twice, so the sums are upper bounds. Two changes of ours share none,
+    /// unless a reorganisation made others' transactions unconfirmed again.
     fn of(funding: &Funding<'_>) -> Self {
         let none = Self { inputs: funding.required.len(), ancestors: 0, ancestors_vsize: 0 };
         funding.required.iter().fold(none, |sum, coin| Self {

@@ -14,7 +14,7 @@ use crate::store::takings::TakingsRow;
 use crate::takings::{self, Days, NotDays, Takings, top_of_chart};
 
 /// Asks for the takings of some days. A payment counts on the day on which it first became CONFIRMED, with its price
-/// and the coins that count for it. A payment that was reversed does not count.
+/// and its coins, but not with coins above its amount. A payment that was reversed does not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -72,7 +72,7 @@ pub struct TakingsSum {
     pub payments: u64,
     /// The sum of their prices.
     pub price: FiatView,
-    /// The sum of the coins that count for them.
+    /// The sum of the coins that count for them, without what was paid too much.
     pub paid: BtcView,
 }
 

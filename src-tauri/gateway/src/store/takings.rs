@@ -14,7 +14,7 @@ const NEXT_CURRENCY: &str =
     "SELECT currency FROM payments WHERE state = 'CONFIRMED' AND currency > ?1 ORDER BY currency LIMIT 1";
 
 const SUM: &str = "SELECT count(*) AS payments, ifnull(sum(price_minor), 0) AS price_minor, \
-     ifnull(sum(paid_sats), 0) AS paid_sats FROM payments \
+     ifnull(sum(min(amount_sats, paid_sats)), 0) AS paid_sats FROM payments \
      WHERE state = 'CONFIRMED' AND currency = ?1 AND confirmed_at >= ?2 AND confirmed_at < ?3";
 
 /// The sum of some payments in one currency.
@@ -24,7 +24,7 @@ pub struct TakingsRow {
     pub payments: u64,
     /// The sum of their prices, in minor units.
     pub price_minor: i64,
-    /// The sum of the coins that count for them.
+    /// The sum of the coins that count for them, without what was paid too much.
     pub paid_sats: u64,
 }
 

@@ -15,6 +15,6 @@ payments: number,
  */
 price: FiatView, 
 /**
- * The sum of the coins that count for them.
+ * The sum of the coins that count for them, without what was paid too much.
  */
 paid: BtcView, };

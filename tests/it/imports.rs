@@ -34,6 +34,7 @@ const FROM_THE_BOTTOM: &[&str] = &[
     "payouts",
     "anomalies",
     "statement",
+    "takings",
     "sender",
     "backup",
     "app",

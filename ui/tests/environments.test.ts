@@ -85,7 +85,7 @@ describe("the two environments", () => {
     await switchTo("Production");
     slow.answer(payment());
     await settled();
-    expect(location.hash).toBe("#/production/payments");
+    expect(location.hash).toBe("#/production/home");
     expect(host.askedOfProduction.map((one) => one.command)).not.toContain("showPayment");
   });
 
@@ -97,6 +97,8 @@ describe("the two environments", () => {
     await fireEvent.input(await screen.findByRole("searchbox"), { target: { value: "order-7" } });
     await waitFor(() => expect(JSON.stringify(host.asked)).toContain("order-7"));
     await switchTo("Production");
+    location.hash = "#/production/payments";
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
     expect(((await screen.findByRole("searchbox")) as HTMLInputElement).value).toBe("");
     expect(JSON.stringify(host.askedOfProduction)).not.toContain("order-7");
     location.hash = "#/production/keys";

@@ -15,6 +15,8 @@ import type { PayoutView } from "../src/lib/bindings/PayoutView";
 import type { RestoreView } from "../src/lib/bindings/RestoreView";
 import type { SettingItem } from "../src/lib/bindings/SettingItem";
 import type { StatusView } from "../src/lib/bindings/StatusView";
+import type { TakingsSum } from "../src/lib/bindings/TakingsSum";
+import type { TakingsView } from "../src/lib/bindings/TakingsView";
 import type { WalletInfoView } from "../src/lib/bindings/WalletInfoView";
 import type { Answers, CommandName, HostEvent, Running, ShellAct, Transport } from "../src/lib/host";
 import type { Environment } from "../src/lib/state/environment.svelte";
@@ -364,6 +366,35 @@ export const backup: BackupItem = {
   checkedAt: "2026-01-12T12:05:02Z",
 };
 
+/** A sum of takings in US dollars, at a rate of 50,000. */
+export function takingsSum(dollars: number, payments = 1): TakingsSum {
+  const paid = (dollars / 50_000).toFixed(8);
+  return { payments, price: usd(dollars * 100, dollars.toFixed(2)), paid: btc(dollars * 2_000, paid) };
+}
+
+/** Takings of 30 days: 40 USD yesterday, and 20 USD today. */
+export function takings(over: Partial<TakingsView> = {}): TakingsView {
+  const days = Array.from({ length: 30 }, (_, index) => {
+    const dollars = index === 28 ? 40 : index === 29 ? 20 : 0;
+    return { sum: takingsSum(dollars, dollars / 20), height: dollars * 25 };
+  });
+  return {
+    paymentsCount: 5,
+    main: {
+      currency: "USD",
+      today: takingsSum(20),
+      yesterday: takingsSum(40, 2),
+      week: takingsSum(60, 3),
+      all: takingsSum(60, 3),
+      days,
+      top: usd(4000, "40.00"),
+      half: usd(2000, "20.00"),
+    },
+    others: [],
+    ...over,
+  };
+}
+
 export function wallet(over: Partial<WalletInfoView> = {}): WalletInfoView {
   return {
     balance: btc(150000000, "1.50000000"),
@@ -420,6 +451,7 @@ export class FixtureHost implements Transport {
   constructor() {
     for (const environment of ["test", "production"] as const) {
       this.replyIn(environment, "status", environment === "test" ? status : production);
+      this.replyIn(environment, "showTakings", takings({ paymentsCount: 0 }));
       this.replyIn(environment, "listPayments", { items: [], itemsCount: 0 });
       this.replyIn(environment, "listKeys", { items: [], itemsCount: 0 });
       this.replyIn(environment, "listAnomalies", { items: [], itemsCount: 0 });

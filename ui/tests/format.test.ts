@@ -116,9 +116,10 @@ describe("addresses of screens", () => {
     expect(hrefOf(route, environment)).toBe(href);
   });
 
-  test("anything else is the list of payments", () => {
+  test("an unknown screen is Home", () => {
     expect(parseAddress("#/test/payment/").route).toEqual({ screen: "payments" });
-    expect(parseAddress("#/elsewhere").route).toEqual({ screen: "payments" });
+    expect(parseAddress("#/elsewhere").route).toEqual({ screen: "home" });
+    expect(parseAddress("").route).toEqual({ screen: "home" });
   });
 
   test("an address without an environment belongs to the shown one", () => {

@@ -111,7 +111,7 @@ describe("the guide", () => {
     await fireEvent.click(await screen.findByRole("button", { name: /Done/ }));
     await fireEvent.click(await screen.findByRole("button", { name: "Go on later" }));
     expect(await screen.findByRole("link", { name: "Go live" })).toBeTruthy();
-    expect(location.hash).toBe("#/production/payments");
+    expect(location.hash).toBe("#/production/home");
     expect(screen.queryByRole("button", { name: "Close this guide" })).toBeNull();
     const menu = within(screen.getByRole("navigation", { name: "Screens" }));
     await fireEvent.click(menu.getByRole("link", { name: "Wallet" }));

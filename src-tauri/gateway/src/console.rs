@@ -25,6 +25,7 @@ pub(crate) mod settings;
 pub(crate) mod statement;
 pub(crate) mod status;
 pub(crate) mod sums;
+pub(crate) mod takings;
 mod transaction_position;
 pub(crate) mod wallet;
 

@@ -38,6 +38,7 @@ mod settlement;
 mod setup;
 mod statement;
 mod store;
+mod takings;
 #[cfg(test)]
 mod testing;
 mod wallet;

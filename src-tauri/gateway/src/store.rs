@@ -33,6 +33,7 @@ pub(crate) mod receipts;
 pub(crate) mod restore;
 pub(crate) mod scripts;
 pub(crate) mod sender_hold;
+pub(crate) mod takings;
 pub(crate) mod times;
 pub(crate) mod transactions;
 pub(crate) mod twins;

@@ -62,6 +62,7 @@ pub(super) const fn only_shows(command: &Command) -> bool {
             | Command::EstimatePayout(_)
             | Command::EstimateAbandon(_)
             | Command::EstimateBump(_)
+            | Command::ShowTakings(_)
             | Command::ShowLimits(_)
             | Command::WalletInfo(_)
             | Command::WalletDescriptor(_)

@@ -40,6 +40,7 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::EstimatePayout(_)
         | Command::EstimateAbandon(_)
         | Command::EstimateBump(_)
+        | Command::ShowTakings(_)
         | Command::DismissAlarm(_)
         | Command::ReleaseSender(_)
         | Command::RetrySender(_)

@@ -97,8 +97,10 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::ChangeSettings(asked) => read(asked, view)?.items.iter().map(setting).collect(),
         Command::TestBackend(asked) => servers(&read(asked, view)?),
         Command::Doctor(asked) => doctor(&read(asked, view)?),
-        // `statement_pages` and `label_pages` print the statement and the labels.
-        Command::Sandbox(_) | Command::Statement(_) | Command::WalletLabels(_) => format!("{view}\n"),
+        // `statement_pages` and `label_pages` print the statement and the labels. Only the panel shows takings.
+        Command::Sandbox(_) | Command::ShowTakings(_) | Command::Statement(_) | Command::WalletLabels(_) => {
+            format!("{view}\n")
+        }
     })
 }
 

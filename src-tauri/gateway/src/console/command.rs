@@ -26,6 +26,7 @@ use super::sandbox::Sandbox;
 use super::settings::{ChangeSettings, GetSetting, ListSettings, SetSetting, UnsetSetting};
 use super::statement::Statement;
 use super::status::Status;
+use super::takings::ShowTakings;
 use super::wallet::{
     ConfirmWallet, ContinueRestore, CreateWallet, DiscardDraft, DraftWallet, MakeWallet, RestoreWallet, ShowRestore,
     StopRestore, VerifyWords, WalletDescriptor, WalletInfo, WalletLabels,
@@ -96,6 +97,7 @@ commands! {
     dismiss_alarm: DismissAlarm,
     release_sender: ReleaseSender,
     retry_sender: RetrySender,
+    show_takings: ShowTakings,
     show_limits: ShowLimits,
     set_limits: SetLimits,
     wallet_info: WalletInfo,

@@ -4,6 +4,7 @@ import { isStep, type Step } from "../golive";
 import { isEnvironment, shown, type Environment } from "./environment.svelte";
 
 export type Route =
+  | { screen: "home" }
   | { screen: "payments" }
   | { screen: "payment"; id: string }
   | { screen: "new" }
@@ -38,6 +39,7 @@ function parseRoute([screen, id]: string[]): Route {
       return id ? { screen, id } : { screen: "payouts" };
     case "go-live":
       return { screen, ...(isStep(id) ? { step: id } : {}) };
+    case "payments":
     case "new":
     case "payouts":
     case "new-payout":
@@ -47,7 +49,7 @@ function parseRoute([screen, id]: string[]): Route {
     case "sandbox":
       return { screen };
     default:
-      return { screen: "payments" };
+      return { screen: "home" };
   }
 }
 
@@ -57,14 +59,14 @@ export function hrefOf(route: Route, environment: Environment = shown()): string
   return "step" in route && route.step ? `${screen}/${route.step}` : screen;
 }
 
-export const router = $state<{ route: Route }>({ route: { screen: "payments" } });
+export const router = $state<{ route: Route }>({ route: { screen: "home" } });
 
 /** The screen last shown in each environment. */
 const last = $state<{ [environment in Environment]?: Route }>({});
 
 /** The URL of the screen that was last shown in an environment. */
 export function hrefOfEnvironment(environment: Environment): string {
-  return hrefOf(last[environment] ?? { screen: "payments" }, environment);
+  return hrefOf(last[environment] ?? { screen: "home" }, environment);
 }
 
 /** Shows a screen in the environment that is shown. */

@@ -1,0 +1,55 @@
+// Local days for the takings. The gateway knows no time zone, so the panel sends it the bounds of each day.
+
+/** The number of days that Home shows. */
+export const DAYS = 30;
+
+/** Consecutive local days; the last one is today. */
+export interface LocalDays {
+  /** The beginning of each day, the oldest first, and then the end of today, in milliseconds since 1970. */
+  bounds: number[];
+  /** The number of the last days that make up this week. */
+  weekDays: number;
+}
+
+const short = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
+const whole = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
+
+/** The local midnight at which the day of `nowMs` began. */
+export function startOfDay(nowMs: number): number {
+  return new Date(nowMs).setHours(0, 0, 0, 0);
+}
+
+/** The last `DAYS` days up to the day of `nowMs`. A day with a change to summer time is shorter than others. */
+export function localDays(nowMs: number, firstWeekday = firstDayOfWeek()): LocalDays {
+  const now = new Date(nowMs);
+  const bounds = Array.from({ length: DAYS + 1 }, (_, index) =>
+    new Date(now.getFullYear(), now.getMonth(), now.getDate() - DAYS + 1 + index).getTime(),
+  );
+  return { bounds, weekDays: ((now.getDay() - firstWeekday + 7) % 7) + 1 };
+}
+
+/** `12 Jan`, in the order of the system's language. */
+export function shortDay(ms: number): string {
+  return short.format(ms);
+}
+
+/** `Mon, 12 Jan`. */
+export function dayWithWeekday(ms: number): string {
+  return weekday.format(ms);
+}
+
+/** `Monday, 12 January`. */
+export function wholeDay(ms: number): string {
+  return whole.format(ms);
+}
+
+/** The first day of the week of the system's language: 0 is Sunday. It is Monday if the web view does not know it. */
+function firstDayOfWeek(): number {
+  interface Weeks {
+    getWeekInfo?: () => { firstDay: number };
+    weekInfo?: { firstDay: number };
+  }
+  const locale = new Intl.Locale(new Intl.DateTimeFormat().resolvedOptions().locale) as Intl.Locale & Weeks;
+  return ((locale.getWeekInfo?.() ?? locale.weekInfo)?.firstDay ?? 1) % 7;
+}

@@ -1,0 +1,149 @@
+// The tasks that wait for a person, made from facts of the gateway. Home shows each in a line with one button.
+import type { BackupsView } from "./bindings/BackupsView";
+import type { DeliveryItem } from "./bindings/DeliveryItem";
+import type { StatusView } from "./bindings/StatusView";
+import type { WarningKind } from "./bindings/WarningKind";
+import { count } from "./format";
+import type { Route } from "./state/route.svelte";
+import { backendWords, capital, nodeCatchesUp } from "./words";
+
+export interface Task {
+  name: "anomalies" | "offers" | "chain" | "rates" | "shop" | "backup";
+  /** Whether customers or coins are affected until somebody acts. */
+  urgent: boolean;
+  text: string;
+  /** The gateway's own message, for whoever looks for the cause. */
+  details?: string;
+  /** Absent if the task ends by itself. */
+  button?: { text: string; to: Route };
+}
+
+/** Answers of the gateway beside its status. Each is undefined until it has arrived, and if it was not requested. */
+export interface Known {
+  backups: BackupsView | undefined;
+  /** The newest failed attempt to notify a shop. */
+  failed: DeliveryItem | undefined;
+}
+
+/** The warnings that Home shows as tasks, and not above the screen. */
+export const TASKS_OF_WARNINGS: readonly WarningKind[] = [
+  "BACKUP_PASSPHRASE",
+  "BACKUP_FAILED",
+  "BACKUP_FOLDER",
+  "BACKUP_LATE",
+];
+
+/** Accepted currencies without a fresh rate. */
+export function staleCurrencies(status: Pick<StatusView, "rates" | "currencies">): string[] {
+  return status.rates
+    .filter((rate) => !rate.fresh && status.currencies.includes(rate.currency))
+    .map((rate) => rate.currency);
+}
+
+/** The tasks, the most urgent first. */
+export function tasksOf(status: StatusView, known: Known): Task[] {
+  const tasks = [
+    chain(status),
+    rates(status),
+    anomalies(status),
+    offers(status),
+    shop(status, known),
+    backup(status, known),
+  ];
+  return tasks
+    .filter((task) => task !== undefined)
+    .sort((one, other) => Number(other.urgent) - Number(one.urgent));
+}
+
+function chain(status: StatusView): Task | undefined {
+  if (status.chainError === null) return undefined;
+  const task = { name: "chain", urgent: true } as const;
+  const to: Route = status.sandbox ? { screen: "sandbox" } : { screen: "go-live", step: "chain" };
+  if (status.backend === null) {
+    const text = "No server is chosen that shows the Bitcoin network. New payments do not show.";
+    return { ...task, text, button: { text: "Choose a server", to } };
+  }
+  const catchesUp = nodeCatchesUp(status.chainError);
+  if (catchesUp) return { ...task, text: `${capital(catchesUp)}. New payments show once it is done.` };
+  const refused = status.paymentsRefused === null ? "" : " Until then no payment can be created.";
+  const network = status.sandbox ? "the sandbox" : `the Bitcoin network (${backendWords(status.backend)})`;
+  return {
+    ...task,
+    text: `Not connected to ${network}. New payments will not show until the connection is back.${refused}`,
+    details: status.chainError,
+    button: { text: status.sandbox ? "Open the sandbox" : "Check the connection", to },
+  };
+}
+
+function rates(status: StatusView): Task | undefined {
+  const stale = staleCurrencies(status);
+  if (stale.length === 0) return undefined;
+  return {
+    name: "rates",
+    urgent: stale.length === status.currencies.length,
+    text: `There is no recent exchange rate for ${stale.join(", ")}. New payments in ${stale.length === 1 ? "this currency" : "these currencies"} are refused.`,
+    button: status.sandbox
+      ? { text: "Open the sandbox", to: { screen: "sandbox" } }
+      : { text: "Check the sources", to: { screen: "go-live", step: "rates" } },
+  };
+}
+
+function anomalies({ openAnomalies, openReversals }: StatusView): Task | undefined {
+  if (openAnomalies === 0) return undefined;
+  const reversed = openReversals > 0 ? ` ${count(openReversals, "of them is", "of them are")} reversed.` : "";
+  return {
+    name: "anomalies",
+    urgent: openReversals > 0,
+    text: `Coins of ${count(openAnomalies, "payment")} need your decision.${reversed}`,
+    button: { text: "Decide", to: { screen: "anomalies" } },
+  };
+}
+
+function offers({ offersWaiting }: StatusView): Task | undefined {
+  if (offersWaiting === 0) return undefined;
+  return {
+    name: "offers",
+    urgent: false,
+    text: `${count(offersWaiting, "payout waits", "payouts wait")} for your approval.`,
+    button: { text: "Review", to: { screen: "payouts" } },
+  };
+}
+
+function shop({ failingNotifications, failingServers }: StatusView, { failed }: Known): Task | undefined {
+  if (failingNotifications === 0) return undefined;
+  const servers = failingServers.join(", ");
+  return {
+    name: "shop",
+    urgent: true,
+    text: `${servers} cannot be notified. ${count(failingNotifications, "notification waits and is", "notifications wait and are")} tried again for three days.`,
+    ...(failed ? { button: { text: "See why", to: subjectOf(failed) } } : {}),
+  };
+}
+
+/** The screen that shows a delivery: its record, or the anomalies. */
+function subjectOf(failed: DeliveryItem): Route {
+  if (failed.subjectKind === "anomaly") return { screen: "anomalies" };
+  return { screen: failed.subjectKind, id: failed.subjectId };
+}
+
+function backup(status: StatusView, { backups }: Known): Task | undefined {
+  const button = { text: "Back up", to: { screen: "wallet" } } as const;
+  const task = { name: "backup", urgent: false, button } as const;
+  const kind = status.warningKinds.find((one) => TASKS_OF_WARNINGS.includes(one));
+  switch (kind) {
+    case "BACKUP_PASSPHRASE":
+      return { ...task, text: "No backup is made by night, because no passphrase is set for it." };
+    case "BACKUP_FAILED":
+      return { ...task, text: "The last nightly backup failed. Tillgate tries again in an hour." };
+    case "BACKUP_FOLDER":
+      return { ...task, text: "The nightly backup was not made. Is its disk connected?" };
+    case "BACKUP_LATE":
+      return { ...task, text: "The nightly backup is late." };
+  }
+  // The coins of the sandbox are worth nothing, so nobody has to back them up.
+  if (status.sandbox || backups?.last !== null) return undefined;
+  return {
+    ...task,
+    text: "No backup was made yet. If this computer breaks, your payments and keys are lost.",
+  };
+}

@@ -1,0 +1,219 @@
+import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
+import { describe, expect, test, vi } from "vitest";
+import type { StatusView } from "../src/lib/bindings/StatusView";
+import { localDays } from "../src/lib/days";
+import { tasksOf } from "../src/lib/tasks";
+import { backup, backups, delivery, production, status, takings, takingsSum, withoutServer } from "./fixture";
+import { host, open } from "./panel";
+
+// A zone with summer time. It is set before any code reads the zone.
+vi.hoisted(() => vi.stubEnv("TZ", "Europe/Vienna"));
+
+/** A test environment in which nothing waits for a person. */
+const calm: StatusView = { ...status, currencies: ["USD"], openAnomalies: 0 };
+
+describe("home", () => {
+  test("is the first screen and the first in the menu", async () => {
+    host.reply("showTakings", takings());
+    open("");
+    expect(await screen.findByRole("heading", { level: 1, name: "Today" })).toBeTruthy();
+    const menu = within(screen.getByRole("navigation", { name: "Screens" }));
+    const [first] = menu.getAllByRole("link");
+    expect(first?.textContent).toContain("Home");
+    expect(first?.getAttribute("aria-current")).toBe("page");
+  });
+
+  test("shows today's takings beside those of longer periods", async () => {
+    host.reply("showTakings", takings());
+    open("#/home");
+    const figures = within(await screen.findByRole("region", { name: "Takings" }));
+    expect(figures.getByText("Takings today").parentElement?.textContent).toMatch(
+      /20\.00 USD.*0\.00040000 BTC · 1 payment confirmed/,
+    );
+    expect(figures.getByText("Yesterday").parentElement?.textContent).toContain("40.00 USD");
+    expect(figures.getByText("This week").parentElement?.textContent).toContain("60.00 USD");
+    expect(figures.queryByRole("table")).toBeNull();
+  });
+
+  test("asks for the local days of the gateway's clock", async () => {
+    open("#/home");
+    await waitFor(() => expect(host.askedFor("showTakings").length).toBeGreaterThan(0));
+    const now = Date.parse(status.clock);
+    expect(host.askedFor("showTakings").at(-1)).toMatchObject({ bounds: localDays(now).bounds });
+  });
+
+  test("shows takings in other currencies apart", async () => {
+    const all = takingsSum(7);
+    const eur = { ...takings().main, currency: "EUR", all };
+    host.reply("showTakings", takings({ others: [eur] }));
+    open("#/home");
+    const others = within(await screen.findByRole("table", { name: "Takings in other currencies" }));
+    expect(others.getByRole("row", { name: "EUR 20.00 40.00 60.00 7.00" })).toBeTruthy();
+  });
+
+  test("leads a shop without payments to its first one", async () => {
+    open("#/home");
+    expect(await screen.findByRole("heading", { name: "No payments yet" })).toBeTruthy();
+    const href = (name: string) => screen.getByRole("link", { name }).getAttribute("href");
+    expect(href("Create a payment")).toBe("#/test/new");
+    expect(href("Create an API key")).toBe("#/test/keys");
+    expect(screen.queryByText("Takings today")).toBeNull();
+  });
+
+  test("shows no chart while nothing was taken for 30 days", async () => {
+    const main = { ...takings().main, all: takingsSum(0, 0) };
+    host.reply("showTakings", takings({ main }));
+    open("#/home");
+    expect(await screen.findByText("No takings in the last 30 days")).toBeTruthy();
+    expect(screen.queryByRole("slider")).toBeNull();
+  });
+});
+
+describe("the chart", () => {
+  async function slider() {
+    host.reply("showTakings", takings());
+    open("#/home");
+    return screen.findByRole<HTMLInputElement>("slider", { name: "Takings of a day" });
+  }
+
+  test("shows and reads out the day that the keyboard chooses", async () => {
+    const days = await slider();
+    expect(screen.getByTestId("day").textContent).toMatch(/Today: 20\.00 USD/);
+    await fireEvent.input(days, { target: { value: "28" } });
+    expect(screen.getByTestId("day").textContent).toMatch(/Jan 11: 40\.00 USD 0\.00080000 BTC · 2 payments/);
+    expect(days.getAttribute("aria-valuetext")).toBe(
+      "Sunday, January 11: 40.00 USD, 0.00080000 BTC, 2 payments",
+    );
+    await fireEvent.blur(days);
+    expect(screen.getByTestId("day").textContent).toMatch(/Today/);
+  });
+
+  test("shows the day under the pointer", async () => {
+    const plot = (await slider()).parentElement!;
+    plot.getBoundingClientRect = () => ({ left: 100, width: 300 }) as DOMRect;
+    // jsdom has no pointer events with coordinates.
+    await fireEvent(plot, new MouseEvent("pointermove", { clientX: 385, bubbles: true }));
+    expect(screen.getByTestId("day").textContent).toMatch(/Jan 11/);
+    await fireEvent(plot, new MouseEvent("pointermove", { clientX: 999, bubbles: true }));
+    expect(screen.getByTestId("day").textContent).toMatch(/Today/);
+  });
+
+  test("draws the heights that the gateway computed", async () => {
+    await slider();
+    const bars = [...document.querySelectorAll<HTMLElement>(".bar")].map((bar) => bar.style.height);
+    expect(bars.slice(-3)).toEqual(["0%", "100%", "50%"]);
+  });
+
+  test("has a table, the newest day first", async () => {
+    await slider();
+    await fireEvent.click(screen.getByText("Show as a table"));
+    const rows = within(screen.getByRole("table")).getAllByRole("row");
+    expect(rows).toHaveLength(31);
+    expect(rows[1]?.textContent).toMatch(/Jan 12.*20\.00.*0\.00040000.*1/s);
+  });
+});
+
+describe("local days", () => {
+  const hours = (from: number, to: number) => (to - from) / 3_600_000;
+
+  test("are 30, and end with today", () => {
+    const { bounds } = localDays(Date.parse("2026-01-12T12:06:20Z"), 1);
+    expect(bounds).toHaveLength(31);
+    expect(new Date(bounds.at(-2)!).toISOString()).toBe("2026-01-11T23:00:00.000Z");
+    expect(new Date(bounds.at(-1)!).toISOString()).toBe("2026-01-12T23:00:00.000Z");
+  });
+
+  test("follow summer time", () => {
+    const { bounds } = localDays(Date.parse("2026-03-30T12:00:00Z"), 1);
+    expect(hours(bounds.at(-3)!, bounds.at(-2)!)).toBe(23);
+    expect(hours(bounds.at(-2)!, bounds.at(-1)!)).toBe(24);
+  });
+
+  test.each([
+    ["2026-01-12T12:00:00Z", 1, 1],
+    ["2026-01-11T12:00:00Z", 1, 7],
+    ["2026-01-11T12:00:00Z", 0, 1],
+    ["2026-01-12T12:00:00Z", 6, 3],
+  ])("on %s, a week from weekday %i has %i days", (now, firstWeekday, weekDays) => {
+    expect(localDays(Date.parse(now), firstWeekday).weekDays).toBe(weekDays);
+  });
+});
+
+describe("the tasks", () => {
+  const none = { backups: undefined, failed: undefined };
+  const names = (over: Partial<StatusView>, known = {}) =>
+    tasksOf({ ...calm, ...over }, { ...none, ...known }).map((task) => task.name);
+
+  test("are none on a calm day, which is said", async () => {
+    host.reply("status", calm);
+    host.reply("showTakings", takings());
+    open("#/home");
+    expect(await screen.findByText(/Nothing\. All good/)).toBeTruthy();
+    expect(host.askedFor("showBackups")).toEqual([]);
+  });
+
+  test("do not claim that all is good below a notice", async () => {
+    host.reply("status", { ...calm, warnings: ["A double-spend was seen"], warningKinds: ["OTHER"] });
+    open("#/home");
+    expect(await screen.findByText("A double-spend was seen.")).toBeTruthy();
+    expect(screen.getByText("Only the notice at the top of the window.")).toBeTruthy();
+    expect(screen.queryByText(/All good/)).toBeNull();
+  });
+
+  test("have one button each", async () => {
+    const failing = { failingNotifications: 2, failingServers: ["shop.example"] };
+    host.reply("status", { ...status, ...failing, offersWaiting: 2, chainError: "no answer" });
+    host.reply("listDeliveries", { items: [delivery()], itemsCount: 1 });
+    open("#/home");
+    await screen.findByRole("link", { name: "See why" });
+    const rows = within(screen.getByRole("region", { name: "Needs you now" })).getAllByRole("listitem");
+    const links = rows.map((row) => within(row).getByRole<HTMLAnchorElement>("link").hash);
+    expect(links).toEqual([
+      "#/test/sandbox",
+      `#/test/payment/${"p".repeat(40)}`,
+      "#/test/sandbox",
+      "#/test/anomalies",
+      "#/test/payouts",
+    ]);
+    // The strip above the screen does not repeat what the tasks say.
+    expect(screen.queryByText(/The chain is not being watched/)).toBeNull();
+    expect(screen.queryByText(/No fresh rate/)).toBeNull();
+  });
+
+  test("lead to the offers alone, whatever the list showed before", async () => {
+    host.reply("status", { ...calm, offersWaiting: 1 });
+    open("#/home");
+    await fireEvent.click(await screen.findByRole("link", { name: "Review" }));
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+    await waitFor(() => expect(host.askedFor("listPayouts").at(-1)).toMatchObject({ states: ["NEW"] }));
+  });
+
+  test("ask for a server, and wait for a node that catches up", () => {
+    const [choose] = tasksOf(withoutServer, { ...none, backups: backups({ last: backup }) });
+    expect(choose?.button).toEqual({ text: "Choose a server", to: { screen: "go-live", step: "chain" } });
+    const chainError = "the Bitcoin backend cannot be asked: the node is downloading the chain (30 %)";
+    const [waits] = tasksOf({ ...production, currencies: ["USD"], chainError }, none);
+    expect(waits?.button).toBeUndefined();
+    expect(waits?.text).toMatch(/^The node is downloading the chain \(30 %\)\./);
+  });
+
+  test("name a backup that was never made, but not in the sandbox", () => {
+    const never = { backups: backups({ last: null }) };
+    expect(names({ sandbox: false }, never)).toEqual(["backup"]);
+    expect(names({ sandbox: false }, { backups: backups({ last: backup }) })).toEqual([]);
+    expect(names({ sandbox: false })).toEqual([]);
+    expect(names({}, never)).toEqual([]);
+    expect(names({ warnings: ["late"], warningKinds: ["BACKUP_LATE"] })).toEqual(["backup"]);
+  });
+
+  test("put the urgent ones first", () => {
+    expect(names({ openAnomalies: 1, offersWaiting: 1, chainError: "down" })).toEqual([
+      "chain",
+      "anomalies",
+      "offers",
+    ]);
+    const stale = status.rates.map((rate) => ({ ...rate, fresh: false }));
+    expect(names({ openAnomalies: 1, rates: stale })).toEqual(["rates", "anomalies"]);
+    expect(names({ openAnomalies: 2, openReversals: 1, offersWaiting: 1 })).toEqual(["anomalies", "offers"]);
+  });
+});

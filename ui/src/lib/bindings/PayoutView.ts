@@ -160,7 +160,7 @@ madeElsewhere: boolean,
  */
 confirmations: number, 
 /**
- * The reason why it FAILED, or why its offer EXPIRED.
+ * The reason why it FAILED.
  */
 failureReason: string | null, 
 /**

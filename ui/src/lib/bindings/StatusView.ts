@@ -50,7 +50,7 @@ chainLookedAt: string | null,
  */
 chainError: string | null, 
 /**
- * The reason why new payments are refused, if the chain was not watched for 10 minutes.
+ * The reason why the state of the chain forbids new payments; absent if the last complete look is recent.
  */
 paymentsRefused: string | null, 
 /**

@@ -4,6 +4,7 @@ import { isStep, type Step } from "../golive";
 import { isEnvironment, shown, type Environment } from "./environment.svelte";
 
 export type Route =
+  | { screen: "till" }
   | { screen: "payments" }
   | { screen: "payment"; id: string }
   | { screen: "new" }
@@ -38,6 +39,7 @@ function parseRoute([screen, id]: string[]): Route {
       return id ? { screen, id } : { screen: "payouts" };
     case "go-live":
       return { screen, ...(isStep(id) ? { step: id } : {}) };
+    case "till":
     case "new":
     case "payouts":
     case "new-payout":

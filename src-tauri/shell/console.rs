@@ -29,6 +29,7 @@ pub async fn console(
         Some("environments") => return Ok(gateways.told()),
         Some("shown") => standing::shows(&app, gateways.of(environment)?.environment()),
         Some("reopen") => gateways.of(environment)?.start(&app),
+        Some("customer-close") => customer::close(&app),
         Some("customer-view") => customer::open(&app, gateways.of(environment)?.environment())?,
         _ => return gateways.of(environment)?.ask(command).await,
     }
@@ -48,7 +49,8 @@ mod tests {
     #[test]
     fn the_customers_window_may_only_read_payments() {
         assert!(may_call(customer::LABEL, Some("showPayment")));
-        for command in ["quit", "hide", "reopen", "customer-view", "createPayment", "approvePayout", "listSettings", ""]
+        for command in
+            ["quit", "hide", "reopen", "customer-close", "createPayment", "approvePayout", "listSettings", ""]
         {
             assert!(!may_call(customer::LABEL, Some(command)), "{command}");
             assert!(may_call(window::LABEL, Some(command)), "{command}");

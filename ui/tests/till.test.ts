@@ -11,7 +11,7 @@ const ID = "p".repeat(40);
 
 beforeEach(() => {
   resetTill();
-  display.open = false;
+  display.environment = undefined;
   host.reply("createPayment", payment());
   host.reply("showPayment", payment());
 });
@@ -102,6 +102,24 @@ describe("the keypad", () => {
     await waitFor(() => expect(charged()).toMatchObject([{ currency: "EUR" }]));
     expect(localStorage.getItem(keyOf(status.folder))).toContain('"currency":"EUR"');
     expect(localStorage.getItem(keyOf("/home/ada/.local/share/tillgate/production"))).toBeNull();
+  });
+
+  test("drops the prices of the former currency", async () => {
+    keeps([{ name: "Espresso", price: "2.50" }]);
+    const rates = status.rates.map((rate) => ({ ...rate, fresh: true }));
+    host.reply("status", { ...status, rates });
+    await opened();
+    await fireEvent.click(screen.getByRole("button", { name: /Espresso/ }));
+    await types("1", ".", "5");
+    await fireEvent.change(screen.getByLabelText("Currency"), { target: { value: "JPY" } });
+    expect(total()).toBe("0");
+  });
+
+  test("keeps its currency when another rate is fresher", async () => {
+    await opened();
+    host.reply("status", { ...status, currencies: ["USD", "EUR"], rates: status.rates.slice(1, 2) });
+    host.emit("changed");
+    expect(await screen.findByText(/There is no fresh rate for USD now/)).toBeTruthy();
   });
 
   test("keeps the sale while another screen is shown", async () => {
@@ -295,12 +313,31 @@ describe("the customer's view", () => {
     await opened();
     await fireEvent.click(screen.getByRole("button", { name: "Open the second display" }));
     expect(host.acts).toEqual(["customer-view"]);
-    await screen.findByRole("button", { name: "Second display is on" });
+    await screen.findByRole("button", { name: "Close the second display" });
     await types("1", "0", "Enter");
     await screen.findByRole("heading", { name: "The customer sees this sale" });
     expect(screen.queryByRole("dialog")).toBeNull();
     host.emit("customer-closed");
     expect(await screen.findByRole("dialog")).toBeTruthy();
+  });
+
+  test("the second display can be closed from the till", async () => {
+    await opened();
+    await fireEvent.click(screen.getByRole("button", { name: "Open the second display" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Close the second display" }));
+    await screen.findByRole("button", { name: "Open the second display" });
+    expect(host.acts).toEqual(["customer-view", "customer-close"]);
+  });
+
+  test("takes the focus away from the note, where the next price would go", async () => {
+    await opened();
+    await types("1", "0");
+    const note = screen.getByLabelText("Note (optional)");
+    note.focus();
+    await fireEvent.submit(note.closest("form")!);
+    const dialog = await screen.findByRole("dialog");
+    await fireEvent.click(within(dialog).getByRole("button", { name: "New sale" }));
+    await waitFor(() => expect(document.activeElement?.textContent).toBe("Till"));
   });
 });
 

@@ -18,9 +18,10 @@ export type HostEvent = "changed" | "no-tray" | "offers" | "customer-closed";
 
 /**
  * Commands to the desktop program. `reopen` starts an environment's gateway again. `shown` reports the environment that
- * the window shows. `customer-view` opens the customer's window for an environment, on another monitor if there is one.
+ * the window shows. `customer-view` opens the customer's window for an environment, on another monitor if there is one, and
+ * `customer-close` closes it.
  */
-export type ShellAct = "quit" | "hide" | "reopen" | "shown" | "customer-view";
+export type ShellAct = "quit" | "hide" | "reopen" | "shown" | "customer-view" | "customer-close";
 
 /** Facts about the desktop program. */
 export interface Running {

@@ -1,2 +1,4 @@
-// Whether the customer's window is open on the second display.
-export const display = $state({ open: false });
+// The environment whose sales the customer's window shows on the second display; undefined while the window is closed.
+import type { Environment } from "./environment.svelte";
+
+export const display = $state<{ environment: Environment | undefined }>({ environment: undefined });

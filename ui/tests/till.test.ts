@@ -84,6 +84,16 @@ describe("the keypad", () => {
     await waitFor(() => expect(charged()).toMatchObject([{ amount: "1500", currency: "JPY" }]));
   });
 
+  test("charges by Enter, even if a button was clicked before", async () => {
+    await opened();
+    const clicked = screen.getByRole("button", { name: "Open the second display" });
+    clicked.focus();
+    await fireEvent.keyDown(clicked, { key: "5" });
+    expect(document.activeElement).toBe(document.body);
+    await types("Enter");
+    await waitFor(() => expect(charged()).toMatchObject([{ amount: "5.00" }]));
+  });
+
   test("leaves the keys of the note alone", async () => {
     await opened();
     await types("5");
@@ -317,6 +327,9 @@ describe("the customer's view", () => {
     await types("1", "0", "Enter");
     await screen.findByRole("heading", { name: "The customer sees this sale" });
     expect(screen.queryByRole("dialog")).toBeNull();
+    await types("Escape", "9", "Enter");
+    await screen.findByRole("heading", { name: "The customer sees this sale" });
+    expect(charged()).toHaveLength(2);
     host.emit("customer-closed");
     expect(await screen.findByRole("dialog")).toBeTruthy();
   });

@@ -1,30 +1,61 @@
-//! The only Tauri command that the window can call. It passes a command to the gateway of one environment, or acts on
-//! the program itself.
+//! The only Tauri command that the windows can call. It passes a command to the gateway of one environment, or acts on
+//! the program itself. The customer's window may only read payments.
 
 use serde_json::Value;
-use tauri::{AppHandle, State};
+use tauri::{AppHandle, State, WebviewWindow};
 use tillgate_gateway::CommandError;
 
 use crate::gateway_task::Gateways;
-use crate::{standing, window};
+use crate::{customer, standing, window};
 
 /// Handles the program's own commands, such as `hide`, and passes every other command to the gateway of the named
 /// environment.
 #[tauri::command]
 pub async fn console(
     app: AppHandle,
+    caller: WebviewWindow,
     gateways: State<'_, Gateways>,
     environment: Option<String>,
     command: Value,
 ) -> Result<Value, CommandError> {
     let environment = environment.as_deref();
-    match command.get("command").and_then(Value::as_str) {
+    let name = command.get("command").and_then(Value::as_str);
+    if !may_call(caller.label(), name) {
+        return Err(CommandError::of("NOT_ALLOWED", &"The customer's display can only show a payment."));
+    }
+    match name {
         Some("quit") => app.exit(0),
         Some("hide") => window::hide(&app),
         Some("environments") => return Ok(gateways.told()),
         Some("shown") => standing::shows(&app, gateways.of(environment)?.environment()),
         Some("reopen") => gateways.of(environment)?.start(&app),
+        Some("customer-close") => customer::close(&app),
+        Some("customer-view") => customer::open(&app, gateways.of(environment)?.environment())?,
         _ => return gateways.of(environment)?.ask(command).await,
     }
     Ok(Value::Null)
+}
+
+/// Whether the window with this label may call this command. The panel may call all commands. A customer may touch
+/// every other window, so it may only read payments.
+fn may_call(label: &str, command: Option<&str>) -> bool {
+    label == window::LABEL || command == Some("showPayment")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_customers_window_may_only_read_payments() {
+        assert!(may_call(customer::LABEL, Some("showPayment")));
+        for command in
+            ["quit", "hide", "reopen", "customer-close", "createPayment", "approvePayout", "listSettings", ""]
+        {
+            assert!(!may_call(customer::LABEL, Some(command)), "{command}");
+            assert!(may_call(window::LABEL, Some(command)), "{command}");
+        }
+        assert!(!may_call(customer::LABEL, None));
+        assert!(!may_call("another", Some("quit")));
+    }
 }

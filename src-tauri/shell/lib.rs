@@ -6,6 +6,7 @@
 
 mod alarm;
 mod console;
+mod customer;
 mod desktop;
 mod gateway_task;
 mod quit;
@@ -55,11 +56,13 @@ pub fn run() -> ExitCode {
             gateways.on_signal(move || handle.exit(0));
             Ok(())
         })
-        .on_window_event(|window, event| {
-            if let WindowEvent::CloseRequested { api, .. } = event {
+        .on_window_event(|window, event| match event {
+            WindowEvent::CloseRequested { api, .. } if window.label() == window::LABEL => {
                 api.prevent_close();
                 window::closed_by_person(window.app_handle());
             }
+            WindowEvent::Destroyed if window.label() == customer::LABEL => customer::closed(window.app_handle()),
+            _ => {}
         })
         .build(tauri::generate_context!());
     let app = match app {

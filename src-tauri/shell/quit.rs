@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tauri::{AppHandle, ExitRequestApi, Manager};
 
 use crate::gateway_task::Gateways;
-use crate::window;
+use crate::{customer, window};
 
 /// The stage of quitting, kept as Tauri state.
 #[derive(Debug, Default)]
@@ -46,6 +46,7 @@ pub fn requested(app: &AppHandle, api: &ExitRequestApi) {
             api.prevent_exit();
             drop(stage);
             window::hide(app);
+            customer::close(app);
             let app = app.clone();
             std::thread::spawn(move || {
                 stop(&app);

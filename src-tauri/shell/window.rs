@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tauri::{
-    App, AppHandle, Emitter, Manager, Url, UserAttentionType, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
+    App, AppHandle, Config, Emitter, Manager, Url, UserAttentionType, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
 };
 
 use tillgate_gateway::Environment;
 
 use crate::tray_host;
 
-const LABEL: &str = "main";
+pub const LABEL: &str = "main";
 
 /// The title until the panel reports which environment it shows.
 const TITLE: &str = "Tillgate";
@@ -26,15 +26,12 @@ const OFFERS: &str = "offers";
 pub struct Told(AtomicBool);
 
 pub fn open(app: &App) -> tauri::Result<WebviewWindow> {
-    let dev_server = app.config().build.dev_url.clone().filter(|_| tauri::is_dev());
     let window = WebviewWindowBuilder::new(app, LABEL, WebviewUrl::default())
         .title(TITLE)
         .inner_size(1200.0, 800.0)
         .min_inner_size(720.0, 520.0)
-        // The panel has no links to other pages, so every navigation away from it is refused.
-        .on_navigation(move |url| is_the_panels(url, dev_server.as_ref()))
+        .on_navigation(only_the_panel(app.config()))
         .build()?;
-    #[cfg(target_os = "linux")]
     draw_without_graphics_card(&window)?;
     Ok(window)
 }
@@ -42,7 +39,7 @@ pub fn open(app: &App) -> tauri::Result<WebviewWindow> {
 /// Makes `WebKitGTK` draw without hardware acceleration. The panel has no animation that needs it, and acceleration
 /// costs 80 MB of memory. On a machine without a graphics card it also delays the first picture by half a second.
 #[cfg(target_os = "linux")]
-fn draw_without_graphics_card(window: &WebviewWindow) -> tauri::Result<()> {
+pub fn draw_without_graphics_card(window: &WebviewWindow) -> tauri::Result<()> {
     use webkit2gtk::{HardwareAccelerationPolicy, SettingsExt as _, WebViewExt as _};
 
     window.with_webview(|webview| {
@@ -50,6 +47,18 @@ fn draw_without_graphics_card(window: &WebviewWindow) -> tauri::Result<()> {
             settings.set_hardware_acceleration_policy(HardwareAccelerationPolicy::Never);
         }
     })
+}
+
+/// Does nothing. Only `WebKitGTK` needs it.
+#[cfg(not(target_os = "linux"))]
+pub fn draw_without_graphics_card(_: &WebviewWindow) -> tauri::Result<()> {
+    Ok(())
+}
+
+/// Refuses every navigation away from the panel, because the panel has no links to other pages.
+pub fn only_the_panel(config: &Config) -> impl Fn(&Url) -> bool + Send + 'static {
+    let dev_server = config.build.dev_url.clone().filter(|_| tauri::is_dev());
+    move |url| is_the_panels(url, dev_server.as_ref())
 }
 
 /// Whether a URL belongs to the panel. The whole origin is compared, because any program may serve on a port of

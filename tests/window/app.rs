@@ -123,8 +123,13 @@ impl App {
 
     /// Presses Esc.
     pub async fn escapes(&self) {
+        self.presses("\u{e00c}").await;
+    }
+
+    /// Presses keys where the focus is.
+    pub async fn presses(&self, keys: &str) {
         let focused = self.page.active_element().await.unwrap();
-        focused.send_keys("\u{e00c}").await.unwrap();
+        focused.send_keys(keys).await.unwrap();
     }
 
     /// The whole text of the page.

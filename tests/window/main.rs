@@ -10,3 +10,4 @@ mod payouts;
 mod quitting;
 mod session;
 mod stories;
+mod till;

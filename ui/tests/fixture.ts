@@ -35,10 +35,10 @@ export const status: StatusView = {
   paymentsRefused: null,
   catchingUp: null,
   rates: [
-    { currency: "CHF", rate: "57000.0000", fresh: true, shown: "57,000" },
-    { currency: "EUR", rate: "59000.0000", fresh: true, shown: "59,000" },
-    { currency: "JPY", rate: "9500000.0000", fresh: false, shown: "9,500,000" },
-    { currency: "USD", rate: "64210.5500", fresh: true, shown: "64,210.55" },
+    { currency: "CHF", rate: "57000.0000", fresh: true, shown: "57,000", decimals: 2 },
+    { currency: "EUR", rate: "59000.0000", fresh: true, shown: "59,000", decimals: 2 },
+    { currency: "JPY", rate: "9500000.0000", fresh: false, shown: "9,500,000", decimals: 0 },
+    { currency: "USD", rate: "64210.5500", fresh: true, shown: "64,210.55", decimals: 2 },
   ],
   rateSources: [
     { name: "sandbox", answeredAt: "2026-01-12T12:06:20Z", ageSeconds: 0, error: null, nextAt: null },

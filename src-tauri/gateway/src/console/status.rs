@@ -160,6 +160,9 @@ pub struct RateItem {
     pub fresh: bool,
     /// The rate for people: `64,210.55`.
     pub shown: String,
+    /// Number of decimals of an amount in the currency: 2 for USD, 0 for JPY.
+    #[serde(default)]
+    pub decimals: u8,
 }
 
 /// A source of exchange rates.
@@ -188,6 +191,7 @@ impl RateItem {
             rate: rate.format(),
             fresh: row.fresh_at.is_some(),
             shown: rate.show(),
+            decimals: row.currency.minor_units(),
         })
     }
 }

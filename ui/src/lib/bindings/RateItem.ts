@@ -19,4 +19,8 @@ fresh: boolean,
 /**
  * The rate for people: `64,210.55`.
  */
-shown: string, };
+shown: string, 
+/**
+ * Number of decimals of an amount in the currency: 2 for USD, 0 for JPY.
+ */
+decimals: number, };

@@ -11,15 +11,17 @@ export type CommandName = Command["command"];
 
 /**
  * Events that the desktop program sends. `changed`: data of an environment has changed. `no-tray`: a person closed the
- * window, but the desktop has no tray. `offers`: a person wants to see an environment's offers that wait for approval.
+ * window, but the desktop has no tray. `offers`: a person wants to see an environment's offers that wait for approval. `customer-closed`: the customer's window was
+ * closed.
  */
-export type HostEvent = "changed" | "no-tray" | "offers";
+export type HostEvent = "changed" | "no-tray" | "offers" | "customer-closed";
 
 /**
  * Commands to the desktop program. `reopen` starts an environment's gateway again. `shown` reports the environment that
- * the window shows.
+ * the window shows. `customer-view` opens the customer's window for an environment, on another monitor if there is one, and
+ * `customer-close` closes it.
  */
-export type ShellAct = "quit" | "hide" | "reopen" | "shown";
+export type ShellAct = "quit" | "hide" | "reopen" | "shown" | "customer-view" | "customer-close";
 
 /** Facts about the desktop program. */
 export interface Running {

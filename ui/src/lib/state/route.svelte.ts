@@ -5,6 +5,7 @@ import { isEnvironment, shown, type Environment } from "./environment.svelte";
 
 export type Route =
   | { screen: "home" }
+  | { screen: "till" }
   | { screen: "payments" }
   | { screen: "payment"; id: string }
   | { screen: "new" }
@@ -40,6 +41,7 @@ function parseRoute([screen, id]: string[]): Route {
     case "go-live":
       return { screen, ...(isStep(id) ? { step: id } : {}) };
     case "payments":
+    case "till":
     case "new":
     case "payouts":
     case "new-payout":

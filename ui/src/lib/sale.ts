@@ -1,0 +1,84 @@
+// The customer's view of a payment, in words for a customer at the counter.
+import type { PaymentView } from "./bindings/PaymentView";
+import { count } from "./format";
+
+/**
+ * `asks`: nothing was paid yet. `part`: a part is missing. `waiting`: paid, but not confirmed. `paid`: confirmed.
+ * `over`: the time is over. `wrong`: a person must decide about the coins that came.
+ */
+export type Outcome = "asks" | "part" | "waiting" | "paid" | "over" | "wrong";
+
+const OUTCOMES: Record<PaymentView["state"], Outcome> = {
+  NEW: "asks",
+  UNDERPAID: "part",
+  UNCONFIRMED: "waiting",
+  CONFIRMED: "paid",
+  EXPIRED: "over",
+  INVALID: "wrong",
+};
+
+export function outcomeOf(payment: Pick<PaymentView, "state">): Outcome {
+  return OUTCOMES[payment.state];
+}
+
+/** Whether the customer has sent the whole price. */
+export function isPaid(outcome: Outcome): boolean {
+  return outcome === "waiting" || outcome === "paid";
+}
+
+/** Whether the sale needs nobody any more, so that the till can go back by itself. */
+export function endsByItself(outcome: Outcome): boolean {
+  return isPaid(outcome) || outcome === "over";
+}
+
+/** How long the till shows the end of a sale. */
+export const END_SHOWN_MS = 10_000;
+
+/** The headline of a sale that asks for no more coins. */
+export function headline(payment: PaymentView): string {
+  switch (outcomeOf(payment)) {
+    case "asks":
+    case "part":
+      return "Please pay";
+    case "waiting":
+      return "Paid, waiting for the network";
+    case "paid":
+      return "Paid";
+    case "over":
+      return "The time is over";
+    case "wrong":
+      return WRONG[payment.whyInvalid ?? "REVERSED"];
+  }
+}
+
+const WRONG: Record<NonNullable<PaymentView["whyInvalid"]>, string> = {
+  SHORT_PAID: "Too little was paid",
+  OVERPAID: "Too much was paid",
+  REVERSED: "The payment was reversed",
+  WITHDRAWN: "The payment was withdrawn",
+};
+
+/** The sentence below the headline. */
+export function explanation(payment: PaymentView): string {
+  const { price, paidWorth, differenceWorth, overpaidBy, confirmationsWanted, uncounted } = payment;
+  switch (outcomeOf(payment)) {
+    case "asks":
+      return "Scan the code with your Bitcoin wallet.";
+    case "part":
+      return `${paidWorth.shown} ${paidWorth.currency} received. Scan the code again to pay the rest.`;
+    case "waiting":
+      return confirmationsWanted === 0
+        ? "The payment has arrived and is being checked."
+        : `The payment has arrived. It is final after ${count(confirmationsWanted, "confirmation")}.`;
+    case "paid":
+      return overpaidBy
+        ? `You paid ${differenceWorth.shown} ${differenceWorth.currency} too much. Please ask the cashier.`
+        : "Thank you!";
+    case "over":
+      return uncounted
+        ? "Your payment came too late. Please ask the cashier."
+        : "Do not pay any more. Please ask the cashier for a new code.";
+    case "wrong":
+      return `${paidWorth.shown} of ${price.shown} ${price.currency} received. Please ask the cashier.`;
+  }
+}

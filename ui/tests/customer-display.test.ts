@@ -1,0 +1,63 @@
+import { render, screen, waitFor } from "@testing-library/svelte";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { environmentOfCustomer, keyOfTold, tellCustomer, type Told } from "../src/lib/customer";
+import CustomerDisplay from "../src/lib/views/CustomerDisplay.svelte";
+import { payment } from "./fixture";
+import { host } from "./panel";
+
+const SALE: Told = { paymentId: "p".repeat(40), shop: "Ada's bakery", clockAheadMs: 0 };
+
+/** What the browser does in this window after the till's window wrote. */
+function tells(told: Told) {
+  tellCustomer("test", told);
+  window.dispatchEvent(new StorageEvent("storage", { key: keyOfTold("test") }));
+}
+
+afterEach(() => vi.useRealTimers());
+
+describe("the customer's display", () => {
+  test("shows the shop's name between sales, and the sale once the till tells it", async () => {
+    host.reply("showPayment", payment());
+    tellCustomer("test", { ...SALE, paymentId: null });
+    render(CustomerDisplay);
+    expect(screen.getByRole("heading", { name: "Ada's bakery" })).toBeTruthy();
+    tells(SALE);
+    expect(await screen.findByAltText("QR code to pay 10.00 USD")).toBeTruthy();
+    expect(screen.queryByRole("button")).toBeNull();
+    tells({ ...SALE, paymentId: null });
+    await screen.findByRole("heading", { name: "Ada's bakery" });
+  });
+
+  test("follows the payment, and ends a paid sale by itself", async () => {
+    host.reply("showPayment", payment());
+    tellCustomer("test", SALE);
+    render(CustomerDisplay);
+    await screen.findByAltText("QR code to pay 10.00 USD");
+    vi.useFakeTimers();
+    host.reply("showPayment", payment({ state: "CONFIRMED" }));
+    host.emit("changed");
+    await vi.advanceTimersByTimeAsync(9_900);
+    expect(screen.getByRole("heading", { name: "Paid" })).toBeTruthy();
+    await vi.advanceTimersByTimeAsync(200);
+    expect(screen.getByRole("heading", { name: "Ada's bakery" })).toBeTruthy();
+  });
+
+  test("sends no command but showPayment", async () => {
+    host.reply("showPayment", payment());
+    tellCustomer("test", SALE);
+    render(CustomerDisplay);
+    await screen.findByAltText("QR code to pay 10.00 USD");
+    await waitFor(() => expect(host.asked.map((asked) => asked.command)).toEqual(["showPayment"]));
+    expect(host.actsIn).toEqual([]);
+  });
+
+  test.each([
+    ["#/test/customer", "test"],
+    ["#/production/customer", "production"],
+    ["#/test/till", undefined],
+    ["#/customer", undefined],
+    ["", undefined],
+  ])("the window at %s belongs to the customer of %s", (hash, environment) => {
+    expect(environmentOfCustomer(hash)).toBe(environment);
+  });
+});

@@ -1,0 +1,364 @@
+import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
+import { tick } from "svelte";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { keyOfTold, readTold } from "../src/lib/customer";
+import { display } from "../src/lib/state/display.svelte";
+import { keyOf, resetTill } from "../src/lib/state/till.svelte";
+import { payment, status } from "./fixture";
+import { host, open } from "./panel";
+
+const ID = "p".repeat(40);
+
+beforeEach(() => {
+  resetTill();
+  display.environment = undefined;
+  host.reply("createPayment", payment());
+  host.reply("showPayment", payment());
+});
+
+afterEach(() => vi.useRealTimers());
+
+/** Presses keys while no control has the focus. */
+async function types(...keys: string[]) {
+  for (const key of keys) await fireEvent.keyDown(document.body, { key });
+}
+
+const total = () => screen.getByLabelText("Total").textContent;
+const charged = () => host.askedFor("createPayment");
+
+async function opened() {
+  open("#/test/till");
+  await screen.findByLabelText("Total");
+}
+
+function keeps(products: { name: string; price: string; currency?: string }[]) {
+  const kept = products.map((product, index) => ({ id: `p${index}`, currency: "USD", ...product }));
+  localStorage.setItem(
+    keyOf(status.folder),
+    JSON.stringify({ currency: "USD", sound: false, products: kept }),
+  );
+}
+
+const namesKept = () =>
+  (
+    JSON.parse(localStorage.getItem(keyOf(status.folder)) ?? "{}") as { products: { name: string }[] }
+  ).products.map((product) => product.name);
+
+describe("the keypad", () => {
+  test("takes number keys, comma, Backspace and Enter", async () => {
+    await opened();
+    await types("1", "2", ",", "5", "7", "Backspace", "5", "9");
+    expect(total()).toBe("12.55");
+    expect(screen.getByRole("button", { name: "Charge 12.55 USD" })).toBeTruthy();
+    await types("Enter");
+    await waitFor(() => expect(charged()).toMatchObject([{ amount: "12.55", currency: "USD", message: "" }]));
+  });
+
+  test("takes taps, and adds several amounts", async () => {
+    await opened();
+    const keypad = screen.getByRole("group", { name: "Keypad" });
+    const tap = (name: string) => fireEvent.click(within(keypad).getByRole("button", { name }));
+    await tap("4");
+    await tap("Add another amount");
+    await tap("3");
+    await tap("00");
+    await tap("Decimal point");
+    await tap("5");
+    expect(total()).toBe("304.50");
+    await tap("Clear the sale");
+    expect(total()).toBe("0");
+  });
+
+  test("charges nothing without an amount", async () => {
+    await opened();
+    await types("Enter", "0", ".", "0", "Enter");
+    expect(charged()).toHaveLength(0);
+    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Charge" }).disabled).toBe(true);
+  });
+
+  test("knows a currency without decimals", async () => {
+    const rates = status.rates.map((rate) => ({ ...rate, fresh: true }));
+    host.reply("status", { ...status, rates, currencies: ["JPY"] });
+    await opened();
+    await types("1", ".", "5", "0", "0", "Enter");
+    await waitFor(() => expect(charged()).toMatchObject([{ amount: "1500", currency: "JPY" }]));
+  });
+
+  test("charges by Enter, even if a button was clicked before", async () => {
+    await opened();
+    const clicked = screen.getByRole("button", { name: "Open the second display" });
+    clicked.focus();
+    await fireEvent.keyDown(clicked, { key: "5" });
+    expect(document.activeElement).toBe(document.body);
+    await types("Enter");
+    await waitFor(() => expect(charged()).toMatchObject([{ amount: "5.00" }]));
+  });
+
+  test("leaves the keys of the note alone", async () => {
+    await opened();
+    await types("5");
+    const note = screen.getByLabelText("Note (optional)");
+    await fireEvent.keyDown(note, { key: "7" });
+    await fireEvent.input(note, { target: { value: "table 4" } });
+    expect(total()).toBe("5");
+    await types("Enter");
+    await waitFor(() => expect(charged()).toMatchObject([{ amount: "5.00", message: "table 4" }]));
+  });
+
+  test("remembers the currency of the last sale in this environment", async () => {
+    await opened();
+    await fireEvent.change(screen.getByLabelText("Currency"), { target: { value: "EUR" } });
+    await types("2", "Enter");
+    await waitFor(() => expect(charged()).toMatchObject([{ currency: "EUR" }]));
+    expect(localStorage.getItem(keyOf(status.folder))).toContain('"currency":"EUR"');
+    expect(localStorage.getItem(keyOf("/home/ada/.local/share/tillgate/production"))).toBeNull();
+  });
+
+  test("drops the prices of the former currency", async () => {
+    keeps([{ name: "Espresso", price: "2.50" }]);
+    const rates = status.rates.map((rate) => ({ ...rate, fresh: true }));
+    host.reply("status", { ...status, rates });
+    await opened();
+    await fireEvent.click(screen.getByRole("button", { name: /Espresso/ }));
+    await types("1", ".", "5");
+    await fireEvent.change(screen.getByLabelText("Currency"), { target: { value: "JPY" } });
+    expect(total()).toBe("0");
+  });
+
+  test("keeps its currency when another rate is fresher", async () => {
+    await opened();
+    host.reply("status", { ...status, currencies: ["USD", "EUR"], rates: status.rates.slice(1, 2) });
+    host.emit("changed");
+    expect(await screen.findByText(/There is no fresh rate for USD now/)).toBeTruthy();
+  });
+
+  test("keeps the sale while another screen is shown", async () => {
+    await opened();
+    await types("7");
+    location.hash = "#/test/payments";
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+    await screen.findByRole("heading", { name: "Payments" });
+    await types("t");
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+    await screen.findByLabelText("Total");
+    expect(total()).toBe("7");
+  });
+
+  test("asks before it charges without a connection", async () => {
+    host.reply("status", { ...status, chainError: "no connection" });
+    await opened();
+    await types("5", "Enter");
+    const dialog = await screen.findByRole("dialog", { name: "Charge without a connection?" });
+    expect(charged()).toHaveLength(0);
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Charge all the same" }));
+    await waitFor(() => expect(charged()).toHaveLength(1));
+  });
+
+  test("shows why a charge was refused, and keeps the amount", async () => {
+    host.reply("createPayment", {
+      errorType: "VALIDATION_FAILED",
+      message: "amount is too small",
+      field: "amount",
+    });
+    await opened();
+    await types(".", "0", "1", "Enter");
+    expect((await screen.findByRole("alert")).textContent).toContain("The amount is too small");
+    expect(total()).toBe("0.01");
+  });
+});
+
+describe("products and tips", () => {
+  test("products add up with the typed amount and the tip", async () => {
+    keeps([
+      { name: "Espresso", price: "2,50" },
+      { name: "Cake", price: "4.90" },
+    ]);
+    await opened();
+    await fireEvent.click(screen.getByRole("button", { name: /Espresso/ }));
+    await fireEvent.click(screen.getByRole("button", { name: /Espresso 2.50/ }));
+    await fireEvent.click(screen.getByRole("button", { name: /Cake/ }));
+    await types("1");
+    await fireEvent.click(screen.getByLabelText("10 %"));
+    expect(total()).toBe("11.99");
+    await types("Enter");
+    await waitFor(() =>
+      expect(charged()).toMatchObject([{ amount: "11.99", message: "2 × Espresso, Cake; tip 1.09" }]),
+    );
+  });
+
+  test("one item can be taken away again", async () => {
+    keeps([{ name: "Espresso", price: "2.50" }]);
+    await opened();
+    await fireEvent.click(screen.getByRole("button", { name: /Espresso/ }));
+    await fireEvent.click(screen.getByRole("button", { name: "One Espresso less" }));
+    expect(total()).toBe("0");
+  });
+
+  test("are added and changed in place, and kept", async () => {
+    await opened();
+    await fireEvent.click(screen.getByRole("button", { name: "Add a product" }));
+    await fireEvent.input(screen.getByLabelText("Name"), { target: { value: "Tea" } });
+    await fireEvent.input(screen.getByLabelText("Price in USD"), { target: { value: "x" } });
+    expect(screen.getByText(/Write a price above zero/)).toBeTruthy();
+    await fireEvent.input(screen.getByLabelText("Price in USD"), { target: { value: "3" } });
+    await fireEvent.click(screen.getByRole("button", { name: "Done" }));
+    await fireEvent.click(screen.getByRole("button", { name: /Tea 3.00/ }));
+    expect(total()).toBe("3.00");
+    expect(namesKept()).toEqual(["Tea"]);
+  });
+
+  test("are ordered by the keyboard", async () => {
+    keeps([
+      { name: "A", price: "1" },
+      { name: "B", price: "2" },
+      { name: "C", price: "3" },
+    ]);
+    await opened();
+    await fireEvent.click(screen.getByRole("button", { name: "Edit" }));
+    await fireEvent.keyDown(screen.getByRole("button", { name: "Move A" }), { key: "ArrowDown" });
+    await tick();
+    expect(namesKept()).toEqual(["B", "A", "C"]);
+    expect(screen.getByText("A is number 2 of 3.")).toBeTruthy();
+    expect(document.activeElement?.getAttribute("aria-label")).toBe("Move A");
+    await fireEvent.keyDown(screen.getByRole("button", { name: "Move B" }), { key: "ArrowUp" });
+    expect(namesKept()).toEqual(["B", "A", "C"]);
+  });
+
+  test("are ordered by dragging", async () => {
+    keeps([
+      { name: "A", price: "1" },
+      { name: "B", price: "2" },
+    ]);
+    await opened();
+    await fireEvent.click(screen.getByRole("button", { name: "Edit" }));
+    document.elementFromPoint = () => screen.getByRole("button", { name: "Move B" });
+    await fireEvent.pointerMove(window);
+    expect(namesKept()).toEqual(["A", "B"]);
+    await fireEvent.pointerDown(screen.getByRole("button", { name: "Move A" }));
+    await fireEvent.pointerMove(window);
+    await fireEvent.pointerUp(window);
+    expect(namesKept()).toEqual(["B", "A"]);
+  });
+
+  test("of another currency are not shown", async () => {
+    keeps([{ name: "Espresso", price: "2.50", currency: "EUR" }]);
+    await opened();
+    expect(screen.queryByRole("button", { name: /Espresso/ })).toBeNull();
+    expect(screen.getByText(/Your products in EUR/)).toBeTruthy();
+  });
+});
+
+describe("the customer's view", () => {
+  async function charges() {
+    await opened();
+    await types("1", "0", "Enter");
+    return screen.findByRole("dialog", { name: /10.00\s+USD/ });
+  }
+
+  test("asks for the price in both moneys, and goes back by Esc", async () => {
+    const dialog = await charges();
+    expect(within(dialog).getByAltText("QR code to pay 10.00 USD")).toBeTruthy();
+    expect(dialog.textContent).toContain("0.00015574 BTC");
+    expect(dialog.textContent).toContain("webshop");
+    expect(dialog.textContent).toContain("Test: these coins are worth nothing");
+    expect(readTold("test").paymentId).toBe(ID);
+    await fireEvent.keyDown(dialog, { key: "Escape" });
+    expect(screen.queryByRole("dialog")).toBeNull();
+    expect(total()).toBe("0");
+    expect(readTold("test").paymentId).toBeNull();
+  });
+
+  test("a second Enter does not begin the next sale", async () => {
+    await charges();
+    expect(document.activeElement?.tagName).not.toBe("BUTTON");
+    await types("Enter");
+    expect(screen.getByRole("dialog")).toBeTruthy();
+    expect(charged()).toHaveLength(1);
+  });
+
+  test("says how much is missing", async () => {
+    const dialog = await charges();
+    const missing = { minor: 400, text: "4.00", shown: "4.00", currency: "USD" };
+    const came = { ...missing, minor: 600, text: "6.00", shown: "6.00" };
+    host.reply("showPayment", payment({ state: "UNDERPAID", paidWorth: came, differenceWorth: missing }));
+    host.emit("changed");
+    await within(dialog).findByText("Still missing");
+    expect(within(dialog).getByAltText("QR code to pay 4.00 USD")).toBeTruthy();
+    expect(dialog.textContent).toContain("6.00 USD received.");
+  });
+
+  test("says that a payment without confirmations waits for the network", async () => {
+    const dialog = await charges();
+    host.reply("showPayment", payment({ state: "UNCONFIRMED" }));
+    host.emit("changed");
+    expect(
+      await within(dialog).findByRole("heading", { name: "Paid, waiting for the network" }),
+    ).toBeTruthy();
+    expect(within(dialog).getAllByText(/It is final after 1 confirmation/)).toBeTruthy();
+  });
+
+  test("says that it is paid, and goes back by itself after ten seconds", async () => {
+    const dialog = await charges();
+    vi.useFakeTimers();
+    host.reply("showPayment", payment({ state: "CONFIRMED" }));
+    host.emit("changed");
+    await vi.advanceTimersByTimeAsync(9_900);
+    expect(within(dialog).getByRole("heading", { name: "Paid" })).toBeTruthy();
+    await vi.advanceTimersByTimeAsync(200);
+    expect(screen.queryByRole("dialog")).toBeNull();
+    vi.useRealTimers();
+    expect(await screen.findByRole("link", { name: "10.00 USD" })).toBeTruthy();
+  });
+
+  test("stays until a person decides about coins that do not fit", async () => {
+    const dialog = await charges();
+    vi.useFakeTimers();
+    host.reply("showPayment", payment({ state: "INVALID", whyInvalid: "SHORT_PAID" }));
+    host.emit("changed");
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(within(dialog).getByRole("heading", { name: "Too little was paid" })).toBeTruthy();
+  });
+
+  test("leaves the panel free while the customer has a display", async () => {
+    await opened();
+    await fireEvent.click(screen.getByRole("button", { name: "Open the second display" }));
+    expect(host.acts).toEqual(["customer-view"]);
+    await screen.findByRole("button", { name: "Close the second display" });
+    await types("1", "0", "Enter");
+    await screen.findByRole("heading", { name: "The customer sees this sale" });
+    expect(screen.queryByRole("dialog")).toBeNull();
+    await types("Escape", "9", "Enter");
+    await screen.findByRole("heading", { name: "The customer sees this sale" });
+    expect(charged()).toHaveLength(2);
+    host.emit("customer-closed");
+    expect(await screen.findByRole("dialog")).toBeTruthy();
+  });
+
+  test("the second display can be closed from the till", async () => {
+    await opened();
+    await fireEvent.click(screen.getByRole("button", { name: "Open the second display" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Close the second display" }));
+    await screen.findByRole("button", { name: "Open the second display" });
+    expect(host.acts).toEqual(["customer-view", "customer-close"]);
+  });
+
+  test("takes the focus away from the note, where the next price would go", async () => {
+    await opened();
+    await types("1", "0");
+    const note = screen.getByLabelText("Note (optional)");
+    note.focus();
+    await fireEvent.submit(note.closest("form")!);
+    const dialog = await screen.findByRole("dialog");
+    await fireEvent.click(within(dialog).getByRole("button", { name: "New sale" }));
+    await waitFor(() => expect(document.activeElement?.textContent).toBe("Till"));
+  });
+});
+
+describe("what the till tells the customer's window", () => {
+  test("is read again without trust", () => {
+    for (const broken of ["", "{", "null", "[]", '{"paymentId":7}']) {
+      localStorage.setItem(keyOfTold("test"), broken);
+      expect(readTold("test")).toEqual({ paymentId: null, shop: "", clockAheadMs: 0 });
+    }
+  });
+});

@@ -80,9 +80,10 @@ export const FILTER_WORDS: Record<PaymentState, string> = {
 /** A payout's state, for a merchant. */
 export function payoutWords(
   payout: Pick<PayoutItem, "state" | "confirmations"> &
-    Partial<Pick<PayoutItem, "beingGivenUp" | "madeElsewhere">>,
+    Partial<Pick<PayoutItem, "beingGivenUp" | "madeElsewhere" | "failureReason" | "requestedByShop">>,
 ): string {
   const { state, confirmations, beingGivenUp, madeElsewhere } = payout;
+  if (state === "EXPIRED" && payout.failureReason) return payout.requestedByShop ? "Rejected" : "Withdrawn";
   if (beingGivenUp) return "Being given up";
   if (state !== "SENT") return PAYOUT_WORDS[state];
   if (madeElsewhere) return "Paid from elsewhere";

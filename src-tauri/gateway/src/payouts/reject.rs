@@ -42,7 +42,7 @@ impl From<StoreError> for RejectError {
 /// # Errors
 /// [`RejectError`].
 pub(crate) async fn reject(gateway: &Arc<Gateway>, id: Id, reason: &str, actor: &str) -> Result<(), RejectError> {
-    let reason = reason.trim().to_owned();
+    let reason = reason.trim().trim_end_matches('.').to_owned();
     if reason.chars().count() > REASON_MAX || reason.chars().any(char::is_control) {
         return Err(RejectError::Reason);
     }

@@ -126,7 +126,7 @@ async fn a_rejected_offer_expires_with_its_reason_and_reopens_the_anomaly() {
     let payout_id = refund(&world.gateway, request(id, false)).await.unwrap().payout_id();
     let long = "x".repeat(513);
     assert!(matches!(reject(&world.gateway, payout_id, &long, "cli:ann").await, Err(RejectError::Reason)));
-    reject(&world.gateway, payout_id, " wrong address ", "cli:ann").await.unwrap();
+    reject(&world.gateway, payout_id, " wrong address. ", "cli:ann").await.unwrap();
     let payout = world.payout(&payout_id);
     assert_eq!((payout.state, payout.given_up_by.as_deref()), (PayoutState::Expired, Some("cli:ann")));
     assert_eq!(payout.failure_reason.as_deref(), Some("it was withdrawn by staff: wrong address"));

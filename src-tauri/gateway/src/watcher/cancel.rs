@@ -54,6 +54,7 @@ pub(super) fn cancel(outbox: &Outbox<'_>, id: &Id, actor: &str) -> Result<(), Ca
 #[cfg(test)]
 mod tests {
     use tillgate_domain::anomaly::AnomalyKind;
+    use tillgate_domain::payment::Cause;
     use tillgate_sandbox::FaultsPatch;
 
     use super::*;
@@ -77,6 +78,8 @@ mod tests {
         assert!(cancelled.expires_at < payment.payment.expires_at);
         assert!(cancelled.expires_at >= payment.payment.created_at);
         assert_eq!(world.notified_field(&payment.payment.id, "status"), ["EXPIRED"]);
+        let history = world.gateway.store.read(|reader| reader.payment_history(payment.seq)).unwrap();
+        assert_eq!(history.last().unwrap().cause, Cause::Staff, "the history blames the clock");
         let refused = world.cancel(payment.payment.id).await;
         assert!(matches!(refused, Err(CancelError::NotNew(PaymentState::Expired))), "{refused:?}");
     }

@@ -366,18 +366,20 @@ fn add_due(
         if payments.contains_key(&seq) || !is_covered(reader, seq, covered)? {
             continue;
         }
-        let is_put_off = match cause {
-            Cause::Time => {
-                let row = reader.payment_by_seq(seq)?;
-                row.is_some_and(|row| {
-                    row.payment.closed_at.is_none() && at > row.payment.expires_at && !may_close(&row.payment)
-                })
+        let mut cause = cause;
+        if cause == Cause::Time
+            && let Some(payment) = reader.payment_by_seq(seq)?.map(|row| row.payment)
+            && payment.closed_at.is_none()
+            && at > payment.expires_at
+        {
+            if !may_close(&payment) {
+                continue;
             }
-            Cause::Chain | Cause::Staff => false,
-        };
-        if !is_put_off {
-            payments.insert(seq, AffectedPayment::by(cause));
+            if payment.is_cancelled() {
+                cause = Cause::Staff;
+            }
         }
+        payments.insert(seq, AffectedPayment::by(cause));
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use super::anomalies::anomalies;
 use super::certificates::certificate;
 use super::deliveries::deliveries;
 use super::name::name;
+use crate::cli::remedy::as_given;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
 use crate::console::payments::{PaymentItem, PaymentView};
@@ -94,7 +95,8 @@ pub(super) fn payment(view: &PaymentView) -> String {
         text.push_str(&section);
     }
     if view.acceptance.is_some() {
-        text.push_str(&format!("\nTo accept the received coins: tillgate payments accept {}\n", view.item.payment_id));
+        let accept = as_given(&format!("`tillgate payments accept {}`", view.item.payment_id));
+        text.push_str(&format!("\nTo accept the received coins: {accept}\n"));
     }
     text
 }

@@ -7,7 +7,7 @@ import { host } from "./panel";
 
 const SALE: Told = { paymentId: "p".repeat(40), shop: "Ada's bakery", clockAheadMs: 0 };
 
-/** What the browser does in this window after the till's window wrote. */
+/** Writes as the till's window does. The browser then sends the event to this window. */
 function tells(told: Told) {
   tellCustomer("test", told);
   window.dispatchEvent(new StorageEvent("storage", { key: keyOfTold("test") }));

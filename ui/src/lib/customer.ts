@@ -8,7 +8,7 @@ export interface Told {
   paymentId: string | null;
   /** The shop's name; empty if it is not known yet. */
   shop: string;
-  /** How far the gateway's clock is ahead of this machine's. The sandbox's clock can be set forward. */
+  /** The lead of the gateway's clock over this machine's. The sandbox's clock can be set forward. */
   clockAheadMs: number;
 }
 

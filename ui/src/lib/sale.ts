@@ -31,7 +31,7 @@ export function endsByItself(outcome: Outcome): boolean {
   return isPaid(outcome) || outcome === "over";
 }
 
-/** How long the till shows the end of a sale. */
+/** The time for which the till shows the end of a sale. */
 export const END_SHOWN_MS = 10_000;
 
 /** The headline of a sale that asks for no more coins. */

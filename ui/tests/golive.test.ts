@@ -69,7 +69,7 @@ describe("rates and limits", () => {
     await screen.findByRole("heading", { name: "Exchange rates" });
     await click("Continue");
     await screen.findByRole("heading", { name: "Limits of payouts" });
-    await type("Daily limit, in BTC", "0.5");
+    await type("Daily limit in BTC", "0.5");
     expect(await screen.findByText(/Worth 32,105.27 USD now/)).toBeTruthy();
     host.replyIn("production", "setLimits", {
       errorType: "VALIDATION_FAILED",
@@ -77,7 +77,7 @@ describe("rates and limits", () => {
       field: "dailyBtc",
     });
     await click("Save and continue");
-    expect(await screen.findByText(/Daily limit, in BTC must be a sum/)).toBeTruthy();
+    expect(await screen.findByText(/Daily limit in BTC must be a sum/)).toBeTruthy();
     host.replyIn("production", "setLimits", limits);
     await click("Save and continue");
     const next = await screen.findByRole("heading", { name: "First backup" });

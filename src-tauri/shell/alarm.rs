@@ -174,7 +174,7 @@ fn notes_of_approved(news: &[PayoutItem]) -> Vec<Note> {
     let note = |payout: &PayoutItem| Note {
         title: format!("{} BTC were approved by an API key", payout.amount.shown),
         body: format!(
-            "{} approved a payout of {} {} to {}. If that was wrong, open Tillgate and give the payout up.",
+            "{} approved a payout of {} {} to {}. If that was wrong, open Tillgate and cancel the payout.",
             payout.approved_by.as_deref().unwrap_or_default(),
             payout.worth.shown,
             payout.worth.currency,

@@ -112,7 +112,7 @@ fn check_failure_reason(site: &Installation, asked: &Asked, record: &Value) {
     let failing_it: BTreeSet<String> = failing_it.map(Result::unwrap).collect();
     let is_given_up = !asked.given_up.lock().unwrap().is_disjoint(&failing_it);
     let has_lost_coins = reason.starts_with("another transaction") && asked.has_lost_coins.load(Ordering::Relaxed);
-    assert!((reason.contains("given up") && is_given_up) || has_lost_coins, "{record}\n{}", site.log());
+    assert!((reason.contains("cancelled") && is_given_up) || has_lost_coins, "{record}\n{}", site.log());
 }
 
 async fn payouts_are_paid_once(site: &Installation, asked: &Asked) {

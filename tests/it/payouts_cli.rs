@@ -259,9 +259,9 @@ async fn payouts_are_bumped_and_abandoned_and_refusals_are_one_line() {
     let line = program.refusal(&["payouts", "abandon", &first]);
     assert!(line.contains(&second) && line.contains("--all"), "{line}");
     assert_eq!(json_of(&s, &["payouts", "abandon", &first, "--all"])["status"], "SENT");
-    assert!(shown(&s, &["payouts", "list"]).contains("it is being given up"));
+    assert!(shown(&s, &["payouts", "list"]).contains("it is being cancelled"));
     let line = program.refusal(&["payouts", "bump", &second]);
-    assert!(line.contains("given up already"), "{line}");
+    assert!(line.contains("cancelled already"), "{line}");
     s.mine(6).await;
     for (id, number) in [(&first, 2), (&second, 3)] {
         assert_eq!(status(&s, id), "FAILED");
@@ -270,7 +270,7 @@ async fn payouts_are_bumped_and_abandoned_and_refusals_are_one_line() {
     let statement = json_of(&s, &["statement", "--currency", "USD"]);
     let fees = statement["items"].as_array().unwrap().iter().filter(|one| one["kind"] == "OTHER");
     assert!(fees.clone().count() == 1 && fees.clone().all(|one| one["feeBtc"].is_number()), "{statement}");
-    assert!(!shown(&s, &["payouts", "show", &first]).contains("it is being given up"));
+    assert!(!shown(&s, &["payouts", "show", &first]).contains("it is being cancelled"));
     balance(&s);
     let acts = cli_acts(&s);
     for (act, times) in [("payouts approve", 3), ("payouts bump", 2), ("payouts abandon", 2)] {

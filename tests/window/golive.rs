@@ -73,7 +73,7 @@ fn the_guide_asks_for_two_words_and_explains_a_silent_server() {
         app.types("backend-url", &format!("http://{closed}")).await;
         app.types("cookie-file", "/nowhere/.cookie").await;
         app.clicks("Test the connection").await;
-        app.sees("start the node").await;
+        app.sees("Check the address and your internet.").await;
         assert_eq!(setting(data.path(), "backendUrl"), "");
         app.clicks("Save without an answer").await;
         app.sees("What 1 Bitcoin costs now").await;
@@ -103,7 +103,7 @@ fn the_wallets_page_shows_the_balance_after_a_payment() {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;
         app.clicks("Wallet").await;
-        app.sees("Nothing came yet").await;
+        app.sees("Nothing received yet").await;
         crate::stories::makes_a_payment(&app).await;
         app.clicks("Pay exactly").await;
         app.sees_state("UNCONFIRMED").await;

@@ -1,4 +1,4 @@
-//! Payouts in the window: offers, approvals and giving up.
+//! Payouts in the window: offers, approvals and cancelling.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -47,15 +47,15 @@ fn an_offer_is_approved_sent_and_confirmed() {
 }
 
 #[test]
-fn payouts_are_given_up_before_and_after_they_were_signed() {
-    inside("payouts::payouts_are_given_up_before_and_after_they_were_signed", async || {
+fn payouts_are_cancelled_before_and_after_they_were_signed() {
+    inside("payouts::payouts_are_cancelled_before_and_after_they_were_signed", async || {
         let data = tempfile::tempdir().unwrap();
         let app = starts_with_coins(data.path()).await;
         offers(&app, "0.001").await;
         approves(&app).await;
-        app.clicks("Give it up…").await;
-        app.sees("it fails at once, nothing is sent").await;
-        app.clicks("Give it up").await;
+        app.clicks("Cancel payout…").await;
+        app.sees("Nothing has been sent yet, and nothing will be.").await;
+        app.clicks_in_dialog("Cancel payout").await;
         app.sees_state("FAILED").await;
 
         offers(&app, "0.002").await;
@@ -63,10 +63,10 @@ fn payouts_are_given_up_before_and_after_they_were_signed() {
         app.clicks("Sandbox").await;
         app.clicks("+2 hours").await;
         shows(&app, "SENT").await;
-        app.clicks("Give it up…").await;
-        app.sees("failed once it has 6 confirmations").await;
-        app.clicks_in_dialog("Give it up for a fee of").await;
-        app.sees("Gives the payout up: pays your own wallet").await;
+        app.clicks("Cancel payout…").await;
+        app.sees("If the coins come back first").await;
+        app.clicks_in_dialog("Cancel payout for a fee of").await;
+        app.sees("Cancels the payout: pays your own wallet").await;
         app.clicks("Sandbox").await;
         for _ in 0..6 {
             app.clicks("Mine 1 block").await;
@@ -110,7 +110,7 @@ async fn starts_with_coins(data: &Path) -> App {
     let app = App::start(data).await;
     app.clicks("New payment").await;
     app.types("amount", "1000").await;
-    app.clicks("Make the payment").await;
+    app.clicks("Create payment").await;
     app.clicks("Pay exactly").await;
     app.sees_state("UNCONFIRMED").await;
     app.clicks("Mine 6 blocks").await;
@@ -126,8 +126,8 @@ async fn offers(app: &App, btc: &str) -> String {
     app.sees("A valid address.").await;
     app.types("amount", btc).await;
     // The button moves when the total appears, so the click waits for the total.
-    app.sees("In all, about").await;
-    app.clicks("Make the offer").await;
+    app.sees("Total, about").await;
+    app.clicks("Review payout").await;
     app.sees_state("NEW").await;
     let url = app.page.current_url().await.unwrap();
     url.fragment().unwrap().rsplit('/').next().unwrap().to_owned()

@@ -82,10 +82,10 @@ fn a_reversed_payment_is_announced_until_it_is_dismissed() {
         app.clicks("Decide what to do").await;
         app.clicks("Dismiss").await;
         app.sees("The 0.00015385 BTC are gone").await;
-        app.sees("Nobody is notified").await;
+        app.sees("No shop is notified").await;
         app.types_labelled("Why", "goods came back").await;
-        app.clicks("Dismiss the anomaly").await;
-        app.sees("Nothing waits for a decision").await;
+        app.clicks_in_dialog("Dismiss").await;
+        app.sees("Nothing needs your attention").await;
         until("the title is as before", async || display.title().ends_with("environment)").then_some(())).await;
         let left = tillgate(data.path(), &["payments", "show", &payment]);
         assert_eq!((&left["state"], &left["whyInvalid"]), (&"INVALID".into(), &"REVERSED".into()));
@@ -173,7 +173,7 @@ pub async fn makes_a_payment(app: &App) -> String {
     app.clicks("New payment").await;
     app.types("amount", "10,00").await;
     app.types("message", "Two coffees").await;
-    app.clicks("Make the payment").await;
+    app.clicks("Create payment").await;
     app.sees_state("NEW").await;
     let drawn = "const qr = document.querySelector('main img'); return qr.complete && qr.naturalWidth > 0;";
     until("the QR code is drawn", async || (app.script(drawn).await == true).then_some(())).await;

@@ -80,7 +80,7 @@ describe("the two environments", () => {
     host.reply("createPayment", () => slow.promise);
     open("#/test/new");
     await fireEvent.input(await screen.findByLabelText(/Price|Amount/), { target: { value: "10.00" } });
-    await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Create payment" }));
     await waitFor(() => expect(host.askedFor("createPayment")).toHaveLength(1));
     await switchTo("Production");
     slow.answer(payment());

@@ -59,19 +59,25 @@ describe("the network's step", () => {
     const bad = {
       ...good.servers[0]!,
       ok: false,
-      message: "no connection: start the node, or set backendUrl right",
+      message:
+        "no connection to the node at http://127.0.0.1:8332 (refused): start the node, or set backendUrl to where it answers",
       height: null,
     };
     host.replyIn("production", "testBackend", { ok: false, servers: [bad] });
     await click("Test the connection");
-    // The field's label replaces the setting's name.
-    const remedy = /No connection: start the node, or set “Address of the node” right/;
-    expect(await screen.findByText(remedy)).toBeTruthy();
+    expect(
+      await screen.findByText(/Can't reach this server. Check the address and your internet./),
+    ).toBeTruthy();
+    // In the details the field's label replaces the setting's name.
+    const details = screen.getByText(/No connection to the node at .* or set “Address of the node” to/);
+    expect(details.closest("details")?.open).toBe(false);
     expect(screen.getByRole("button", { name: "Save without an answer" })).toBeTruthy();
     host.replyIn("production", "changeSettings", { items: [], itemsCount: 0 });
     await click("Save without an answer");
-    expect(await screen.findByText(/Saved without an answer: the chain is watched there once/)).toBeTruthy();
-    expect(screen.queryByText(/watched there from now on/)).toBeNull();
+    expect(
+      await screen.findByText("Saved without an answer. New payments show once the server answers."),
+    ).toBeTruthy();
+    expect(screen.queryByText("Saved. Tillgate is connected.")).toBeNull();
   });
 
   test("saves a node that is still downloading the chain", async () => {
@@ -84,9 +90,7 @@ describe("the network's step", () => {
     host.replyIn("production", "changeSettings", { items: [], itemsCount: 0 });
     await screen.findByRole("button", { name: "Save: the node goes on by itself" });
     await click("Save: the node goes on by itself");
-    expect(
-      await screen.findByText(/Saved: the chain is watched there once the node has downloaded it/),
-    ).toBeTruthy();
+    expect(await screen.findByText("Saved. New payments show once the node has caught up.")).toBeTruthy();
   });
 
   test("shows an invalid address under the field's label", async () => {

@@ -33,7 +33,7 @@ describe("a refund", () => {
     const problem = "Refund is dust: the network relays no output below 0.00000546 BTC to this address";
     const dialog = await refunds({ amountProblem: problem });
     expect(await within(dialog).findByText(new RegExp(problem))).toBeTruthy();
-    expect(within(dialog).getByRole<HTMLButtonElement>("button", { name: "Make the offer" }).disabled).toBe(
+    expect(within(dialog).getByRole<HTMLButtonElement>("button", { name: "Review payout" }).disabled).toBe(
       true,
     );
   });
@@ -81,7 +81,7 @@ describe("a new payment while the chain is not watched", () => {
     host.reply("showPayment", payment());
     open("#/new");
     await fireEvent.input(await screen.findByLabelText("Amount"), { target: { value: "10.00" } });
-    await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Create payment" }));
     const dialog = within(await screen.findByRole("dialog"));
     expect(dialog.getByText(/[Nn]ot connected to the Bitcoin network/)).toBeTruthy();
     expect(host.askedFor("createPayment")).toEqual([]);
@@ -94,9 +94,9 @@ describe("a new payment while the chain is not watched", () => {
     host.reply("status", { ...status, chainError: "no connection", paymentsRefused });
     open("#/new");
     await fireEvent.input(await screen.findByLabelText("Amount"), { target: { value: "10.00" } });
-    const make = screen.getByRole<HTMLButtonElement>("button", { name: "Make the payment" });
+    const make = screen.getByRole<HTMLButtonElement>("button", { name: "Create payment" });
     expect(make.disabled).toBe(true);
-    const why = screen.getByText(/No payment can be made now/).textContent;
+    const why = screen.getByText(/No payment can be created now/).textContent;
     expect(why).toContain("has not been watched for 10 minutes");
     host.reply("status", status);
     host.emit("changed");
@@ -157,7 +157,7 @@ describe("a sentence that would be untrue", () => {
     host.reply("createPayment", { errorType: "VALIDATION_FAILED", message, field: "amount" });
     open("#/new");
     await fireEvent.input(await screen.findByLabelText("Amount"), { target: { value: "ten" } });
-    await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Create payment" }));
     expect(await screen.findByText("Amount: write a number, like 10.00 or 10,00")).toBeTruthy();
   });
 });
@@ -179,10 +179,7 @@ describe("coins that came late", () => {
 
   test.each<[Partial<PaymentView>, string]>([
     [{ acceptance: acceptance() }, "You can accept it."],
-    [
-      { acceptance: acceptance(), anomalies: [anomaly()] },
-      "You can accept it, refund it, or dismiss the anomaly.",
-    ],
+    [{ acceptance: acceptance(), anomalies: [anomaly()] }, "You can accept, refund or dismiss it."],
     [
       { anomalies: [anomaly({ resolution: "REFUNDING" })] },
       "A refund was begun: its payout shows the progress.",

@@ -17,7 +17,7 @@ describe("a new payout", () => {
     expect(await screen.findByText("Address has a typing error")).toBeTruthy();
     const asked = host.askedFor("estimatePayout").map((one) => "address" in one && one.address);
     expect(asked.filter((address) => address !== null)).toEqual(["bcrt1qwx"]);
-    expect((screen.getByRole("button", { name: "Make the offer" }) as HTMLButtonElement).disabled).toBe(true);
+    expect((screen.getByRole("button", { name: "Review payout" }) as HTMLButtonElement).disabled).toBe(true);
   });
 
   test("can be offered after a refused address is corrected", async () => {
@@ -28,11 +28,11 @@ describe("a new payout", () => {
     open("#/new-payout");
     await types("Address", "bcrt1q");
     await types("Amount", "0.01");
-    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Review payout" }));
     expect(await screen.findByText("Address has a typing error")).toBeTruthy();
     await types("Address", ADDRESS);
     await waitFor(() => expect(screen.queryByText("Address has a typing error")).toBeNull());
-    const button = screen.getByRole("button", { name: "Make the offer" }) as HTMLButtonElement;
+    const button = screen.getByRole("button", { name: "Review payout" }) as HTMLButtonElement;
     expect(button.disabled).toBe(false);
   });
 
@@ -40,7 +40,7 @@ describe("a new payout", () => {
     host.reply("estimatePayout", estimate());
     open("#/new-payout");
     await types("Address", ADDRESS);
-    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Review payout" }));
     expect(await screen.findByText("This must be filled in")).toBeTruthy();
     expect(host.askedFor("requestPayout")).toHaveLength(0);
     await types("Amount", "0.01");
@@ -51,20 +51,20 @@ describe("a new payout", () => {
     host.reply("estimatePayout", estimate());
     open("#/new-payout");
     await types("Address", ADDRESS);
-    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Review payout" }));
     expect(await screen.findByText("This must be filled in")).toBeTruthy();
     await fireEvent.click(screen.getByRole("button", { name: "Pay out everything" }));
     await waitFor(() => expect(screen.queryByText("This must be filled in")).toBeNull());
     expect(screen.getByLabelText("Amount").getAttribute("aria-invalid")).toBe("false");
   });
 
-  test("asks for a decimal point instead of a comma", async () => {
+  test("asks for a number, with a point or a comma", async () => {
     const amountProblem =
       "btcAmount must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin";
     host.reply("estimatePayout", estimate({ amountProblem }));
     open("#/new-payout");
-    await types("Amount", "0,01");
-    expect(await screen.findByText("Amount: write it with a point, not a comma")).toBeTruthy();
+    await types("Amount", "some");
+    expect(await screen.findByText("Amount: write a number, like 10.00 or 10,00")).toBeTruthy();
   });
 
   test("above the daily limit names its reset and its page", async () => {
@@ -133,7 +133,7 @@ describe("a new payout", () => {
     await types("Address", ` ${ADDRESS} `);
     await types("Amount", "100,00");
     await fireEvent.change(screen.getByLabelText("In"), { target: { value: "EUR" } });
-    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Review payout" }));
     await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"b".repeat(40)}`));
     // The clicked button is gone, so the offer's heading gets the focus.
     await waitFor(() => expect(document.activeElement?.tagName).toBe("H1"));
@@ -158,11 +158,11 @@ describe("a payout that another copy of the wallet paid already", () => {
   test("is paid again after its amount and unit are confirmed", async () => {
     await types("Address", ADDRESS);
     await types("Amount", "0.01");
-    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Review payout" }));
     await fireEvent.click(await again("Pay 0.01 BTC again. The other payment was for something else."));
     host.reply("requestPayout", payout());
     host.reply("showPayout", payout());
-    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Review payout" }));
     await waitFor(() =>
       expect(host.askedFor("requestPayout")).toMatchObject([{ again: false }, { again: true }]),
     );
@@ -171,10 +171,10 @@ describe("a payout that another copy of the wallet paid already", () => {
   test("needs another confirmation in another unit", async () => {
     await types("Address", ADDRESS);
     await types("Amount", "1");
-    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Review payout" }));
     await fireEvent.click(await again("Pay 1 BTC again. The other payment was for something else."));
     await fireEvent.change(screen.getByLabelText("In"), { target: { value: "EUR" } });
-    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Review payout" }));
     await waitFor(() =>
       expect(host.askedFor("requestPayout")).toMatchObject([{ again: false }, { again: false }]),
     );
@@ -184,10 +184,25 @@ describe("a payout that another copy of the wallet paid already", () => {
   test("asks for a confirmation of the refused request only", async () => {
     await types("Address", ADDRESS);
     await types("Amount", "1");
-    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Review payout" }));
     await screen.findByRole("checkbox");
     await types("Amount", "2");
     await waitFor(() => expect(screen.queryByRole("checkbox")).toBeNull());
     expect(screen.queryByText(/confirm that it is paid again/)).toBeNull();
+  });
+});
+
+describe("a payout of everything", () => {
+  test("says before that its fee cannot be raised", async () => {
+    host.reply("estimatePayout", estimate({ takesAllCoins: true }));
+    open("#/new-payout");
+    expect(await screen.findByText(/You cannot raise its fee later/)).toBeTruthy();
+  });
+
+  test("says so again when it is approved", async () => {
+    host.reply("showPayout", payout({ takesAllCoins: true }));
+    open(`#/payout/${"b".repeat(40)}`);
+    await fireEvent.click(await screen.findByRole("button", { name: "Approve…" }));
+    expect((await screen.findByRole("dialog")).textContent).toContain("You cannot raise its fee later");
   });
 });

@@ -7,7 +7,7 @@ describe("the list of payments", () => {
   test("explains an empty list", async () => {
     open("#/payments");
     expect(await screen.findByText("No payments yet")).toBeTruthy();
-    expect(screen.getByRole("link", { name: "Make a payment" }).getAttribute("href")).toBe("#/test/new");
+    expect(screen.getByRole("link", { name: "Create payment" }).getAttribute("href")).toBe("#/test/new");
   });
 
   test("mentions the simulated customer only on the sandbox", async () => {
@@ -114,7 +114,7 @@ describe("a new payment", () => {
     host.reply("showPayment", payment());
     open("#/new");
     await fireEvent.input(await screen.findByLabelText("Amount"), { target: { value: "10.10" } });
-    await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Create payment" }));
     await waitFor(() => expect(location.hash).toBe(`#/test/payment/${"p".repeat(40)}`));
     expect(host.askedFor("createPayment")).toMatchObject([{ amount: "10.10", currency: "USD" }]);
   });
@@ -136,13 +136,13 @@ describe("a new payment", () => {
     open("#/new");
     const choice = await screen.findByLabelText<HTMLSelectElement>("Currency");
     expect(choice.value).toBe("");
-    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Make the payment" }).disabled).toBe(true);
+    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Create payment" }).disabled).toBe(true);
     expect(screen.getByText(/No currency has a fresh rate now/)).toBeTruthy();
 
     host.reply("status", status);
     host.emit("changed");
     await waitFor(() => expect(choice.value).toBe("USD"));
-    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Make the payment" }).disabled).toBe(false);
+    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Create payment" }).disabled).toBe(false);
   });
 
   test("is not made in a currency whose rate went stale after it was chosen", async () => {
@@ -154,7 +154,7 @@ describe("a new payment", () => {
     host.emit("changed");
     expect(await screen.findByText(/There is no fresh rate for EUR now/)).toBeTruthy();
     expect(choice.value).toBe("EUR");
-    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Make the payment" }).disabled).toBe(true);
+    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Create payment" }).disabled).toBe(true);
   });
 
   test("shows an error beside its field, under the form's label", async () => {
@@ -166,7 +166,7 @@ describe("a new payment", () => {
     open("#/new");
     const amount = await screen.findByLabelText("Amount");
     await fireEvent.input(amount, { target: { value: "0" } });
-    await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Create payment" }));
     expect(await screen.findByText("Amount must be more than 0")).toBeTruthy();
     expect(amount.getAttribute("aria-invalid")).toBe("true");
   });
@@ -178,7 +178,7 @@ describe("a new payment", () => {
     open("#/new");
     const amount = await screen.findByLabelText("Amount");
     await fireEvent.input(amount, { target: { value: "1,5" } });
-    await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Create payment" }));
     expect(await screen.findByText("Amount: write a number, like 10.00 or 10,00")).toBeTruthy();
   });
 
@@ -187,7 +187,7 @@ describe("a new payment", () => {
     host.reply("createPayment", { errorType: "VALIDATION_FAILED", message, field: "amount" });
     open("#/new");
     await fireEvent.input(await screen.findByLabelText("Amount"), { target: { value: "1,000" } });
-    await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Create payment" }));
     expect(await screen.findByText(/^Amount could mean two prices: write it without marks/)).toBeTruthy();
     expect(screen.queryByText(/not a comma/)).toBeNull();
   });

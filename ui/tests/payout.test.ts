@@ -173,7 +173,7 @@ describe("approving a payout", () => {
       expect(place?.querySelector("q bdi")?.textContent).toBe(
         "Refund · asked by panel:ada \\u{202e}gnp.exe\\u{2066}\\u{a}",
       );
-      expect(place?.querySelector(".asked")?.textContent).toBe("Asked by key:stolen");
+      expect(place?.querySelector(".asked")?.textContent).toBe("Requested by key:stolen (API key)");
       expect(place?.querySelector(".refund")).toBeNull();
     }
   });
@@ -189,7 +189,7 @@ describe("approving a payout", () => {
     const dialog = await asks(/^Approve…/);
     expect(dialog.textContent).toMatch(/This address had a payout before:\s+0\.01000000 BTC/);
     expect(dialog.querySelector("q bdi")?.textContent).toBe("Invoice 12");
-    expect(dialog.querySelector(".asked")?.textContent).toBe("Asked by panel:ada");
+    expect(dialog.querySelector(".asked")?.textContent).toBe("Requested by ada");
     expect(screen.getAllByText(/This address had a payout before/)).toHaveLength(2);
   });
 });
@@ -237,7 +237,7 @@ describe("an offer's countdown", () => {
     expect(screen.getByText(/Another copy of this wallet paid this amount/)).toBeTruthy();
     await fireEvent.click(screen.getByRole("checkbox", { name: /^Pay 0\.01000000 BTC again/ }));
     host.reply("requestPayout", payout({ payoutId: "f".repeat(40) }));
-    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Review payout" }));
     await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"f".repeat(40)}`));
     const asked = { address: ADDRESS, btcAmount: "0.01000000", currency: "EUR", comment: "Invoice 12" };
     expect(host.askedFor("requestPayout")).toMatchObject([
@@ -267,10 +267,10 @@ describe("an offer's countdown", () => {
     open(HREF);
     await fireEvent.click(await screen.findByRole("button", { name: "Make a new offer" }));
     const dialog = within(await screen.findByRole("dialog", { name: /^Refund / }));
-    await fireEvent.click(dialog.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(dialog.getByRole("button", { name: "Review payout" }));
     await fireEvent.click(await dialog.findByRole("checkbox", { name: /again/ }));
     host.reply("refundAnomaly", payout({ payoutId: "f".repeat(40) }));
-    await fireEvent.click(dialog.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(dialog.getByRole("button", { name: "Review payout" }));
     await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"f".repeat(40)}`));
     const asked = { anomalyId: "a".repeat(40), address: ADDRESS, currency: "EUR" };
     expect(host.askedFor("refundAnomaly")).toMatchObject([
@@ -382,18 +382,19 @@ describe("a payout's transaction", () => {
   });
 });
 
-describe("giving a payout up", () => {
-  test("is shown as being given up until it is decided", async () => {
-    const waitsFor = "it is being given up: it fails once the transaction in its place has 6 confirmations";
+describe("cancelling a payout", () => {
+  test("is shown as being cancelled until it is decided", async () => {
+    const waitsFor =
+      "it is being cancelled: after 6 blocks, in about an hour, it has failed, or it was sent after all";
     host.reply("showPayout", sent({ beingGivenUp: true, waitsFor }));
     open(HREF);
-    expect(await screen.findByText("Being given up")).toBeTruthy();
-    expect(screen.getByText(/It fails once|fails once the transaction in its place/)).toBeTruthy();
+    expect(await screen.findByText("Being cancelled")).toBeTruthy();
+    expect(screen.getByText(/It is being cancelled: after 6 blocks, in about an hour/)).toBeTruthy();
     expect(screen.queryByText("Sent, waits for a block")).toBeNull();
   });
 
   test("allows a new offer once the payout has failed", async () => {
-    host.reply("showPayout", payout({ state: "FAILED", failureReason: "it was given up by panel:ada" }));
+    host.reply("showPayout", payout({ state: "FAILED", failureReason: "it was cancelled by panel:ada" }));
     host.reply("requestPayout", payout({ payoutId: "f".repeat(40) }));
     open(HREF);
     await fireEvent.click(await screen.findByRole("button", { name: "Make a new offer" }));
@@ -406,22 +407,22 @@ describe("giving a payout up", () => {
       { step: "abandoned" as const, by: "panel:cal", at: "12:30" },
       { step: "failed" as const, by: null, at: "13:30" },
     ].map(({ at, ...step }) => ({ ...step, time: `2026-01-12T${at}:00.000Z`, btcTxId: null, reason: null }));
-    const ended = { failureReason: "it was given up", failedTime: "2026-01-12T13:30:00Z" };
+    const ended = { failureReason: "it was cancelled", failedTime: "2026-01-12T13:30:00Z" };
     host.reply("showPayout", payout({ state: "FAILED", ...ended, history }));
     open(HREF);
     const bumped = (await screen.findByText("Replaced by a transaction with a higher fee")).closest("li");
-    expect(bumped?.textContent).toContain("by cli:bea");
-    const givenUp = screen.getByText("Replaced by a transaction that pays the coins back").closest("li");
-    expect(givenUp?.textContent).toContain("by panel:cal");
+    expect(bumped?.textContent).toContain("by bea");
+    const givenUp = screen.getByText("Cancelled by a transaction that pays the coins back").closest("li");
+    expect(givenUp?.textContent).toContain("by cal");
     expect(screen.getAllByText("Failed", { selector: "dt" })).toHaveLength(1);
   });
 
   test("fails at once if nothing was signed yet", async () => {
     host.reply("showPayout", payout({ state: "QUEUED", canAbandon: possible }));
     host.reply("abandonPayout", { ...payout({ state: "FAILED" }), replacement: null, refusal: null });
-    const dialog = await asks(/^Give it up/);
-    expect(dialog.textContent).toContain("it fails at once, nothing is sent");
-    await fireEvent.click(within(dialog).getByRole("button", { name: "Give it up" }));
+    const dialog = await asks(/^Cancel payout/);
+    expect(dialog.textContent).toContain("Nothing has been sent yet, and nothing will be.");
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Cancel payout" }));
     await waitFor(() =>
       expect(host.askedFor("abandonPayout")).toMatchObject([{ all: false, feeAtMostSats: 0 }]),
     );
@@ -439,15 +440,15 @@ describe("giving a payout up", () => {
     host.reply("showPayout", own);
     host.reply("estimateAbandon", { fee, worth: null, payouts: [own, other] });
     host.reply("abandonPayout", { ...own, replacement: version({ pays: false }), refusal: null });
-    const dialog = await asks(/^Give it up/);
+    const dialog = await asks(/^Cancel payout/);
     const heading = within(dialog).getByRole("heading");
-    await waitFor(() => expect(heading.textContent).toBe("Give up 2 payouts?"));
+    await waitFor(() => expect(heading.textContent).toBe("Cancel 2 payouts?"));
     expect(dialog.textContent).toContain("a fee of 0.00000410 BTC");
     expect(dialog.textContent).toContain("0.00005000 BTC");
     expect(dialog.textContent).toContain("0.01000000 BTC");
-    expect(dialog.textContent).toContain("failed once it has 6 confirmations");
-    expect(dialog.textContent).toContain("sent all the same");
-    await fireEvent.click(within(dialog).getByRole("button", { name: /^Give up all 2 for a fee of/ }));
+    expect(dialog.textContent).toMatch(/We'll\s+know\s+in\s+about\s+an\s+hour/);
+    expect(dialog.textContent).toContain("the payouts go through");
+    await fireEvent.click(within(dialog).getByRole("button", { name: /^Cancel all 2 for a fee of/ }));
     await waitFor(() =>
       expect(host.askedFor("abandonPayout")).toMatchObject([{ all: true, feeAtMostSats: 410 }]),
     );
@@ -455,11 +456,11 @@ describe("giving a payout up", () => {
 
   test("does not concern payouts that joined after the dialog opened", async () => {
     host.reply("showPayout", payout({ state: "QUEUED", canAbandon: possible }));
-    const dialog = await asks(/^Give it up/);
+    const dialog = await asks(/^Cancel payout/);
     host.reply("showPayout", sent({ sharesWith: [] }));
     host.emit("changed");
     await screen.findByText("Pays the recipient", { exact: false });
-    expect(dialog.textContent).toContain("it fails at once");
+    expect(dialog.textContent).toContain("Nothing has been sent yet");
     expect(within(dialog).getByRole("heading").textContent).not.toContain("payouts?");
   });
 });
@@ -471,7 +472,7 @@ describe("a payout that was paid by a transaction not made here", () => {
     open(HREF);
     expect(await screen.findByText("Paid by a transaction that was not made here:")).toBeTruthy();
     expect(screen.getAllByText("Paid from elsewhere").length).toBeGreaterThan(0);
-    expect(screen.queryByRole("button", { name: /higher fee|Give it up/ })).toBeNull();
+    expect(screen.queryByRole("button", { name: /higher fee|Cancel payout/ })).toBeNull();
     expect(screen.getByRole("button", { name: "Make a new offer" })).toBeTruthy();
   });
 });

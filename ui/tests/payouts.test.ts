@@ -7,7 +7,7 @@ describe("the list of payouts", () => {
   test("explains an empty list", async () => {
     open("#/payouts");
     expect(await screen.findByText("No payouts yet")).toBeTruthy();
-    expect(screen.getByRole("link", { name: "Make a payout" }).getAttribute("href")).toBe(
+    expect(screen.getByRole("link", { name: "Create payout" }).getAttribute("href")).toBe(
       "#/test/new-payout",
     );
   });
@@ -47,7 +47,7 @@ describe("the list of payouts", () => {
   test("counts shops' waiting offers beside the screen's name", async () => {
     host.reply("status", { ...status, offersWaiting: 2 });
     open("#/payments");
-    expect(await screen.findByLabelText("2 wait for approval")).toBeTruthy();
+    expect(await screen.findByRole("link", { name: "Payouts 2 wait for approval" })).toBeTruthy();
   });
 
   test("shows the waiting offers after a click on a notification", async () => {
@@ -72,9 +72,9 @@ describe("the limit", () => {
     open("#/payouts");
     await fireEvent.click(await screen.findByRole("button", { name: "Change…" }));
     const dialog = await screen.findByRole("dialog");
-    expect(dialog.textContent).toMatch(/thief\s+can\s+take\s+each\s+day/);
-    await fireEvent.input(within(dialog).getByLabelText("Daily limit, in BTC"), { target: { value: "2" } });
-    await fireEvent.click(within(dialog).getByRole("button", { name: "Change the limit" }));
+    expect(dialog.textContent).toMatch(/thief\s+can\s+take\s+this\s+sum\s+each\s+day/);
+    await fireEvent.input(within(dialog).getByLabelText("Daily limit in BTC"), { target: { value: "2" } });
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Change the limits" }));
     await waitFor(() =>
       expect(host.askedFor("setLimits")).toMatchObject([{ dailyBtc: "2", minimumBtc: "0.00010000" }]),
     );
@@ -89,11 +89,11 @@ describe("an invalid limit", () => {
     open("#/payouts");
     await fireEvent.click(await screen.findByRole("button", { name: "Change…" }));
     const dialog = await screen.findByRole("dialog");
-    const input = within(dialog).getByLabelText("The least payout, in BTC");
-    await fireEvent.input(input, { target: { value: "0,001" } });
-    await fireEvent.click(within(dialog).getByRole("button", { name: "Change the limit" }));
+    const input = within(dialog).getByLabelText("Minimum in BTC");
+    await fireEvent.input(input, { target: { value: "little" } });
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Change the limits" }));
     await waitFor(() => expect(input.getAttribute("aria-invalid")).toBe("true"));
-    expect(dialog.textContent).toContain("write it with a point, not a comma");
+    expect(dialog.textContent).toContain("Minimum in BTC: write a number");
     expect(within(dialog).queryByRole("alert")).toBeNull();
   });
 });
@@ -106,9 +106,9 @@ describe("limits that allow no payout", () => {
     open("#/payouts");
     await fireEvent.click(await screen.findByRole("button", { name: "Change…" }));
     const dialog = await screen.findByRole("dialog");
-    await fireEvent.click(within(dialog).getByRole("button", { name: "Change the limit" }));
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Change the limits" }));
     const told = await within(dialog).findByText(/may not be above/);
-    expect(told.textContent).toContain("The least payout, in BTC may not be above “Daily limit, in BTC”");
+    expect(told.textContent).toContain("Minimum in BTC may not be above “Daily limit in BTC”");
     expect(told.textContent).toContain("0.5 above 0.02");
   });
 });
@@ -215,8 +215,8 @@ describe("a sender that does not send", () => {
     expect(await within(note).findByText("0.01000000 BTC")).toBeTruthy();
     const link = within(note).getByTitle<HTMLAnchorElement>(waits.address);
     expect(link.hash).toBe(`#/test/payout/${waits.payoutId}`);
-    await fireEvent.click(within(note).getByRole("button", { name: "Give it up…" }));
-    await fireEvent.click(await screen.findByRole("button", { name: "Give it up" }));
+    await fireEvent.click(within(note).getByRole("button", { name: "Cancel payout…" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Cancel payout" }));
     await waitFor(() => expect(host.askedFor("abandonPayout")).toHaveLength(1));
 
     await fireEvent.click(await screen.findByRole("button", { name: "Let payouts go on…" }));
@@ -268,7 +268,7 @@ describe("a sender that does not send", () => {
       "Payouts are on hold: a transaction that was not made here spends coins of this wallet.",
     ],
     [
-      "the wallet was restored from a backup; 1 approved payout waits that the other copy may have given up (cd)",
+      "the wallet was restored from a backup; 1 approved payout waits that the other copy may have cancelled (cd)",
       "Payouts are on hold: the wallet was restored from a backup.",
     ],
   ])("is shown as on hold on every screen, with the reason: %s", async (senderHold, told) => {
@@ -330,12 +330,12 @@ describe("a refund", () => {
     await fireEvent.input(dialog.getByLabelText("The customer's address"), { target: { value: ADDRESS } });
     expect(await dialog.findByText("A valid address.")).toBeTruthy();
     expect(dialog.queryByRole("checkbox", { name: /again/ })).toBeNull();
-    await fireEvent.click(dialog.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(dialog.getByRole("button", { name: "Review payout" }));
     expect(await dialog.findByText(/is to be sent again/)).toBeTruthy();
     host.reply("refundAnomaly", payout());
     host.reply("showPayout", payout());
     await fireEvent.click(dialog.getByRole("checkbox", { name: /again/ }));
-    await fireEvent.click(dialog.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(dialog.getByRole("button", { name: "Review payout" }));
     await waitFor(() =>
       expect(host.askedFor("refundAnomaly")).toMatchObject([{ althoughPaid: false }, { althoughPaid: true }]),
     );
@@ -355,5 +355,42 @@ describe("a refund", () => {
     expect((await screen.findByRole("link", { name: "Refunded by this payout" })).getAttribute("href")).toBe(
       `#/test/payout/${"b".repeat(40)}`,
     );
+  });
+});
+
+describe("a hold by another copy", () => {
+  const txid = "c".repeat(64);
+  const twin = {
+    txid,
+    time: "2026-01-12T12:00:00Z",
+    paid: [{ amount: { sats: 5000, text: "0.00005000", shown: "0.00005000" }, address: ADDRESS }],
+  };
+
+  test("shows its transactions in the table only, and other reasons in words", async () => {
+    const other = "another copy of this wallet is in use: it gave a customer the address of index 7";
+    host.reply("status", {
+      ...status,
+      senderHold: `another copy of this wallet is in use: it made transaction ${txid} of 2026-01-12T12:00:00Z, which pays 0.00005000 BTC to ${ADDRESS}; ${other}`,
+      senderHoldCause: "HOLD" as const,
+      senderHoldTransactions: [twin],
+      senderHoldTransactionsCount: 1,
+    });
+    open("#/payouts");
+    const title = await screen.findByText("Nothing is paid out until you let payouts go on");
+    const note = title.closest("section") as HTMLElement;
+    expect(within(note).getByText(/it made the transactions below/).textContent).toContain("index 7");
+    expect(note.textContent).not.toContain(txid);
+    expect(note.querySelectorAll("tbody tr")).toHaveLength(1);
+  });
+
+  test("after a restore says once to stop the old machine", async () => {
+    host.reply("status", {
+      ...status,
+      senderHold: "1 transaction was made after this backup",
+      senderHoldCause: "HOLD_RESTORED" as const,
+    });
+    open("#/payouts");
+    await screen.findByText("No approved payout waits here, so there is none to compare.");
+    expect(document.querySelector("main")?.textContent.match(/stop it first/g)).toHaveLength(1);
   });
 });

@@ -59,7 +59,7 @@ describe("the window", () => {
   test("warns of an unwatched chain, with the reason in the details", async () => {
     host.reply("status", { ...status, chainError: "database is locked" });
     open("#/payments");
-    expect(await screen.findByText(/The chain is not being watched/)).toBeTruthy();
+    expect(await screen.findByText(/Not connected to the Bitcoin network/)).toBeTruthy();
     expect(screen.getByText(/database is locked/).closest("details")?.open).toBe(false);
   });
 

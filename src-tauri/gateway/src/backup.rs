@@ -22,7 +22,7 @@ mod verify;
 pub(crate) use error::BackupError;
 pub(crate) use folder::mark_folder;
 pub(crate) use key::shortest_passphrase;
-pub(crate) use make::{KeySource, Place, make, set_passphrase};
+pub(crate) use make::{KeySource, Place, make, make_nightly_since, set_passphrase};
 pub(crate) use nightly::{NightlyFault, due_at, nightly_fault, run};
 pub(crate) use restore::{Restore, Restored, check_free, restore};
 pub(crate) use verify::{Tried, verify};

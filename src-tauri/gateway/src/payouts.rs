@@ -19,7 +19,7 @@ pub(crate) use approve::{ApproveError, Approver, approve, has_refund_coins, may_
 pub(crate) use draft::Draft;
 pub(crate) use estimate::{EstimateAmount, EstimateError, EstimateRequest, estimate};
 pub(crate) use expire::{expire_due, expire_of_clock_ahead};
-pub(crate) use funding::Permit;
+pub(crate) use funding::{Permit, takes_all_coins};
 pub(crate) use limit::{ABOVE_DAILY_LIMIT, BELOW_MINIMUM, LimitError, limit_now, limit_record};
 pub(crate) use offer::{Along, OfferError, OfferRequest, Offered, Requester, answered_before, offer, offer_along};
 pub(crate) use preview::{Preview, PreviewRequest, open_anomaly_of, preview};

@@ -1,5 +1,6 @@
 // The steps of the guide for going live. Most progress is read from the gateway, so that it survives a closed window.
 import type { BackupsView } from "./bindings/BackupsView";
+import type { ServerTestItem } from "./bindings/ServerTestItem";
 import type { SettingItem } from "./bindings/SettingItem";
 import type { StatusView } from "./bindings/StatusView";
 import { count } from "./format";
@@ -204,6 +205,22 @@ export interface BackendForm {
   zmq: string;
   certificate: string;
   proxy: string;
+}
+
+/** A plain sentence for a server's usual faults, with the remedy; undefined for any other answer. */
+export function serverWords({ ok, message }: Pick<ServerTestItem, "ok" | "message">): string | undefined {
+  if (ok) return undefined;
+  if (/\bno connection to the (node|server) at\b/.test(message)) {
+    return "Can't reach this server. Check the address and your internet.";
+  }
+  if (message.includes("no credentials are")) return "Enter the cookie file, or a user and password.";
+  if (message.includes("refuses the cookie"))
+    return "The node refuses this cookie file. Choose the file of this node.";
+  if (message.includes("refuses user and password")) return "The node refuses this user and password.";
+  if (/\bcookie file .* cannot be read\b/.test(message)) {
+    return "The cookie file cannot be read. Start the node, or sign in by user and password.";
+  }
+  return undefined;
 }
 
 /** The form filled from the settings. */

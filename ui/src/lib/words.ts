@@ -50,6 +50,16 @@ const TONES: Record<Badged, Tone> = {
   GIVEN_UP: "bad",
 };
 
+/** A person who acted in the window or at the command line, without the place: `panel:anna` becomes `anna`. */
+export function personOf(actor: string): string {
+  return actor.replace(/^(panel|cli):/, "");
+}
+
+/** The requester of a payout. An API key is named as one, because its name may be that of a person. */
+export function requesterOf(payout: Pick<PayoutItem, "requestedBy" | "requestedByShop">): string {
+  return payout.requestedByShop ? `${payout.requestedBy} (API key)` : personOf(payout.requestedBy);
+}
+
 /** The colour of a state. */
 export function toneOf(state: Badged, whyInvalid: WhyInvalid | null = null): Tone {
   return whyInvalid ? WHY_INVALID[whyInvalid].tone : TONES[state];
@@ -84,7 +94,7 @@ export function payoutWords(
 ): string {
   const { state, confirmations, beingGivenUp, madeElsewhere } = payout;
   if (state === "EXPIRED" && payout.failureReason) return payout.requestedByShop ? "Rejected" : "Withdrawn";
-  if (beingGivenUp) return "Being given up";
+  if (beingGivenUp) return "Being cancelled";
   if (state !== "SENT") return PAYOUT_WORDS[state];
   if (madeElsewhere) return "Paid from elsewhere";
   return confirmations > 0 ? `Sent, ${count(confirmations, "confirmation")}` : "Sent, waits for a block";
@@ -118,11 +128,11 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
   KEYRING: "Tillgate asks again by itself.",
   COINS: "It goes on by itself once enough coins have come.",
   BLOCK: "It goes on by itself with the next block.",
-  SMALL_COINS: "Give it up, and make smaller payouts instead.",
-  FEES: "It goes on by itself once the network asks for less, or once you allow a higher rate (the setting feeCapSatVb).",
+  SMALL_COINS: "Cancel it, and make smaller payouts instead.",
+  FEES: "It goes on by itself once the network asks for less.",
   CHAIN: "It goes on by itself once the Bitcoin network is seen again.",
   NODE: "It goes on by itself. A higher fee may help.",
-  OTHER_COPY: "Give this payout up, and then request the payouts again that are not paid.",
+  OTHER_COPY: "Cancel this payout. Then request the payouts again that are not paid.",
   PAID_BY_COPY: "It goes on by itself.",
   GIVEN_UP: "It goes on by itself.",
   OTHER: "It goes on by itself.",
@@ -186,9 +196,7 @@ export function uncountedWords(payment: Pick<PaymentView, "acceptance" | "anomal
   if (stands === "REFUNDED") return "It was refunded.";
   const acceptable = payment.acceptance !== null;
   if (stands !== "OPEN") return acceptable ? "You can accept it." : "";
-  return acceptable
-    ? "You can accept it, refund it, or dismiss the anomaly."
-    : "You can refund it, or dismiss the anomaly.";
+  return acceptable ? "You can accept, refund or dismiss it." : "You can refund or dismiss it.";
 }
 
 /** A payment's name within a sentence: the shop's own reference and the price. */
@@ -202,17 +210,17 @@ export function orderOf(payment: Pick<PaymentItem, "merchantTransactionId" | "pr
 /** Texts for the permissions of an API key. */
 export const PERMISSIONS: Record<string, string> = {
   "payments.read": "read payments",
-  "payments.create": "make payments",
+  "payments.create": "create payments",
   "payouts.read": "read payouts",
-  "payouts.create": "make payouts",
+  "payouts.create": "create payouts",
   "payouts.approve": "approve payouts",
 };
 
 /** A form's labels, by the field name of the API. */
 export type Labels = Record<string, string>;
 
-const DAILY = "Daily limit, in BTC";
-const MINIMUM = "The least payout, in BTC";
+const DAILY = "Daily limit in BTC";
+const MINIMUM = "Minimum in BTC";
 
 /** Labels of the forms for the limits. The gateway names a limit by its field or by its setting, so both are keys. */
 export const LIMIT_LABELS = {
@@ -238,14 +246,10 @@ export function inFormsWords(message: string, labels: Labels): string {
   return capital(parts.join("; "));
 }
 
-/**
- * A clearer message if the gateway found no number in a field; otherwise `message`. A price may have a decimal comma,
- * but an amount in BTC may not.
- */
-export function aboutSum(message: string, label: string, typed: string, takesCommas = false): string {
+/** A clearer message if the gateway found no number in a field; otherwise `message`. */
+export function aboutSum(message: string, label: string): string {
   if (!/\bmust be a (decimal number|sum in Bitcoin)\b/.test(message)) return message;
-  if (takesCommas) return `${label}: write a number, like 10.00 or 10,00`;
-  return typed.includes(",") ? `${label}: write it with a point, not a comma` : message;
+  return `${label}: write a number, like 10.00 or 10,00`;
 }
 
 /** A sentence of the gateway, in which the page with the daily limit replaces the setting `dailyLimitBtc`. */
@@ -256,9 +260,12 @@ export function withLimitPage(text: string): string {
   );
 }
 
-/** Whether a sentence names a `tillgate` command. A person cannot type a command in the window. */
-export function namesCommand(text: string): boolean {
-  return /\btillgate (backup|deliveries|hmac-key|payouts|serve|settings|wallet)\b/.test(text);
+/** A sentence of the gateway without the parts that name a `tillgate` command, because the window has its own remedies. */
+export function withoutCommands(text: string): string {
+  return text
+    .replaceAll(/ \([^()]*`tillgate [^`]*`[^()]*\)/g, "")
+    .replaceAll(/[:;,.] [^:;,.`]*`tillgate [^`]*`[^:;.]*/g, "")
+    .replaceAll(/ \([^()]*\bthe setting [a-z]+[A-Z]\w*\)/g, "");
 }
 
 /**

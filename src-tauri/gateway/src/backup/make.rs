@@ -28,7 +28,7 @@ use crate::machine::disk::free_bytes;
 use crate::machine::fail_points::{self, Point};
 use crate::machine::secrets::{Purpose, Secret};
 use crate::store::StoreError;
-use crate::store::backups::Failure;
+use crate::store::backups::{BackupState, Failure};
 use crate::store::copy::{copy_database, damage_of_copy};
 
 /// Room on the backup's disk beyond the databases, for headers, tags and the folder itself.
@@ -84,6 +84,37 @@ pub(crate) async fn make(
     actor: &str,
 ) -> Result<Made, BackupError> {
     let _turn = turn(gateway).await?;
+    make_in_turn(gateway, place, key, actor).await
+}
+
+/// Makes a nightly backup, unless one that began at or after `since` is there already. The first nightly backup begins
+/// by itself as soon as its passphrase is set, so a person who set it up would get a second file at once.
+///
+/// # Errors
+/// As for [`make`].
+pub(crate) async fn make_nightly_since(
+    gateway: &Arc<Gateway>,
+    since: Timestamp,
+    key: KeySource,
+    actor: &str,
+) -> Result<Made, BackupError> {
+    // The other backup is there, or failed, once this one has its turn.
+    let _turn = turn(gateway).await?;
+    let last = gateway.store.read(|reader| reader.last_nightly_backup(BackupState::Good))?;
+    if let Some(last) = last.filter(|last| last.begun_at >= since) {
+        let size_bytes = last.size_bytes.unwrap_or(0);
+        return Ok(Made { path: PathBuf::from(last.path), size_bytes, made_at: last.begun_at });
+    }
+    make_in_turn(gateway, Place::Folder, key, actor).await
+}
+
+/// Makes a backup. The caller holds the turn.
+pub(super) async fn make_in_turn(
+    gateway: &Arc<Gateway>,
+    place: Place,
+    key: KeySource,
+    actor: &str,
+) -> Result<Made, BackupError> {
     tidy::settle_interrupted(gateway).await?;
     let is_nightly = place == Place::Folder;
     let (path, mark) = match place {

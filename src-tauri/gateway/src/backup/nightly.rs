@@ -7,8 +7,7 @@ use std::time::Duration;
 use tillgate_domain::time::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use super::error::BackupError;
-use super::make::{KeySource, Place, make};
+use super::make::{KeySource, Place, make_in_turn, turn};
 use super::mark::Mark;
 use super::schedule::{Before, next_at};
 use super::tidy::settle_interrupted;
@@ -69,6 +68,8 @@ pub(super) async fn once(gateway: &Arc<Gateway>, now: Timestamp) {
     if gateway.settings.snapshot().backup_folder.is_none() {
         return;
     }
+    // While another backup is being made, whether one is due is not known yet. The next check tries again.
+    let Ok(_turn) = turn(gateway).await else { return };
     let due = gateway.store.read(|reader| {
         let is_key_set = reader.backup_passphrase_set_at()?.is_some();
         Ok::<_, StoreError>(is_key_set && next_at(before(reader)?, now, local_offset_ms(now)) <= now)
@@ -78,10 +79,8 @@ pub(super) async fn once(gateway: &Arc<Gateway>, now: Timestamp) {
         Ok(true) => {}
         Err(error) => return tracing::error!(%error, "whether a backup is due could not be read"),
     }
-    match make(gateway, Place::Folder, KeySource::Stored, ACTOR).await {
+    match make_in_turn(gateway, Place::Folder, KeySource::Stored, ACTOR).await {
         Ok(made) => tracing::info!(file = %made.path.display(), bytes = made.size_bytes, "the nightly backup is made"),
-        // Another backup is being made. The next check tries again.
-        Err(BackupError::Busy) => {}
         Err(error) => tracing::error!(%error, "the nightly backup failed; it is tried again in an hour"),
     }
 }

@@ -11,6 +11,7 @@ use super::make::Job;
 use super::restore::{Restore, restore};
 use super::sealed::FILE_ID_BYTES;
 use super::*;
+use crate::console::backups::BackUp;
 use crate::console::settings::SetSetting;
 use crate::console::{Actor, ask};
 use crate::machine::environment::Environment;
@@ -387,6 +388,22 @@ async fn a_folder_without_a_passphrase_gives_a_warning_and_no_backup() {
     // The backup opens with the passphrase on a machine without a stored key.
     let base = tempfile::tempdir().unwrap();
     restored(&folder.path().join(&names(folder.path())[0]), base.path()).unwrap();
+}
+
+#[tokio::test]
+async fn the_first_nightly_backup_is_one_file() {
+    for is_nightly_first in [true, false] {
+        let (world, folder) = nightly_world().await;
+        let (now, actor) = (machine_now_of_a_test(), Actor::panel());
+        let asked = BackUp { file: None, passphrase: None, unless_since: Some(now.iso_millis()) };
+        let (by_night, by_person) = (nightly::once(&world.gateway, now), ask(&world.app, asked, &actor));
+        let made = match is_nightly_first {
+            true => tokio::join!(by_night, by_person).1.unwrap(),
+            false => tokio::join!(by_person, by_night).0.unwrap(),
+        };
+        let named = Path::new(&made.file).file_name().unwrap().to_str().unwrap();
+        assert_eq!(names(folder.path()), [named], "the nightly backup was first: {is_nightly_first}");
+    }
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ use super::page::{Page, page_size};
 use super::payouts::{self, PayoutView};
 use super::sums::{Acceptance, FiatView};
 use crate::anomalies::{self, RefundError, RefundRequest};
+use crate::gateway::Gateway;
 use crate::payouts::Offered;
 use crate::records::anomaly_message;
 use crate::store::anomalies::AnomalyFilter;
@@ -110,6 +111,9 @@ pub struct AnomalyItem {
     pub paid: BtcView,
     /// The worth of that sum at the rate of `time`.
     pub worth: FiatView,
+    /// The worth of that sum at the present rate; absent without a fresh rate.
+    #[serde(default)]
+    pub worth_today: Option<FiatView>,
     /// When the anomaly was raised, ISO 8601.
     pub time: String,
     /// The event, in a sentence for people.
@@ -160,13 +164,14 @@ impl AboutPayment {
 }
 
 impl AnomalyItem {
-    pub fn of(row: &store::anomalies::AnomalyRow, about: &AboutPayment) -> Self {
+    pub fn of(gateway: &Gateway, row: &store::anomalies::AnomalyRow, about: &AboutPayment) -> Self {
         Self {
             anomaly_id: row.anomaly.id.to_string(),
             payment_id: row.payment_id.to_string(),
             anomaly_type: row.anomaly.kind,
             paid: BtcView::of_sats(row.anomaly.paid_sats),
             worth: FiatView::of(row.worth_minor(), row.currency),
+            worth_today: worth_today(gateway, row),
             time: row.created_at.iso_seconds(),
             message: anomaly_message(row),
             resolution: row.anomaly.resolution.into(),
@@ -188,7 +193,7 @@ impl Ask for ListAnomalies {
         let resolution = self.open.then_some(anomaly::Resolution::Open);
         let filter = AnomalyFilter { resolution, ..AnomalyFilter::default() };
         let limit = page_size(self.limit)?;
-        by.read(move |_, reader| {
+        by.read(move |gateway, reader| {
             let rows = reader.anomalies(&filter, limit, u64::from(self.offset))?;
             // A payment with many anomalies is read once.
             let mut payments: HashMap<Id, AboutPayment> = HashMap::new();
@@ -199,7 +204,7 @@ impl Ask for ListAnomalies {
                 {
                     payments.insert(row.payment_id, about);
                 }
-                items.extend(payments.get(&row.payment_id).map(|about| AnomalyItem::of(row, about)));
+                items.extend(payments.get(&row.payment_id).map(|about| AnomalyItem::of(gateway, row, about)));
             }
             Ok(Page { items, items_count: reader.anomalies_count(&filter)? })
         })
@@ -257,9 +262,15 @@ async fn not_open(by: &Asker<'_>, anomaly_id: Id, error: RefundError) -> Result<
 }
 
 async fn show(by: &Asker<'_>, id: Id) -> Result<AnomalyItem, CommandError> {
-    let find = move |reader: &Reader<'_>| {
+    let find = move |gateway: &Gateway, reader: &Reader<'_>| {
         let Some(row) = reader.anomaly(&id)? else { return Ok(None) };
-        Ok(AboutPayment::read(reader, &row.payment_id)?.map(|about| AnomalyItem::of(&row, &about)))
+        Ok(AboutPayment::read(reader, &row.payment_id)?.map(|about| AnomalyItem::of(gateway, &row, &about)))
     };
-    by.read(move |_, reader| find(reader)).await?.ok_or_else(|| CommandError::not_found("anomaly", &id))
+    by.read(find).await?.ok_or_else(|| CommandError::not_found("anomaly", &id))
+}
+
+/// The worth of an anomaly's coins now; `None` without a fresh rate.
+fn worth_today(gateway: &Gateway, row: &store::anomalies::AnomalyRow) -> Option<FiatView> {
+    let market = gateway.rates.rate_for(row.currency, gateway.clock.now()).ok()?;
+    Some(FiatView::of(market.rate.worth_minor(row.anomaly.paid_sats, row.currency), row.currency))
 }

@@ -34,6 +34,7 @@ pub struct ShowBackups {}
 /// Makes a backup while the gateway keeps running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
+#[serde(rename_all = "camelCase")]
 pub struct BackUp {
     /// The absolute path of the new file. If absent, the backup is written to `backupFolder` and counts as a nightly
     /// backup.
@@ -42,6 +43,11 @@ pub struct BackUp {
     /// If absent, the stored key of the nightly backups is used.
     #[serde(default)]
     pub passphrase: Option<Passphrase>,
+    /// If a nightly backup that began at or after this time is complete, it is the answer, and no other one is made.
+    /// ISO 8601; without effect for a `file`.
+    #[serde(default)]
+    #[ts(optional)]
+    pub unless_since: Option<String>,
 }
 
 /// Checks that a backup would restore this installation's wallet.
@@ -159,7 +165,12 @@ impl Ask for BackUp {
     async fn answer(self, by: &Asker<'_>) -> Result<BackupItem, CommandError> {
         let place = self.file.map_or(Place::Folder, |file| Place::File(PathBuf::from(file)));
         let key = self.passphrase.map_or(KeySource::Stored, |given| KeySource::Passphrase(given.secret()));
-        let made = backup::make(by.gateway(), place, key, by.actor).await?;
+        let since = self.unless_since.as_deref().map(Timestamp::parse_iso).transpose();
+        let since = since.map_err(|error| CommandError::invalid("unlessSince", &error))?;
+        let made = match (place, since) {
+            (Place::Folder, Some(since)) => backup::make_nightly_since(by.gateway(), since, key, by.actor).await?,
+            (place, _) => backup::make(by.gateway(), place, key, by.actor).await?,
+        };
         Ok(BackupItem {
             file: display_path(&made.path),
             made_at: made.made_at.iso_seconds(),
@@ -203,6 +214,7 @@ impl From<BackupError> for CommandError {
             // Only a change of the setting `backupFolder` causes these errors.
             E::NotAFolder(_) | E::TakesNoFiles { .. } | E::SilentDisk(_) | E::SilentDisks => Self::at("value", &error),
             E::NoPassphrase | E::NoFolder => Self::of("BACKUP_NOT_SET_UP", &error),
+            E::NoSuchFolder(_) | E::OtherFolder { .. } => Self::of("BACKUP_FOLDER_MISSING", &error),
             E::Busy => Self::of("BACKUP_BUSY", &error),
             E::Store(error) => error.into(),
             E::Secret(error) => Self::of("SECRETS_UNAVAILABLE", &error),
@@ -216,8 +228,6 @@ impl From<BackupError> for CommandError {
             | E::Key(_)
             | E::DamagedSource(_)
             | E::NoRoom { .. }
-            | E::NoSuchFolder(_)
-            | E::OtherFolder { .. }
             | E::Occupied(_)
             | E::Interrupted
             | E::File { .. }

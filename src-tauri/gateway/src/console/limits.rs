@@ -8,6 +8,7 @@ use ts_rs::TS;
 use super::ask::{Ask, Asker};
 use super::btc::BtcView;
 use super::error::CommandError;
+use super::payouts::plain_btc;
 use super::sums::FiatView;
 use crate::payouts::{limit_now, limit_record};
 use crate::settings::{Act, SettingError};
@@ -89,7 +90,8 @@ impl Ask for SetLimits {
 
     async fn answer(self, by: &Asker<'_>) -> Result<LimitsView, CommandError> {
         let gateway = by.gateway();
-        let wanted = [(DAILY, self.daily_btc.as_deref()), (MINIMUM, self.minimum_btc.as_deref())];
+        let (daily, minimum) = (self.daily_btc.map(plain_btc), self.minimum_btc.map(plain_btc));
+        let wanted = [(DAILY, daily.as_deref()), (MINIMUM, minimum.as_deref())];
         let wanted = wanted.map(|(name, value)| value.map(|value| (name, Some(value.trim()))));
         let wanted: Vec<_> = wanted.into_iter().flatten().collect();
         if wanted.is_empty() {

@@ -42,6 +42,7 @@ pub(crate) use stuck::StuckItem;
 pub(super) use stuck::StuckPayouts;
 pub(super) use twins::HeldFor;
 pub(crate) use twins::TwinItem;
+pub(super) use typed::plain_btc;
 use typed::{plain_fiat, typed};
 pub use view::PayoutItem;
 use view::Shown;
@@ -147,7 +148,7 @@ impl Ask for RequestPayout {
     async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
         let fiat_amount = typed(self.fiat_amount).map(|text| plain_fiat(&self.currency, text)).transpose()?;
         let draft = Draft {
-            btc_amount: typed(self.btc_amount).map(Cow::Owned),
+            btc_amount: typed(self.btc_amount).map(plain_btc).map(Cow::Owned),
             fiat_amount: fiat_amount.map(Cow::Owned),
             currency: Some(Cow::Owned(self.currency)),
             address: Some(Cow::Owned(self.address.trim().to_owned())),

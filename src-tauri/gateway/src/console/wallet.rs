@@ -72,6 +72,9 @@ pub struct WalletInfoView {
     /// The inputs of our own unconfirmed transactions, each coin once. The change of these transactions may be in
     /// `spendable` already.
     pub locked: BtcView,
+    /// The confirmations after which a customer's coin is in `spendable`.
+    #[serde(default)]
+    pub spend_confirmations: u32,
     /// Unconfirmed coins of customers.
     pub pending: BtcView,
     /// Coinbase outputs with fewer than 100 confirmations, which cannot be spent yet. The balance includes them.
@@ -206,6 +209,7 @@ fn info(
         balance: BtcView::of(balance_sats),
         spendable: BtcView::of_sats(spendable_sats),
         locked: BtcView::of_sats(sums.locked_sats),
+        spend_confirmations: settings.spend_confirmations,
         pending: BtcView::of_sats(sums.pending_sats),
         immature: BtcView::of_sats(immature_sats),
         address_type: address_type.to_owned(),

@@ -38,7 +38,7 @@ pub enum ObstacleCause {
     Chain,
     /// The sender holds until staff release it.
     Hold,
-    /// A restored copy holds until staff release it: its payouts may have been given up or paid otherwise since the
+    /// A restored copy holds until staff release it: its payouts may have been cancelled or paid otherwise since the
     /// backup.
     Compared,
     /// A restored copy has not scanned the chain yet. The sender continues by itself after the scan.

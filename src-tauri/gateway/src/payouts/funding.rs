@@ -150,6 +150,21 @@ pub(super) fn most_sats(
     Ok(if free_sats < script.minimal_non_dust().to_sat() { 0 } else { free_sats })
 }
 
+/// Whether a payout with this amount and fee, and the payouts that wait before it, leave fewer coins than the fee once
+/// more. Then its fee cannot be raised later. False if the coins are too few for the payout itself.
+pub(crate) fn takes_all_coins(
+    reader: &Reader<'_>,
+    gateway: &Gateway,
+    settings: &Settings,
+    fee_rate: PayoutFeeRate,
+    (amount_sats, fee_sats): (u64, u64),
+) -> Result<bool, StoreError> {
+    let address_type = funds::address_type(gateway, settings);
+    let spendable_sats = funds::spendable_sats(reader, settings, fee_rate, address_type)?;
+    let needed_sats = reader.waiting_payouts_sats()?.saturating_add(amount_sats).saturating_add(fee_sats);
+    Ok(spendable_sats.checked_sub(needed_sats).is_some_and(|left_sats| left_sats < fee_sats))
+}
+
 /// Waits until [`Gateway::is_ours`] knows every address of this wallet: skipped addresses are derived in the first
 /// seconds after a start. It does not wait for a wallet that is not ready.
 ///

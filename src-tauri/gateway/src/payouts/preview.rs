@@ -61,6 +61,8 @@ pub(crate) struct Preview {
     pub(crate) anomaly_alike: Option<AnomalyRow>,
     /// The coins are too few for this payout and those that wait before it.
     pub(crate) balance_short: bool,
+    /// The coins that are left would not pay the same fee once more.
+    pub(crate) takes_all_coins: bool,
     /// The most that coins and the day's limit allow now; 0 if that is below the minimum.
     pub(crate) most_sats: u64,
 }
@@ -115,6 +117,7 @@ pub(crate) async fn preview(
                 None => None,
             },
             balance_short: false,
+            takes_all_coins: false,
             most_sats: if most_sats < limit.minimum_sats { 0 } else { most_sats },
         };
         now.add_fee(&mut preview, payee)?;
@@ -147,6 +150,9 @@ impl Now<'_> {
         let funding = funding::funding(self.reader, self.gateway, self.settings, self.fee_rate, (amount_sats, script))?;
         preview.network_fee_sats = Some(funding.network_fee_sats);
         preview.balance_short = funding.balance_short;
+        let sums = (amount_sats, funding.network_fee_sats);
+        preview.takes_all_coins =
+            funding::takes_all_coins(self.reader, self.gateway, self.settings, self.fee_rate, sums)?;
         if let (Some(rate), Some(fiat_minor)) = (preview.rate, preview.fiat_minor) {
             let worth = OfferWorth { amount_sats, fiat_minor };
             // A total too large for its type is left out; an offer would be refused with the reason.
@@ -262,7 +268,8 @@ mod tests {
         assert_eq!((empty.amount_sats, empty.amount_problem, empty.address_problem), (None, None, None));
         assert!((999_000..1_000_000).contains(&empty.most_sats), "{}", empty.most_sats);
         let all = previewed(&world, Some(&format_btc(empty.most_sats)), None, RECIPIENT).await;
-        assert!(!all.balance_short && all.amount_problem.is_none());
+        assert!(!all.balance_short && all.takes_all_coins && all.amount_problem.is_none());
+        assert!(!previewed(&world, Some("0.001"), None, RECIPIENT).await.takes_all_coins);
         assert!(previewed(&world, Some("0.01"), None, RECIPIENT).await.balance_short);
         world.approved_payout(900_000).await;
         let rest = previewed(&world, None, None, RECIPIENT).await.most_sats;

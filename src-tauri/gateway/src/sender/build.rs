@@ -55,7 +55,7 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
     };
     if rate.is_above_cap() {
         return Err(Unsent::Obstacle(ObstacleCause::Fees.because(format!(
-            "the network asks for {} sat/vB now; payouts pay {} at most (feeCapSatVb)",
+            "the network asks for {} sat/vB now; payouts pay {} at most",
             rate.estimate.to_sat_per_vb_ceil(),
             rate.cap.to_sat_per_vb_ceil()
         ))));

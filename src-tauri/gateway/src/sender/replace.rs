@@ -45,12 +45,12 @@ impl Sender {
         self.replace(id, Kind::HigherFee { fee_rate }, agreed, (actor, watcher)).await
     }
 
-    /// Gives a payout up. Without a stored transaction the payout is FAILED at once. Otherwise a replacement that pays
+    /// Cancels a payout. Without a stored transaction the payout is FAILED at once. Otherwise a replacement that pays
     /// ourselves is stored and returned. The payouts of the replaced transaction, and those whose transactions spend
     /// its change, are FAILED once the replacement has six confirmations.
     ///
     /// # Errors
-    /// The reason why the payout was not given up. Then nothing changed.
+    /// The reason why the payout was not cancelled. Then nothing changed.
     pub(crate) async fn abandon_agreed(
         &self,
         id: Id,
@@ -76,7 +76,7 @@ impl Sender {
                 return Err(ReplaceError::Stale);
             }
             // Shops read the reason, so it does not name the person.
-            batches::fail(outbox, payout, "it was given up by staff", Some(actor.clone()))?;
+            batches::fail(outbox, payout, "it was cancelled by staff", Some(actor.clone()))?;
             outbox.tx.audit(outbox.now, &actor, "payouts abandon", &id.to_string())?;
             Ok(())
         };

@@ -21,7 +21,7 @@ use crate::store::ledger::LedgerKind;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
-const GIVEN_UP: &str = "it was given up, and the coins went back to the wallet";
+const GIVEN_UP: &str = "it was cancelled, and the coins went back to the wallet";
 const RULED_OUT: &str = "another transaction spent its coins and has 6 confirmations: nothing was sent to the address";
 
 /// `approvedBy` of an offer that another copy of the wallet sent.

@@ -32,7 +32,7 @@ pub struct Hold {
 pub enum HoldCause {
     /// Staff must read the reason, act on it, and release the sender.
     UntilReleased,
-    /// As [`Self::UntilReleased`], in a restored copy. The copy does not know which payouts were given up or paid in
+    /// As [`Self::UntilReleased`], in a restored copy. The copy does not know which payouts were cancelled or paid in
     /// another way after its backup, and would send them.
     UntilCompared,
     /// A restored copy is not scanned yet: only the end of the scan releases the sender.

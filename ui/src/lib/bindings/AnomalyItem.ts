@@ -18,6 +18,10 @@ paid: BtcView,
  */
 worth: FiatView, 
 /**
+ * The worth of that sum at the present rate; absent without a fresh rate.
+ */
+worthToday: FiatView | null, 
+/**
  * When the anomaly was raised, ISO 8601.
  */
 time: string, 

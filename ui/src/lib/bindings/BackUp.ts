@@ -13,4 +13,9 @@ file: string | null,
 /**
  * If absent, the stored key of the nightly backups is used.
  */
-passphrase: Passphrase | null, };
+passphrase: Passphrase | null, 
+/**
+ * If a nightly backup that began at or after this time is complete, it is the answer, and no other one is made.
+ * ISO 8601; without effect for a `file`.
+ */
+unlessSince?: string, };

@@ -70,6 +70,11 @@ feeWarning: string | null,
  */
 limitLeftAfter: BtcView | null, 
 /**
+ * Whether the coins that its approval leaves would not pay the same fee once more. Then its fee cannot be raised
+ * later. False unless it is NEW.
+ */
+takesAllCoins: boolean, 
+/**
  * Whether it may be approved now.
  */
 canApprove: Possible, 

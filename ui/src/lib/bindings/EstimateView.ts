@@ -65,6 +65,10 @@ anomalyAlike: AnomalyAlike | null,
  */
 balanceShort: boolean, 
 /**
+ * Whether the coins that are left would not pay the same fee once more. Then its fee cannot be raised later.
+ */
+takesAllCoins: boolean, 
+/**
  * The highest amount that the coins and the daily limit allow now; zero if it is below the minimum.
  */
 most: BtcView, };

@@ -20,6 +20,10 @@ spendable: BtcView,
  */
 locked: BtcView, 
 /**
+ * The confirmations after which a customer's coin is in `spendable`.
+ */
+spendConfirmations: number, 
+/**
  * Unconfirmed coins of customers.
  */
 pending: BtcView, 

@@ -38,7 +38,7 @@ impl Backup {
         if self.set_passphrase {
             return SetBackupPassphrase { passphrase: Passphrase::default() }.into();
         }
-        BackUp { file: self.file.map(|file| absolute(&file)), passphrase: None }.into()
+        BackUp { file: self.file.map(|file| absolute(&file)), passphrase: None, unless_since: None }.into()
     }
 }
 

@@ -262,7 +262,7 @@ impl PaymentView {
             transactions: receipts.iter().map(|receipt| TransactionItem::of(receipt, tip_height)).collect(),
             history: HistoryItem::all(payment.amount_sats, &reader.payment_history(row.seq)?),
             deliveries: deliveries.iter().map(DeliveryItem::from).collect(),
-            anomalies: anomalies.iter().map(|row| AnomalyItem::of(row, &about)).collect(),
+            anomalies: anomalies.iter().map(|row| AnomalyItem::of(gateway, row, &about)).collect(),
         }))
     }
 }

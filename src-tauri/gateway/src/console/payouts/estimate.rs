@@ -7,7 +7,7 @@ use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 use ts_rs::TS;
 
-use super::typed::{plain_fiat, typed};
+use super::typed::{plain_btc, plain_fiat, typed};
 use crate::anomalies::refund_sats;
 use crate::console::ask::{Ask, Asker, id};
 use crate::console::btc::BtcView;
@@ -71,6 +71,9 @@ pub struct EstimateView {
     pub anomaly_alike: Option<AnomalyAlike>,
     /// Whether the spendable coins are too few for this payout and the approved ones that are not signed yet.
     pub balance_short: bool,
+    /// Whether the coins that are left would not pay the same fee once more. Then its fee cannot be raised later.
+    #[serde(default)]
+    pub takes_all_coins: bool,
     /// The highest amount that the coins and the daily limit allow now; zero if it is below the minimum.
     pub most: BtcView,
 }
@@ -116,7 +119,7 @@ impl Ask for EstimatePayout {
             None => (None, None),
         };
         let request = PreviewRequest {
-            btc_amount: refund_amount.or_else(|| typed(self.btc_amount)).map(Cow::Owned),
+            btc_amount: refund_amount.or_else(|| typed(self.btc_amount).map(plain_btc)).map(Cow::Owned),
             fiat_amount,
             currency: Cow::Owned(self.currency),
             address: typed(self.address).map(Cow::Owned),
@@ -149,6 +152,7 @@ impl From<Preview> for EstimateView {
             paid_before: preview.paid_before.as_ref().map(PaidBefore::from),
             anomaly_alike: preview.anomaly_alike.as_ref().map(AnomalyAlike::from),
             balance_short: preview.balance_short,
+            takes_all_coins: preview.takes_all_coins,
             most: BtcView::of_sats(preview.most_sats),
         }
     }

@@ -142,7 +142,7 @@ fn message(stuck: &Stuck, fee_rate: &str, wanted: Option<&str>) -> String {
     let amount = BtcView::of_sats(payout.amount_sats).shown;
     let payout = format!("payout {} of {amount} BTC to {}", payout.id, payout.address);
     let pays = match (offered.pays, wanted) {
-        (false, _) => "It is being given up".to_owned(),
+        (false, _) => "It is being cancelled".to_owned(),
         (true, Some(wanted)) => format!("It pays {fee_rate} sat/vB; the present fee rate is {wanted} sat/vB"),
         (true, None) => format!("It pays {fee_rate} sat/vB"),
     };

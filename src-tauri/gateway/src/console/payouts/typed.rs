@@ -9,11 +9,28 @@ pub(super) fn typed(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
+/// A typed amount in BTC with a decimal point. A single comma is a decimal comma; any other text stays as it is.
+pub(in crate::console) fn plain_btc(text: String) -> String {
+    if text.matches(',').count() == 1 && !text.contains('.') { text.replace(',', ".") } else { text }
+}
+
 /// A typed fiat amount as a plain number. In an unknown currency the text stays as it is, because the currency is
 /// refused later.
 pub(super) fn plain_fiat(currency: &str, text: String) -> Result<String, CommandError> {
     match Currency::from_code(currency) {
         Some(currency) => currency.plain_amount(&text).map_err(|error| CommandError::invalid("fiatAmount", &error)),
         None => Ok(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_comma_is_a_decimal_comma() {
+        for (text, plain) in [("0,01", "0.01"), ("0.01", "0.01"), ("1,000,000", "1,000,000"), ("1,000.5", "1,000.5")] {
+            assert_eq!(plain_btc(text.to_owned()), plain);
+        }
     }
 }

@@ -20,9 +20,10 @@ use crate::console::payouts::estimate::{AnomalyAlike, PaidBefore};
 use crate::console::payouts::fee_rate::rate_shown;
 use crate::console::payouts::steps::{self, StepItem};
 use crate::console::transaction_position::TransactionPosition;
+use crate::funds::fee_rate_known;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::OutboxError;
-use crate::payouts::{ApproveError, limit_now, may_approve, open_anomaly_of};
+use crate::payouts::{ApproveError, limit_now, may_approve, open_anomaly_of, takes_all_coins};
 use crate::sender::{ReplaceError, SendError, may_abandon, may_bump};
 use crate::store::batches::VersionRow;
 use crate::store::payout_lists::PayoutFilter;
@@ -61,6 +62,10 @@ pub struct PayoutView {
     pub fee_warning: Option<String>,
     /// The part of the daily limit that its approval would leave. Present only while it is NEW and within the limit.
     pub limit_left_after: Option<BtcView>,
+    /// Whether the coins that its approval leaves would not pay the same fee once more. Then its fee cannot be raised
+    /// later. False unless it is NEW.
+    #[serde(default)]
+    pub takes_all_coins: bool,
     /// Whether it may be approved now.
     pub can_approve: Possible,
     /// Whether its fee can be raised now.
@@ -137,6 +142,10 @@ impl PayoutView {
             anomaly_alike: anomaly_alike(reader, &row)?,
             fee_warning: fee_warning(&row).map(ToOwned::to_owned),
             limit_left_after: left_after.map(BtcView::of_sats),
+            takes_all_coins: row.state == PayoutState::New && {
+                let fee_rate = fee_rate_known(gateway, &settings);
+                takes_all_coins(reader, gateway, &settings, fee_rate, (row.amount_sats, row.network_fee_sats))?
+            },
             notification_url: row.notification_url.clone(),
             history: steps::history(&row, &versions),
             versions: versions.iter().map(|version| VersionItem::of(version, shown.tip_height)).collect(),

@@ -52,7 +52,8 @@ pub(super) struct Standing {
     pub copy_pays: Option<Obstacle>,
 }
 
-const GIVEN_UP: &str = "it is being given up: in about an hour, after 6 blocks, it has failed or was sent after all";
+const GIVEN_UP: &str =
+    "it is being cancelled: after 6 blocks, in about an hour, it has failed, or it was sent after all";
 
 const NO_NODE: &str = "it is signed, but no node has accepted it yet: it is broadcast again after each block";
 
@@ -65,7 +66,8 @@ impl WaitCause {
             Self::Gateway => Some("`tillgate serve` starts one"),
             Self::Hold => Some("`tillgate payouts release` ends the hold"),
             Self::HoldRestored => Some(
-                "`tillgate payouts list --status QUEUED` shows the waiting payouts, `tillgate payouts abandon` cancels one, \
+                "if another copy of this wallet still runs, stop it first; `tillgate payouts list --status QUEUED` shows the \
+                 waiting payouts, `tillgate payouts abandon` cancels one that was cancelled or paid in another way, \
                  `tillgate payouts release` sends the others",
             ),
             Self::RestoreStopped => Some("`tillgate wallet restore --continue` continues it"),

@@ -16,7 +16,7 @@ pub(crate) enum ReplaceError {
     NoSuchPayout(Id),
     #[error("the payout is {0}: {1}")]
     State(PayoutState, &'static str),
-    #[error("{} payouts share the transaction or spend its change, and all would be given up: {}", .0.len(), list(.0))]
+    #[error("{} payouts share the transaction or spend its change, and all would be cancelled: {}", .0.len(), list(.0))]
     Shared(Vec<Id>),
     #[error("the replacement must pay {needed} sat/vB, above the allowed maximum of {cap} sat/vB")]
     AboveCap {

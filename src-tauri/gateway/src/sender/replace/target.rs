@@ -16,7 +16,7 @@ pub(super) struct Target {
     pub batch_seq: i64,
     pub payouts: Vec<PayoutRow>,
     pub versions: Vec<VersionRow>,
-    /// Batches that spend its change, directly or through each other, the nearest first. An abandonment gives them up
+    /// Batches that spend its change, directly or through each other, the nearest first. An abandonment cancels them
     /// too. Empty for a bump.
     pub descendants: Vec<i64>,
     /// All affected payouts, also those of `descendants`.
@@ -38,15 +38,15 @@ impl Target {
 
 const NOTHING_STORED: &str = "no transaction was signed for it yet";
 const CONFIRMED: &str = "its transaction is in a block";
-const GIVEN_UP: &str = "it is being given up already";
+const GIVEN_UP: &str = "it is being cancelled already";
 const NOT_APPROVED: &str = "it was never approved";
 const OVER: &str = "nothing more will be sent";
 const SENT_ELSEWHERE: &str = "it was paid by a transaction that was not made here";
-const PAID_OTHERWISE: &str = "another copy of this wallet pays a payout of this transaction, or of an unconfirmed transaction before it: give this payout up, then request the unpaid payouts again";
+const PAID_OTHERWISE: &str = "another copy of this wallet pays a payout of this transaction, or of an unconfirmed transaction before it: cancel this payout, then request the unpaid payouts again";
 const RULED_OUT: &str = "a block holds another transaction that spends its coins: no replacement can be mined";
-const CHANGE_GIVEN_UP: &str = "a payout whose transaction spends its change is being given up: wait until a block holds that transaction or its replacement, or give this payout up as well";
+const CHANGE_GIVEN_UP: &str = "a payout whose transaction spends its change is being cancelled: wait until a block holds that transaction or its replacement, or cancel this payout as well";
 const GIVEN_UP_WITH: &str =
-    "its transaction spends the change of a payout that is being given up, and it is given up too";
+    "its transaction spends the change of a payout that is being cancelled, and it is cancelled too";
 
 /// Checks that a bump of the payout is allowed.
 pub(crate) fn may_bump(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), ReplaceError> {
@@ -54,7 +54,7 @@ pub(crate) fn may_bump(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), Re
     may_sign(reader)
 }
 
-/// Checks that the payout may be given up, with all payouts that share its transaction.
+/// Checks that the payout may be cancelled, with all payouts that share its transaction.
 pub(crate) fn may_abandon(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), ReplaceError> {
     match abandon_target(reader, payout, true)? {
         Some(_) => may_sign(reader),

@@ -44,7 +44,7 @@ async fn a_payout_whose_change_is_spent_is_given_up_with_its_child() {
     for payout in [first, second] {
         assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (Failed, 0));
         assert_eq!(world.notified_field(&payout, "status"), ["SENT", "FAILED"]);
-        assert!(world.payout(&payout).failure_reason.unwrap().contains("given up"), "both payouts were given up");
+        assert!(world.payout(&payout).failure_reason.unwrap().contains("cancelled"), "both payouts were given up");
     }
     world.check_ledger();
     world.check_balance();
@@ -108,5 +108,5 @@ async fn a_payout_is_not_bumped_while_its_child_is_given_up() {
     world.look().await;
     let bumped = world.app.sender.bump(first, Some(50), "cli:ann", &world.app.watcher).await;
     let told = bumped.unwrap_err().to_string();
-    assert!(told.contains("a payout whose transaction spends its change is being given up"), "{told}");
+    assert!(told.contains("a payout whose transaction spends its change is being cancelled"), "{told}");
 }

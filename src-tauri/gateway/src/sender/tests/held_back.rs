@@ -45,10 +45,7 @@ async fn a_batch_paid_by_another_copy_can_be_given_up_but_not_bumped() {
     assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
     for payout in [paid, other] {
         let bumped = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await;
-        assert!(
-            matches!(bumped, Err(ReplaceError::State(_, why)) if why.contains("give this payout up")),
-            "{bumped:?}"
-        );
+        assert!(matches!(bumped, Err(ReplaceError::State(_, why)) if why.contains("cancel this payout")), "{bumped:?}");
     }
     let show = ShowPayout { payout_id: other.to_string() };
     let shown = ask(&world.app, show, &Actor::command_line()).await.unwrap();

@@ -184,7 +184,7 @@ async fn a_restored_copy_holds_until_staff_have_read_the_findings() {
     world.look().await;
     assert_eq!((restore_row(&world).unknown, held_for(&world)), (0, Some(HoldCause::UntilCompared)));
     let told = reason(&world);
-    assert!(told.contains("no transaction was made after it. If the old machine still runs, stop it first"), "{told}");
+    assert!(told.ends_with("no transaction was made after it"), "{told}");
     let next = world.approved_payout(300_000).await;
     world.send().await;
     assert_eq!(world.outputs_of(&next), 0, "a payout was sent before the release");
@@ -269,10 +269,7 @@ async fn the_hold_of_a_restored_copy_lists_the_unknown_transactions() {
     let (world, paid, txid) = offer_sent_after_the_backup().await;
     world.look().await;
     let told = reason(&world);
-    assert!(
-        told.starts_with("1 transaction was made after this backup. If the old machine still runs, stop it first"),
-        "{told}"
-    );
+    assert!(told.starts_with("1 transaction was made after this backup."), "{told}");
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
     assert_eq!((status.sender_hold_transactions.len(), status.sender_hold_transactions_count), (1, 1));
     let twin = &status.sender_hold_transactions[0];
@@ -294,7 +291,7 @@ async fn the_list_is_complete_if_the_restore_time_is_in_the_future() {
     let (txid, ahead) = (world.txid_of(&paid), world.gateway.clock.now().plus_ms(48 * 3_600_000));
     let world = restored_at(put_beside(world, copy), ahead).await;
     world.look().await;
-    assert!(reason(&world).starts_with("1 transaction was made after this backup."), "{}", reason(&world));
+    assert!(reason(&world).starts_with("1 transaction was made after this backup"), "{}", reason(&world));
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
     assert_eq!(status.sender_hold_transactions[0].txid, txid.to_string());
 }
@@ -356,10 +353,10 @@ async fn a_payout_given_up_after_the_backup_waits_for_staff() {
     world.look().await;
     assert_eq!((restore_row(&world).unknown, held_for(&world)), (0, Some(HoldCause::UntilCompared)));
     let told = reason(&world);
-    assert!(told.contains("Approved payouts wait here"), "{told}");
-    assert!(told.contains("this copy does not know of it"), "{told}");
+    assert!(!told.contains("payout"), "staff may cancel the payout during the hold, and the reason stays: {told}");
     let remedy = WaitCause::from(ObstacleCause::from(HoldCause::UntilCompared)).at_the_command_line(&told);
     assert!(remedy.contains("`tillgate payouts list --status QUEUED`"), "no list of the payouts: {remedy}");
+    assert!(remedy.contains("still runs, stop it first"), "{remedy}");
     world.advance_clock_ms(48 * 3_600_000);
     world.send().await;
     assert_eq!((world.outputs_of(&given_up), world.outputs_of(&wanted)), (0, 0), "sent before the release");

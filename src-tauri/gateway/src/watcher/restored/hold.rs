@@ -1,5 +1,6 @@
-//! The reason of the hold, which staff read before a restored copy sends anything. It names the acts of another copy,
-//! and warns of acts that leave no trace in the chain: a payout may have been given up and paid in cash.
+//! The reason of the hold, which staff read before a restored copy sends anything. It names the acts of another copy.
+//! It names no waiting payouts, because staff may cancel them during the hold, and no remedy, because the panel and the
+//! command line have different ones.
 
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 
@@ -34,12 +35,6 @@ pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<St
         reasons
             .push_str(&format!(". {open} open here that the other copy may have refunded: compare before you refund"));
     }
-    if !unsent.is_empty() {
-        // The number of waiting payouts is left out, because it changes while people read.
-        reasons.push_str(
-            ". Approved payouts wait here. Give up each payout that was cancelled or paid in another way meanwhile: this copy does not know of it",
-        );
-    }
     if !missing.is_empty() {
         let signed = number(missing.len() as u64, "payout is", "payouts are");
         reasons.push_str(&format!(
@@ -56,7 +51,6 @@ fn after_backup(unknown: u64, listed: u64) -> String {
         0 => "the wallet was restored from a backup, and no transaction was made after it".to_owned(),
         _ => format!("{} made after this backup", number(listed, "transaction was", "transactions were")),
     };
-    reasons.push_str(". If the old machine still runs, stop it first");
     let payments = unknown.saturating_sub(listed);
     if payments > 0 {
         let came = number(payments, "payment came", "payments came");
@@ -70,9 +64,7 @@ fn of_words(unknown: u64) -> String {
         return "the wallet was restored from its words".to_owned();
     }
     let found = number(unknown, "transaction", "transactions");
-    format!(
-        "the wallet was restored from its words, and the chain holds {found} of this wallet. If another copy still runs, stop it first"
-    )
+    format!("the wallet was restored from its words, and the chain holds {found} of this wallet")
 }
 
 /// Count of open anomalies that staff may refund.

@@ -43,7 +43,7 @@ async fn an_abandoned_payout_is_undecided_for_six_confirmations() {
     world.app.sender.abandon(id, false, "cli:ada", &world.app.watcher).await.unwrap();
     let given_up = view(&world, &id);
     assert!(given_up.item.being_given_up);
-    assert!(given_up.item.waits_for.unwrap().contains("or was sent after all"));
+    assert!(given_up.item.waits_for.unwrap().contains("or it was sent after all"));
     let step = given_up.history.iter().find(|step| step.step == PayoutStep::Sent).unwrap();
     assert_eq!(step.btc_tx_id, paid_by, "the step names the transaction that sent the payout, not its replacement");
     world.mine(1).await;

@@ -21,7 +21,7 @@ impl Desk {
         let fail = move |tx: &crate::store::Tx<'_>| {
             let mut row = tx.payout(&id)?.unwrap();
             row.state = PayoutState::Failed;
-            row.failure_reason = Some("given up by staff".to_owned());
+            row.failure_reason = Some("cancelled by staff".to_owned());
             tx.update_payout(&row)
         };
         store.write::<_, StoreError>(fail).await.unwrap();
@@ -127,7 +127,7 @@ async fn a_failed_payout_uses_nothing_of_the_daily_limit() {
     assert_eq!(desk.get("/v2/payouts/limit").await.ok()["used"].to_string(), "0.00000000");
     assert_eq!(desk.approve(&offer).await.codes(409), ["PAYOUT_NOT_PENDING"]);
     let record = desk.get_payout(&offer).await;
-    assert_eq!((&record["status"], &record["failureReason"]), (&json!("FAILED"), &json!("given up by staff")));
+    assert_eq!((&record["status"], &record["failureReason"]), (&json!("FAILED"), &json!("cancelled by staff")));
 }
 
 #[tokio::test]

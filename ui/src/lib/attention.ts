@@ -1,0 +1,46 @@
+// The inbox “Needs attention”: what happened to an anomaly's coins, and which decision suits it best.
+import type { AnomalyItem } from "./bindings/AnomalyItem";
+import { plain } from "./format";
+import { orderOf } from "./words";
+
+/** A decision about an anomaly. */
+export type Decision = "accept" | "refund" | "dismiss";
+
+/** One sentence on what happened. The reference is escaped, because a customer or a shop wrote it. */
+export function whatHappened(row: AnomalyItem): string {
+  const order = orderOf(row);
+  switch (row.anomalyType) {
+    case "LATE_PAYMENT":
+      return `Coins for ${order} came after the payment had closed.`;
+    case "EXTRA_PAYMENT":
+      return `More coins came for ${order}, which was paid already.`;
+    case "OVERPAYMENT":
+      return `The customer paid too much for ${order}.`;
+    case "UNDERPAYMENT": {
+      if (!row.acceptance?.short) return `Too little came for ${order} before the payment closed.`;
+      const { worth, price } = row.acceptance;
+      const name = row.merchantTransactionId ? ` for ${plain(row.merchantTransactionId)}` : "";
+      return `Only ${worth.shown} of ${price.shown} ${price.currency} came${name} before the payment closed.`;
+    }
+    case "REVERSED_PAYMENT":
+      return `The network took back the coins for ${order}. It is no longer paid: ask the customer to pay again.`;
+  }
+}
+
+/** The decisions that are possible, the recommended one first. */
+export function decisionsOf(row: Pick<AnomalyItem, "anomalyType" | "acceptance" | "resolution">): Decision[] {
+  if (row.resolution !== "OPEN") return [];
+  if (row.anomalyType === "REVERSED_PAYMENT") return row.acceptance ? ["dismiss", "accept"] : ["dismiss"];
+  if (!row.acceptance) return ["refund", "dismiss"];
+  // Coins that cover the price are most likely meant for the order; too few are not.
+  return row.acceptance.short ? ["refund", "accept", "dismiss"] : ["accept", "refund", "dismiss"];
+}
+
+/** Moves the focus among the rows of a list: the first control of each row is marked by `data-stop`. */
+export function stepThrough(list: HTMLElement, by: 1 | -1): void {
+  const stops = [...list.querySelectorAll<HTMLElement>("[data-stop]")];
+  const at = stops.findIndex((stop) => stop.closest("li")?.contains(document.activeElement));
+  const to = at < 0 ? (by > 0 ? 0 : stops.length - 1) : Math.min(Math.max(at + by, 0), stops.length - 1);
+  stops[to]?.focus();
+  stops[to]?.closest("li")?.scrollIntoView({ block: "nearest" });
+}

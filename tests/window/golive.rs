@@ -73,7 +73,7 @@ fn the_guide_asks_for_two_words_and_explains_a_silent_server() {
         app.types("backend-url", &format!("http://{closed}")).await;
         app.types("cookie-file", "/nowhere/.cookie").await;
         app.clicks("Test the connection").await;
-        app.sees("Check the address and your internet.").await;
+        app.sees("The cookie file cannot be read.").await;
         assert_eq!(setting(data.path(), "backendUrl"), "");
         app.clicks("Save without an answer").await;
         app.sees("What 1 Bitcoin costs now").await;

@@ -83,17 +83,17 @@ describe("the inbox", () => {
   test.each<[Partial<Parameters<typeof anomaly>[0]>, string, string[]]>([
     [
       { anomalyType: "LATE_PAYMENT" },
-      "Coins for order-7 (10.00 USD) came after the payment had closed.",
+      "Coins for order “order-7” (10.00 USD) came after the payment had closed.",
       ["Refund…", "Dismiss…"],
     ],
     [
       { anomalyType: "LATE_PAYMENT", acceptance: acceptance({ short: null }) },
-      "Coins for order-7 (10.00 USD) came after the payment had closed.",
+      "Coins for order “order-7” (10.00 USD) came after the payment had closed.",
       ["Accept the coins…", "Refund…", "Dismiss…"],
     ],
     [
       { anomalyType: "UNDERPAYMENT", acceptance: acceptance() },
-      "Only 5.00 of 10.00 USD came for order-7 before the payment closed.",
+      "Only 5.00 of 10.00 USD came for order “order-7” before the payment closed.",
       ["Refund…", "Accept the coins…", "Dismiss…"],
     ],
     [
@@ -103,7 +103,7 @@ describe("the inbox", () => {
     ],
     [
       { anomalyType: "REVERSED_PAYMENT" },
-      "The network took back the coins for order-7 (10.00 USD). It is no longer paid: ask the customer to pay again.",
+      "The network took back the coins for order “order-7” (10.00 USD). It is no longer paid: ask the customer to pay again.",
       ["Dismiss…"],
     ],
   ])("says what happened and recommends the first button: %o", async (over, sentence, buttons) => {

@@ -125,6 +125,14 @@ describe("the keypad", () => {
     expect(total()).toBe("0");
   });
 
+  test("takes no price before the decimals of the currency are known", async () => {
+    host.reply("status", { ...status, currencies: ["USD"], rates: [] });
+    open("#/till");
+    await screen.findByRole("button", { name: /^Charge/ });
+    await fireEvent.keyDown(window, { key: "3" });
+    expect(screen.getByLabelText("Total").textContent).toBe("0");
+  });
+
   test("keeps its currency when another rate is fresher", async () => {
     await opened();
     host.reply("status", { ...status, currencies: ["USD", "EUR"], rates: status.rates.slice(1, 2) });

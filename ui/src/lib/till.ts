@@ -21,6 +21,8 @@ export interface Line {
 
 /** A sale before it is charged. */
 export interface Draft {
+  /** The currency of the lines and of the typed digits; empty before the first price. */
+  currency: string;
   lines: Line[];
   /** The typed digits, with a point before the decimals. */
   typed: string;
@@ -29,7 +31,7 @@ export interface Draft {
 }
 
 export function emptySale(): Draft {
-  return { lines: [], typed: "", tipPercent: 0, note: "" };
+  return { currency: "", lines: [], typed: "", tipPercent: 0, note: "" };
 }
 
 /** The typed digits after one more key: a digit, `.` or `,`. A key that makes no price is ignored. */

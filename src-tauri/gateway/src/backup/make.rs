@@ -28,7 +28,7 @@ use crate::machine::disk::free_bytes;
 use crate::machine::fail_points::{self, Point};
 use crate::machine::secrets::{Purpose, Secret};
 use crate::store::StoreError;
-use crate::store::backups::{BackupState, Failure};
+use crate::store::backups::{BackupRow, BackupState, Failure};
 use crate::store::copy::{copy_database, damage_of_copy};
 
 /// Room on the backup's disk beyond the databases, for headers, tags and the folder itself.
@@ -100,8 +100,17 @@ pub(crate) async fn make_nightly_since(
 ) -> Result<Made, BackupError> {
     // The other backup is there, or failed, once this one has its turn.
     let _turn = turn(gateway).await?;
-    let last = gateway.store.read(|reader| reader.last_nightly_backup(BackupState::Good))?;
-    if let Some(last) = last.filter(|last| last.begun_at >= since) {
+    let (last, key_set_at) = gateway.store.read(|reader| {
+        Ok::<_, StoreError>((reader.last_nightly_backup(BackupState::Good)?, reader.backup_passphrase_set_at()?))
+    })?;
+    let folder = gateway.settings.snapshot().backup_folder.clone();
+    // A backup in a former folder, or with a former passphrase, is not the requested one.
+    let is_requested = |last: &BackupRow| {
+        last.begun_at >= since
+            && key_set_at.is_none_or(|set_at| set_at <= last.begun_at)
+            && folder.as_deref().map(Path::new) == Path::new(&last.path).parent()
+    };
+    if let Some(last) = last.filter(is_requested) {
         let size_bytes = last.size_bytes.unwrap_or(0);
         return Ok(Made { path: PathBuf::from(last.path), size_bytes, made_at: last.begun_at });
     }

@@ -181,7 +181,7 @@ describe("the tasks", () => {
   });
 
   test("lead to the offers alone, whatever the list showed before", async () => {
-    host.reply("status", { ...calm, offersWaiting: 1 });
+    host.reply("status", { ...calm, offersWaiting: 0, ownOffersWaiting: 1 });
     open("#/home");
     await fireEvent.click(await screen.findByRole("link", { name: "Review" }));
     window.dispatchEvent(new HashChangeEvent("hashchange"));

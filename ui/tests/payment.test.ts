@@ -115,6 +115,14 @@ describe("a payment", () => {
     );
   });
 
+  test("a cancelled payment is called so, and nothing is due", async () => {
+    host.reply("showPayment", payment({ state: "EXPIRED", isCancelled: true }));
+    open(href);
+    await screen.findByText("Rate");
+    expect(screen.getAllByText("Cancelled").length).toBeGreaterThan(0);
+    expect(screen.queryByText("Short by")).toBeNull();
+  });
+
   test("a payment with coins has no button to cancel it", async () => {
     host.reply("showPayment", payment({ state: "UNDERPAID" }));
     open(href);

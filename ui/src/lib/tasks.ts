@@ -99,7 +99,8 @@ function anomalies({ openAnomalies, openReversals }: StatusView): Task | undefin
   };
 }
 
-function offers({ offersWaiting }: StatusView): Task | undefined {
+function offers(status: StatusView): Task | undefined {
+  const offersWaiting = status.offersWaiting + status.ownOffersWaiting;
   if (offersWaiting === 0) return undefined;
   return {
     name: "offers",

@@ -67,8 +67,10 @@ export function toneOf(state: Badged, whyInvalid: WhyInvalid | null = null): Ton
 
 /** A payment's state, for a merchant. */
 export function stateWords(
-  payment: Pick<PaymentItem, "state" | "whyInvalid" | "confirmations" | "confirmationsWanted">,
+  payment: Pick<PaymentItem, "state" | "whyInvalid" | "confirmations" | "confirmationsWanted"> &
+    Partial<Pick<PaymentItem, "isCancelled">>,
 ): string {
+  if (payment.isCancelled && (payment.state === "NEW" || payment.state === "EXPIRED")) return "Cancelled";
   if (payment.whyInvalid) return WHY_INVALID[payment.whyInvalid].text;
   if (payment.state !== "UNCONFIRMED") return words(payment.state);
   if (payment.confirmationsWanted === 0) return "Paid, being checked";

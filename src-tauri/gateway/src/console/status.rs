@@ -113,6 +113,10 @@ pub struct StatusView {
     /// The number of payouts that API keys requested and that wait for approval.
     #[ts(type = "number")]
     pub offers_waiting: u64,
+    /// The number of payouts that staff requested and that wait for approval.
+    #[serde(default)]
+    #[ts(type = "number")]
+    pub own_offers_waiting: u64,
     /// The number of payouts in state QUEUED.
     #[ts(type = "number")]
     pub payouts_queued: u64,
@@ -265,6 +269,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_fault: Option<String>) -> 
         failing_notifications: failing.iter().map(|one| one.notifications).sum(),
         failing_servers: named(&failing),
         offers_waiting: reader.offers_of_shops_count(now)?,
+        own_offers_waiting: reader.offers_of_staff_count(now)?,
         payouts_queued: payouts::queued(reader)?,
         sender_wait_cause: waiting.as_ref().map(|waiting| waiting.why.cause),
         sender_waits_for: waiting.map(|waiting| waiting.why.reason),

@@ -99,6 +99,15 @@ impl Reader<'_> {
         Ok(query.query_row([now.ms()], |row| row.get(0))?)
     }
 
+    /// Number of valid offers of staff.
+    pub fn offers_of_staff_count(&self, now: Timestamp) -> Result<u64, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT count(*) FROM payouts INDEXED BY payouts_open \
+             WHERE state = 'NEW' AND expires_at > ?1 AND key_id IS NULL",
+        )?;
+        Ok(query.query_row([now.ms()], |row| row.get(0))?)
+    }
+
     /// Sum of the approved payouts without a transaction, with the fees of their offers.
     pub fn waiting_payouts_sats(&self) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(

@@ -125,6 +125,10 @@ creationTime: string,
  */
 expirationTime: string, 
 /**
+ * Whether staff cancelled it, so that its deadline came early.
+ */
+isCancelled: boolean, 
+/**
  * The number of its OPEN anomalies.
  */
 openAnomalies: number, price: FiatView, 

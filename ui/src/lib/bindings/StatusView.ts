@@ -131,6 +131,10 @@ failingServers: Array<string>,
  */
 offersWaiting: number, 
 /**
+ * The number of payouts that staff requested and that wait for approval.
+ */
+ownOffersWaiting: number, 
+/**
  * The number of payouts in state QUEUED.
  */
 payoutsQueued: number, 

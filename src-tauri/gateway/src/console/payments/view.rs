@@ -42,6 +42,9 @@ pub struct PaymentItem {
     pub creation_time: String,
     /// The deadline for the customer, ISO 8601.
     pub expiration_time: String,
+    /// Whether staff cancelled it, so that its deadline came early.
+    #[serde(default)]
+    pub is_cancelled: bool,
     /// The number of its OPEN anomalies.
     pub open_anomalies: u32,
     pub price: FiatView,
@@ -206,6 +209,7 @@ impl PaymentItem {
             | PaymentState::Invalid => 0,
         };
         Ok(Self {
+            is_cancelled: payment.is_cancelled(),
             payment_id: payment.id.to_string(),
             state: payment.state,
             amount: BtcView::of_sats(payment.amount_sats),

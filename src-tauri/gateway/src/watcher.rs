@@ -95,7 +95,7 @@ impl Watcher {
         self.hold().await.accept(id, agreed_sats, actor).await
     }
 
-    /// Cancels a payment that is NEW and that no coins were seen for, on behalf of `actor`, whom the audit names.
+    /// Cancels a NEW payment without coins on behalf of `actor`, whom the audit names.
     ///
     /// # Errors
     /// Fails when coins were seen, or when the chain cannot be looked at now. Nothing is stored then.

@@ -238,6 +238,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_fault: Option<String>) -> 
     let (waiting, hold) = (Waiting::of(gateway, reader)?, reader.sender_hold()?);
     let stuck = StuckPayouts::of(gateway, reader)?;
     let held_for = HeldFor::of(gateway, reader, hold.as_ref())?;
+    let (offers_waiting, own_offers_waiting) = reader.offers_waiting_counts(now)?;
     Ok(StatusView {
         environment: gateway.environment.as_str().to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -268,8 +269,8 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_fault: Option<String>) -> 
         open_reversals: reader.open_reversals_count()?,
         failing_notifications: failing.iter().map(|one| one.notifications).sum(),
         failing_servers: named(&failing),
-        offers_waiting: reader.offers_of_shops_count(now)?,
-        own_offers_waiting: reader.offers_of_staff_count(now)?,
+        offers_waiting,
+        own_offers_waiting,
         payouts_queued: payouts::queued(reader)?,
         sender_wait_cause: waiting.as_ref().map(|waiting| waiting.why.cause),
         sender_waits_for: waiting.map(|waiting| waiting.why.reason),

@@ -28,12 +28,17 @@ pub(crate) fn expire_of_clock_ahead(outbox: &Outbox<'_>) -> Result<u32, OutboxEr
 
 fn expire(outbox: &Outbox<'_>, rows: Vec<PayoutRow>) -> Result<u32, OutboxError> {
     let mut expired = 0;
-    for mut row in rows {
-        row.state = PayoutState::Expired;
-        row.current_at = row.current_at.moved_on(outbox.now);
-        outbox.tx.update_payout(&row)?;
-        refunds::anomaly_after(outbox, &row)?;
+    for row in rows {
+        end_offer(outbox, row)?;
         expired += 1;
     }
     Ok(expired)
+}
+
+/// Sets an offer to EXPIRED. The anomaly of a refund is OPEN again.
+pub(super) fn end_offer(outbox: &Outbox<'_>, mut row: PayoutRow) -> Result<(), OutboxError> {
+    row.state = PayoutState::Expired;
+    row.current_at = row.current_at.moved_on(outbox.now);
+    outbox.tx.update_payout(&row)?;
+    refunds::anomaly_after(outbox, &row)
 }

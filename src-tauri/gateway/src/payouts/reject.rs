@@ -6,9 +6,9 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 
 use super::approve::judge_state;
+use super::expire::end_offer;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, OutboxError};
-use crate::notifications::refunds;
 use crate::store::StoreError;
 use crate::wallet::NotReady;
 
@@ -59,13 +59,10 @@ pub(crate) async fn reject(gateway: &Arc<Gateway>, id: Id, reason: &str, actor: 
         if tx.dangerous_restore()?.is_some() {
             return Err(RejectError::WalletNotReady(NotReady::NotLooked));
         }
-        row.state = PayoutState::Expired;
         row.expires_at = now.cut_to_second().clamp(row.created_at, row.expires_at);
         row.given_up_by = Some(actor.clone());
         row.failure_reason = Some(sentence(row.key_id.is_some(), &reason));
-        row.current_at = row.current_at.moved_on(now);
-        tx.update_payout(&row)?;
-        refunds::anomaly_after(outbox, &row)?;
+        end_offer(outbox, row)?;
         tx.audit(now, &actor, "payouts reject", &id.to_string())?;
         Ok(())
     })

@@ -90,22 +90,13 @@ impl Reader<'_> {
         Ok(at.map(Timestamp::from_ms))
     }
 
-    /// Number of API keys' offers that may still be approved at `now`.
-    pub fn offers_of_shops_count(&self, now: Timestamp) -> Result<u64, StoreError> {
+    /// The numbers of valid offers that wait for approval: those of API keys, and those of staff.
+    pub fn offers_waiting_counts(&self, now: Timestamp) -> Result<(u64, u64), StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT count(*) FROM payouts INDEXED BY payouts_open \
-             WHERE state = 'NEW' AND expires_at > ?1 AND key_id IS NOT NULL",
+            "SELECT count(key_id), count(*) - count(key_id) FROM payouts INDEXED BY payouts_open \
+             WHERE state = 'NEW' AND expires_at > ?1",
         )?;
-        Ok(query.query_row([now.ms()], |row| row.get(0))?)
-    }
-
-    /// Number of valid offers of staff.
-    pub fn offers_of_staff_count(&self, now: Timestamp) -> Result<u64, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT count(*) FROM payouts INDEXED BY payouts_open \
-             WHERE state = 'NEW' AND expires_at > ?1 AND key_id IS NULL",
-        )?;
-        Ok(query.query_row([now.ms()], |row| row.get(0))?)
+        Ok(query.query_row([now.ms()], |row| Ok((row.get(0)?, row.get(1)?)))?)
     }
 
     /// Sum of the approved payouts without a transaction, with the fees of their offers.

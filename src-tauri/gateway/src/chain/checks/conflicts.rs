@@ -87,7 +87,7 @@ impl Facts {
         !told.is_some_and(is_same)
     }
 
-    /// Whether the block that rules the transaction out is so deep that the transaction is no longer followed.
+    /// Whether the transaction is no longer followed, because the block that rules it out is deep enough.
     pub(in crate::chain) fn is_ruled_out_for_good(&self, tip_height: u32) -> bool {
         self.conflict_height.is_some_and(|height| is_final(height, tip_height))
     }

@@ -44,8 +44,8 @@ pub(crate) fn fee_for_one(
     }
 }
 
-/// An amount that one payout could have now, at most three satoshis and the fee of one vbyte below the largest: the sum
-/// of the coins that are worth their fee, less the fee. 0 if that would be dust.
+/// The sum of the coins that are worth their fee, less the fee; 0 if that would be dust. One payout can have this amount.
+/// The largest possible amount is at most three satoshis and the fee of one vbyte higher.
 pub(crate) fn most(script: &Script, coins: &[SpendableCoin], fee_rate: FeeRate, address_type: AddressType) -> u64 {
     let change = some_change(address_type);
     let funding = funding(coins, fee_rate, address_type, &change);

@@ -1,9 +1,7 @@
-// A host for tests of screens. It returns the replies that a test sets, and knows no rule of the gateway.
+// Replies of the gateway for tests of screens. A test changes the fields that matter to it.
 import type { Acceptance } from "../src/lib/bindings/Acceptance";
 import type { AnomalyItem } from "../src/lib/bindings/AnomalyItem";
 import type { CertificateView } from "../src/lib/bindings/CertificateView";
-import type { Command } from "../src/lib/bindings/Command";
-import type { CommandError } from "../src/lib/bindings/CommandError";
 import type { DeliveryItem } from "../src/lib/bindings/DeliveryItem";
 import type { BackupItem } from "../src/lib/bindings/BackupItem";
 import type { BackupsView } from "../src/lib/bindings/BackupsView";
@@ -18,8 +16,6 @@ import type { StatusView } from "../src/lib/bindings/StatusView";
 import type { TakingsSum } from "../src/lib/bindings/TakingsSum";
 import type { TakingsView } from "../src/lib/bindings/TakingsView";
 import type { WalletInfoView } from "../src/lib/bindings/WalletInfoView";
-import type { Answers, CommandName, HostEvent, Running, ShellAct, Transport } from "../src/lib/host";
-import type { Environment } from "../src/lib/state/environment.svelte";
 
 export const status: StatusView = {
   environment: "test",
@@ -437,90 +433,4 @@ export function restoring(over: Partial<RestoreView> = {}): RestoreView {
     firstGiven: null,
     ...over,
   };
-}
-
-type Answer<N extends CommandName> = Answers[N] | CommandError;
-type Reply<N extends CommandName> = Answer<N> | ((command: never) => Answer<N> | Promise<Answer<N>>);
-
-/** A host for both environments that answers with set replies and records all commands. */
-export class FixtureHost implements Transport {
-  /** The commands to the test environment. */
-  readonly asked: Command[] = [];
-  /** The commands to the production environment. */
-  readonly askedOfProduction: Command[] = [];
-  readonly acts: ShellAct[] = [];
-  /** All acts, also `shown`, each with its environment. */
-  readonly actsIn: string[] = [];
-  readonly #replies = { test: new Map<CommandName, unknown>(), production: new Map<CommandName, unknown>() };
-  readonly #listeners = new Map<HostEvent, Set<(environment?: Environment) => void>>();
-
-  constructor() {
-    for (const environment of ["test", "production"] as const) {
-      this.replyIn(environment, "status", environment === "test" ? status : production);
-      this.replyIn(environment, "showTakings", takings({ paymentsCount: 0 }));
-      this.replyIn(environment, "listPayments", { items: [], itemsCount: 0 });
-      this.replyIn(environment, "listKeys", { items: [], itemsCount: 0 });
-      this.replyIn(environment, "listAnomalies", { items: [], itemsCount: 0 });
-      this.replyIn(environment, "listPayouts", { items: [], itemsCount: 0 });
-      this.replyIn(environment, "showLimits", limits);
-      this.replyIn(environment, "listSettings", settings());
-      this.replyIn(environment, "showBackups", backups());
-      this.replyIn(environment, "showRestore", { restore: null });
-      this.replyIn(environment, "walletInfo", wallet());
-    }
-  }
-
-  /** Sets the reply of the test environment. */
-  reply<N extends CommandName>(command: N, reply: Reply<N>): void {
-    this.replyIn("test", command, reply);
-  }
-
-  replyIn<N extends CommandName>(environment: Environment, command: N, reply: Reply<N>): void {
-    this.#replies[environment].set(command, reply);
-  }
-
-  async call<N extends CommandName>(
-    environment: Environment,
-    command: Extract<Command, { command: N }>,
-  ): Promise<Answers[N]> {
-    (environment === "test" ? this.asked : this.askedOfProduction).push(command);
-    const reply = this.#replies[environment].get(command.command);
-    const answer: unknown =
-      typeof reply === "function" ? await (reply as (c: unknown) => unknown)(command) : reply;
-    if (answer === undefined || (answer as Partial<CommandError>).errorType !== undefined) {
-      throw answer ?? { errorType: "NO_REPLY", message: `no reply for ${command.command}`, field: null };
-    }
-    return answer as Answers[N];
-  }
-
-  async shell(act: ShellAct, environment: Environment): Promise<void> {
-    if (act !== "shown") this.acts.push(act);
-    this.actsIn.push(`${act} ${environment}`);
-  }
-
-  async running(): Promise<Running> {
-    return { environments: ["test", "production"], first: "test" };
-  }
-
-  on(event: HostEvent, heard: (environment?: Environment) => void): () => void {
-    const listeners = this.#listeners.get(event) ?? new Set();
-    this.#listeners.set(event, listeners.add(heard));
-    return () => listeners.delete(heard);
-  }
-
-  emit(event: HostEvent, environment: Environment = "test"): void {
-    for (const heard of this.#listeners.get(event) ?? []) heard(environment);
-  }
-
-  /** The recorded calls of one command in the test environment. */
-  askedFor(command: CommandName) {
-    return this.asked.filter((one) => one.command === command);
-  }
-
-  /** The recorded calls of one command in production. */
-  askedOfProductionFor<N extends CommandName>(command: N): Extract<Command, { command: N }>[] {
-    return this.askedOfProduction.filter(
-      (one): one is Extract<Command, { command: N }> => one.command === command,
-    );
-  }
 }

@@ -8,7 +8,7 @@ import { showEnvironment } from "../src/lib/state/environment.svelte";
 import { lists } from "../src/lib/state/lists.svelte";
 import { notices } from "../src/lib/state/notices.svelte";
 import { newSecret } from "../src/lib/state/newSecret.svelte";
-import { FixtureHost } from "./fixture";
+import { FixtureHost } from "./host";
 
 /** The host of the present test. */
 export let host: FixtureHost;

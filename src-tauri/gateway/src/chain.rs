@@ -12,6 +12,7 @@
 //! simply repeated. The token holds the position in the chain.
 
 pub(crate) mod backend;
+mod backend_kind;
 mod checks;
 pub(crate) mod configured;
 pub(crate) mod core;
@@ -24,6 +25,7 @@ mod servers;
 pub(crate) mod tests;
 pub(crate) mod waker;
 
+pub(crate) use backend_kind::BackendKind;
 pub(crate) use checks::conflicts::{missing_ancestors, parents_first};
 pub(crate) use checks::merkle_proof::coinbase_height;
 pub(crate) use checks::relay_policy::fee_named;

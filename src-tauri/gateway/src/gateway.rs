@@ -12,6 +12,7 @@ mod sending;
 mod set_clock;
 mod staff_warning;
 mod to_sign;
+mod wait;
 
 pub(crate) use announcement::Announcement;
 pub(crate) use backend::TypedBackend;
@@ -21,6 +22,7 @@ pub(crate) use fee_rates::FeeRates;
 pub(crate) use last_look::{CatchingUp, FailedLook, LastLook, NotWatched, WatchStatus};
 pub use resources::Gateway;
 pub(crate) use resources::Served;
-pub(crate) use sending::{KeysRefused, Obstacle, ObstacleCause, Sending};
+pub(crate) use sending::{KeysRefused, Sending};
 pub(crate) use staff_warning::StaffWarning;
 pub(crate) use to_sign::ToSign;
+pub(crate) use wait::{Wait, WaitCause};

@@ -36,6 +36,7 @@ mod sender;
 mod settings;
 mod settlement;
 mod setup;
+mod staff_reason;
 mod statement;
 mod store;
 mod takings;

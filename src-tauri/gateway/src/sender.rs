@@ -12,7 +12,6 @@ mod build;
 mod error;
 mod fresh_look;
 mod held_back;
-mod obstacle;
 mod pass;
 mod payout_rebroadcasts;
 mod replace;

@@ -3,7 +3,6 @@
 //! [`LiveSettings::snapshot`].
 
 mod address_type;
-mod backend_kind;
 mod chain_network;
 mod changing;
 mod error;
@@ -16,7 +15,6 @@ mod tests;
 mod values;
 
 pub(crate) use address_type::AddressType;
-pub(crate) use backend_kind::BackendKind;
 pub(crate) use chain_network::ChainNetwork;
 pub(crate) use changing::{Act, Beside};
 pub(crate) use error::SettingError;

@@ -1,5 +1,15 @@
-//! Applies the domain's rules to the findings of a look: for payments, coins, batches of payouts, twins and the ledger.
-//! The database transaction that stores the findings also stores the results. Settling twice changes nothing.
+//! Applies the domain's rules to the findings of a look, such as a new block. The database transaction that stores the
+//! findings also stores the results. Settling twice changes nothing. The effects are stored in this order:
+//!
+//! 1. Transactions that the chain no longer holds lose their place ([`coins::mark_absent`]).
+//! 2. Each payment that a transaction concerns is recomputed, with its anomalies and notifications
+//!    ([`payment::settle`]).
+//! 3. New change is stored, then the coins that transactions spend ([`coins::store_created`], [`coins::store_spends`]).
+//! 4. Twins are matched with the payouts that they pay ([`twins::match_mined`]).
+//! 5. Payouts become sent, confirmed or failed, first those without a batch ([`batches`]).
+//! 6. The ledger books the twins ([`twin_ledger`]).
+//!
+//! `watcher/storing.rs` takes the first three steps; [`settle`] takes the others.
 
 pub(crate) mod batches;
 pub(crate) mod coins;

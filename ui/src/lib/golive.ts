@@ -1,4 +1,5 @@
 // The steps of the guide for going live. Most progress is read from the gateway, so that it survives a closed window.
+import type { BackendKind } from "./bindings/BackendKind";
 import type { BackupsView } from "./bindings/BackupsView";
 import type { ServerTestItem } from "./bindings/ServerTestItem";
 import type { SettingItem } from "./bindings/SettingItem";
@@ -160,11 +161,12 @@ export function aboutWords(text: string): string {
     : `${count(length, "word")} so far; a wallet has 12 or 24.`;
 }
 
-export type BackendKind = "core" | "electrum";
+/** The kind of a server. The sandbox has none. */
+export type ServerKind = Exclude<BackendKind, "sandbox">;
 
 /** The guide's texts about a kind of backend. */
 export interface BackendWords {
-  kind: BackendKind;
+  kind: ServerKind;
   name: string;
   /** The knowledge that its owner gains about the shop. */
   learns: string;
@@ -195,7 +197,7 @@ export const BACKENDS: readonly BackendWords[] = [
 
 /** The contents of the backend's form. `password` is the typed one, because the stored password is never shown. */
 export interface BackendForm {
-  kind: BackendKind;
+  kind: ServerKind;
   url: string;
   signIn: "cookie" | "password";
   cookieFile: string;

@@ -1,7 +1,7 @@
 // The panel's texts for the constants of the gateway.
 import type { AnomalyItem } from "./bindings/AnomalyItem";
 import type { BackendItem } from "./bindings/BackendItem";
-import type { BackendName } from "./bindings/BackendName";
+import type { BackendKind } from "./bindings/BackendKind";
 import type { NotificationState } from "./bindings/NotificationState";
 import type { PaymentItem } from "./bindings/PaymentItem";
 import type { PaymentState } from "./bindings/PaymentState";
@@ -146,7 +146,7 @@ export function isSaidByPayouts(cause: WaitCause | null): boolean {
 }
 
 /** Names of the chain backends. */
-export const BACKENDS: Record<BackendName, string> = {
+export const BACKENDS: Record<BackendKind, string> = {
   sandbox: "the sandbox",
   core: "Bitcoin Core",
   electrum: "the Electrum server",
@@ -237,6 +237,11 @@ export function freshCurrencies(status: Pick<StatusView, "currencies" | "rates">
   return status.currencies.filter((code) =>
     status.rates.some((rate) => rate.currency === code && rate.fresh),
   );
+}
+
+/** Whether a payment in this currency can be created now. */
+export function isPayable(status: StatusView, currency: string): boolean {
+  return freshCurrencies(status).includes(currency) && !status.paymentsRefused;
 }
 
 /** An error message in which the form's label replaces a field name at the start of each part. Parts end with `; `. */

@@ -216,9 +216,9 @@ fn share(payment: &Payment, evaluated: &mut [Evaluated<'_>], conflicts: &[BTreeS
     }
 }
 
-/// The sums that can be inherited from receipts that are gone or displaced: the counted sum of a receipt that counted,
-/// otherwise the eligible sum of a displaced receipt. The returned receipts never conflict with each other, so the same
-/// inputs are never inherited twice.
+/// The receipts that left a sum for others, each with that sum. A receipt that counted and is gone leaves its counted
+/// sum. A displaced receipt leaves its eligible sum. The receipts do not conflict with each other, so no input's sum is
+/// left twice.
 fn pools(evaluated: &[Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) -> Vec<(usize, u64)> {
     let mut taken: BTreeSet<usize> =
         ranking.iter().copied().filter(|&index| evaluated[index].counted_sats > 0).collect();

@@ -62,6 +62,8 @@ impl FromStr for Cause {
 
 /// Why a payment is INVALID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
+#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"), ts(export))]
 pub enum WhyInvalid {
     /// Too few coins were received before the close.
     ShortPaid,

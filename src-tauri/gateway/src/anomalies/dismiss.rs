@@ -7,11 +7,9 @@ use tillgate_domain::id::Id;
 
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, OutboxError};
+use crate::staff_reason::{REASON_MAX, staff_reason};
 use crate::store::StoreError;
 use crate::store::anomalies::AnomalyUpdate;
-
-/// Limit of characters of a dismissal's reason.
-const REASON_MAX: usize = 512;
 
 /// Reason why an anomaly was not dismissed. The database is unchanged.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +18,7 @@ pub enum DismissError {
     NoSuchAnomaly(Id),
     #[error("this anomaly is {} and waits for no decision", .0.as_str())]
     NotOpen(Resolution),
-    #[error("a dismissal needs a reason of 1 to {REASON_MAX} characters")]
+    #[error("a dismissal needs a reason of 1 to {REASON_MAX} characters, without line breaks")]
     Reason,
     #[error(transparent)]
     Outbox(#[from] OutboxError),
@@ -37,10 +35,7 @@ impl From<StoreError> for DismissError {
 /// # Errors
 /// [`DismissError`].
 pub(crate) async fn dismiss(gateway: &Arc<Gateway>, id: Id, reason: &str, actor: &str) -> Result<(), DismissError> {
-    let reason = reason.trim().to_owned();
-    if reason.is_empty() || reason.chars().count() > REASON_MAX || reason.chars().any(char::is_control) {
-        return Err(DismissError::Reason);
-    }
+    let reason = staff_reason(reason).filter(|reason| !reason.is_empty()).ok_or(DismissError::Reason)?;
     let actor = actor.to_owned();
     outbox::commit(gateway, None, move |outbox| {
         let (tx, now) = (outbox.tx, outbox.now);

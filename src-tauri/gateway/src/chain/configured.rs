@@ -11,6 +11,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use url::{Host, Url};
 
+use super::backend_kind::BackendKind;
 use super::core::{CoreChain, CoreOptions, Credentials, NoticesOptions, NoticesPace};
 use super::electrum::{ElectrumChain, ElectrumOptions, Fingerprint};
 use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, RecentTransactions, Sees};
@@ -18,20 +19,17 @@ use super::servers::Servers;
 use super::waker::{Active, Waker};
 use crate::machine::outgoing::Proxy;
 
-/// The protocol of a server, with its options.
-#[derive(Debug, Clone)]
-pub(crate) enum Protocol {
-    /// JSON-RPC of a Bitcoin Core node. `notices` is the ZeroMQ address of the first node.
-    Core { credentials: Credentials, notices: Option<String> },
-    /// The Electrum protocol. `certificates` are accepted in addition to those of public authorities.
-    Electrum { certificates: Vec<Fingerprint> },
-}
-
 #[derive(Debug, Clone)]
 pub(crate) struct BackendOptions {
-    pub protocol: Protocol,
+    pub kind: BackendKind,
     /// At least one, the preferred first.
     pub urls: Vec<String>,
+    /// The login; `None` for a kind without one.
+    pub credentials: Option<Credentials>,
+    /// The ZeroMQ address of the first node.
+    pub notices: Option<String>,
+    /// Certificates that are accepted in addition to those of public authorities.
+    pub certificates: Vec<Fingerprint>,
     /// The proxy for servers on other machines.
     pub proxy: Option<Proxy>,
     pub network: Network,
@@ -103,26 +101,27 @@ pub(crate) fn open_one(
     runtime: Handle,
     waker: Waker,
 ) -> Result<Arc<dyn Chain>, ChainDown> {
-    let BackendOptions { protocol, urls, network, answered_within, .. } = options;
+    let BackendOptions { kind, urls, network, answered_within, .. } = options;
     let (network, answered_within, is_here) = (*network, *answered_within, is_on_this_machine(url));
     let proxy_to = |is_here: bool| options.proxy.clone().filter(|_| !is_here);
     let (named, proxy) = (url.to_owned(), proxy_to(is_here));
-    match protocol {
-        Protocol::Core { credentials, notices } => {
+    match kind {
+        BackendKind::Sandbox => Err(none()),
+        BackendKind::Core => {
+            let credentials = options.credentials.clone().ok_or_else(none)?;
             // The notices belong to the first node.
-            let notices = notices.as_ref().filter(|_| urls.first().is_some_and(|first| first == url));
+            let notices = options.notices.as_ref().filter(|_| urls.first().is_some_and(|first| first == url));
             let notices = notices.map(|notices| NoticesOptions {
                 url: notices.clone(),
                 proxy: proxy_to(is_on_this_machine(notices)),
                 pace: NoticesPace::USUAL,
                 waker: waker.clone(),
             });
-            let options =
-                CoreOptions { url: named, credentials: credentials.clone(), network, answered_within, proxy, notices };
+            let options = CoreOptions { url: named, credentials, network, answered_within, proxy, notices };
             opened(CoreChain::new(&options, runtime))
         }
-        Protocol::Electrum { certificates } => {
-            let pinned = certificates.clone();
+        BackendKind::Electrum => {
+            let pinned = options.certificates.clone();
             let options = ElectrumOptions { url: named, pinned, proxy, network, answered_within, waker };
             opened(ElectrumChain::new(options, runtime))
         }

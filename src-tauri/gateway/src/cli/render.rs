@@ -11,7 +11,6 @@ mod payments;
 mod payouts;
 mod settings;
 mod status;
-mod wait;
 
 use serde_json::Value;
 use tillgate_domain::words::count;

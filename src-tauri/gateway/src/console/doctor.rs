@@ -17,12 +17,11 @@ use self::machine::{clock, disk, free_port, permissions, ports};
 use super::alarms::AlarmItem;
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
-use super::payouts::WaitCause;
 use super::payouts::{StuckItem, StuckPayouts, Waiting, queued};
 use super::status::{host, silent, strays};
 use crate::backup;
 use crate::chain::Chain;
-use crate::gateway::{Gateway, ObstacleCause};
+use crate::gateway::{Gateway, WaitCause};
 use crate::machine::clock::machine_now;
 use crate::machine::disk::Disk;
 use crate::machine::environment::Environment;
@@ -343,7 +342,7 @@ fn payouts(gateway: &Gateway) -> Finding {
                 )
             }
             HoldCause::UntilCompared | HoldCause::Restored | HoldCause::Stopped => {
-                WaitCause::from(ObstacleCause::from(cause)).at_the_command_line(&reason)
+                WaitCause::from(cause).at_the_command_line(&reason)
             }
         };
         return Err(format!("the sender has been on hold since {}: {reason}", since.iso_seconds()));

@@ -11,7 +11,6 @@ mod stuck;
 mod twins;
 mod typed;
 mod view;
-mod wait_cause;
 mod waiting;
 
 use std::borrow::Cow;
@@ -48,7 +47,6 @@ pub use view::PayoutItem;
 use view::Shown;
 pub(crate) use view::{PayoutView, VersionItem};
 pub(super) use view::{queued, show};
-pub(crate) use wait_cause::WaitCause;
 pub(super) use waiting::Waiting;
 
 /// Lists payouts, newest first.

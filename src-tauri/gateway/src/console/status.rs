@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tillgate_domain::time::Timestamp;
 use ts_rs::TS;
 
-pub(crate) use self::backend::{BackendItem, BackendName};
+pub(crate) use self::backend::BackendItem;
 pub(crate) use self::sources::{silent, strays};
 pub(crate) use self::warnings::WarningKind;
 use self::warnings::{Seen, Warnings};
@@ -16,9 +16,8 @@ use super::alarms::{AlarmItem, alarms};
 use super::ask::{Ask, Asker};
 use super::btc::BtcView;
 use super::error::CommandError;
-use super::payouts::WaitCause;
 use super::payouts::{self, HeldFor, StuckItem, StuckPayouts, TwinItem, Waiting};
-use crate::gateway::{Gateway, ObstacleCause, WatchStatus};
+use crate::gateway::{Gateway, WaitCause, WatchStatus};
 use crate::rates::{RatesRow, SourceRow};
 use crate::store::notifications::FailingServer;
 use crate::store::payment_lists::PaymentFilter;
@@ -274,7 +273,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_fault: Option<String>) -> 
         payouts_queued: payouts::queued(reader)?,
         sender_wait_cause: waiting.as_ref().map(|waiting| waiting.why.cause),
         sender_waits_for: waiting.map(|waiting| waiting.why.reason),
-        sender_hold_cause: hold.as_ref().map(|hold| ObstacleCause::from(hold.cause).into()),
+        sender_hold_cause: hold.as_ref().map(|hold| WaitCause::from(hold.cause)),
         sender_hold: hold.map(|hold| hold.reason),
         sender_hold_transactions: held_for.listed,
         sender_hold_transactions_count: held_for.count,

@@ -1,11 +1,10 @@
-//! Sums and reasons for people: amounts of money, the effect of accepting coins, and the reason why a payment is
-//! invalid. The panel shows them without computing anything.
+//! Sums for people: amounts of money, and the effect of accepting coins. The panel shows them without computing
+//! anything.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::advance::may_accept;
 use tillgate_domain::anomaly::Anomaly;
 use tillgate_domain::money::Currency;
-use tillgate_domain::payment;
 use tillgate_domain::receipt::Receipt;
 use ts_rs::TS;
 
@@ -16,7 +15,7 @@ use crate::store::payments::PaymentRow;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct FiatView {
-    /// Whole minor units; negative for a difference.
+    /// The amount in minor units of the currency, such as cents. A difference may be negative.
     #[ts(type = "number")]
     pub minor: i64,
     /// In plain decimals: `1234.50`.
@@ -74,32 +73,6 @@ impl Acceptance {
             over: (missing < 0).then(|| fiat(missing.saturating_neg())),
             notified: row.notification_url.is_some(),
         })
-    }
-}
-
-/// The reason why a payment is INVALID.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum WhyInvalid {
-    /// Too little came in time.
-    ShortPaid,
-    /// One transaction paid too much, and the setting `overpayment` is `invalidate`.
-    Overpaid,
-    /// It was CONFIRMED, and then its coins were gone.
-    Reversed,
-    /// The coins were double-spent, or missed for 14 days, before they were confirmed.
-    Withdrawn,
-}
-
-impl From<payment::WhyInvalid> for WhyInvalid {
-    fn from(why: payment::WhyInvalid) -> Self {
-        match why {
-            payment::WhyInvalid::ShortPaid => Self::ShortPaid,
-            payment::WhyInvalid::Overpaid => Self::Overpaid,
-            payment::WhyInvalid::Reversed => Self::Reversed,
-            payment::WhyInvalid::Withdrawn => Self::Withdrawn,
-        }
     }
 }
 

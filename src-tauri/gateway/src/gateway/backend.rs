@@ -10,10 +10,10 @@ use zeroize::Zeroizing;
 
 use super::resources::Gateway;
 use crate::chain::Sees;
-use crate::chain::configured::{BackendOptions, Protocol};
+use crate::chain::configured::BackendOptions;
 use crate::chain::core::{ANSWERED_WITHIN, Credentials};
 use crate::machine::secrets::{Secret, SecretStore};
-use crate::settings::{BackendKind, ChainNetwork, PasswordEntry, Settings};
+use crate::settings::{ChainNetwork, PasswordEntry, Settings};
 
 /// A backend that staff typed into a form, not saved yet.
 pub(crate) struct TypedBackend {
@@ -89,15 +89,13 @@ fn options(
     if settings.backend_urls.is_empty() {
         return Ok(None);
     }
-    let protocol = match settings.backend {
-        BackendKind::Core => {
-            Protocol::Core { credentials: credentials(settings, password)?, notices: settings.backend_zmq.clone() }
-        }
-        BackendKind::Electrum => Protocol::Electrum { certificates: settings.backend_certificates.clone() },
-    };
+    let kind = settings.backend;
     Ok(Some(BackendOptions {
-        protocol,
+        kind,
         urls: settings.backend_urls.clone(),
+        credentials: if kind.has_login() { Some(credentials(settings, password)?) } else { None },
+        notices: settings.backend_zmq.clone().filter(|_| kind.has_notices()),
+        certificates: settings.backend_certificates.clone(),
         proxy: settings.proxy.clone(),
         network,
         answered_within,

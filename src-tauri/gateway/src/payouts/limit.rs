@@ -73,7 +73,7 @@ pub(crate) fn limit_record(gateway: &Gateway, currency: Option<&str>) -> Result<
         None | Some(BTC) => None,
         Some(code) => Some(taken(&settings.currencies, code).map_err(LimitError::Invalid)?),
     };
-    // The rate comes first, so that all reads after it are of one moment.
+    // Without a rate the sums are not read.
     let rate = currency.map(|currency| gateway.rates.rate_for(currency, now)).transpose()?;
     let limit = gateway.store.read(|reader| limit_now(reader, &settings, now))?;
     Ok(match currency.zip(rate) {

@@ -9,11 +9,9 @@ use super::approve::judge_state;
 use super::expire::end_offer;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, OutboxError};
+use crate::staff_reason::{REASON_MAX, staff_reason};
 use crate::store::StoreError;
 use crate::wallet::NotReady;
-
-/// Limit of characters of staff's reason.
-const REASON_MAX: usize = 512;
 
 /// Reason why an offer was not rejected. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -42,10 +40,7 @@ impl From<StoreError> for RejectError {
 /// # Errors
 /// [`RejectError`].
 pub(crate) async fn reject(gateway: &Arc<Gateway>, id: Id, reason: &str, actor: &str) -> Result<(), RejectError> {
-    let reason = reason.trim().trim_end_matches('.').to_owned();
-    if reason.chars().count() > REASON_MAX || reason.chars().any(char::is_control) {
-        return Err(RejectError::Reason);
-    }
+    let reason = staff_reason(reason).ok_or(RejectError::Reason)?;
     let _no_jump = gateway.clock_jumps.read().await;
     gateway.follow_clock().await?;
     let actor = actor.to_owned();
@@ -72,5 +67,8 @@ pub(crate) async fn reject(gateway: &Arc<Gateway>, id: Id, reason: &str, actor: 
 /// The record's `failureReason`. Staff rejects the request of a shop, and withdraws its own.
 fn sentence(is_of_shop: bool, reason: &str) -> String {
     let act = if is_of_shop { "it was rejected by staff" } else { "it was withdrawn by staff" };
-    if reason.is_empty() { act.to_owned() } else { format!("{act}: {reason}") }
+    match reason.trim_end_matches('.') {
+        "" => act.to_owned(),
+        reason => format!("{act}: {reason}"),
+    }
 }

@@ -11,7 +11,7 @@ use super::error::{SendError, Unsent};
 use super::held_back::{Payable, payable};
 use crate::chain::TxPosition;
 use crate::funds::{self, PayoutFeeRate};
-use crate::gateway::{Gateway, KeysRefused, Obstacle, ObstacleCause};
+use crate::gateway::{Gateway, KeysRefused, Wait, WaitCause};
 use crate::machine::fail_points::{self, Point};
 use crate::machine::secrets::{Purpose, Secret};
 use crate::notifications::outbox::{self, Outbox};
@@ -51,10 +51,10 @@ pub(super) struct Chosen {
 /// Chooses coins for as many of the waiting payouts as the coins allow. Blocks.
 pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRate) -> Result<Chosen, Unsent> {
     let Some(wallet) = gateway.wallet.get() else {
-        return Err(Unsent::Obstacle(ObstacleCause::Other.because(NO_WALLET)));
+        return Err(Unsent::Obstacle(WaitCause::Other.because(NO_WALLET)));
     };
     if rate.is_above_cap() {
-        return Err(Unsent::Obstacle(ObstacleCause::Fees.because(format!(
+        return Err(Unsent::Obstacle(WaitCause::Fees.because(format!(
             "the network asks for {} sat/vB now; payouts pay {} at most",
             rate.estimate.to_sat_per_vb_ceil(),
             rate.cap.to_sat_per_vb_ceil()
@@ -90,7 +90,7 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
     let payees: Vec<Payee> =
         waiting.iter().map(|payout| Payee { script: payout.script.clone(), amount_sats: payout.amount_sats }).collect();
     let change =
-        fresh_change(wallet, change_index).map_err(|reason| Unsent::Obstacle(ObstacleCause::Other.because(reason)))?;
+        fresh_change(wallet, change_index).map_err(|reason| Unsent::Obstacle(WaitCause::Other.because(reason)))?;
     let funding = Funding {
         required: &required,
         optional: &coins,
@@ -108,9 +108,9 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
 }
 
 /// Signs and checks a chosen transaction. Blocks.
-pub(super) fn sign_chosen(gateway: &Gateway, chosen: Chosen) -> Result<Signed, Obstacle> {
+pub(super) fn sign_chosen(gateway: &Gateway, chosen: Chosen) -> Result<Signed, Wait> {
     let Chosen { draft, payouts, fee, cap } = chosen;
-    let wallet = gateway.wallet.get().ok_or_else(|| ObstacleCause::Other.because(NO_WALLET))?;
+    let wallet = gateway.wallet.get().ok_or_else(|| WaitCause::Other.because(NO_WALLET))?;
     let tx = sign(gateway, wallet, &draft, &fee, cap)?;
     Ok(Signed { draft, tx, payouts })
 }
@@ -122,13 +122,13 @@ pub(super) fn sign(
     draft: &Draft,
     fee: &FeeWanted,
     cap: FeeRate,
-) -> Result<Transaction, Obstacle> {
+) -> Result<Transaction, Wait> {
     fail_points::pass(Point::SignBefore);
     let words = match words(gateway) {
         Ok(words) => words,
         Err(reason) => {
             refuse_keys(gateway, &reason);
-            return Err(ObstacleCause::Keyring.because(reason));
+            return Err(WaitCause::Keyring.because(reason));
         }
     };
     let signed = spend::sign(draft, &words, &wallet.keychains);
@@ -137,13 +137,13 @@ pub(super) fn sign(
         // The stored words belong to another wallet, so the sender must not read them again every second.
         let reason = error.to_string();
         refuse_keys(gateway, &reason);
-        ObstacleCause::Keyring.because(reason)
+        WaitCause::Keyring.because(reason)
     })?;
     gateway.sending.note_keys_refused(None);
     fail_points::pass(Point::SignAfter);
     if let Err(error) = spend::check(draft, &tx, &wallet.keychains, fee, cap) {
         tracing::error!(%error, "a signed transaction did not pass its check and was discarded");
-        return Err(ObstacleCause::Other.because(format!("a signed transaction did not pass its check: {error}")));
+        return Err(WaitCause::Other.because(format!("a signed transaction did not pass its check: {error}")));
     }
     Ok(tx)
 }

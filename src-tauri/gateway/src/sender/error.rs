@@ -2,7 +2,7 @@
 
 use bitcoin::Txid;
 
-use crate::gateway::Obstacle;
+use crate::gateway::Wait;
 use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::OutboxError;
 use crate::store::StoreError;
@@ -26,9 +26,9 @@ pub enum SendError {
 #[derive(Debug)]
 pub(super) enum Unsent {
     /// The transaction could not be built, for this reason. Overdue payouts fail.
-    Obstacle(Obstacle),
+    Obstacle(Wait),
     /// The payouts wait, for this reason. No payout fails.
-    Waits(Obstacle),
+    Waits(Wait),
     /// The pass was not finished.
     Error(SendError),
 }

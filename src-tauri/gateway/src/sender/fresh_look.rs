@@ -4,7 +4,7 @@ use tillgate_domain::time::Timestamp;
 
 use super::pass::Sender;
 use crate::chain::Sees;
-use crate::gateway::{Obstacle, ObstacleCause};
+use crate::gateway::{Wait, WaitCause};
 use crate::store::StoreError;
 use crate::store::keychains::Keychain;
 use crate::wallet::spend::Draft;
@@ -24,7 +24,7 @@ const NOT_COVERED: &str = "the Bitcoin backend has not reported the state of all
 
 impl Sender {
     /// Looks, unless the last look is after `since` and young enough. Returns the reason if signing must wait.
-    pub(super) async fn look_unless_fresh(&self, watcher: &Watcher, since: Timestamp) -> Option<Obstacle> {
+    pub(super) async fn look_unless_fresh(&self, watcher: &Watcher, since: Timestamp) -> Option<Wait> {
         let gateway = &self.gateway;
         if gateway.last_look.is_fresh(since, gateway.clock.now(), LOOKED_WITHIN_MS) {
             return None;
@@ -39,7 +39,7 @@ impl Sender {
         watcher: &Watcher,
         draft: &Draft,
         since: Timestamp,
-    ) -> Result<Option<Obstacle>, StoreError> {
+    ) -> Result<Option<Wait>, StoreError> {
         let gateway = &self.gateway;
         let Some(wallet) = gateway.wallet.get() else { return Ok(None) };
         let of = |keychain, index| wallet.keychains.script(keychain, index).ok();
@@ -62,7 +62,7 @@ impl Sender {
         let looked = watcher.look_soon().await;
         let is_watched = matches!(looked, Ok(()) | Err(WatchError::Behind(_)));
         let why = match looked {
-            Ok(()) => (!is_covered()).then(|| ObstacleCause::Chain.because(NOT_COVERED)),
+            Ok(()) => (!is_covered()).then(|| WaitCause::Chain.because(NOT_COVERED)),
             Err(error) => Some(not_looked(error)),
         };
         // While the look did not cover the scripts, later looks ask about them too.
@@ -76,20 +76,20 @@ impl Sender {
     ///
     /// # Errors
     /// When the look is too old.
-    pub(super) fn check_view(&self, since: Timestamp) -> Result<(), Obstacle> {
+    pub(super) fn check_view(&self, since: Timestamp) -> Result<(), Wait> {
         let (last_look, now) = (&self.gateway.last_look, self.gateway.clock.now());
         if last_look.is_fresh(since, now, STORED_WITHIN_MS) {
             return Ok(());
         }
-        Err(ObstacleCause::Chain.because(LOOKED_TOO_LONG_AGO))
+        Err(WaitCause::Chain.because(LOOKED_TOO_LONG_AGO))
     }
 }
 
 /// The reason to sign nothing after a failed look.
-fn not_looked(error: WatchError) -> Obstacle {
+fn not_looked(error: WatchError) -> Wait {
     match error {
         // The blocks that were not read yet may hold a payment of another copy.
-        WatchError::Behind(catching_up) => ObstacleCause::Chain.because(catching_up.to_string()),
-        error => ObstacleCause::Chain.because(format!("the chain is not watched: {error}")),
+        WatchError::Behind(catching_up) => WaitCause::Chain.because(catching_up.to_string()),
+        error => WaitCause::Chain.because(format!("the chain is not watched: {error}")),
     }
 }

@@ -9,7 +9,7 @@ use tillgate_domain::money::format_btc;
 
 use crate::chain::parents_first;
 use crate::funds::{self, Unconfirmed};
-use crate::gateway::{Obstacle, ObstacleCause};
+use crate::gateway::{Wait, WaitCause};
 use crate::settlement::twins::{self, UnminedTwins};
 use crate::store::payouts::PayoutRow;
 use crate::store::twins::TwinRow;
@@ -22,7 +22,7 @@ pub(crate) enum Payable {
     /// transactions can be mined.
     Spending(Vec<SpendableCoin>),
     /// It waits until a block holds the twin or rules it out.
-    Waits(Obstacle),
+    Waits(Wait),
 }
 
 /// Whether a payout can be paid although unmined twins pay it too.
@@ -77,8 +77,8 @@ fn coin_of(reader: &Reader<'_>, twin: &TwinRow) -> Result<Option<SpendableCoin>,
     Ok(largest)
 }
 
-fn waits_for(twin: &TwinRow, payout: &PayoutRow) -> Obstacle {
-    ObstacleCause::PaidByCopy.because(format!(
+fn waits_for(twin: &TwinRow, payout: &PayoutRow) -> Wait {
+    WaitCause::PaidByCopy.because(format!(
         "another copy of this wallet made transaction {} (noticed {}), which pays {} BTC to {} and is in no block: the payout waits until a block holds that transaction or rules it out",
         twin.txid,
         twin.noticed_at.iso_seconds(),

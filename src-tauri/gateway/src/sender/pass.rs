@@ -11,9 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::build::{self, QUEUE_MAX};
 use super::error::{NO_FEE_RATE, ReleaseError, SendError, Unsent};
-use super::obstacle::failure_reason;
 use super::payout_rebroadcasts::PayoutRebroadcasts;
-use crate::gateway::{Gateway, Obstacle, ObstacleCause};
+use crate::gateway::{Gateway, Wait, WaitCause};
 use crate::notifications::outbox::{self, Outbox};
 use crate::settings::Settings;
 use crate::settlement::batches;
@@ -149,7 +148,7 @@ impl Sender {
         &self,
         watcher: &Watcher,
         rebroadcasts: &mut PayoutRebroadcasts,
-    ) -> Result<Option<Obstacle>, SendError> {
+    ) -> Result<Option<Wait>, SendError> {
         loop {
             // A payout that becomes overdue during this attempt is failed by the next one.
             let began_at = self.gateway.follow_clock().await?;
@@ -204,10 +203,10 @@ impl Sender {
         if let Some(refused) = gateway.sending.keys_refused()
             && gateway.clock.now() < refused.at.plus_ms(ASK_KEYS_EVERY_MS)
         {
-            return Err(Unsent::Waits(ObstacleCause::Keyring.because(refused.reason)));
+            return Err(Unsent::Waits(WaitCause::Keyring.because(refused.reason)));
         }
         let Some(rate) = funds::fee_rate_now(&gateway, &settings).await else {
-            return Err(Unsent::Waits(ObstacleCause::Chain.because(NO_FEE_RATE)));
+            return Err(Unsent::Waits(WaitCause::Chain.because(NO_FEE_RATE)));
         };
         let prepare = move || build::prepare(&gateway, &settings, rate);
         let chosen = tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::Interrupted)??;
@@ -222,18 +221,18 @@ impl Sender {
         self.check_view(due_at).map_err(Unsent::Waits)?;
         // The next pass reads the changed coins and payouts.
         let stale =
-            || Unsent::Waits(ObstacleCause::Other.because("coins changed during signing; a new transaction is made"));
+            || Unsent::Waits(WaitCause::Other.because("coins changed during signing; a new transaction is made"));
         build::store(&self.gateway, signed).await?.ok_or_else(stale)
     }
 
     /// Fails the payouts that were overdue when the failed attempt began.
-    async fn fail_overdue(&self, obstacle: &Obstacle, began_at: Timestamp) -> Result<(), SendError> {
+    async fn fail_overdue(&self, obstacle: &Wait, began_at: Timestamp) -> Result<(), SendError> {
         let timeout_ms = i64::from(self.gateway.settings.snapshot().queue_timeout_hours) * 3_600_000;
         let until = began_at.plus_ms(-timeout_ms);
         if self.gateway.store.read(|reader| reader.overdue_payouts(until, 1))?.is_empty() {
             return Ok(());
         }
-        let reason = failure_reason(obstacle.cause);
+        let reason = obstacle.cause.failure_reason();
         let fail = move |outbox: &Outbox<'_>| -> Result<u32, SendError> {
             let mut failed = 0u32;
             if outbox.tx.sender_hold()?.is_some() {
@@ -251,16 +250,12 @@ impl Sender {
         };
         let failed = outbox::commit(&self.gateway, None, fail).await?;
         if failed > 0 {
-            tracing::warn!(
-                given_up = failed,
-                why = obstacle.details,
-                "approved payouts waited too long and are FAILED"
-            );
+            tracing::warn!(given_up = failed, why = obstacle.reason, "approved payouts waited too long and are FAILED");
         }
         Ok(())
     }
 }
 
-fn waits_for_release(hold: Hold) -> Obstacle {
-    ObstacleCause::from(hold.cause).because(hold.reason)
+fn waits_for_release(hold: Hold) -> Wait {
+    WaitCause::from(hold.cause).because(hold.reason)
 }

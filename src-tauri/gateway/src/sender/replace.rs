@@ -96,7 +96,7 @@ impl Sender {
         self.gateway.store.read(may_sign)?;
         // If another copy paid a payout meanwhile, the new version would pay it again.
         if let Some(why) = self.look_unless_fresh(watcher, Timestamp::from_ms(0)).await {
-            return Err(ReplaceError::Unseen(why.details));
+            return Err(ReplaceError::Unseen(why.reason));
         }
         let rate = fee::rate(&self.gateway, kind).await?;
         let target = self.gateway.store.read(find)?;
@@ -130,14 +130,14 @@ impl Sender {
     async fn sign_seen(&self, chosen: Chosen, watcher: &Watcher) -> Result<Signed, ReplaceError> {
         let since = Timestamp::from_ms(0);
         if let Some(why) = self.look_at_coins(watcher, &chosen.draft, since).await? {
-            return Err(ReplaceError::Unseen(why.details));
+            return Err(ReplaceError::Unseen(why.reason));
         }
         self.gateway.store.read(may_sign)?;
         let gateway = Arc::clone(&self.gateway);
         let sign = move || build::sign_chosen(&gateway, chosen);
         let signed = tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::Interrupted)?;
-        let signed = signed.map_err(|obstacle| ReplaceError::Obstacle(obstacle.details))?;
-        self.check_view(since).map_err(|too_old| ReplaceError::Unseen(too_old.details))?;
+        let signed = signed.map_err(|obstacle| ReplaceError::Obstacle(obstacle.reason))?;
+        self.check_view(since).map_err(|too_old| ReplaceError::Unseen(too_old.reason))?;
         Ok(signed)
     }
 }

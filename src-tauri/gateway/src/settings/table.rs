@@ -5,7 +5,6 @@ use tillgate_domain::payout::offer;
 use tillgate_domain::policy::{PolicySettings, parse_usd};
 
 use super::address_type::AddressType;
-use super::backend_kind::BackendKind;
 use super::chain_network::ChainNetwork;
 use super::error::SettingError;
 use super::forms::{
@@ -14,6 +13,7 @@ use super::forms::{
 };
 use super::password_entry::PasswordEntry;
 use super::values::Settings;
+use crate::chain::BackendKind;
 use crate::machine::environment::Environment;
 use crate::rates::LIVE_SOURCES;
 use crate::store::notify_hosts::host_name;
@@ -415,7 +415,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         schemes: None,
         about: "The kind of server that shows the chain, unless the network is sandbox: core is your own Bitcoin Core node, electrum is a server, which learns your addresses.",
         set: |to, text| {
-            to.backend = BackendKind::ALL.into_iter().find(|kind| kind.as_str() == text)?;
+            to.backend = BackendKind::OF_SERVERS.into_iter().find(|kind| kind.as_str() == text)?;
             to.backend_refused = None;
             Some(())
         },

@@ -8,11 +8,11 @@ use tillgate_domain::policy::PolicySettings;
 use url::Url;
 
 use super::address_type::AddressType;
-use super::backend_kind::BackendKind;
 use super::chain_network::ChainNetwork;
 use super::error::SettingError;
 use super::forms::{Network, btc_text};
 use super::password_entry::PasswordEntry;
+use crate::chain::BackendKind;
 use crate::chain::electrum::Fingerprint;
 use crate::machine::environment::Environment;
 use crate::machine::outgoing::Proxy;

@@ -212,7 +212,7 @@ async fn foreign_words_sign_no_payout_and_the_doctor_reports_them() {
     let payout = world.approved_payout(300_000).await;
     world.send().await;
     assert_eq!(world.outputs_of(&payout), 0);
-    assert_eq!(world.gateway.sending.waits_for().unwrap().cause, crate::gateway::ObstacleCause::Keyring);
+    assert_eq!(world.gateway.sending.waits_for().unwrap().cause, crate::gateway::WaitCause::Keyring);
     let doctor = ask(&world.app, crate::console::doctor::Doctor {}, &Actor::panel()).await.unwrap();
     let keyring = doctor.checks.iter().find(|check| check.name == "keyring").unwrap();
     assert!(!keyring.ok && keyring.message.contains("wallet restore"), "{}", keyring.message);

@@ -141,7 +141,7 @@ pub(super) fn note(tx: &Tx<'_>, scanned: &Scanned) -> Result<(), StoreError> {
         return if scanned.asked.is_none() { tx.note_scanned_blocks(scanned.height) } else { Ok(()) };
     }
     match scanned.asked {
-        // Another kind of backend answered, and its report is incomplete.
+        // The answer does not cover all blocks: it came from a backend that is asked about scripts.
         None if !scanned.covers_all => return Ok(()),
         None => tx.note_scanned_blocks(scanned.height)?,
         // The chain changed: the progress over scripts starts again.

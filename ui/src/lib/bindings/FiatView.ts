@@ -5,7 +5,7 @@
  */
 export type FiatView = { 
 /**
- * Whole minor units; negative for a difference.
+ * The amount in minor units of the currency, such as cents. A difference may be negative.
  */
 minor: number, 
 /**

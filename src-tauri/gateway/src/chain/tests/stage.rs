@@ -16,10 +16,10 @@ use tokio::runtime::Handle;
 use self::shown::{Followed, NoticeReceiver, Shown};
 use super::by_script::ByScript;
 use super::set_meanwhile::{SetMeanwhile, When};
-use crate::chain::Chain;
-use crate::chain::configured::{BackendOptions, Configured, Protocol};
+use crate::chain::configured::{BackendOptions, Configured};
 use crate::chain::core::{CoreChain, CoreOptions, Credentials, NoticesOptions, NoticesPace};
 use crate::chain::waker::Waker;
+use crate::chain::{BackendKind, Chain};
 use crate::testing::World;
 
 /// Longer than a busy machine takes for an answer.
@@ -157,23 +157,29 @@ impl Stage {
 
     /// Options for the server whose turn it is.
     fn options(&self, answered_within: Duration) -> BackendOptions {
-        let core = |cookie_file: &std::path::Path| Protocol::Core {
-            credentials: Credentials::CookieFile(cookie_file.to_owned()),
-            notices: None,
-        };
-        let electrum = || Protocol::Electrum { certificates: Vec::new() };
-        let (protocol, urls) = match (self.server.as_ref().unwrap(), self.asked) {
+        let core = |cookie_file: &std::path::Path| Some(Credentials::CookieFile(cookie_file.to_owned()));
+        let (credentials, urls) = match (self.server.as_ref().unwrap(), self.asked) {
             (Server::Core(node), _) | (Server::Each { node, .. }, Backend::Core) => {
                 (core(node.cookie_file()), vec![node.url()])
             }
-            (Server::Electrum(server) | Server::Each { electrum: server, .. }, _) => (electrum(), vec![server.url()]),
-            (Server::Two(first, second), _) => (electrum(), vec![first.url(), second.url()]),
+            (Server::Electrum(server) | Server::Each { electrum: server, .. }, _) => (None, vec![server.url()]),
+            (Server::Two(first, second), _) => (None, vec![first.url(), second.url()]),
             (Server::Real(real), asked) => match (asked, &real.electrs) {
-                (Backend::Electrum, Some(electrs)) => (electrum(), vec![electrs.url()]),
+                (Backend::Electrum, Some(electrs)) => (None, vec![electrs.url()]),
                 _ => (core(&real.node.cookie_file()), vec![real.node.url()]),
             },
         };
-        BackendOptions { protocol, urls, proxy: None, network: Network::Regtest, answered_within }
+        let kind = if credentials.is_some() { BackendKind::Core } else { BackendKind::Electrum };
+        BackendOptions {
+            kind,
+            urls,
+            credentials,
+            notices: None,
+            certificates: Vec::new(),
+            proxy: None,
+            network: Network::Regtest,
+            answered_within,
+        }
     }
 
     /// Sets the time limit for the server's answers. The memory between looks is lost.

@@ -1,6 +1,6 @@
 //! Payments, as text for people.
 
-use tillgate_domain::payment::PaymentState;
+use tillgate_domain::payment::{PaymentState, WhyInvalid};
 
 use super::anomalies::anomalies;
 use super::certificates::certificate;
@@ -10,7 +10,6 @@ use crate::cli::remedy::as_given;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
 use crate::console::payments::{PaymentItem, PaymentView};
-use crate::console::sums::WhyInvalid;
 
 pub(super) fn payments(items: &[PaymentItem]) -> String {
     let mut table = Table::new(&[

@@ -6,7 +6,6 @@ use tillgate_domain::words::count;
 use super::certificates::certificate;
 use super::deliveries::deliveries;
 use super::name::name;
-use super::wait;
 use crate::cli::remedy::as_given;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
@@ -16,6 +15,7 @@ use crate::console::payouts::{
     AbandonEstimateView, AbandonedView, AnomalyAlike, BumpEstimateView, BumpedView, EstimateView, PaidBefore,
     PayoutItem, PayoutView, RefusalView, SenderView, VersionItem,
 };
+use crate::gateway::WaitCause;
 
 /// The origin of a transaction that paid a payout but was not made here, and the remedy.
 const ELSEWHERE: &str = "a transaction that was not made here: another copy of this wallet made it (stop that copy), or somebody else did \
@@ -199,7 +199,8 @@ fn refund_instead(alike: &AnomalyAlike) -> String {
 /// The reason why a payout waits, with the remedy at the command line. Other fields of an answer are left unchanged,
 /// because they may hold text that others wrote.
 fn waits_for(item: &PayoutItem) -> Option<String> {
-    wait::waits_for(item.waits_for.as_deref(), item.wait_cause).map(|why| as_given(&why))
+    let cause = item.wait_cause.unwrap_or(WaitCause::Other);
+    item.waits_for.as_ref().map(|reason| as_given(&cause.at_the_command_line(reason)))
 }
 
 fn versions(view: &PayoutView) -> String {

@@ -2,14 +2,12 @@
 
 use tillgate_domain::words::count;
 
-use super::wait::waits_for;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields, plain};
 use crate::console::backend_test::BackendTestView;
 use crate::console::doctor::DoctorView;
-use crate::console::payouts::WaitCause;
-use crate::console::status::BackendName;
 use crate::console::status::{BackendItem, StatusView};
+use crate::gateway::WaitCause;
 
 pub(super) fn doctor(view: &DoctorView) -> String {
     let mut table = Table::new(&[("", Left), ("check", Left), ("finding", Left)]);
@@ -124,24 +122,26 @@ fn payouts_to_send(view: &StatusView) -> String {
     if view.sender_hold.is_some() || !view.serving {
         return format!("{queued}: see the line “sender”");
     }
-    match waits_for(view.sender_waits_for.as_deref(), view.sender_wait_cause) {
-        Some(why) => format!("{queued}: {why}"),
+    match &view.sender_waits_for {
+        Some(reason) => {
+            let cause = view.sender_wait_cause.unwrap_or(WaitCause::Other);
+            format!("{queued}: {}", cause.at_the_command_line(reason))
+        }
         None => format!("{queued}: each is sent in its turn, or once a node accepts its transaction"),
     }
 }
 
 fn backend(backend: &BackendItem) -> String {
-    let kind = match backend.kind {
-        BackendName::Sandbox => return "built-in sandbox".to_owned(),
-        BackendName::Core => "Bitcoin Core",
-        BackendName::Electrum => "Electrum",
-    };
+    let name = backend.kind.name();
+    if backend.servers.is_empty() {
+        return name.to_owned();
+    }
     let zmq = match &backend.zmq {
         Some(zmq) => format!(", notifies by ZMQ at {zmq}"),
-        None if backend.kind == BackendName::Core => ", without ZMQ".to_owned(),
+        None if backend.kind.has_notices() => ", without ZMQ".to_owned(),
         None => String::new(),
     };
-    format!("{kind} at {}{zmq}", backend.servers.join(", then "))
+    format!("{name} at {}{zmq}", backend.servers.join(", then "))
 }
 
 fn last_look(view: &StatusView) -> String {

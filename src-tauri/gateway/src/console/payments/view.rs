@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tillgate_domain::bip21::{payment_uri, qr_uri};
 use tillgate_domain::id::Id;
-use tillgate_domain::payment::{self, Payment, PaymentState};
+use tillgate_domain::payment::{self, Payment, PaymentState, WhyInvalid};
 use tillgate_domain::receipt::{Receipt, least_confirmations};
 use ts_rs::TS;
 
@@ -11,7 +11,7 @@ use crate::console::anomalies::{AboutPayment, AnomalyItem};
 use crate::console::btc::BtcView;
 use crate::console::certificates::CertificateView;
 use crate::console::deliveries::DeliveryItem;
-use crate::console::sums::{Acceptance, FiatView, WhyInvalid};
+use crate::console::sums::{Acceptance, FiatView};
 use crate::console::transaction_position::TransactionPosition;
 use crate::gateway::Gateway;
 use crate::records::qr;
@@ -222,7 +222,7 @@ impl PaymentItem {
             open_anomalies: u32::try_from(reader.open_anomalies_count(Some(row.seq))?).unwrap_or(u32::MAX),
             price: FiatView::of(payment.price_minor, payment.currency),
             paid_worth: FiatView::of(payment.paid_minor(), payment.currency),
-            why_invalid: payment.why_invalid().map(WhyInvalid::from),
+            why_invalid: payment.why_invalid(),
             confirmations,
             confirmations_wanted: payment.policy.confirmations,
         })
@@ -322,8 +322,7 @@ impl HistoryItem {
                 to: change.to,
                 paid: BtcView::of_sats(change.paid_sats),
                 cause: ChangeCause::of(change.cause, withdrawn),
-                why_invalid: payment::WhyInvalid::of(change.to, was_confirmed, amount_sats, change.paid_sats)
-                    .map(WhyInvalid::from),
+                why_invalid: payment::WhyInvalid::of(change.to, was_confirmed, amount_sats, change.paid_sats),
             });
             paid_before = change.paid_sats;
             was_confirmed |= change.to == PaymentState::Confirmed;

@@ -7,25 +7,17 @@ use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
-use crate::console::payouts::WaitCause;
-use crate::gateway::{Gateway, Obstacle, ObstacleCause};
+use crate::gateway::{Gateway, Wait, WaitCause};
 use crate::settings::Settings;
 use crate::store::payouts::PayoutRow;
 use crate::store::sender_hold::Hold;
 use crate::store::{Reader, StoreError};
 use crate::{funds, sender};
 
-/// The reason why a payout waits, for a program and for people.
-pub(in crate::console) struct Why {
-    pub cause: WaitCause,
-    /// A sentence without the remedy.
-    pub reason: String,
-}
-
 /// The sender's reason for not sending, and the facts that relate it to one payout.
 pub(in crate::console) struct Waiting {
     /// The reason why the sender does not send.
-    pub why: Why,
+    pub why: Wait,
     /// The sum of the spendable coins; 0 unless the cause is a lack of coins.
     spendable_sats: u64,
     settings: Arc<Settings>,
@@ -49,7 +41,7 @@ pub(super) struct Standing {
     /// Its signed transaction must not be broadcast.
     pub is_held_back: bool,
     /// The reason why nothing is signed, if another copy of the wallet may pay the payout.
-    pub copy_pays: Option<Obstacle>,
+    pub copy_pays: Option<Wait>,
 }
 
 const GIVEN_UP: &str =
@@ -59,85 +51,32 @@ const NO_NODE: &str = "it is signed, but no node has accepted it yet: it is broa
 
 const OTHER_COPY: &str = "it is not broadcast, because another copy of this wallet pays it, or pays a payout of the same or an earlier transaction";
 
-impl WaitCause {
-    /// The remedy at the command line, a clause that follows the reason after a semicolon.
-    pub(crate) const fn remedy_at_the_command_line(self) -> Option<&'static str> {
-        match self {
-            Self::Gateway => Some("`tillgate serve` starts one"),
-            Self::Hold => Some("`tillgate payouts release` ends the hold"),
-            Self::HoldRestored => Some(
-                "if another copy of this wallet still runs, stop it first; `tillgate payouts list --status QUEUED` shows the \
-                 waiting payouts, `tillgate payouts abandon` cancels one that was cancelled or paid in another way, \
-                 `tillgate payouts release` sends the others",
-            ),
-            Self::RestoreStopped => Some("`tillgate wallet restore --continue` continues it"),
-            Self::Keyring => Some("`tillgate payouts retry` asks the secret store again at once"),
-            Self::Fees => Some("wait, or raise the cap with `tillgate settings set feeCapSatVb`"),
-            Self::Chain => Some("`tillgate doctor` checks the backend"),
-            Self::SmallCoins => Some("`tillgate payouts abandon` cancels it; then request smaller payouts"),
-            Self::OtherCopy => {
-                Some("`tillgate payouts abandon --all` cancels it; then request the payouts again that are not paid")
-            }
-            Self::Turn
-            | Self::Restored
-            | Self::Coins
-            | Self::Block
-            | Self::Node
-            | Self::PaidByCopy
-            | Self::GivenUp
-            | Self::Other => None,
-        }
-    }
-
-    /// The reason, followed by the remedy at the command line if there is one.
-    pub(crate) fn at_the_command_line(self, reason: &str) -> String {
-        match self.remedy_at_the_command_line() {
-            Some(remedy) => format!("{reason}; {remedy}"),
-            None => reason.to_owned(),
-        }
-    }
-}
-
 impl Waiting {
     /// The reason why the sender does not send; `None` if it sends.
     pub(in crate::console) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
-        let Some(cannot) = gateway.sending.waits_for() else { return Ok(None) };
-        let cannot = match cannot.cause {
-            // The sender may now hold for another reason.
-            ObstacleCause::Hold | ObstacleCause::Compared | ObstacleCause::Restored | ObstacleCause::Stopped => {
-                match reader.sender_hold()? {
-                    Some(hold) => ObstacleCause::from(hold.cause).because(hold.reason),
-                    None => cannot,
-                }
-            }
-            ObstacleCause::Coins
-            | ObstacleCause::Block
-            | ObstacleCause::SmallCoins
-            | ObstacleCause::Keyring
-            | ObstacleCause::Fees
-            | ObstacleCause::Chain
-            | ObstacleCause::PaidByCopy
-            | ObstacleCause::Other => cannot,
-        };
-        let cause = cannot.cause.into();
+        let Some(mut why) = gateway.sending.waits_for() else { return Ok(None) };
+        // The sender may now hold for another reason.
+        if let Some(hold) = reader.sender_hold()?.filter(|_| why.cause.is_hold()) {
+            why = WaitCause::from(hold.cause).because(hold.reason);
+        }
         let settings = gateway.settings.snapshot();
         let now = gateway.clock.now();
-        if cannot.cause != ObstacleCause::Coins {
-            let why = Why { cause, reason: cannot.details };
+        if why.cause != WaitCause::Coins {
             return Ok(Some(Self { why, spendable_sats: 0, settings, now }));
         }
         let fee_rate = funds::fee_rate_known(gateway, &settings);
         let address_type = funds::address_type(gateway, &settings);
         let spendable_sats = funds::spendable_sats(reader, &settings, fee_rate, address_type)?;
         let needed_sats = reader.waiting_payouts_sats()?;
-        let reason = too_few(spendable_sats, needed_sats, "the approved payouts that wait need");
-        let why = Why { cause, reason: reason.unwrap_or(cannot.details) };
+        if let Some(reason) = too_few(spendable_sats, needed_sats, "the approved payouts that wait need") {
+            why.reason = reason;
+        }
         Ok(Some(Self { why, spendable_sats, settings, now }))
     }
 
     /// The sender's reason as it concerns this approved payout; `None` if it does not concern it.
-    fn concerns(&self, row: &PayoutRow) -> Option<Why> {
-        let Why { cause, reason } = &self.why;
+    fn concerns(&self, row: &PayoutRow) -> Option<Wait> {
+        let Wait { cause, reason } = &self.why;
         // The sender's reason comes from the first payout that was due. It may not apply to a payout that was not due.
         let was_due = || row.approved_at.is_some_and(|at| sender::due_at(at, &self.settings, self.now) <= self.now);
         let reason = match cause {
@@ -162,7 +101,7 @@ impl Waiting {
             | WaitCause::GivenUp
             | WaitCause::Other => Some(reason.clone()),
         };
-        reason.map(|reason| Why { cause: *cause, reason })
+        reason.map(|reason| Wait { cause: *cause, reason })
     }
 }
 
@@ -179,8 +118,8 @@ impl Queue {
     }
 
     /// The reason why a payout waits; `None` unless it is QUEUED or being abandoned.
-    pub(super) fn why(&self, row: &PayoutRow, standing: Standing) -> Option<Why> {
-        let why = |cause, reason: &str| Some(Why { cause, reason: reason.to_owned() });
+    pub(super) fn why(&self, row: &PayoutRow, standing: Standing) -> Option<Wait> {
+        let why = |cause, reason: &str| Some(Wait { cause, reason: reason.to_owned() });
         if standing.is_being_given_up {
             return why(WaitCause::GivenUp, GIVEN_UP);
         }
@@ -194,10 +133,10 @@ impl Queue {
             return why(WaitCause::Node, NO_NODE);
         }
         if let Some(hold) = &self.hold {
-            return why(ObstacleCause::from(hold.cause).into(), &format!("the sender is on hold: {}", hold.reason));
+            return why(hold.cause.into(), &format!("the sender is on hold: {}", hold.reason));
         }
-        if let Some(Obstacle { cause, details }) = standing.copy_pays {
-            return Some(Why { cause: cause.into(), reason: details });
+        if let Some(wait) = standing.copy_pays {
+            return Some(wait);
         }
         if let Some(why) = self.waiting.as_ref().and_then(|waiting| waiting.concerns(row)) {
             return Some(why);
@@ -221,13 +160,6 @@ fn too_few(spendable_sats: u64, needed_sats: u64, who_needs: &str) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_fee_above_the_cap_has_a_remedy() {
-        let told = WaitCause::Fees.at_the_command_line("the network asks for 300 sat/vB now");
-        assert!(told.ends_with("; wait, or raise the cap with `tillgate settings set feeCapSatVb`"), "{told}");
-        assert_eq!(WaitCause::Coins.at_the_command_line("the coins are too few"), "the coins are too few");
-    }
 
     #[test]
     fn too_few_coins_are_reported_in_btc() {

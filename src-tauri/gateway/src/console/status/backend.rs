@@ -4,27 +4,15 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 use url::Url;
 
+use crate::chain::BackendKind;
 use crate::gateway::Gateway;
-use crate::settings::{BackendKind, Settings};
-
-/// The kind of the chain backend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "snake_case")]
-#[ts(export)]
-pub enum BackendName {
-    /// The built-in chain, whose coins are worth nothing.
-    Sandbox,
-    /// A node of Bitcoin Core.
-    Core,
-    /// Electrum servers.
-    Electrum,
-}
+use crate::settings::Settings;
 
 /// The chain backend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct BackendItem {
-    pub kind: BackendName,
+    pub kind: BackendKind,
     /// The host of each server, with its port if the URL names one. The preferred server is first. Empty for the
     /// sandbox.
     pub servers: Vec<String>,
@@ -36,16 +24,14 @@ impl BackendItem {
     /// The gateway's backend; `None` if no server is chosen.
     pub(super) fn of(gateway: &Gateway) -> Option<Self> {
         if gateway.configured.is_none() {
-            return Some(Self { kind: BackendName::Sandbox, servers: Vec::new(), zmq: None });
+            return Some(Self { kind: BackendKind::Sandbox, servers: Vec::new(), zmq: None });
         }
         gateway.has_backend().then(|| Self::chosen_by(&gateway.settings.snapshot()))
     }
 
     fn chosen_by(settings: &Settings) -> Self {
-        let (kind, zmq) = match settings.backend {
-            BackendKind::Core => (BackendName::Core, settings.backend_zmq.as_deref()),
-            BackendKind::Electrum => (BackendName::Electrum, None),
-        };
+        let kind = settings.backend;
+        let zmq = settings.backend_zmq.as_deref().filter(|_| kind.has_notices());
         let servers = settings.backend_urls.iter().map(|url| host_and_port(url)).collect();
         Self { kind, servers, zmq: zmq.map(host_and_port) }
     }
@@ -81,14 +67,14 @@ mod tests {
         let node = [("backendUrl", "http://127.0.0.1:8332"), ("backendZmq", "tcp://127.0.0.1:28332")];
         let zmq = Some("127.0.0.1:28332".to_owned());
         let servers = vec!["127.0.0.1:8332".to_owned()];
-        assert_eq!(chosen_by(&node), BackendItem { kind: BackendName::Core, servers, zmq });
+        assert_eq!(chosen_by(&node), BackendItem { kind: BackendKind::Core, servers, zmq });
         let electrum = [
             ("backend", "electrum"),
             ("backendUrl", "ssl://one.example:50002,tcp://[::1]:50001"),
             ("backendZmq", "tcp://127.0.0.1:28332"),
         ];
         let servers = vec!["one.example:50002".to_owned(), "[::1]:50001".to_owned()];
-        let named = BackendItem { kind: BackendName::Electrum, servers, zmq: None };
+        let named = BackendItem { kind: BackendKind::Electrum, servers, zmq: None };
         assert_eq!(chosen_by(&electrum), named, "only a Bitcoin Core node has a ZMQ address");
     }
 

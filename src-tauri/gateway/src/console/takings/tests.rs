@@ -1,4 +1,4 @@
-//! Tests of the takings: which payments count, on which day, and in which currency.
+//! Tests of the takings: the payments that count, their day and their currency.
 
 use serde_json::{Value, json};
 use tillgate_domain::payment::PaymentState;

@@ -11,7 +11,7 @@ use tillgate_sandbox::BroadcastFault;
 use super::held_back::twin_paying;
 use super::support::{check_paid_by_the_other_alone, world_with_coins};
 use crate::chain::{Chain, ChainDown};
-use crate::gateway::ObstacleCause;
+use crate::gateway::WaitCause;
 use crate::sender::ReplaceError;
 use crate::testing::World;
 use crate::testing::chain_wrapper::ChainWrapper;
@@ -45,7 +45,7 @@ async fn waits_for_the_keyring() -> (World, Id) {
     world.pass_ms(31_000).await;
     // A look with a new tip stores its time.
     world.mine_and_pass(1).await;
-    assert_eq!(world.gateway.sending.waits_for().unwrap().cause, ObstacleCause::Keyring);
+    assert_eq!(world.gateway.sending.waits_for().unwrap().cause, WaitCause::Keyring);
     world.lock_keys(false);
     (world, payout)
 }
@@ -67,7 +67,7 @@ async fn a_reopened_gateway_pays_nothing_before_it_read_all_blocks() {
     world.pass_sender().await;
     assert_eq!(world.payout(&payout).batch_seq, None, "a transaction was signed before a look after the stop");
     let why = world.gateway.sending.waits_for().unwrap();
-    assert!(why.cause == ObstacleCause::Chain && why.details.contains("catches up"), "{why:?}");
+    assert!(why.cause == WaitCause::Chain && why.reason.contains("catches up"), "{why:?}");
     for _ in 0..PARTS {
         world.pass_sender().await;
     }

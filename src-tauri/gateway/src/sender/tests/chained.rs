@@ -6,7 +6,7 @@ use tillgate_domain::payout::PayoutState;
 use super::support::world_with_coins;
 use crate::console::wallet::{WalletInfo, WalletInfoView};
 use crate::console::{Actor, ask};
-use crate::gateway::ObstacleCause;
+use crate::gateway::WaitCause;
 use crate::testing::World;
 use crate::wallet::spend::MAX_ANCESTORS;
 
@@ -55,8 +55,8 @@ async fn a_payout_behind_eleven_unconfirmed_ones_waits_for_a_block() {
     world.send().await;
     assert_eq!(world.payout_state(&next), PayoutState::Queued);
     let why = world.gateway.sending.waits_for().unwrap();
-    let told = (why.cause, why.details.as_str());
-    assert_eq!(told, (ObstacleCause::Block, "earlier payouts wait for a block; this one follows them"));
+    let told = (why.cause, why.reason.as_str());
+    assert_eq!(told, (WaitCause::Block, "earlier payouts wait for a block; this one follows them"));
     world.mine_and_pass(1).await;
     assert_eq!(world.payout_state(&next), PayoutState::Sent);
 }

@@ -109,7 +109,7 @@ async fn without_an_estimate_only_a_bump_with_a_given_rate_is_signed() {
     world.sandbox().set_faults(chain_down(true)).unwrap();
     world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued);
-    assert!(world.gateway.sending.waits_for().unwrap().details.contains("what fee"));
+    assert!(world.gateway.sending.waits_for().unwrap().reason.contains("what fee"));
     world.sandbox().set_faults(chain_down(false)).unwrap();
     world.look_and_pass().await;
     let sent = world.txid_of(&payout);

@@ -13,9 +13,8 @@ use super::copies::{copied, customer_pays_coin, put_beside};
 use super::support::world_with_coins;
 use crate::access::record_scope::RecordScope;
 use crate::console::payouts::RequestPayout;
-use crate::console::payouts::WaitCause;
 use crate::console::{Actor, Status, ask};
-use crate::gateway::ObstacleCause;
+use crate::gateway::WaitCause;
 use crate::payouts::{ApproveError, Approver, approve, limit_now};
 use crate::sender::ReleaseError;
 use crate::store::Store;
@@ -90,7 +89,7 @@ async fn before_its_look_a_restored_copy_gives_and_sends_nothing() {
     }
     assert_eq!((world.outputs_of(&stored), world.outputs_of(&waiting)), (0, 0), "something was sent");
     assert_eq!(world.payout_state(&waiting), PayoutState::Queued, "it timed out");
-    assert_eq!(world.gateway.sending.waits_for().unwrap().cause, ObstacleCause::Restored);
+    assert_eq!(world.gateway.sending.waits_for().unwrap().cause, WaitCause::Restored);
     let wallet = world.gateway.wallet.get().unwrap();
     assert!(matches!(wallet.addresses.give(), Err(WalletError::NotReady(NotReady::NotLooked))));
     assert_eq!(world.gateway.ready_wallet().err(), Some(NotReady::NotLooked));
@@ -354,7 +353,7 @@ async fn a_payout_given_up_after_the_backup_waits_for_staff() {
     assert_eq!((restore_row(&world).unknown, held_for(&world)), (0, Some(HoldCause::UntilCompared)));
     let told = reason(&world);
     assert!(!told.contains("payout"), "staff may cancel the payout during the hold, and the reason stays: {told}");
-    let remedy = WaitCause::from(ObstacleCause::from(HoldCause::UntilCompared)).at_the_command_line(&told);
+    let remedy = WaitCause::from(HoldCause::UntilCompared).at_the_command_line(&told);
     assert!(remedy.contains("`tillgate payouts list --status QUEUED`"), "no list of the payouts: {remedy}");
     assert!(remedy.contains("still runs, stop it first"), "{remedy}");
     world.advance_clock_ms(48 * 3_600_000);

@@ -92,7 +92,7 @@ async fn a_locked_keyring_keeps_payouts_queued_and_is_asked_again() {
     world.lock_keys(true);
     world.send().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued);
-    assert!(world.gateway.sending.waits_for().unwrap().details.contains("locked"));
+    assert!(world.gateway.sending.waits_for().unwrap().reason.contains("locked"));
     world.lock_keys(false);
     world.look_and_pass().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued, "the keyring was asked less than a minute ago");

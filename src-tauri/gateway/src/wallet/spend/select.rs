@@ -39,8 +39,12 @@ const WORTH_TIMES: u64 = 2;
 /// Whether a coin is worth spending at a fee rate. Its cost includes the fees that its unconfirmed ancestors lack.
 pub(crate) fn is_worth_spending(coin: &SpendableCoin, fee_rate: FeeRate, address_type: AddressType) -> bool {
     let fee = FeeWanted::at(fee_rate);
-    let cost_sats = input_sats(&fee, address_type).saturating_add(fee.shortfall_sats(coin.ancestors_paid()));
-    coin.amount_sats >= WORTH_TIMES.saturating_mul(cost_sats)
+    covers(coin, WORTH_TIMES, input_sats(&fee, address_type).saturating_add(fee.shortfall_sats(coin.ancestors_paid())))
+}
+
+/// Whether a coin is worth at least this many times the cost of spending it.
+const fn covers(coin: &SpendableCoin, times: u64, cost_sats: u64) -> bool {
+    coin.amount_sats >= times.saturating_mul(cost_sats)
 }
 
 fn input_sats(fee: &FeeWanted, address_type: AddressType) -> u64 {
@@ -92,7 +96,7 @@ impl<'a> Coins<'a> {
         }
         let input_sats = input_sats(&funding.fee, funding.address_type);
         let is_worth = |coin: &SpendableCoin, times: u64| {
-            coin.amount_sats >= times.saturating_mul(input_sats.saturating_add(funding.lacking_sats(coin)))
+            covers(coin, times, input_sats.saturating_add(funding.lacking_sats(coin)))
         };
         let worth = |coin: &&SpendableCoin| is_worth(coin, WORTH_TIMES) && !required.contains(&coin.outpoint);
         // A replacement must not add ancestors that the replaced transaction did not have (BIP125).

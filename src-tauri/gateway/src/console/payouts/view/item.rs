@@ -6,8 +6,8 @@ use ts_rs::TS;
 
 use crate::console::btc::BtcView;
 use crate::console::payouts::stuck::StuckItem;
-use crate::console::payouts::wait_cause::WaitCause;
 use crate::console::sums::FiatView;
+use crate::gateway::WaitCause;
 
 /// A payout in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

@@ -6,10 +6,10 @@ use tillgate_domain::time::Timestamp;
 use super::item::PayoutItem;
 use crate::console::btc::BtcView;
 use crate::console::payouts::stuck::StuckItem;
-use crate::console::payouts::waiting::{Queue, Standing, Why};
+use crate::console::payouts::waiting::{Queue, Standing};
 use crate::console::sums::FiatView;
 use crate::funds::is_given_up;
-use crate::gateway::{Gateway, Obstacle};
+use crate::gateway::{Gateway, Wait};
 use crate::records::Snapshot;
 use crate::sender::{Payable, is_held_back, payable};
 use crate::settlement::twins::UnminedTwins;
@@ -49,7 +49,7 @@ impl<'a> Shown<'a> {
             copy_pays: self.copy_pays(row)?,
         };
         let (wait_cause, waits_for) =
-            self.queue.why(row, standing).map(|Why { cause, reason }| (cause, reason)).unzip();
+            self.queue.why(row, standing).map(|Wait { cause, reason }| (cause, reason)).unzip();
         Ok(PayoutItem {
             payout_id: row.id.to_string(),
             state: row.state,
@@ -113,7 +113,7 @@ impl<'a> Shown<'a> {
     }
 
     /// The reason why no transaction is signed for a payout that another copy of the wallet may pay.
-    fn copy_pays(&self, row: &PayoutRow) -> Result<Option<Obstacle>, StoreError> {
+    fn copy_pays(&self, row: &PayoutRow) -> Result<Option<Wait>, StoreError> {
         if row.state != PayoutState::Queued || row.batch_seq.is_some() {
             return Ok(None);
         }

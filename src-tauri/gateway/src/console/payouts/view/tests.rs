@@ -10,7 +10,7 @@ use crate::console::payouts::steps::PayoutStep;
 use crate::console::payouts::{ApprovePayout, RequestPayout};
 use crate::console::status::Status;
 use crate::console::wallet::WalletInfo;
-use crate::gateway::{ObstacleCause, Served};
+use crate::gateway::{Served, WaitCause};
 use crate::notifications::resend::resend_any;
 use crate::testing::World;
 use crate::wallet::spend::DraftError;
@@ -168,11 +168,11 @@ async fn coins_not_worth_their_fee_are_not_spendable() {
 async fn only_a_due_payout_waits_for_larger_coins() {
     let world = with_coin().await;
     let id = world.approved_payout(20_000).await;
-    let too_heavy = ObstacleCause::SmallCoins.because(DraftError::TooHeavy.to_string());
+    let too_heavy = WaitCause::SmallCoins.because(DraftError::TooHeavy.to_string());
     world.gateway.sending.set_waits_for(Some(too_heavy.clone()));
-    assert_ne!(view(&world, &id).item.waits_for, Some(too_heavy.details.clone()), "the payout is not due yet");
+    assert_ne!(view(&world, &id).item.waits_for, Some(too_heavy.reason.clone()), "the payout is not due yet");
     world.pass_ms(31_000).await;
-    assert_eq!(view(&world, &id).item.waits_for, Some(too_heavy.details));
+    assert_eq!(view(&world, &id).item.waits_for, Some(too_heavy.reason));
 }
 
 #[tokio::test]

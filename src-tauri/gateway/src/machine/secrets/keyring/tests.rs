@@ -181,7 +181,7 @@ fn a_payout_waits_until_a_person_unlocks_the_keyring() {
 async fn under_a_keyring_that_is_unlocked() {
     use crate::console::payouts::RetrySender;
     use crate::console::{Actor, ask};
-    use crate::gateway::ObstacleCause;
+    use crate::gateway::WaitCause;
     use crate::testing::World;
 
     let world = World::new().await;
@@ -202,7 +202,7 @@ async fn under_a_keyring_that_is_unlocked() {
         let payout = world.approved_payout(300_000).await;
         world.send().await;
         let waits = world.gateway.sending.waits_for().unwrap();
-        assert!(waits.cause == ObstacleCause::Keyring && waits.details.contains("locked"), "{}", waits.details);
+        assert!(waits.cause == WaitCause::Keyring && waits.reason.contains("locked"), "{}", waits.reason);
         assert_eq!(world.outputs_of(&payout), 0);
 
         unlock(PASSWORD);

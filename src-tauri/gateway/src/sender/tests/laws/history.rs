@@ -19,7 +19,7 @@ use super::chain::ChainSeen;
 use super::runtime;
 use super::steps::{Mined, Step};
 use crate::funds;
-use crate::gateway::Obstacle;
+use crate::gateway::Wait;
 use crate::machine::entropy::{Entropy, NoEntropy};
 use crate::sender::{ReplaceError, build, may_abandon, may_bump};
 use crate::store::Reader;
@@ -196,7 +196,7 @@ impl History {
         let on_change = self.new_packages_pay_the_wanted_rate(&before);
         self.on_change.set(self.on_change.get() + on_change);
         let waits_for = world.gateway.sending.waits_for();
-        let is_sound = |cannot: &Obstacle| !cannot.details.contains("did not pass its check");
+        let is_sound = |cannot: &Wait| !cannot.reason.contains("did not pass its check");
         assert!(waits_for.as_ref().is_none_or(is_sound), "{waits_for:?}");
     }
 

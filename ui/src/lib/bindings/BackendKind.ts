@@ -3,4 +3,4 @@
 /**
  * The kind of the chain backend.
  */
-export type BackendName = "sandbox" | "core" | "electrum";
+export type BackendKind = "sandbox" | "core" | "electrum";

@@ -1,0 +1,167 @@
+//! The causes for which an approved payout waits, and the words for each. `console/payouts/waiting.rs` decides which
+//! cause a payout shows.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::store::sender_hold::HoldCause;
+use crate::wallet::spend::DraftError;
+
+/// The reason for which approved payouts wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wait {
+    pub cause: WaitCause,
+    /// A sentence for people, without the remedy. It may name balances, paths and the backend's answer.
+    pub reason: String,
+}
+
+/// The cause for which an approved payout waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[ts(export)]
+pub enum WaitCause {
+    /// The next batch is not due yet, or is being built.
+    Turn,
+    /// No gateway is running.
+    Gateway,
+    /// The sender is on hold until staff release it. This concerns all payouts.
+    Hold,
+    /// The sender of a restored copy is on hold. Staff must compare the waiting payouts with those that were really
+    /// paid since the backup, and then release the sender. This concerns all payouts.
+    HoldRestored,
+    /// A restored wallet still looks through the chain. The wait ends with that look. This concerns all payouts.
+    Restored,
+    /// Staff stopped the look of a restored wallet, and must continue it. This concerns all payouts.
+    RestoreStopped,
+    /// The secret store refused the wallet's words. Staff may make the sender ask again. This concerns all payouts.
+    Keyring,
+    /// The spendable coins are too few. This concerns only payouts that are larger than these coins.
+    Coins,
+    /// Earlier payouts must be confirmed first. This concerns only payouts that spend their change.
+    Block,
+    /// The payout needs too many small coins for one transaction. This concerns only such payouts.
+    SmallCoins,
+    /// The network's fee rate is above the setting `feeCapSatVb`. This concerns all payouts.
+    Fees,
+    /// A look at the chain, or an answer of the backend, is awaited. This concerns all payouts.
+    Chain,
+    /// No node has accepted its stored transaction yet.
+    Node,
+    /// Another copy of the wallet pays a payout of its transaction, so the transaction is not broadcast. Staff must
+    /// abandon the payout.
+    OtherCopy,
+    /// Another copy of the wallet may pay it, and a block must decide. This concerns only this payout.
+    PaidByCopy,
+    /// It was abandoned, and it is not decided yet whether it FAILED or was sent after all.
+    GivenUp,
+    /// Another cause. This concerns all payouts.
+    Other,
+}
+
+impl WaitCause {
+    /// A wait for this cause.
+    pub(crate) fn because(self, reason: impl Into<String>) -> Wait {
+        Wait { cause: self, reason: reason.into() }
+    }
+
+    /// Whether the sender holds all payouts.
+    pub(crate) const fn is_hold(self) -> bool {
+        matches!(self, Self::Hold | Self::HoldRestored | Self::Restored | Self::RestoreStopped)
+    }
+
+    /// The remedy at the command line, a clause that follows the reason after a semicolon.
+    pub(crate) const fn remedy_at_the_command_line(self) -> Option<&'static str> {
+        match self {
+            Self::Gateway => Some("`tillgate serve` starts one"),
+            Self::Hold => Some("`tillgate payouts release` ends the hold"),
+            Self::HoldRestored => Some(
+                "if another copy of this wallet still runs, stop it first; `tillgate payouts list --status QUEUED` shows the \
+                 waiting payouts, `tillgate payouts abandon` cancels one that was cancelled or paid in another way, \
+                 `tillgate payouts release` sends the others",
+            ),
+            Self::RestoreStopped => Some("`tillgate wallet restore --continue` continues it"),
+            Self::Keyring => Some("`tillgate payouts retry` asks the secret store again at once"),
+            Self::Fees => Some("wait, or raise the cap with `tillgate settings set feeCapSatVb`"),
+            Self::Chain => Some("`tillgate doctor` checks the backend"),
+            Self::SmallCoins => Some("`tillgate payouts abandon` cancels it; then request smaller payouts"),
+            Self::OtherCopy => {
+                Some("`tillgate payouts abandon --all` cancels it; then request the payouts again that are not paid")
+            }
+            Self::Turn
+            | Self::Restored
+            | Self::Coins
+            | Self::Block
+            | Self::Node
+            | Self::PaidByCopy
+            | Self::GivenUp
+            | Self::Other => None,
+        }
+    }
+
+    /// The reason, followed by the remedy at the command line if there is one.
+    pub(crate) fn at_the_command_line(self, reason: &str) -> String {
+        match self.remedy_at_the_command_line() {
+            Some(remedy) => format!("{reason}; {remedy}"),
+            None => reason.to_owned(),
+        }
+    }
+
+    /// The `failureReason` of a payout that waited too long. Shops read it, so it names no amount and no rate. While
+    /// the chain is not watched, no payout fails.
+    pub(crate) const fn failure_reason(self) -> &'static str {
+        match self {
+            Self::Coins => "it could not be sent in time: there were not enough coins",
+            Self::Block => "it could not be sent in time: earlier payouts waited for a block",
+            Self::SmallCoins => "it could not be sent in time: it needs more coins than one transaction can spend",
+            Self::Keyring => "it could not be sent in time: the keyring was locked or missing",
+            Self::Fees => "it could not be sent in time: the fees of the network were above the cap",
+            Self::Turn
+            | Self::Gateway
+            | Self::Hold
+            | Self::HoldRestored
+            | Self::Restored
+            | Self::RestoreStopped
+            | Self::Chain
+            | Self::Node
+            | Self::OtherCopy
+            | Self::PaidByCopy
+            | Self::GivenUp
+            | Self::Other => "it could not be sent in time: its transaction could not be made",
+        }
+    }
+}
+
+impl From<HoldCause> for WaitCause {
+    fn from(cause: HoldCause) -> Self {
+        match cause {
+            HoldCause::UntilReleased => Self::Hold,
+            HoldCause::UntilCompared => Self::HoldRestored,
+            HoldCause::Restored => Self::Restored,
+            HoldCause::Stopped => Self::RestoreStopped,
+        }
+    }
+}
+
+impl From<DraftError> for Wait {
+    fn from(error: DraftError) -> Self {
+        let cause = match &error {
+            DraftError::NotEnough { .. } => WaitCause::Coins,
+            DraftError::WaitsForBlock => WaitCause::Block,
+            DraftError::TooHeavy => WaitCause::SmallCoins,
+            DraftError::Payee(_) | DraftError::Twice(_) | DraftError::FeeRate(_) => WaitCause::Other,
+        };
+        cause.because(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fee_above_the_cap_has_a_remedy() {
+        let told = WaitCause::Fees.at_the_command_line("the network asks for 300 sat/vB now");
+        assert!(told.ends_with("; wait, or raise the cap with `tillgate settings set feeCapSatVb`"), "{told}");
+        assert_eq!(WaitCause::Coins.at_the_command_line("the coins are too few"), "the coins are too few");
+    }
+}

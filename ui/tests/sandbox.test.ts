@@ -6,6 +6,7 @@ const HONEST = {
   height: 112,
   tipHash: "0".repeat(64),
   mempool: [],
+  customerAddress: "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080",
   clock: "2026-01-12T12:06:20Z",
   faults: { chainDown: false, broadcast: "ok", keysLocked: false, feeRate: null, latencyMs: 0 },
 };

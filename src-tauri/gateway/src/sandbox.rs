@@ -12,7 +12,7 @@ mod money;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use bitcoin::{ScriptBuf, Txid};
+use bitcoin::{Address, Network, ScriptBuf, Txid};
 use serde_json::{Value, json};
 use tillgate_sandbox::{BroadcastFault, Faults, Pay, Sandbox};
 
@@ -142,6 +142,7 @@ async fn status(gateway: &Arc<Gateway>, sandbox: Arc<Sandbox>) -> Result<Value, 
         "tipHash": status.tip_hash.to_string(),
         "mempool": status.mempool.iter().map(Txid::to_string).collect::<Vec<_>>(),
         "clock": gateway.clock.now().iso_millis(),
+        "customerAddress": Address::from_script(&status.customer, Network::Regtest).ok().map(|address| address.to_string()),
         "rates": money::rates_object(&status.rates),
         "faults": faults_object(&status.faults),
     }))

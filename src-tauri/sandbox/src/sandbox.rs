@@ -111,6 +111,7 @@ impl Sandbox {
                 tip_hash: tip.hash,
                 tip_time_ms: tip.time_ms,
                 mempool: mempool::txids(conn)?,
+                customer: self.customer.script(tip.height),
                 rates: faults_rates::rates(conn)?,
                 faults: faults_rates::faults(conn)?,
             })

@@ -141,6 +141,8 @@ pub struct Status {
     pub tip_time_ms: i64,
     /// All unconfirmed transactions, parents before children.
     pub mempool: Vec<Txid>,
+    /// A script of the customer, who can receive coins there. It changes with the height.
+    pub customer: ScriptBuf,
     /// The simulated rates, as decimal text.
     pub rates: BTreeMap<String, String>,
     /// The faults in force.

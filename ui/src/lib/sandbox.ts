@@ -18,6 +18,8 @@ export interface SandboxState {
   tipHash: string;
   mempool: string[];
   clock: string;
+  /** An address where the customer can receive a refund. */
+  customerAddress: string;
   faults: Faults;
 }
 

@@ -187,6 +187,17 @@ async fn an_address_shows_all_its_outputs_also_spent_ones() {
 }
 
 #[tokio::test]
+async fn the_customer_shows_an_address_for_refunds() {
+    let world = World::new().await;
+    let told = ok(&world, "GET", "/sandbox", Value::Null).await;
+    let address = told["customerAddress"].as_str().unwrap();
+    ok(&world, "POST", "/sandbox/send", json!({"address": address, "btcAmount": "0.00012345"})).await;
+    let received = ok(&world, "GET", &format!("/sandbox/addresses/{address}"), Value::Null).await;
+    let outputs = received["outputs"].as_array().unwrap();
+    assert!(outputs.iter().any(|output| output["btcAmount"].to_string() == "0.00012345"), "{received}");
+}
+
+#[tokio::test]
 async fn a_block_leaves_out_transactions_below_its_minimum_fee_rate() {
     let world = World::new().await;
     let tx = spend(coin(&world, 50_000).await, 500);

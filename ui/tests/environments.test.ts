@@ -3,7 +3,7 @@ import { tick } from "svelte";
 import { describe, expect, test } from "vitest";
 import App from "../src/App.svelte";
 import type { PaymentView } from "../src/lib/bindings/PaymentView";
-import { payment, production, status } from "./fixture";
+import { payment, paymentsPage, production, status } from "./fixture";
 import { host, open } from "./panel";
 
 const frame = () => document.querySelector("[data-environment]")?.getAttribute("data-environment");
@@ -91,8 +91,8 @@ describe("the two environments", () => {
 
   test("each keeps its screen and its search", async () => {
     open("#/test/payments");
-    host.reply("listPayments", { items: [payment()], itemsCount: 1 });
-    host.replyIn("production", "listPayments", { items: [payment()], itemsCount: 1 });
+    host.reply("listPayments", paymentsPage([payment()], 1));
+    host.replyIn("production", "listPayments", paymentsPage([payment()], 1));
     host.emit("changed");
     await fireEvent.input(await screen.findByRole("searchbox"), { target: { value: "order-7" } });
     await waitFor(() => expect(JSON.stringify(host.asked)).toContain("order-7"));

@@ -8,6 +8,8 @@ import type { BackupsView } from "../src/lib/bindings/BackupsView";
 import type { BumpEstimateView } from "../src/lib/bindings/BumpEstimateView";
 import type { EstimateView } from "../src/lib/bindings/EstimateView";
 import type { LimitsView } from "../src/lib/bindings/LimitsView";
+import type { PaymentItem } from "../src/lib/bindings/PaymentItem";
+import type { PaymentsPage } from "../src/lib/bindings/PaymentsPage";
 import type { PaymentView } from "../src/lib/bindings/PaymentView";
 import type { PayoutView } from "../src/lib/bindings/PayoutView";
 import type { RestoreView } from "../src/lib/bindings/RestoreView";
@@ -217,6 +219,11 @@ export function payment(over: Partial<PaymentView> = {}): PaymentView {
     anomalies: [],
     ...over,
   };
+}
+
+/** A page of payments without a filter. */
+export function paymentsPage(items: PaymentItem[], itemsCount: number): PaymentsPage {
+  return { items, itemsCount, sums: null };
 }
 
 export const ADDRESS = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";

@@ -24,7 +24,7 @@ export class FixtureHost implements Transport {
     for (const environment of ["test", "production"] as const) {
       this.replyIn(environment, "status", environment === "test" ? status : production);
       this.replyIn(environment, "showTakings", takings({ paymentsCount: 0 }));
-      this.replyIn(environment, "listPayments", { items: [], itemsCount: 0 });
+      this.replyIn(environment, "listPayments", { items: [], itemsCount: 0, sums: null });
       this.replyIn(environment, "listKeys", { items: [], itemsCount: 0 });
       this.replyIn(environment, "listAnomalies", { items: [], itemsCount: 0 });
       this.replyIn(environment, "listPayouts", { items: [], itemsCount: 0 });

@@ -5,7 +5,7 @@ import App from "../src/App.svelte";
 import { setTransport } from "../src/lib/host";
 import { drafts, emptyDraft } from "../src/lib/state/drafts.svelte";
 import { showEnvironment } from "../src/lib/state/environment.svelte";
-import { lists } from "../src/lib/state/lists.svelte";
+import { allPayments, lists } from "../src/lib/state/lists.svelte";
 import { notices } from "../src/lib/state/notices.svelte";
 import { newSecret } from "../src/lib/state/newSecret.svelte";
 import { FixtureHost } from "./host";
@@ -20,7 +20,7 @@ beforeEach(() => {
   showEnvironment("test");
   newSecret.secret = undefined;
   notices.shown = [];
-  lists.payments = { search: "", wanted: "", offset: 0 };
+  lists.payments = allPayments();
   lists.payouts = { search: "", wanted: "", offset: 0 };
   drafts.payout = emptyDraft();
   lists.anomalies = { open: true, offset: 0 };

@@ -1,6 +1,6 @@
 import { fireEvent, screen, waitFor } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
-import { payment, status } from "./fixture";
+import { payment, paymentsPage, status } from "./fixture";
 import { host, open } from "./panel";
 
 describe("the list of payments", () => {
@@ -20,16 +20,16 @@ describe("the list of payments", () => {
   });
 
   test("is read again at each change, and announces new states", async () => {
-    host.reply("listPayments", { items: [payment()], itemsCount: 1 });
+    host.reply("listPayments", paymentsPage([payment()], 1));
     open("#/payments");
     await screen.findByText("order-7");
-    host.reply("listPayments", { items: [payment({ state: "CONFIRMED" })], itemsCount: 1 });
+    host.reply("listPayments", paymentsPage([payment({ state: "CONFIRMED" })], 1));
     host.emit("changed");
     expect(await screen.findByText("order-7 (10.00 USD) is now: Confirmed.")).toBeTruthy();
   });
 
   test("sends a search to the gateway, from the first page", async () => {
-    host.reply("listPayments", { items: [payment()], itemsCount: 120 });
+    host.reply("listPayments", paymentsPage([payment()], 120));
     open("#/payments");
     await fireEvent.click(await screen.findByRole("button", { name: "Older" }));
     await waitFor(() => expect(host.askedFor("listPayments").at(-1)).toMatchObject({ offset: 50 }));
@@ -43,8 +43,47 @@ describe("the list of payments", () => {
     );
   });
 
+  test("is narrowed to days and an API key, shows the sums, and is shown whole again", async () => {
+    const usd = { minor: 2000, text: "20.00", shown: "20.00", currency: "USD" };
+    const paid = { sats: 31148, text: "0.00031148", shown: "0.00031148" };
+    host.reply("listKeys", { items: [{ name: "web" }], itemsCount: 1 } as never);
+    host.reply("listPayments", (asked: { from: number | null }) =>
+      asked.from === null
+        ? paymentsPage([payment()], 1)
+        : { ...paymentsPage([payment()], 1), sums: { confirmed: [usd], paid } },
+    );
+    open("#/payments");
+    await fireEvent.input(await screen.findByLabelText("From"), { target: { value: "2026-01-12" } });
+    await fireEvent.input(screen.getByLabelText("to"), { target: { value: "2026-01-12" } });
+    await fireEvent.change(screen.getByLabelText("API key"), { target: { value: "web" } });
+    const day = new Date(2026, 0, 12).getTime();
+    await waitFor(() =>
+      expect(host.askedFor("listPayments").at(-1)).toMatchObject({
+        from: day,
+        to: new Date(2026, 0, 13).getTime(),
+        label: "web",
+      }),
+    );
+    const sums = (await screen.findByText(/confirmed/)).textContent?.replace(/\s+/g, " ").trim();
+    expect(sums).toBe("1 payment · 20.00 USD confirmed · 0.00031148 BTC received");
+    await fireEvent.click(screen.getByRole("button", { name: "Show all payments" }));
+    await waitFor(() =>
+      expect(host.askedFor("listPayments").at(-1)).toMatchObject({ from: null, to: null, label: null }),
+    );
+  });
+
+  test("shows late and overpaid payments in a colour of their own", async () => {
+    const late = payment({ paymentId: "1".repeat(40), state: "EXPIRED", openAnomalies: 1 });
+    const paid = { sats: 20000, text: "0.00020000", shown: "0.00020000" };
+    const overpaid = payment({ paymentId: "2".repeat(40), state: "CONFIRMED", paid });
+    host.reply("listPayments", paymentsPage([late, overpaid], 2));
+    open("#/payments");
+    expect((await screen.findByText("Paid late")).classList).toContain("late");
+    expect(screen.getByText("Overpaid").classList).toContain("more");
+  });
+
   test("keeps its rows and shows the error if a read fails", async () => {
-    host.reply("listPayments", { items: [payment()], itemsCount: 1 });
+    host.reply("listPayments", paymentsPage([payment()], 1));
     open("#/payments");
     await screen.findByText("order-7");
     host.reply("listPayments", {
@@ -62,10 +101,10 @@ describe("the list of payments", () => {
 
 describe("the texts of the list of payments", () => {
   test("show a cut reference in full in its title", async () => {
-    host.reply("listPayments", {
-      items: [payment(), payment({ paymentId: "q".repeat(40), merchantTransactionId: "" })],
-      itemsCount: 2,
-    });
+    host.reply(
+      "listPayments",
+      paymentsPage([payment(), payment({ paymentId: "q".repeat(40), merchantTransactionId: "" })], 2),
+    );
     open("#/payments");
     expect((await screen.findByText("order-7")).closest("td")?.title).toBe("order-7");
     expect(screen.getByText("qqqqqqqq…qqqqqq").closest("td")?.title).toBe("q".repeat(40));
@@ -88,7 +127,7 @@ describe("the texts of the list of payments", () => {
 
 describe("the way back to a list", () => {
   test("keeps the search, the page and the scroll position", async () => {
-    host.reply("listPayments", { items: [payment()], itemsCount: 120 });
+    host.reply("listPayments", paymentsPage([payment()], 120));
     host.reply("showPayment", payment());
     open("#/payments");
     await fireEvent.input(await screen.findByRole("searchbox"), { target: { value: "order-7" } });

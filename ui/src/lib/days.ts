@@ -29,6 +29,12 @@ export function localDays(nowMs: number, firstWeekday = firstDayOfWeek()): Local
   return { bounds, weekDays: ((now.getDay() - firstWeekday + 7) % 7) + 1 };
 }
 
+/** The beginning of a local day in the form `2026-01-12`, and that of the next day, in milliseconds since 1970. */
+export function dayBounds(day: string): [number, number] {
+  const [year = 0, month = 1, date = 1] = day.split("-").map(Number);
+  return [new Date(year, month - 1, date).getTime(), new Date(year, month - 1, date + 1).getTime()];
+}
+
 /** `12 Jan`, in the order of the system's language. */
 export function shortDay(ms: number): string {
   return short.format(ms);

@@ -16,7 +16,7 @@ import type { WaitCause } from "./bindings/WaitCause";
 import type { WhyInvalid } from "./bindings/WhyInvalid";
 import { count, plain, words } from "./format";
 
-export type Tone = "calm" | "short" | "wait" | "good" | "over" | "bad";
+export type Tone = "calm" | "short" | "wait" | "good" | "more" | "late" | "over" | "bad";
 
 /** Text and colour of the badge of an INVALID payment, by its reason. */
 export const WHY_INVALID: Record<WhyInvalid, { text: string; tone: Tone }> = {
@@ -65,11 +65,30 @@ export function toneOf(state: Badged, whyInvalid: WhyInvalid | null = null): Ton
   return whyInvalid ? WHY_INVALID[whyInvalid].tone : TONES[state];
 }
 
+/** The facts of a payment that its badge shows. */
+export type Standing = Pick<PaymentItem, "state" | "whyInvalid" | "confirmations" | "confirmationsWanted"> &
+  Partial<Pick<PaymentItem, "isCancelled" | "paid" | "amount" | "openAnomalies">>;
+
+/** Whether more coins count than the payment asks for. */
+function isOverpaid({ state, paid, amount }: Standing): boolean {
+  return state === "CONFIRMED" && (paid?.sats ?? 0) > (amount?.sats ?? 0);
+}
+
+/** Whether coins came after the payment had expired and need a decision. */
+function isPaidLate({ state, openAnomalies }: Standing): boolean {
+  return state === "EXPIRED" && (openAnomalies ?? 0) > 0;
+}
+
+/** The colour of a payment's badge. */
+export function paymentTone(payment: Standing): Tone {
+  if (isPaidLate(payment)) return "late";
+  return isOverpaid(payment) ? "more" : toneOf(payment.state, payment.whyInvalid);
+}
+
 /** A payment's state, for a merchant. */
-export function stateWords(
-  payment: Pick<PaymentItem, "state" | "whyInvalid" | "confirmations" | "confirmationsWanted"> &
-    Partial<Pick<PaymentItem, "isCancelled">>,
-): string {
+export function stateWords(payment: Standing): string {
+  if (isPaidLate(payment)) return "Paid late";
+  if (isOverpaid(payment)) return "Overpaid";
   if (payment.isCancelled && (payment.state === "NEW" || payment.state === "EXPIRED")) return "Cancelled";
   if (payment.whyInvalid) return WHY_INVALID[payment.whyInvalid].text;
   if (payment.state !== "UNCONFIRMED") return words(payment.state);

@@ -21,7 +21,7 @@ use self::deliveries::deliveries;
 use self::keys::{keys, new_hmac_key, new_key, revoked_key};
 use self::money::{descriptors, limits, restore, restored, wallet};
 pub(super) use self::money::{movements, totals};
-use self::payments::{payment, payments};
+use self::payments::{payment, payment_sums, payments};
 use self::payouts::{
     abandon_estimate, abandoned, bump_estimate, bumped, dismissed, estimate, payout, payouts, released, retried,
 };
@@ -38,7 +38,10 @@ use crate::console::page::Page;
 pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_json::Error> {
     Ok(match command {
         Command::Status(asked) => status(&read(asked, view)?),
-        Command::ListPayments(asked) => page(&read(asked, view)?, payments),
+        Command::ListPayments(asked) => {
+            let shown = read(asked, view)?;
+            page(&Page { items: shown.items, items_count: shown.items_count }, payments) + &payment_sums(shown.sums)
+        }
         Command::ShowPayment(asked) => payment(&read(asked, view)?),
         Command::CreatePayment(asked) => payment(&read(asked, view)?),
         Command::AcceptPayment(asked) => payment(&read(asked, view)?),

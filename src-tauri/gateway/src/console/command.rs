@@ -162,7 +162,8 @@ mod tests {
     fn a_command_with_numbers_is_parsed_from_a_value() {
         let value = json!({"command": "listPayments", "limit": 50, "offset": 100, "states": ["NEW"]});
         let command: Command = serde_json::from_value(value).unwrap();
-        let expected = ListPayments { limit: 50, offset: 100, states: vec![PaymentState::New], search: None };
+        let expected =
+            ListPayments { limit: 50, offset: 100, states: vec![PaymentState::New], ..ListPayments::default() };
         assert_eq!(command, expected.into());
     }
 

@@ -10,19 +10,23 @@ use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
 use tillgate_domain::money::Currency;
 use tillgate_domain::payment::PaymentState;
+use tillgate_domain::time::Timestamp;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker, id};
+use super::btc::BtcView;
 use super::error::CommandError;
-use super::page::{Page, page_size};
+use super::page::page_size;
+use super::sums::FiatView;
 use crate::payments::{self, Author, Created, Draft};
 use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payment_lists::PaymentFilter;
+use crate::store::payments::PaymentRow;
 use crate::store::{Reader, StoreError};
 pub(crate) use view::{PaymentItem, PaymentView};
 
 /// Lists payments, newest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ListPayments {
     /// Most payments to list, 1 to 500.
@@ -32,9 +36,43 @@ pub struct ListPayments {
     /// Only payments in these states; empty for all.
     #[serde(default)]
     pub states: Vec<PaymentState>,
-    /// A payment's id, its address, the id of a transaction that pays it, or the shop's own reference.
+    /// A part of the reference, message, address, payment's id or transaction's id, or the amount.
     #[serde(default)]
     pub search: Option<String>,
+    /// Only payments created at this time or later, in milliseconds since 1970.
+    #[serde(default)]
+    #[ts(type = "number | null")]
+    pub from: Option<i64>,
+    /// Only payments created before this time, in milliseconds since 1970.
+    #[serde(default)]
+    #[ts(type = "number | null")]
+    pub to: Option<i64>,
+    /// Only payments of this API key, or of the merchant's name for payments of staff.
+    #[serde(default)]
+    pub label: Option<String>,
+}
+
+/// Some payments, the number of all that match, and their sums.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct PaymentsPage {
+    pub items: Vec<PaymentItem>,
+    /// The number of payments on all pages together.
+    #[ts(type = "number")]
+    pub items_count: u64,
+    /// The sums of the payments on all pages; absent if no filter is set.
+    pub sums: Option<PaymentSums>,
+}
+
+/// Sums of payments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct PaymentSums {
+    /// The prices of the CONFIRMED payments, one sum for each currency.
+    pub confirmed: Vec<FiatView>,
+    /// All coins that count as paid.
+    pub paid: BtcView,
 }
 
 /// Shows one payment with transactions, history, deliveries and anomalies.
@@ -83,12 +121,21 @@ pub struct CancelPayment {
 }
 
 impl Ask for ListPayments {
-    type Answer = Page<PaymentItem>;
+    type Answer = PaymentsPage;
 
-    async fn answer(self, by: &Asker<'_>) -> Result<Page<PaymentItem>, CommandError> {
-        let filter = PaymentFilter { states: self.states, ..PaymentFilter::default() };
+    async fn answer(self, by: &Asker<'_>) -> Result<PaymentsPage, CommandError> {
         let limit = page_size(self.limit)?;
-        by.read(move |_, reader| list(reader, filter, self.search.as_deref(), limit, self.offset)).await
+        let offset = u64::from(self.offset);
+        let filter = self.filter();
+        by.read(move |_, reader| match filter {
+            Some(filter) => list_matching(reader, &filter, limit, offset),
+            None => {
+                let all = PaymentFilter::default();
+                let rows = reader.payments(&all, limit, offset)?;
+                Ok(PaymentsPage { items: items(reader, &rows)?, items_count: reader.payments_count(&all)?, sums: None })
+            }
+        })
+        .await
     }
 }
 
@@ -155,31 +202,28 @@ async fn show(by: &Asker<'_>, id: Id) -> Result<PaymentView, CommandError> {
     found.ok_or_else(|| CommandError::not_found("payment", &id))
 }
 
-fn list(
-    reader: &Reader<'_>,
-    filter: PaymentFilter,
-    search: Option<&str>,
-    limit: u32,
-    offset: u32,
-) -> Result<Page<PaymentItem>, StoreError> {
-    let search = search.map(str::trim).filter(|search| !search.is_empty());
-    if let Some(row) = search.and_then(|search| search.parse::<Id>().ok()).map(|id| reader.payment(&id)).transpose()?
-        && let Some(row) = row
-    {
-        let within = filter.states.is_empty() || filter.states.contains(&row.payment.state);
-        let items = if within && offset == 0 { vec![PaymentItem::of(reader, &row)?] } else { Vec::new() };
-        return Ok(Page { items, items_count: u64::from(within) });
+impl ListPayments {
+    /// The filter; `None` if every payment matches.
+    fn filter(self) -> Option<PaymentFilter> {
+        let typed = |text: Option<String>| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        let filter = PaymentFilter {
+            states: self.states,
+            from: self.from.map(Timestamp::from_ms),
+            to: self.to.map(Timestamp::from_ms),
+            label: typed(self.label),
+            ..PaymentFilter::default()
+        };
+        let filter = match typed(self.search) {
+            Some(search) => searched(filter, search),
+            None => filter,
+        };
+        (filter != PaymentFilter::default()).then_some(filter)
     }
-    let filter = match search {
-        Some(search) => narrowed(filter, search),
-        None => filter,
-    };
-    let rows = reader.payments(&filter, limit, u64::from(offset))?;
-    let items = rows.iter().map(|row| PaymentItem::of(reader, row)).collect::<Result<_, _>>()?;
-    Ok(Page { items, items_count: reader.payments_count(&filter)? })
 }
 
-fn narrowed(filter: PaymentFilter, search: &str) -> PaymentFilter {
+/// The filter with a search. A whole transaction id or address has an index; any other text is searched for in all
+/// payments.
+fn searched(filter: PaymentFilter, search: String) -> PaymentFilter {
     if let Ok(txid) = search.parse::<Txid>() {
         return PaymentFilter { txid: Some(txid), ..filter };
     }
@@ -187,5 +231,30 @@ fn narrowed(filter: PaymentFilter, search: &str) -> PaymentFilter {
         // The address's network is not checked, because the search compares scripts.
         return PaymentFilter { script: Some(address.assume_checked().script_pubkey()), ..filter };
     }
-    PaymentFilter { merchant_transaction_id: Some(search.to_owned()), ..filter }
+    PaymentFilter { part: Some(search), ..filter }
+}
+
+fn list_matching(
+    reader: &Reader<'_>,
+    filter: &PaymentFilter,
+    limit: u32,
+    offset: u64,
+) -> Result<PaymentsPage, StoreError> {
+    let matches = reader.matching_payments(filter)?;
+    let first = usize::try_from(offset).unwrap_or(usize::MAX);
+    let page = matches.seqs.iter().skip(first).take(usize::try_from(limit).unwrap_or(usize::MAX));
+    let rows = page.filter_map(|seq| reader.payment_by_seq(*seq).transpose()).collect::<Result<Vec<_>, _>>()?;
+    let confirmed = matches
+        .confirmed_minor
+        .iter()
+        .filter_map(|(code, minor)| Some(FiatView::of(*minor, Currency::from_code(code)?)));
+    Ok(PaymentsPage {
+        items: items(reader, &rows)?,
+        items_count: u64::try_from(matches.seqs.len()).unwrap_or(u64::MAX),
+        sums: Some(PaymentSums { confirmed: confirmed.collect(), paid: BtcView::of_sats(matches.paid_sats) }),
+    })
+}
+
+fn items(reader: &Reader<'_>, rows: &[PaymentRow]) -> Result<Vec<PaymentItem>, StoreError> {
+    rows.iter().map(|row| PaymentItem::of(reader, row)).collect()
 }

@@ -109,6 +109,7 @@ pub(super) async fn list(
         txid: query.parsed("btcTxId", "must be 64 hexadecimal characters"),
         label: query.text("label"),
         key_id: caller.scope().only_key(),
+        part: None,
     };
     query.finish()?;
     let query = move |snapshot: &Snapshot<'_>| payments::list(snapshot, &filter, limit, offset);

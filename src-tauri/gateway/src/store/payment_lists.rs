@@ -4,6 +4,10 @@
 //! indexing adds them later, for many payments at once. So each search has two parts: an index search over indexed
 //! payments, and a scan of the few newer ones.
 
+mod search;
+
+use std::collections::BTreeMap;
+
 use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Txid};
 use rusqlite::types::Value;
@@ -33,7 +37,7 @@ pub(super) const UNINDEXED_PAYMENTS: &str = concat!("payments NOT INDEXED WHERE 
 type SortKey = (i64, i64);
 
 /// Filter of a payment list. A field that is empty or `None` matches all payments.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PaymentFilter {
     /// In any of these states.
     pub states: Vec<PaymentState>,
@@ -51,6 +55,19 @@ pub struct PaymentFilter {
     pub label: Option<String>,
     /// Made by this key.
     pub key_id: Option<i64>,
+    /// With this text in its reference, message, id, address, amount or transactions. This reads all payments.
+    pub part: Option<String>,
+}
+
+/// The payments that match a filter, and their sums.
+#[derive(Debug, Default)]
+pub struct Matches {
+    /// Each `seq`, the newest payment first.
+    pub seqs: Vec<i64>,
+    /// Satoshis received by all of them.
+    pub paid_sats: u64,
+    /// The prices of the CONFIRMED ones, in minor units, by currency.
+    pub confirmed_minor: BTreeMap<String, i64>,
 }
 
 impl Reader<'_> {
@@ -109,6 +126,28 @@ impl Reader<'_> {
         let first = usize::try_from(offset - skipped).unwrap_or(usize::MAX);
         let page = keys.into_iter().skip(first).take(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(page.map(|(_, seq)| seq).collect())
+    }
+
+    /// All matching payments and their sums, in one pass over the table.
+    pub fn matching_payments(&self, filter: &PaymentFilter) -> Result<Matches, StoreError> {
+        let (condition, values) = filter.condition();
+        let columns = "SELECT created_at, seq, currency, price_minor, paid_sats, state = 'CONFIRMED' FROM";
+        let mut query = self.connection.prepare_cached(&format!(
+            "{columns} {INDEXED_PAYMENTS}{condition} UNION ALL {columns} {UNINDEXED_PAYMENTS}{condition}"
+        ))?;
+        let mut rows = query.query(params_from_iter(values))?;
+        let (mut keys, mut matches): (Vec<SortKey>, _) = (Vec::new(), Matches::default());
+        while let Some(row) = rows.next()? {
+            keys.push((row.get(0)?, row.get(1)?));
+            matches.paid_sats = matches.paid_sats.saturating_add(row.get(4)?);
+            if row.get(5)? {
+                let sum = matches.confirmed_minor.entry(row.get(2)?).or_default();
+                *sum = sum.saturating_add(row.get(3)?);
+            }
+        }
+        keys.sort_unstable_by(|one, other| other.cmp(one));
+        matches.seqs = keys.into_iter().map(|(_, seq)| seq).collect();
+        Ok(matches)
     }
 
     /// Sort keys of the matching payments, newest first. Skipped payments are read from indexes only.
@@ -199,6 +238,9 @@ impl PaymentFilter {
         }
         if let Some(label) = &self.label {
             terms.push(format!("{by_label}label = {}", bind(Value::Text(label.clone()))));
+        }
+        if let Some(part) = &self.part {
+            terms.push(search::term(part, &mut bind));
         }
         if let Some(key_id) = self.key_id {
             terms.push(format!("{by_key}key_id = {}", bind(Value::Integer(key_id))));

@@ -18,6 +18,18 @@ offset: number,
  */
 states: Array<PaymentState>, 
 /**
- * A payment's id, its address, the id of a transaction that pays it, or the shop's own reference.
+ * A part of the reference, message, address, payment's id or transaction's id, or the amount.
  */
-search: string | null, };
+search: string | null, 
+/**
+ * Only payments created at this time or later, in milliseconds since 1970.
+ */
+from: number | null, 
+/**
+ * Only payments created before this time, in milliseconds since 1970.
+ */
+to: number | null, 
+/**
+ * Only payments of this API key, or of the merchant's name for payments of staff.
+ */
+label: string | null, };

@@ -2,6 +2,7 @@
 import type { Attachment } from "svelte/attachments";
 import type { PaymentState } from "../bindings/PaymentState";
 import type { PayoutState } from "../bindings/PayoutState";
+import { dayBounds } from "../days";
 import { keepApart } from "./environment.svelte";
 
 /** The number of rows on a page. */
@@ -16,14 +17,23 @@ interface Narrowed<State extends string> {
 
 const everything = () => ({ search: "", wanted: "" as const, offset: 0 });
 
+/** The filter of the payments. Days are local days in the form `2026-01-12`; an empty text matches all. */
+export interface PaymentsNarrowed extends Narrowed<PaymentState> {
+  fromDay: string;
+  toDay: string;
+  label: string;
+}
+
+export const allPayments = (): PaymentsNarrowed => ({ ...everything(), fromDay: "", toDay: "", label: "" });
+
 interface Lists {
-  payments: Narrowed<PaymentState>;
+  payments: PaymentsNarrowed;
   payouts: Narrowed<PayoutState>;
   anomalies: { open: boolean; offset: number };
 }
 
 function allLists(): Lists {
-  return { payments: everything(), payouts: everything(), anomalies: { open: true, offset: 0 } };
+  return { payments: allPayments(), payouts: everything(), anomalies: { open: true, offset: 0 } };
 }
 
 export const lists = $state<Lists>(allLists());
@@ -32,6 +42,17 @@ export const lists = $state<Lists>(allLists());
 export function asked<State extends string>({ search, wanted, offset }: Narrowed<State>) {
   const states: State[] = wanted === "" ? [] : [wanted as State];
   return { limit: PAGE, offset, states, search: search.trim() === "" ? null : search.trim() };
+}
+
+/** The query for the payments with this filter. */
+export function askedPayments(narrowed: PaymentsNarrowed) {
+  const { fromDay, toDay, label } = narrowed;
+  return {
+    ...asked(narrowed),
+    from: fromDay === "" ? null : dayBounds(fromDay)[0],
+    to: toDay === "" ? null : dayBounds(toDay)[1],
+    label: label === "" ? null : label,
+  };
 }
 
 /** Scroll positions of 0 pixels. They are not reactive, because no screen displays them. */

@@ -28,9 +28,12 @@ pub(in crate::cli) enum Payments {
         /// Only those in this state (NEW, UNDERPAID, UNCONFIRMED, CONFIRMED, EXPIRED, INVALID); repeatable.
         #[arg(long = "status", value_name = "STATE")]
         states: Vec<PaymentState>,
-        /// An id, address, transaction id or the shop's own reference.
+        /// A part of the reference, message, address, payment id or transaction id, or the amount.
         #[arg(long, value_name = "TEXT")]
         search: Option<String>,
+        /// Only those of this API key.
+        #[arg(long, value_name = "NAME")]
+        key: Option<String>,
     },
     /// Show one payment with its transactions, history, deliveries and anomalies.
     Show {
@@ -112,8 +115,8 @@ impl Payments {
     /// The command for these arguments.
     pub(super) fn command(self) -> Command {
         match self {
-            Self::List { range, states, search } => {
-                ListPayments { limit: range.limit, offset: range.offset, states, search }.into()
+            Self::List { range: Range { limit, offset }, states, search, key } => {
+                ListPayments { limit, offset, states, search, label: key, ..ListPayments::default() }.into()
             }
             Self::Show { id } => ShowPayment { payment_id: id }.into(),
             Self::Accept { id } => AcceptPayment { payment_id: id, agreed_sats: None }.into(),

@@ -54,7 +54,7 @@ fn a_line_parses_to_its_command() {
     );
     assert_eq!(
         parse("payments list --status NEW --status UNDERPAID --limit 3").unwrap(),
-        ListPayments { limit: 3, offset: 0, states: vec![PaymentState::New, PaymentState::Underpaid], search: None }
+        ListPayments { limit: 3, states: vec![PaymentState::New, PaymentState::Underpaid], ..ListPayments::default() }
             .into()
     );
     assert_eq!(

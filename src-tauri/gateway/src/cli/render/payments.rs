@@ -9,7 +9,7 @@ use super::name::name;
 use crate::cli::remedy::as_given;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
-use crate::console::payments::{PaymentItem, PaymentView};
+use crate::console::payments::{PaymentItem, PaymentSums, PaymentView};
 
 pub(super) fn payments(items: &[PaymentItem]) -> String {
     let mut table = Table::new(&[
@@ -39,6 +39,14 @@ pub(super) fn payments(items: &[PaymentItem]) -> String {
         ]);
     }
     table.render("No payments.")
+}
+
+/// The line with the sums of a filtered list.
+pub(super) fn payment_sums(sums: Option<PaymentSums>) -> String {
+    let Some(PaymentSums { confirmed, paid }) = sums else { return String::new() };
+    let confirmed: Vec<_> = confirmed.iter().map(|sum| format!("{} {}", sum.shown, sum.currency)).collect();
+    let confirmed = if confirmed.is_empty() { "nothing".to_owned() } else { confirmed.join(", ") };
+    format!("Confirmed: {confirmed}. Received: {} BTC.\n", paid.shown)
 }
 
 /// A payment's state, with the reason if it is INVALID.

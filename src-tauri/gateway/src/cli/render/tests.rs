@@ -53,7 +53,7 @@ fn an_invalid_payment_says_why() {
         ("REVERSED", "INVALID (Reversed)"),
         ("WITHDRAWN", "INVALID (Coins withdrawn)"),
     ] {
-        let list = ListPayments { limit: 10, offset: 0, states: Vec::new(), search: None };
+        let list = ListPayments { limit: 10, ..ListPayments::default() };
         let text = render(&list.into(), json!({"items": [listed_payment(why)], "itemsCount": 1})).unwrap();
         assert!(text.contains(said), "{text}");
         let show = ShowPayment { payment_id: "c80af47a".to_owned() };

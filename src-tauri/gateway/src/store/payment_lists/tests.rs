@@ -217,3 +217,49 @@ async fn payments_are_never_deleted() {
     let deleted = store.write(|tx| Ok::<_, StoreError>(tx.connection.execute("DELETE FROM payments", [])?)).await;
     assert!(deleted.is_err_and(|error| error.to_string().contains("never deleted")));
 }
+
+#[tokio::test]
+async fn a_part_of_a_payment_finds_it_indexed_or_not() {
+    let (_folder, store) = store();
+    forty(&store).await;
+    store
+        .write(|tx| {
+            tx.connection
+                .execute("UPDATE payments SET message = '50% off: Kaffee', price_minor = 2250 WHERE seq = 7", [])?;
+            tx.index_payments(0, 20)?;
+            Ok::<_, StoreError>(())
+        })
+        .await
+        .unwrap();
+    let found = |part: &str| {
+        let filter = PaymentFilter { part: Some(part.to_owned()), ..PaymentFilter::default() };
+        store.read(|reader| reader.matching_payments(&filter)).unwrap().seqs
+    };
+    for part in ["kaffee", "50% off", "22.50", "22,50"] {
+        assert_eq!(found(part), [7], "{part}");
+    }
+    assert_eq!(found("der-9"), [40, 39, 38, 37], "a part of the reference of payments without an index");
+    assert!(found("order-1%").is_empty(), "a sign of a pattern is a text");
+    assert_eq!(found("ADDRESS 3").len(), 11, "3 and 30 to 39");
+}
+
+#[tokio::test]
+async fn the_sums_of_matching_payments_count_confirmed_prices_and_received_coins() {
+    let (_folder, store) = store();
+    forty(&store).await;
+    store
+        .write(|tx| {
+            tx.connection.execute("UPDATE payments SET paid_sats = 20000 WHERE state = 'CONFIRMED'", [])?;
+            tx.index_payments(0, 20)?;
+            Ok::<_, StoreError>(())
+        })
+        .await
+        .unwrap();
+    let filter = PaymentFilter { label: Some("till".to_owned()), ..PaymentFilter::default() };
+    let matches = store.read(|reader| reader.matching_payments(&filter)).unwrap();
+    let listed = store.read(|reader| reader.payment_seqs(&filter, 100, 0)).unwrap();
+    assert_eq!(matches.seqs, listed, "both lists have one order");
+    let confirmed = matches.paid_sats / 20_000;
+    assert!(confirmed > 0);
+    assert_eq!(matches.confirmed_minor["USD"].unsigned_abs(), confirmed * 1_000);
+}

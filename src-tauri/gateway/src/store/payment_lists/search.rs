@@ -1,0 +1,105 @@
+//! The search for payments by a part of a text.
+
+use rusqlite::types::Value;
+
+/// The shortest part of a transaction's id that is searched for. A shorter one matches too many.
+const TXID_PART_MIN: usize = 6;
+
+/// Decimals of the currencies' minor units.
+const MINOR_DECIMALS: [usize; 3] = [2, 0, 3];
+
+/// Decimals of a satoshi in BTC.
+const BTC_DECIMALS: usize = 8;
+
+/// The SQL term for payments with this text in their reference, message, address, id, amount or transactions. `bind`
+/// returns the placeholder of a value.
+pub(super) fn term(part: &str, bind: &mut dyn FnMut(Value) -> String) -> String {
+    let pattern = bind(Value::Text(anywhere(part)));
+    let like = |column: &str, pattern: &str| format!("{column} LIKE {pattern} ESCAPE '\\'");
+    let mut places = ["merchant_transaction_id", "message", "address"].map(|column| like(column, &pattern)).to_vec();
+    if is_hex(part) {
+        places.push(like("hex(id)", &pattern));
+        for in_txid in in_txids(part) {
+            let found = like("hex(txid)", &bind(Value::Text(in_txid)));
+            places.push(format!("seq IN (SELECT payment_seq FROM receipts WHERE {found})"));
+        }
+    }
+    for (column, amount) in amounts(part) {
+        places.push(format!("{column} = {}", bind(Value::Integer(amount))));
+    }
+    format!("({})", places.join(" OR "))
+}
+
+/// The pattern of `LIKE` for a text that holds this part.
+fn anywhere(part: &str) -> String {
+    let mut pattern = String::from("%");
+    for character in part.chars() {
+        if matches!(character, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    pattern.push('%');
+    pattern
+}
+
+/// Whether a text may be a part of an id.
+fn is_hex(part: &str) -> bool {
+    !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The patterns for a part of a transaction's id in its stored bytes. People see an id with its bytes reversed. The part
+/// may begin in the middle of a byte, so there are two patterns.
+fn in_txids(part: &str) -> Vec<String> {
+    if part.len() < TXID_PART_MIN {
+        return Vec::new();
+    }
+    [part.to_owned(), format!("_{part}")].map(|aligned| reversed_bytes(&aligned)).into()
+}
+
+fn reversed_bytes(aligned: &str) -> String {
+    let nibbles: Vec<char> = aligned.chars().chain((aligned.len() % 2 == 1).then_some('_')).collect();
+    let bytes = nibbles.chunks(2).rev().flatten();
+    std::iter::once(&'%').chain(bytes).chain(std::iter::once(&'%')).collect()
+}
+
+/// The columns of amounts, each with a value that the typed number may mean: `22.50`, `22,50` or `0.00015574`.
+fn amounts(typed: &str) -> Vec<(&'static str, i64)> {
+    let prices = MINOR_DECIMALS.iter().filter_map(|decimals| Some(("price_minor", units(typed, *decimals)?)));
+    prices.chain(units(typed, BTC_DECIMALS).map(|sats| ("amount_sats", sats))).collect()
+}
+
+/// A number with at most these decimals, in units of the last one.
+fn units(typed: &str, decimals: usize) -> Option<i64> {
+    let (whole, part) = typed.split_once(['.', ',']).unwrap_or((typed, ""));
+    let is_number = !whole.is_empty() && whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit());
+    if !is_number || part.len() > decimals {
+        return None;
+    }
+    format!("{whole}{part:0<decimals$}").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typed_number_may_mean_a_price_or_bitcoin() {
+        assert_eq!(amounts("22,5"), [("price_minor", 2_250), ("price_minor", 22_500), ("amount_sats", 2_250_000_000)]);
+        assert_eq!(amounts("0.00015574"), [("amount_sats", 15_574)]);
+        for text in ["", "order 7", "1.2.3", "-5", "99999999999999999999"] {
+            assert_eq!(amounts(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn signs_of_a_pattern_are_searched_as_text() {
+        assert_eq!(anywhere("50%_a\\"), "%50\\%\\_a\\\\%");
+    }
+
+    #[test]
+    fn a_part_of_a_txid_is_searched_in_reversed_bytes() {
+        assert_eq!(in_txids("a1b2c3"), ["%c3b2a1%", "%3_2c1b_a%"]);
+        assert!(in_txids("a1b2c").is_empty());
+    }
+}

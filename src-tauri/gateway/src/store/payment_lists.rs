@@ -141,8 +141,11 @@ impl Reader<'_> {
             keys.push((row.get(0)?, row.get(1)?));
             matches.paid_sats = matches.paid_sats.saturating_add(row.get(4)?);
             if row.get(5)? {
-                let sum = matches.confirmed_minor.entry(row.get(2)?).or_default();
-                *sum = sum.saturating_add(row.get(3)?);
+                let currency = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
+                match matches.confirmed_minor.get_mut(currency) {
+                    Some(sum) => *sum = sum.saturating_add(row.get(3)?),
+                    None => drop(matches.confirmed_minor.insert(currency.to_owned(), row.get(3)?)),
+                }
             }
         }
         keys.sort_unstable_by(|one, other| other.cmp(one));

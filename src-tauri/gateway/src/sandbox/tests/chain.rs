@@ -193,8 +193,8 @@ async fn the_customer_shows_an_address_for_refunds() {
     let address = told["customerAddress"].as_str().unwrap();
     ok(&world, "POST", "/sandbox/send", json!({"address": address, "btcAmount": "0.00012345"})).await;
     let received = ok(&world, "GET", &format!("/sandbox/addresses/{address}"), Value::Null).await;
-    let outputs = received["outputs"].as_array().unwrap();
-    assert!(outputs.iter().any(|output| output["btcAmount"].to_string() == "0.00012345"), "{received}");
+    let outputs = received["outputs"].to_string();
+    assert!(outputs.contains("\"btcAmount\":0.00012345"), "{outputs}");
 }
 
 #[tokio::test]

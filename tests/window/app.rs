@@ -147,8 +147,11 @@ impl App {
 
     /// The address of the gateway's API, as the window shows it.
     pub async fn api(&self) -> String {
-        let shown = self.waits_for("//footer//*[starts-with(normalize-space(), 'API http')]").await;
-        shown.text().await.unwrap().trim_start_matches("API ").to_owned()
+        self.clicks("Details").await;
+        let shown = self.waits_for("//section//span[starts-with(normalize-space(), 'API http')][not(*)]").await;
+        let address = shown.text().await.unwrap().trim_start_matches("API ").to_owned();
+        self.clicks("Hide details").await;
+        address
     }
 }
 

@@ -5,8 +5,10 @@ import { environmentOfCustomer } from "./lib/customer";
 import { setTransport } from "./lib/host";
 import { tauriTransport } from "./lib/host/tauri";
 import { showEnvironment } from "./lib/state/environment.svelte";
+import { followTheme } from "./lib/state/theme.svelte";
 import CustomerDisplay from "./lib/views/CustomerDisplay.svelte";
 
+followTheme();
 setTransport(tauriTransport);
 const target = document.getElementById("app");
 const ofCustomer = environmentOfCustomer(location.hash);

@@ -17,14 +17,14 @@ type Theme = Record<string, string>;
 
 /** The colours of the first block of variables after `from`. */
 function colours(from: string): Theme {
-  const block = CSS.slice(CSS.indexOf(from)).match(/:root \{([^}]*)\}/)?.[1] ?? "";
+  const block = CSS.slice(CSS.indexOf(from)).match(/\{([^}]*)\}/)?.[1] ?? "";
   return Object.fromEntries(
     [...block.matchAll(/--([\w-]+): (#[0-9a-f]{6});/g)].map((found) => [found[1], found[2]]),
   );
 }
 
 const light = colours(":root");
-const dark = { ...light, ...colours("prefers-color-scheme: dark") };
+const dark = { ...light, ...colours(':root[data-theme="dark"]') };
 
 function luminance(colour: string): number {
   const [red = 0, green = 0, blue = 0] = (colour.match(/[0-9a-f]{2}/g) ?? [])

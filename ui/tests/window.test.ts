@@ -10,6 +10,30 @@ describe("the window", () => {
     expect(await screen.findByText("2 notifications fail: shop.example")).toBeTruthy();
   });
 
+  test("says that all is good, or how many things need a person, and shows its figures on a click", async () => {
+    const calm = { ...status, openAnomalies: 0, currencies: ["USD"] };
+    host.reply("status", calm);
+    open("#/payments");
+    expect(await screen.findByText("All good")).toBeTruthy();
+    expect(screen.queryByText(/API http/)).toBeNull();
+    await fireEvent.click(screen.getByRole("button", { name: "Details" }));
+    expect(screen.getByText("API http://127.0.0.1:7421/v2")).toBeTruthy();
+    host.reply("status", { ...calm, openAnomalies: 2, offersWaiting: 1 });
+    host.emit("changed");
+    const link = await screen.findByRole<HTMLAnchorElement>("link", { name: "2 things need you" });
+    expect(link.hash).toBe("#/test/home");
+  });
+
+  test("is light or dark by choice, and the choice is kept", async () => {
+    open("#/payments");
+    await fireEvent.click(await screen.findByRole("button", { name: "Details" }));
+    await fireEvent.change(screen.getByLabelText("Colours"), { target: { value: "dark" } });
+    expect(document.documentElement.dataset["theme"]).toBe("dark");
+    expect(localStorage.getItem("theme")).toBe("dark");
+    await fireEvent.change(screen.getByLabelText("Colours"), { target: { value: "light" } });
+    expect(document.documentElement.dataset["theme"]).toBe("light");
+  });
+
   test("says that it is the test environment", async () => {
     open("#/payments");
     expect(await screen.findByText("Test environment")).toBeTruthy();
@@ -95,6 +119,7 @@ describe("the window", () => {
     const servers = ["127.0.0.1:8332", "10.0.0.7:8332"];
     host.replyIn("production", "status", { ...production, backend: { kind: "core", servers, zmq: null } });
     open("#/production/payments");
+    await fireEvent.click(await screen.findByRole("button", { name: "Details" }));
     const block = await screen.findByText(/by Bitcoin Core/);
     expect(block.title).toBe("At 127.0.0.1:8332, then 10.0.0.7:8332; asked each second (without ZMQ)");
   });

@@ -33,6 +33,16 @@ export const TASKS_OF_WARNINGS: readonly WarningKind[] = [
   "BACKUP_LATE",
 ];
 
+/** Whether the notices above the screen show something that Home does not show as a task. */
+export function hasNotice(status: StatusView): boolean {
+  return (
+    status.alarms.length > 0 ||
+    status.stuck.length > 0 ||
+    status.senderHold !== null ||
+    status.warningKinds.some((kind) => !TASKS_OF_WARNINGS.includes(kind))
+  );
+}
+
 /** Accepted currencies without a fresh rate. */
 export function staleCurrencies(status: Pick<StatusView, "rates" | "currencies">): string[] {
   return status.rates

@@ -1,14 +1,15 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
+import { manual } from "./manual.ts";
 
 export default defineConfig({
-  plugins: [svelte()],
+  plugins: [manual(), svelte()],
   clearScreen: false,
   // The script of the customer's page is tried here too.
   server: {
     port: 5173,
     strictPort: true,
-    fs: { allow: [".", "../src-tauri/gateway/src/http/payment_page"] },
+    fs: { allow: [".", "../docs/merchant", "../src-tauri/gateway/src/http/payment_page"] },
   },
   // The oldest web view that Tauri 2 runs on Debian 12 is WebKitGTK 2.40.
   build: { target: "safari16", sourcemap: false },

@@ -116,6 +116,14 @@ describe("a new payout", () => {
     expect((screen.getByLabelText("Amount") as HTMLInputElement).value).toBe("0.99999718");
   });
 
+  test("says the least and the most that can be paid out", async () => {
+    host.reply("estimatePayout", estimate());
+    open("#/new-payout");
+    const told = (await screen.findByText(/At most/)).textContent?.replace(/\s+/g, " ");
+    expect(told).toContain("At most 0.99999718 BTC can be paid out now");
+    await waitFor(() => expect(screen.getByText(/The minimum is/).textContent).toContain("0.00010000 BTC"));
+  });
+
   test("shows rate, fee and total, and a lack of coins", async () => {
     host.reply("estimatePayout", estimate({ balanceShort: true }));
     open("#/new-payout");

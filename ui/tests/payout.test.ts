@@ -53,6 +53,7 @@ describe("rejecting an offer", () => {
     await fireEvent.input(within(dialog).getByLabelText("Reason (optional)"), {
       target: { value: " too dear " },
     });
+    expect(within(dialog).getByRole<HTMLButtonElement>("button", { name: "Not now" }).autofocus).toBe(true);
     await fireEvent.click(within(dialog).getByRole("button", { name: "Reject" }));
     await waitFor(() =>
       expect(host.askedFor("rejectPayout")).toMatchObject([{ payoutId: "b".repeat(40), reason: "too dear" }]),

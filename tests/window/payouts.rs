@@ -13,6 +13,24 @@ use serde_json::{Value, json};
 use crate::app::{App, tillgate, until};
 use crate::display::Display;
 use crate::session::inside;
+use crate::stories::makes_a_payment;
+
+/// Keeps a PNG of the payment's QR code in the page, as a photograph of a customer's code would be.
+const DRAWS_THE_CODE: &str = "
+    const code = document.querySelector('main img');
+    const canvas = document.createElement('canvas');
+    canvas.width = canvas.height = 600;
+    const context = canvas.getContext('2d');
+    context.fillStyle = '#fff';
+    context.fillRect(0, 0, 600, 600);
+    context.drawImage(code, 50, 50, 500, 500);
+    canvas.toBlob((png) => { window.picture = new File([png], 'code.png', { type: 'image/png' }); });";
+
+const DROPS_THE_PICTURE: &str = "
+    const dropped = new DataTransfer();
+    dropped.items.add(window.picture);
+    const field = document.querySelector(\"[name='address']\");
+    field.dispatchEvent(new DragEvent('drop', { dataTransfer: dropped, bubbles: true, cancelable: true }));";
 
 /// The example address of BIP173.
 const RECIPIENT: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
@@ -72,6 +90,32 @@ fn payouts_are_cancelled_before_and_after_they_were_signed() {
             app.clicks("Mine 1 block").await;
         }
         shows(&app, "FAILED").await;
+    });
+}
+
+#[test]
+fn an_address_is_read_from_a_dropped_picture_of_its_code() {
+    inside("payouts::an_address_is_read_from_a_dropped_picture_of_its_code", async || {
+        let data = tempfile::tempdir().unwrap();
+        let app = App::start(data.path()).await;
+        makes_a_payment(&app).await;
+        let address = app.waits_for("//*[@data-address]").await.text().await.unwrap();
+        app.script(DRAWS_THE_CODE).await;
+        until("the picture is made", async || {
+            (app.script("return window.picture != null").await == true).then_some(())
+        })
+        .await;
+
+        app.clicks("Payouts").await;
+        app.clicks("New payout").await;
+        app.waits_for("//*[@name='address']").await;
+        app.script(DROPS_THE_PICTURE).await;
+        app.sees("The code asks for").await;
+        let read = app.script("return document.querySelector(\"[name='address']\").value").await;
+        assert_eq!(read.as_str().unwrap().to_lowercase(), address);
+        app.clicks("Use this amount").await;
+        let amount = app.script("return document.querySelector(\"[name='amount']\").value").await;
+        assert!(amount.as_str().unwrap().starts_with("0.000"), "{amount}");
     });
 }
 

@@ -21,7 +21,7 @@ pub(in crate::cli) struct Range {
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Payments {
-    /// List payments, newest first. JSON: {"items": […], "itemsCount"}.
+    /// List payments, newest first. JSON: {"items": […], "itemsCount", "sums"}; only a narrowed list has sums.
     List {
         #[command(flatten)]
         range: Range,

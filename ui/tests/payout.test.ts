@@ -45,6 +45,15 @@ async function asks(button: RegExp) {
   return screen.findByRole("dialog");
 }
 
+describe("an approved payout", () => {
+  test("names the person who approved it, without the place", async () => {
+    host.reply("showPayout", sent());
+    open(HREF);
+    const term = await screen.findByText("Approved by");
+    expect(term.nextElementSibling?.textContent?.trim()).toBe("ada");
+  });
+});
+
 describe("rejecting an offer", () => {
   test("a shop's offer is rejected with the reason that the shop reads", async () => {
     host.reply("showPayout", payout({ requestedByShop: true }));

@@ -6,7 +6,7 @@ use tauri::{AppHandle, State, WebviewWindow};
 use tillgate_gateway::CommandError;
 
 use crate::gateway_task::Gateways;
-use crate::{customer, standing, window};
+use crate::{customer, customer_page, downloads, standing, window};
 
 /// Handles the program's own commands, such as `hide`, and passes every other command to the gateway of the named
 /// environment.
@@ -30,6 +30,9 @@ pub async fn console(
         Some("shown") => standing::shows(&app, gateways.of(environment)?.environment()),
         Some("reopen") => gateways.of(environment)?.start(&app),
         Some("customer-close") => customer::close(&app),
+        Some("open-page") => return customer_page::open(gateways.of(environment)?, &command).await,
+        Some("mail-page") => return customer_page::mail(gateways.of(environment)?, &command).await,
+        Some("save-payments") => return downloads::save_payments(&app, gateways.of(environment)?, command).await,
         Some("customer-view") => customer::open(&app, gateways.of(environment)?.environment())?,
         _ => return gateways.of(environment)?.ask(command).await,
     }

@@ -7,7 +7,9 @@
 mod alarm;
 mod console;
 mod customer;
+mod customer_page;
 mod desktop;
+mod downloads;
 mod gateway_task;
 mod quit;
 mod standing;

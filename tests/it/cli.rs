@@ -240,7 +240,9 @@ async fn the_payments_list_aligns_amounts_searches_and_pages() {
     s.pay(&small.id).await;
     let one = shown(program, &["payments", "show", &small.id]);
     assert!(one.contains("UNCONFIRMED") && one.contains("mempool"), "{one}");
-    for search in [&small.id, &small.address] {
+    let payment = program.json(&["payments", "show", &small.id]);
+    let txid = payment["transactions"][0]["btcTxId"].as_str().unwrap();
+    for search in [&small.id, &small.address, &small.id[7..20], &small.address[9..], txid, &txid[5..18], "1,00"] {
         let found = program.json(&["payments", "list", "--search", search]);
         assert_eq!(found["items"][0]["paymentId"], json!(small.id), "{search}");
         assert_eq!(found["itemsCount"], 1);
@@ -250,6 +252,23 @@ async fn the_payments_list_aligns_amounts_searches_and_pages() {
         program.json(&["payments", "list", "--limit", "1", "--offset", "1"])["items"][0]["paymentId"],
         json!(small.id)
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn payments_are_printed_for_a_spreadsheet() {
+    let s = Scene::open().await;
+    let small = s.bill("1.00").await;
+    let large = s.bill("1000.00").await;
+    s.pay(&small.id).await;
+    let program = s.gateway.program();
+    let table = shown(program, &["payments", "list", "--format", "csv"]);
+    let lines: Vec<&str> = table.split_terminator("\r\n").collect();
+    assert_eq!(lines.len(), 3, "{table}");
+    assert!(lines[0].starts_with("creationTime,state,price,currency,btcAmount,"), "{table}");
+    assert!(lines[1].contains(",NEW,1000.00,USD,") && lines[1].ends_with(&large.id), "{table}");
+    assert!(lines[2].contains(",UNCONFIRMED,1.00,USD,") && lines[2].ends_with(&small.id), "{table}");
+    let paid = shown(program, &["payments", "list", "--format", "csv", "--status", "UNCONFIRMED"]);
+    assert_eq!(paid.split_terminator("\r\n").collect::<Vec<_>>(), [lines[0], lines[2]]);
 }
 
 #[test]

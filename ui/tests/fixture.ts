@@ -161,6 +161,7 @@ export function delivery(over: Partial<DeliveryItem> = {}): DeliveryItem {
     subjectKind: "payment",
     subjectId: "p".repeat(40),
     url: "https://shop.example/hook",
+    body: '{"status":"CONFIRMED"}',
     attempt: 1,
     time: "2026-01-12T12:04:00.120Z",
     durationMs: 34,

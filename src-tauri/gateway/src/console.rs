@@ -12,6 +12,7 @@ pub(crate) mod btc;
 pub(crate) mod certificates;
 mod command;
 pub(crate) mod control;
+pub(crate) mod csv;
 pub(crate) mod deliveries;
 pub(crate) mod doctor;
 mod error;

@@ -17,7 +17,7 @@ use self::backups::Backup;
 pub(super) use self::backups::Restore;
 use self::keys::{HmacKey, Keys};
 use self::payouts::{Limits, Payouts, Statement, StatementFormat};
-use self::records::{Anomalies, Deliveries, Payments};
+use self::records::{Anomalies, Deliveries, ListFormat, Payments};
 use self::settings::Settings;
 use self::wallet::Wallet;
 use crate::console::Command;
@@ -264,6 +264,7 @@ impl Tillgate {
     pub(super) fn form(&self) -> Form {
         let format = match &self.act {
             Act::Statement(statement) => statement.format,
+            Act::Payments(Payments::List { format: Some(ListFormat::Csv), .. }) => Some(StatementFormat::Csv),
             _ => None,
         };
         match format {

@@ -13,6 +13,7 @@ use super::output::print_answer;
 use super::render::render;
 use super::{json, label_pages, passphrase, remedy, statement_pages, wallet};
 use crate::console::backups::WRONG_PASSPHRASE;
+use crate::console::payments::PaymentsSheet;
 use crate::console::settings::ListSettings;
 use crate::console::{Command, CommandError, Status, StatusView, control, doctor};
 use crate::machine::data_dir;
@@ -39,6 +40,9 @@ async fn ask(gateway: &mut GatewayClient<'_>, command: &Command, form: Form) -> 
     let common = gateway.common;
     if let Command::Statement(asked) = command {
         return statement_pages::run(asked, form, gateway).await.map(|()| ExitCode::SUCCESS);
+    }
+    if let Command::PaymentsSheet(asked) = command {
+        return payments_sheet(asked, gateway).await.map(|()| ExitCode::SUCCESS);
     }
     if let Command::WalletLabels(asked) = command {
         return label_pages::run(asked, form, gateway).await.map(|()| ExitCode::SUCCESS);
@@ -69,12 +73,25 @@ async fn ask(gateway: &mut GatewayClient<'_>, command: &Command, form: Form) -> 
     }
     let text = match form {
         Form::Json => json::document(command, view)? + "\n",
-        // Only the statement has a CSV form.
+        // Only lists that are printed page by page have a CSV form.
         Form::Text | Form::Csv if remedy::are_told_by(command) => remedy::as_given(&render(command, view)?),
         Form::Text | Form::Csv => render(command, view)?,
     };
     print_answer(&text)?;
     Ok(if is_ill { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Prints the payments as CSV, page by page as they are read.
+async fn payments_sheet(asked: &PaymentsSheet, gateway: &mut GatewayClient<'_>) -> Result<(), Failure> {
+    let mut after = None;
+    loop {
+        let page = gateway.answer_of(&PaymentsSheet { after, ..asked.clone() }).await?;
+        print_answer(&page.csv)?;
+        match page.next {
+            None => return Ok(()),
+            next => after = next,
+        }
+    }
 }
 
 /// A refusal, with its remedy at the command line.

@@ -54,6 +54,7 @@ pub(super) const fn only_shows(command: &Command) -> bool {
         command,
         Command::Status(_)
             | Command::ListPayments(_)
+            | Command::PaymentsSheet(_)
             | Command::ShowPayment(_)
             | Command::ListAnomalies(_)
             | Command::ShowAnomaly(_)

@@ -59,7 +59,8 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::StopRestore(_)
         | Command::ContinueRestore(_)
         | Command::VerifyWords(_)
-        // These views are one page; `label_pages` and `statement_pages` print the whole document.
+        // These views are one page; `call`, `label_pages` and `statement_pages` print the whole document.
+        | Command::PaymentsSheet(_)
         | Command::WalletLabels(_)
         | Command::Statement(_)
         | Command::ListDeliveries(_)

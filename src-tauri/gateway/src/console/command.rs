@@ -17,7 +17,7 @@ use super::doctor::Doctor;
 use super::error::CommandError;
 use super::keys::{CreateKey, ListKeys, RevokeKey, RotateHmacKey};
 use super::limits::{SetLimits, ShowLimits};
-use super::payments::{AcceptPayment, CancelPayment, CreatePayment, ListPayments, ShowPayment};
+use super::payments::{AcceptPayment, CancelPayment, CreatePayment, ListPayments, PaymentsSheet, ShowPayment};
 use super::payouts::{
     AbandonPayout, ApprovePayout, BumpPayout, EstimateAbandon, EstimateBump, EstimatePayout, ListPayouts, RejectPayout,
     ReleaseSender, RequestPayout, RetrySender, ShowPayout,
@@ -76,6 +76,7 @@ macro_rules! commands {
 commands! {
     status: Status,
     list_payments: ListPayments,
+    payments_sheet: PaymentsSheet,
     show_payment: ShowPayment,
     create_payment: CreatePayment,
     accept_payment: AcceptPayment,
@@ -154,17 +155,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::console::payments::PaymentsNarrowing;
     use tillgate_domain::payment::PaymentState;
 
     /// A command must be parsed from a [`Value`], not directly from text. For a tagged enum serde buffers the content,
     /// and in that buffer serde_json's numbers of arbitrary precision become maps.
     #[test]
     fn a_command_with_numbers_is_parsed_from_a_value() {
-        let value = json!({"command": "listPayments", "limit": 50, "offset": 100, "states": ["NEW"]});
+        let value = json!({"command": "listPayments", "limit": 50, "offset": 100, "states": ["NEW"], "from": -5});
         let command: Command = serde_json::from_value(value).unwrap();
-        let expected =
-            ListPayments { limit: 50, offset: 100, states: vec![PaymentState::New], ..ListPayments::default() };
-        assert_eq!(command, expected.into());
+        let narrowing =
+            PaymentsNarrowing { states: vec![PaymentState::New], from: Some(-5), ..PaymentsNarrowing::default() };
+        assert_eq!(command, ListPayments { limit: 50, offset: 100, narrowing }.into());
     }
 
     #[test]

@@ -46,6 +46,9 @@ pub struct DeliveryItem {
     pub subject_id: String,
     /// The URL that the notification is sent to.
     pub url: String,
+    /// The JSON text that is sent; absent once it was removed to save space.
+    #[serde(default)]
+    pub body: Option<String>,
     /// The number of the attempt, from 1; 0 before the first attempt.
     pub attempt: u32,
     /// When the attempt began, or when the notification was queued if `attempt` is 0. ISO 8601 with milliseconds.
@@ -79,6 +82,7 @@ impl From<&store::deliveries::DeliveryRow> for DeliveryItem {
             subject_kind: row.subject_kind,
             subject_id: row.subject_id.to_string(),
             url: row.url.clone(),
+            body: row.body.as_deref().map(|body| String::from_utf8_lossy(body).into_owned()),
             attempt: row.attempt,
             time: row.at.iso_millis(),
             duration_ms: row.duration_ms,

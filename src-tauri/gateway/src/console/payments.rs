@@ -1,16 +1,14 @@
 //! Lists, shows, creates and accepts payments.
 
+mod narrowing;
+mod sheet;
 mod view;
 
 use std::borrow::Cow;
 
-use bitcoin::address::NetworkUnchecked;
-use bitcoin::{Address, Txid};
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
 use tillgate_domain::money::Currency;
-use tillgate_domain::payment::PaymentState;
-use tillgate_domain::time::Timestamp;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker, id};
@@ -23,6 +21,8 @@ use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payment_lists::PaymentFilter;
 use crate::store::payments::PaymentRow;
 use crate::store::{Reader, StoreError};
+pub(crate) use narrowing::PaymentsNarrowing;
+pub(crate) use sheet::PaymentsSheet;
 pub(crate) use view::{PaymentItem, PaymentView};
 
 /// Lists payments, newest first.
@@ -33,23 +33,8 @@ pub struct ListPayments {
     pub limit: u32,
     /// Number of the newest payments to skip.
     pub offset: u32,
-    /// Only payments in these states; empty for all.
-    #[serde(default)]
-    pub states: Vec<PaymentState>,
-    /// A part of the reference, message, address, payment's id or transaction's id, or the amount.
-    #[serde(default)]
-    pub search: Option<String>,
-    /// Only payments created at this time or later, in milliseconds since 1970.
-    #[serde(default)]
-    #[ts(type = "number | null")]
-    pub from: Option<i64>,
-    /// Only payments created before this time, in milliseconds since 1970.
-    #[serde(default)]
-    #[ts(type = "number | null")]
-    pub to: Option<i64>,
-    /// Only payments of this API key, or of the merchant's name for payments of staff.
-    #[serde(default)]
-    pub label: Option<String>,
+    #[serde(flatten)]
+    pub narrowing: PaymentsNarrowing,
 }
 
 /// Some payments, the number of all that match, and their sums.
@@ -126,7 +111,7 @@ impl Ask for ListPayments {
     async fn answer(self, by: &Asker<'_>) -> Result<PaymentsPage, CommandError> {
         let limit = page_size(self.limit)?;
         let offset = u64::from(self.offset);
-        let filter = self.filter();
+        let filter = self.narrowing.filter();
         by.read(move |_, reader| match filter {
             Some(filter) => list_matching(reader, &filter, limit, offset),
             None => {
@@ -200,38 +185,6 @@ impl Ask for CancelPayment {
 async fn show(by: &Asker<'_>, id: Id) -> Result<PaymentView, CommandError> {
     let found = by.read(move |gateway, reader| PaymentView::find(gateway, reader, &id)).await?;
     found.ok_or_else(|| CommandError::not_found("payment", &id))
-}
-
-impl ListPayments {
-    /// The filter; `None` if every payment matches.
-    fn filter(self) -> Option<PaymentFilter> {
-        let typed = |text: Option<String>| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-        let filter = PaymentFilter {
-            states: self.states,
-            from: self.from.map(Timestamp::from_ms),
-            to: self.to.map(Timestamp::from_ms),
-            label: typed(self.label),
-            ..PaymentFilter::default()
-        };
-        let filter = match typed(self.search) {
-            Some(search) => searched(filter, search),
-            None => filter,
-        };
-        (filter != PaymentFilter::default()).then_some(filter)
-    }
-}
-
-/// The filter with a search. A whole transaction id or address has an index; any other text is searched for in all
-/// payments.
-fn searched(filter: PaymentFilter, search: String) -> PaymentFilter {
-    if let Ok(txid) = search.parse::<Txid>() {
-        return PaymentFilter { txid: Some(txid), ..filter };
-    }
-    if let Ok(address) = search.parse::<Address<NetworkUnchecked>>() {
-        // The address's network is not checked, because the search compares scripts.
-        return PaymentFilter { script: Some(address.assume_checked().script_pubkey()), ..filter };
-    }
-    PaymentFilter { part: Some(search), ..filter }
 }
 
 fn list_matching(

@@ -35,6 +35,8 @@ pub struct DeliveryRow {
     pub subject_kind: SubjectKind,
     pub subject_id: Id,
     pub url: String,
+    /// The notification's body; `None` once it was removed to save space.
+    pub body: Option<Vec<u8>>,
     /// Number of the attempt, from 1; 0 without an attempt.
     pub attempt: u32,
     /// When the attempt started, or when the waiting notification was queued, on the environment's clock.
@@ -49,12 +51,12 @@ pub struct DeliveryRow {
 }
 
 const COLUMNS_OF_DELIVERY: &str = "d.id AS id, n.id AS notification_id, n.subject_kind AS subject_kind, \
-     n.subject_id AS subject_id, n.url AS url, d.attempt AS attempt, d.started_at AS at, \
+     n.subject_id AS subject_id, n.url AS url, n.body AS body, d.attempt AS attempt, d.started_at AS at, \
      d.duration_ms AS duration_ms, d.status_code AS status_code, d.error AS error, d.answer AS answer, \
      n.state AS state, n.next_attempt_at AS next_attempt_at";
 
 const COLUMNS_OF_WAITING: &str = "n.id AS id, n.id AS notification_id, n.subject_kind AS subject_kind, \
-     n.subject_id AS subject_id, n.url AS url, 0 AS attempt, n.queued_at AS at, 0 AS duration_ms, \
+     n.subject_id AS subject_id, n.url AS url, n.body AS body, 0 AS attempt, n.queued_at AS at, 0 AS duration_ms, \
      NULL AS status_code, NULL AS error, NULL AS answer, n.state AS state, n.next_attempt_at AS next_attempt_at";
 
 impl Tx<'_> {
@@ -164,6 +166,7 @@ fn delivery(row: &Row<'_>) -> Result<DeliveryRow, StoreError> {
         subject_kind: values::parsed(row, "subject_kind")?,
         subject_id: values::id(row, "subject_id")?,
         url: row.get("url")?,
+        body: row.get("body")?,
         attempt: values::number(row, "attempt")?,
         at: values::time(row, "at")?,
         duration_ms: row.get("duration_ms")?,

@@ -128,6 +128,25 @@ impl Reader<'_> {
         Ok(page.map(|(_, seq)| seq).collect())
     }
 
+    /// Up to `limit` matching payments with a `seq` below `below`, the last inserted first. All pages together read the
+    /// table once.
+    pub fn payments_below(
+        &self,
+        filter: &PaymentFilter,
+        below: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<PaymentRow>, StoreError> {
+        let (condition, mut values) = filter.condition();
+        values.extend([below.unwrap_or(i64::MAX), i64::from(limit)].map(Value::Integer));
+        let last = values.len();
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT seq FROM payments NOT INDEXED WHERE seq < ?{}{condition} ORDER BY seq DESC LIMIT ?{last}",
+            last - 1
+        ))?;
+        let seqs = query.query_map(params_from_iter(values), |row| row.get(0))?.collect::<Result<Vec<i64>, _>>()?;
+        seqs.into_iter().filter_map(|seq| self.payment_by_seq(seq).transpose()).collect()
+    }
+
     /// All matching payments and their sums, in one pass over the table.
     pub fn matching_payments(&self, filter: &PaymentFilter) -> Result<Matches, StoreError> {
         let (condition, values) = filter.condition();

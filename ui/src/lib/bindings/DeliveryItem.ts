@@ -27,6 +27,10 @@ subjectId: string,
  */
 url: string, 
 /**
+ * The JSON text that is sent; absent once it was removed to save space.
+ */
+body: string | null, 
+/**
  * The number of the attempt, from 1; 0 before the first attempt.
  */
 attempt: number, 

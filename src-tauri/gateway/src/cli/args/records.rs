@@ -1,12 +1,14 @@
 //! The commands of payments, anomalies and deliveries.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use tillgate_domain::payment::PaymentState;
 
 use crate::console::Command;
 use crate::console::anomalies::{DismissAnomaly, ListAnomalies, RefundAnomaly, ShowAnomaly};
 use crate::console::deliveries::{ListDeliveries, Resend};
-use crate::console::payments::{AcceptPayment, CancelPayment, ListPayments, ShowPayment};
+use crate::console::payments::{
+    AcceptPayment, CancelPayment, ListPayments, PaymentsNarrowing, PaymentsSheet, ShowPayment,
+};
 
 /// The part of a list to show.
 #[derive(Debug, Args)]
@@ -34,6 +36,9 @@ pub(in crate::cli) enum Payments {
         /// Only those of this API key.
         #[arg(long, value_name = "NAME")]
         key: Option<String>,
+        /// Print all that match for a spreadsheet, not only a page of them.
+        #[arg(long, value_enum, conflicts_with_all = ["limit", "offset"])]
+        format: Option<ListFormat>,
     },
     /// Show one payment with its transactions, history, deliveries and anomalies.
     Show {
@@ -50,6 +55,13 @@ pub(in crate::cli) enum Payments {
         /// The payment's id.
         id: String,
     },
+}
+
+/// A form of a list for other programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum ListFormat {
+    /// A table with a header (RFC 4180).
+    Csv,
 }
 
 #[derive(Debug, Subcommand)]
@@ -115,8 +127,12 @@ impl Payments {
     /// The command for these arguments.
     pub(super) fn command(self) -> Command {
         match self {
-            Self::List { range: Range { limit, offset }, states, search, key } => {
-                ListPayments { limit, offset, states, search, label: key, ..ListPayments::default() }.into()
+            Self::List { range: Range { limit, offset }, states, search, key, format } => {
+                let narrowing = PaymentsNarrowing { states, search, label: key, ..PaymentsNarrowing::default() };
+                match format {
+                    Some(ListFormat::Csv) => PaymentsSheet { narrowing, after: None }.into(),
+                    None => ListPayments { limit, offset, narrowing }.into(),
+                }
             }
             Self::Show { id } => ShowPayment { payment_id: id }.into(),
             Self::Accept { id } => AcceptPayment { payment_id: id, agreed_sats: None }.into(),

@@ -9,7 +9,7 @@ use crate::console::Command;
 use crate::console::anomalies::RefundAnomaly;
 use crate::console::keys::CreateKey;
 use crate::console::limits::SetLimits;
-use crate::console::payments::{CancelPayment, ListPayments};
+use crate::console::payments::{CancelPayment, ListPayments, PaymentsNarrowing};
 use crate::console::payouts::{AbandonPayout, ApprovePayout, BumpPayout, ListPayouts, RejectPayout, ReleaseSender};
 use crate::console::settings::{ChangeSettings, SetSetting, SettingChange};
 use crate::console::status::Status;
@@ -54,8 +54,15 @@ fn a_line_parses_to_its_command() {
     );
     assert_eq!(
         parse("payments list --status NEW --status UNDERPAID --limit 3").unwrap(),
-        ListPayments { limit: 3, states: vec![PaymentState::New, PaymentState::Underpaid], ..ListPayments::default() }
-            .into()
+        ListPayments {
+            limit: 3,
+            offset: 0,
+            narrowing: PaymentsNarrowing {
+                states: vec![PaymentState::New, PaymentState::Underpaid],
+                ..PaymentsNarrowing::default()
+            }
+        }
+        .into()
     );
     assert_eq!(
         parse("settings set tolerancePerMille -1").unwrap(),
@@ -164,6 +171,7 @@ fn json_and_format_choose_the_form_of_the_answer() {
         ("statement --currency USD --json", Form::Json),
         ("statement --currency USD --format json", Form::Json),
         ("statement --currency USD --format csv", Form::Csv),
+        ("payments list --format csv", Form::Csv),
         ("payouts list", Form::Text),
         ("payouts list --json", Form::Json),
     ] {
@@ -193,6 +201,7 @@ fn wrong_usage_is_refused_by_the_grammar() {
         "keys create",
         "anomalies dismiss abc",
         "payments list --limit 501",
+        "payments list --limit 5 --format csv",
         "payments list --status PAID",
         "payouts request --address a --currency USD",
         "payouts request --address a --currency USD --btc 1 --fiat 2",

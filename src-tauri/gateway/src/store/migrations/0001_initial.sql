@@ -151,6 +151,7 @@ CREATE TABLE payment_history (
     cause       TEXT NOT NULL,
     PRIMARY KEY (payment_seq, at)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX payment_history_by_time ON payment_history (at);
 
 -- Warnings about payments while their cause lasts. The subject is a transaction or an anomaly.
 CREATE TABLE payment_warnings (

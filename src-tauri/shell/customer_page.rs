@@ -1,0 +1,83 @@
+//! Opens a payment's page in the browser, or begins a mail with the page's address. The window names only the payment;
+//! the gateway supplies the address. So a fault of the window cannot open anything else.
+
+use serde_json::{Value, json};
+use tillgate_gateway::CommandError;
+use url::Url;
+
+use crate::gateway_task::GatewayTask;
+
+/// Opens the payment's page in the browser.
+///
+/// # Errors
+/// There is no such payment, or the desktop opens no browser.
+pub async fn open(gateway: &GatewayTask, asked: &Value) -> Result<Value, CommandError> {
+    let payment = payment(gateway, asked).await?;
+    let page = payment["paymentPageUrl"].as_str().and_then(page_of).ok_or_else(no_page)?;
+    open_by_desktop(&page)
+}
+
+/// Begins a mail with the address of the payment's page. The merchant adds the recipient and sends it.
+///
+/// # Errors
+/// There is no such payment, or the desktop has no mail program.
+pub async fn mail(gateway: &GatewayTask, asked: &Value) -> Result<Value, CommandError> {
+    let payment = payment(gateway, asked).await?;
+    let page = payment["paymentPageUrl"].as_str().and_then(page_of).ok_or_else(no_page)?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().replace(char::is_control, " ");
+    let (label, price) = (text(&payment["label"]), &payment["price"]);
+    let subject = format!("{label}: {} {}", text(&price["shown"]), text(&price["currency"]));
+    open_by_desktop(&mail_of(&subject, &page)?)
+}
+
+async fn payment(gateway: &GatewayTask, asked: &Value) -> Result<Value, CommandError> {
+    gateway.ask(json!({ "command": "showPayment", "paymentId": asked["paymentId"] })).await
+}
+
+/// A page's address, if a browser would open it.
+fn page_of(text: &str) -> Option<Url> {
+    Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"))
+}
+
+fn mail_of(subject: &str, page: &Url) -> Result<Url, CommandError> {
+    let encoded =
+        |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
+    let mail = format!("mailto:?subject={}&body={}", encoded(subject), encoded(page.as_str()));
+    Url::parse(&mail).map_err(|_| no_page())
+}
+
+fn open_by_desktop(url: &Url) -> Result<Value, CommandError> {
+    open::that_detached(url.as_str()).map(|()| Value::Null).map_err(|error| {
+        let program = if url.scheme() == "mailto" { "mail program" } else { "browser" };
+        tracing::warn!(%error, program, "the desktop cannot open a program");
+        let sentence = format!("This desktop has no {program} set up. Copy the page's address instead.");
+        CommandError::of("NOT_OPENED", &sentence)
+    })
+}
+
+fn no_page() -> CommandError {
+    CommandError::of("NOT_OPENED", &"This payment has no page that a browser can open. Check the setting publicUrl.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_pages_are_opened() {
+        assert!(page_of("http://127.0.0.1:7421/pay/ab").is_some());
+        for other in ["file:///etc/passwd", "javascript:alert(1)", "mailto:x@y.example", "/pay/ab", ""] {
+            assert!(page_of(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_mail_has_the_page_and_no_recipient() {
+        let page = page_of("https://pay.example/pay/ab").unwrap();
+        let mail = mail_of("Café & Co: 22.50 EUR", &page).unwrap();
+        assert_eq!(
+            mail.as_str(),
+            "mailto:?subject=Caf%C3%A9%20%26%20Co%3A%2022%2E50%20EUR&body=https%3A%2F%2Fpay%2Eexample%2Fpay%2Fab"
+        );
+    }
+}

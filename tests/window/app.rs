@@ -1,5 +1,6 @@
 //! Starts the desktop program under WebDriver, and clicks, types and reads in it as a person would.
 
+use std::ffi::OsString;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -29,9 +30,15 @@ pub struct App {
 impl App {
     /// Starts the program on this data directory.
     pub async fn start(data_dir: &Path) -> Self {
+        Self::start_with(data_dir, &[]).await
+    }
+
+    /// Starts the program on this data directory, with further environment variables.
+    pub async fn start_with(data_dir: &Path, variables: &[(&str, OsString)]) -> Self {
         let (port, native_port) = (free_port(), free_port());
         let mut driver = Command::new("tauri-driver");
         driver.args(["--port", &port.to_string(), "--native-port", &native_port.to_string()]);
+        driver.envs(variables.iter().cloned());
         let driver = driver.stdin(Stdio::null()).spawn().unwrap();
         let capabilities: Capabilities = serde_json::from_value(json!({
             "browserName": "wry",

@@ -4,6 +4,7 @@ import type { StatusView } from "../src/lib/bindings/StatusView";
 import { localDays } from "../src/lib/days";
 import { tasksOf } from "../src/lib/tasks";
 import { backup, backups, delivery, production, status, takings, takingsSum, withoutServer } from "./fixture";
+import { lists } from "../src/lib/state/lists.svelte";
 import { host, open } from "./panel";
 
 // A zone with summer time. It is set before any code reads the zone.
@@ -96,6 +97,14 @@ describe("the chart", () => {
     expect(screen.getByTestId("day").textContent).toMatch(/Jan 11/);
     await fireEvent(plot, new MouseEvent("pointermove", { clientX: 999, bubbles: true }));
     expect(screen.getByTestId("day").textContent).toMatch(/Today/);
+  });
+
+  test("opens the payments of the chosen day", async () => {
+    const days = await slider();
+    await fireEvent.input(days, { target: { value: "28" } });
+    await fireEvent.keyDown(days, { key: "Enter" });
+    expect(location.hash).toBe("#/test/payments");
+    expect(lists.payments).toMatchObject({ fromDay: "2026-01-11", toDay: "2026-01-11", search: "" });
   });
 
   test("draws the heights that the gateway computed", async () => {

@@ -1,7 +1,15 @@
 // A host for tests of screens. It returns the replies that a test sets, and knows no rule of the gateway.
 import type { Command } from "../src/lib/bindings/Command";
 import type { CommandError } from "../src/lib/bindings/CommandError";
-import type { Answers, CommandName, HostEvent, Running, ShellAct, Transport } from "../src/lib/host";
+import type {
+  Answers,
+  CommandName,
+  HostEvent,
+  Running,
+  ShellAct,
+  ShellActs,
+  Transport,
+} from "../src/lib/host";
 import type { Environment } from "../src/lib/state/environment.svelte";
 import { backups, limits, production, settings, status, takings, wallet } from "./fixture";
 
@@ -17,6 +25,8 @@ export class FixtureHost implements Transport {
   readonly acts: ShellAct[] = [];
   /** All acts, also `shown`, each with its environment. */
   readonly actsIn: string[] = [];
+  /** The fields of the acts that have some. */
+  readonly fields: unknown[] = [];
   readonly #replies = { test: new Map<CommandName, unknown>(), production: new Map<CommandName, unknown>() };
   readonly #listeners = new Map<HostEvent, Set<(environment?: Environment) => void>>();
 
@@ -59,9 +69,15 @@ export class FixtureHost implements Transport {
     return answer as Answers[N];
   }
 
-  async shell(act: ShellAct, environment: Environment): Promise<void> {
+  async shell<A extends ShellAct>(
+    act: A,
+    environment: Environment,
+    fields?: ShellActs[A][0],
+  ): Promise<ShellActs[A][1]> {
     if (act !== "shown") this.acts.push(act);
     this.actsIn.push(`${act} ${environment}`);
+    if (fields) this.fields.push(fields);
+    return { file: "/home/ann/Downloads/tillgate-test-payments.csv" };
   }
 
   async running(): Promise<Running> {

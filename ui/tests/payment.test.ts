@@ -93,6 +93,25 @@ describe("a payment", () => {
     expect(await screen.findByText(said)).toBeTruthy();
   });
 
+  test("the details show the text of a notification, and say if the last one failed", async () => {
+    host.reply("showPayment", payment({ deliveries: [delivery()] }));
+    open(href);
+    expect(await screen.findByText("The last notification failed")).toBeTruthy();
+    expect(screen.getByText(/"status": "CONFIRMED"/).closest("details")?.open).toBe(false);
+    expect(screen.getByText("Rate").closest("details")?.open).toBe(false);
+  });
+
+  test("the customer's page is opened in the browser, or sent by mail", async () => {
+    host.reply("showPayment", payment());
+    open(href);
+    await fireEvent.click(await screen.findByRole("button", { name: "Open" }));
+    await waitFor(() => expect(host.acts).toEqual(["open-page"]));
+    await fireEvent.click(screen.getByRole("button", { name: "Mail…" }));
+    await waitFor(() => expect(host.acts).toEqual(["open-page", "mail-page"]));
+    expect(host.fields).toEqual([{ paymentId: "p".repeat(40) }, { paymentId: "p".repeat(40) }]);
+    expect(screen.getByText("This page opens on this computer alone.")).toBeTruthy();
+  });
+
   test("a resend names the delivery", async () => {
     host.reply("showPayment", payment({ deliveries: [delivery()] }));
     host.reply("resend", { queued: 1 });
@@ -160,7 +179,7 @@ describe("a payment", () => {
       payment({ state: "EXPIRED", paid: fewer, acceptance: acceptance({ coins: fewer }) }),
     );
     host.emit("changed");
-    await screen.findByText(/0.00000010 BTC ·/);
+    await screen.findByText("0.00000010 BTC");
     expect(dialog.textContent).toContain("0.00007787 BTC");
     await fireEvent.click(within(dialog).getByRole("button", { name: "Accept the coins" }));
     await waitFor(() => expect(host.askedFor("acceptPayment")).toMatchObject([{ agreedSats: 7787 }]));

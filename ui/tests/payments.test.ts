@@ -3,6 +3,14 @@ import { describe, expect, test } from "vitest";
 import { payment, paymentsPage, status } from "./fixture";
 import { host, open } from "./panel";
 
+/** Scrolls a list with rows of 52 pixels until this row is the first visible one. */
+async function scrollTo(row: number) {
+  const body = document.querySelector("tbody");
+  if (!body) throw new Error("there is no list");
+  body.getBoundingClientRect = () => new DOMRect(0, -row * 52, 800, 52);
+  await fireEvent.scroll(screen.getByRole("main"));
+}
+
 describe("the list of payments", () => {
   test("explains an empty list", async () => {
     open("#/payments");
@@ -28,11 +36,35 @@ describe("the list of payments", () => {
     expect(await screen.findByText("order-7 (10.00 USD) is now: Confirmed.")).toBeTruthy();
   });
 
-  test("sends a search to the gateway, from the first page", async () => {
-    host.reply("listPayments", paymentsPage([payment()], 120));
+  test("reads the rows around the visible ones, and leaves space for the others", async () => {
+    host.reply("listPayments", paymentsPage([payment()], 100_000));
     open("#/payments");
-    await fireEvent.click(await screen.findByRole("button", { name: "Older" }));
-    await waitFor(() => expect(host.askedFor("listPayments").at(-1)).toMatchObject({ offset: 50 }));
+    const row = (await screen.findByText("order-7")).closest("tr");
+    expect(row?.getAttribute("aria-rowindex")).toBe("2");
+    expect(row?.nextElementSibling?.getAttribute("style")).toContain(`${99_999 * 52}px`);
+    await scrollTo(50_000);
+    await waitFor(() =>
+      expect(host.askedFor("listPayments").at(-1)).toMatchObject({ offset: 49_975, limit: 100 }),
+    );
+    await waitFor(() => expect(screen.getByText("order-7").closest("tr")?.ariaRowIndex).toBe("49977"));
+    expect(screen.getByText("100000 payments")).toBeTruthy();
+  });
+
+  test("is saved for a spreadsheet with its filter", async () => {
+    host.reply("listPayments", paymentsPage([payment()], 1));
+    open("#/payments");
+    await fireEvent.input(await screen.findByRole("searchbox"), { target: { value: "order" } });
+    await fireEvent.click(await screen.findByRole("button", { name: "Save for a spreadsheet" }));
+    expect(await screen.findByText("Saved as /home/ann/Downloads/tillgate-test-payments.csv.")).toBeTruthy();
+    expect(host.fields).toEqual([{ states: [], search: "order", from: null, to: null, label: null }]);
+  });
+
+  test("sends a search to the gateway, from the first row", async () => {
+    host.reply("listPayments", paymentsPage([payment()], 1200));
+    open("#/payments");
+    await screen.findByText("order-7");
+    await scrollTo(500);
+    await waitFor(() => expect(host.askedFor("listPayments").at(-1)).toMatchObject({ offset: 475 }));
     await fireEvent.input(screen.getByRole("searchbox"), { target: { value: " order-7 " } });
     await waitFor(() =>
       expect(host.askedFor("listPayments").at(-1)).toMatchObject({
@@ -126,12 +158,14 @@ describe("the texts of the list of payments", () => {
 });
 
 describe("the way back to a list", () => {
-  test("keeps the search, the page and the scroll position", async () => {
+  test("keeps the search, the rows and the scroll position", async () => {
     host.reply("listPayments", paymentsPage([payment()], 120));
     host.reply("showPayment", payment());
     open("#/payments");
     await fireEvent.input(await screen.findByRole("searchbox"), { target: { value: "order-7" } });
-    await fireEvent.click(await screen.findByRole("button", { name: "Older" }));
+    await screen.findByText("order-7");
+    await scrollTo(60);
+    await waitFor(() => expect(host.askedFor("listPayments").at(-1)).toMatchObject({ offset: 25 }));
     const main = screen.getByRole("main");
     main.scrollTop = 333;
     await fireEvent.scroll(main);
@@ -143,7 +177,7 @@ describe("the way back to a list", () => {
     window.dispatchEvent(new HashChangeEvent("hashchange"));
     await waitFor(() => expect(main.scrollTop).toBe(333));
     expect(screen.getByRole<HTMLInputElement>("searchbox").value).toBe("order-7");
-    expect(host.askedFor("listPayments").at(-1)).toMatchObject({ offset: 50, search: "order-7" });
+    expect(host.askedFor("listPayments").at(-1)).toMatchObject({ offset: 25, search: "order-7" });
   });
 });
 

@@ -35,6 +35,13 @@ export function dayBounds(day: string): [number, number] {
   return [new Date(year, month - 1, date).getTime(), new Date(year, month - 1, date + 1).getTime()];
 }
 
+/** The local day that begins at `ms`, in the form `2026-01-12`. */
+export function dayOf(ms: number): string {
+  const day = new Date(ms);
+  const two = (number: number) => String(number).padStart(2, "0");
+  return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
+}
+
 /** `12 Jan`, in the order of the system's language. */
 export function shortDay(ms: number): string {
   return short.format(ms);

@@ -2,6 +2,7 @@
 import type { AnomalyItem } from "./bindings/AnomalyItem";
 import type { BackendItem } from "./bindings/BackendItem";
 import type { BackendKind } from "./bindings/BackendKind";
+import type { DeliveryItem } from "./bindings/DeliveryItem";
 import type { NotificationState } from "./bindings/NotificationState";
 import type { PaymentItem } from "./bindings/PaymentItem";
 import type { PaymentState } from "./bindings/PaymentState";
@@ -15,6 +16,7 @@ import type { StuckReason } from "./bindings/StuckReason";
 import type { WaitCause } from "./bindings/WaitCause";
 import type { WhyInvalid } from "./bindings/WhyInvalid";
 import { count, plain, words } from "./format";
+import { btc } from "./state/unit.svelte";
 
 export type Tone = "calm" | "short" | "wait" | "good" | "more" | "late" | "over" | "bad";
 
@@ -181,7 +183,7 @@ export function backendWords({ kind, servers }: Pick<BackendItem, "kind" | "serv
 
 /** A payout's name within a sentence: its amount and its comment. */
 export function payoutOf(payout: Pick<PayoutItem, "amount" | "comment">): string {
-  const sum = `the payout of ${payout.amount.shown} BTC`;
+  const sum = `the payout of ${btc(payout.amount)}`;
   return payout.comment ? `${sum} (“${plain(payout.comment)}”)` : sum;
 }
 
@@ -226,6 +228,12 @@ export function orderOf(payment: Pick<PaymentItem, "merchantTransactionId" | "pr
   return payment.merchantTransactionId
     ? `${plain(payment.merchantTransactionId)} (${price})`
     : `the payment of ${price}`;
+}
+
+/** Whether an attempt to notify the shop failed. */
+export function isFailed(delivery: Pick<DeliveryItem, "attempt" | "notificationState">): boolean {
+  const { attempt, notificationState } = delivery;
+  return attempt > 0 && (notificationState === "WAITING" || notificationState === "GIVEN_UP");
 }
 
 /** Texts for the permissions of an API key. */
@@ -321,7 +329,7 @@ export function sentence(text: string): string {
 
 /** A sentence about the coins of an anomaly after its dismissal. */
 export function afterDismissal(row: AnomalyItem): string {
-  const coins = `${row.paid.shown} BTC`;
+  const coins = `${btc(row.paid)}`;
   switch (row.anomalyType) {
     case "LATE_PAYMENT":
       return `The ${coins} that came too late stay in your wallet. The payment stays closed: the order is not paid by them, and the customer gets nothing back.`;

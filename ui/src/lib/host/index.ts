@@ -2,6 +2,7 @@
 import type { Answers } from "../bindings/Answers";
 import type { Command } from "../bindings/Command";
 import type { CommandError } from "../bindings/CommandError";
+import type { PaymentsSheet } from "../bindings/PaymentsSheet";
 import type { StatusView } from "../bindings/StatusView";
 import { onArrival, shown, type Environment } from "../state/environment.svelte";
 
@@ -17,11 +18,27 @@ export type CommandName = Command["command"];
 export type HostEvent = "changed" | "no-tray" | "offers" | "customer-closed";
 
 /**
- * Commands to the desktop program. `reopen` starts an environment's gateway again. `shown` reports the environment that
- * the window shows. `customer-view` opens the customer's window for an environment, on another monitor if there is one, and
- * `customer-close` closes it.
+ * The commands to the desktop program, each with its fields and its answer.
+ *
+ * - `quit` and `hide` concern the window.
+ * - `reopen` starts an environment's gateway again. `shown` reports the environment that the window shows.
+ * - `customer-view` opens the customer's window, on another monitor if there is one. `customer-close` closes it.
+ * - `save-payments` saves the payments that match as CSV in the folder for downloads.
+ * - `open-page` opens the customer's page of a payment in the browser. `mail-page` begins a mail with its address.
  */
-export type ShellAct = "quit" | "hide" | "reopen" | "shown" | "customer-view" | "customer-close";
+export interface ShellActs {
+  quit: [undefined, unknown];
+  hide: [undefined, unknown];
+  reopen: [undefined, unknown];
+  shown: [undefined, unknown];
+  "customer-view": [undefined, unknown];
+  "customer-close": [undefined, unknown];
+  "save-payments": [Omit<PaymentsSheet, "after">, { file: string }];
+  "open-page": [{ paymentId: string }, unknown];
+  "mail-page": [{ paymentId: string }, unknown];
+}
+
+export type ShellAct = keyof ShellActs;
 
 /** Facts about the desktop program. */
 export interface Running {
@@ -41,7 +58,11 @@ export interface Transport {
     command: Extract<Command, { command: N }>,
   ): Promise<Answers[N]>;
   /** Sends a command to the desktop program. */
-  shell(act: ShellAct, environment: Environment): Promise<void>;
+  shell<A extends ShellAct>(
+    act: A,
+    environment: Environment,
+    fields?: ShellActs[A][0],
+  ): Promise<ShellActs[A][1]>;
   /** Returns facts about the desktop program. */
   running(): Promise<Running>;
   /** Calls `heard` at each event until the returned function is called. `changed` and `offers` name an environment. */
@@ -53,7 +74,7 @@ export interface Host {
   /** Sends a command to the gateway of the environment that is shown. Rejects with a `CommandError`. */
   call<N extends CommandName>(command: Extract<Command, { command: N }>): Promise<Answers[N]>;
   /** Sends a command to the desktop program. */
-  shell(act: ShellAct): Promise<void>;
+  shell<A extends ShellAct>(act: A, fields?: ShellActs[A][0]): Promise<ShellActs[A][1]>;
 }
 
 let current: Transport | undefined;
@@ -85,7 +106,7 @@ const panelsHost: Host = {
         );
     });
   },
-  shell: (act) => transport().shell(act, shown()),
+  shell: (act, fields) => transport().shell(act, shown(), fields),
 };
 
 export function host(): Host {

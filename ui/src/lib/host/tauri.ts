@@ -7,9 +7,8 @@ import type { Transport } from "./index";
 export const tauriTransport: Transport = {
   call: (environment, command) => invoke("console", { environment, command }),
 
-  shell: async (act, environment) => {
-    await invoke("console", { environment, command: { command: act } });
-  },
+  shell: (act, environment, fields) =>
+    invoke("console", { environment, command: { ...fields, command: act } }),
 
   running: () => invoke("console", { command: { command: "environments" } }),
 

@@ -1,14 +1,32 @@
-// The filter, page and scroll position of each list, kept while another screen is shown.
+// The filter, place and scroll position of each list, kept while another screen is shown.
 import type { Attachment } from "svelte/attachments";
 import type { PaymentState } from "../bindings/PaymentState";
 import type { PayoutState } from "../bindings/PayoutState";
 import { dayBounds } from "../days";
 import { keepApart } from "./environment.svelte";
 
-/** The number of rows on a page. */
+/** The number of rows on a page of anomalies. */
 export const PAGE = 50;
 
-/** The filter and page of a list of records. */
+/** The number of rows that a scrolling list reads at once: those on the screen, and as many above and below them. */
+export const WINDOW = 100;
+
+/** The number of rows after which a scrolling list reads other ones. */
+const STEP = 25;
+
+/** The most rows that a scrolling list reaches, because web views limit the height of an element. */
+export const ROWS_MAX = 400_000;
+
+/** The rows that a scrolling list has read, and the number of rows above them. */
+export type RowWindow<Page> = Page & { offset: number };
+
+/** The number of rows above the ones to read, if `first` is the first visible one of `total` rows. */
+export function windowAt(first: number, total: number): number {
+  const step = Math.floor(Math.min(Math.max(0, first), Math.max(0, total - 1)) / STEP);
+  return Math.max(0, step - 1) * STEP;
+}
+
+/** The filter of a list of records, and the number of rows above those that were read. */
 interface Narrowed<State extends string> {
   search: string;
   wanted: State | "";
@@ -38,17 +56,21 @@ function allLists(): Lists {
 
 export const lists = $state<Lists>(allLists());
 
-/** The query for a list with this filter. */
-export function asked<State extends string>({ search, wanted, offset }: Narrowed<State>) {
+function narrowing<State extends string>({ search, wanted }: Narrowed<State>) {
   const states: State[] = wanted === "" ? [] : [wanted as State];
-  return { limit: PAGE, offset, states, search: search.trim() === "" ? null : search.trim() };
+  return { states, search: search.trim() === "" ? null : search.trim() };
 }
 
-/** The query for the payments with this filter. */
-export function askedPayments(narrowed: PaymentsNarrowed) {
+/** The query for the rows of a list with this filter. */
+export function asked<State extends string>(narrowed: Narrowed<State>) {
+  return { limit: WINDOW, offset: narrowed.offset, ...narrowing(narrowed) };
+}
+
+/** The query for all payments with this filter. */
+export function narrowedPayments(narrowed: PaymentsNarrowed) {
   const { fromDay, toDay, label } = narrowed;
   return {
-    ...asked(narrowed),
+    ...narrowing(narrowed),
     from: fromDay === "" ? null : dayBounds(fromDay)[0],
     to: toDay === "" ? null : dayBounds(toDay)[1],
     label: label === "" ? null : label,
@@ -82,7 +104,7 @@ export function keepsPlace(list: keyof typeof lists): Attachment<HTMLElement> {
   };
 }
 
-/** Scrolls to the top. Call it when another page of the list is shown. */
+/** Scrolls to the top. Call it when other rows of the list are shown. */
 export function fromTheTop(list: keyof typeof lists): void {
   scrolled[list] = 0;
   document.querySelector("main")?.scrollTo?.(0, 0);

@@ -1,0 +1,53 @@
+// The changes of a payment, as sentences for a merchant.
+import type { HistoryItem } from "./bindings/HistoryItem";
+import type { PaymentView } from "./bindings/PaymentView";
+import { count, plain } from "./format";
+import { btc } from "./state/unit.svelte";
+
+/** A sentence on the creation of a payment. */
+export function creationWords(payment: Pick<PaymentView, "label" | "price" | "amount">): string {
+  const { price, amount } = payment;
+  return `${plain(payment.label)} asked for ${price.shown} ${price.currency}, which is ${btc(amount)}.`;
+}
+
+/** A sentence on a change of a payment. */
+export function changeWords(
+  row: Pick<HistoryItem, "to" | "cause" | "whyInvalid" | "paid" | "from">,
+  payment: Pick<PaymentView, "isCancelled" | "confirmationsWanted">,
+): string {
+  const coins = `${btc(row.paid)}`;
+  const byStaff = row.cause === "staff";
+  switch (row.to) {
+    case "NEW":
+      return "The coins were withdrawn before a block held them. Nothing is paid.";
+    case "UNDERPAID":
+      return row.cause === "withdrawn"
+        ? `Some coins were withdrawn. ${coins} count.`
+        : `A part came: ${coins} count so far.`;
+    case "UNCONFIRMED":
+      if (byStaff) return `Staff accepted the ${coins} that came.`;
+      return payment.confirmationsWanted > 0
+        ? `Paid: ${coins}. The payment waits for ${count(payment.confirmationsWanted, "confirmation")}.`
+        : `Paid: ${coins}. Tillgate waits a moment for signs of fraud.`;
+    case "CONFIRMED":
+      return byStaff ? `Staff accepted the ${coins} as payment.` : `Confirmed: ${coins}.`;
+    case "EXPIRED":
+      return payment.isCancelled ? "Staff cancelled the payment." : "The time to pay ran out.";
+    case "INVALID":
+      return invalidWords(row, coins);
+  }
+}
+
+function invalidWords({ whyInvalid }: Pick<HistoryItem, "whyInvalid">, coins: string): string {
+  switch (whyInvalid) {
+    case "OVERPAID":
+      return `More came than the price: ${coins}.`;
+    case "REVERSED":
+      return "The Bitcoin network took the coins back after the payment was confirmed.";
+    case "WITHDRAWN":
+      return "The time ran out, and the coins were withdrawn before a block held them.";
+    case "SHORT_PAID":
+    case null:
+      return `The time ran out, and too little had come: ${coins}.`;
+  }
+}

@@ -1,0 +1,26 @@
+// The unit in which the panel shows Bitcoin: BTC or satoshis. The choice is kept on this computer.
+import type { BtcView } from "../bindings/BtcView";
+
+export const UNITS = ["BTC", "sat"] as const;
+export type Unit = (typeof UNITS)[number];
+
+const KEY = "tillgate.unit";
+
+export const unit = $state<{ name: Unit }>({ name: localStorage.getItem(KEY) === "sat" ? "sat" : "BTC" });
+
+export function chooseUnit(name: Unit): void {
+  unit.name = name;
+  localStorage.setItem(KEY, name);
+}
+
+const whole = new Intl.NumberFormat();
+
+/** An amount of Bitcoin without its unit, for a column whose heading names the unit. */
+export function btcNumber(amount: Pick<BtcView, "sats" | "shown">): string {
+  return unit.name === "sat" ? whole.format(amount.sats) : amount.shown;
+}
+
+/** An amount of Bitcoin with its unit: `0.00015574 BTC` or `15,574 sat`. */
+export function btc(amount: Pick<BtcView, "sats" | "shown">): string {
+  return `${btcNumber(amount)} ${unit.name}`;
+}

@@ -1,0 +1,50 @@
+import { describe, expect, test } from "vitest";
+import type { HistoryItem } from "../src/lib/bindings/HistoryItem";
+import { changeWords, creationWords } from "../src/lib/history";
+import { payment } from "./fixture";
+
+/** A change of a payment that waits for two confirmations. */
+function said(over: Partial<HistoryItem>, isCancelled = false): string {
+  const paid = { sats: 15574, text: "0.00015574", shown: "0.00015574" };
+  const row = { from: "NEW", to: "UNCONFIRMED", cause: "chain", whyInvalid: null, paid, ...over } as const;
+  return changeWords(row, { isCancelled, confirmationsWanted: 2 });
+}
+
+describe("the history of a payment", () => {
+  test("begins with the price that was asked for", () => {
+    expect(creationWords(payment())).toBe("webshop asked for 10.00 USD, which is 0.00015574 BTC.");
+  });
+
+  test.each<[Partial<HistoryItem>, string]>([
+    [{ to: "UNDERPAID" }, "A part came: 0.00015574 BTC count so far."],
+    [{ to: "UNDERPAID", cause: "withdrawn" }, "Some coins were withdrawn. 0.00015574 BTC count."],
+    [{ to: "UNCONFIRMED" }, "Paid: 0.00015574 BTC. The payment waits for 2 confirmations."],
+    [{ to: "UNCONFIRMED", cause: "staff" }, "Staff accepted the 0.00015574 BTC that came."],
+    [{ to: "CONFIRMED" }, "Confirmed: 0.00015574 BTC."],
+    [{ to: "CONFIRMED", cause: "staff" }, "Staff accepted the 0.00015574 BTC as payment."],
+    [{ to: "EXPIRED", cause: "time" }, "The time to pay ran out."],
+    [{ to: "INVALID", whyInvalid: "OVERPAID" }, "More came than the price: 0.00015574 BTC."],
+    [
+      { to: "INVALID", whyInvalid: "REVERSED" },
+      "The Bitcoin network took the coins back after the payment was confirmed.",
+    ],
+    [
+      { to: "INVALID", whyInvalid: "SHORT_PAID" },
+      "The time ran out, and too little had come: 0.00015574 BTC.",
+    ],
+    [
+      { to: "INVALID", whyInvalid: "WITHDRAWN" },
+      "The time ran out, and the coins were withdrawn before a block held them.",
+    ],
+    [
+      { to: "NEW", cause: "withdrawn" },
+      "The coins were withdrawn before a block held them. Nothing is paid.",
+    ],
+  ])("tells a change in a sentence: %o", (row, sentence) => {
+    expect(said(row)).toBe(sentence);
+  });
+
+  test("tells that staff cancelled the payment", () => {
+    expect(said({ to: "EXPIRED", cause: "time" }, true)).toBe("Staff cancelled the payment.");
+  });
+});

@@ -1,36 +1,32 @@
-//! Alerts people who do not look at the panel. The tray and the window's title show these tasks:
+//! Tells people who do not look at the panel. The tray and the window's title show these tasks:
 //!
 //! - reversed payments, until staff decide about them,
 //! - shops' offers, until they are approved or expire,
 //! - failing nightly backups, until one succeeds.
 //!
-//! A desktop notification is shown once for each offer, and once for each payout that an API key approved. For backups
-//! it is shown each time that they begin to fail.
+//! A desktop notification is shown once for each new event of the gateway, and a sound is played, unless a person turned
+//! them off for its kind. A failing backup is notified each time that backups begin to fail.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tauri::AppHandle;
-use tillgate_gateway::{
-    Actor, App, CommandError, Environment, ListPayouts, PayoutItem, PayoutState, ShowBackups, Status, ask,
-};
+use tauri::{AppHandle, Emitter as _};
+use tillgate_gateway::{Actor, App, CommandError, Environment, ListNews, NewsItem, NewsKind, ShowBackups, Status, ask};
 use tokio_util::sync::CancellationToken;
 
 use crate::desktop::Note;
-use crate::{desktop, standing};
+use crate::{desktop, standing, window};
+
+/// Event for the panel, with the kind of an event: play its sound.
+const SOUND: &str = "sound";
 
 /// Shortest time between two readings, so that a burst of commits leads to few of them.
 const READ_AT_MOST_EVERY: Duration = Duration::from_secs(1);
 
-/// The most new payouts that are notified one by one. If there are more at once, one notification shows their number.
+/// The most events of one kind that are notified one by one. If there are more at once, one notification shows their
+/// number.
 const TOLD_EACH: usize = 3;
-
-/// The most offers that are read.
-const OFFERS_READ: u32 = 500;
-
-/// The most approved payouts that are read.
-const APPROVED_READ: u32 = 100;
 
 /// The tasks that wait for a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,22 +43,28 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
     let followed = app.upgrade().map(|app| (app.gateway.changes.subscribe(), app.gateway.environment));
     let Some((mut changes, environment)) = followed else { return };
     let mut told = Waiting::default();
-    let (mut known, mut approved) = (HashSet::new(), Approved::default());
+    let mut known = Known::default();
     loop {
         // This task must not keep the gateway alive, because the gateway holds the lock of the data directory.
         let Some(gateway) = app.upgrade() else { return };
         let read = read(gateway).await;
         match read {
-            Ok(Read { waiting, offers, by_keys, backup_trouble }) => {
+            Ok(Read { waiting, news, notices, sounds, backup_trouble }) => {
                 let of_backup = note_of_backup(told, backup_trouble);
                 if waiting != told {
                     told = waiting;
                     standing::waits(&shell, environment, words(waiting));
                 }
-                let of_payouts = notes(&news(&mut known, offers)).into_iter();
-                let of_payouts = of_payouts.chain(notes_of_approved(&approved.news(by_keys)));
-                for note in of_payouts.chain(of_backup) {
+                let new = known.news(news);
+                // Who looks at the window sees there that a payment is paid.
+                let is_told = |kind| notices.contains(&kind) && !(kind == NewsKind::Paid && window::has_focus(&shell));
+                for note in notes(&new, is_told).into_iter().chain(of_backup) {
                     desktop::notify(&shell, environment, note.of(environment));
+                }
+                for kind in NewsKind::ALL {
+                    if sounds.contains(&kind) && new.iter().any(|one| one.kind == kind) {
+                        plays(&shell, kind);
+                    }
                 }
             }
             Err(error) => tracing::warn!(%error, "the waiting tasks cannot be read for the tray"),
@@ -78,57 +80,48 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
 /// The result of a reading.
 struct Read {
     waiting: Waiting,
-    /// The shops' offers.
-    offers: Vec<PayoutItem>,
-    /// Payouts that API keys approved.
-    by_keys: Vec<PayoutItem>,
+    /// The last events, the newest first.
+    news: Vec<NewsItem>,
+    /// The kinds of events that the desktop notifies of.
+    notices: Vec<NewsKind>,
+    /// The kinds of events with a sound.
+    sounds: Vec<NewsKind>,
     /// The fault of the nightly backups, for people.
     backup_trouble: Option<String>,
 }
 
-/// The payouts approved by API keys that need no notification any more.
+/// The events that need no notification any more.
 #[derive(Debug, Default)]
-struct Approved {
-    /// The ids of the last reading; absent before the first reading, which notifies of no payout.
-    known: Option<HashSet<String>>,
-    /// The newest approval time of all readings, ISO 8601.
-    newest: Option<String>,
+struct Known {
+    /// The ids of the last reading; absent before the first reading, which notifies of no event.
+    ids: Option<HashSet<String>>,
+    /// The newest time of all readings, ISO 8601.
+    newest: String,
 }
 
 async fn read(app: Arc<App>) -> Result<Read, CommandError> {
     let status = ask(&app, Status {}, &Actor::panel()).await?;
     let backup_trouble = ask(&app, ShowBackups {}, &Actor::panel()).await?.trouble;
+    let news = ask(&app, ListNews {}, &Actor::panel()).await?;
     let waiting = Waiting {
         reversals: status.open_reversals,
         offers: status.offers_waiting,
         no_backup: backup_trouble.is_some(),
     };
-    let list = |limit, states| ask_list(&app, limit, states);
-    let mut by_keys = list(APPROVED_READ, vec![PayoutState::Queued, PayoutState::Sent]).await?;
-    by_keys.retain(is_approved_by_key);
-    let mut offers = Vec::new();
-    if waiting.offers > 0 {
-        offers = list(OFFERS_READ, vec![PayoutState::New]).await?;
-        offers.retain(|offer| offer.requested_by_shop);
+    Ok(Read { waiting, news: news.items, notices: news.notices, sounds: news.sounds, backup_trouble })
+}
+
+impl Known {
+    /// The events that are new. An older event can return to the list, because a newer one left it. Its time shows that it
+    /// is not new. A failing server is an event of the past that becomes known later.
+    fn news(&mut self, listed: Vec<NewsItem>) -> Vec<NewsItem> {
+        let before = self.newest.clone();
+        self.newest = listed.iter().map(|one| one.time.clone()).chain([before.clone()]).max().unwrap_or_default();
+        let ids = listed.iter().map(|one| one.id.clone()).collect();
+        let Some(known) = self.ids.replace(ids) else { return Vec::new() };
+        let is_new = |one: &NewsItem| !known.contains(&one.id) && (one.time >= before || one.kind == NewsKind::Shop);
+        listed.into_iter().filter(is_new).collect()
     }
-    Ok(Read { waiting, offers, by_keys, backup_trouble })
-}
-
-async fn ask_list(app: &Arc<App>, limit: u32, states: Vec<PayoutState>) -> Result<Vec<PayoutItem>, CommandError> {
-    let list = ListPayouts { limit, offset: 0, states, search: None };
-    Ok(ask(app, list, &Actor::panel()).await?.items)
-}
-
-/// Whether an API key approved the payout. A key's name has no colon, but a person is recorded as in `panel:ann`.
-fn is_approved_by_key(payout: &PayoutItem) -> bool {
-    payout.approved_by.as_ref().is_some_and(|name| !name.contains(':'))
-}
-
-/// The offers that are not in `known`, the ids of the last reading. Then `known` becomes the ids of `offers`.
-fn news(known: &mut HashSet<String>, offers: Vec<PayoutItem>) -> Vec<PayoutItem> {
-    let waiting: HashSet<String> = offers.iter().map(|offer| offer.payout_id.clone()).collect();
-    let before = std::mem::replace(known, waiting);
-    offers.into_iter().filter(|offer| !before.contains(&offer.payout_id)).collect()
 }
 
 impl Note {
@@ -138,50 +131,34 @@ impl Note {
     }
 }
 
-fn notes(news: &[PayoutItem]) -> Vec<Note> {
-    if news.len() > TOLD_EACH {
-        let title = format!("{} payouts wait for approval", news.len());
-        return vec![Note { title, body: "Open Tillgate to approve them, or let them lapse.".to_owned() }];
-    }
-    let note = |offer: &PayoutItem| Note {
-        title: format!("{} BTC wait for approval", offer.amount.shown),
-        body: format!(
-            "{} asks to pay {} {} to {}. Open Tillgate to approve it, or let it lapse.",
-            offer.requested_by, offer.worth.shown, offer.worth.currency, offer.address
-        ),
+/// The notifications of new events, for the kinds that are told.
+fn notes(news: &[NewsItem], is_told: impl Fn(NewsKind) -> bool) -> Vec<Note> {
+    let of_kind = |kind: NewsKind| {
+        let news: Vec<&NewsItem> = news.iter().filter(|one| one.kind == kind).collect();
+        if news.len() > TOLD_EACH {
+            let body = "Open Tillgate to see them.".to_owned();
+            return vec![Note { title: many(kind, news.len()), body }];
+        }
+        news.iter().map(|one| Note { title: one.title.clone(), body: one.body.clone() }).collect()
     };
-    news.iter().map(note).collect()
+    NewsKind::ALL.into_iter().filter(|kind| is_told(*kind)).flat_map(of_kind).collect()
 }
 
-impl Approved {
-    /// The payouts in `by_keys` that need a notification. An older payout can return to the list, because a newer one
-    /// left it. Its approval time shows that it is not new.
-    fn news(&mut self, by_keys: Vec<PayoutItem>) -> Vec<PayoutItem> {
-        let before = self.newest.clone();
-        self.newest = by_keys.iter().filter_map(|payout| payout.approval_time.clone()).chain(before.clone()).max();
-        let now = by_keys.iter().map(|payout| payout.payout_id.clone()).collect();
-        let Some(known) = self.known.replace(now) else { return Vec::new() };
-        let is_new = |payout: &PayoutItem| !known.contains(&payout.payout_id) && payout.approval_time >= before;
-        by_keys.into_iter().filter(is_new).collect()
+/// The title of a notification for many events.
+fn many(kind: NewsKind, count: usize) -> String {
+    match kind {
+        NewsKind::Paid => format!("{count} payments are paid"),
+        NewsKind::Reversed => format!("{count} payments were reversed"),
+        NewsKind::Attention => format!("{count} payments need a decision"),
+        NewsKind::Payout => format!("API keys asked for {count} payouts, or approved them"),
+        NewsKind::Shop => format!("{count} servers take no notifications"),
     }
 }
 
-fn notes_of_approved(news: &[PayoutItem]) -> Vec<Note> {
-    if news.len() > TOLD_EACH {
-        let title = format!("{} payouts were approved by API keys", news.len());
-        return vec![Note { title, body: "Open Tillgate to see where they go, and to stop them.".to_owned() }];
+fn plays(shell: &AppHandle, kind: NewsKind) {
+    if let Err(error) = shell.emit(SOUND, kind.as_str()) {
+        tracing::warn!(%error, "the panel cannot be asked to play a sound");
     }
-    let note = |payout: &PayoutItem| Note {
-        title: format!("{} BTC were approved by an API key", payout.amount.shown),
-        body: format!(
-            "{} approved a payout of {} {} to {}. If that was wrong, open Tillgate and cancel the payout.",
-            payout.approved_by.as_deref().unwrap_or_default(),
-            payout.worth.shown,
-            payout.worth.currency,
-            payout.address
-        ),
-    };
-    news.iter().map(note).collect()
 }
 
 /// The note about a failed backup, unless it was shown since backups began to fail. A failed backup is tried again each
@@ -209,41 +186,52 @@ fn words(waiting: Waiting) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
-    /// A payout as the gateway lists it.
-    fn payout(id: &str, approved_by: &str, minute: u32) -> PayoutItem {
-        let btc = json!({"sats": 1_000_000, "text": "0.01000000", "shown": "0.01000000"});
-        let usd = json!({"minor": 64_210, "text": "642.10", "shown": "642.10", "currency": "USD"});
-        let item = json!({"payoutId": id, "state": "QUEUED", "address": "bcrt1q", "amount": btc, "worth": usd,
-            "currency": "USD", "fee": btc, "feePaid": null, "total": btc, "totalWorth": usd, "rate": "64210.5500",
-            "rateShown": "64,210.55", "comment": null, "requestedBy": "till", "requestedByShop": true,
-            "approvedBy": approved_by, "creationTime": "2026-01-12T12:00:00Z",
-            "expirationTime": "2026-01-12T12:10:00Z", "approvalTime": format!("2026-01-12T12:{minute:02}:00Z"),
-            "sentTime": null, "btcTxId": null, "confirmations": 0, "failureReason": null, "balanceShort": false,
-            "anomalyId": null, "beingGivenUp": false, "waitsFor": null, "record": "{}"});
-        serde_json::from_value(item).unwrap()
+    /// An event as the gateway lists it.
+    fn event(id: &str, kind: NewsKind, minute: u32) -> NewsItem {
+        NewsItem {
+            id: id.to_owned(),
+            kind,
+            time: format!("2026-01-12T12:{minute:02}:00.000Z"),
+            title: format!("event {id}"),
+            body: String::new(),
+            payment_id: None,
+            payout_id: None,
+        }
     }
 
     #[test]
-    fn only_payouts_that_keys_approve_are_notified_once_each() {
-        assert!(is_approved_by_key(&payout("a", "till", 1)));
-        assert!(!is_approved_by_key(&payout("a", "panel:ann", 1)) && !is_approved_by_key(&payout("a", "cli:ann", 1)));
-        let mut approved = Approved::default();
-        let mut told = |payouts: &[(&str, u32)]| {
-            let payouts = payouts.iter().map(|(id, minute)| payout(id, "till", *minute)).collect();
-            notes_of_approved(&approved.news(payouts)).into_iter().map(|note| note.title).collect::<Vec<_>>()
+    fn only_new_events_are_notified_once_each() {
+        let mut known = Known::default();
+        let mut told = |listed: &[(&str, u32)]| {
+            let listed = listed.iter().map(|(id, minute)| event(id, NewsKind::Payout, *minute)).collect();
+            notes(&known.news(listed), |_| true).into_iter().map(|note| note.title).collect::<Vec<_>>()
         };
-        assert_eq!(told(&[("a", 1)]), [""; 0], "a payout approved before the start needs no notification");
-        let one = "0.01000000 BTC were approved by an API key";
-        assert_eq!(told(&[("b", 2), ("a", 1)]), [one]);
+        assert_eq!(told(&[("a", 1)]), [""; 0], "an event before the start needs no notification");
+        assert_eq!(told(&[("b", 2), ("a", 1)]), ["event b"]);
         assert_eq!(told(&[("b", 2), ("a", 1)]), [""; 0]);
-        assert_eq!(told(&[("c", 2), ("b", 2)]), [one], "a payout approved in the same second as a known one is new");
-        assert_eq!(told(&[("b", 2), ("a", 1)]), [""; 0], "an older payout that returns to the list is not new");
+        assert_eq!(told(&[("c", 2), ("b", 2)]), ["event c"], "an event at the time of a known one is new");
+        assert_eq!(told(&[("b", 2), ("a", 1)]), [""; 0], "an older event that returns to the list is not new");
         let many: Vec<_> = ["d", "e", "f", "g"].map(|id| (id, 3)).into();
-        assert_eq!(told(&many), ["4 payouts were approved by API keys"]);
+        assert_eq!(told(&many), ["API keys asked for 4 payouts, or approved them"]);
+    }
+
+    #[test]
+    fn a_server_that_began_to_fail_earlier_is_notified_once() {
+        let mut known = Known::default();
+        let paid = || event("p", NewsKind::Paid, 5);
+        let shop = || event("s", NewsKind::Shop, 2);
+        assert!(known.news(vec![paid()]).is_empty());
+        assert_eq!(known.news(vec![paid(), shop()]), [shop()]);
+        assert!(known.news(vec![paid(), shop()]).is_empty());
+    }
+
+    #[test]
+    fn kinds_that_are_turned_off_are_not_notified() {
+        let news = [event("a", NewsKind::Paid, 1), event("b", NewsKind::Shop, 2)];
+        let told: Vec<_> = notes(&news, |kind| kind == NewsKind::Shop).into_iter().map(|note| note.title).collect();
+        assert_eq!(told, ["event b"]);
     }
 
     #[test]

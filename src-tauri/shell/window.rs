@@ -92,6 +92,12 @@ pub fn ask_for_attention(app: &AppHandle) {
     with_window(app, |window| window.request_user_attention(Some(UserAttentionType::Informational)));
 }
 
+/// Whether the window has the focus.
+pub fn has_focus(app: &AppHandle) -> bool {
+    let window = app.get_webview_window(LABEL);
+    window.is_some_and(|window| window.is_focused().unwrap_or_default())
+}
+
 /// Hides the window. The gateways keep running.
 pub fn hide(app: &AppHandle) {
     with_window(app, WebviewWindow::hide);

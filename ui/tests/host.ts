@@ -28,13 +28,14 @@ export class FixtureHost implements Transport {
   /** The fields of the acts that have some. */
   readonly fields: unknown[] = [];
   readonly #replies = { test: new Map<CommandName, unknown>(), production: new Map<CommandName, unknown>() };
-  readonly #listeners = new Map<HostEvent, Set<(environment?: Environment) => void>>();
+  readonly #listeners = new Map<HostEvent, Set<(named?: string) => void>>();
 
   constructor() {
     for (const environment of ["test", "production"] as const) {
       this.replyIn(environment, "status", environment === "test" ? status : production);
       this.replyIn(environment, "showTakings", takings({ paymentsCount: 0 }));
       this.replyIn(environment, "listPayments", { items: [], itemsCount: 0, sums: null });
+      this.replyIn(environment, "listNews", { items: [], notices: [], sounds: [] });
       this.replyIn(environment, "listKeys", { items: [], itemsCount: 0 });
       this.replyIn(environment, "listAnomalies", { items: [], itemsCount: 0 });
       this.replyIn(environment, "listPayouts", { items: [], itemsCount: 0 });
@@ -84,14 +85,14 @@ export class FixtureHost implements Transport {
     return { environments: ["test", "production"], first: "test" };
   }
 
-  on(event: HostEvent, heard: (environment?: Environment) => void): () => void {
+  on(event: HostEvent, heard: (named?: string) => void): () => void {
     const listeners = this.#listeners.get(event) ?? new Set();
     this.#listeners.set(event, listeners.add(heard));
     return () => listeners.delete(heard);
   }
 
-  emit(event: HostEvent, environment: Environment = "test"): void {
-    for (const heard of this.#listeners.get(event) ?? []) heard(environment);
+  emit(event: HostEvent, named = "test"): void {
+    for (const heard of this.#listeners.get(event) ?? []) heard(named);
   }
 
   /** The recorded calls of one command in the test environment. */

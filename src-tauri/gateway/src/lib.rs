@@ -52,10 +52,10 @@ static WIPES_FREED_MEMORY: ZeroAlloc<System> = ZeroAlloc(System);
 
 pub use app::App;
 pub use cli::{Hosted, NotServing, main};
-pub use console::{Actor, Command, CommandError, ListPayouts, PayoutItem, ShowBackups, Status, ask, dispatch};
+pub use console::{Actor, Command, CommandError, ListNews, NewsItem, ShowBackups, Status, ask, dispatch};
 pub use gateway::Gateway;
 pub use machine::environment::Environment;
-pub use tillgate_domain::payout::PayoutState;
+pub use store::news::NewsKind;
 
 /// Use cases and rows for the load driver (`src-tauri/bench`), which fills databases. No shell needs them.
 pub mod bench {

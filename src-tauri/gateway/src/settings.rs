@@ -5,6 +5,7 @@
 mod address_type;
 mod chain_network;
 mod changing;
+mod defaults;
 mod error;
 mod forms;
 mod live;
@@ -17,11 +18,12 @@ mod values;
 pub(crate) use address_type::AddressType;
 pub(crate) use chain_network::ChainNetwork;
 pub(crate) use changing::{Act, Beside};
+pub(crate) use defaults::RESTORE_SKIP_DEFAULT;
 pub(crate) use error::SettingError;
 pub use live::Override;
 pub(crate) use live::{LiveSettings, SettingNow};
 pub(crate) use password_entry::{NewPassword, PasswordEntry};
+pub(crate) use table::SETTINGS;
 #[cfg(test)]
 pub(crate) use table::Setting;
-pub(crate) use table::{RESTORE_SKIP_DEFAULT, SETTINGS};
 pub(crate) use values::Settings;

@@ -20,6 +20,7 @@ pub(crate) mod idempotency;
 pub(crate) mod keychains;
 pub(crate) mod labels;
 pub(crate) mod ledger;
+pub(crate) mod news;
 pub(crate) mod notifications;
 pub(crate) mod notify_hosts;
 pub(crate) mod owed;

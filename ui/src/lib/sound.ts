@@ -1,10 +1,20 @@
-// The till's sound: two short tones, made by the web view itself, so that no audio file or codec is needed.
+// Sounds of two short tones, made by the web view itself, so that no audio file or codec is needed.
 
-/** The tones: frequency in Hz, and start in seconds. */
-const TONES = [
-  { hz: 880, at: 0 },
-  { hz: 1318.5, at: 0.14 },
-] as const;
+/** The tones of each sound: frequency in Hz, and start in seconds. Good news rises, and other news falls. */
+const SOUNDS = {
+  good: [
+    { hz: 880, at: 0 },
+    { hz: 1318.5, at: 0.14 },
+  ],
+  other: [
+    { hz: 659.3, at: 0 },
+    { hz: 493.9, at: 0.18 },
+  ],
+} as const;
+
+/** The time within which one event makes only one sound: the till and the news both play that a sale is paid. */
+const ONCE_MS = 3000;
+
 const TONE_SECONDS = 0.35;
 const VOLUME = 0.25;
 
@@ -23,11 +33,15 @@ export function allowSound(): void {
   }
 }
 
-/** Plays the sound of a paid sale. */
-export function playPaid(): void {
+const played = { good: -Infinity, other: -Infinity };
+
+/** Plays a sound, unless the same one was just played. */
+function play(sound: keyof typeof SOUNDS): void {
   allowSound();
-  if (!context) return;
-  for (const { hz, at } of TONES) {
+  const now = performance.now();
+  if (!context || now - played[sound] < ONCE_MS) return;
+  played[sound] = now;
+  for (const { hz, at } of SOUNDS[sound]) {
     const start = context.currentTime + at;
     const tone = context.createOscillator();
     const volume = context.createGain();
@@ -38,4 +52,14 @@ export function playPaid(): void {
     tone.start(start);
     tone.stop(start + TONE_SECONDS);
   }
+}
+
+/** Plays the sound of a paid payment. */
+export function playPaid(): void {
+  play("good");
+}
+
+/** Plays the sound of an event. */
+export function playNews(kind: string): void {
+  play(kind === "paid" ? "good" : "other");
 }

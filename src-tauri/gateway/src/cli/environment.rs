@@ -64,6 +64,7 @@ pub(super) const fn only_shows(command: &Command) -> bool {
             | Command::EstimateAbandon(_)
             | Command::EstimateBump(_)
             | Command::ShowTakings(_)
+            | Command::ListNews(_)
             | Command::ShowLimits(_)
             | Command::WalletInfo(_)
             | Command::WalletDescriptor(_)

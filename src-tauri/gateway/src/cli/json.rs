@@ -41,6 +41,7 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::EstimateAbandon(_)
         | Command::EstimateBump(_)
         | Command::ShowTakings(_)
+        | Command::ListNews(_)
         | Command::DismissAlarm(_)
         | Command::ReleaseSender(_)
         | Command::RetrySender(_)

@@ -17,6 +17,7 @@ use super::doctor::Doctor;
 use super::error::CommandError;
 use super::keys::{CreateKey, ListKeys, RevokeKey, RotateHmacKey};
 use super::limits::{SetLimits, ShowLimits};
+use super::news::ListNews;
 use super::payments::{AcceptPayment, CancelPayment, CreatePayment, ListPayments, PaymentsSheet, ShowPayment};
 use super::payouts::{
     AbandonPayout, ApprovePayout, BumpPayout, EstimateAbandon, EstimateBump, EstimatePayout, ListPayouts, RejectPayout,
@@ -99,6 +100,7 @@ commands! {
     release_sender: ReleaseSender,
     retry_sender: RetrySender,
     show_takings: ShowTakings,
+    list_news: ListNews,
     show_limits: ShowLimits,
     set_limits: SetLimits,
     wallet_info: WalletInfo,

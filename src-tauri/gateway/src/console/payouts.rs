@@ -43,9 +43,8 @@ pub(super) use twins::HeldFor;
 pub(crate) use twins::TwinItem;
 pub(super) use typed::plain_btc;
 use typed::{plain_fiat, typed};
-pub use view::PayoutItem;
 use view::Shown;
-pub(crate) use view::{PayoutView, VersionItem};
+pub(crate) use view::{PayoutItem, PayoutView, VersionItem};
 pub(super) use view::{queued, show};
 pub(super) use waiting::Waiting;
 

@@ -1,8 +1,8 @@
-//! The table of settings with their defaults. `settings list`, the panel and the documentation are made from it.
+//! The table of settings. `settings list`, the panel and the documentation are made from it.
 
-use tillgate_domain::money::{Currency, MAX_SATS};
+use tillgate_domain::money::MAX_SATS;
 use tillgate_domain::payout::offer;
-use tillgate_domain::policy::{PolicySettings, parse_usd};
+use tillgate_domain::policy::parse_usd;
 
 use super::address_type::AddressType;
 use super::chain_network::ChainNetwork;
@@ -11,18 +11,12 @@ use super::forms::{
     backend_urls, backend_user, btc, btc_text, color, currencies, file, fixed_rates, fixed_rates_text, joined, list,
     logo, name, optional, public_url, rate_sources, whole, zmq_address,
 };
-use super::password_entry::PasswordEntry;
 use super::values::Settings;
 use crate::chain::BackendKind;
-use crate::machine::environment::Environment;
-use crate::rates::LIVE_SOURCES;
 use crate::store::notify_hosts::host_name;
 
 /// The lower bound of `minPayoutBtc`: the dust limit of P2PKH outputs, the highest of all kinds of address.
 const MIN_PAYOUT_FROM_SATS: u64 = 546;
-
-/// Default of `restoreSkip`, the number of addresses that a restored copy skips.
-pub(crate) const RESTORE_SKIP_DEFAULT: u32 = 1_000;
 
 /// A row of the table.
 #[derive(Debug)]
@@ -38,64 +32,6 @@ pub struct Setting {
     set: fn(&mut Settings, &str) -> Option<()>,
     /// The text of the value, which `set` can parse.
     pub text: fn(&Settings) -> String,
-}
-
-impl Settings {
-    /// The defaults of an environment. [`PolicySettings`] holds the defaults of the settings that a payment keeps from its creation.
-    #[must_use]
-    pub fn defaults(environment: Environment) -> Self {
-        let (min_fresh_sources, key_requests_per_second, key_open_payments, daily_limit_sats) = match environment {
-            Environment::Test => (1, 0, 0, 100_000_000),
-            Environment::Production => (2, 200, 100_000, 10_000_000),
-        };
-        let network = match environment {
-            Environment::Test => ChainNetwork::Sandbox,
-            Environment::Production => ChainNetwork::Bitcoin,
-        };
-        Self {
-            policy: PolicySettings::default(),
-            currencies: ["USD", "EUR", "GBP", "AUD", "JPY", "CAD"]
-                .into_iter()
-                .filter_map(Currency::from_code)
-                .collect(),
-            spread_per_mille: 0,
-            min_fresh_sources,
-            rate_sources: LIVE_SOURCES.to_vec(),
-            fixed_rates: Vec::new(),
-            proxy: None,
-            key_requests_per_second,
-            key_open_payments,
-            allowed_hosts: Vec::new(),
-            public_url: None,
-            trusted_proxies: Vec::new(),
-            merchant_name: "Merchant".to_owned(),
-            merchant_color: None,
-            merchant_logo: None,
-            address_type: AddressType::Bip84,
-            offer_validity_minutes: 10,
-            batch_seconds: 30,
-            queue_timeout_hours: 24,
-            stuck_after_hours: 6,
-            daily_limit_sats,
-            min_payout_sats: 10_000,
-            fee_floor_sat_vb: 1,
-            fee_cap_sat_vb: 200,
-            spend_confirmations: 2,
-            restore_skip: RESTORE_SKIP_DEFAULT,
-            network,
-            backend: BackendKind::Core,
-            backend_refused: None,
-            backend_urls: Vec::new(),
-            backend_certificates: Vec::new(),
-            backend_cookie_file: None,
-            backend_user: None,
-            backend_password: PasswordEntry::default(),
-            has_backend_password: Some(false),
-            backend_zmq: None,
-            backup_folder: None,
-            backup_keep: 14,
-        }
-    }
 }
 
 impl Setting {
@@ -300,6 +236,22 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "The logo on the payment pages.",
         set: |to, text| optional(text, logo).map(|value| to.merchant_logo = value),
         text: |of| of.merchant_logo.clone().unwrap_or_default(),
+    },
+    Setting {
+        name: "notices",
+        form: "a list of paid, reversed, attention, payout and shop, or empty",
+        schemes: None,
+        about: "The events that the desktop notifies of: a paid payment, a reversed one, coins that need a decision, a payout by an API key, a shop's server that takes no notifications.",
+        set: |to, text| list(text, |part| part.parse().ok()).map(|value| to.notices = value),
+        text: |of| joined(&of.notices),
+    },
+    Setting {
+        name: "noticeSounds",
+        form: "a list of paid, reversed, attention, payout and shop, or empty",
+        schemes: None,
+        about: "The events at which the window plays a sound.",
+        set: |to, text| list(text, |part| part.parse().ok()).map(|value| to.notice_sounds = value),
+        text: |of| joined(&of.notice_sounds),
     },
     Setting {
         name: "addressType",

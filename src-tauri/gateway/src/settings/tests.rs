@@ -82,6 +82,8 @@ fn values_at_the_bounds_are_accepted_and_beyond_refused() {
         ("merchantName", &["M", "Café"], &["", " ", "a\u{7}b"]),
         ("merchantColor", &["", "#00ff7f"], &["red", "#fff", "#gggggg"]),
         ("merchantLogo", &["", "data:image/png;base64,AAAA"], &["https://x/logo.png", "data:text/html;base64,AAAA"]),
+        ("notices", &["", "paid", "shop,payout,attention,reversed,paid"], &["all", "paid;shop", "Paid"]),
+        ("noticeSounds", &["", "reversed"], &["on"]),
         ("addressType", &["bip84", "bip86"], &["bip44", ""]),
         ("offerValidityMinutes", &["1", "1440"], &["0", "1441"]),
         ("batchSeconds", &["0", "3600"], &["3601", "-1"]),

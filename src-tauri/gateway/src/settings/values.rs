@@ -17,6 +17,7 @@ use crate::chain::electrum::Fingerprint;
 use crate::machine::environment::Environment;
 use crate::machine::outgoing::Proxy;
 use crate::rates::RateRules;
+use crate::store::news::NewsKind;
 
 /// All settings of one moment, typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +52,10 @@ pub struct Settings {
     pub merchant_color: Option<String>,
     /// `merchantLogo`: an image as a `data:` URL.
     pub merchant_logo: Option<String>,
+    /// `notices`: the events that the desktop notifies of.
+    pub notices: Vec<NewsKind>,
+    /// `noticeSounds`: the events with a sound.
+    pub notice_sounds: Vec<NewsKind>,
     /// `addressType`, for a wallet yet to be made.
     pub address_type: AddressType,
     /// `offerValidityMinutes`: the time in which an offer may be approved.

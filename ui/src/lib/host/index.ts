@@ -13,9 +13,9 @@ export type CommandName = Command["command"];
 /**
  * Events that the desktop program sends. `changed`: data of an environment has changed. `no-tray`: a person closed the
  * window, but the desktop has no tray. `offers`: a person wants to see an environment's offers that wait for approval. `customer-closed`: the customer's window was
- * closed.
+ * closed. `sound`: an event of the named kind has a sound.
  */
-export type HostEvent = "changed" | "no-tray" | "offers" | "customer-closed";
+export type HostEvent = "changed" | "no-tray" | "offers" | "customer-closed" | "sound";
 
 /**
  * The commands to the desktop program, each with its fields and its answer.
@@ -65,8 +65,11 @@ export interface Transport {
   ): Promise<ShellActs[A][1]>;
   /** Returns facts about the desktop program. */
   running(): Promise<Running>;
-  /** Calls `heard` at each event until the returned function is called. `changed` and `offers` name an environment. */
-  on(event: HostEvent, heard: (environment?: Environment) => void): () => void;
+  /**
+   * Calls `heard` at each event until the returned function is called. `changed` and `offers` name an environment, and
+   * `sound` names a kind of event.
+   */
+  on(event: HostEvent, heard: (named?: string) => void): () => void;
 }
 
 /** The transport for screens. It reaches only the environment that is shown. */

@@ -1,7 +1,6 @@
 // The transport of the desktop program. It uses Tauri's calls to the program's own process, and never the network.
 import { invoke } from "@tauri-apps/api/core";
 import { listen } from "@tauri-apps/api/event";
-import { isEnvironment } from "../state/environment.svelte";
 import type { Transport } from "./index";
 
 export const tauriTransport: Transport = {
@@ -14,7 +13,7 @@ export const tauriTransport: Transport = {
 
   on(event, heard) {
     const unlisten = listen<unknown>(event, ({ payload }) => {
-      heard(typeof payload === "string" && isEnvironment(payload) ? payload : undefined);
+      heard(typeof payload === "string" ? payload : undefined);
     });
     return () => void unlisten.then((stop) => stop());
   },

@@ -8,7 +8,7 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use ts_rs::TS;
 
-pub use item::PayoutItem;
+pub(crate) use item::PayoutItem;
 pub(super) use shown::Shown;
 
 use crate::console::ask::Asker;

@@ -1,0 +1,207 @@
+//! The last events, for the bell of the panel and the notifications of the desktop.
+
+use serde::{Deserialize, Serialize};
+use tillgate_domain::anomaly::AnomalyKind;
+use tillgate_domain::id::Id;
+use ts_rs::TS;
+
+use super::ask::{Ask, Asker};
+use super::btc::BtcView;
+use super::error::CommandError;
+use super::sums::FiatView;
+use crate::store::news::{NewsKind, NewsRow, NewsSubject};
+use crate::store::payments::PaymentRow;
+use crate::store::{Reader, StoreError};
+
+/// The number of events that are listed.
+const LISTED: u32 = 50;
+
+/// Lists the last 50 events, the newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct ListNews {}
+
+/// The last events.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct News {
+    /// The events, the newest first.
+    pub items: Vec<NewsItem>,
+    /// The kinds that the desktop notifies of: the setting `notices`.
+    pub notices: Vec<NewsKind>,
+    /// The kinds with a sound: the setting `noticeSounds`.
+    pub sounds: Vec<NewsKind>,
+}
+
+/// An event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct NewsItem {
+    /// Distinguishes the event from all others.
+    pub id: String,
+    /// The switch in the settings that turns its notice off.
+    pub kind: NewsKind,
+    /// The time of the event, ISO 8601 with milliseconds.
+    pub time: String,
+    /// The event in a few words.
+    pub title: String,
+    /// A sentence on what it concerns.
+    pub body: String,
+    /// The payment that it concerns.
+    pub payment_id: Option<String>,
+    /// The payout that it concerns.
+    pub payout_id: Option<String>,
+}
+
+impl Ask for ListNews {
+    type Answer = News;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<News, CommandError> {
+        by.read(move |gateway, reader| {
+            let settings = gateway.settings.snapshot();
+            let rows = reader.news(LISTED)?;
+            let items = rows.iter().filter_map(|row| NewsItem::of(reader, row).transpose());
+            let items = items.collect::<Result<_, StoreError>>()?;
+            Ok(News { items, notices: settings.notices.clone(), sounds: settings.notice_sounds.clone() })
+        })
+        .await
+    }
+}
+
+impl NewsItem {
+    /// The view of an event; `None` if its record is gone.
+    fn of(reader: &Reader<'_>, row: &NewsRow) -> Result<Option<Self>, StoreError> {
+        Ok(match &row.subject {
+            NewsSubject::Paid(seq) => reader.payment_by_seq(*seq)?.map(|payment| {
+                let body = format!("{} is paid.", sentence(&order_of(&payment)));
+                Self::of_payment(row, NewsKind::Paid, format!("{} received", price_of(&payment)), body, &payment)
+            }),
+            NewsSubject::Reversed(seq) => reader.payment_by_seq(*seq)?.map(|payment| {
+                let body = format!("The Bitcoin network took back the coins for {}.", order_of(&payment));
+                let title = format!("A payment of {} was reversed", price_of(&payment));
+                Self::of_payment(row, NewsKind::Reversed, title, body, &payment)
+            }),
+            NewsSubject::Anomaly(id) => {
+                let Some(anomaly) = reader.anomaly(id)? else { return Ok(None) };
+                reader.payment_by_seq(anomaly.payment_seq)?.map(|payment| {
+                    let worth = FiatView::of(anomaly.worth_minor(), anomaly.currency);
+                    let title = format!("{} {} needs a decision", worth.shown, worth.currency);
+                    let body = about(anomaly.anomaly.kind, &order_of(&payment));
+                    Self::of_payment(row, NewsKind::Attention, title, body, &payment)
+                })
+            }
+            NewsSubject::Requested(id) => Self::of_payout(reader, row, id, false)?,
+            NewsSubject::Approved(id) => Self::of_payout(reader, row, id, true)?,
+            NewsSubject::Server { name, notifications } => {
+                let host = name.split_once("://").map_or(name.as_str(), |(_, host)| host);
+                let waits = if *notifications == 1 { "notification waits" } else { "notifications wait" };
+                Some(Self {
+                    id: format!("shop:{name}:{}", row.at.ms()),
+                    kind: NewsKind::Shop,
+                    time: row.at.iso_millis(),
+                    title: format!("{host} takes no notifications"),
+                    body: format!("{notifications} {waits}. Tillgate tries again by itself."),
+                    payment_id: None,
+                    payout_id: None,
+                })
+            }
+        })
+    }
+
+    fn of_payment(row: &NewsRow, kind: NewsKind, title: String, body: String, payment: &PaymentRow) -> Self {
+        let payment_id = payment.payment.id.to_string();
+        Self {
+            id: format!("{kind}:{payment_id}:{}", row.at.ms()),
+            kind,
+            time: row.at.iso_millis(),
+            title,
+            body,
+            payment_id: Some(payment_id),
+            payout_id: None,
+        }
+    }
+
+    fn of_payout(reader: &Reader<'_>, row: &NewsRow, id: &Id, is_approved: bool) -> Result<Option<Self>, StoreError> {
+        let Some(payout) = reader.payout(id)? else { return Ok(None) };
+        let amount = BtcView::of_sats(payout.amount_sats).shown;
+        let worth = FiatView::of(payout.fiat_minor, payout.currency);
+        let paid = format!("{} {} to {}", worth.shown, worth.currency, payout.address);
+        let (title, body) = if is_approved {
+            let key = payout.approved_by.as_deref().unwrap_or_default();
+            let body =
+                format!("{key} approved a payout of {paid}. If that was wrong, open Tillgate and cancel the payout.");
+            (format!("{amount} BTC were approved by an API key"), body)
+        } else {
+            let body = format!("It is {paid}. Open Tillgate to approve or reject it.");
+            (format!("{} asks for a payout of {amount} BTC", payout.requested_by), body)
+        };
+        Ok(Some(Self {
+            id: format!("{}:{id}", if is_approved { "approved" } else { "requested" }),
+            kind: NewsKind::Payout,
+            time: row.at.iso_millis(),
+            title,
+            body,
+            payment_id: None,
+            payout_id: Some(id.to_string()),
+        }))
+    }
+}
+
+fn price_of(payment: &PaymentRow) -> String {
+    let price = FiatView::of(payment.payment.price_minor, payment.payment.currency);
+    format!("{} {}", price.shown, price.currency)
+}
+
+/// A payment's name within a sentence: the shop's own reference, or the price.
+fn order_of(payment: &PaymentRow) -> String {
+    let reference = &payment.merchant_transaction_id;
+    if reference.is_empty() {
+        format!("the payment of {}", price_of(payment))
+    } else {
+        format!("order “{reference}”")
+    }
+}
+
+/// A text with a capital first letter.
+fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+fn about(kind: AnomalyKind, order: &str) -> String {
+    match kind {
+        AnomalyKind::LatePayment => format!("Coins for {order} came after the payment had closed."),
+        AnomalyKind::ExtraPayment => format!("More coins came for {order}, which was paid already."),
+        AnomalyKind::Overpayment => format!("The customer paid too much for {order}."),
+        AnomalyKind::Underpayment => format!("Too little came for {order} before the payment closed."),
+        AnomalyKind::ReversedPayment => format!("The Bitcoin network took back the coins for {order}."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::console::{Actor, ask};
+    use crate::testing::{HALF_AN_HOUR_MS, World};
+
+    #[tokio::test]
+    async fn events_are_told_in_sentences() {
+        let world = World::new().await;
+        let (late, paid) = (world.payment().await, world.payment().await);
+        world.pay(&paid, paid.payment.amount_sats).await;
+        world.pass_ms(3 * HALF_AN_HOUR_MS).await;
+        world.pay(&late, late.payment.amount_sats).await;
+        world.mine(2).await;
+        let news = ask(&world.app, ListNews {}, &Actor::panel()).await.unwrap();
+        let told: Vec<_> = news.items.iter().map(|one| (one.kind, one.title.as_str(), one.body.as_str())).collect();
+        let late_body = "Coins for order “order-1” came after the payment had closed.";
+        let expected = [
+            (NewsKind::Attention, "10.00 USD needs a decision", late_body),
+            (NewsKind::Paid, "10.00 USD received", "Order “order-1” is paid."),
+        ];
+        assert_eq!(told, expected);
+        assert_eq!(news.items[0].payment_id, Some(late.payment.id.to_string()));
+        assert_eq!((news.notices.len(), news.sounds.len()), (5, 5));
+    }
+}

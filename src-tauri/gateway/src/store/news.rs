@@ -1,0 +1,218 @@
+//! The newest events that staff may want to hear of, from the tables that hold them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rusqlite::{Row, params};
+use serde::{Deserialize, Serialize};
+use tillgate_domain::id::Id;
+use tillgate_domain::payout::PayoutState;
+use tillgate_domain::time::Timestamp;
+use ts_rs::TS;
+
+use super::error::StoreError;
+use super::reader::Reader;
+use super::values::{self, Columns as _};
+
+/// The newest changes of payments that are searched for events, so that a million expired payments cost nothing.
+const CHANGES_READ: u32 = 1_000;
+
+/// Failed attempts after which a notification counts as an event. A shop's server that restarts is none.
+const ATTEMPTS_TOLD: u32 = 2;
+
+/// The kind of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+#[ts(export)]
+pub enum NewsKind {
+    /// A payment is paid, whether or not it is confirmed.
+    Paid,
+    /// The coins of a CONFIRMED payment are gone.
+    Reversed,
+    /// Coins do not fit a payment, and staff must decide.
+    Attention,
+    /// An API key requested or approved a payout.
+    Payout,
+    /// A shop's server does not take notifications.
+    Shop,
+}
+
+impl NewsKind {
+    /// All kinds.
+    pub const ALL: [Self; 5] = [Self::Paid, Self::Reversed, Self::Attention, Self::Payout, Self::Shop];
+
+    /// The name in settings.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Paid => "paid",
+            Self::Reversed => "reversed",
+            Self::Attention => "attention",
+            Self::Payout => "payout",
+            Self::Shop => "shop",
+        }
+    }
+}
+
+impl fmt::Display for NewsKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for NewsKind {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(())
+    }
+}
+
+/// The record of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NewsSubject {
+    /// The payment with this `seq` was paid.
+    Paid(i64),
+    /// The payment with this `seq` was reversed.
+    Reversed(i64),
+    /// The anomaly with this id was raised.
+    Anomaly(Id),
+    /// The payout with this id was requested by an API key.
+    Requested(Id),
+    /// The payout with this id was approved by an API key.
+    Approved(Id),
+    /// This server did not take so many notifications.
+    Server { name: String, notifications: u64 },
+}
+
+/// An event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewsRow {
+    pub at: Timestamp,
+    pub subject: NewsSubject,
+}
+
+impl Reader<'_> {
+    /// The newest `limit` events, the newest first.
+    pub fn news(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
+        let mut news = self.news_of_payments(limit)?;
+        news.extend(self.news_of_anomalies(limit)?);
+        news.extend(self.news_of_payouts(limit)?);
+        news.extend(self.news_of_servers()?);
+        news.sort_by_key(|one| std::cmp::Reverse(one.at));
+        news.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(news)
+    }
+
+    fn news_of_payments(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT payment_seq, at, to_state = 'INVALID' AS is_reversed FROM
+                 (SELECT * FROM payment_history ORDER BY at DESC LIMIT ?1)
+             WHERE (to_state = 'UNCONFIRMED' OR to_state = 'CONFIRMED') AND from_state <> 'UNCONFIRMED' AND cause <> 'staff'
+                 OR from_state = 'CONFIRMED' AND to_state = 'INVALID'
+             ORDER BY at DESC LIMIT ?2",
+        )?;
+        let read = |row: &Row<'_>| {
+            let seq = row.value("payment_seq")?;
+            let subject = if row.value("is_reversed")? { NewsSubject::Reversed(seq) } else { NewsSubject::Paid(seq) };
+            Ok(NewsRow { at: values::time(row, "at")?, subject })
+        };
+        query.query_and_then(params![CHANGES_READ, limit], read)?.collect()
+    }
+
+    fn news_of_anomalies(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT id, created_at FROM anomalies WHERE kind <> 'REVERSED_PAYMENT' ORDER BY created_at DESC LIMIT ?1",
+        )?;
+        let read = |row: &Row<'_>| {
+            Ok(NewsRow { at: values::time(row, "created_at")?, subject: NewsSubject::Anomaly(values::id(row, "id")?) })
+        };
+        query.query_and_then([limit], read)?.collect()
+    }
+
+    /// Payouts that keys requested or approved. The name of a key has no colon; that of a person is like `cli:ann`.
+    fn news_of_payouts(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT id, state, created_at, approved_at, instr(approved_by, ':') = 0 AS is_approved_by_key FROM payouts
+             WHERE key_id IS NOT NULL OR instr(approved_by, ':') = 0 ORDER BY created_at DESC LIMIT ?1",
+        )?;
+        let read = |row: &Row<'_>| {
+            let id = values::id(row, "id")?;
+            let is_offer = values::parsed::<PayoutState>(row, "state")? == PayoutState::New;
+            if !is_offer && row.value::<Option<bool>>("is_approved_by_key")? == Some(true) {
+                return Ok(NewsRow { at: values::time(row, "approved_at")?, subject: NewsSubject::Approved(id) });
+            }
+            Ok(NewsRow { at: values::time(row, "created_at")?, subject: NewsSubject::Requested(id) })
+        };
+        query.query_and_then([limit], read)?.collect()
+    }
+
+    /// Servers that do not take notifications now.
+    fn news_of_servers(&self) -> Result<Vec<NewsRow>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT server, min(first_due_at) AS since, count(*) AS notifications FROM notifications
+             WHERE head = 1 AND attempts >= ?1 GROUP BY server",
+        )?;
+        let read = |row: &Row<'_>| {
+            Ok(NewsRow {
+                at: values::time(row, "since")?,
+                subject: NewsSubject::Server {
+                    name: row.value("server")?,
+                    notifications: values::number(row, "notifications")?,
+                },
+            })
+        };
+        query.query_and_then([ATTEMPTS_TOLD], read)?.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::World;
+
+    fn subjects(world: &World) -> Vec<NewsSubject> {
+        world.gateway.store.read(|reader| reader.news(50)).unwrap().into_iter().map(|row| row.subject).collect()
+    }
+
+    #[tokio::test]
+    async fn a_payment_is_told_when_it_is_paid_and_when_it_is_reversed() {
+        let world = World::new().await;
+        let payment = world.payment().await;
+        assert_eq!(subjects(&world), []);
+        world.pay(&payment, payment.payment.amount_sats).await;
+        assert_eq!(subjects(&world), [NewsSubject::Paid(payment.seq)]);
+        world.mine(1).await;
+        assert_eq!(subjects(&world), [NewsSubject::Paid(payment.seq)], "a confirmation is told to nobody");
+        world.sandbox().reorg(1, false, world.now_ms()).unwrap();
+        world.look().await;
+        let told = [NewsSubject::Reversed(payment.seq), NewsSubject::Paid(payment.seq)];
+        assert_eq!(subjects(&world), told, "its anomaly is the same event");
+    }
+
+    #[tokio::test]
+    async fn only_payouts_of_api_keys_are_told() {
+        let world = World::new().await;
+        let by_staff = world.offered_payout(20_000).await;
+        assert_eq!(subjects(&world), []);
+        let by_key =
+            "UPDATE payouts SET approved_by = 'till', approved_at = created_at, state = 'QUEUED' WHERE id = ?1";
+        let change = move |tx: &crate::store::Tx<'_>| {
+            tx.connection.execute(by_key, [by_staff.as_bytes()])?;
+            Ok::<_, StoreError>(())
+        };
+        world.gateway.store.write(change).await.unwrap();
+        assert_eq!(subjects(&world), [NewsSubject::Approved(by_staff)]);
+    }
+
+    #[tokio::test]
+    async fn the_newest_events_are_found_without_reading_all_changes() {
+        let world = World::new().await;
+        let plan = |reader: &Reader<'_>| {
+            let sql = "EXPLAIN QUERY PLAN SELECT * FROM payment_history ORDER BY at DESC LIMIT 1000";
+            Ok::<String, StoreError>(reader.connection.prepare(sql)?.query_row([], |row| row.get(3))?)
+        };
+        let plan = world.gateway.store.read(plan).unwrap();
+        assert!(plan.contains("payment_history_by_time"), "{plan}");
+    }
+}

@@ -1,0 +1,70 @@
+import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
+import { describe, expect, test } from "vitest";
+import type { NewsItem } from "../src/lib/bindings/NewsItem";
+import { host, open } from "./panel";
+
+function event(over: Partial<NewsItem> = {}): NewsItem {
+  return {
+    id: "paid:1",
+    kind: "paid",
+    time: "2026-01-12T12:04:00.000Z",
+    title: "22.50 EUR received",
+    body: "Order “1003” is paid.",
+    paymentId: "p".repeat(40),
+    payoutId: null,
+    ...over,
+  };
+}
+
+function reply(...items: NewsItem[]) {
+  host.reply("listNews", { items, notices: ["paid", "shop"], sounds: ["paid"] });
+}
+
+describe("the news", () => {
+  test("teach what they are before anything happened", async () => {
+    open("#/home");
+    await fireEvent.click(await screen.findByRole("button", { name: "News" }));
+    expect(await screen.findByText(/Nothing has happened yet/)).toBeTruthy();
+  });
+
+  test("are counted until somebody looks, and lead to their record", async () => {
+    reply(event({ id: "b", time: "2026-01-12T12:05:00.000Z", title: "10.00 EUR received" }), event());
+    open("#/home");
+    await fireEvent.click(await screen.findByRole("button", { name: /News.*2.*not seen/ }));
+    const dialog = await screen.findByRole("dialog", { name: "News" });
+    expect(within(dialog).getAllByRole("listitem")).toHaveLength(2);
+    await fireEvent.click(within(dialog).getByRole("button", { name: /22.50 EUR received/ }));
+    expect(location.hash).toBe(`#/test/payment/${"p".repeat(40)}`);
+    expect(screen.getByRole("button", { name: "News" })).toBeTruthy();
+  });
+
+  test("lead from a failing server to the first screen", async () => {
+    reply(event({ kind: "shop", title: "shop.example takes no notifications", paymentId: null }));
+    open("#/payments");
+    await fireEvent.click(await screen.findByRole("button", { name: /News/ }));
+    await fireEvent.click(await screen.findByRole("button", { name: /shop.example/ }));
+    expect(location.hash).toBe("#/test/home");
+  });
+});
+
+describe("the preferences", () => {
+  test("turn a notice and a sound on or off", async () => {
+    reply();
+    host.reply("setSetting", {} as never);
+    open("#/home");
+    await fireEvent.click(await screen.findByRole("button", { name: "Preferences" }));
+    const notice = await screen.findByLabelText<HTMLInputElement>("Notice: A payment is paid");
+    expect(notice.checked).toBe(true);
+    await fireEvent.click(notice);
+    await waitFor(() =>
+      expect(host.askedFor("setSetting")).toMatchObject([{ name: "notices", value: "shop" }]),
+    );
+    await fireEvent.click(screen.getByLabelText("Sound: A payment is reversed"));
+    await waitFor(() =>
+      expect(host.askedFor("setSetting").at(-1)).toMatchObject({
+        name: "noticeSounds",
+        value: "paid,reversed",
+      }),
+    );
+  });
+});

@@ -1,6 +1,6 @@
 # The commands of this project are `make run`, `make test` and `make bench`; all they do stands in scripts/.
 
-.PHONY: help run test audit consensus bench package lint fmt clean
+.PHONY: help run test audit consensus bench screens package lint fmt clean
 
 help:
 	@echo 'make run      build Tillgate and start it on the built-in sandbox (ARGS="..." are passed on)'
@@ -8,6 +8,7 @@ help:
 	@echo 'make audit    look for crates with known faults (asks the network for the list of them)'
 	@echo 'make consensus  let Bitcoin Core’s consensus engine judge the sandbox (minutes to build: cmake and boost)'
 	@echo 'make bench    measure the release build and write docs/benchmarks.md (ARGS="--only spine" measures a part)'
+	@echo 'make screens  draw each screen in four sizes and two themes into docs/screens'
 	@echo 'make package  build the Debian package (scripts/package-check.sh tries it on a clean Debian)'
 	@echo 'make lint     the part of it that runs no test'
 	@echo 'make fmt      format all sources'
@@ -27,6 +28,9 @@ consensus:
 
 bench:
 	@scripts/bench.sh $(ARGS)
+
+screens:
+	@scripts/screens.sh
 
 package:
 	@scripts/package.sh $(ARGS)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command as in a desktop session of its own: a home, a display without a screen, a session bus
 # and an unlocked keyring, all gone afterwards. The window tests start themselves through it.
-#   window-session.sh COMMAND [ARGUMENT...]
+#   [WINDOW_SCREEN=1920x1080] window-session.sh COMMAND [ARGUMENT...]
 set -euo pipefail
 
 export PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
@@ -28,7 +28,7 @@ export TILLGATE_WINDOW_SESSION=1
 
 # The display tells its number once it takes programs: on a busy machine that may take a while.
 mkfifo "$session/display"
-Xvfb -displayfd 9 -screen 0 1280x900x24 -nolisten tcp 9>"$session/display" 2>/dev/null &
+Xvfb -displayfd 9 -screen 0 "${WINDOW_SCREEN:-1280x900}x24" -nolisten tcp 9>"$session/display" 2>/dev/null &
 display=$!
 read -r number <"$session/display"
 export DISPLAY=":$number"

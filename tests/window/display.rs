@@ -3,7 +3,7 @@
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{
     Atom, AtomEnum, CLIENT_MESSAGE_EVENT, ClientMessageData, ClientMessageEvent, ConnectionExt as _, EventMask,
-    MapState, Window,
+    ImageFormat, MapState, Window,
 };
 use x11rb::rust_connection::RustConnection;
 
@@ -47,6 +47,28 @@ impl Display {
         };
         self.connection.send_event(false, window, EventMask::NO_EVENT, event).unwrap();
         self.connection.flush().unwrap();
+    }
+
+    /// A picture of the window as a PNG.
+    pub fn picture(&self) -> Vec<u8> {
+        let window = self.window().unwrap();
+        let size = self.connection.get_geometry(window).unwrap().reply().unwrap();
+        let (width, height) = (size.width, size.height);
+        let pixels = self.connection.get_image(ImageFormat::Z_PIXMAP, window, 0, 0, width, height, u32::MAX).unwrap();
+        // The display's pixels are blue, green, red, and an unused byte.
+        let rgb: Vec<u8> = pixels.reply().unwrap().data.chunks_exact(4).flat_map(|it| [it[2], it[1], it[0]]).collect();
+        let mut picture = Vec::new();
+        let mut encoder = png::Encoder::new(&mut picture, width.into(), height.into());
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.set_compression(png::Compression::High);
+        encoder.write_header().unwrap().write_image_data(&rgb).unwrap();
+        picture
+    }
+
+    /// The window's width and height in pixels.
+    pub fn size(&self) -> (u32, u32) {
+        let size = self.connection.get_geometry(self.window().unwrap()).unwrap().reply().unwrap();
+        (size.width.into(), size.height.into())
     }
 
     fn window(&self) -> Option<Window> {

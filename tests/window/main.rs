@@ -8,6 +8,8 @@ mod environments;
 mod golive;
 mod payouts;
 mod quitting;
+mod screens;
 mod session;
+mod shop;
 mod stories;
 mod till;

@@ -3,16 +3,12 @@
 use std::path::Path;
 use std::sync::mpsc;
 
-use axum::body::{Body, to_bytes};
-use axum::http::Request;
-use base64::Engine as _;
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::app::{App, tillgate, until};
 use crate::display::Display;
 use crate::session::inside;
+use crate::shop::Shop;
 use crate::stories::makes_a_payment;
 
 /// Keeps a PNG of the payment's QR code in the page, as a photograph of a customer's code would be.
@@ -128,7 +124,9 @@ fn a_shops_offer_is_notified_once_and_shown_until_approved() {
         let data = tempfile::tempdir().unwrap();
         let app = starts_with_coins(data.path()).await;
         let key = tillgate(data.path(), &["keys", "create", "webshop", "--permissions", "full"]);
-        let offer = shop_asks(&app.api().await, key["secret"].as_str().unwrap()).await;
+        let shop = Shop::new(app.api().await, "webshop", key["secret"].as_str().unwrap());
+        let asked = json!({"address": RECIPIENT, "btcAmount": "0.001", "currency": "USD", "comment": "<b>bill</b>"});
+        let offer = shop.posts("/payouts", &asked).await;
 
         let display = Display::open();
         let titled = "the window's title counts the payout";
@@ -205,22 +203,6 @@ async fn approves(app: &App) {
     let approve = "//dialog[@open]//button[@type='submit']";
     app.waits_for(approve).await.click().await.unwrap();
     app.sees_state("QUEUED").await;
-}
-
-/// A shop's program requests a payout. Its key may not approve payouts, and it does not ask for approval.
-async fn shop_asks(api: &str, secret: &str) -> Value {
-    let key = base64::engine::general_purpose::STANDARD.encode(format!("webshop:{secret}"));
-    let body = json!({"address": RECIPIENT, "btcAmount": "0.001", "currency": "USD", "comment": "<b>bill</b>"});
-    let request = Request::post(format!("{api}/payouts"))
-        .header("authorization", format!("Basic {key}"))
-        .header("content-type", "application/json")
-        .body(Body::from(body.to_string()))
-        .unwrap();
-    let answer = Client::builder(TokioExecutor::new()).build_http().request(request).await.unwrap();
-    let status = answer.status();
-    let bytes = to_bytes(Body::new(answer.into_body()), 65_536).await.unwrap();
-    assert!(status.is_success(), "{}", String::from_utf8_lossy(&bytes));
-    serde_json::from_slice(&bytes).unwrap()
 }
 
 /// A notification server on the session bus. It passes on the summary and body of each notification.

@@ -14,7 +14,7 @@ pub fn inside<F: Future<Output = ()>>(name: &str, story: impl FnOnce() -> F) {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/window-session.sh");
     let status = Command::new(script)
         .arg(std::env::current_exe().unwrap())
-        .args([name, "--exact", "--nocapture"])
+        .args([name, "--exact", "--nocapture", "--include-ignored"])
         .status()
         .unwrap();
     assert!(status.success(), "{name} failed inside its session; its output is above");

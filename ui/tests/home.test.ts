@@ -1,7 +1,7 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { describe, expect, test, vi } from "vitest";
 import type { StatusView } from "../src/lib/bindings/StatusView";
-import { localDays } from "../src/lib/days";
+import { daysOf, type Period, localDays } from "../src/lib/days";
 import { tasksOf } from "../src/lib/tasks";
 import { backup, backups, delivery, production, status, takings, takingsSum, withoutServer } from "./fixture";
 import { lists } from "../src/lib/state/lists.svelte";
@@ -119,6 +119,18 @@ describe("the chart", () => {
     const rows = within(screen.getByRole("table")).getAllByRole("row");
     expect(rows).toHaveLength(31);
     expect(rows[1]?.textContent).toMatch(/Jan 12.*20\.00.*0\.00040000.*1/s);
+  });
+});
+
+describe("periods", () => {
+  test.each<[Exclude<Period, "days">, string, string]>([
+    ["", "", ""],
+    ["today", "2026-03-03", "2026-03-03"],
+    ["yesterday", "2026-03-02", "2026-03-02"],
+    ["week", "2026-03-02", "2026-03-03"],
+    ["month", "2026-03-01", "2026-03-03"],
+  ])("%s begins and ends on a local day", (period, first, last) => {
+    expect(daysOf(period, Date.parse("2026-03-03T12:00:00Z"), 1)).toEqual([first, last]);
   });
 });
 

@@ -85,6 +85,7 @@ describe("the list of payments", () => {
         : { ...paymentsPage([payment()], 1), sums: { confirmed: [usd], paid } },
     );
     open("#/payments");
+    await fireEvent.change(await screen.findByLabelText("Period"), { target: { value: "days" } });
     await fireEvent.input(await screen.findByLabelText("From"), { target: { value: "2026-01-12" } });
     await fireEvent.input(screen.getByLabelText("to"), { target: { value: "2026-01-12" } });
     await fireEvent.change(screen.getByLabelText("API key"), { target: { value: "web" } });

@@ -52,6 +52,30 @@ describe("an approved payout", () => {
     const term = await screen.findByText("Approved by");
     expect(term.nextElementSibling?.textContent?.trim()).toBe("ada");
   });
+
+  test.each<[PayoutView, string, string]>([
+    [
+      sent({ state: "QUEUED", waitsFor: "waits for 20 s more, to share its transaction" }),
+      "Approved",
+      "Waits for 20 s more, to share its transaction.",
+    ],
+    [sent({ confirmations: 0 }), "On its way", "It waits for a block. That takes 10 minutes on average"],
+    [sent({ confirmations: 2 }), "Arrived", "the recipient has the coins (2 confirmations)"],
+  ])("shows its way in three steps, and what it waits for", async (view, step, sentence) => {
+    host.reply("showPayout", view);
+    open(HREF);
+    const way = await screen.findByRole("region", { name: "The payout's way" });
+    expect(within(way).getAllByRole("listitem")).toHaveLength(3);
+    expect(way.querySelector("[aria-current='step']")?.textContent).toContain(step);
+    expect(within(way).getByRole("status").textContent).toContain(sentence);
+  });
+
+  test("that failed has no way to go", async () => {
+    host.reply("showPayout", sent({ state: "FAILED", failureReason: "the wallet ran out of coins" }));
+    open(HREF);
+    expect(await screen.findByText(/Nothing more is sent for it/)).toBeTruthy();
+    expect(screen.queryByRole("region", { name: "The payout's way" })).toBeNull();
+  });
 });
 
 describe("rejecting an offer", () => {

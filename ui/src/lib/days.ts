@@ -42,6 +42,33 @@ export function dayOf(ms: number): string {
   return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
 }
 
+/** Periods by which payments are listed. `days` are two days that a person chooses. */
+export const PERIODS = ["", "today", "yesterday", "week", "month", "days"] as const;
+export type Period = (typeof PERIODS)[number];
+
+/** The first and the last day of a period, in the form `2026-01-12`; empty for all time. */
+export function daysOf(
+  period: Exclude<Period, "days">,
+  nowMs: number,
+  firstWeekday = firstDayOfWeek(),
+): [string, string] {
+  const now = new Date(nowMs);
+  const back = (days: number) =>
+    dayOf(new Date(now.getFullYear(), now.getMonth(), now.getDate() - days).getTime());
+  switch (period) {
+    case "":
+      return ["", ""];
+    case "today":
+      return [back(0), back(0)];
+    case "yesterday":
+      return [back(1), back(1)];
+    case "week":
+      return [back((now.getDay() - firstWeekday + 7) % 7), back(0)];
+    case "month":
+      return [back(now.getDate() - 1), back(0)];
+  }
+}
+
 /** `12 Jan`, in the order of the system's language. */
 export function shortDay(ms: number): string {
   return short.format(ms);

@@ -237,13 +237,19 @@ export function isFailed(delivery: Pick<DeliveryItem, "attempt" | "notificationS
 }
 
 /** Texts for the permissions of an API key. */
-export const PERMISSIONS: Record<string, string> = {
+const PERMISSIONS: Record<string, string> = {
   "payments.read": "read payments",
   "payments.create": "create payments",
   "payouts.read": "read payouts",
   "payouts.create": "create payouts",
   "payouts.approve": "approve payouts",
 };
+
+/** The permissions of an API key in words. */
+export function permissionWords(permissions: string[]): string {
+  const isAll = Object.keys(PERMISSIONS).every((name) => permissions.includes(name));
+  return isAll ? "everything" : permissions.map((name) => PERMISSIONS[name] ?? name).join(", ");
+}
 
 /** A form's labels, by the field name of the API. */
 export type Labels = Record<string, string>;

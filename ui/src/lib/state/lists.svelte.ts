@@ -2,7 +2,7 @@
 import type { Attachment } from "svelte/attachments";
 import type { PaymentState } from "../bindings/PaymentState";
 import type { PayoutState } from "../bindings/PayoutState";
-import { dayBounds } from "../days";
+import { dayBounds, type Period } from "../days";
 import { keepApart } from "./environment.svelte";
 
 /** The number of rows on a page of anomalies. */
@@ -37,12 +37,19 @@ const everything = () => ({ search: "", wanted: "" as const, offset: 0 });
 
 /** The filter of the payments. Days are local days in the form `2026-01-12`; an empty text matches all. */
 export interface PaymentsNarrowed extends Narrowed<PaymentState> {
+  period: Period;
   fromDay: string;
   toDay: string;
   label: string;
 }
 
-export const allPayments = (): PaymentsNarrowed => ({ ...everything(), fromDay: "", toDay: "", label: "" });
+export const allPayments = (): PaymentsNarrowed => ({
+  ...everything(),
+  period: "",
+  fromDay: "",
+  toDay: "",
+  label: "",
+});
 
 interface Lists {
   payments: PaymentsNarrowed;

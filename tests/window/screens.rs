@@ -1,0 +1,175 @@
+//! All screens: whether they can be used with a screen reader, and their pictures.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::app::{App, tillgate, until};
+use crate::display::Display;
+use crate::session::inside;
+use crate::shop::Shop;
+
+/// The address of the recipient of payouts: the example address of BIP173.
+const RECIPIENT: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
+
+/// The prices of the orders, which are paid on several days.
+const PRICES: [&str; 24] = [
+    "38.00", "41.20", "64.90", "12.50", "88.00", "23.70", "55.10", "71.40", "9.90", "33.30", "102.00", "47.60",
+    "29.90", "81.50", "18.20", "66.00", "93.40", "35.80", "120.50", "54.00", "42.00", "35.50", "22.50", "18.00",
+];
+
+/// The order that is paid too much.
+const OVERPAID: u32 = 1003;
+
+const DAY_SECONDS: u32 = 86_400;
+
+const THEMES: [&str; 2] = ["light", "dark"];
+
+/// Widths and heights of the window in pictures.
+const SIZES: [(u32, u32); 4] = [(1920, 1080), (1280, 800), (1024, 720), (800, 600)];
+
+/// Finds faults of the page, for those who cannot see it or its colours.
+const FINDS_FAULTS: &str = "
+    const done = arguments[arguments.length - 1];
+    axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => done(violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`)));";
+
+/// Waits until the page has drawn a whole frame with its present contents.
+const WAITS_FOR_THE_DRAWING: &str = "
+    const done = arguments[arguments.length - 1];
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 150)));";
+
+/// A day of a shop: payments in several states, payouts, and coins that need a decision.
+struct Day {
+    paid: String,
+    new: String,
+    payout: String,
+}
+
+impl Day {
+    async fn passes(app: &App, data: &Path) -> Self {
+        tillgate(data, &["settings", "set", "merchantName", "Café Sonne"]);
+        let key = tillgate(data, &["keys", "create", "webshop", "--permissions", "full"]);
+        let shop = Shop::new(app.api().await, "webshop", key["secret"].as_str().unwrap());
+        let told = takes_notifications().await;
+        let mut last = String::new();
+        for (number, price) in (981..).zip(PRICES) {
+            last = asks_for_a_payment(&shop, &number.to_string(), price, &told).await;
+            // One customer pays too much.
+            let pays = if number == OVERPAID { json!({ "btcAmount": "0.0006" }) } else { json!({}) };
+            shop.posts(&format!("/sandbox/payments/{last}/pay"), &pays).await;
+            shop.posts("/sandbox/blocks", &json!({ "count": 6 })).await;
+            if number % 2 == 0 && number < OVERPAID {
+                shop.posts("/sandbox/clock", &json!({ "advanceSeconds": DAY_SECONDS })).await;
+            }
+        }
+        let offer =
+            json!({"address": RECIPIENT, "btcAmount": "0.001", "currency": "USD", "comment": "Flour, invoice 88"});
+        let payout = shop.posts("/payouts", &offer).await["payoutId"].as_str().unwrap().to_owned();
+        let new = asks_for_a_payment(&shop, "1005", "12.80", &told).await;
+        Self { paid: last, new, payout }
+    }
+
+    /// Each screen, with the name of its picture.
+    fn screens(&self) -> Vec<(&'static str, String)> {
+        let screens =
+            ["home", "till", "payments", "new", "payouts", "new-payout", "anomalies", "wallet", "keys", "sandbox"];
+        let mut all: Vec<_> = screens.map(|screen| (screen, format!("test/{screen}"))).into();
+        all.push(("payment-paid", format!("test/payment/{}", self.paid)));
+        all.push(("payment-new", format!("test/payment/{}", self.new)));
+        all.push(("payout", format!("test/payout/{}", self.payout)));
+        all.push(("go-live", "production/go-live".to_owned()));
+        all
+    }
+}
+
+async fn asks_for_a_payment(shop: &Shop, order: &str, price: &str, told: &str) -> String {
+    let asked = json!({
+        "amount": price, "currency": "USD", "message": format!("Order {order}"), "merchantTransactionId": order,
+        "notificationUrl": told, "anomalyNotificationUrl": told,
+    });
+    shop.posts("/payments/new", &asked).await["paymentId"].as_str().unwrap().to_owned()
+}
+
+/// A shop's server that takes all notifications. Returns its URL.
+async fn takes_notifications() -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/notified", listener.local_addr().unwrap());
+    let server = axum::Router::new().fallback(async || "");
+    tokio::spawn(async { axum::serve(listener, server).await });
+    url
+}
+
+/// Shows a screen, and waits until its contents have arrived.
+async fn shows(app: &App, screen: &str) {
+    app.script(&format!("document.activeElement.blur(); location.hash = '#/{screen}'")).await;
+    until(&format!("{screen} is drawn"), async || {
+        let drawn = "const main = document.querySelector('main');
+            return main?.querySelector('h1') != null && !main.innerText.includes('Reading…')";
+        (app.script(drawn).await == true).then_some(())
+    })
+    .await;
+}
+
+#[test]
+fn no_screen_has_a_serious_fault_for_a_screen_reader() {
+    inside("screens::no_screen_has_a_serious_fault_for_a_screen_reader", async || {
+        let data = tempfile::tempdir().unwrap();
+        let app = App::start(data.path()).await;
+        app.sees("Test environment").await;
+        let day = Day::passes(&app, data.path()).await;
+        let axe = concat!(env!("CARGO_MANIFEST_DIR"), "/ui/node_modules/axe-core/axe.min.js");
+        app.script(&std::fs::read_to_string(axe).expect("run npm ci in ui first")).await;
+        let mut faults = Vec::new();
+        for theme in THEMES {
+            app.script(&format!("document.documentElement.dataset.theme = '{theme}'")).await;
+            for (name, screen) in day.screens() {
+                shows(&app, &screen).await;
+                faults.extend(finds_faults(&app, theme, name).await);
+            }
+            shows(&app, "test/home").await;
+            for (button, close) in [("News", "Close"), ("Preferences", "Done"), ("Help", "Close")] {
+                app.clicks(button).await;
+                app.waits_for("//dialog[@open]").await;
+                faults.extend(finds_faults(&app, theme, button).await);
+                app.clicks_in_dialog(close).await;
+            }
+        }
+        assert_eq!(faults, [""; 0]);
+    });
+}
+
+async fn finds_faults(app: &App, theme: &str, name: &str) -> Vec<String> {
+    let faults: Value = app.page.execute_async(FINDS_FAULTS, vec![]).await.unwrap();
+    let faults = faults.as_array().cloned().unwrap_or_default();
+    faults.iter().map(|fault| format!("{theme} {name}: {}", fault.as_str().unwrap_or_default())).collect()
+}
+
+/// Writes a picture of each screen to the folder that `SCREENS` names. `make screens` runs it.
+#[test]
+#[ignore = "writes pictures"]
+fn each_screen_is_drawn_in_each_size_and_theme() {
+    inside("screens::each_screen_is_drawn_in_each_size_and_theme", async || {
+        let folder = PathBuf::from(std::env::var_os("SCREENS").expect("SCREENS names a folder"));
+        let data = tempfile::tempdir().unwrap();
+        let app = App::start(data.path()).await;
+        app.sees("Test environment").await;
+        let day = Day::passes(&app, data.path()).await;
+        let display = Display::open();
+        for theme in THEMES {
+            app.script(&format!("document.documentElement.dataset.theme = '{theme}'")).await;
+            for (width, height) in SIZES {
+                app.page.set_window_size(width, height).await.unwrap();
+                until("the window has its size", async || (display.size() == (width, height)).then_some(())).await;
+                let subfolder = folder.join(format!("{width}x{height}-{theme}"));
+                std::fs::create_dir_all(&subfolder).unwrap();
+                for (name, screen) in day.screens() {
+                    shows(&app, &screen).await;
+                    app.page.execute_async(WAITS_FOR_THE_DRAWING, vec![]).await.unwrap();
+                    std::fs::write(subfolder.join(format!("{name}.png")), display.picture()).unwrap();
+                }
+            }
+        }
+    });
+}

@@ -6,6 +6,7 @@ mod app;
 mod display;
 mod environments;
 mod golive;
+mod measures;
 mod payouts;
 mod quitting;
 mod screens;

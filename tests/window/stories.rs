@@ -229,21 +229,33 @@ async fn shop_reads(api: &str, secret: &str, payment: &str) -> Value {
     serde_json::from_slice(&body).unwrap()
 }
 
-/// Private memory in kB of the web view's process for the program on `data`, without libraries and files.
+/// The unshared memory of the web view's process, in kilobytes.
 fn memory_of_engine_kb(data: &Path) -> u64 {
-    let read = |pid: &str, file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
-    let figure = |text: &str, name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+    let engine = processes_of(data).into_iter().find(|pid| read(pid, "comm").starts_with("WebKitWeb"));
+    let rollup = read(&engine.expect("the web view's process runs"), "smaps_rollup");
+    let own = figure(&rollup, "Pss_Anon:").expect("smaps_rollup names Pss_Anon");
+    own.trim().trim_end_matches("kB").trim().parse().unwrap()
+}
+
+/// The ids of the program's process on this data directory, and of its web view's processes.
+pub fn processes_of(data: &Path) -> Vec<String> {
     let pids = || std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let data = data.to_str().unwrap();
     let is_desktop = |pid: &str| read(pid, "cmdline").starts_with(DESKTOP) && read(pid, "cmdline").contains(data);
     let desktop = pids().find(|pid| is_desktop(pid)).expect("the desktop program runs");
-    let is_engine = |pid: &str| {
-        read(pid, "comm").starts_with("WebKitWeb")
-            && figure(&read(pid, "status"), "PPid:").is_some_and(|parent| parent.trim() == desktop)
-    };
-    let engine = pids().find(|pid| is_engine(pid)).expect("the web view's process runs");
-    let own = figure(&read(&engine, "smaps_rollup"), "Pss_Anon:").expect("smaps_rollup names Pss_Anon");
-    own.trim().trim_end_matches("kB").trim().parse().unwrap()
+    let is_child = |pid: &String| figure(&read(pid, "status"), "PPid:").is_some_and(|parent| parent.trim() == desktop);
+    let children: Vec<String> = pids().filter(is_child).collect();
+    std::iter::once(desktop.clone()).chain(children).collect()
+}
+
+/// A file of a process in `/proc`; empty if the process ended.
+pub fn read(pid: &str, file: &str) -> String {
+    std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default()
+}
+
+/// The rest of the line that begins with this name.
+pub fn figure(text: &str, name: &str) -> Option<String> {
+    text.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned)
 }
 
 async fn get(url: &str, authorization: &str) -> (u16, Bytes) {

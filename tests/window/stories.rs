@@ -93,6 +93,28 @@ fn a_reversed_payment_is_announced_until_it_is_dismissed() {
 }
 
 #[test]
+fn the_tour_goes_from_a_payment_to_a_payout() {
+    inside("stories::the_tour_goes_from_a_payment_to_a_payout", async || {
+        let data = tempfile::tempdir().unwrap();
+        let app = App::start(data.path()).await;
+        app.clicks("Take the tour").await;
+        app.clicks_in_dialog("Create the payment").await;
+        app.clicks_in_dialog("Pay as the customer").await;
+        app.sees("the payment is confirmed").await;
+        app.clicks_in_dialog("Next").await;
+        app.sees("✓ The signature is right").await;
+        app.waits_for("//dialog[@open]//summary[contains(., 'CONFIRMED')]").await;
+        app.clicks_in_dialog("Next").await;
+        app.clicks_in_dialog("Pay out").await;
+        app.clicks_in_dialog("Send it now").await;
+        app.sees("the recipient has the coins").await;
+        app.clicks_in_dialog("Open the till").await;
+        app.waits_for("//button[normalize-space()='Charge']").await;
+        quits(&app, data.path()).await;
+    });
+}
+
+#[test]
 fn payments_are_saved_for_a_spreadsheet_and_their_pages_opened() {
     let name = "stories::payments_are_saved_for_a_spreadsheet_and_their_pages_opened";
     inside(name, async || {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::gateway::Gateway;
-use crate::notifications::Notifier;
+use crate::notifications::{Notifier, Receiver};
 use crate::sender::Sender;
 use crate::watcher::Watcher;
 
@@ -17,4 +17,6 @@ pub struct App {
     pub sender: Sender,
     /// Sends notifications.
     pub notifier: Arc<Notifier>,
+    /// Takes notifications in place of a shop's server, in the sandbox.
+    pub(crate) receiver: Receiver,
 }

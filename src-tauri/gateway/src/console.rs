@@ -22,6 +22,7 @@ pub(crate) mod news;
 pub(crate) mod page;
 pub(crate) mod payments;
 pub(crate) mod payouts;
+pub(crate) mod receiver;
 pub(crate) mod sandbox;
 pub(crate) mod settings;
 pub(crate) mod statement;

@@ -19,6 +19,7 @@ mod query;
 mod rates;
 mod read_permits;
 mod reading;
+mod receiver;
 mod resend;
 mod respond;
 mod router;

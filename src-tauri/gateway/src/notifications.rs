@@ -4,6 +4,7 @@
 mod hmac_keys;
 mod notifier;
 pub(crate) mod outbox;
+mod receiver;
 pub(crate) mod refunds;
 pub(crate) mod resend;
 mod signature;
@@ -12,3 +13,4 @@ mod tests;
 
 pub(crate) use hmac_keys::{RotateError, holds_key};
 pub(crate) use notifier::{ATTEMPT_TIMEOUT, NoClient, Notifier};
+pub(crate) use receiver::{Received, Receiver, SignatureCheck};

@@ -28,7 +28,7 @@ use crate::machine::data_dir::IfMissing;
 use crate::machine::entropy::Entropy;
 use crate::machine::environment::Environment;
 use crate::machine::secrets::{SecretStore, SecretsLocation};
-use crate::notifications::{ATTEMPT_TIMEOUT, Notifier};
+use crate::notifications::{ATTEMPT_TIMEOUT, Notifier, Receiver};
 use crate::payments::{Author, CreateError, Draft, create};
 use crate::rates::Rates;
 use crate::sender::Sender;
@@ -110,7 +110,7 @@ impl World {
         let gateway = Arc::new(gateway);
         let notifier = Notifier::new(Arc::clone(&gateway), ATTEMPT_TIMEOUT).unwrap();
         let (watcher, sender) = (Watcher::new(Arc::clone(&gateway)), Sender::new(Arc::clone(&gateway)));
-        let app = App { gateway: Arc::clone(&gateway), watcher, sender, notifier };
+        let app = App { gateway: Arc::clone(&gateway), watcher, sender, notifier, receiver: Receiver::default() };
         Self { app: Arc::new(app), gateway, folder }
     }
 

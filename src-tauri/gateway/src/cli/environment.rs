@@ -65,6 +65,7 @@ pub(super) const fn only_shows(command: &Command) -> bool {
             | Command::EstimateBump(_)
             | Command::ShowTakings(_)
             | Command::ListNews(_)
+            | Command::ListReceived(_)
             | Command::ShowLimits(_)
             | Command::WalletInfo(_)
             | Command::WalletDescriptor(_)

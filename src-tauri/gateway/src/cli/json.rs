@@ -42,6 +42,7 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::EstimateBump(_)
         | Command::ShowTakings(_)
         | Command::ListNews(_)
+        | Command::ListReceived(_)
         | Command::DismissAlarm(_)
         | Command::ReleaseSender(_)
         | Command::RetrySender(_)

@@ -23,6 +23,7 @@ use super::payouts::{
     AbandonPayout, ApprovePayout, BumpPayout, EstimateAbandon, EstimateBump, EstimatePayout, ListPayouts, RejectPayout,
     ReleaseSender, RequestPayout, RetrySender, ShowPayout,
 };
+use super::receiver::ListReceived;
 use super::sandbox::Sandbox;
 use super::settings::{ChangeSettings, GetSetting, ListSettings, SetSetting, UnsetSetting};
 use super::statement::Statement;
@@ -134,6 +135,7 @@ commands! {
     change_settings: ChangeSettings,
     test_backend: TestBackend,
     doctor: Doctor,
+    list_received: ListReceived,
     sandbox: Sandbox,
 }
 

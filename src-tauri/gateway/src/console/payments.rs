@@ -83,6 +83,10 @@ pub struct CreatePayment {
     /// The merchant's own reference; may be empty.
     #[serde(default)]
     pub merchant_transaction_id: String,
+    /// The URL to notify of its changes.
+    #[serde(default)]
+    #[ts(optional)]
+    pub notification_url: Option<String>,
 }
 
 /// Accepts the coins that a payment received, as if they were in time and enough.
@@ -135,7 +139,7 @@ impl Ask for ShowPayment {
 impl Ask for CreatePayment {
     type Answer = PaymentView;
 
-    /// Creates a payment without a notification URL, because no shop's program waits for it.
+    /// Creates a payment. It needs no notification URL, because no shop's program waits for it.
     async fn answer(self, by: &Asker<'_>) -> Result<PaymentView, CommandError> {
         // A price in an unknown currency stays as it is, because `payments::create` refuses the currency.
         let amount = match Currency::from_code(&self.currency) {
@@ -149,6 +153,7 @@ impl Ask for CreatePayment {
             currency: Some(Cow::Owned(self.currency)),
             message: Some(Cow::Owned(self.message)),
             merchant_transaction_id: Some(Cow::Owned(self.merchant_transaction_id)),
+            notification_url: self.notification_url.map(Cow::Owned),
             ..Draft::default()
         };
         let label = by.gateway().settings.snapshot().merchant_name.clone();

@@ -21,7 +21,7 @@ use crate::machine::disk::Disk;
 use crate::machine::entropy::{Entropy, NoEntropy, SystemEntropy};
 use crate::machine::environment::Environment;
 use crate::machine::secrets::{self, Coins, SecretError, SecretsLocation};
-use crate::notifications::{ATTEMPT_TIMEOUT, NoClient, Notifier};
+use crate::notifications::{ATTEMPT_TIMEOUT, NoClient, Notifier, Receiver};
 use crate::rates::{Rates, sources};
 use crate::sender::Sender;
 use crate::settings::{ChainNetwork, LiveSettings, Override, SettingError};
@@ -132,7 +132,7 @@ pub async fn open(options: Options) -> Result<Arc<App>, OpenError> {
     let gateway = Arc::new(open_gateway(options).await?);
     let notifier = Notifier::new(Arc::clone(&gateway), ATTEMPT_TIMEOUT)?;
     let (watcher, sender) = (Watcher::new(Arc::clone(&gateway)), Sender::new(Arc::clone(&gateway)));
-    Ok(Arc::new(App { watcher, sender, notifier, gateway }))
+    Ok(Arc::new(App { watcher, sender, notifier, receiver: Receiver::default(), gateway }))
 }
 
 /// Opens the shared parts of one environment's gateway.

@@ -10,7 +10,7 @@ use axum::routing::{get, post};
 use super::error::Failure;
 use super::respond::json_answer;
 use super::state::Http;
-use super::{anomalies, payment_page, payments, payouts, rates, sandbox};
+use super::{anomalies, payment_page, payments, payouts, rates, receiver, sandbox};
 
 /// The API of `/v2`.
 pub(super) fn api(http: &Http) -> Router<Arc<Http>> {
@@ -33,7 +33,10 @@ pub(super) fn api(http: &Http) -> Router<Arc<Http>> {
         .route("/v2/rates", get(rates::get))
         .route("/v2/openapi.json", get(describe));
     // The sandbox's calls exist only in the sandbox.
-    if http.app.gateway.sandbox.is_some() { api.merge(sandbox::routes()) } else { api }
+    if http.app.gateway.sandbox.is_none() {
+        return api;
+    }
+    api.merge(sandbox::routes()).route("/v2/sandbox/receiver", post(receiver::take))
 }
 
 /// The hosted payment pages.

@@ -12,6 +12,7 @@ use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 use zeroize::{Zeroize as _, Zeroizing};
 
+use super::receiver::SignatureCheck;
 use super::signature::{HmacKey, KEY_BYTES, SigningKeys};
 use crate::gateway::Gateway;
 use crate::machine::entropy::NoEntropy;
@@ -154,6 +155,20 @@ impl HmacKeys {
                 None
             }
         }
+    }
+
+    /// Checks the header `X-BPG-Signature` of a body, as a shop would.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub(crate) async fn check(&self, body: &[u8], signature: Option<&str>) -> Result<SignatureCheck, StoreError> {
+        let Some(signature) = signature else { return Ok(SignatureCheck::Missing) };
+        let Some(key_id) = self.gateway.store.read(|reader| reader.hmac_key_id())? else {
+            return Ok(SignatureCheck::Wrong);
+        };
+        let keys = self.signing(key_id, self.gateway.clock.now()).await;
+        let is_right = keys.is_some_and(|keys| keys.signed(body, signature));
+        Ok(if is_right { SignatureCheck::Right } else { SignatureCheck::Wrong })
     }
 
     fn last_read(&self) -> MutexGuard<'_, LastRead> {

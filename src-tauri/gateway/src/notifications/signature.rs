@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use hmac::{Hmac, Mac as _};
 use sha1::Sha1;
 use sha2::Sha256;
+use subtle::ConstantTimeEq as _;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 use zeroize::Zeroizing;
@@ -107,6 +108,12 @@ impl std::fmt::Debug for HmacKey {
 }
 
 impl SigningKeys {
+    /// Whether this is the value of `X-BPG-Signature` for a body.
+    #[must_use]
+    pub(super) fn signed(&self, body: &[u8], signature: &str) -> bool {
+        bpg(&self.current.text, body).as_bytes().ct_eq(signature.as_bytes()).into()
+    }
+
     /// Signs one attempt. `timestamp_s` is the value of `webhook-timestamp` (seconds since 1970); `now` is the
     /// environment's clock.
     #[must_use]

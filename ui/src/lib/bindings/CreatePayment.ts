@@ -19,4 +19,8 @@ message: string,
 /**
  * The merchant's own reference; may be empty.
  */
-merchantTransactionId: string, };
+merchantTransactionId: string, 
+/**
+ * The URL to notify of its changes.
+ */
+notificationUrl?: string, };

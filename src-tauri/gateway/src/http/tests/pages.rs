@@ -6,6 +6,7 @@ use axum::http::{Method, StatusCode};
 use serde_json::json;
 
 use super::shop::{Answer, Shop, order_with};
+use crate::notifications::SignatureCheck;
 
 async fn payment(shop: &Shop) -> String {
     let urls = json!({ "unconfirmed": "https://shop.test/thanks?a=1&b=2" });
@@ -54,6 +55,30 @@ async fn an_unknown_payment_gets_a_page_that_explains_it() {
         assert!(page.text().contains("This payment is not here"), "{}", page.text());
     }
     assert_eq!(open(&shop, &format!("/pay/{}/events", "0".repeat(40))).await.codes(404), ["NOT_FOUND"]);
+}
+
+#[tokio::test]
+async fn the_sandboxs_receiver_checks_signatures_and_keeps_the_last_notifications() {
+    let shop = Shop::open().await;
+    let receiver = &shop.world.app.receiver;
+    let sends = async |body: &str, signature: Option<&str>| {
+        let request = shop.request(Method::POST, "/v2/sandbox/receiver").header(CONTENT_TYPE, "application/json");
+        let request = signature.into_iter().fold(request, |request, it| request.header("x-bpg-signature", it));
+        shop.send(request.body(Body::from(body.to_owned())).unwrap()).await.ok();
+    };
+    sends("{}", None).await;
+    assert_eq!(receiver.last()[0].check, SignatureCheck::Missing);
+    sends("{}", Some("2da57a63580e1b8259222d7c976d87cd11bdfb5b")).await;
+    assert_eq!(receiver.last()[0].check, SignatureCheck::Wrong, "there is no key yet");
+
+    shop.world.app.notifier.keys.rotate("cli:ann").await.unwrap();
+    sends("{}", Some("2da57a63580e1b8259222d7c976d87cd11bdfb5b")).await;
+    assert_eq!(receiver.last()[0].check, SignatureCheck::Wrong, "a stranger cannot sign");
+    for number in 0..25 {
+        sends(&number.to_string(), None).await;
+    }
+    let bodies: Vec<_> = receiver.last().into_iter().map(|one| one.body).collect();
+    assert_eq!((bodies.len(), bodies[0].as_str(), bodies[19].as_str()), (20, "24", "5"));
 }
 
 #[tokio::test]

@@ -53,6 +53,9 @@ impl Day {
         let key = tillgate(data, &["keys", "create", "webshop", "--permissions", "full"]);
         let shop = Shop::new(app.api().await, "webshop", key["secret"].as_str().unwrap());
         let told = takes_notifications().await;
+        let pays_later = asks_for_a_payment(&shop, "979", "15.00", &told).await;
+        let pays_a_part = asks_for_a_payment(&shop, "980", "28.40", &told).await;
+        shop.posts(&format!("/sandbox/payments/{pays_a_part}/pay"), &json!({ "btcAmount": "0.0002" })).await;
         let mut last = String::new();
         for (number, price) in (981..).zip(PRICES) {
             last = asks_for_a_payment(&shop, &number.to_string(), price, &told).await;
@@ -64,6 +67,8 @@ impl Day {
                 shop.posts("/sandbox/clock", &json!({ "advanceSeconds": DAY_SECONDS })).await;
             }
         }
+        shop.posts(&format!("/sandbox/payments/{pays_later}/pay"), &json!({})).await;
+        shop.posts("/sandbox/blocks", &json!({ "count": 6 })).await;
         let offer =
             json!({"address": RECIPIENT, "btcAmount": "0.001", "currency": "USD", "comment": "Flour, invoice 88"});
         let payout = shop.posts("/payouts", &offer).await["payoutId"].as_str().unwrap().to_owned();

@@ -49,6 +49,16 @@ impl Display {
         self.connection.flush().unwrap();
     }
 
+    /// Whether a window whose title begins so is on the screen.
+    pub fn shows_titled(&self, beginning: &str) -> bool {
+        let tree = self.connection.query_tree(self.root).unwrap().reply().unwrap();
+        tree.children.into_iter().any(|window| {
+            let attributes = self.connection.get_window_attributes(window).unwrap().reply();
+            self.property(window, AtomEnum::WM_NAME.into()).starts_with(beginning.as_bytes())
+                && attributes.is_ok_and(|attributes| attributes.map_state == MapState::VIEWABLE)
+        })
+    }
+
     /// A picture of the window as a PNG.
     pub fn picture(&self) -> Vec<u8> {
         let window = self.window().unwrap();

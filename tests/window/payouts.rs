@@ -145,6 +145,60 @@ fn a_shops_offer_is_notified_once_and_shown_until_approved() {
     });
 }
 
+#[test]
+fn a_shops_offer_is_rejected_with_a_reason_that_the_shop_reads() {
+    let name = "payouts::a_shops_offer_is_rejected_with_a_reason_that_the_shop_reads";
+    inside(name, async || {
+        let data = tempfile::tempdir().unwrap();
+        let app = starts_with_coins(data.path()).await;
+        let key = tillgate(data.path(), &["keys", "create", "webshop", "--permissions", "full"]);
+        let shop = Shop::new(app.api().await, "webshop", key["secret"].as_str().unwrap());
+        let asked = json!({"address": RECIPIENT, "btcAmount": "0.001", "currency": "USD"});
+        let offer = shop.posts("/payouts", &asked).await;
+
+        app.clicks("Payouts").await;
+        let id = offer["payoutId"].as_str().unwrap();
+        app.waits_for(&format!("//td//a[@href='#/test/payout/{id}']")).await.click().await.unwrap();
+        app.clicks("Reject…").await;
+        app.types_labelled("Reason (optional)", "The bill was paid in cash").await;
+        app.clicks_in_dialog("Reject").await;
+        app.sees_state("EXPIRED").await;
+        app.sees("Rejected").await;
+        let record = tillgate(data.path(), &["payouts", "show", id]);
+        assert_eq!(record["status"], "EXPIRED");
+        assert!(record.to_string().contains("The bill was paid in cash"), "{record}");
+    });
+}
+
+#[test]
+fn an_overpayment_is_refunded_to_the_customers_address() {
+    inside("payouts::an_overpayment_is_refunded_to_the_customers_address", async || {
+        let data = tempfile::tempdir().unwrap();
+        let app = starts_with_coins(data.path()).await;
+        app.clicks("Payments").await;
+        app.clicks("New payment").await;
+        app.types("amount", "100").await;
+        app.clicks("Create payment").await;
+        app.clicks("Pay too much").await;
+        app.sees_state("UNCONFIRMED").await;
+        app.clicks("Mine 6 blocks").await;
+
+        app.clicks("Needs attention").await;
+        app.sees("The customer paid too much").await;
+        app.clicks("Refund…").await;
+        app.clicks_in_dialog("Use the simulated customer").await;
+        app.sees("A valid address.").await;
+        app.clicks_in_dialog("Review payout").await;
+        app.sees_state("NEW").await;
+        approves(&app).await;
+        app.clicks("Sandbox").await;
+        app.clicks("+2 hours").await;
+        app.clicks("Mine 1 block").await;
+        app.clicks("Needs attention").await;
+        app.sees("Nothing needs your attention").await;
+    });
+}
+
 /// Starts the program with a confirmed payment. Payouts wait an hour for their batch, so that the tests decide when it
 /// is sent.
 async fn starts_with_coins(data: &Path) -> App {

@@ -1,6 +1,7 @@
 //! A sale at the till.
 
 use crate::app::{App, tillgate, until};
+use crate::display::Display;
 use crate::session::inside;
 use crate::stories::quits;
 
@@ -33,6 +34,57 @@ fn a_sale_at_the_till_is_made_by_keyboard_alone() {
         let payments = tillgate(data.path(), &["payments", "list"]);
         assert_eq!(payments["items"][0]["state"], "CONFIRMED");
         assert_eq!(payments["items"][0]["price"]["text"], "4.50");
+        quits(&app, data.path()).await;
+    });
+}
+
+#[test]
+fn a_sale_is_shown_on_a_second_display_while_the_panel_shows_something_else() {
+    let name = "till::a_sale_is_shown_on_a_second_display_while_the_panel_shows_something_else";
+    inside(name, async || {
+        let data = tempfile::tempdir().unwrap();
+        let app = App::start(data.path()).await;
+        app.clicks("Till").await;
+        app.clicks("Open the second display").await;
+        let display = Display::open();
+        let title = "Customer display";
+        until("the second display is open", async || display.shows_titled(title).then_some(())).await;
+
+        // By touch: only the buttons of the keypad.
+        for key in ["1", "2", ".", "5", "0"] {
+            app.waits_for(&format!("//main//button[normalize-space()='{key}']")).await.click().await.unwrap();
+        }
+        app.clicks("Charge 12.50 USD").await;
+        app.sees("The customer sees this sale").await;
+        app.clicks("Payments").await;
+        let row = "//tr[contains(., '12.50')]//a";
+        app.waits_for(row).await;
+        assert!(display.shows_titled(title), "the customer still sees the sale");
+        app.waits_for(row).await.click().await.unwrap();
+        app.clicks("Pay exactly").await;
+        app.sees_state("UNCONFIRMED").await;
+        app.clicks("Till").await;
+        app.clicks("Mine 1 block").await;
+        app.waits_for("//output[@data-total]").await;
+        app.clicks("Close the second display").await;
+        until("the second display is closed", async || (!display.shows_titled(title)).then_some(())).await;
+        quits(&app, data.path()).await;
+    });
+}
+
+#[test]
+fn a_sale_is_cancelled_after_the_customer_left() {
+    inside("till::a_sale_is_cancelled_after_the_customer_left", async || {
+        let data = tempfile::tempdir().unwrap();
+        let app = App::start(data.path()).await;
+        app.clicks("Till").await;
+        app.waits_for("//main//button[normalize-space()='7']").await.click().await.unwrap();
+        app.clicks("Charge 7.00 USD").await;
+        app.sees("Scan the code with your Bitcoin wallet.").await;
+        app.clicks_in_dialog("Cancel sale").await;
+        app.waits_for("//output[@data-total][normalize-space()='0']").await;
+        let payment = &tillgate(data.path(), &["payments", "list"])["items"][0];
+        assert_eq!(payment["isCancelled"], true);
         quits(&app, data.path()).await;
     });
 }

@@ -28,6 +28,8 @@ async fn the_same_request_again_gets_the_first_answer_byte_for_byte() {
     s.gateway.start_again();
     let again = s.send(keyed(&s, "order-1", &body)).await;
     assert_eq!((again.status, again.body), (first.status, first.body));
+    assert!(!first.headers.contains_key("idempotent-replayed"));
+    assert_eq!(again.headers["idempotent-replayed"], "true");
     assert_eq!(payment_count(&s).await, json!(1));
 }
 

@@ -34,8 +34,8 @@ const CHANGES: &str = "
         ? requestAnimationFrame(() => done(performance.now() - began)) : requestAnimationFrame(look);
     requestAnimationFrame(look);";
 
-/// Scrolls the list for three seconds, and returns the frames in a second, the longest time between two frames in
-/// milliseconds, and the share of frames in which the middle of the list showed a row.
+/// Scrolls the list for three seconds. Returns the frames in a second, and the longest time between two frames in
+/// milliseconds. The third figure is the percentage of frames in which the middle of the list showed a row.
 const SCROLLS: &str = "
     const done = arguments[arguments.length - 1];
     const main = document.querySelector('main');

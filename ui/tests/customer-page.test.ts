@@ -75,4 +75,30 @@ describe("the customer's page", () => {
     await vi.advanceTimersByTimeAsync(11_000);
     expect(shown()).toBe("paid");
   });
+
+  const paid = (status: string) =>
+    `<p data-status="${status}">22.50 EUR</p><a id="back" href="#thanks" data-after="3">Back</a>`;
+
+  test("tells the page that frames it each change of the status, and never moves on", async () => {
+    const told = vi.fn();
+    const frame = vi.spyOn(window, "parent", "get").mockReturnValue({ postMessage: told } as never);
+    window.history.replaceState(null, "", "/pay/abc");
+    document.body.innerHTML = pageOf(1, `<p data-status="NEW">22.50 EUR</p>`);
+    new Function(script)();
+    Stream.last?.tell("payment", { at: 2, html: paid("CONFIRMED") });
+    Stream.last?.tell("payment", { at: 3, html: `${paid("CONFIRMED")} ` });
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(told.mock.calls).toEqual([
+      [{ paymentId: "abc", status: "NEW" }, "*"],
+      [{ paymentId: "abc", status: "CONFIRMED" }, "*"],
+    ]);
+    expect(location.hash).toBe("");
+    frame.mockRestore();
+  });
+
+  test("moves on to the shop by itself if no page frames it", async () => {
+    Stream.last?.tell("payment", { at: 2, html: paid("CONFIRMED") });
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(location.hash).toBe("#thanks");
+  });
 });

@@ -20,7 +20,7 @@ use super::query::{Query, one_of};
 use super::read_permits::Long;
 use super::reading::read_on_another_thread;
 use super::resend::check_resend;
-use super::respond::{deprecated, json_answer, resend_answer};
+use super::respond::{deprecated, json_answer, replayed, resend_answer};
 use super::state::Http;
 use crate::access::idempotency::Once;
 use crate::field_errors::FieldError;
@@ -60,7 +60,7 @@ pub(super) async fn create(
     };
     Ok(match payments::create(&http.app.gateway, author, draft, once).await? {
         Created::New { record, .. } => json_answer(record),
-        Created::Again(answer) => json_answer(answer),
+        Created::Again(answer) => replayed(answer),
     })
 }
 

@@ -20,7 +20,7 @@ use super::query::{Query, one_of};
 use super::read_permits::Long;
 use super::reading::read_on_another_thread;
 use super::resend::check_resend;
-use super::respond::{deprecated, json_answer, resend_answer};
+use super::respond::{deprecated, json_answer, replayed, resend_answer};
 use super::state::Http;
 use crate::access::idempotency::Once;
 use crate::anomalies::{self, RefundRequest};
@@ -82,7 +82,7 @@ pub(super) async fn create(
     };
     Ok(match offered {
         Offered::New { record, .. } => json_answer(record),
-        Offered::Again(answer) => json_answer(answer),
+        Offered::Again(answer) => replayed(answer),
     })
 }
 

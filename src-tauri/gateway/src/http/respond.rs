@@ -18,6 +18,13 @@ pub(crate) fn json_answer(json: impl Into<Body>) -> Response {
     response
 }
 
+/// The first answer to a request that was sent again with its `Idempotency-Key` (interface, section 1).
+pub(super) fn replayed(answer: Vec<u8>) -> Response {
+    let mut response = json_answer(answer);
+    response.headers_mut().insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
+    response
+}
+
 /// The same answer; `held` is dropped after the body was sent or the client disconnected.
 pub(super) fn holding<T: Send + 'static>(response: Response, held: T) -> Response {
     response.map(|body| {

@@ -44,7 +44,7 @@ pub(super) fn page(view: &View, at_ms: i64, nonce: &str, texts: &Texts) -> Strin
 /// The part of the page that changes; events send it whole.
 pub(super) fn payment(view: &View, texts: &Texts) -> Markup {
     html! {
-        p.price { (view.price) }
+        p.price data-status=(view.status.as_str()) { (view.price) }
         @match &view.state {
             PageState::Payable(payable) => (to_pay(payable, texts)),
             PageState::TimeUp => (state("waiting", texts.time_up, texts.time_up_hint)),
@@ -76,7 +76,7 @@ pub(super) fn payment(view: &View, texts: &Texts) -> Markup {
         }
         @if let Some(url) = &view.redirect {
             @let after = view.moves_on().then_some(MOVE_ON_SECONDS);
-            a.button #back rel="noreferrer" href=(url) data-after=[after] { (texts.back_to_shop) }
+            a.button #back rel="noreferrer" target="_top" href=(url) data-after=[after] { (texts.back_to_shop) }
         }
     }
 }

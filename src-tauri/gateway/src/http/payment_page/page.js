@@ -1,7 +1,8 @@
 "use strict";
 (() => {
   const payment = document.getElementById("payment");
-  let countdown, moveOn;
+  const isFramed = window.parent !== window;
+  let countdown, moveOn, told;
   let shown = payment.innerHTML;
   let shownAt = Number(payment.dataset.at);
   let heardAt = performance.now();
@@ -26,8 +27,19 @@
       tick();
       countdown = setInterval(tick, 250);
     }
+    tell();
     const back = document.getElementById("back");
-    if (back?.dataset.after) moveOn = setTimeout(() => location.assign(back.href), 1000 * Number(back.dataset.after));
+    // In a frame the shop's page decides what follows.
+    if (back?.dataset.after && !isFramed) moveOn = setTimeout(() => location.assign(back.href), 1000 * Number(back.dataset.after));
+  };
+
+  // Tells the shop's page that frames this one. Any page may learn the state, because it must know the id already.
+  const tell = () => {
+    const status = payment.querySelector("[data-status]")?.dataset.status;
+    if (!isFramed || !status || status === told) return;
+    told = status;
+    const paymentId = location.pathname.split("/").filter(Boolean).pop();
+    window.parent.postMessage({ paymentId, status }, "*");
   };
 
   const select = (element) => {

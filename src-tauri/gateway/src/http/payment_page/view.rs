@@ -20,6 +20,8 @@ pub(super) struct View {
     pub merchant: Merchant,
     pub is_test: bool,
     pub state: PageState,
+    /// The `status` of the payment's record, for a page that frames this one.
+    pub status: PaymentState,
     /// `1,234.50 USD`.
     pub price: String,
     pub message: String,
@@ -161,6 +163,7 @@ impl View {
             is_test: environment == Environment::Test,
             redirect: redirect(payment.state, row.redirect_urls.as_deref()),
             state,
+            status: payment.state,
             price: format!("{} {}", payment.currency.show_minor(payment.price_minor), payment.currency.code()),
             message: row.message.clone(),
             reference: row.merchant_transaction_id.clone(),

@@ -43,6 +43,7 @@ async fn a_paid_page_redirects_to_the_shop() {
     shop.post_empty(&format!("/sandbox/payments/{id}/pay")).await.ok();
     let page = open(&shop, &format!("/pay/{id}")).await.text();
     let moves_on = r#"<meta http-equiv="refresh" content="3;url=https://shop.test/thanks?a=1&amp;b=2">"#;
+    assert!(page.contains(r#"data-status="UNCONFIRMED""#), "{page}");
     assert!(page.contains(moves_on) && page.contains(r#"href="https://shop.test/thanks?a=1&amp;b=2""#), "{page}");
 }
 

@@ -1,6 +1,8 @@
 //! Opens a payment's page in the browser, or begins a mail with the page's address. The window names only the payment;
 //! the gateway supplies the address. So a fault of the window cannot open anything else.
 
+use std::process::{Command, Stdio};
+
 use serde_json::{Value, json};
 use tillgate_gateway::CommandError;
 use url::Url;
@@ -47,12 +49,25 @@ fn mail_of(subject: &str, page: &Url) -> Result<Url, CommandError> {
 }
 
 fn open_by_desktop(url: &Url) -> Result<Value, CommandError> {
-    open::that_detached(url.as_str()).map(|()| Value::Null).map_err(|error| {
-        let program = if url.scheme() == "mailto" { "mail program" } else { "browser" };
-        tracing::warn!(%error, program, "the desktop cannot open a program");
-        let sentence = format!("This desktop has no {program} set up. Copy the page's address instead.");
-        CommandError::of("NOT_OPENED", &sentence)
-    })
+    if open::commands(url.as_str()).into_iter().any(starts) {
+        return Ok(Value::Null);
+    }
+    let program = if url.scheme() == "mailto" { "mail program" } else { "browser" };
+    tracing::warn!(program, "the desktop cannot open a program");
+    let sentence = format!("This desktop has no {program} set up. Copy the page's address instead.");
+    Err(CommandError::of("NOT_OPENED", &sentence))
+}
+
+/// Starts a program of the desktop. It does not get this program's variables, because one may hold a passphrase.
+fn starts(mut command: Command) -> bool {
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TILLGATE_")) {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let Ok(mut child) = command.spawn() else { return false };
+    // A program that ended and is not waited for would stay in the list of processes.
+    std::thread::spawn(move || child.wait());
+    true
 }
 
 fn no_page() -> CommandError {

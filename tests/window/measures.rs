@@ -94,19 +94,23 @@ fn figures_with_a_hundred_thousand_payments() {
             "scrolling: {} frames in a second, at most {} ms between two, {} % filled",
             scrolled[0], scrolled[1], scrolled[2]
         );
-        for (name, kb) in memory_kb(data.path()) {
-            println!("memory of {name}: {} MB", kb / 1_000);
+        for (name, kb, own_kb) in memory_kb(data.path()) {
+            println!("memory of {name}: {} MB, without files {} MB", kb / 1_000, own_kb / 1_000);
         }
         quits(&app, data.path()).await;
     });
 }
 
-/// The memory of the program and of its web view's processes: their proportional set sizes.
-fn memory_kb(data: &Path) -> Vec<(String, u64)> {
+/// The memory of the program and of its web view's processes: their proportional set sizes, and the part of each that no
+/// file backs.
+fn memory_kb(data: &Path) -> Vec<(String, u64, u64)> {
     let of = |pid: &String| {
         let rollup = read(pid, "smaps_rollup");
-        let pss = figure(&rollup, "Pss:").unwrap_or_default();
-        (read(pid, "comm").trim().to_owned(), pss.trim().trim_end_matches("kB").trim().parse().unwrap_or_default())
+        let kb = |name| {
+            let text = figure(&rollup, name).unwrap_or_default();
+            text.trim().trim_end_matches("kB").trim().parse().unwrap_or_default()
+        };
+        (read(pid, "comm").trim().to_owned(), kb("Pss:"), kb("Pss_Anon:"))
     };
     processes_of(data).iter().map(of).collect()
 }

@@ -1,5 +1,6 @@
 //! Payments in the window, and its start, close and end.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -120,13 +121,17 @@ fn payments_are_saved_for_a_spreadsheet_and_their_pages_opened() {
     inside(name, async || {
         let data = tempfile::tempdir().unwrap();
         let opened = data.path().join("opened");
-        let app = App::start_with(data.path(), &[("PATH", with_opener(data.path(), &opened))]).await;
+        let variables =
+            [("PATH", with_opener(data.path(), &opened)), ("TILLGATE_BACKUP_PASSPHRASE", "correct horse".into())];
+        let app = App::start_with(data.path(), &variables).await;
         let payment = makes_a_payment(&app).await;
         app.clicks("Open").await;
         let page =
             tillgate(data.path(), &["payments", "show", &payment])["paymentPageUrl"].as_str().unwrap().to_owned();
         let last_opened = || std::fs::read_to_string(&opened).ok().and_then(|all| Some(all.lines().last()?.to_owned()));
         until("the browser opens the page", async || (last_opened()? == page).then_some(())).await;
+        let environment = std::fs::read_to_string(opened.with_extension("environment")).unwrap();
+        assert!(environment.contains("PATH=") && !environment.contains("correct horse"), "{environment}");
         app.clicks("Mail…").await;
         app.sees("This page opens on this computer alone.").await;
         until("a mail begins", async || last_opened()?.starts_with("mailto:?subject=Merchant").then_some(())).await;
@@ -138,19 +143,22 @@ fn payments_are_saved_for_a_spreadsheet_and_their_pages_opened() {
             let told = app.waits_for(&told).await.text().await.unwrap();
             let file = told.strip_prefix("Saved as ").and_then(|rest| rest.strip_suffix('.')).unwrap();
             let table = std::fs::read_to_string(file).unwrap();
+            let mode = std::fs::metadata(file).unwrap().permissions().mode();
+            assert_eq!(mode & 0o077, 0, "other users cannot read the file");
             assert!(table.lines().nth(1).is_some_and(|line| line.ends_with(&payment)), "{table}");
         }
         quits(&app, data.path()).await;
     });
 }
 
-/// A search path with an `xdg-open` that notes each address in `opened`.
+/// A search path with an `xdg-open` that notes each address in `opened`, and its variables beside it.
 fn with_opener(folder: &Path, opened: &Path) -> std::ffi::OsString {
     let programs = folder.join("programs");
     std::fs::create_dir(&programs).unwrap();
     let opener = programs.join("xdg-open");
-    std::fs::write(&opener, format!("#!/bin/sh\necho \"$1\" >> '{}'\n", opened.display())).unwrap();
-    std::fs::set_permissions(&opener, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let script = format!("#!/bin/sh\nenv > '{0}.environment'\necho \"$1\" >> '{0}'\n", opened.display());
+    std::fs::write(&opener, script).unwrap();
+    std::fs::set_permissions(&opener, std::fs::Permissions::from_mode(0o755)).unwrap();
     let paths = std::env::var_os("PATH").unwrap();
     std::env::join_paths(std::iter::once(programs).chain(std::env::split_paths(&paths))).unwrap()
 }

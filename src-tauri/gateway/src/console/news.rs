@@ -97,7 +97,7 @@ impl NewsItem {
                 let host = name.split_once("://").map_or(name.as_str(), |(_, host)| host);
                 let waits = if *notifications == 1 { "notification waits" } else { "notifications wait" };
                 Some(Self {
-                    id: format!("shop:{name}:{}", row.at.ms()),
+                    id: format!("shop:{name}"),
                     kind: NewsKind::Shop,
                     time: row.at.iso_millis(),
                     title: format!("{host} takes no notifications"),

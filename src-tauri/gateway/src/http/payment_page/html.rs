@@ -58,6 +58,7 @@ pub(super) fn payment(view: &View, texts: &Texts) -> Markup {
                 @let hint = format!("{}\n{}", fill(texts.received, &[received_btc]), texts.too_much);
                 (state("paid", texts.confirmed, &hint))
             }
+            PageState::Cancelled => (state("over", texts.cancelled, texts.cancelled_hint)),
             PageState::Expired => (state("over", texts.expired, texts.expired_hint)),
             PageState::Invalid => (state("over", texts.invalid, texts.invalid_hint)),
             PageState::Held { received_btc, because } => {

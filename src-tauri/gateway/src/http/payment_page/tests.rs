@@ -9,7 +9,7 @@ use tillgate_domain::money::format_btc;
 
 use super::load::read_view;
 use super::texts::ENGLISH;
-use super::view::{PageState, View};
+use super::view::{HeldBecause, PageState, View};
 use super::*;
 use crate::http::Limits;
 use crate::http::read_permits::{Long, PAGES};
@@ -111,6 +111,19 @@ async fn the_address_is_hidden_once_paid_or_past_the_deadline() {
     }
     world.look().await;
     assert_eq!(view(&world, &never).state, PageState::Expired);
+}
+
+#[tokio::test]
+async fn a_cancelled_payment_is_said_to_be_cancelled_until_coins_come() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.app.watcher.cancel(payment.payment.id, "cli:ann").await.unwrap();
+    assert_eq!(view(&world, &payment).state, PageState::Cancelled);
+    assert!(page_of(&world, &payment).contains("The shop cancelled this payment"));
+    world.look().await;
+    assert_eq!(view(&world, &payment).state, PageState::Cancelled);
+    world.pay(&payment, payment.payment.amount_sats).await;
+    assert!(matches!(view(&world, &payment).state, PageState::Held { because: HeldBecause::Late, .. }));
 }
 
 #[tokio::test]

@@ -57,6 +57,8 @@ pub(super) enum PageState {
         /// The sum of all received coins, if it is more than the payment's amount.
         too_much_btc: Option<String>,
     },
+    /// Staff cancelled it, and no coins came.
+    Cancelled,
     Expired,
     Invalid,
     /// The received coins do not make the payment paid. The customer must not pay again.
@@ -141,6 +143,7 @@ impl View {
             PaymentState::New | PaymentState::Underpaid if now < payment.expires_at => {
                 PageState::Payable(Payable::of(row, now))
             }
+            PaymentState::New if payment.is_cancelled() => PageState::Cancelled,
             PaymentState::New | PaymentState::Underpaid => PageState::TimeUp,
             PaymentState::Unconfirmed => PageState::Unconfirmed {
                 confirmations: came.map(|came| came.confirmations),
@@ -151,7 +154,10 @@ impl View {
                     .filter(|came| came.there_sats > payment.amount_sats)
                     .map(|came| format_btc(came.there_sats)),
             },
-            PaymentState::Expired => came.and_then(|came| PageState::unpaid(row, came)).unwrap_or(PageState::Expired),
+            PaymentState::Expired => {
+                let over = if payment.is_cancelled() { PageState::Cancelled } else { PageState::Expired };
+                came.and_then(|came| PageState::unpaid(row, came)).unwrap_or(over)
+            }
             PaymentState::Invalid => came.and_then(|came| PageState::unpaid(row, came)).unwrap_or(PageState::Invalid),
         };
         Self {

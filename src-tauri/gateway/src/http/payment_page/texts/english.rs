@@ -23,6 +23,8 @@ pub(in super::super) const ENGLISH: Texts = Texts {
     unconfirmed_hint: "Waiting for the Bitcoin network. Confirmations: {} of {}.",
     confirmed: "Paid",
     confirmed_hint: "Thank you! The payment is complete.",
+    cancelled: "The shop cancelled this payment",
+    cancelled_hint: "Nothing was received. Send nothing to this address any more. If you have paid all the same, contact the shop and do not pay again.",
     expired: "This payment has expired",
     expired_hint: "Nothing was received in time. If you have paid all the same, contact the shop and do not pay again. Otherwise start again in the shop, and send nothing to this address any more.",
     invalid: "This payment was not completed",

@@ -23,6 +23,8 @@ pub(in super::super) const FRENCH: Texts = Texts {
     unconfirmed_hint: "En attente du réseau Bitcoin. Confirmations : {} sur {}.",
     confirmed: "Payé",
     confirmed_hint: "Merci ! Le paiement est complet.",
+    cancelled: "La boutique a annulé ce paiement",
+    cancelled_hint: "Rien n’a été reçu. N’envoyez plus rien à cette adresse. Si vous avez tout de même payé, contactez la boutique et ne payez pas une seconde fois.",
     expired: "Ce paiement a expiré",
     expired_hint: "Rien n’a été reçu dans le délai. Si vous avez tout de même payé, contactez la boutique et ne payez pas une seconde fois. Sinon, recommencez dans la boutique, et n’envoyez plus rien à cette adresse.",
     invalid: "Ce paiement n’a pas abouti",

@@ -23,6 +23,8 @@ pub(in super::super) const GERMAN: Texts = Texts {
     unconfirmed_hint: "Wir warten auf das Bitcoin-Netz. Bestätigungen: {} von {}.",
     confirmed: "Bezahlt",
     confirmed_hint: "Vielen Dank! Die Zahlung ist vollständig.",
+    cancelled: "Der Shop hat diese Zahlung storniert",
+    cancelled_hint: "Es ging nichts ein. Senden Sie nichts mehr an diese Adresse. Wenn Sie trotzdem bezahlt haben, wenden Sie sich an den Shop und zahlen Sie nicht noch einmal.",
     expired: "Diese Zahlung ist abgelaufen",
     expired_hint: "Bis zum Ende der Frist ging nichts ein. Wenn Sie trotzdem bezahlt haben, wenden Sie sich an den Shop und zahlen Sie nicht noch einmal. Sonst beginnen Sie im Shop von vorn, und senden Sie nichts mehr an diese Adresse.",
     invalid: "Diese Zahlung wurde nicht abgeschlossen",

@@ -23,6 +23,8 @@ pub(in super::super) const PORTUGUESE: Texts = Texts {
     unconfirmed_hint: "À espera da rede Bitcoin. Confirmações: {} de {}.",
     confirmed: "Pago",
     confirmed_hint: "Obrigado! O pagamento está completo.",
+    cancelled: "A loja cancelou este pagamento",
+    cancelled_hint: "Nada foi recebido. Não envie mais nada para este endereço. Se mesmo assim pagou, contacte a loja e não pague de novo.",
     expired: "Este pagamento expirou",
     expired_hint: "Nada foi recebido a tempo. Se mesmo assim pagou, contacte a loja e não pague de novo. Caso contrário, recomece na loja, e não envie mais nada para este endereço.",
     invalid: "Este pagamento não foi concluído",

@@ -23,6 +23,8 @@ pub(in super::super) const SPANISH: Texts = Texts {
     unconfirmed_hint: "Esperando a la red Bitcoin. Confirmaciones: {} de {}.",
     confirmed: "Pagado",
     confirmed_hint: "¡Gracias! El pago está completo.",
+    cancelled: "La tienda ha cancelado este pago",
+    cancelled_hint: "No se recibió nada. No envíe nada más a esta dirección. Si aun así ha pagado, contacte con la tienda y no pague otra vez.",
     expired: "Este pago ha caducado",
     expired_hint: "No se recibió nada a tiempo. Si aun así ha pagado, contacte con la tienda y no pague otra vez. Si no, empiece de nuevo en la tienda, y no envíe nada más a esta dirección.",
     invalid: "Este pago no se completó",

@@ -24,6 +24,8 @@ pub(in crate::http::payment_page) struct Texts {
     pub unconfirmed_hint: &'static str,
     pub confirmed: &'static str,
     pub confirmed_hint: &'static str,
+    pub cancelled: &'static str,
+    pub cancelled_hint: &'static str,
     pub expired: &'static str,
     pub expired_hint: &'static str,
     pub invalid: &'static str,

@@ -7,7 +7,7 @@
 //! A desktop notification is shown once for each new event of the gateway, and a sound is played, unless a person turned
 //! them off for its kind. A failing backup is notified each time that backups begin to fail.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -27,6 +27,9 @@ const READ_AT_MOST_EVERY: Duration = Duration::from_secs(1);
 /// The most events of one kind that are notified one by one. If there are more at once, one notification shows their
 /// number.
 const TOLD_EACH: usize = 3;
+
+/// The most ids of events that are remembered. A reading lists 50.
+const SEEN_MAX: usize = 1_000;
 
 /// The tasks that wait for a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,8 +58,8 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
                     told = waiting;
                     standing::waits(&shell, environment, words(waiting));
                 }
-                let new = known.news(news);
-                // Who looks at the window sees there that a payment is paid.
+                let new = known.news(&news);
+                // A person at the window sees there that a payment is paid.
                 let is_told = |kind| notices.contains(&kind) && !(kind == NewsKind::Paid && window::has_focus(&shell));
                 for note in notes(&new, is_told).into_iter().chain(of_backup) {
                     desktop::notify(&shell, environment, note.of(environment));
@@ -93,10 +96,13 @@ struct Read {
 /// The events that need no notification any more.
 #[derive(Debug, Default)]
 struct Known {
-    /// The ids of the last reading; absent before the first reading, which notifies of no event.
-    ids: Option<HashSet<String>>,
-    /// The newest time of all readings, ISO 8601.
-    newest: String,
+    /// The newest time of the first reading, ISO 8601. Older events are from before the start, and are not notified.
+    since: Option<String>,
+    /// The ids of the last events, the newest last. Events are not read in the order of their times, because a look at
+    /// the chain may begin before another event and end after it.
+    seen: VecDeque<String>,
+    /// The ids of the servers that failed at the last reading. They are notified again if they recover and fail again.
+    failing: HashSet<String>,
 }
 
 async fn read(app: Arc<App>) -> Result<Read, CommandError> {
@@ -112,15 +118,25 @@ async fn read(app: Arc<App>) -> Result<Read, CommandError> {
 }
 
 impl Known {
-    /// The events that are new. An older event can return to the list, because a newer one left it. Its time shows that it
-    /// is not new. A failing server is an event of the past that becomes known later.
-    fn news(&mut self, listed: Vec<NewsItem>) -> Vec<NewsItem> {
-        let before = self.newest.clone();
-        self.newest = listed.iter().map(|one| one.time.clone()).chain([before.clone()]).max().unwrap_or_default();
-        let ids = listed.iter().map(|one| one.id.clone()).collect();
-        let Some(known) = self.ids.replace(ids) else { return Vec::new() };
-        let is_new = |one: &NewsItem| !known.contains(&one.id) && (one.time >= before || one.kind == NewsKind::Shop);
-        listed.into_iter().filter(is_new).collect()
+    /// The events that are new. The first reading has none.
+    fn news(&mut self, listed: &[NewsItem]) -> Vec<NewsItem> {
+        let is_first = self.since.is_none();
+        let newest = || listed.iter().map(|one| one.time.clone()).max().unwrap_or_default();
+        let since = self.since.get_or_insert_with(newest).clone();
+        let is_new = |one: &&NewsItem| match one.kind {
+            NewsKind::Shop => !self.failing.contains(&one.id),
+            _ => one.time >= since && !self.seen.contains(&one.id),
+        };
+        let new = listed.iter().filter(|_| !is_first).filter(is_new).cloned().collect();
+        let is_failing = |one: &&NewsItem| one.kind == NewsKind::Shop;
+        self.failing = listed.iter().filter(is_failing).map(|one| one.id.clone()).collect();
+        for one in listed.iter().rev().filter(|one| !is_failing(one)) {
+            if !self.seen.contains(&one.id) {
+                self.seen.push_back(one.id.clone());
+            }
+        }
+        self.seen.drain(..self.seen.len().saturating_sub(SEEN_MAX));
+        new
     }
 }
 
@@ -205,26 +221,37 @@ mod tests {
     fn only_new_events_are_notified_once_each() {
         let mut known = Known::default();
         let mut told = |listed: &[(&str, u32)]| {
-            let listed = listed.iter().map(|(id, minute)| event(id, NewsKind::Payout, *minute)).collect();
-            notes(&known.news(listed), |_| true).into_iter().map(|note| note.title).collect::<Vec<_>>()
+            let listed: Vec<_> = listed.iter().map(|(id, minute)| event(id, NewsKind::Payout, *minute)).collect();
+            notes(&known.news(&listed), |_| true).into_iter().map(|note| note.title).collect::<Vec<_>>()
         };
-        assert_eq!(told(&[("a", 1)]), [""; 0], "an event before the start needs no notification");
-        assert_eq!(told(&[("b", 2), ("a", 1)]), ["event b"]);
-        assert_eq!(told(&[("b", 2), ("a", 1)]), [""; 0]);
-        assert_eq!(told(&[("c", 2), ("b", 2)]), ["event c"], "an event at the time of a known one is new");
-        assert_eq!(told(&[("b", 2), ("a", 1)]), [""; 0], "an older event that returns to the list is not new");
-        let many: Vec<_> = ["d", "e", "f", "g"].map(|id| (id, 3)).into();
+        assert_eq!(told(&[("b", 2), ("a", 1)]), [""; 0], "events before the start need no notification");
+        assert_eq!(told(&[("c", 5), ("b", 2)]), ["event c"]);
+        assert_eq!(told(&[("c", 5), ("b", 2)]), [""; 0]);
+        assert_eq!(told(&[("c", 5), ("d", 4)]), ["event d"], "an event may be read after a later one");
+        assert_eq!(told(&[("d", 4), ("b", 2), ("a", 1), ("z", 0)]), [""; 0], "older events return to the list");
+        let many: Vec<_> = ["e", "f", "g", "h"].map(|id| (id, 6)).into();
         assert_eq!(told(&many), ["API keys asked for 4 payouts, or approved them"]);
     }
 
     #[test]
-    fn a_server_that_began_to_fail_earlier_is_notified_once() {
+    fn a_server_is_notified_each_time_that_it_begins_to_fail() {
         let mut known = Known::default();
         let paid = || event("p", NewsKind::Paid, 5);
         let shop = || event("s", NewsKind::Shop, 2);
-        assert!(known.news(vec![paid()]).is_empty());
-        assert_eq!(known.news(vec![paid(), shop()]), [shop()]);
-        assert!(known.news(vec![paid(), shop()]).is_empty());
+        assert!(known.news(&[paid()]).is_empty());
+        assert_eq!(known.news(&[paid(), shop()]), [shop()]);
+        assert!(known.news(&[paid(), shop()]).is_empty());
+        assert!(known.news(&[paid()]).is_empty());
+        assert_eq!(known.news(&[paid(), shop()]), [shop()]);
+    }
+
+    #[test]
+    fn the_remembered_events_are_bounded() {
+        let mut known = Known::default();
+        for number in 0..2_000 {
+            known.news(&[event(&number.to_string(), NewsKind::Paid, 1)]);
+        }
+        assert_eq!((known.seen.len(), known.seen[0].as_str()), (SEEN_MAX, "1000"));
     }
 
     #[test]

@@ -171,7 +171,7 @@ impl Story {
 }
 
 /// Number of notifications that still wait for delivery.
-fn waiting(site: &Installation) -> u32 {
+pub fn waiting(site: &Installation) -> u32 {
     let (database, _copied) = expected_records::open(&check::folder(site).join("tillgate.db"));
     database.query_row("SELECT count(*) FROM notifications WHERE state = 'WAITING'", [], |row| row.get(0)).unwrap()
 }

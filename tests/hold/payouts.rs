@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 
 use crate::check;
 use crate::expected_records;
+use crate::fail_points::waiting;
 use crate::harness::client::text;
 use crate::harness::sandbox::{btc, sats};
 use crate::installation::Installation;
@@ -219,6 +220,9 @@ async fn one_installation(number: u64, kills: u64, mut random: Random) {
     );
 }
 
+/// Turns of 25 ms within which all notifications are sent.
+const SENDS_WITHIN_TURNS: u32 = 400;
+
 /// One sequence of payouts on one installation, in which the gateway aborts once at a fail point.
 struct Story {
     site: Installation,
@@ -297,6 +301,14 @@ impl Story {
         self.pay_out(70_000, true).await;
         self.advance_clock().await;
         self.call(Method::POST, "/sandbox/blocks", json!({ "count": 2 })).await;
+        // On a busy machine the notifications of these blocks are sent later.
+        for _ in 0..SENDS_WITHIN_TURNS {
+            if self.site.has_ended() || waiting(&self.site) == 0 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+        panic!("notifications still wait:\n{}", self.site.log());
     }
 }
 

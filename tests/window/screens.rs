@@ -140,6 +140,27 @@ fn no_screen_has_a_serious_fault_for_a_screen_reader() {
                 faults.extend(finds_faults(&app, theme, button).await);
                 app.clicks_in_dialog(close).await;
             }
+            for (screen, button) in [
+                ("test/anomalies".to_owned(), "Accept the coins…"),
+                (format!("test/payout/{}", day.payout), "Reject…"),
+                (format!("test/payout/{}", day.payout), "Approve…"),
+                (format!("test/payment/{}", day.paid), "Receipt…"),
+                (format!("test/payment/{}", day.new), "Cancel payment…"),
+                ("test/sandbox".to_owned(), "Take the tour"),
+            ] {
+                shows(&app, &screen).await;
+                app.clicks(button).await;
+                app.waits_for("//dialog[@open]").await;
+                faults.extend(finds_faults(&app, theme, button).await);
+                app.escapes().await;
+                app.waits_for("//body[not(.//dialog[@open])]").await;
+            }
+            shows(&app, "test/till").await;
+            app.waits_for("//main//button[normalize-space()='7']").await.click().await.unwrap();
+            app.clicks("Charge 7.00 USD").await;
+            app.sees("Scan the code with your Bitcoin wallet.").await;
+            faults.extend(finds_faults(&app, theme, "a sale").await);
+            app.clicks_in_dialog("Cancel sale").await;
         }
         assert_eq!(faults, [""; 0]);
     });

@@ -152,12 +152,22 @@ fn notes(news: &[NewsItem], is_told: impl Fn(NewsKind) -> bool) -> Vec<Note> {
     let of_kind = |kind: NewsKind| {
         let news: Vec<&NewsItem> = news.iter().filter(|one| one.kind == kind).collect();
         if news.len() > TOLD_EACH {
+            // Approvals are counted apart, so that many requests cannot hide one.
             let body = "Open Tillgate to see them.".to_owned();
-            return vec![Note { title: many(kind, news.len()), body }];
+            let approved = news.iter().filter(|one| one.id.starts_with("approved:")).count();
+            let others = news.len() - approved;
+            let titles = [(approved > 0).then(|| approvals(approved)), (others > 0).then(|| many(kind, others))];
+            return titles.into_iter().flatten().map(|title| Note { title, body: body.clone() }).collect::<Vec<_>>();
         }
         news.iter().map(|one| Note { title: one.title.clone(), body: one.body.clone() }).collect()
     };
     NewsKind::ALL.into_iter().filter(|kind| is_told(*kind)).flat_map(of_kind).collect()
+}
+
+/// The title of a notification for payouts that keys approved.
+fn approvals(count: usize) -> String {
+    let payouts = if count == 1 { "1 payout".to_owned() } else { format!("{count} payouts") };
+    format!("API keys approved {payouts}")
 }
 
 /// The title of a notification for many events.
@@ -166,7 +176,7 @@ fn many(kind: NewsKind, count: usize) -> String {
         NewsKind::Paid => format!("{count} payments are paid"),
         NewsKind::Reversed => format!("{count} payments were reversed"),
         NewsKind::Attention => format!("{count} payments need a decision"),
-        NewsKind::Payout => format!("API keys asked for {count} payouts, or approved them"),
+        NewsKind::Payout => format!("API keys asked for {count} payouts"),
         NewsKind::Shop => format!("{count} servers take no notifications"),
     }
 }
@@ -230,7 +240,7 @@ mod tests {
         assert_eq!(told(&[("c", 5), ("d", 4)]), ["event d"], "an event may be read after a later one");
         assert_eq!(told(&[("d", 4), ("b", 2), ("a", 1), ("z", 0)]), [""; 0], "older events return to the list");
         let many: Vec<_> = ["e", "f", "g", "h"].map(|id| (id, 6)).into();
-        assert_eq!(told(&many), ["API keys asked for 4 payouts, or approved them"]);
+        assert_eq!(told(&many), ["API keys asked for 4 payouts"]);
     }
 
     #[test]
@@ -259,6 +269,14 @@ mod tests {
         let news = [event("a", NewsKind::Paid, 1), event("b", NewsKind::Shop, 2)];
         let told: Vec<_> = notes(&news, |kind| kind == NewsKind::Shop).into_iter().map(|note| note.title).collect();
         assert_eq!(told, ["event b"]);
+    }
+
+    #[test]
+    fn many_requests_do_not_hide_an_approval() {
+        let mut news: Vec<_> = (0..4).map(|at| event(&format!("requested:{at}"), NewsKind::Payout, at)).collect();
+        news.push(event("approved:9", NewsKind::Payout, 9));
+        let told: Vec<_> = notes(&news, |_| true).into_iter().map(|note| note.title).collect();
+        assert_eq!(told, ["API keys approved 1 payout", "API keys asked for 4 payouts"]);
     }
 
     #[test]

@@ -184,7 +184,7 @@ fn an_overpayment_is_refunded_to_the_customers_address() {
         app.clicks("Mine 6 blocks").await;
 
         app.clicks("Needs attention").await;
-        app.sees("The customer paid too much").await;
+        app.sees("too much for").await;
         app.clicks("Refund…").await;
         app.clicks_in_dialog("Use the simulated customer").await;
         app.sees("A valid address.").await;

@@ -30,7 +30,7 @@ fn a_sale_at_the_till_is_made_by_keyboard_alone() {
         app.waits_for("//dialog[@open]//h1[normalize-space()='Paid']").await;
 
         app.escapes().await;
-        app.waits_for("//output[@data-total][normalize-space()='0']").await;
+        app.waits_for("//output[@data-total][normalize-space()='0.00']").await;
         let payments = tillgate(data.path(), &["payments", "list"]);
         assert_eq!(payments["items"][0]["state"], "CONFIRMED");
         assert_eq!(payments["items"][0]["price"]["text"], "4.50");
@@ -82,7 +82,7 @@ fn a_sale_is_cancelled_after_the_customer_left() {
         app.clicks("Charge 7.00 USD").await;
         app.sees("Scan the code with your Bitcoin wallet.").await;
         app.clicks_in_dialog("Cancel sale").await;
-        app.waits_for("//output[@data-total][normalize-space()='0']").await;
+        app.waits_for("//output[@data-total][normalize-space()='0.00']").await;
         let payment = &tillgate(data.path(), &["payments", "list"])["items"][0];
         assert_eq!(payment["isCancelled"], true);
         quits(&app, data.path()).await;

@@ -83,12 +83,12 @@ describe("the inbox", () => {
   test.each<[Partial<Parameters<typeof anomaly>[0]>, string, string[]]>([
     [
       { anomalyType: "LATE_PAYMENT" },
-      "Coins for order “order-7” (10.00 USD) came after the payment had closed.",
+      "Coins for order “order-7” (price 10.00 USD) came after the payment had closed.",
       ["Refund…", "Dismiss…"],
     ],
     [
       { anomalyType: "LATE_PAYMENT", acceptance: acceptance({ short: null }) },
-      "Coins for order “order-7” (10.00 USD) came after the payment had closed.",
+      "Coins for order “order-7” (price 10.00 USD) came after the payment had closed.",
       ["Accept the coins…", "Refund…", "Dismiss…"],
     ],
     [
@@ -98,12 +98,12 @@ describe("the inbox", () => {
     ],
     [
       { anomalyType: "OVERPAYMENT", merchantTransactionId: "" },
-      "The customer paid too much for the payment of 10.00 USD.",
+      "The customer paid 5.00 USD too much for the payment of 10.00 USD.",
       ["Refund…", "Dismiss…"],
     ],
     [
       { anomalyType: "REVERSED_PAYMENT" },
-      "The network took back the coins for order “order-7” (10.00 USD). It is no longer paid: ask the customer to pay again.",
+      "The network took back the coins for order “order-7” (price 10.00 USD). It is no longer paid: ask the customer to pay again.",
       ["Dismiss…"],
     ],
   ])("says what happened and recommends the first button: %o", async (over, sentence, buttons) => {
@@ -120,8 +120,8 @@ describe("the inbox", () => {
   test("shows what open coins are worth today, and others' worth then", async () => {
     host.reply("listAnomalies", { items: [extra, refunded], itemsCount: 2 });
     open("#/anomalies");
-    expect((await screen.findByText("5.20 USD")).closest("dd")?.textContent).toContain("today");
-    expect(screen.getByText(/5\.00 USD/).closest("dd")?.textContent).toContain("then");
+    expect((await screen.findByText("5.20 USD")).closest("dd")?.textContent).toContain("now worth");
+    expect(screen.getByText(/5\.00 USD/, { selector: "dd" }).closest("dd")?.textContent).toContain("then");
   });
 
   test("is walked through by j and k, and Enter presses the first button", async () => {

@@ -139,7 +139,7 @@ describe("the two environments", () => {
   test("the other environment's waiting tasks are counted at its name", async () => {
     host.replyIn("production", "status", { ...production, offersWaiting: 2 });
     open("#/test/payments");
-    expect(await screen.findByLabelText("2 payouts wait for approval")).toBeTruthy();
+    expect(await screen.findByLabelText("2 things need you")).toBeTruthy();
     host.replyIn("production", "status", { ...production, offersWaiting: 2, openReversals: 1 });
     host.emit("changed", "production");
     expect(await screen.findByLabelText("1 alarm")).toBeTruthy();

@@ -394,6 +394,7 @@ export function takings(over: Partial<TakingsView> = {}): TakingsView {
       today: takingsSum(20),
       yesterday: takingsSum(40, 2),
       week: takingsSum(60, 3),
+      lastWeek: takingsSum(0, 0),
       all: takingsSum(60, 3),
       days,
       top: usd(4000, "40.00"),

@@ -29,10 +29,12 @@ describe("home", () => {
     open("#/home");
     const figures = within(await screen.findByRole("region", { name: "Takings" }));
     expect(figures.getByText("Takings today").parentElement?.textContent).toMatch(
-      /20\.00 USD.*0\.00040000 BTC · 1 payment confirmed/,
+      /20\.00 USD.*0\.00040000 BTC · 1 payment/,
     );
     expect(figures.getByText("Yesterday").parentElement?.textContent).toContain("40.00 USD");
     expect(figures.getByText("This week").parentElement?.textContent).toContain("60.00 USD");
+    expect(figures.getByText("This week").textContent).toMatch(/^This week, since /);
+    expect(figures.getByText("Last week").parentElement?.textContent).toContain("0.00 USD");
     expect(figures.queryByRole("table")).toBeNull();
   });
 
@@ -49,7 +51,7 @@ describe("home", () => {
     host.reply("showTakings", takings({ others: [eur] }));
     open("#/home");
     const others = within(await screen.findByRole("table", { name: "Takings in other currencies" }));
-    expect(others.getByRole("row", { name: "EUR 20.00 40.00 60.00 7.00" })).toBeTruthy();
+    expect(others.getByRole("row", { name: "EUR 20.00 40.00 60.00 0.00 7.00" })).toBeTruthy();
   });
 
   test("leads a shop without payments to its first one", async () => {

@@ -140,7 +140,7 @@ describe("a new payout", () => {
     open("#/new-payout");
     await types("Address", ` ${ADDRESS} `);
     await types("Amount", "100,00");
-    await fireEvent.change(screen.getByLabelText("In"), { target: { value: "EUR" } });
+    await fireEvent.change(screen.getByLabelText("Amount in"), { target: { value: "EUR" } });
     await fireEvent.click(screen.getByRole("button", { name: "Review payout" }));
     await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"b".repeat(40)}`));
     // The clicked button is gone, so the offer's heading gets the focus.
@@ -181,7 +181,7 @@ describe("a payout that another copy of the wallet paid already", () => {
     await types("Amount", "1");
     await fireEvent.click(screen.getByRole("button", { name: "Review payout" }));
     await fireEvent.click(await again("Pay 1 BTC again. The other payment was for something else."));
-    await fireEvent.change(screen.getByLabelText("In"), { target: { value: "EUR" } });
+    await fireEvent.change(screen.getByLabelText("Amount in"), { target: { value: "EUR" } });
     await fireEvent.click(screen.getByRole("button", { name: "Review payout" }));
     await waitFor(() =>
       expect(host.askedFor("requestPayout")).toMatchObject([{ again: false }, { again: false }]),

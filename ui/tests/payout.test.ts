@@ -240,7 +240,9 @@ describe("an offer's countdown", () => {
   test("ends, and the open dialog then offers only a new offer", async () => {
     host.reply("requestPayout", payout({ payoutId: "f".repeat(40) }));
     const dialog = await asks(/^Approve…/);
-    expect(within(dialog).getByRole("timer").textContent).toMatch(/^The offer holds for (10|9) s$/);
+    expect(within(dialog).getByRole("timer").textContent).toMatch(
+      /^Decide within (10|9) s\. After that nothing is paid\.$/,
+    );
     await waitFor(() => expect(dialog.textContent).toContain("sent at once"));
     host.reply("status", { ...status, clock: "2026-01-12T12:16:01Z" });
     await vi.advanceTimersByTimeAsync(12_000);
@@ -267,7 +269,7 @@ describe("an offer's countdown", () => {
     window.dispatchEvent(new HashChangeEvent("hashchange"));
     expect((await screen.findByLabelText<HTMLInputElement>("Address")).value).toBe(ADDRESS);
     expect(screen.getByLabelText<HTMLInputElement>("Amount").value).toBe("0.01000000");
-    expect(screen.getByLabelText<HTMLSelectElement>("In").value).toBe("BTC");
+    expect(screen.getByLabelText<HTMLSelectElement>("Amount in").value).toBe("BTC");
     expect(screen.getByText(/Another copy of this wallet paid this amount/)).toBeTruthy();
     await fireEvent.click(screen.getByRole("checkbox", { name: /^Pay 0\.01000000 BTC again/ }));
     host.reply("requestPayout", payout({ payoutId: "f".repeat(40) }));

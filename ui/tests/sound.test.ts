@@ -27,7 +27,6 @@ beforeEach(() => {
   tones = [];
   vi.resetModules();
   vi.stubGlobal("AudioContext", Audio);
-  vi.spyOn(performance, "now").mockReturnValue(0);
 });
 
 describe("the sounds", () => {
@@ -40,19 +39,9 @@ describe("the sounds", () => {
     expect(tones[3]).toBeLessThan(tones[2] ?? 0);
   });
 
-  test("are heard once if the till and the news tell of one payment", async () => {
-    const { playNews, playPaid } = await import("../src/lib/sound");
-    playPaid();
-    playNews("paid");
-    expect(tones).toHaveLength(2);
-    vi.mocked(performance.now).mockReturnValue(4_000);
-    playNews("paid");
-    expect(tones).toHaveLength(4);
-  });
-
   test("are silent on a machine without sound", async () => {
     vi.stubGlobal("AudioContext", undefined);
-    const { playPaid } = await import("../src/lib/sound");
-    expect(playPaid).not.toThrow();
+    const { playNews } = await import("../src/lib/sound");
+    expect(() => playNews("paid")).not.toThrow();
   });
 });

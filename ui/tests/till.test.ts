@@ -33,10 +33,7 @@ async function opened() {
 
 function keeps(products: { name: string; price: string; currency?: string }[]) {
   const kept = products.map((product, index) => ({ id: `p${index}`, currency: "USD", ...product }));
-  localStorage.setItem(
-    keyOf(status.folder),
-    JSON.stringify({ currency: "USD", sound: false, products: kept }),
-  );
+  localStorage.setItem(keyOf(status.folder), JSON.stringify({ currency: "USD", products: kept }));
 }
 
 const namesKept = () =>
@@ -66,7 +63,7 @@ describe("the keypad", () => {
     await tap("5");
     expect(total()).toBe("304.50");
     await tap("Clear the sale");
-    expect(total()).toBe("0");
+    expect(total()).toBe("0.00");
   });
 
   test("charges nothing without an amount", async () => {
@@ -130,7 +127,7 @@ describe("the keypad", () => {
     open("#/till");
     await screen.findByRole("button", { name: /^Charge/ });
     await fireEvent.keyDown(window, { key: "3" });
-    expect(screen.getByLabelText("Total").textContent).toBe("0");
+    expect(screen.getByLabelText("Total").textContent).toBe("0.00");
   });
 
   test("keeps its currency when another rate is fresher", async () => {
@@ -199,7 +196,7 @@ describe("products and tips", () => {
     await opened();
     await fireEvent.click(screen.getByRole("button", { name: /Espresso/ }));
     await fireEvent.click(screen.getByRole("button", { name: "One Espresso less" }));
-    expect(total()).toBe("0");
+    expect(total()).toBe("0.00");
   });
 
   test("are added and changed in place, and kept", async () => {
@@ -272,7 +269,7 @@ describe("the customer's view", () => {
     expect(readTold("test").paymentId).toBe(ID);
     await fireEvent.keyDown(dialog, { key: "Escape" });
     expect(screen.queryByRole("dialog")).toBeNull();
-    expect(total()).toBe("0");
+    expect(total()).toBe("0.00");
     expect(readTold("test").paymentId).toBeNull();
   });
 

@@ -15,6 +15,7 @@ pub mod notification;
 pub mod payment;
 pub mod payout;
 pub mod permission;
+pub mod plain;
 pub mod policy;
 pub mod rates;
 pub mod receipt;

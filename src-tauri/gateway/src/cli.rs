@@ -62,7 +62,7 @@ pub fn main() -> ExitCode {
         return ExitCode::from(status);
     }
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-    let _ = writeln!(std::io::stderr(), "tillgate: {}", table::plain(&remedy::as_given(&line)));
+    let _ = writeln!(std::io::stderr(), "tillgate: {}", tillgate_domain::plain::plain(&remedy::as_given(&line)));
     hidden::status_if_interrupted().map_or(ExitCode::FAILURE, ExitCode::from)
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct Takings {
     pub today: TakingsRow,
     pub yesterday: TakingsRow,
     pub week: TakingsRow,
+    /// The sum of the whole week before the present one.
+    pub last_week: TakingsRow,
     /// The sum of all days.
     pub all: TakingsRow,
 }
@@ -108,6 +110,7 @@ fn in_currency(reader: &Reader<'_>, days: &Days, currency: Currency) -> Result<T
         today: rows.last().copied().unwrap_or_default(),
         yesterday: rows.iter().rev().nth(1).copied().unwrap_or_default(),
         week: sum(rows.iter().rev().take(days.week)),
+        last_week: sum(rows.iter().rev().skip(days.week).take(WEEK_DAYS)),
         all: sum(rows.iter()),
         days: rows,
     })

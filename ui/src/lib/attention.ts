@@ -18,7 +18,7 @@ function quoted(reference: string): string {
 /** One sentence on what happened. */
 export function whatHappened(row: AnomalyItem): string {
   const order = row.merchantTransactionId
-    ? `order ${quoted(row.merchantTransactionId)} (${row.price.shown} ${row.price.currency})`
+    ? `order ${quoted(row.merchantTransactionId)} (price ${row.price.shown} ${row.price.currency})`
     : orderOf(row);
   switch (row.anomalyType) {
     case "LATE_PAYMENT":
@@ -26,7 +26,7 @@ export function whatHappened(row: AnomalyItem): string {
     case "EXTRA_PAYMENT":
       return `More coins came for ${order}, which was paid already.`;
     case "OVERPAYMENT":
-      return `The customer paid too much for ${order}.`;
+      return `The customer paid ${row.worth.shown} ${row.worth.currency} too much for ${order}.`;
     case "UNDERPAYMENT": {
       if (!row.acceptance?.short) return `Too little came for ${order} before the payment closed.`;
       const { worth, price } = row.acceptance;

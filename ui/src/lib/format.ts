@@ -4,7 +4,9 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-const sameDay = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const sameDay = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const days = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 const otherDay = new Intl.DateTimeFormat(undefined, {
   month: "short",
   day: "numeric",
@@ -33,7 +35,7 @@ export function wholeTime(iso: string): string {
 }
 
 /**
- * A time for people, in this computer's zone: without the date if it is today, without the year if it is this year.
+ * A time for people, in this computer's zone: `today, 7:45 PM`, and in this year without the year.
  * The window names the zone once. A time whose offset differs from the present one names its own zone.
  */
 export function showTime(iso: string, nowMs: number): string {
@@ -41,9 +43,17 @@ export function showTime(iso: string, nowMs: number): string {
   if (Number.isNaN(time.getTime())) return iso;
   const now = new Date(nowMs);
   const isOtherYear = time.getFullYear() !== now.getFullYear();
-  const form = isOtherYear ? otherYear : time.toDateString() === now.toDateString() ? sameDay : otherDay;
+  const isToday = time.toDateString() === now.toDateString();
+  const shown = isToday
+    ? `${days.format(0, "day")}, ${sameDay.format(time)}`
+    : (isOtherYear ? otherYear : otherDay).format(time);
   const isAsNow = time.getTimezoneOffset() === now.getTimezoneOffset();
-  return isAsNow ? form.format(time) : `${form.format(time)} ${zoneAt(time)}`;
+  return isAsNow ? shown : `${shown} ${zoneAt(time)}`;
+}
+
+/** The time of day with its seconds, for a clock. */
+export function clockTime(ms: number): string {
+  return clock.format(ms);
 }
 
 /** A sentence of the gateway with its ISO 8601 times replaced by times for people. */

@@ -12,9 +12,6 @@ const SOUNDS = {
   ],
 } as const;
 
-/** The time within which one event makes only one sound: the till and the news both play that a sale is paid. */
-const ONCE_MS = 3000;
-
 const TONE_SECONDS = 0.35;
 const VOLUME = 0.25;
 
@@ -33,14 +30,9 @@ export function allowSound(): void {
   }
 }
 
-const played = { good: -Infinity, other: -Infinity };
-
-/** Plays a sound, unless the same one was just played. */
 function play(sound: keyof typeof SOUNDS): void {
   allowSound();
-  const now = performance.now();
-  if (!context || now - played[sound] < ONCE_MS) return;
-  played[sound] = now;
+  if (!context) return;
   for (const { hz, at } of SOUNDS[sound]) {
     const start = context.currentTime + at;
     const tone = context.createOscillator();
@@ -52,11 +44,6 @@ function play(sound: keyof typeof SOUNDS): void {
     tone.start(start);
     tone.stop(start + TONE_SECONDS);
   }
-}
-
-/** Plays the sound of a paid payment. */
-export function playPaid(): void {
-  play("good");
 }
 
 /** Plays the sound of an event. */

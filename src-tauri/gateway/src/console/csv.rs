@@ -7,13 +7,26 @@ pub(crate) fn line(cells: impl IntoIterator<Item = String>) -> String {
     cells.join(",") + "\r\n"
 }
 
-/// The text as a cell. An apostrophe marks a text that a spreadsheet would run as a formula; numbers stay numbers.
+/// The first characters of a formula, in a Latin or an East Asian width.
+const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+
+/// The text as a cell. An apostrophe marks a text that a spreadsheet would run as a formula; numbers stay numbers. Line
+/// breaks and tabs become blanks. Many spreadsheets split a line at each `;`, so the text after one is marked too.
 fn cell(text: &str) -> String {
     let is_number =
         !text.is_empty() && text.trim_start_matches('-').bytes().all(|it| it.is_ascii_digit() || it == b'.');
-    let is_formula = !is_number && text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let text = if is_formula { format!("'{text}") } else { text.to_owned() };
-    if text.contains(['"', ',', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    if is_number {
+        return text.to_owned();
+    }
+    let one_line = text.replace(char::is_control, " ");
+    let text = one_line.split(';').map(marked).collect::<Vec<_>>().join(";");
+    if text.contains(['"', ',', ';']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+/// A part of a text, with an apostrophe before a formula.
+fn marked(part: &str) -> String {
+    let bare = part.trim_start_matches([' ', '"']);
+    if bare.starts_with(FORMULA) { format!("'{part}") } else { part.to_owned() }
 }
 
 #[cfg(test)]
@@ -33,7 +46,11 @@ mod tests {
             ("-x", "'-x"),
             ("@SUM(A1)", "'@SUM(A1)"),
             ("+1,2", "\"'+1,2\""),
-            ("\ttab", "'\ttab"),
+            ("\t=1", "' =1"),
+            ("A-17;=1+1;b", "\"A-17;'=1+1;b\""),
+            ("B-18\r\n=cmd", "B-18  =cmd"),
+            ("A; \"-1", "\"A;' \"\"-1\""),
+            ("＝1", "'＝1"),
         ] {
             assert_eq!(cell(text), written, "{text:?}");
         }

@@ -1,8 +1,11 @@
 //! The last events, for the bell of the panel and the notifications of the desktop.
 
 use serde::{Deserialize, Serialize};
-use tillgate_domain::anomaly::AnomalyKind;
+use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::id::Id;
+use tillgate_domain::payment::PaymentState;
+use tillgate_domain::payout::PayoutState;
+use tillgate_domain::plain::plain;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
@@ -74,7 +77,7 @@ impl NewsItem {
     fn of(reader: &Reader<'_>, row: &NewsRow) -> Result<Option<Self>, StoreError> {
         Ok(match &row.subject {
             NewsSubject::Paid(seq) => reader.payment_by_seq(*seq)?.map(|payment| {
-                let body = format!("{} is paid.", sentence(&order_of(&payment)));
+                let body = arrival(payment.payment.state, &order_of(&payment));
                 Self::of_payment(row, NewsKind::Paid, format!("{} received", price_of(&payment)), body, &payment)
             }),
             NewsSubject::Reversed(seq) => reader.payment_by_seq(*seq)?.map(|payment| {
@@ -86,7 +89,8 @@ impl NewsItem {
                 let Some(anomaly) = reader.anomaly(id)? else { return Ok(None) };
                 reader.payment_by_seq(anomaly.payment_seq)?.map(|payment| {
                     let worth = FiatView::of(anomaly.worth_minor(), anomaly.currency);
-                    let title = format!("{} {} needs a decision", worth.shown, worth.currency);
+                    let needs = if anomaly.anomaly.resolution == Resolution::Open { "needs" } else { "needed" };
+                    let title = format!("{} {} {needs} a decision", worth.shown, worth.currency);
                     let body = about(anomaly.anomaly.kind, &order_of(&payment));
                     Self::of_payment(row, NewsKind::Attention, title, body, &payment)
                 })
@@ -133,7 +137,8 @@ impl NewsItem {
                 format!("{key} approved a payout of {paid}. If that was wrong, open Tillgate and cancel the payout.");
             (format!("{amount} BTC were approved by an API key"), body)
         } else {
-            let body = format!("It is {paid}. Open Tillgate to approve or reject it.");
+            let remedy = if payout.state == PayoutState::New { " Open Tillgate to approve or reject it." } else { "" };
+            let body = format!("It is {paid}.{remedy}");
             (format!("{} asks for a payout of {amount} BTC", payout.requested_by), body)
         };
         Ok(Some(Self {
@@ -153,13 +158,31 @@ fn price_of(payment: &PaymentRow) -> String {
     format!("{} {}", price.shown, price.currency)
 }
 
-/// A payment's name within a sentence: the shop's own reference, or the price.
+/// A sentence on coins that came for an order, true at the time of reading.
+fn arrival(state: PaymentState, order: &str) -> String {
+    match state {
+        PaymentState::Confirmed => format!("{} is paid.", sentence(order)),
+        PaymentState::Unconfirmed => format!("The coins for {order} have come, and wait for confirmations."),
+        PaymentState::New | PaymentState::Underpaid | PaymentState::Expired => {
+            format!("{} is not paid any more.", sentence(order))
+        }
+        PaymentState::Invalid => format!("The coins for {order} have come, but the payment is invalid."),
+    }
+}
+
+/// Characters of a reference within a sentence.
+const REFERENCE_MAX: usize = 60;
+
+/// A payment's name within a sentence: the shop's own reference, or the price. A customer or a shop wrote the reference,
+/// and it must not speak for Tillgate.
 fn order_of(payment: &PaymentRow) -> String {
     let reference = &payment.merchant_transaction_id;
     if reference.is_empty() {
         format!("the payment of {}", price_of(payment))
     } else {
-        format!("order “{reference}”")
+        let shown: String = plain(reference).replace('”', "\"").chars().take(REFERENCE_MAX).collect();
+        let rest = if reference.chars().count() > REFERENCE_MAX { "…" } else { "" };
+        format!("order “{shown}{rest}”")
     }
 }
 
@@ -203,5 +226,27 @@ mod tests {
         assert_eq!(told, expected);
         assert_eq!(news.items[0].payment_id, Some(late.payment.id.to_string()));
         assert_eq!((news.notices.len(), news.sounds.len()), (5, 5));
+    }
+
+    #[tokio::test]
+    async fn a_payment_is_called_paid_once_it_is_confirmed() {
+        let world = World::new().await;
+        let payment = world.payment().await;
+        let body = async || ask(&world.app, ListNews {}, &Actor::panel()).await.unwrap().items[0].body.clone();
+        world.pay(&payment, payment.payment.amount_sats).await;
+        assert_eq!(body().await, "The coins for order “order-1” have come, and wait for confirmations.");
+        world.mine(1).await;
+        assert_eq!(body().await, "Order “order-1” is paid.");
+        assert_eq!(arrival(PaymentState::New, "order “x”"), "Order “x” is not paid any more.");
+    }
+
+    #[tokio::test]
+    async fn a_reference_cannot_speak_for_tillgate() {
+        let world = World::new().await;
+        let mut payment = world.payment().await;
+        payment.merchant_transaction_id = format!("1” is paid.\n\u{202e}{}", "x".repeat(200));
+        let order = order_of(&payment);
+        assert!(order.starts_with("order “1\" is paid.\\n\\u{202e}xxx"), "{order}");
+        assert!(order.ends_with("x…”") && order.chars().count() < 75, "{order}");
     }
 }

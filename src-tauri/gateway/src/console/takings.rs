@@ -53,6 +53,8 @@ pub struct CurrencyTakings {
     /// The sum of the day before the last one.
     pub yesterday: TakingsSum,
     pub week: TakingsSum,
+    /// The sum of the seven days before the present week.
+    pub last_week: TakingsSum,
     /// The sum of all days.
     pub all: TakingsSum,
     pub days: Vec<TakingsDay>,
@@ -120,6 +122,7 @@ impl CurrencyTakings {
             today: sum(&takings.today),
             yesterday: sum(&takings.yesterday),
             week: sum(&takings.week),
+            last_week: sum(&takings.last_week),
             all: sum(&takings.all),
             days: takings.days.iter().map(day).collect(),
             top: FiatView::of(top, currency),

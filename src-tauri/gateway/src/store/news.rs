@@ -6,7 +6,6 @@ use std::str::FromStr;
 use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
-use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 use ts_rs::TS;
 
@@ -97,7 +96,8 @@ impl Reader<'_> {
     pub fn news(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
         let mut news = self.news_of_payments(limit)?;
         news.extend(self.news_of_anomalies(limit)?);
-        news.extend(self.news_of_payouts(limit)?);
+        news.extend(self.news_of_requests(limit)?);
+        news.extend(self.news_of_approvals(limit)?);
         news.extend(self.news_of_servers()?);
         news.sort_by_key(|one| std::cmp::Reverse(one.at));
         news.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
@@ -130,19 +130,32 @@ impl Reader<'_> {
         query.query_and_then([limit], read)?.collect()
     }
 
-    /// Payouts that keys requested or approved. The name of a key has no colon; that of a person is like `cli:ann`.
-    fn news_of_payouts(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
+    /// Payouts that keys requested, unless a key approved them too: then the approval is the event.
+    fn news_of_requests(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT id, state, created_at, approved_at, instr(approved_by, ':') = 0 AS is_approved_by_key FROM payouts
-             WHERE key_id IS NOT NULL OR instr(approved_by, ':') = 0 ORDER BY created_at DESC LIMIT ?1",
+            "SELECT id, created_at FROM payouts
+             WHERE key_id IS NOT NULL AND coalesce(instr(approved_by, ':'), 1) <> 0 ORDER BY created_at DESC LIMIT ?1",
         )?;
         let read = |row: &Row<'_>| {
-            let id = values::id(row, "id")?;
-            let is_offer = values::parsed::<PayoutState>(row, "state")? == PayoutState::New;
-            if !is_offer && row.value::<Option<bool>>("is_approved_by_key")? == Some(true) {
-                return Ok(NewsRow { at: values::time(row, "approved_at")?, subject: NewsSubject::Approved(id) });
-            }
-            Ok(NewsRow { at: values::time(row, "created_at")?, subject: NewsSubject::Requested(id) })
+            Ok(NewsRow {
+                at: values::time(row, "created_at")?,
+                subject: NewsSubject::Requested(values::id(row, "id")?),
+            })
+        };
+        query.query_and_then([limit], read)?.collect()
+    }
+
+    /// Payouts that keys approved. The name of a key has no colon; that of a person is like `cli:ann`. The query is apart
+    /// from that of requests, so that many requests cannot hide an approval.
+    fn news_of_approvals(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT id, approved_at FROM payouts WHERE instr(approved_by, ':') = 0 ORDER BY approved_at DESC LIMIT ?1",
+        )?;
+        let read = |row: &Row<'_>| {
+            Ok(NewsRow {
+                at: values::time(row, "approved_at")?,
+                subject: NewsSubject::Approved(values::id(row, "id")?),
+            })
         };
         query.query_and_then([limit], read)?.collect()
     }
@@ -206,13 +219,63 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn many_requests_cannot_hide_an_approval() {
+        let world = World::new().await;
+        let approved = world.offered_payout(20_000).await;
+        let change = move |tx: &crate::store::Tx<'_>| {
+            tx.connection.execute(
+                "UPDATE payouts SET approved_by = 'till', approved_at = created_at, state = 'QUEUED' WHERE id = ?1",
+                [approved.as_bytes()],
+            )?;
+            Ok::<_, StoreError>(())
+        };
+        world.gateway.store.write(change).await.unwrap();
+        let key = |tx: &crate::store::Tx<'_>| {
+            tx.connection.execute(
+                "INSERT INTO api_keys (key_id, name, secret_sha256, permissions, notification_url_optional, created_at)
+                 VALUES (1, 'shop', zeroblob(32), '', 0, 0)",
+                [],
+            )?;
+            Ok::<_, StoreError>(())
+        };
+        world.gateway.store.write(key).await.unwrap();
+        for _ in 0..2 {
+            let id = world.offered_payout(20_000).await;
+            let change = move |tx: &crate::store::Tx<'_>| {
+                tx.connection.execute("UPDATE payouts SET key_id = 1 WHERE id = ?1", [id.as_bytes()])?;
+                Ok::<_, StoreError>(())
+            };
+            world.gateway.store.write(change).await.unwrap();
+        }
+        let approvals = |limit| world.gateway.store.read(|reader| reader.news_of_approvals(limit)).unwrap().len();
+        let requests = |limit| world.gateway.store.read(|reader| reader.news_of_requests(limit)).unwrap().len();
+        assert_eq!((approvals(1), requests(50)), (1, 2));
+    }
+
+    #[tokio::test]
     async fn the_newest_events_are_found_without_reading_all_changes() {
         let world = World::new().await;
-        let plan = |reader: &Reader<'_>| {
-            let sql = "EXPLAIN QUERY PLAN SELECT * FROM payment_history ORDER BY at DESC LIMIT 1000";
-            Ok::<String, StoreError>(reader.connection.prepare(sql)?.query_row([], |row| row.get(3))?)
+        let plan = |sql: &'static str| {
+            let read = move |reader: &Reader<'_>| {
+                let sql = format!("EXPLAIN QUERY PLAN {sql} DESC LIMIT 50");
+                Ok::<String, StoreError>(reader.connection.prepare(&sql)?.query_row([], |row| row.get(3))?)
+            };
+            world.gateway.store.read(read).unwrap()
         };
-        let plan = world.gateway.store.read(plan).unwrap();
-        assert!(plan.contains("payment_history_by_time"), "{plan}");
+        for (sql, index) in [
+            ("SELECT * FROM payment_history ORDER BY at", "payment_history_by_time"),
+            (
+                "SELECT id FROM payouts WHERE instr(approved_by, ':') = 0 ORDER BY approved_at",
+                "payouts_approved_by_keys",
+            ),
+            (
+                "SELECT id FROM payouts WHERE key_id IS NOT NULL AND coalesce(instr(approved_by, ':'), 1) <> 0
+                 ORDER BY created_at",
+                "payouts_requested_by_keys",
+            ),
+        ] {
+            let plan = plan(sql);
+            assert!(plan.contains(index), "{plan}");
+        }
     }
 }

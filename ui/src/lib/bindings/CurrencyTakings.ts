@@ -20,6 +20,10 @@ today: TakingsSum,
  */
 yesterday: TakingsSum, week: TakingsSum, 
 /**
+ * The sum of the seven days before the present week.
+ */
+lastWeek: TakingsSum, 
+/**
  * The sum of all days.
  */
 all: TakingsSum, days: Array<TakingsDay>, 

@@ -1,4 +1,4 @@
-// The till's sale, and its settings in `localStorage`: the last currency, the sound and the products. Each data folder
+// The till's sale, and its settings in `localStorage`: the last currency and the products. Each data folder
 // has its own settings, so each environment of each installation has.
 import { emptySale, type Draft } from "../till";
 import { keepApart } from "./environment.svelte";
@@ -14,8 +14,6 @@ export interface Product {
 export interface TillSettings {
   /** The currency of the last sale; empty before the first one. */
   currency: string;
-  /** Whether a sound is played once a customer has paid. */
-  sound: boolean;
   products: Product[];
 }
 
@@ -35,11 +33,10 @@ export function tillSettings(folder: string): TillSettings {
     const kept = JSON.parse(localStorage.getItem(keyOf(folder)) ?? "{}") as Partial<TillSettings>;
     return {
       currency: typeof kept.currency === "string" ? kept.currency : "",
-      sound: kept.sound !== false,
       products: (Array.isArray(kept.products) ? kept.products : []).filter(isProduct).slice(0, PRODUCTS_MAX),
     };
   } catch {
-    return { currency: "", sound: true, products: [] };
+    return { currency: "", products: [] };
   }
 }
 

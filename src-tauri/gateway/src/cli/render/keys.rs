@@ -1,9 +1,10 @@
 //! API keys, and the key that signs notifications.
 
+use tillgate_domain::plain::plain;
 use tillgate_domain::words::count;
 
 use crate::cli::table::Align::Left;
-use crate::cli::table::{Table, fields, plain};
+use crate::cli::table::{Table, fields};
 use crate::console::keys::{KeyItem, NewHmacKey, NewKey, RevokedKey};
 
 pub(super) fn keys(items: &[KeyItem]) -> String {

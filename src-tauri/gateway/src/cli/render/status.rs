@@ -1,9 +1,10 @@
 //! The answers of `status` and `doctor`.
 
+use tillgate_domain::plain::plain;
 use tillgate_domain::words::count;
 
 use crate::cli::table::Align::{Left, Right};
-use crate::cli::table::{Table, fields, plain};
+use crate::cli::table::{Table, fields};
 use crate::console::backend_test::BackendTestView;
 use crate::console::doctor::DoctorView;
 use crate::console::status::{BackendItem, StatusView};

@@ -33,13 +33,13 @@
     if (back?.dataset.after && !isFramed) moveOn = setTimeout(() => location.assign(back.href), 1000 * Number(back.dataset.after));
   };
 
-  // Tells the shop's page that frames this one. Any page may learn the state, because it must know the id already.
+  // Tells the shop's page that frames this one. The message does not name the payment, because another page may frame a
+  // shop that redirects to this page.
   const tell = () => {
     const status = payment.querySelector("[data-status]")?.dataset.status;
     if (!isFramed || !status || status === told) return;
     told = status;
-    const paymentId = location.pathname.split("/").filter(Boolean).pop();
-    window.parent.postMessage({ paymentId, status }, "*");
+    window.parent.postMessage({ status }, "*");
   };
 
   const select = (element) => {

@@ -1,12 +1,12 @@
 //! The search for payments by a part of a text.
 
+use std::collections::BTreeMap;
+
 use rusqlite::types::Value;
+use tillgate_domain::money::Currency;
 
 /// The shortest part of a transaction's id that is searched for. A shorter one matches too many.
 const TXID_PART_MIN: usize = 6;
-
-/// Decimals of the currencies' minor units.
-const MINOR_DECIMALS: [usize; 3] = [2, 0, 3];
 
 /// Decimals of a satoshi in BTC.
 const BTC_DECIMALS: usize = 8;
@@ -24,8 +24,13 @@ pub(super) fn term(part: &str, bind: &mut dyn FnMut(Value) -> String) -> String 
             places.push(format!("seq IN (SELECT payment_seq FROM receipts WHERE {found})"));
         }
     }
-    for (column, amount) in amounts(part) {
-        places.push(format!("{column} = {}", bind(Value::Integer(amount))));
+    if let Some(sats) = units(part, BTC_DECIMALS) {
+        places.push(format!("amount_sats = {}", bind(Value::Integer(sats))));
+    }
+    for (minor, codes) in prices(part) {
+        let price = bind(Value::Integer(minor));
+        let codes: Vec<String> = codes.into_iter().map(|code| bind(Value::Text(code.to_owned()))).collect();
+        places.push(format!("(price_minor = {price} AND currency IN ({}))", codes.join(", ")));
     }
     format!("({})", places.join(" OR "))
 }
@@ -63,10 +68,15 @@ fn reversed_bytes(aligned: &str) -> String {
     std::iter::once(&'%').chain(bytes).chain(std::iter::once(&'%')).collect()
 }
 
-/// The columns of amounts, each with a value that the typed number may mean: `22.50`, `22,50` or `0.00015574`.
-fn amounts(typed: &str) -> Vec<(&'static str, i64)> {
-    let prices = MINOR_DECIMALS.iter().filter_map(|decimals| Some(("price_minor", units(typed, *decimals)?)));
-    prices.chain(units(typed, BTC_DECIMALS).map(|sats| ("amount_sats", sats))).collect()
+/// The prices in minor units that a typed number like `22.50` or `22,50` means, each with its currencies.
+fn prices(typed: &str) -> BTreeMap<i64, Vec<&'static str>> {
+    let mut prices = BTreeMap::<i64, Vec<&'static str>>::new();
+    for currency in Currency::ALL {
+        if let Some(minor) = units(typed, usize::from(currency.minor_units())) {
+            prices.entry(minor).or_default().push(currency.code());
+        }
+    }
+    prices
 }
 
 /// A number with at most these decimals, in units of the last one.
@@ -84,11 +94,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_typed_number_may_mean_a_price_or_bitcoin() {
-        assert_eq!(amounts("22,5"), [("price_minor", 2_250), ("price_minor", 22_500), ("amount_sats", 2_250_000_000)]);
-        assert_eq!(amounts("0.00015574"), [("amount_sats", 15_574)]);
+    fn a_typed_number_means_a_price_with_the_decimals_of_its_currency() {
+        let found = prices("22,5");
+        assert_eq!(found.keys().collect::<Vec<_>>(), [&2_250, &22_500]);
+        assert!(found[&2_250].contains(&"USD") && !found[&22_500].contains(&"USD"), "{found:?}");
+        assert!(found[&22_500].contains(&"KWD"), "{found:?}");
+        assert_eq!(units("0.00015574", BTC_DECIMALS), Some(15_574));
+        assert!(prices("0.00015574").is_empty());
         for text in ["", "order 7", "1.2.3", "-5", "99999999999999999999"] {
-            assert_eq!(amounts(text), [], "{text}");
+            assert!(prices(text).is_empty(), "{text}");
         }
     }
 

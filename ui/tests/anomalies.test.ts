@@ -98,7 +98,7 @@ describe("the inbox", () => {
     ],
     [
       { anomalyType: "OVERPAYMENT", merchantTransactionId: "" },
-      "The customer paid 5.00 USD too much for the payment of 10.00 USD.",
+      "The customer paid too much for the payment of 10.00 USD. 5.00 USD of it wait for your decision.",
       ["Refund…", "Dismiss…"],
     ],
     [

@@ -7,11 +7,12 @@ import { host, open } from "./panel";
 const PAYMENT = payment({ paymentId: "p".repeat(40), merchantTransactionId: "Tour" });
 const URL_OF_RECEIVER = "http://127.0.0.1:7421/v2/sandbox/receiver";
 
-function received(check: "right" | "missing") {
+function received(check: "right" | "wrong" | "missing") {
   const body = JSON.stringify({ paymentId: PAYMENT.paymentId, status: "CONFIRMED" });
   const one = { time: "2026-01-12T12:06:00.000Z", body, signature: "ab12", check };
   const other = { ...one, body: JSON.stringify({ paymentId: "another", status: "EXPIRED" }) };
-  return { url: URL_OF_RECEIVER, items: [other, one] };
+  const foreign = { ...one, body: "null" };
+  return { url: URL_OF_RECEIVER, items: [other, foreign, one, one] };
 }
 
 beforeEach(() => {
@@ -45,8 +46,11 @@ describe("the tour", () => {
     host.emit("changed");
     await press("Next");
     const dialog = await screen.findByRole("dialog", { name: "Tour: Your shop hears of it" });
-    expect(await within(dialog).findByText("✓ The signature is right")).toBeTruthy();
+    expect(await within(dialog).findAllByText("✓ The signature is right")).toHaveLength(2);
     expect(within(dialog).queryByText("EXPIRED")).toBeNull();
+    host.reply("listReceived", received("wrong"));
+    host.emit("changed");
+    expect(await within(dialog).findAllByText("✗ The signature is wrong")).toHaveLength(2);
     await press("Next");
     host.reply("requestPayout", payout({ state: "QUEUED" }));
     host.reply("showPayout", payout({ state: "SENT", confirmations: 1 }));

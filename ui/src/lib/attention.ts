@@ -25,8 +25,12 @@ export function whatHappened(row: AnomalyItem): string {
       return `Coins for ${order} came after the payment had closed.`;
     case "EXTRA_PAYMENT":
       return `More coins came for ${order}, which was paid already.`;
-    case "OVERPAYMENT":
-      return `The customer paid ${row.worth.shown} ${row.worth.currency} too much for ${order}.`;
+    case "OVERPAYMENT": {
+      // The coins are the surplus of a confirmed payment, but all coins of one that an overpayment made invalid.
+      const waits = `${row.worth.shown} ${row.worth.currency} of it wait for your decision.`;
+      const open = row.resolution === "OPEN" ? ` ${waits}` : "";
+      return `The customer paid too much for ${order}.${open}`;
+    }
     case "UNDERPAYMENT": {
       if (!row.acceptance?.short) return `Too little came for ${order} before the payment closed.`;
       const { worth, price } = row.acceptance;

@@ -50,6 +50,16 @@ export function staleCurrencies(status: Pick<StatusView, "rates" | "currencies">
     .map((rate) => rate.currency);
 }
 
+/** The payouts that wait for approval. */
+export function offersWaiting(status: StatusView): number {
+  return status.offersWaiting + status.ownOffersWaiting;
+}
+
+/** The records that wait for a decision: coins that do not fit, and payouts to approve. */
+export function decisionsWaiting(status: StatusView): number {
+  return status.openAnomalies + offersWaiting(status);
+}
+
 /** The tasks, the most urgent first. */
 export function tasksOf(status: StatusView, known: Known): Task[] {
   const tasks = [
@@ -110,12 +120,12 @@ function anomalies({ openAnomalies, openReversals }: StatusView): Task | undefin
 }
 
 function offers(status: StatusView): Task | undefined {
-  const offersWaiting = status.offersWaiting + status.ownOffersWaiting;
-  if (offersWaiting === 0) return undefined;
+  const waiting = offersWaiting(status);
+  if (waiting === 0) return undefined;
   return {
     name: "offers",
     urgent: false,
-    text: `${count(offersWaiting, "payout waits", "payouts wait")} for your approval.`,
+    text: `${count(waiting, "payout waits", "payouts wait")} for your approval.`,
     button: { text: "Review", to: { screen: "payouts" } },
   };
 }

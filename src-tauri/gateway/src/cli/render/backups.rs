@@ -1,9 +1,10 @@
 //! Backups, as text for people.
 
+use tillgate_domain::plain::plain;
+
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
 use crate::console::backups::{BackupItem, BackupsView, VerifiedBackup};
-use tillgate_domain::plain::plain;
 
 pub(super) fn backups(view: &BackupsView) -> String {
     let or_none = |text: &Option<String>, none: &str| text.clone().unwrap_or_else(|| none.to_owned());

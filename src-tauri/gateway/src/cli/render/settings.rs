@@ -1,9 +1,10 @@
 //! Settings, as text for people.
 
+use tillgate_domain::plain::plain;
+
 use crate::cli::table::Align::Left;
 use crate::cli::table::Table;
 use crate::console::settings::{BACKEND_PASSWORD, SettingItem};
-use tillgate_domain::plain::plain;
 
 /// The number of characters that are shown of an image's value, which would fill the screen.
 const VALUE_MAX: usize = 48;

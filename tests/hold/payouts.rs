@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use crate::check;
 use crate::expected_records;
 use crate::fail_points::waiting;
-use crate::harness::client::text;
+use crate::harness::client::{payment_request, text};
 use crate::harness::sandbox::{btc, sats};
 use crate::installation::Installation;
 use crate::kills::{env_number, seed};
@@ -267,6 +267,15 @@ impl Story {
         Some(id)
     }
 
+    /// A customer pays, so that the shop is notified.
+    async fn customer_pays(&mut self) {
+        let request = payment_request("10.00", self.site.shop.url());
+        if let Some(payment) = self.call(Method::POST, "/v2/payments/new", request).await {
+            let pay = format!("/sandbox/payments/{}/pay", text(&payment["paymentId"]));
+            self.call(Method::POST, &pay, json!({})).await;
+        }
+    }
+
     async fn advance_clock(&mut self) {
         self.call(Method::POST, "/sandbox/clock", json!({ "advanceSeconds": 2 })).await;
     }
@@ -300,6 +309,7 @@ impl Story {
         self.call(Method::POST, "/sandbox/reorg", json!({ "depth": 2 })).await;
         self.pay_out(70_000, true).await;
         self.advance_clock().await;
+        self.customer_pays().await;
         self.call(Method::POST, "/sandbox/blocks", json!({ "count": 2 })).await;
         // On a busy machine the notifications of these blocks are sent later.
         for _ in 0..SENDS_WITHIN_TURNS {

@@ -5,7 +5,15 @@ import svelteConfig from "./svelte.config.js";
 const browser = { window: "readonly", document: "readonly", location: "readonly", navigator: "readonly" };
 
 export default ts.config(
-  { ignores: ["dist", "node_modules", "src/lib/bindings"] },
+  {
+    ignores: [
+      "dist",
+      "node_modules",
+      "src/lib/bindings",
+      "src/lib/language/.wuchale",
+      "src/lib/language/data.js",
+    ],
+  },
   ...ts.configs.recommended,
   ...svelte.configs.recommended,
   {

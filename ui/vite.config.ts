@@ -1,9 +1,10 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
+import { wuchale } from "wuchale/vite";
 import { manual } from "./manual.ts";
 
 export default defineConfig({
-  plugins: [manual(), svelte()],
+  plugins: [manual(), wuchale(), svelte()],
   clearScreen: false,
   // The script of the customer's page is tried here too.
   server: {

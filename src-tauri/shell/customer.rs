@@ -52,6 +52,7 @@ fn create(app: &AppHandle, screen: &str) -> tauri::Result<()> {
         .inner_size(1024.0, 720.0)
         // The cashier goes on typing in the panel.
         .focused(false)
+        .initialization_script(window::locale_script())
         .on_navigation(window::only_the_panel(app.config()))
         .build()?;
     window::draw_without_graphics_card(&window)?;

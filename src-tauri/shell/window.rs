@@ -30,10 +30,17 @@ pub fn open(app: &App) -> tauri::Result<WebviewWindow> {
         .title(TITLE)
         .inner_size(1200.0, 800.0)
         .min_inner_size(720.0, 520.0)
+        .initialization_script(locale_script())
         .on_navigation(only_the_panel(app.config()))
         .build()?;
     draw_without_graphics_card(&window)?;
     Ok(window)
+}
+
+/// The script that tells a window the person's locale before its own scripts run.
+pub fn locale_script() -> String {
+    let locale = serde_json::Value::from(tillgate_gateway::locale());
+    format!("globalThis.tillgateLocale = {locale};")
 }
 
 /// Makes `WebKitGTK` draw without hardware acceleration. The panel has no animation that needs it, and acceleration

@@ -154,10 +154,11 @@ impl App {
 
     /// The address of the gateway's API, as the window shows it.
     pub async fn api(&self) -> String {
-        self.clicks("Details").await;
+        let details = "//footer//button[@aria-expanded]";
+        self.waits_for(details).await.click().await.unwrap();
         let shown = self.waits_for("//section//span[starts-with(normalize-space(), 'API http')][not(*)]").await;
         let address = shown.text().await.unwrap().trim_start_matches("API ").to_owned();
-        self.clicks("Hide details").await;
+        self.waits_for(details).await.click().await.unwrap();
         address
     }
 }

@@ -172,15 +172,17 @@ async fn finds_faults(app: &App, theme: &str, name: &str) -> Vec<String> {
     faults.iter().map(|fault| format!("{theme} {name}: {}", fault.as_str().unwrap_or_default())).collect()
 }
 
-/// Writes a picture of each screen to the folder that `SCREENS` names. `make screens` runs it.
+/// Writes a picture of each screen to the folder that `SCREENS` names, in the language that `SCREENS_LANGUAGE` names.
+/// `make screens` runs it.
 #[test]
 #[ignore = "writes pictures"]
 fn each_screen_is_drawn_in_each_size_and_theme() {
     inside("screens::each_screen_is_drawn_in_each_size_and_theme", async || {
         let folder = PathBuf::from(std::env::var_os("SCREENS").expect("SCREENS names a folder"));
         let data = tempfile::tempdir().unwrap();
-        let app = App::start(data.path()).await;
-        app.sees("Test environment").await;
+        let language = std::env::var_os("SCREENS_LANGUAGE").map(|language| ("TILLGATE_LANGUAGE", language));
+        let app = App::start_with(data.path(), language.as_slice()).await;
+        app.waits_for("//main//h1").await;
         let day = Day::passes(&app, data.path()).await;
         let display = Display::open();
         for theme in THEMES {

@@ -60,6 +60,22 @@ fn the_window_draws_without_a_graphics_card_in_little_memory() {
 }
 
 #[test]
+fn a_german_window_speaks_german() {
+    inside("stories::a_german_window_speaks_german", async || {
+        let data = tempfile::tempdir().unwrap();
+        let app = App::start_with(data.path(), &[("TILLGATE_LANGUAGE", "de-AT".into())]).await;
+        app.waits_for("//html[@lang='de']//nav[@aria-label='Seiten']//a[contains(., 'Kasse')]").await;
+        app.clicks("Neue Zahlung").await;
+        app.waits_for("//h1[normalize-space()='Neue Zahlung']").await;
+        app.clicks("Kasse").await;
+        app.waits_for("//output[@data-total][normalize-space()='0,00']").await;
+        app.clicks("Tillgate beenden").await;
+        app.sees("Tillgate beenden?").await;
+        app.clicks_and_goes("Tillgate beenden").await;
+    });
+}
+
+#[test]
 fn a_reversed_payment_is_announced_until_it_is_dismissed() {
     let name = "stories::a_reversed_payment_is_announced_until_it_is_dismissed";
     inside(name, async || {

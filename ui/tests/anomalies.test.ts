@@ -62,9 +62,7 @@ describe("anomalies", () => {
     host.reply("status", { ...status, openReversals: 1 });
     open("#/keys");
     expect((await screen.findByRole("alert")).textContent).toContain("1 confirmed payment was reversed");
-    expect(
-      screen.getByRole("link", { name: /^Needs attention 1 waits for a decision, 1 reversed$/ }),
-    ).toBeTruthy();
+    expect(screen.getByRole("link", { name: /^Needs attention 1 to decide, 1 reversed$/ })).toBeTruthy();
   });
 });
 
@@ -164,6 +162,6 @@ describe("the inbox", () => {
     open("#/keys");
     const link = await screen.findByRole("link", { name: /^Needs attention/ });
     expect(link.querySelectorAll(".count")).toHaveLength(1);
-    expect(link.querySelector(".count")?.getAttribute("title")).toBe("4 wait for a decision, 1 reversed");
+    expect(link.querySelector(".count")?.getAttribute("title")).toBe("4 to decide, 1 reversed");
   });
 });

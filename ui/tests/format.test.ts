@@ -1,15 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import {
-  count,
-  plain,
-  shortId,
-  showTime,
-  svgSource,
-  timeLeft,
-  wholeTime,
-  words,
-  zoneAt,
-} from "../src/lib/format";
+import { plain, plural, shortId, showTime, svgSource, timeLeft, wholeTime, zoneAt } from "../src/lib/format";
 import { inFormsWords, stateWords, toneOf } from "../src/lib/words";
 import { hrefOf, parseAddress } from "../src/lib/state/route.svelte";
 
@@ -62,10 +52,6 @@ describe("time left", () => {
   });
 });
 
-test("constants become words", () => {
-  expect(words("LATE_PAYMENT")).toBe("Late payment");
-});
-
 describe("a payment's state in words", () => {
   const none = { whyInvalid: null, confirmations: 0, confirmationsWanted: 1 };
   test.each<[Parameters<typeof stateWords>[0], string]>([
@@ -87,10 +73,10 @@ describe("a payment's state in words", () => {
 });
 
 test("one is singular", () => {
-  expect([count(0, "block"), count(1, "block"), count(2, "anomaly", "anomalies")]).toEqual([
+  expect([0, 1, 2].map((number) => plural(number, ["# block", "# blocks"]))).toEqual([
     "0 blocks",
     "1 block",
-    "2 anomalies",
+    "2 blocks",
   ]);
 });
 

@@ -27,9 +27,9 @@ describe("API keys", () => {
     expect(screen.getByText("s3cret")).toBeTruthy();
 
     Object.assign(navigator, { clipboard: { writeText: () => Promise.resolve() } });
-    await fireEvent.click(within(dialog).getByRole("button", { name: "Copy the secret" }));
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Copy Secret" }));
     await within(dialog).findByText("Copied");
-    expect(screen.getByText("Copied the secret.")).toBeTruthy();
+    expect(screen.getByText("Copied Secret.")).toBeTruthy();
     expect(await fireEvent.keyDown(dialog, { key: "Escape" })).toBe(true);
     await fireEvent(dialog, new Event("close"));
     await waitFor(() => expect(document.body.textContent).not.toContain("s3cret"));
@@ -61,7 +61,7 @@ describe("API keys", () => {
     await fireEvent.click(await screen.findByRole("button", { name: "Make the key" }));
     expect(await screen.findByText(said)).toBeTruthy();
     expect(screen.queryByText(/does not store the secret/)).toBeNull();
-    expect(screen.getByRole("button", { name: "Copy the signing key" })).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Copy Signing key" })).toBeTruthy();
   });
 
   test("revoking needs a confirmation", async () => {

@@ -30,8 +30,8 @@ describe("a payment", () => {
     open(href);
     const card = (await screen.findByText("Exchange rate details")).closest("section")!;
     const [, kraken, mempool] = within(card).getAllByRole("row");
-    expect(kraken?.textContent).toMatch(/kraken.*64,210\.55.*yes/s);
-    expect(mempool?.textContent).toMatch(/mempool.*70,000.*no: more than 5 % from the median/s);
+    expect(kraken?.textContent).toMatch(/kraken.*64,210\.55.*Yes/s);
+    expect(mempool?.textContent).toMatch(/mempool.*70,000.*No: more than 5 % from the median/s);
   });
 
   test("a shop's answer is shown as text, never as markup", async () => {
@@ -44,7 +44,7 @@ describe("a payment", () => {
     const first = delivery({ deliveryId: "e".repeat(40), attempt: 1 });
     host.reply("showPayment", payment({ deliveries: [delivery({ attempt: 2 }), first] }));
     open(href);
-    expect(await screen.findAllByText(/payment, attempt/)).toHaveLength(2);
+    expect(await screen.findAllByText(/Payment, attempt/)).toHaveLength(2);
     expect(screen.getAllByText("Waiting")).toHaveLength(1);
   });
 

@@ -47,7 +47,7 @@ describe("the list of payouts", () => {
   test("counts shops' waiting offers beside the screen's name", async () => {
     host.reply("status", { ...status, offersWaiting: 2 });
     open("#/payments");
-    expect(await screen.findByRole("link", { name: "Payouts 2 wait for approval" })).toBeTruthy();
+    expect(await screen.findByRole("link", { name: "Payouts 2 to approve" })).toBeTruthy();
   });
 
   test("shows the waiting offers after a click on a notification", async () => {

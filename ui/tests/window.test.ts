@@ -214,6 +214,6 @@ describe("the window", () => {
     host.reply("status", { ...status, warnings: ["A double-spend was seen"] });
     open("#/payments");
     expect(await screen.findByText("A double-spend was seen.")).toBeTruthy();
-    expect(screen.getByText(/No fresh rate for JPY/)).toBeTruthy();
+    expect(screen.getByText(/no recent exchange rate for JPY/)).toBeTruthy();
   });
 });

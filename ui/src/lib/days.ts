@@ -1,4 +1,5 @@
 // Local days for the takings. The gateway knows no time zone, so the panel sends it the bounds of each day.
+import { locale } from "./language/locale";
 
 /** The number of days that Home shows. */
 export const DAYS = 30;
@@ -11,9 +12,9 @@ export interface LocalDays {
   weekDays: number;
 }
 
-const short = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
-const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
-const whole = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
+const short = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" });
+const weekday = new Intl.DateTimeFormat(locale, { weekday: "short", day: "numeric", month: "short" });
+const whole = new Intl.DateTimeFormat(locale, { weekday: "long", day: "numeric", month: "long" });
 
 /** The local midnight at which the day of `nowMs` began. */
 export function startOfDay(nowMs: number): number {
@@ -90,6 +91,6 @@ function firstDayOfWeek(): number {
     getWeekInfo?: () => { firstDay: number };
     weekInfo?: { firstDay: number };
   }
-  const locale = new Intl.Locale(new Intl.DateTimeFormat().resolvedOptions().locale) as Intl.Locale & Weeks;
-  return ((locale.getWeekInfo?.() ?? locale.weekInfo)?.firstDay ?? 1) % 7;
+  const place = new Intl.Locale(locale) as Intl.Locale & Weeks;
+  return ((place.getWeekInfo?.() ?? place.weekInfo)?.firstDay ?? 1) % 7;
 }

@@ -1,22 +1,22 @@
 // Formats times, ids and constants. Amounts of money arrive as texts from the gateway and are not computed here.
+import { locale } from "./language/locale";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-const sameDay = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const days = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
-const otherDay = new Intl.DateTimeFormat(undefined, {
+const sameDay = new Intl.DateTimeFormat(locale, { hour: "numeric", minute: "2-digit" });
+const clock = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const otherDay = new Intl.DateTimeFormat(locale, {
   month: "short",
   day: "numeric",
   hour: "numeric",
   minute: "2-digit",
 });
-const otherYear = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const otherYear = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
 
-const zoned = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" });
-const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+const zoned = new Intl.DateTimeFormat(locale, { timeZoneName: "short" });
+const whole = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
 
 /** The short name of this computer's time zone at a given time: `CET` or `GMT+1`. */
 export function zoneAt(time: Date): string {
@@ -45,7 +45,7 @@ export function showTime(iso: string, nowMs: number): string {
   const isOtherYear = time.getFullYear() !== now.getFullYear();
   const isToday = time.toDateString() === now.toDateString();
   const shown = isToday
-    ? `${days.format(0, "day")}, ${sameDay.format(time)}`
+    ? `today, ${sameDay.format(time)}`
     : (isOtherYear ? otherYear : otherDay).format(time);
   const isAsNow = time.getTimezoneOffset() === now.getTimezoneOffset();
   return isAsNow ? shown : `${shown} ${zoneAt(time)}`;
@@ -95,15 +95,15 @@ export function inGroups(text: string): string[] {
   return text.match(/.{1,4}/gu) ?? [];
 }
 
-/** A constant as a text: `LATE_PAYMENT` becomes `Late payment`. */
-export function words(constant: string): string {
-  const text = constant.toLowerCase().replaceAll("_", " ");
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
+/** Chooses one of the forms of a text by a number. */
+type PluralRule = (number: number) => number;
 
-/** `1 block`, `2 blocks`. */
-export function count(number: number, singular: string, plural = `${singular}s`): string {
-  return `${number} ${number === 1 ? singular : plural}`;
+/**
+ * The form of a text that suits a number, with the number in place of `#`: `plural(2, ["# block", "# blocks"])`.
+ * The build adds the forms and the rule of the window's language.
+ */
+export function plural(number: number, forms: string[], rule: PluralRule = (n) => (n === 1 ? 0 : 1)): string {
+  return (forms[rule(number)] ?? forms[0] ?? "").replace("#", String(number));
 }
 
 /** An SVG document as the source of an image, so that its markup never becomes part of the page. */

@@ -4,7 +4,7 @@ import type { BackupsView } from "./bindings/BackupsView";
 import type { ServerTestItem } from "./bindings/ServerTestItem";
 import type { SettingItem } from "./bindings/SettingItem";
 import type { StatusView } from "./bindings/StatusView";
-import { count } from "./format";
+import { plural } from "./format";
 
 export type Step = "wallet" | "words" | "chain" | "rates" | "limits" | "backup" | "done";
 
@@ -124,7 +124,11 @@ export function strengthOf(passphrase: string, least: number): Strength {
       sentence: `At least ${least} characters. Best are ${WORDS_GOOD} or more words picked blindly from a book.`,
     };
   }
-  if (missing > 0) return { enough: false, sentence: `Too short: ${count(missing, "more character")}.` };
+  if (missing > 0)
+    return {
+      enough: false,
+      sentence: `Too short: ${plural(missing, ["# more character", "# more characters"])}.`,
+    };
   if (new Set(characters).size <= FEW_CHARACTERS) {
     return { enough: false, sentence: "Too easy to guess: it repeats a few characters." };
   }
@@ -158,7 +162,7 @@ export function aboutWords(text: string): string {
   if (length === 0) return "12 or 24 words, with a space between; numbers are passed over.";
   return COUNTS.includes(length)
     ? `${length} words.`
-    : `${count(length, "word")} so far; a wallet has 12 or 24.`;
+    : `${plural(length, ["# word", "# words"])} so far; a wallet has 12 or 24.`;
 }
 
 /** The kind of a server. The sandbox has none. */

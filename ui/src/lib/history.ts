@@ -1,7 +1,7 @@
 // The changes of a payment, as sentences for a merchant.
 import type { HistoryItem } from "./bindings/HistoryItem";
 import type { PaymentView } from "./bindings/PaymentView";
-import { count, plain } from "./format";
+import { plural, plain } from "./format";
 import { btc } from "./state/unit.svelte";
 
 /** A sentence on the creation of a payment. */
@@ -27,7 +27,7 @@ export function changeWords(
     case "UNCONFIRMED":
       if (byStaff) return `Staff accepted the ${coins} that came.`;
       return payment.confirmationsWanted > 0
-        ? `Paid: ${coins}. The payment waits for ${count(payment.confirmationsWanted, "confirmation")}.`
+        ? `Paid: ${coins}. The payment waits for ${plural(payment.confirmationsWanted, ["# confirmation", "# confirmations"])}.`
         : `Paid: ${coins}. Tillgate waits a moment for signs of fraud.`;
     case "CONFIRMED":
       return byStaff ? `Staff accepted the ${coins} as payment.` : `Confirmed: ${coins}.`;

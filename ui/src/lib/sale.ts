@@ -1,6 +1,6 @@
 // The customer's view of a payment, in words for a customer at the counter.
 import type { PaymentView } from "./bindings/PaymentView";
-import { count } from "./format";
+import { plural } from "./format";
 
 /**
  * `asks`: nothing was paid yet. `part`: a part is missing. `waiting`: paid, but not confirmed. `paid`: confirmed.
@@ -69,7 +69,7 @@ export function explanation(payment: PaymentView): string {
     case "waiting":
       return confirmationsWanted === 0
         ? "The payment has arrived and is being checked."
-        : `The payment has arrived. It is final after ${count(confirmationsWanted, "confirmation")}.`;
+        : `The payment has arrived. It is final after ${plural(confirmationsWanted, ["# confirmation", "# confirmations"])}.`;
     case "paid":
       return overpaidBy
         ? `You paid ${differenceWorth.shown} ${differenceWorth.currency} too much. Please ask the cashier.`

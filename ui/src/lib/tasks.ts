@@ -3,7 +3,7 @@ import type { BackupsView } from "./bindings/BackupsView";
 import type { DeliveryItem } from "./bindings/DeliveryItem";
 import type { StatusView } from "./bindings/StatusView";
 import type { WarningKind } from "./bindings/WarningKind";
-import { count } from "./format";
+import { plural } from "./format";
 import type { Route } from "./state/route.svelte";
 import { backendWords, capital, nodeCatchesUp } from "./words";
 
@@ -101,7 +101,7 @@ function rates(status: StatusView): Task | undefined {
   return {
     name: "rates",
     urgent: stale.length === status.currencies.length,
-    text: `There is no recent exchange rate for ${stale.join(", ")}. New payments in ${stale.length === 1 ? "this currency" : "these currencies"} are refused.`,
+    text: `There is no recent exchange rate for ${stale.join(", ")}, so that new payments are refused.`,
     button: status.sandbox
       ? { text: "Open the sandbox", to: { screen: "sandbox" } }
       : { text: "Check the sources", to: { screen: "go-live", step: "rates" } },
@@ -110,11 +110,14 @@ function rates(status: StatusView): Task | undefined {
 
 function anomalies({ openAnomalies, openReversals }: StatusView): Task | undefined {
   if (openAnomalies === 0) return undefined;
-  const reversed = openReversals > 0 ? ` ${count(openReversals, "of them is", "of them are")} reversed.` : "";
+  const reversed =
+    openReversals > 0
+      ? ` ${plural(openReversals, ["# of them is reversed.", "# of them are reversed."])}`
+      : "";
   return {
     name: "anomalies",
     urgent: openReversals > 0,
-    text: `Coins of ${count(openAnomalies, "payment")} need your decision.${reversed}`,
+    text: `${plural(openAnomalies, ["Coins of # payment need your decision.", "Coins of # payments need your decision."])}${reversed}`,
     button: { text: "Decide", to: { screen: "anomalies" } },
   };
 }
@@ -125,7 +128,7 @@ function offers(status: StatusView): Task | undefined {
   return {
     name: "offers",
     urgent: false,
-    text: `${count(waiting, "payout waits", "payouts wait")} for your approval.`,
+    text: plural(waiting, ["# payout waits for your approval.", "# payouts wait for your approval."]),
     button: { text: "Review", to: { screen: "payouts" } },
   };
 }
@@ -136,7 +139,7 @@ function shop({ failingNotifications, failingServers }: StatusView, { failed }: 
   return {
     name: "shop",
     urgent: true,
-    text: `${servers} cannot be notified. ${count(failingNotifications, "notification waits and is", "notifications wait and are")} tried again for three days.`,
+    text: `${servers} cannot be notified. ${plural(failingNotifications, ["# notification waits and is tried again for three days.", "# notifications wait and are tried again for three days."])}`,
     ...(failed ? { button: { text: "See why", to: subjectOf(failed) } } : {}),
   };
 }

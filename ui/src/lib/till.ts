@@ -1,5 +1,6 @@
 // Adds the prices that a cashier types and taps, and the tip. All sums are whole minor units of the currency in a
 // BigInt. The gateway gets the total as a plain decimal text, as if it had been typed.
+import { inLocale } from "./language/sums";
 
 /** Most digits before the decimal mark. A longer price is a slip of the finger. */
 const WHOLE_DIGITS_MAX = 9;
@@ -62,16 +63,16 @@ export function plainText(minor: bigint, decimals: number): string {
   return decimals === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`;
 }
 
-/** Minor units for people, with thousands separators as the gateway writes them: `1,234.50`. */
+/** Minor units for people, such as `1,234.50`. */
 export function shownText(minor: bigint, decimals: number): string {
   const [whole = "", fraction] = plainText(minor, decimals).split(".");
-  return withThousands(whole) + (fraction === undefined ? "" : `.${fraction}`);
+  return inLocale(withThousands(whole) + (fraction === undefined ? "" : `.${fraction}`));
 }
 
 /** The typed digits for people. A decimal point stays visible before its decimals are typed. */
 export function shownTyped(typed: string): string {
   const [whole = "", fraction] = typed.split(".");
-  return withThousands(whole || "0") + (fraction === undefined ? "" : `.${fraction}`);
+  return inLocale(withThousands(whole || "0") + (fraction === undefined ? "" : `.${fraction}`));
 }
 
 function withThousands(digits: string): string {

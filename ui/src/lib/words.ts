@@ -1,5 +1,6 @@
 // The panel's texts for the constants of the gateway.
 import type { AnomalyItem } from "./bindings/AnomalyItem";
+import type { AnomalyKind } from "./bindings/AnomalyKind";
 import type { BackendItem } from "./bindings/BackendItem";
 import type { BackendKind } from "./bindings/BackendKind";
 import type { DeliveryItem } from "./bindings/DeliveryItem";
@@ -15,7 +16,7 @@ import type { StatusView } from "./bindings/StatusView";
 import type { StuckReason } from "./bindings/StuckReason";
 import type { WaitCause } from "./bindings/WaitCause";
 import type { WhyInvalid } from "./bindings/WhyInvalid";
-import { count, plain, words } from "./format";
+import { plain, plural } from "./format";
 import { btc } from "./state/unit.svelte";
 
 export type Tone = "calm" | "short" | "wait" | "good" | "more" | "late" | "over" | "bad";
@@ -50,6 +51,37 @@ const TONES: Record<Badged, Tone> = {
   DELIVERED: "good",
   SUPERSEDED: "over",
   GIVEN_UP: "bad",
+};
+
+/** The name of each state, where nothing more exact is known. */
+export const STATE_WORDS: Record<Badged, string> = {
+  NEW: "New",
+  UNDERPAID: "Underpaid",
+  UNCONFIRMED: "Unconfirmed",
+  CONFIRMED: "Confirmed",
+  EXPIRED: "Expired",
+  INVALID: "Invalid",
+  QUEUED: "Queued",
+  SENT: "Sent",
+  FAILED: "Failed",
+  OPEN: "Open",
+  REFUNDING: "Refunding",
+  REFUNDED: "Refunded",
+  ACCEPTED: "Accepted",
+  DISMISSED: "Dismissed",
+  WAITING: "Waiting",
+  DELIVERED: "Delivered",
+  SUPERSEDED: "Superseded",
+  GIVEN_UP: "Given up",
+};
+
+/** The name of each kind of anomaly. */
+export const ANOMALY_WORDS: Record<AnomalyKind, string> = {
+  LATE_PAYMENT: "Late payment",
+  EXTRA_PAYMENT: "Extra payment",
+  OVERPAYMENT: "Overpayment",
+  UNDERPAYMENT: "Underpayment",
+  REVERSED_PAYMENT: "Reversed payment",
 };
 
 /** A person who acted in the window or at the command line, without the place: `panel:anna` becomes `anna`. */
@@ -93,11 +125,12 @@ export function stateWords(payment: Standing): string {
   if (isOverpaid(payment)) return "Overpaid";
   if (payment.isCancelled && (payment.state === "NEW" || payment.state === "EXPIRED")) return "Cancelled";
   if (payment.whyInvalid) return WHY_INVALID[payment.whyInvalid].text;
-  if (payment.state !== "UNCONFIRMED") return words(payment.state);
+  if (payment.state !== "UNCONFIRMED") return STATE_WORDS[payment.state];
   if (payment.confirmationsWanted === 0) return "Paid, being checked";
   const { confirmations, confirmationsWanted } = payment;
-  if (confirmations >= confirmationsWanted) return `Paid, ${count(confirmations, "confirmation")}`;
-  return `Paid, ${confirmations} of ${count(confirmationsWanted, "confirmation")}`;
+  if (confirmations >= confirmationsWanted)
+    return `Paid, ${plural(confirmations, ["# confirmation", "# confirmations"])}`;
+  return `Paid, ${confirmations} of ${plural(confirmationsWanted, ["# confirmation", "# confirmations"])}`;
 }
 
 /** Names of the states in the filter of payments. They repeat the texts that the rows show. */
@@ -120,7 +153,9 @@ export function payoutWords(
   if (beingGivenUp) return "Being cancelled";
   if (state !== "SENT") return PAYOUT_WORDS[state];
   if (madeElsewhere) return "Paid from elsewhere";
-  return confirmations > 0 ? `Sent, ${count(confirmations, "confirmation")}` : "Sent, waits for a block";
+  return confirmations > 0
+    ? `Sent, ${plural(confirmations, ["# confirmation", "# confirmations"])}`
+    : "Sent, waits for a block";
 }
 
 /** Texts for the states of a payout. */
@@ -177,7 +212,7 @@ export const BACKENDS: Record<BackendKind, string> = {
 export function backendWords({ kind, servers }: Pick<BackendItem, "kind" | "servers">): string {
   const [first, ...more] = servers;
   if (first === undefined) return BACKENDS[kind];
-  const others = more.length > 0 ? ` or ${count(more.length, "other server")}` : "";
+  const others = more.length > 0 ? ` or ${plural(more.length, ["# other server", "# other servers"])}` : "";
   return `${BACKENDS[kind]} at ${first}${others}`;
 }
 
@@ -196,14 +231,16 @@ export function untaken(refusal: RefusalView | null): string {
 /** How soon a payout that is approved now will be sent, from the setting `batchSeconds`. */
 export function sentWithin(batchSeconds: string | undefined): string {
   const seconds = Number(batchSeconds ?? NaN);
-  if (Number.isNaN(seconds)) return "soon";
+  if (Number.isNaN(seconds)) return "very soon";
   if (seconds === 0) return "at once";
   return seconds < 120 ? `within about ${seconds} s` : `within about ${Math.ceil(seconds / 60)} min`;
 }
 
 /** A transaction's confirmations: `1 of 3` until there are enough, then only the number. */
 export function confirmationsOf(confirmations: number, wanted: number): string {
-  return confirmations < wanted ? `${confirmations} of ${wanted}` : count(confirmations, "confirmation");
+  return confirmations < wanted
+    ? `${confirmations} of ${wanted}`
+    : plural(confirmations, ["# confirmation", "# confirmations"]);
 }
 
 /** Whether the payment page still asks the customer for coins. */
@@ -245,10 +282,12 @@ const PERMISSIONS: Record<string, string> = {
   "payouts.approve": "approve payouts",
 };
 
+const EVERYTHING = "do everything";
+
 /** The permissions of an API key in words. */
 export function permissionWords(permissions: string[]): string {
   const isAll = Object.keys(PERMISSIONS).every((name) => permissions.includes(name));
-  return isAll ? "everything" : permissions.map((name) => PERMISSIONS[name] ?? name).join(", ");
+  return isAll ? EVERYTHING : permissions.map((name) => PERMISSIONS[name] ?? name).join(", ");
 }
 
 /** A form's labels, by the field name of the API. */

@@ -4,6 +4,7 @@ import type { Command } from "../bindings/Command";
 import type { CommandError } from "../bindings/CommandError";
 import type { PaymentsSheet } from "../bindings/PaymentsSheet";
 import type { StatusView } from "../bindings/StatusView";
+import { withSumsInLocale } from "../language/sums";
 import { onArrival, shown, type Environment } from "../state/environment.svelte";
 
 export type { Answers };
@@ -104,7 +105,7 @@ const panelsHost: Host = {
       transport()
         .call(asked, command)
         .then(
-          (answer) => inItsPlace(() => resolve(answer)),
+          (answer) => inItsPlace(() => resolve(withSumsInLocale(answer))),
           (reason: unknown) => inItsPlace(() => reject(asCommandError(reason))),
         );
     });

@@ -1,4 +1,5 @@
 // The unit in which the panel shows Bitcoin: BTC or satoshis. The choice is kept on this computer.
+import { locale } from "../language/locale";
 import type { BtcView } from "../bindings/BtcView";
 
 export const UNITS = ["BTC", "sat"] as const;
@@ -13,7 +14,7 @@ export function chooseUnit(name: Unit): void {
   localStorage.setItem(KEY, name);
 }
 
-const whole = new Intl.NumberFormat();
+const whole = new Intl.NumberFormat(locale);
 
 /** An amount of Bitcoin without its unit, for a column whose heading names the unit. */
 export function btcNumber(amount: Pick<BtcView, "sats" | "shown">): string {

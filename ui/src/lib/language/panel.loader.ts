@@ -1,0 +1,16 @@
+// Wuchale has each file of the window call `getRuntime` for its texts.
+import toRuntime from "wuchale/runtime";
+import { languageOf } from "./choose";
+import { locale } from "./locale";
+
+type Catalog = Parameters<typeof toRuntime>[0];
+
+/** The texts in the language of the window. */
+export function getRuntime(catalogs: Record<string, Catalog>): ReturnType<typeof toRuntime> {
+  const language = languageOf(locale, Object.keys(catalogs));
+  document.documentElement.lang = language;
+  return toRuntime(catalogs[language], language);
+}
+
+/** Wuchale's name for texts that change while the window is open. The language does not change then. */
+export const getRuntimeRx = getRuntime;

@@ -166,8 +166,7 @@ fn notes(news: &[NewsItem], is_told: impl Fn(NewsKind) -> bool) -> Vec<Note> {
 
 /// The title of a notification for payouts that keys approved.
 fn approvals(count: usize) -> String {
-    let payouts = if count == 1 { "1 payout".to_owned() } else { format!("{count} payouts") };
-    format!("API keys approved {payouts}")
+    if count == 1 { "API keys approved 1 payout".to_owned() } else { format!("API keys approved {count} payouts") }
 }
 
 /// The title of a notification for many events.

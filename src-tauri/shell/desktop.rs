@@ -2,7 +2,7 @@
 //! notifications only the window is highlighted.
 
 use tauri::AppHandle;
-use tillgate_gateway::Environment;
+use tillgate_gateway::{Environment, in_language};
 
 use crate::window;
 
@@ -17,6 +17,7 @@ pub struct Note {
 /// call does not wait for the desktop.
 pub fn notify(app: &AppHandle, environment: Environment, note: Note) {
     window::ask_for_attention(app);
+    let note = Note { title: in_language(&note.title), body: in_language(&note.body) };
     let app = app.clone();
     // The session bus may answer slowly, because it starts the notification server if none runs.
     std::thread::spawn(move || bus::notify(&app, environment, &note));

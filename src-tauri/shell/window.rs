@@ -6,7 +6,7 @@ use tauri::{
     App, AppHandle, Config, Emitter, Manager, Url, UserAttentionType, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
 };
 
-use tillgate_gateway::Environment;
+use tillgate_gateway::{Environment, in_language};
 
 use crate::tray_host;
 
@@ -112,7 +112,7 @@ pub fn hide(app: &AppHandle) {
 
 /// Sets the window's title, which lists of windows show.
 pub fn tell(app: &AppHandle, title: &str) {
-    with_window(app, |window| window.set_title(title));
+    with_window(app, |window| window.set_title(&in_language(title)));
 }
 
 /// Hides the window that a person closed. The first time that the desktop has no tray, the panel asks the person

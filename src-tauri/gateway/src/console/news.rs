@@ -89,8 +89,11 @@ impl NewsItem {
                 let Some(anomaly) = reader.anomaly(id)? else { return Ok(None) };
                 reader.payment_by_seq(anomaly.payment_seq)?.map(|payment| {
                     let worth = FiatView::of(anomaly.worth_minor(), anomaly.currency);
-                    let needs = if anomaly.anomaly.resolution == Resolution::Open { "needs" } else { "needed" };
-                    let title = format!("{} {} {needs} a decision", worth.shown, worth.currency);
+                    let title = if anomaly.anomaly.resolution == Resolution::Open {
+                        format!("{} {} needs a decision", worth.shown, worth.currency)
+                    } else {
+                        format!("{} {} needed a decision", worth.shown, worth.currency)
+                    };
                     let body = about(anomaly.anomaly.kind, &order_of(&payment));
                     Self::of_payment(row, NewsKind::Attention, title, body, &payment)
                 })
@@ -99,13 +102,16 @@ impl NewsItem {
             NewsSubject::Approved(id) => Self::of_payout(reader, row, id, true)?,
             NewsSubject::Server { name, notifications } => {
                 let host = name.split_once("://").map_or(name.as_str(), |(_, host)| host);
-                let waits = if *notifications == 1 { "notification waits" } else { "notifications wait" };
+                let body = match notifications {
+                    1 => "1 notification waits. Tillgate tries again by itself.".to_owned(),
+                    many => format!("{many} notifications wait. Tillgate tries again by itself."),
+                };
                 Some(Self {
                     id: format!("shop:{name}"),
                     kind: NewsKind::Shop,
                     time: row.at.iso_millis(),
                     title: format!("{host} takes no notifications"),
-                    body: format!("{notifications} {waits}. Tillgate tries again by itself."),
+                    body,
                     payment_id: None,
                     payout_id: None,
                 })
@@ -130,15 +136,19 @@ impl NewsItem {
         let Some(payout) = reader.payout(id)? else { return Ok(None) };
         let amount = BtcView::of_sats(payout.amount_sats).shown;
         let worth = FiatView::of(payout.fiat_minor, payout.currency);
-        let paid = format!("{} {} to {}", worth.shown, worth.currency, payout.address);
+        let (worth, address) = (format!("{} {}", worth.shown, worth.currency), payout.address);
         let (title, body) = if is_approved {
             let key = payout.approved_by.as_deref().unwrap_or_default();
-            let body =
-                format!("{key} approved a payout of {paid}. If that was wrong, open Tillgate and cancel the payout.");
+            let body = format!(
+                "{key} approved a payout of {worth} to {address}. If that was wrong, open Tillgate and cancel the payout."
+            );
             (format!("{amount} BTC were approved by an API key"), body)
         } else {
-            let remedy = if payout.state == PayoutState::New { " Open Tillgate to approve or reject it." } else { "" };
-            let body = format!("It is {paid}.{remedy}");
+            let body = if payout.state == PayoutState::New {
+                format!("It is {worth} to {address}. Open Tillgate to approve or reject it.")
+            } else {
+                format!("It is {worth} to {address}.")
+            };
             (format!("{} asks for a payout of {amount} BTC", payout.requested_by), body)
         };
         Ok(Some(Self {
@@ -180,9 +190,11 @@ fn order_of(payment: &PaymentRow) -> String {
     if reference.is_empty() {
         format!("the payment of {}", price_of(payment))
     } else {
-        let shown: String = plain(reference).replace('”', "\"").chars().take(REFERENCE_MAX).collect();
-        let rest = if reference.chars().count() > REFERENCE_MAX { "…" } else { "" };
-        format!("order “{shown}{rest}”")
+        let mut shown: String = plain(reference).replace('”', "\"").chars().take(REFERENCE_MAX).collect();
+        if reference.chars().count() > REFERENCE_MAX {
+            shown.push('…');
+        }
+        format!("order “{shown}”")
     }
 }
 

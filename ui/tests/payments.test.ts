@@ -98,7 +98,7 @@ describe("the list of payments", () => {
       }),
     );
     const sums = (await screen.findByText(/confirmed/)).textContent?.replace(/\s+/g, " ").trim();
-    expect(sums).toBe("1 payment · 20.00 USD confirmed · 0.00031148 BTC received");
+    expect(sums).toBe("1 payment · 20.00 USD confirmed · 0.00031148 BTC confirmed");
     await fireEvent.click(screen.getByRole("button", { name: "Show all payments" }));
     await waitFor(() =>
       expect(host.askedFor("listPayments").at(-1)).toMatchObject({ from: null, to: null, label: null }),

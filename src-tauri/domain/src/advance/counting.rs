@@ -130,10 +130,11 @@ fn conflicts(receipts: &[Receipt]) -> Vec<BTreeSet<usize>> {
 }
 
 /// The part of a receipt that counts, without sums inherited from replaced receipts: 0 for a late receipt. The look
-/// that first sees the receipt decides.
+/// that first sees the receipt decides. A cancelled payment has no grace, because staff knows of its end.
 fn own_verdict(payment: &Payment, receipt: &Receipt) -> u64 {
     let found_in_time = payment.closed_at.is_none() && payment.state != PaymentState::Confirmed;
-    let latest = payment.expires_at.plus_ms(payment.policy.offline_grace_ms);
+    let grace_ms = if payment.is_cancelled() { 0 } else { payment.policy.offline_grace_ms };
+    let latest = payment.expires_at.plus_ms(grace_ms);
     if found_in_time && receipt.earliest_at <= latest { receipt.amount_sats } else { 0 }
 }
 

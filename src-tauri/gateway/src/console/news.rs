@@ -78,7 +78,17 @@ impl NewsItem {
         Ok(match &row.subject {
             NewsSubject::Paid(seq) => reader.payment_by_seq(*seq)?.map(|payment| {
                 let body = arrival(payment.payment.state, &order_of(&payment));
-                Self::of_payment(row, NewsKind::Paid, format!("{} received", price_of(&payment)), body, &payment)
+                let title = if payment.payment.state == PaymentState::Unconfirmed {
+                    format!("{} sent, not confirmed yet", price_of(&payment))
+                } else {
+                    format!("{} received", price_of(&payment))
+                };
+                Self::of_payment(row, NewsKind::Paid, title, body, &payment)
+            }),
+            NewsSubject::Withdrawn(seq) => reader.payment_by_seq(*seq)?.map(|payment| {
+                let title = format!("{} withdrawn by the customer", price_of(&payment));
+                let body = format!("The coins for {} were withdrawn before a block held them.", order_of(&payment));
+                Self::of_payment(row, NewsKind::Reversed, title, body, &payment)
             }),
             NewsSubject::Reversed(seq) => reader.payment_by_seq(*seq)?.map(|payment| {
                 let body = format!("The Bitcoin network took back the coins for {}.", order_of(&payment));
@@ -98,6 +108,13 @@ impl NewsItem {
                     Self::of_payment(row, NewsKind::Attention, title, body, &payment)
                 })
             }
+            NewsSubject::Failed(id) => reader.payout(id)?.map(|payout| {
+                let worth = FiatView::of(payout.fiat_minor, payout.currency);
+                let worth = format!("{} {}", worth.shown, worth.currency);
+                let title = format!("A payout of {worth} failed");
+                let body = format!("Nothing more is sent to {}. Open Tillgate to see why.", payout.address);
+                Self::of_one_payout(row, format!("failed:{id}"), title, body, id)
+            }),
             NewsSubject::Requested(id) => Self::of_payout(reader, row, id, false)?,
             NewsSubject::Approved(id) => Self::of_payout(reader, row, id, true)?,
             NewsSubject::Server { name, notifications } => {
@@ -151,15 +168,20 @@ impl NewsItem {
             };
             (format!("{} asks for a payout of {amount} BTC", payout.requested_by), body)
         };
-        Ok(Some(Self {
-            id: format!("{}:{id}", if is_approved { "approved" } else { "requested" }),
+        let name = format!("{}:{id}", if is_approved { "approved" } else { "requested" });
+        Ok(Some(Self::of_one_payout(row, name, title, body, id)))
+    }
+
+    fn of_one_payout(row: &NewsRow, name: String, title: String, body: String, payout: &Id) -> Self {
+        Self {
+            id: name,
             kind: NewsKind::Payout,
             time: row.at.iso_millis(),
             title,
             body,
             payment_id: None,
-            payout_id: Some(id.to_string()),
-        }))
+            payout_id: Some(payout.to_string()),
+        }
     }
 }
 

@@ -26,11 +26,11 @@ const ATTEMPTS_TOLD: u32 = 2;
 pub enum NewsKind {
     /// A payment is paid, whether or not it is confirmed.
     Paid,
-    /// The coins of a CONFIRMED payment are gone.
+    /// The coins of a paid payment are gone.
     Reversed,
     /// Coins do not fit a payment, and staff must decide.
     Attention,
-    /// An API key requested or approved a payout.
+    /// An API key requested or approved a payout, or an approved payout failed.
     Payout,
     /// A shop's server does not take notifications.
     Shop,
@@ -74,12 +74,16 @@ pub enum NewsSubject {
     Paid(i64),
     /// The payment with this `seq` was reversed.
     Reversed(i64),
+    /// The customer withdrew the coins of the payment with this `seq`, before a block held them.
+    Withdrawn(i64),
     /// The anomaly with this id was raised.
     Anomaly(Id),
     /// The payout with this id was requested by an API key.
     Requested(Id),
     /// The payout with this id was approved by an API key.
     Approved(Id),
+    /// The approved payout with this id failed, and no person had cancelled it.
+    Failed(Id),
     /// This server did not take so many notifications.
     Server { name: String, notifications: u64 },
 }
@@ -98,6 +102,7 @@ impl Reader<'_> {
         news.extend(self.news_of_anomalies(limit)?);
         news.extend(self.news_of_requests(limit)?);
         news.extend(self.news_of_approvals(limit)?);
+        news.extend(self.news_of_failures(limit)?);
         news.extend(self.news_of_servers()?);
         news.sort_by_key(|one| std::cmp::Reverse(one.at));
         news.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
@@ -106,15 +111,22 @@ impl Reader<'_> {
 
     fn news_of_payments(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT payment_seq, at, to_state = 'INVALID' AS is_reversed FROM
+            "SELECT payment_seq, at, from_state = 'CONFIRMED' AS was_confirmed,
+                 to_state IN ('UNCONFIRMED', 'CONFIRMED') AS is_paid FROM
                  (SELECT * FROM payment_history ORDER BY at DESC LIMIT ?1)
              WHERE (to_state = 'UNCONFIRMED' OR to_state = 'CONFIRMED') AND from_state <> 'UNCONFIRMED' AND cause <> 'staff'
                  OR from_state = 'CONFIRMED' AND to_state = 'INVALID'
+                 OR from_state = 'UNCONFIRMED' AND (to_state IN ('NEW', 'UNDERPAID', 'EXPIRED') OR to_state = 'INVALID'
+                     AND paid_sats < (SELECT amount_sats FROM payments WHERE seq = payment_seq))
              ORDER BY at DESC LIMIT ?2",
         )?;
         let read = |row: &Row<'_>| {
             let seq = row.value("payment_seq")?;
-            let subject = if row.value("is_reversed")? { NewsSubject::Reversed(seq) } else { NewsSubject::Paid(seq) };
+            let subject = match (row.value("is_paid")?, row.value("was_confirmed")?) {
+                (true, _) => NewsSubject::Paid(seq),
+                (false, true) => NewsSubject::Reversed(seq),
+                (false, false) => NewsSubject::Withdrawn(seq),
+            };
             Ok(NewsRow { at: values::time(row, "at")?, subject })
         };
         query.query_and_then(params![CHANGES_READ, limit], read)?.collect()
@@ -160,6 +172,18 @@ impl Reader<'_> {
         query.query_and_then([limit], read)?.collect()
     }
 
+    /// Approved payouts that failed by themselves. A person who cancels one knows of it.
+    fn news_of_failures(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT id, failed_at FROM payouts
+             WHERE failed_at IS NOT NULL AND given_up_by IS NULL AND +state = 'FAILED' ORDER BY failed_at DESC LIMIT ?1",
+        )?;
+        let read = |row: &Row<'_>| {
+            Ok(NewsRow { at: values::time(row, "failed_at")?, subject: NewsSubject::Failed(values::id(row, "id")?) })
+        };
+        query.query_and_then([limit], read)?.collect()
+    }
+
     /// Servers that do not take notifications now.
     fn news_of_servers(&self) -> Result<Vec<NewsRow>, StoreError> {
         let mut query = self.connection.prepare_cached(
@@ -181,6 +205,8 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_sandbox::{Replace, ReplaceTo};
+
     use super::*;
     use crate::testing::World;
 
@@ -201,6 +227,33 @@ mod tests {
         world.look().await;
         let told = [NewsSubject::Reversed(payment.seq), NewsSubject::Paid(payment.seq)];
         assert_eq!(subjects(&world), told, "its anomaly is the same event");
+    }
+
+    #[tokio::test]
+    async fn coins_that_a_customer_withdraws_are_told() {
+        let world = World::new().await;
+        let payment = world.payment().await;
+        let txid = world.customer_pays(&payment, payment.payment.amount_sats);
+        world.look().await;
+        let to_customer = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
+        world.sandbox().replace(txid, to_customer, world.now_ms()).unwrap();
+        world.look().await;
+        assert_eq!(subjects(&world), [NewsSubject::Withdrawn(payment.seq), NewsSubject::Paid(payment.seq)]);
+    }
+
+    #[tokio::test]
+    async fn a_payout_that_fails_by_itself_is_told() {
+        let world = World::new().await;
+        let (failed, cancelled) = (world.offered_payout(20_000).await, world.offered_payout(20_000).await);
+        let change = move |tx: &crate::store::Tx<'_>| {
+            let fails = "UPDATE payouts SET state = 'FAILED', approved_at = created_at, approved_by = 'panel:ann',
+                             failed_at = ?2, failure_reason = 'x', given_up_by = ?3 WHERE id = ?1";
+            tx.connection.execute(fails, params![failed.as_bytes(), 5, None::<String>])?;
+            tx.connection.execute(fails, params![cancelled.as_bytes(), 6, "panel:ann"])?;
+            Ok::<_, StoreError>(())
+        };
+        world.gateway.store.write(change).await.unwrap();
+        assert_eq!(subjects(&world), [NewsSubject::Failed(failed)]);
     }
 
     #[tokio::test]
@@ -272,6 +325,11 @@ mod tests {
                 "SELECT id FROM payouts WHERE key_id IS NOT NULL AND coalesce(instr(approved_by, ':'), 1) <> 0
                  ORDER BY created_at",
                 "payouts_requested_by_keys",
+            ),
+            (
+                "SELECT id FROM payouts WHERE failed_at IS NOT NULL AND given_up_by IS NULL AND +state = 'FAILED'
+                 ORDER BY failed_at",
+                "payouts_failed",
             ),
         ] {
             let plan = plan(sql);

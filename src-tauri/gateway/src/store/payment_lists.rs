@@ -64,7 +64,7 @@ pub struct PaymentFilter {
 pub struct Matches {
     /// Each `seq`, the newest payment first.
     pub seqs: Vec<i64>,
-    /// Satoshis received by all of them.
+    /// Satoshis that pay the CONFIRMED ones, without those beyond an amount.
     pub paid_sats: u64,
     /// The prices of the CONFIRMED ones, in minor units, by currency.
     pub confirmed_minor: BTreeMap<String, i64>,
@@ -150,7 +150,8 @@ impl Reader<'_> {
     /// All matching payments and their sums, in one pass over the table.
     pub fn matching_payments(&self, filter: &PaymentFilter) -> Result<Matches, StoreError> {
         let (condition, values) = filter.condition();
-        let columns = "SELECT created_at, seq, currency, price_minor, paid_sats, state = 'CONFIRMED' FROM";
+        let columns =
+            "SELECT created_at, seq, currency, price_minor, min(amount_sats, paid_sats), state = 'CONFIRMED' FROM";
         let mut query = self.connection.prepare_cached(&format!(
             "{columns} {INDEXED_PAYMENTS}{condition} UNION ALL {columns} {UNINDEXED_PAYMENTS}{condition}"
         ))?;
@@ -158,8 +159,8 @@ impl Reader<'_> {
         let (mut keys, mut matches): (Vec<SortKey>, _) = (Vec::new(), Matches::default());
         while let Some(row) = rows.next()? {
             keys.push((row.get(0)?, row.get(1)?));
-            matches.paid_sats = matches.paid_sats.saturating_add(row.get(4)?);
             if row.get(5)? {
+                matches.paid_sats = matches.paid_sats.saturating_add(row.get(4)?);
                 let currency = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
                 match matches.confirmed_minor.get_mut(currency) {
                     Some(sum) => *sum = sum.saturating_add(row.get(3)?),

@@ -109,6 +109,21 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn coins_of_a_silent_chain_are_late_for_a_cancelled_payment() {
+        let world = World::new().await;
+        let payment = world.payment().await;
+        world.cancel(payment.payment.id).await.unwrap();
+        let chain_down = |down| FaultsPatch { chain_down: Some(down), ..FaultsPatch::default() };
+        world.sandbox().set_faults(chain_down(true)).unwrap();
+        world.advance_clock_ms(20 * 60_000);
+        world.customer_pays(&payment, payment.payment.amount_sats);
+        world.sandbox().set_faults(chain_down(false)).unwrap();
+        world.look().await;
+        world.mine(2).await;
+        assert_eq!(world.state(&payment), PaymentState::Expired);
+    }
+
+    #[tokio::test]
     async fn coins_that_no_look_has_seen_yet_prevent_the_cancellation() {
         let world = World::new().await;
         let payment = world.payment().await;

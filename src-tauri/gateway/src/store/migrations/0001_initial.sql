@@ -219,6 +219,7 @@ CREATE INDEX payouts_open ON payouts (expires_at) WHERE state = 'NEW';
 CREATE INDEX payouts_queued ON payouts (approved_at, seq) WHERE state = 'QUEUED';
 CREATE INDEX payouts_of_a_day ON payouts (approved_at, amount_sats, state) WHERE approved_at IS NOT NULL AND state <> 'FAILED';
 CREATE INDEX payouts_approved_by_keys ON payouts (approved_at) WHERE instr(approved_by, ':') = 0;
+CREATE INDEX payouts_failed ON payouts (failed_at) WHERE failed_at IS NOT NULL AND given_up_by IS NULL;
 CREATE INDEX payouts_requested_by_keys ON payouts (created_at)
     WHERE key_id IS NOT NULL AND coalesce(instr(approved_by, ':'), 1) <> 0;
 CREATE INDEX payouts_of_batch ON payouts (batch_seq) WHERE batch_seq IS NOT NULL;

@@ -233,7 +233,7 @@ fn judge(reader: &Reader<'_>, row: &AnomalyRow, confirmations: u32) -> Result<u6
     }
 }
 
-/// The refundable sum of a payment, and the sum of its other refunds. The refundable sum is all received coins that the
+/// The refundable sum of a payment, and the sum of its refunds so far. The refundable sum is all received coins that the
 /// chain still shows, minus the price of a paid payment, minus those refunds.
 fn free_sats(reader: &Reader<'_>, row: &AnomalyRow) -> Result<(u64, u64), StoreError> {
     let payment = reader.payment(&row.payment_id)?.ok_or(StoreError::BadValue("anomalies.payment_seq"))?.payment;
@@ -244,7 +244,7 @@ fn free_sats(reader: &Reader<'_>, row: &AnomalyRow) -> Result<(u64, u64), StoreE
     let receipts = reader.receipts(row.payment_seq)?;
     let there = receipts.iter().filter(|receipt| !receipt.gone);
     let there_sats = there.fold(0u64, |sum, receipt| sum.saturating_add(receipt.amount_sats));
-    let mut returned_sats = 0u64;
+    let mut returned_sats = reader.refunded_sats(row.seq)?;
     for other in reader.anomalies_of_payment(row.payment_seq)? {
         if other.seq != row.seq
             && other.anomaly.resolution.is_refund()

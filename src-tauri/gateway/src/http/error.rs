@@ -260,7 +260,9 @@ impl From<ApproveError> for Failure {
                 Self::new(ErrorType::PayoutOfferExpired, error.to_string())
             }
             ApproveError::NotPending(_) => Self::new(ErrorType::PayoutNotPending, error.to_string()),
-            ApproveError::RefundCoinsGone => Self::new(ErrorType::RefundCoinsGone, error.to_string()),
+            ApproveError::RefundCoinsGone | ApproveError::RefundedBefore => {
+                Self::new(ErrorType::RefundCoinsGone, error.to_string())
+            }
             ApproveError::WalletNotReady(_) => Self::new(ErrorType::WalletNotReady, error.to_string()),
             ApproveError::Limit(refusals) => Self::invalid(ApproveError::limit_errors(&refusals)),
             ApproveError::Outbox(error) => error.into(),

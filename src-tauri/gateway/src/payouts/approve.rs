@@ -51,6 +51,9 @@ pub(crate) enum ApproveError {
          the offer has lapsed the anomaly is open again"
     )]
     RefundCoinsGone,
+    /// An earlier refund of the same coins had failed, and was sent after all.
+    #[error("an earlier refund sent these coins back after all: reject this offer, and dismiss the anomaly")]
+    RefundedBefore,
     /// Another copy of the wallet may have sent this payout, or used up today's limit.
     #[error(transparent)]
     WalletNotReady(NotReady),
@@ -128,8 +131,8 @@ pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) 
 /// Checks that a payout may be approved at `now`.
 ///
 /// # Errors
-/// The first of these reasons: the payout's state, a restored copy without a scan, refunded coins that are gone, the
-/// limit.
+/// The first of these reasons: the payout's state, a restored copy without a scan, coins that were refunded before or
+/// are gone, the limit.
 pub(crate) fn may_approve(
     reader: &Reader<'_>,
     row: &PayoutRow,
@@ -140,10 +143,13 @@ pub(crate) fn may_approve(
     if reader.dangerous_restore()?.is_some() {
         return Err(ApproveError::WalletNotReady(NotReady::NotLooked));
     }
-    if let Some((_, anomaly)) = &row.anomaly
-        && !has_refund_coins(reader, anomaly, settings.spend_confirmations)?
-    {
-        return Err(ApproveError::RefundCoinsGone);
+    if let Some((seq, anomaly)) = &row.anomaly {
+        if reader.refunded_sats(*seq)? > 0 {
+            return Err(ApproveError::RefundedBefore);
+        }
+        if !has_refund_coins(reader, anomaly, settings.spend_confirmations)? {
+            return Err(ApproveError::RefundCoinsGone);
+        }
     }
     let limit = limit::limit_now(reader, settings, now)?;
     let refusals = limit::refusals(&limit, row.amount_sats, &row.script, row.anomaly.is_some());

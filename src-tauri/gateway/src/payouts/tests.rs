@@ -121,6 +121,21 @@ async fn a_refund_that_expires_or_fails_can_be_made_again() {
 }
 
 #[tokio::test]
+async fn coins_are_not_refunded_again_after_a_failed_refund_was_sent() {
+    let (world, id) = with_late_coins(50_000).await;
+    let first = refund(&world.gateway, request(id, true)).await.unwrap().payout_id();
+    world.settle(first, PayoutState::Failed).await;
+    let second = refund(&world.gateway, request(id, false)).await.unwrap().payout_id();
+    // The transaction of the first one is mined after all.
+    world.settle(first, PayoutState::Sent).await;
+    let refused = approve(&world.gateway, second, staff()).await;
+    assert!(matches!(refused, Err(ApproveError::RefundedBefore)), "{refused:?}");
+    reject(&world.gateway, second, "", "cli:ann").await.unwrap();
+    let again = refund(&world.gateway, request(id, false)).await;
+    assert!(matches!(again, Err(RefundError::ReturnedBefore { returned_sats: 50_000 })), "{again:?}");
+}
+
+#[tokio::test]
 async fn a_rejected_offer_expires_with_its_reason_and_reopens_the_anomaly() {
     let (world, id) = with_late_coins(50_000).await;
     let payout_id = refund(&world.gateway, request(id, false)).await.unwrap().payout_id();

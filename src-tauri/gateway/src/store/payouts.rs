@@ -91,6 +91,15 @@ impl Reader<'_> {
         Ok(self.payouts_where("p.seq = ?1", params![seq])?.pop())
     }
 
+    /// The sum of the refunds of an anomaly that were sent, in satoshis. A FAILED refund may become SENT while another
+    /// one waits.
+    pub fn refunded_sats(&self, anomaly_seq: i64) -> Result<u64, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT coalesce(sum(amount_sats), 0) FROM payouts WHERE anomaly_seq = ?1 AND +state = 'SENT'",
+        )?;
+        Ok(query.query_row([anomaly_seq], |row| row.get(0))?)
+    }
+
     /// The payouts of a batch, in the order of approval.
     pub fn payouts_of_batch(&self, batch_seq: i64) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where("p.batch_seq = ?1 ORDER BY p.approved_at, p.seq", params![batch_seq])

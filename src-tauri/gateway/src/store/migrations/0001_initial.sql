@@ -227,6 +227,7 @@ CREATE INDEX payouts_of_batch ON payouts (batch_seq) WHERE batch_seq IS NOT NULL
 -- fail.
 CREATE UNIQUE INDEX payouts_one_live_to_an_anomaly ON payouts (anomaly_seq)
     WHERE anomaly_seq IS NOT NULL AND (state = 'NEW' OR state = 'QUEUED');
+CREATE INDEX payouts_of_an_anomaly ON payouts (anomaly_seq) WHERE anomaly_seq IS NOT NULL;
 CREATE TRIGGER payouts_stay_in_their_batch BEFORE UPDATE OF batch_seq ON payouts
 WHEN OLD.batch_seq IS NOT NULL AND OLD.batch_seq IS NOT NEW.batch_seq BEGIN
     SELECT RAISE(ABORT, 'a payout stays in its batch');

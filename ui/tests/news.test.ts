@@ -38,6 +38,17 @@ describe("the news", () => {
     expect(screen.getByRole("button", { name: "News" })).toBeTruthy();
   });
 
+  test("are counted too if they are listed after a later one that was seen", async () => {
+    const later = event({ id: "b", time: "2026-01-12T12:05:00.000Z" });
+    reply(later);
+    open("#/home");
+    await fireEvent.click(await screen.findByRole("button", { name: /News.*1.*not seen/ }));
+    await fireEvent.click(screen.getByRole("button", { name: "Close" }));
+    reply(later, event());
+    host.emit("changed", "test");
+    expect(await screen.findByRole("button", { name: /News.*1.*not seen/ })).toBeTruthy();
+  });
+
   test("lead from a failing server to the first screen", async () => {
     reply(event({ kind: "shop", title: "shop.example takes no notifications", paymentId: null }));
     open("#/payments");

@@ -1,18 +1,22 @@
-// The time of the newest event that a person saw behind the bell. It is kept on this computer, for each installation and
-// environment.
+// The events that a person saw behind the bell. They are kept on this computer, for each installation and environment.
+// They are kept by name and not by time, because an event may be listed after a later one.
+import type { NewsItem } from "../bindings/NewsItem";
 
 const key = (environment: string, folder: string) => `tillgate.seen.${environment}.${folder}`;
 
-/** Counts the changes of the stored times, so that the bell's number follows them. */
+/** Distinguishes an event from all others. A server that fails again has its former id, and another time. */
+export const nameOf = ({ id, time }: Pick<NewsItem, "id" | "time">) => `${id} ${time}`;
+
+/** Counts the changes of the stored events, so that the bell's number follows them. */
 const changes = $state({ count: 0 });
 
-/** The time of the newest event that was seen, ISO 8601; empty if none was. */
-export function seenUntil(environment: string, folder: string): string {
+/** The names of the events that were listed when a person last looked. */
+export function seenEvents(environment: string, folder: string): string[] {
   void changes.count;
-  return localStorage.getItem(key(environment, folder)) ?? "";
+  return (localStorage.getItem(key(environment, folder)) ?? "").split("\n");
 }
 
-export function markSeen(environment: string, folder: string, time: string): void {
-  localStorage.setItem(key(environment, folder), time);
+export function markSeen(environment: string, folder: string, events: NewsItem[]): void {
+  localStorage.setItem(key(environment, folder), events.map(nameOf).join("\n"));
   changes.count += 1;
 }

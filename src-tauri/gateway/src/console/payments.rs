@@ -56,7 +56,7 @@ pub struct PaymentsPage {
 pub struct PaymentSums {
     /// The prices of the CONFIRMED payments, one sum for each currency.
     pub confirmed: Vec<FiatView>,
-    /// All coins that count as paid.
+    /// The coins that pay those payments, without any beyond an amount.
     pub paid: BtcView,
 }
 

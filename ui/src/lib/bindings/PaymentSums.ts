@@ -11,6 +11,6 @@ export type PaymentSums = {
  */
 confirmed: Array<FiatView>, 
 /**
- * All coins that count as paid.
+ * The coins that pay those payments, without any beyond an amount.
  */
 paid: BtcView, };

@@ -46,7 +46,7 @@ pub(super) fn payment_sums(sums: Option<PaymentSums>) -> String {
     let Some(PaymentSums { confirmed, paid }) = sums else { return String::new() };
     let confirmed: Vec<_> = confirmed.iter().map(|sum| format!("{} {}", sum.shown, sum.currency)).collect();
     let confirmed = if confirmed.is_empty() { "nothing".to_owned() } else { confirmed.join(", ") };
-    format!("Confirmed: {confirmed}. Received: {} BTC.\n", paid.shown)
+    format!("Confirmed: {confirmed}; {} BTC.\n", paid.shown)
 }
 
 /// A payment's state, with the reason if it is INVALID.

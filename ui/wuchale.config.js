@@ -16,7 +16,7 @@ const others = readdirSync(LANGUAGES)
 const MARKUP_ONLY = /^(class|d|id|href|src|type|role|rel|for|name|style|viewBox|autocomplete|data-.*)$/;
 /** Calls whose arguments are for the program. */
 const PROGRAM_CALLS =
-  /(^|\.)(querySelector(All)?|closest|matches|includes|replace(All)?|split|startsWith|endsWith|getItem|keyDown|setItem|addEventListener|removeEventListener|matchMedia|console\.\w+|startsWith|toLocaleString|createElement|DateTimeFormat|RelativeTimeFormat|NumberFormat)$/;
+  /(^|\.)(querySelector(All)?|closest|matches|includes|replace(All)?|split|startsWith|endsWith|getItem|setItem|addEventListener|removeEventListener|matchMedia|console\.\w+|toLocaleString|createElement|DateTimeFormat|RelativeTimeFormat|NumberFormat)$/;
 
 /** Texts in a script that stay as they are: keys of the keyboard, command lines and names of services. */
 const NOT_WORDS =

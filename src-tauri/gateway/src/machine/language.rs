@@ -78,7 +78,7 @@ impl Language {
 
     /// The translation of a text. A text that is not found as a whole may be a list, or a name with a text.
     fn translate(&self, text: &str) -> String {
-        if let Some(found) = self.find(text).or_else(|| self.find_capital(text)) {
+        if let Some(found) = self.find(text) {
             return found;
         }
         for separator in SEPARATORS {
@@ -89,14 +89,20 @@ impl Language {
         text.to_owned()
     }
 
+    /// The translation of a text, also if its first letter became a capital because a sentence begins with it.
     fn find(&self, text: &str) -> Option<String> {
+        self.find_as_written(text).or_else(|| self.find_capital(text))
+    }
+
+    fn find_as_written(&self, text: &str) -> Option<String> {
         if let Some(found) = self.whole.get(text) {
             return Some(found.clone());
         }
         self.templates.iter().find_map(|template| {
             let values = template.values(text)?;
             // One word may be a name that a person chose. Several words are a text of the program within a text.
-            let said = |value: &str| if value.contains(' ') { self.find_within(value) } else { value.to_owned() };
+            let within = |value: &str| value.contains(' ').then(|| self.find(value)).flatten();
+            let said = |value: &str| within(value).unwrap_or_else(|| value.to_owned());
             let values: HashMap<&String, String> =
                 template.places.iter().zip(values).map(|(place, value)| (place, said(value))).collect();
             let (literals, places) = parts(&template.translation);
@@ -112,16 +118,10 @@ impl Language {
         })
     }
 
-    /// A text within another one. It stays as it is if it is not found.
-    fn find_within(&self, text: &str) -> String {
-        self.find(text).or_else(|| self.find_capital(text)).unwrap_or_else(|| text.to_owned())
-    }
-
-    /// The translation of a text whose first letter became a capital, because a sentence begins with it.
     fn find_capital(&self, text: &str) -> Option<String> {
         let mut letters = text.chars();
         let first = letters.next().filter(|letter| letter.is_uppercase())?;
-        let found = self.find(&first.to_lowercase().chain(letters).collect::<String>())?;
+        let found = self.find_as_written(&first.to_lowercase().chain(letters).collect::<String>())?;
         let mut letters = found.chars();
         letters.next().map(|first| first.to_uppercase().chain(letters).collect())
     }

@@ -4,9 +4,16 @@ import { languageOf } from "./choose";
 import { locale } from "./locale";
 
 type Catalog = Parameters<typeof toRuntime>[0];
+type Runtime = ReturnType<typeof toRuntime>;
 
-/** The texts in the language of the window. */
-export function getRuntime(catalogs: Record<string, Catalog>): ReturnType<typeof toRuntime> {
+let runtime: Runtime | undefined;
+
+/** The texts in the language of the window. All files share one catalog, so the first call chooses for all. */
+export function getRuntime(catalogs: Record<string, Catalog>): Runtime {
+  return (runtime ??= chosen(catalogs));
+}
+
+function chosen(catalogs: Record<string, Catalog>): Runtime {
   const language = languageOf(locale, Object.keys(catalogs));
   document.documentElement.lang = language;
   return toRuntime(catalogs[language], language);

@@ -3,6 +3,9 @@ import { locale } from "./locale";
 const parts = new Intl.NumberFormat(locale, { useGrouping: true }).formatToParts(1234567.5);
 const markOf = (type: "group" | "decimal") => parts.find((part) => part.type === type)?.value ?? "";
 
+/** The names of sums for people in answers of the gateway. */
+const SUMS = new Set(["shown", "rateShown"]);
+
 /** A sum as the gateway writes it, such as `1,204.90`, with the marks that are usual in the locale. */
 export function inLocale(sum: string, [group, decimal] = [markOf("group"), markOf("decimal")]): string {
   return sum.replace(/[,.]/g, (mark) => (mark === "," ? group : decimal));
@@ -10,8 +13,8 @@ export function inLocale(sum: string, [group, decimal] = [markOf("group"), markO
 
 /** An answer of the gateway in which each sum for people has the marks of the locale. */
 export function withSumsInLocale<T>(answer: T): T {
-  const sums = new Set(["shown", "rateShown"]);
+  if (inLocale("1,000.5") === "1,000.5") return answer;
   return JSON.parse(JSON.stringify(answer), (name, value: unknown) =>
-    sums.has(name) && typeof value === "string" ? inLocale(value) : value,
+    SUMS.has(name) && typeof value === "string" ? inLocale(value) : value,
   ) as T;
 }

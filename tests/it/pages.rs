@@ -3,6 +3,8 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 
+use axum::http::{Method, StatusCode};
+
 use crate::harness::Scene;
 
 /// The sentence that keeps a customer from paying twice.
@@ -67,6 +69,26 @@ async fn the_page_reports_a_reversal_and_says_not_to_pay_again() {
     s.expect(&bill, "INVALID").await;
     let shown = page(&s, &bill.id).await;
     assert!(shown.contains("The Bitcoin network took back") && shown.contains(NOT_AGAIN), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_customer_gives_the_address_of_a_refund_on_the_page() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    s.pay_sats(&bill.id, bill.amount_sats + 30_000).await;
+    s.mine(2).await;
+    s.expect_anomalies(&bill, &[("OVERPAYMENT", "OPEN")]).await;
+    let anomaly = s.anomalies(&bill.id).await[0]["anomalyId"].as_str().unwrap().to_owned();
+    let asked = s.gateway.program().json(&["anomalies", "ask", &anomaly]);
+    assert!(asked["paymentPageUrl"].as_str().unwrap().ends_with(&bill.id), "{asked}");
+    assert!(page(&s, &bill.id).await.contains("Where should the shop send your refund?"));
+    let address = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
+    let form = s.request(Method::POST, &format!("/pay/{}", bill.id)).body(format!("address={address}").into()).unwrap();
+    assert_eq!(s.send(form).await.status, StatusCode::SEE_OTHER);
+    assert!(page(&s, &bill.id).await.contains("The shop has your address"));
+    assert_eq!(s.gateway.program().json(&["anomalies", "show", &anomaly])["question"]["address"], address);
+    s.gateway.program().json(&["anomalies", "refund", &anomaly, "--address", address]);
+    s.expect_anomalies(&bill, &[("OVERPAYMENT", "REFUNDING")]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -165,3 +165,39 @@ describe("the inbox", () => {
     expect(link.querySelector(".count")?.getAttribute("title")).toBe("4 to decide, 1 reversed");
   });
 });
+
+describe("a refund's address", () => {
+  const question = { askedAt: "2026-01-12T12:06:00Z", address: null, answeredAt: null };
+  const address = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4";
+  const answered = { ...question, address, answeredAt: "2026-01-12T12:07:00Z" };
+
+  test("is asked for by the payment's page, and the answer fills in the form", async () => {
+    host.reply("listAnomalies", { items: [anomaly()], itemsCount: 1 });
+    host.reply("showAnomaly", anomaly());
+    host.reply("askRefundAddress", anomaly({ question }));
+    open("#/anomalies");
+    await fireEvent.click(await screen.findByRole("button", { name: "Refund…" }));
+    host.reply("showAnomaly", anomaly({ question }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Ask the customer by a link" }));
+    expect(await screen.findByText("The payment's page asks the customer for an address.")).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Copy the payment page's URL" })).toBeTruthy();
+    host.reply("showAnomaly", anomaly({ question: answered }));
+    host.emit("changed");
+    await fireEvent.click(await screen.findByRole("button", { name: "Use this address" }));
+    const field = screen.getByRole<HTMLInputElement>("textbox", { name: "The customer's address" });
+    expect(field.value).toBe(address);
+    expect(screen.queryByRole("button", { name: "Use this address" })).toBeNull();
+  });
+
+  test("that the customer gave is said in the list and stands in the form", async () => {
+    const row = anomaly({ question: answered, acceptance: acceptance({ short: null }) });
+    host.reply("listAnomalies", { items: [row], itemsCount: 1 });
+    host.reply("showAnomaly", row);
+    open("#/anomalies");
+    expect(await screen.findByText("The customer gave an address for the refund.")).toBeTruthy();
+    await fireEvent.click(screen.getByRole("button", { name: "Refund…" }));
+    const field = await screen.findByRole<HTMLInputElement>("textbox", { name: "The customer's address" });
+    expect(field.value).toBe(address);
+    expect(screen.getByText(/Anyone with the link can give an address/)).toBeTruthy();
+  });
+});

@@ -150,6 +150,8 @@ export function anomaly(over: Partial<AnomalyItem> = {}): AnomalyItem {
     notified: true,
     acceptance: null,
     payoutId: null,
+    question: null,
+    paymentPageUrl: `https://pay.example/pay/${"p".repeat(40)}`,
     ...over,
   };
 }

@@ -42,11 +42,23 @@ export function whatHappened(row: AnomalyItem): string {
   }
 }
 
+/** A sentence on the question where to refund; undefined if the customer was not asked, or staff have decided. */
+export function questionOf(row: Pick<AnomalyItem, "question" | "resolution">): string | undefined {
+  if (!row.question || row.resolution !== "OPEN") return undefined;
+  return row.question.address
+    ? "The customer gave an address for the refund."
+    : "The customer was asked for an address.";
+}
+
 /** The decisions that are possible, the recommended one first. */
-export function decisionsOf(row: Pick<AnomalyItem, "anomalyType" | "acceptance" | "resolution">): Decision[] {
+export function decisionsOf(
+  row: Pick<AnomalyItem, "anomalyType" | "acceptance" | "resolution"> &
+    Partial<Pick<AnomalyItem, "question">>,
+): Decision[] {
   if (row.resolution !== "OPEN") return [];
   if (row.anomalyType === "REVERSED_PAYMENT") return row.acceptance ? ["dismiss", "accept"] : ["dismiss"];
   if (!row.acceptance) return ["refund", "dismiss"];
+  if (row.question?.address) return ["refund", "accept", "dismiss"];
   // Coins that cover the price are most likely meant for the order; too few are not.
   return row.acceptance.short ? ["refund", "accept", "dismiss"] : ["accept", "refund", "dismiss"];
 }

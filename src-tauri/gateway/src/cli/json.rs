@@ -37,6 +37,7 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::ListAnomalies(_)
         | Command::ShowAnomaly(_)
         | Command::DismissAnomaly(_)
+        | Command::AskRefundAddress(_)
         | Command::EstimatePayout(_)
         | Command::EstimateAbandon(_)
         | Command::EstimateBump(_)

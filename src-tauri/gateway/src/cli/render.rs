@@ -49,6 +49,7 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::ListAnomalies(asked) => page(&read(asked, view)?, anomalies),
         Command::ShowAnomaly(asked) => anomaly(&read(asked, view)?),
         Command::DismissAnomaly(asked) => anomaly(&read(asked, view)?),
+        Command::AskRefundAddress(asked) => anomaly(&read(asked, view)?),
         Command::RefundAnomaly(asked) => payout(&read(asked, view)?),
         Command::ListPayouts(asked) => page(&read(asked, view)?, payouts),
         Command::ShowPayout(asked) => payout(&read(asked, view)?),

@@ -99,6 +99,36 @@ pub struct RefundAnomaly {
     pub although_paid: bool,
 }
 
+/// Asks the customer on the payment page for the address of an anomaly's refund. A former answer is forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct AskRefundAddress {
+    pub anomaly_id: String,
+}
+
+/// The question on the payment page where to send a refund, and the customer's answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct RefundQuestion {
+    /// When staff asked, ISO 8601.
+    pub asked_at: String,
+    /// The address that somebody with the page's link gave.
+    pub address: Option<String>,
+    /// When the address was given, ISO 8601.
+    pub answered_at: Option<String>,
+}
+
+impl RefundQuestion {
+    fn of(row: &store::anomalies::AnomalyRow) -> Option<Self> {
+        let asked_at = row.asked_at?.iso_seconds();
+        let (address, answered_at) =
+            row.answer.as_ref().map(|answer| (answer.address.clone(), answer.given_at.iso_seconds())).unzip();
+        Some(Self { asked_at, address, answered_at })
+    }
+}
+
 /// An anomaly as lists and views show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
@@ -133,6 +163,11 @@ pub struct AnomalyItem {
     pub acceptance: Option<Acceptance>,
     /// The payout that refunds the coins, sent or not.
     pub payout_id: Option<String>,
+    /// The question to the customer; absent if staff did not ask.
+    #[serde(default)]
+    pub question: Option<RefundQuestion>,
+    /// The URL of its payment's page.
+    pub payment_page_url: String,
 }
 
 /// The facts about a payment that the views of its anomalies show.
@@ -182,6 +217,8 @@ impl AnomalyItem {
             notified: row.notification_url.is_some(),
             acceptance: about.acceptance.clone(),
             payout_id: row.payout_id.map(|id| id.to_string()),
+            question: RefundQuestion::of(row),
+            payment_page_url: format!("{}/{}", gateway.pages_base(), row.payment_id),
         }
     }
 }
@@ -226,6 +263,16 @@ impl Ask for DismissAnomaly {
     async fn answer(self, by: &Asker<'_>) -> Result<AnomalyItem, CommandError> {
         let anomaly_id = id("anomalyId", &self.anomaly_id)?;
         anomalies::dismiss(by.gateway(), anomaly_id, &self.reason, by.actor).await?;
+        show(by, anomaly_id).await
+    }
+}
+
+impl Ask for AskRefundAddress {
+    type Answer = AnomalyItem;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<AnomalyItem, CommandError> {
+        let anomaly_id = id("anomalyId", &self.anomaly_id)?;
+        anomalies::ask(by.gateway(), anomaly_id, by.actor).await?;
         show(by, anomaly_id).await
     }
 }

@@ -8,7 +8,7 @@ use ts_rs::TS;
 
 use super::actor::Actor;
 use super::alarms::DismissAlarm;
-use super::anomalies::{DismissAnomaly, ListAnomalies, RefundAnomaly, ShowAnomaly};
+use super::anomalies::{AskRefundAddress, DismissAnomaly, ListAnomalies, RefundAnomaly, ShowAnomaly};
 use super::ask::{Ask, Asker};
 use super::backend_test::TestBackend;
 use super::backups::{BackUp, SetBackupPassphrase, ShowBackups, VerifyBackup};
@@ -86,6 +86,7 @@ commands! {
     list_anomalies: ListAnomalies,
     show_anomaly: ShowAnomaly,
     dismiss_anomaly: DismissAnomaly,
+    ask_refund_address: AskRefundAddress,
     refund_anomaly: RefundAnomaly,
     list_payouts: ListPayouts,
     show_payout: ShowPayout,

@@ -108,6 +108,19 @@ impl NewsItem {
                     Self::of_payment(row, NewsKind::Attention, title, body, &payment)
                 })
             }
+            NewsSubject::Answered(id) => {
+                let Some(anomaly) = reader.anomaly(id)? else { return Ok(None) };
+                reader.payment_by_seq(anomaly.payment_seq)?.map(|payment| {
+                    let title = format!("An address for the refund of {}", price_of(&payment));
+                    let order = order_of(&payment);
+                    let body = if anomaly.anomaly.resolution == Resolution::Open {
+                        format!("The customer gave it for {order}. Open Tillgate to send the refund.")
+                    } else {
+                        format!("The customer gave it for {order}.")
+                    };
+                    Self::of_payment(row, NewsKind::Attention, title, body, &payment)
+                })
+            }
             NewsSubject::Failed(id) => reader.payout(id)?.map(|payout| {
                 let worth = FiatView::of(payout.fiat_minor, payout.currency);
                 let worth = format!("{} {}", worth.shown, worth.currency);

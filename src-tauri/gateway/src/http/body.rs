@@ -1,4 +1,4 @@
-//! Reads a request's body, within limits of size and time. It must be JSON in UTF-8.
+//! Reads a request's body, within limits of size and time. For the API it must be JSON in UTF-8.
 
 use std::time::Duration;
 
@@ -33,11 +33,15 @@ impl<S: Send + Sync> FromRequest<S> for Unused {
     }
 }
 
+/// The whole body, of any type.
+pub(super) async fn read_body(body: Body) -> Result<Bytes, Failure> {
+    let read = tokio::time::timeout(BODY_TIMEOUT, read_bounded(body)).await;
+    read.map_err(|_| Failure::new(ErrorType::RequestTimeout, "The body did not arrive within 10 seconds"))?
+}
+
 /// The whole body. Unless it is empty, its content type must be JSON.
 pub(crate) async fn read_json_body(headers: &HeaderMap, body: Body) -> Result<Bytes, Failure> {
-    let read = tokio::time::timeout(BODY_TIMEOUT, read_bounded(body)).await;
-    let body =
-        read.map_err(|_| Failure::new(ErrorType::RequestTimeout, "The body did not arrive within 10 seconds"))??;
+    let body = read_body(body).await?;
     if !body.is_empty() && !says_json(headers) {
         let message = "The body must be application/json in UTF-8";
         return Err(Failure::new(ErrorType::UnsupportedMediaType, message));

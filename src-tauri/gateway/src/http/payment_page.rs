@@ -12,9 +12,10 @@ mod view;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::header::{
-    ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, RETRY_AFTER,
+    ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, RETRY_AFTER,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
@@ -22,12 +23,14 @@ use axum::routing::get;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
+use super::body::read_body;
 use super::connections::Peer;
 use super::error::Failure;
 use super::error_type::ErrorType;
 use super::peer::{client_address, network_of};
 use super::respond::holding;
 use super::state::Http;
+use crate::anomalies::{self, AnswerError};
 use crate::machine::entropy::Entropy;
 use load::load;
 use texts::Texts;
@@ -43,7 +46,9 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 
 /// The page and its events.
 pub(super) fn routes() -> Router<Arc<Http>> {
-    Router::new().route("/pay/{payment_id}", get(page)).route("/pay/{payment_id}/events", get(follow))
+    Router::new()
+        .route("/pay/{payment_id}", get(page).post(take_address))
+        .route("/pay/{payment_id}/events", get(follow))
 }
 
 /// `GET /pay/{paymentId}`
@@ -55,6 +60,31 @@ async fn page(State(http): State<Arc<Http>>, headers: HeaderMap, Path(id): Path<
         return html_answer(StatusCode::NOT_FOUND, html::not_found(&nonce, texts), &nonce);
     };
     html_answer(StatusCode::OK, html::page(&view, at_ms, &nonce, texts), &nonce)
+}
+
+/// `POST /pay/{paymentId}`: the form in which a customer gives the address of a refund. It works without scripts.
+async fn take_address(
+    State(http): State<Arc<Http>>,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+    body: Body,
+) -> Result<Response, Failure> {
+    let form = read_body(body).await?;
+    let field = url::form_urlencoded::parse(&form).find(|(name, _)| name == html::ADDRESS_FIELD);
+    let given = field.map(|(_, value)| value).unwrap_or_default();
+    let (nonce, texts) = (nonce(http.app.gateway.entropy.as_ref())?, texts_for(&headers));
+    let Some(view) = load(&http, &id).await? else {
+        return html_answer(StatusCode::NOT_FOUND, html::not_found(&nonce, texts), &nonce);
+    };
+    let payment = id.parse().map_err(|_| Failure::not_found("payment"))?;
+    match anomalies::answer(&http.app.gateway, payment, &given).await {
+        // A reload of the answer must not send the form again. If somebody answered before, the page shows that answer.
+        Ok(()) | Err(AnswerError::NotAsked) => Ok((StatusCode::SEE_OTHER, [(LOCATION, id)]).into_response()),
+        Err(AnswerError::Address(_) | AnswerError::Own) => {
+            html_answer(StatusCode::UNPROCESSABLE_ENTITY, html::wrong_address(&view, &given, &nonce, texts), &nonce)
+        }
+        Err(AnswerError::Store(error)) => Err(error.into()),
+    }
 }
 
 fn texts_for(headers: &HeaderMap) -> &'static Texts {
@@ -94,7 +124,7 @@ fn html_answer(status: StatusCode, html: String, nonce: &str) -> Result<Response
     // Any page may frame the payment page. The payment page may load nothing from elsewhere.
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:; connect-src 'self'; \
-         base-uri 'none'; form-action 'none'; frame-ancestors *"
+         base-uri 'none'; form-action 'self'; frame-ancestors *"
     );
     let policy = HeaderValue::try_from(policy).map_err(|error| Failure::internal(&error))?;
     let headers = [

@@ -39,9 +39,20 @@ pub struct AnomalyRow {
     pub dismissal_reason: Option<String>,
     /// The payout that returns the coins.
     pub payout_id: Option<Id>,
+    /// When staff last asked the customer for an address.
+    pub asked_at: Option<Timestamp>,
+    /// The customer's answer.
+    pub answer: Option<RefundAddress>,
     pub created_at: Timestamp,
     /// `currentTime` of its record.
     pub current_at: Timestamp,
+}
+
+/// The address that a customer gave for a refund. Anyone with the payment page's link can give one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefundAddress {
+    pub address: String,
+    pub given_at: Timestamp,
 }
 
 impl AnomalyRow {
@@ -104,7 +115,8 @@ const COLUMNS: &str = "a.seq AS seq, a.id AS id, a.payment_seq AS payment_seq, p
      p.address AS address, p.merchant_transaction_id AS merchant_transaction_id, \
      a.key_id AS key_id, p.anomaly_notification_url AS notification_url, p.currency AS currency, a.kind AS kind, a.txid AS txid, \
      a.paid_sats AS paid_sats, a.txids AS txids, a.rate AS rate, a.rate_at AS rate_at, a.resolution AS resolution, \
-     a.dismissal_reason AS dismissal_reason, a.payout_id AS payout_id, a.created_at AS created_at, \
+     a.dismissal_reason AS dismissal_reason, a.payout_id AS payout_id, a.asked_at AS asked_at, \
+     a.refund_address AS refund_address, a.answered_at AS answered_at, a.created_at AS created_at, \
      a.current_at AS current_at";
 
 impl Reader<'_> {
@@ -210,6 +222,27 @@ impl Tx<'_> {
     }
 }
 
+impl Tx<'_> {
+    /// Asks the customer for an address. An earlier answer is forgotten.
+    pub fn ask_refund_address(&self, id: &Id, at: Timestamp) -> Result<(), StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "UPDATE anomalies SET asked_at = ?2, refund_address = NULL, answered_at = NULL WHERE id = ?1",
+        )?;
+        statement.execute(params![id.as_bytes(), at.ms()])?;
+        Ok(())
+    }
+
+    /// Stores the customer's answer for each OPEN anomaly of the payment that waits for one. Returns their number.
+    pub fn answer_refund_address(&self, payment: &Id, address: &str, at: Timestamp) -> Result<usize, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "UPDATE anomalies SET refund_address = ?2, answered_at = ?3
+             WHERE payment_seq = (SELECT seq FROM payments WHERE id = ?1) AND resolution = 'OPEN'
+                 AND asked_at IS NOT NULL AND refund_address IS NULL",
+        )?;
+        Ok(statement.execute(params![payment.as_bytes(), address, at.ms()])?)
+    }
+}
+
 impl AnomalyFilter {
     /// The statement that counts matching anomalies, and its values.
     fn count(&self) -> (String, Vec<Value>) {
@@ -300,9 +333,16 @@ fn read(row: &Row<'_>) -> Result<AnomalyRow, StoreError> {
         rate_at: values::time(row, "rate_at")?,
         dismissal_reason: row.get("dismissal_reason")?,
         payout_id: values::optional_id(row, "payout_id")?,
+        asked_at: values::optional_time(row, "asked_at")?,
+        answer: answer(row)?,
         created_at: values::time(row, "created_at")?,
         current_at: values::time(row, "current_at")?,
     })
+}
+
+fn answer(row: &Row<'_>) -> Result<Option<RefundAddress>, StoreError> {
+    let (address, given_at) = (row.get("refund_address")?, values::optional_time(row, "answered_at")?);
+    Ok(Option::zip(address, given_at).map(|(address, given_at)| RefundAddress { address, given_at }))
 }
 
 #[cfg(test)]

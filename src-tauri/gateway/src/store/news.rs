@@ -78,6 +78,8 @@ pub enum NewsSubject {
     Withdrawn(i64),
     /// The anomaly with this id was raised.
     Anomaly(Id),
+    /// A customer gave the address of this anomaly's refund.
+    Answered(Id),
     /// The payout with this id was requested by an API key.
     Requested(Id),
     /// The payout with this id was approved by an API key.
@@ -100,6 +102,7 @@ impl Reader<'_> {
     pub fn news(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
         let mut news = self.news_of_payments(limit)?;
         news.extend(self.news_of_anomalies(limit)?);
+        news.extend(self.news_of_answers(limit)?);
         news.extend(self.news_of_requests(limit)?);
         news.extend(self.news_of_approvals(limit)?);
         news.extend(self.news_of_failures(limit)?);
@@ -138,6 +141,20 @@ impl Reader<'_> {
         )?;
         let read = |row: &Row<'_>| {
             Ok(NewsRow { at: values::time(row, "created_at")?, subject: NewsSubject::Anomaly(values::id(row, "id")?) })
+        };
+        query.query_and_then([limit], read)?.collect()
+    }
+
+    /// Addresses that customers gave for refunds.
+    fn news_of_answers(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT id, answered_at FROM anomalies WHERE answered_at IS NOT NULL ORDER BY answered_at DESC LIMIT ?1",
+        )?;
+        let read = |row: &Row<'_>| {
+            Ok(NewsRow {
+                at: values::time(row, "answered_at")?,
+                subject: NewsSubject::Answered(values::id(row, "id")?),
+            })
         };
         query.query_and_then([limit], read)?.collect()
     }
@@ -326,6 +343,7 @@ mod tests {
                  ORDER BY created_at",
                 "payouts_requested_by_keys",
             ),
+            ("SELECT id FROM anomalies WHERE answered_at IS NOT NULL ORDER BY answered_at", "anomalies_answered"),
             (
                 "SELECT id FROM payouts WHERE failed_at IS NOT NULL AND given_up_by IS NULL AND +state = 'FAILED'
                  ORDER BY failed_at",

@@ -3,6 +3,7 @@ import type { Acceptance } from "./Acceptance";
 import type { AnomalyKind } from "./AnomalyKind";
 import type { BtcView } from "./BtcView";
 import type { FiatView } from "./FiatView";
+import type { RefundQuestion } from "./RefundQuestion";
 import type { Resolution } from "./Resolution";
 
 /**
@@ -56,4 +57,12 @@ acceptance: Acceptance | null,
 /**
  * The payout that refunds the coins, sent or not.
  */
-payoutId: string | null, };
+payoutId: string | null, 
+/**
+ * The question to the customer; absent if staff did not ask.
+ */
+question: RefundQuestion | null, 
+/**
+ * The URL of its payment's page.
+ */
+paymentPageUrl: string, };

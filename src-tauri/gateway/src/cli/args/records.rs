@@ -4,7 +4,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use tillgate_domain::payment::PaymentState;
 
 use crate::console::Command;
-use crate::console::anomalies::{DismissAnomaly, ListAnomalies, RefundAnomaly, ShowAnomaly};
+use crate::console::anomalies::{AskRefundAddress, DismissAnomaly, ListAnomalies, RefundAnomaly, ShowAnomaly};
 use crate::console::deliveries::{ListDeliveries, Resend};
 use crate::console::payments::{
     AcceptPayment, CancelPayment, ListPayments, PaymentsNarrowing, PaymentsSheet, ShowPayment,
@@ -87,6 +87,11 @@ pub(in crate::cli) enum Anomalies {
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
+    /// Ask the customer on the payment page for the address of a refund. Give the customer the page's URL.
+    Ask {
+        /// The anomaly's id.
+        id: String,
+    },
     /// Refund an anomaly: a payout of all its coins; the merchant pays the fee. JSON: the payout record.
     Refund {
         /// The anomaly's id.
@@ -147,6 +152,7 @@ impl Anomalies {
         match self {
             Self::List { range, open } => ListAnomalies { open, limit: range.limit, offset: range.offset }.into(),
             Self::Show { id } => ShowAnomaly { anomaly_id: id }.into(),
+            Self::Ask { id } => AskRefundAddress { anomaly_id: id }.into(),
             Self::Dismiss { id, reason } => DismissAnomaly { anomaly_id: id, reason }.into(),
             Self::Refund { id, address, currency, approve, again } => {
                 RefundAnomaly { anomaly_id: id, address, currency, approve, although_paid: again }.into()

@@ -44,6 +44,11 @@ pub(super) fn anomaly(item: &AnomalyItem) -> String {
         ("what", item.message.clone()),
     ];
     shown.extend(item.payout_id.clone().map(|payout| ("payout", payout)));
+    if let Some(question) = &item.question {
+        shown.push(("customer asked", format!("{}, on {}", question.asked_at, item.payment_page_url)));
+        let answered = question.address.clone().zip(question.answered_at.as_ref());
+        shown.extend(answered.map(|(address, at)| ("refund to", format!("{address}, given on that page at {at}"))));
+    }
     shown.extend(item.dismissal_reason.clone().map(|reason| ("why dismissed", reason)));
     shown.extend(item.btc_tx_ids.iter().map(|txid| ("transaction", txid.clone())));
     fields(&shown)

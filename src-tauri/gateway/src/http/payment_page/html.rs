@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::texts::{Texts, fill};
-use super::view::{HeldBecause, PageState, Payable, View};
+use super::view::{HeldBecause, PageState, Payable, Refund, View};
 use crate::records::qr;
 
 const STYLE: &str = include_str!("page.css");
@@ -11,6 +11,9 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// Seconds after which a page without scripts reloads, while its state may change.
 const RELOAD_SECONDS: u32 = 10;
+
+/// Characters of the field for an address. A payment URI fits.
+const ADDRESS_MAX: u32 = 300;
 
 /// Seconds for which the last state is shown before the redirect to the shop.
 const MOVE_ON_SECONDS: u32 = 3;
@@ -75,9 +78,50 @@ pub(super) fn payment(view: &View, texts: &Texts) -> Markup {
                 (state("over", title.as_deref().unwrap_or(texts.taken_back), &hint))
             }
         }
+        @match &view.refund {
+            Some(Refund::Asked) => (ask_address("", texts)),
+            Some(Refund::Given(address)) => {
+                section.refund {
+                    h2 { (texts.refund_given) }
+                    p { code { (address) } }
+                    p.hint { (texts.refund_given_hint) }
+                }
+            }
+            None => {}
+        }
         @if let Some(url) = &view.redirect {
             @let after = view.moves_on().then_some(MOVE_ON_SECONDS);
             a.button #back rel="noreferrer" target="_top" href=(url) data-after=[after] { (texts.back_to_shop) }
+        }
+    }
+}
+
+/// The answer to a text that is no address: the form again. It is not updated, so the text stays.
+pub(super) fn wrong_address(view: &View, given: &str, nonce: &str, texts: &Texts) -> String {
+    let head = html! { title { (texts.refund) } };
+    let body = html! { main { header { h1 { (view.merchant.name) } } (ask_address(given, texts)) } };
+    document(&head, &body, nonce, texts)
+}
+
+/// The name of the form's field.
+pub(super) const ADDRESS_FIELD: &str = "address";
+
+/// The form for a refund's address. A text in it was refused.
+fn ask_address(refused: &str, texts: &Texts) -> Markup {
+    let is_refused = !refused.is_empty();
+    html! {
+        section.refund {
+            h2 { (texts.refund) }
+            form method="post" {
+                label for=(ADDRESS_FIELD) { (texts.refund_address) }
+                input #(ADDRESS_FIELD) name=(ADDRESS_FIELD) value=(refused) required maxlength=(ADDRESS_MAX)
+                    autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="refund-hint"
+                    aria-invalid=[is_refused.then_some("true")];
+                p.hint #refund-hint role=[is_refused.then_some("alert")] {
+                    (if is_refused { texts.refund_wrong } else { texts.refund_hint })
+                }
+                button.button { (texts.refund_send) }
+            }
         }
     }
 }
@@ -112,6 +156,8 @@ fn document(head: &Markup, body: &Markup, nonce: &str, texts: &Texts) -> String 
 fn refresh(view: &View) -> Option<String> {
     match (&view.redirect, &view.state) {
         (Some(url), _) if view.moves_on() => Some(format!("{MOVE_ON_SECONDS};url={url}")),
+        // A reload would empty the form.
+        _ if view.refund == Some(Refund::Asked) => None,
         (None, PageState::Confirmed { .. }) => None,
         (Some(_) | None, _) => Some(RELOAD_SECONDS.to_string()),
     }

@@ -223,3 +223,32 @@ async fn coins_that_remain_after_a_reorg_are_shown_too() {
     let taken = format!("The Bitcoin network took back {} BTC", format_btc(rest));
     assert!(page.contains(&title) && page.contains(&taken), "{page}");
 }
+
+#[tokio::test]
+async fn the_page_asks_for_the_address_of_a_refund_and_then_shows_it() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats + 3_000).await;
+    world.mine(2).await;
+    let page = page_of(&world, &payment);
+    assert!(!page.contains("<form"), "nobody asked: {page}");
+    let anomalies = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
+    anomalies::ask(&world.gateway, anomalies[0].anomaly.id, "panel:ann").await.unwrap();
+    let page = page_of(&world, &payment);
+    assert!(page.contains(r#"<form method="post">"#) && page.contains("name=\"address\""), "{page}");
+    assert!(!page.contains("http-equiv=\"refresh\""), "a reload empties the form: {page}");
+    assert!(!view(&world, &payment).moves_on(), "the question leaves before it is read");
+    let address = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
+    anomalies::answer(&world.gateway, payment.payment.id, address).await.unwrap();
+    let page = page_of(&world, &payment);
+    assert!(page.contains(address) && page.contains(ENGLISH.refund_given) && !page.contains("<form"), "{page}");
+}
+
+#[tokio::test]
+async fn a_refused_address_is_escaped_and_can_be_corrected() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let page = html::wrong_address(&view(&world, &payment), "\"><script>", "nonce", &ENGLISH);
+    assert!(page.contains("value=\"&quot;&gt;&lt;script&gt;\"") && page.contains(ENGLISH.refund_wrong), "{page}");
+    assert!(!page.contains("<script"), "a live page would empty the field: {page}");
+}

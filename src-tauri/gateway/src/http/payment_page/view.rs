@@ -11,6 +11,7 @@ use super::brand::Color;
 use crate::machine::environment::Environment;
 use crate::payments::RedirectKind;
 use crate::settings::Settings;
+use crate::store::anomalies::AnomalyRow;
 use crate::store::payments::PaymentRow;
 use crate::store::{Reader, StoreError};
 
@@ -29,6 +30,29 @@ pub(super) struct View {
     pub reference: String,
     /// The URL to which the page moves on in this state.
     pub redirect: Option<String>,
+    pub refund: Option<Refund>,
+}
+
+/// The question where to send a refund.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Refund {
+    /// Staff ask for an address.
+    Asked,
+    /// A customer gave this address, and staff decide.
+    Given(String),
+}
+
+impl Refund {
+    /// The question of a payment's anomalies. One that waits for an answer comes first.
+    fn of(anomalies: &[AnomalyRow]) -> Option<Self> {
+        let is_asked = |row: &AnomalyRow| row.anomaly.resolution == Resolution::Open && row.asked_at.is_some();
+        if anomalies.iter().any(|row| is_asked(row) && row.answer.is_none()) {
+            return Some(Self::Asked);
+        }
+        let waits = |row: &&AnomalyRow| is_asked(row) || row.anomaly.resolution == Resolution::Refunding;
+        let answer = anomalies.iter().filter(waits).find_map(|row| row.answer.as_ref());
+        answer.map(|answer| Self::Given(answer.address.clone()))
+    }
 }
 
 /// The merchant's name, colour and logo, from the settings.
@@ -83,7 +107,7 @@ pub(super) enum HeldBecause {
 }
 
 /// The received coins of a payment.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Came {
     /// The fewest confirmations among the transactions that count.
     confirmations: u32,
@@ -93,6 +117,7 @@ pub(super) struct Came {
     has_uncounted: bool,
     /// The sum of the coins that had confirmed the payment, if they were taken back.
     taken_back_sats: Option<u64>,
+    refund: Option<Refund>,
 }
 
 impl Came {
@@ -109,6 +134,7 @@ impl Came {
             there_sats: there().fold(0, |sum, receipt: &Receipt| sum.saturating_add(receipt.amount_sats)),
             has_uncounted: there().any(|receipt| receipt.counted_sats < receipt.amount_sats),
             taken_back_sats: reversal.map(|row| row.anomaly.paid_sats),
+            refund: Refund::of(&anomalies),
         })
     }
 }
@@ -139,6 +165,7 @@ impl View {
         settings: &Settings,
     ) -> Self {
         let payment = &row.payment;
+        let refund = came.as_ref().and_then(|came| came.refund.clone());
         let state = match payment.state {
             PaymentState::New | PaymentState::Underpaid if now < payment.expires_at => {
                 PageState::Payable(Payable::of(row, now))
@@ -168,6 +195,7 @@ impl View {
             },
             is_test: environment == Environment::Test,
             redirect: redirect(payment.state, row.redirect_urls.as_deref()),
+            refund,
             state,
             status: payment.state,
             price: format!("{} {}", payment.currency.show_minor(payment.price_minor), payment.currency.code()),
@@ -177,9 +205,9 @@ impl View {
     }
 
     /// Whether the page goes to the shop by itself. After a late payment the page stays, because the shop's page would
-    /// say “start again”.
+    /// say “start again”. A page that asks the customer stays too.
     pub(super) const fn moves_on(&self) -> bool {
-        !matches!(self.state, PageState::Held { because: HeldBecause::Late, .. })
+        self.refund.is_none() && !matches!(self.state, PageState::Held { because: HeldBecause::Late, .. })
     }
 
     /// Equal for two views that differ only in the time left.

@@ -1,7 +1,9 @@
 //! The payment page and the sandbox's calls over HTTP.
 
 use axum::body::Body;
-use axum::http::header::{ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, SET_COOKIE, X_FRAME_OPTIONS};
+use axum::http::header::{
+    ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, SET_COOKIE, X_FRAME_OPTIONS,
+};
 use axum::http::{Method, StatusCode};
 use serde_json::json;
 
@@ -45,6 +47,24 @@ async fn a_paid_page_redirects_to_the_shop() {
     let moves_on = r#"<meta http-equiv="refresh" content="3;url=https://shop.test/thanks?a=1&amp;b=2">"#;
     assert!(page.contains(r#"data-status="UNCONFIRMED""#), "{page}");
     assert!(page.contains(moves_on) && page.contains(r#"href="https://shop.test/thanks?a=1&amp;b=2""#), "{page}");
+}
+
+#[tokio::test]
+async fn an_address_is_taken_only_from_the_pages_own_form() {
+    let shop = Shop::open().await;
+    let id = payment(&shop).await;
+    let sends = async |site: &str, address: &str| {
+        let request = shop.request(Method::POST, &format!("/pay/{id}")).header("sec-fetch-site", site);
+        shop.send(request.body(Body::from(format!("address={address}"))).unwrap()).await
+    };
+    let address = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
+    assert_eq!(sends("cross-site", address).await.codes(403), ["CROSS_SITE_REQUEST"]);
+    let wrong = sends("same-origin", "bcrt1q").await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(wrong.text().contains("This is not an address"), "{}", wrong.text());
+    let unasked = sends("same-origin", address).await;
+    assert_eq!((unasked.status, unasked.headers[LOCATION].to_str().unwrap()), (StatusCode::SEE_OTHER, id.as_str()));
+    assert!(!open(&shop, &format!("/pay/{id}")).await.text().contains(address));
 }
 
 #[tokio::test]

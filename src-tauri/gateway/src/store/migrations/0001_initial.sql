@@ -524,6 +524,9 @@ CREATE TABLE anomalies (
                          OR resolution = 'ACCEPTED' OR resolution = 'DISMISSED_BY_STAFF' OR resolution = 'DISMISSED_BY_SYSTEM'),
     dismissal_reason TEXT,
     payout_id        BLOB,
+    asked_at         INTEGER,                                                -- the customer is asked where to refund
+    refund_address   TEXT CHECK (refund_address IS NULL OR asked_at IS NOT NULL), -- the customer's answer
+    answered_at      INTEGER CHECK ((answered_at IS NULL) = (refund_address IS NULL)),
     created_at       INTEGER NOT NULL,
     current_at       INTEGER NOT NULL
 ) STRICT;
@@ -531,6 +534,7 @@ CREATE UNIQUE INDEX anomalies_one_to_a_ground ON anomalies (payment_seq, kind, i
 CREATE INDEX anomalies_by_creation ON anomalies (created_at, seq);
 CREATE INDEX anomalies_by_resolution ON anomalies (resolution, created_at, seq);
 CREATE INDEX anomalies_by_key ON anomalies (key_id, created_at, seq);
+CREATE INDEX anomalies_answered ON anomalies (answered_at) WHERE answered_at IS NOT NULL;
 
 -- The outbox. The transaction of a change stores the notification with its body. `head` marks the next notification of
 -- a record and URL. Only heads are searched, so other rows are not read.

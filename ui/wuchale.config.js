@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { adapter as svelte, svelteDefaultHeuristic } from "@wuchale/svelte";
 import { defineConfig, pofile } from "wuchale";
 import { adapter as vanilla } from "wuchale/adapter-vanilla";
+import { leftOut, sources, textsOf } from "./wuchale.rust.js";
 
 const LANGUAGES = "../languages";
 const SOURCE = "en";
@@ -64,34 +65,23 @@ const ofModules = vanilla({
   runtime: { initReactive: () => null, useReactive: false, plain: plainUse, reactive: plainUse },
 });
 
-/** Sources of the program itself whose texts a person reads: notices, the tray and the news. */
-const PROGRAM = ["gateway/src/console/news.rs", "shell/alarm.rs", "shell/standing.rs", "shell/tray.rs"].map(
-  (path) => `../src-tauri/${path}`,
-);
-
-/** The texts in a file of Rust, before its tests. A place for a value, such as `{order}`, becomes a number. */
-function textsOfRust(content, file) {
-  const [code] = content.split("#[cfg(test)]");
-  const lines = code.split("\n").filter((line) => !/^\s*\/\/|tracing::/.test(line));
-  return [...lines.join("\n").matchAll(/"((?:[^"\\]|\\.)*)"/g)]
-    .map(([, text]) => {
-      let places = 0;
-      return text.replaceAll('\\"', '"').replaceAll(/\{\w*\}/g, () => `{${places++}}`);
-    })
-    .filter((text) => /^[A-Z]\p{L}+$|\p{L}.* \S| \p{L}{2}/u.test(text) && text !== "Tillgate")
-    .map((text) => ({
-      msgStr: [text],
-      plural: false,
-      placeholders: [],
-      type: "message",
-      details: { scope: "script", insideProgram: true, file },
-    }));
-}
+/** The texts in a source of the program. */
+const textsOfRust = (content, file) =>
+  textsOf(content, file).map((text) => ({
+    msgStr: [text],
+    plural: false,
+    placeholders: [],
+    type: "message",
+    details: { scope: "script", insideProgram: true, file },
+  }));
 
 /** Components and modules share one catalog, because many texts stand in both. */
 const panel = {
   ...ofComponents,
-  files: { ...ofComponents.files, include: [...ofComponents.files.include, ...PROGRAM] },
+  files: {
+    include: [...ofComponents.files.include, ...sources],
+    ignore: [...ofComponents.files.ignore, ...leftOut],
+  },
   loaderExts: [".ts"],
   defaultLoaderPath: null,
   transform: (source) => {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use tauri::{AppHandle, State, WebviewWindow};
-use tillgate_gateway::{CommandError, in_language};
+use tillgate_gateway::{CommandError, in_language, translated_texts};
 
 use crate::gateway_task::Gateways;
 use crate::{customer, customer_page, downloads, standing, window};
@@ -34,6 +34,7 @@ pub async fn console(
         Some("mail-page") => return customer_page::mail(gateways.of(environment)?, &command).await,
         Some("save-payments") => return downloads::save_payments(&app, gateways.of(environment)?, command).await,
         Some("customer-view") => customer::open(&app, gateways.of(environment)?.environment())?,
+        Some("texts") => return Ok(serde_json::json!(translated_texts())),
         Some("listNews") => return Ok(news_in_language(gateways.of(environment)?.ask(command).await?)),
         _ => return gateways.of(environment)?.ask(command).await,
     }

@@ -32,6 +32,26 @@ fn wrong_usage_exits_with_status_2_and_help_with_0() {
 }
 
 #[test]
+fn the_command_line_speaks_the_persons_language() {
+    let program = Program::new();
+    program.create_data_dir();
+    let german = |args: &[&str]| {
+        let output = program.command(args).env("TILLGATE_LANGUAGE", "de-AT").output().unwrap();
+        [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap())
+    };
+    let [help, _] = german(&["payments", "--help"]);
+    assert!(help.contains("Zahlungen von Kunden") && help.contains("Eine Zahlung stornieren"), "{help}");
+    let [keys, _] = german(&["keys", "list"]);
+    assert_eq!(keys, "Keine Schlüssel: legen Sie einen mit `tillgate keys create NAME` an.\n");
+    let [settings, _] = german(&["settings", "list"]);
+    assert!(settings.starts_with("Einstellung") && settings.contains("Der Name des Händlers, wie Kunden ihn sehen."));
+    let [_, refused] = german(&["settings", "set", "backupKeep", "0"]);
+    assert_eq!(refused, "tillgate: backupKeep muss sein: eine ganze Zahl von 1 bis 1000\n");
+    let [json, _] = german(&["settings", "get", "backupKeep", "--json"]);
+    assert!(json.contains("\"value\":\"14\""), "documents for programs are the same everywhere: {json}");
+}
+
+#[test]
 fn a_failure_prints_one_line_and_exits_with_status_1() {
     let program = Program::new();
     program.create_data_dir();

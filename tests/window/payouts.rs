@@ -3,6 +3,10 @@
 use std::path::Path;
 use std::sync::mpsc;
 
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
 use serde_json::json;
 
 use crate::app::{App, tillgate, until};
@@ -186,7 +190,10 @@ fn an_overpayment_is_refunded_to_the_customers_address() {
         app.clicks("Needs attention").await;
         app.sees("too much for").await;
         app.clicks("Refund…").await;
-        app.clicks_in_dialog("Use the simulated customer").await;
+        app.clicks_in_dialog("Ask the customer by a link").await;
+        app.sees("asks the customer for an address").await;
+        answers_on_the_page(data.path(), RECIPIENT).await;
+        app.clicks_in_dialog("Use this address").await;
         app.sees("A valid address.").await;
         app.clicks_in_dialog("Review payout").await;
         app.sees_state("NEW").await;
@@ -197,6 +204,15 @@ fn an_overpayment_is_refunded_to_the_customers_address() {
         app.clicks("Needs attention").await;
         app.sees("Nothing needs your attention").await;
     });
+}
+
+/// A customer gives the address of a refund on the page of the newest payment.
+async fn answers_on_the_page(data: &Path, address: &str) {
+    let payment = tillgate(data, &["payments", "list"])["items"][0]["paymentId"].as_str().unwrap().to_owned();
+    let page = format!("{}/{payment}", tillgate(data, &["status"])["pages"].as_str().unwrap());
+    let form = Request::post(page).body(Body::from(format!("address={address}"))).unwrap();
+    let answer = Client::builder(TokioExecutor::new()).build_http().request(form).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::SEE_OTHER);
 }
 
 /// Starts the program with a confirmed payment. Payouts wait an hour for their batch, so that the tests decide when it

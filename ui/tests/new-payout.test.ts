@@ -74,7 +74,7 @@ describe("a new payout", () => {
     open("#/new-payout");
     await types("Amount", "2");
     const told = (await screen.findByText(/Payout above daily limit/)).textContent;
-    expect(told).toContain("wait, or change the limit on the page “Payouts”");
+    expect(told).toContain("Ask for less, wait, or have the limit raised");
     expect(told).not.toMatch(/T00:00:00Z|dailyLimitBtc/);
     expect(screen.queryByText(/too few/)).toBeNull();
   });

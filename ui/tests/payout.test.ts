@@ -156,7 +156,7 @@ describe("approving a payout", () => {
     await fireEvent.click(within(dialog).getByRole("button", { name: /^Approve 0/ }));
     const told = (await within(dialog).findByRole("alert")).textContent;
     expect(told).toContain("0.00500000 BTC are left of it");
-    expect(told).toContain("change the limit on the page “Payouts”");
+    expect(told).toContain("wait, or have the limit raised");
     expect(told).not.toMatch(/T00:00:00Z|dailyLimitBtc/);
   });
 

@@ -31,15 +31,15 @@ mod statement_pages;
 #[cfg(test)]
 mod strangers;
 mod table;
+mod translate;
 mod usage;
 mod wallet;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use crate::console::Command;
+use crate::machine::language::in_language;
 pub use hosted::{Hosted, NotServing};
 
 use args::{CommonArgs, Form, Meaning, ServeArgs, Tillgate};
@@ -49,7 +49,7 @@ use failure::Failure;
 /// Runs the command line of this process and returns its exit status.
 #[must_use]
 pub fn main() -> ExitCode {
-    let arguments = match Tillgate::try_parse().and_then(Tillgate::checked) {
+    let arguments = match Tillgate::read().and_then(Tillgate::checked) {
         Ok(arguments) => arguments,
         Err(error) => return usage::explain(error),
     };
@@ -61,7 +61,7 @@ pub fn main() -> ExitCode {
     if let Some(status) = output::status_if_reader_left() {
         return ExitCode::from(status);
     }
-    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = in_language(&line.split_whitespace().collect::<Vec<_>>().join(" "));
     let _ = writeln!(std::io::stderr(), "tillgate: {}", tillgate_domain::plain::plain(&remedy::as_given(&line)));
     hidden::status_if_interrupted().map_or(ExitCode::FAILURE, ExitCode::from)
 }
@@ -116,14 +116,12 @@ fn ask(common: &CommonArgs, mut command: Command, form: Form) -> Result<ExitCode
     let notice = passphrase::notice(&common, &command)?;
     let answered = runtime::run(call::run(&common, command, form));
     if let (Ok(_), Some(notice)) = (&answered, notice) {
-        let _ = writeln!(std::io::stderr(), "tillgate: {notice}");
+        let _ = writeln!(std::io::stderr(), "tillgate: {}", in_language(&notice));
     }
     match answered {
         Ok(code) if is_told => {
-            let _ = writeln!(
-                std::io::stderr(),
-                "tillgate: this was environment {environment} (--environment chooses another)"
-            );
+            let told = format!("this was environment {environment} (--environment chooses another)");
+            let _ = writeln!(std::io::stderr(), "tillgate: {}", in_language(&told));
             Ok(code)
         }
         Err(Failure(why)) if is_told => {

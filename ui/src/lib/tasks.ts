@@ -5,7 +5,7 @@ import type { StatusView } from "./bindings/StatusView";
 import type { WarningKind } from "./bindings/WarningKind";
 import { plural } from "./format";
 import type { Route } from "./state/route.svelte";
-import { backendWords, capital, nodeCatchesUp } from "./words";
+import { backendWords, nodeCatchesUp, told } from "./words";
 
 export interface Task {
   name: "anomalies" | "offers" | "chain" | "rates" | "shop" | "backup";
@@ -84,7 +84,7 @@ function chain(status: StatusView): Task | undefined {
     return { ...task, text, button: { text: "Choose a server", to } };
   }
   const catchesUp = nodeCatchesUp(status.chainError);
-  if (catchesUp) return { ...task, text: `${capital(catchesUp)}. New payments show once it is done.` };
+  if (catchesUp) return { ...task, text: `${told(catchesUp)}. New payments show once it is done.` };
   const refused = status.paymentsRefused === null ? "" : " Until then no payment can be created.";
   const network = status.sandbox ? "the sandbox" : `the Bitcoin network (${backendWords(status.backend)})`;
   return {

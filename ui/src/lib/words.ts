@@ -16,7 +16,9 @@ import type { StatusView } from "./bindings/StatusView";
 import type { StuckReason } from "./bindings/StuckReason";
 import type { WaitCause } from "./bindings/WaitCause";
 import type { WhyInvalid } from "./bindings/WhyInvalid";
-import { plain, plural } from "./format";
+import { plain, plural, withTimes } from "./format";
+import { inLanguage } from "./language/program";
+import { nowMs } from "./state/clock.svelte";
 import { btc } from "./state/unit.svelte";
 
 export type Tone = "calm" | "short" | "wait" | "good" | "more" | "late" | "over" | "bad";
@@ -316,13 +318,17 @@ export function isPayable(status: StatusView, currency: string): boolean {
   return freshCurrencies(status).includes(currency) && !status.paymentsRefused;
 }
 
-/** An error message in which the form's label replaces a field name at the start of each part. Parts end with `; `. */
+/** A refusal in which the form's label replaces a field name at the start of each part. Parts end with `; `. */
 export function inFormsWords(message: string, labels: Labels): string {
-  const parts = message.split("; ").map((part) => {
-    const [first = ""] = part.split(" ", 1);
-    return Object.hasOwn(labels, first) ? `${labels[first]}${part.slice(first.length)}` : part;
-  });
-  return capital(parts.join("; "));
+  const begins = (part: string) => labels[/^\w+(?= )/.exec(part)?.[0] ?? ""];
+  const parts = message.split("; ");
+  if (!parts.some(begins)) return told(message);
+  return parts
+    .map((part) => {
+      const label = begins(part);
+      return label === undefined ? told(part) : `${label} ${toldWithin(part.replace(/^\w+ /, ""))}`;
+    })
+    .join("; ");
 }
 
 /** A clearer message if the gateway found no number in a field; otherwise `message`. */
@@ -331,20 +337,12 @@ export function aboutSum(message: string, label: string): string {
   return `${label}: write a number, like 10.00 or 10,00`;
 }
 
-/** A sentence of the gateway, in which the page with the daily limit replaces the setting `dailyLimitBtc`. */
-export function withLimitPage(text: string): string {
-  return text.replace(
-    "have the limit raised (the setting dailyLimitBtc)",
-    "change the limit on the page “Payouts”",
-  );
-}
-
 /** A sentence of the gateway without the parts that name a `tillgate` command, because the window has its own remedies. */
 export function withoutCommands(text: string): string {
   return text
     .replaceAll(/ \([^()]*`tillgate [^`]*`[^()]*\)/g, "")
     .replaceAll(/[:;,.] [^:;,.`]*`tillgate [^`]*`[^:;.]*/g, "")
-    .replaceAll(/ \([^()]*\bthe setting [a-z]+[A-Z]\w*\)/g, "");
+    .replaceAll(/ \([^()]*\b[a-z]+[A-Z]\w*\)/g, "");
 }
 
 /**
@@ -360,6 +358,16 @@ export function withLabels(text: string, labels: Labels): string {
   return text.replaceAll(/\b[a-z]+[A-Z]\w*\b/g, (name) =>
     Object.hasOwn(labels, name) ? `“${labels[name]}”` : name,
   );
+}
+
+/** A sentence of the gateway for the window: in the person's language, with local times, and without commands. */
+export function told(text: string): string {
+  return capital(toldWithin(text));
+}
+
+/** As {@link told}, for a place within a sentence. */
+function toldWithin(text: string): string {
+  return withTimes(withoutCommands(inLanguage(text)), nowMs());
 }
 
 /** A text with a capital first letter. The gateway's messages begin with a small letter. */

@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use self::backups::Backup;
 pub(super) use self::backups::Restore;
@@ -20,6 +20,7 @@ use self::payouts::{Limits, Payouts, Statement, StatementFormat};
 use self::records::{Anomalies, Deliveries, ListFormat, Payments};
 use self::settings::Settings;
 use self::wallet::Wallet;
+use super::translate;
 use crate::console::Command;
 use crate::console::doctor::Doctor;
 use crate::console::status::Status;
@@ -243,6 +244,16 @@ impl CommonArgs {
 }
 
 impl Tillgate {
+    /// Parses the line of this process.
+    ///
+    /// # Errors
+    /// The usage error or the help to print.
+    pub(super) fn read() -> Result<Self, clap::Error> {
+        let mut grammar = translate::explained(Self::command());
+        let matches = grammar.try_get_matches_from_mut(std::env::args_os())?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut grammar))
+    }
+
     /// Checks rules that `clap` cannot express: one form of output, and a value for each setting.
     ///
     /// # Errors

@@ -19,14 +19,29 @@ static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../languages");
 const PROGRAM: &str = "src-tauri/";
 
 /// The separators of lists, and of a name and a text.
-const SEPARATORS: [&str; 4] = [" – ", "; ", ": ", ", "];
+const SEPARATORS: [&str; 5] = [" – ", ". ", "; ", ": ", ", "];
 
-static LANGUAGE: LazyLock<Option<Language>> = LazyLock::new(|| Language::of_locale(&locale()));
+/// The beginnings of texts that follow the name of a field.
+const REFUSALS: [&str; 7] = ["is ", "has ", "must ", "may ", "could ", "mixes ", "or "];
 
-/// A text in the person's language. A text that the language lacks stays in English.
+/// The person's language; English in unit tests.
+static LANGUAGE: LazyLock<Option<Language>> =
+    LazyLock::new(|| if cfg!(test) { None } else { Language::of_locale(&locale()) });
+
+/// A text in the person's language, line by line. A text that the language lacks stays in English.
 #[must_use]
 pub fn in_language(text: &str) -> String {
-    LANGUAGE.as_ref().map_or_else(|| text.to_owned(), |language| language.translate(text))
+    let Some(language) = LANGUAGE.as_ref() else { return text.to_owned() };
+    if let Some(found) = language.find(text) {
+        return found;
+    }
+    text.split('\n').map(|line| language.translate(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// The texts of the program, each with its translation; none in English.
+#[must_use]
+pub fn translated_texts() -> &'static [(String, String)] {
+    LANGUAGE.as_ref().map_or(&[], |language| &language.texts)
 }
 
 /// Reads the file of a language. The reader panics at an empty comment, so only the comments with the sources stay.
@@ -38,6 +53,8 @@ fn read(po: &str) -> Result<Catalog, POParseError> {
 
 /// The translations of one language.
 struct Language {
+    /// Each English text with its translation.
+    texts: Vec<(String, String)>,
     whole: HashMap<String, String>,
     templates: Vec<Template>,
 }
@@ -61,9 +78,10 @@ impl Language {
     }
 
     fn of(catalog: &Catalog) -> Self {
-        let mut found = Self { whole: HashMap::new(), templates: Vec::new() };
+        let mut found = Self { texts: Vec::new(), whole: HashMap::new(), templates: Vec::new() };
         for message in catalog.messages().filter(|message| message.source().contains(PROGRAM)) {
             let Ok(translation) = message.msgstr() else { continue };
+            found.texts.push((message.msgid().to_owned(), translation.to_owned()));
             let (literals, places) = parts(message.msgid());
             if places.is_empty() {
                 found.whole.insert(message.msgid().to_owned(), translation.to_owned());
@@ -78,7 +96,7 @@ impl Language {
 
     /// The translation of a text. A text that is not found as a whole may be a list, or a name with a text.
     fn translate(&self, text: &str) -> String {
-        if let Some(found) = self.find(text) {
+        if let Some(found) = self.about_field(text).or_else(|| self.find(text)) {
             return found;
         }
         for separator in SEPARATORS {
@@ -87,6 +105,13 @@ impl Language {
             }
         }
         text.to_owned()
+    }
+
+    /// A refusal that begins with the name of a field, such as `address is empty`.
+    fn about_field(&self, text: &str) -> Option<String> {
+        let (name, rest) = text.split_once(' ')?;
+        let is_refusal = REFUSALS.iter().any(|beginning| rest.starts_with(beginning));
+        Some(format!("{name} {}", self.find(rest).filter(|_| is_refusal)?))
     }
 
     /// The translation of a text, also if its first letter became a capital because a sentence begins with it.
@@ -99,10 +124,9 @@ impl Language {
             return Some(found.clone());
         }
         self.templates.iter().find_map(|template| {
-            let values = template.values(text)?;
+            let values = template.values(text, |value| self.find(value).is_some())?;
             // One word may be a name that a person chose. Several words are a text of the program within a text.
-            let within = |value: &str| value.contains(' ').then(|| self.find(value)).flatten();
-            let said = |value: &str| within(value).unwrap_or_else(|| value.to_owned());
+            let said = |value: &str| if value.contains(' ') { self.translate(value) } else { value.to_owned() };
             let values: HashMap<&String, String> =
                 template.places.iter().zip(values).map(|(place, value)| (place, said(value))).collect();
             let (literals, places) = parts(&template.translation);
@@ -128,8 +152,9 @@ impl Language {
 }
 
 impl Template {
-    /// The values of a text at the places of this template; `None` if the text does not fit.
-    fn values<'a>(&self, text: &'a str) -> Option<Vec<&'a str>> {
+    /// The values of a text at the places of this template; `None` if the text does not fit. A value that looks like a
+    /// list must be a known text.
+    fn values<'a>(&self, text: &'a str, is_known: impl Fn(&str) -> bool) -> Option<Vec<&'a str>> {
         let (first, others) = self.literals.split_first()?;
         let mut rest = text.strip_prefix(first.as_str())?;
         let mut values = Vec::new();
@@ -139,7 +164,7 @@ impl Template {
             values.push(&rest[..end]);
             rest = &rest[end + literal.len()..];
         }
-        let fits = |(before, value): (&String, &&str)| before.ends_with('“') || is_one(value);
+        let fits = |(before, value): (&String, &&str)| before.ends_with('“') || is_one(value) || is_known(value);
         self.literals.iter().zip(&values).all(fits).then_some(values)
     }
 }
@@ -147,7 +172,7 @@ impl Template {
 /// Whether a text can be a single value, and not a part of a list. Quotes may contain anything.
 fn is_one(value: &str) -> bool {
     let (before_quotes, _) = value.split_once('“').unwrap_or((value, ""));
-    !value.is_empty() && !SEPARATORS.iter().any(|separator| before_quotes.contains(separator))
+    !SEPARATORS.iter().any(|separator| before_quotes.contains(separator))
 }
 
 /// The text around the places of a text such as `{0} of {1}`, and the number of each place.
@@ -199,6 +224,24 @@ mod tests {
         let expected = "Coins für die Zahlung über 12.00 USD kamen, nachdem die Zahlung geschlossen war.";
         assert_eq!(german().translate(within), expected);
         assert_eq!(german().translate("Order “7” is paid."), "Bestellung „7“ ist bezahlt.");
+    }
+
+    #[test]
+    fn a_refusal_keeps_the_name_of_its_field() {
+        let refused = german().translate("address must be a Bitcoin address like bc1q…, bc1p…, 3… or 1…");
+        assert_eq!(refused, "address muss eine Bitcoin-Adresse wie bc1q…, bc1p…, 3… oder 1… sein");
+        assert_eq!(
+            german().translate("tolerancePerMille must be true or false"),
+            "tolerancePerMille muss true oder false sein"
+        );
+    }
+
+    #[test]
+    fn the_reason_within_a_refusal_is_translated_too() {
+        let refused = "/b cannot be written: the disk that holds the database is full: make room on it";
+        let expected =
+            "/b kann nicht geschrieben werden: die Platte mit der Datenbank ist voll: schaffen Sie dort Platz";
+        assert_eq!(german().translate(refused), expected);
     }
 
     #[test]

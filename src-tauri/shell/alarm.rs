@@ -52,13 +52,13 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
         let Some(gateway) = app.upgrade() else { return };
         let read = read(gateway).await;
         match read {
-            Ok(Read { waiting, news, notices, sounds, backup_trouble }) => {
+            Ok(Read { now, waiting, news, notices, sounds, backup_trouble }) => {
                 let of_backup = note_of_backup(told, backup_trouble);
                 if waiting != told {
                     told = waiting;
                     standing::waits(&shell, environment, words(waiting));
                 }
-                let new = known.news(&news);
+                let new = known.news(&news, &now);
                 // A person at the window sees there that a payment is paid.
                 let is_told = |kind| notices.contains(&kind) && !(kind == NewsKind::Paid && window::has_focus(&shell));
                 for note in notes(&new, is_told).into_iter().chain(of_backup) {
@@ -82,6 +82,8 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
 
 /// The result of a reading.
 struct Read {
+    /// The gateway's time, ISO 8601.
+    now: String,
     waiting: Waiting,
     /// The last events, the newest first.
     news: Vec<NewsItem>,
@@ -96,7 +98,8 @@ struct Read {
 /// The events that need no notification any more.
 #[derive(Debug, Default)]
 struct Known {
-    /// The newest time of the first reading, ISO 8601. Older events are from before the start, and are not notified.
+    /// The newest time of the first reading, ISO 8601, but not a time to come. Older events are from before the start, and
+    /// are not notified.
     since: Option<String>,
     /// The ids of the last events, the newest last. Events are not read in the order of their times, because a look at
     /// the chain may begin before another event and end after it.
@@ -114,14 +117,24 @@ async fn read(app: Arc<App>) -> Result<Read, CommandError> {
         offers: status.offers_waiting,
         no_backup: backup_trouble.is_some(),
     };
-    Ok(Read { waiting, news: news.items, notices: news.notices, sounds: news.sounds, backup_trouble })
+    Ok(Read {
+        now: status.clock,
+        waiting,
+        news: news.items,
+        notices: news.notices,
+        sounds: news.sounds,
+        backup_trouble,
+    })
 }
 
 impl Known {
     /// The events that are new. The first reading has none.
-    fn news(&mut self, listed: &[NewsItem]) -> Vec<NewsItem> {
+    fn news(&mut self, listed: &[NewsItem], now: &str) -> Vec<NewsItem> {
         let is_first = self.since.is_none();
-        let newest = || listed.iter().map(|one| one.time.clone()).max().unwrap_or_default();
+        // The clock may have been ahead before the start.
+        let newest = || {
+            listed.iter().map(|one| &one.time).filter(|time| time.as_str() <= now).max().cloned().unwrap_or_default()
+        };
         let since = self.since.get_or_insert_with(newest).clone();
         let is_new = |one: &&NewsItem| match one.kind {
             NewsKind::Shop => !self.failing.contains(&one.id),
@@ -213,6 +226,8 @@ fn words(waiting: Waiting) -> Option<String> {
 mod tests {
     use super::*;
 
+    const NOW: &str = "2026-01-12T13:00:00.000Z";
+
     /// An event as the gateway lists it.
     fn event(id: &str, kind: NewsKind, minute: u32) -> NewsItem {
         NewsItem {
@@ -231,7 +246,7 @@ mod tests {
         let mut known = Known::default();
         let mut told = |listed: &[(&str, u32)]| {
             let listed: Vec<_> = listed.iter().map(|(id, minute)| event(id, NewsKind::Payout, *minute)).collect();
-            notes(&known.news(&listed), |_| true).into_iter().map(|note| note.title).collect::<Vec<_>>()
+            notes(&known.news(&listed, NOW), |_| true).into_iter().map(|note| note.title).collect::<Vec<_>>()
         };
         assert_eq!(told(&[("b", 2), ("a", 1)]), [""; 0], "events before the start need no notification");
         assert_eq!(told(&[("c", 5), ("b", 2)]), ["event c"]);
@@ -243,22 +258,31 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_was_ahead_silences_nothing() {
+        let mut known = Known::default();
+        let ahead = || NewsItem { time: "2027-01-01T00:00:00.000Z".to_owned(), ..event("a", NewsKind::Paid, 0) };
+        assert!(known.news(&[ahead()], NOW).is_empty());
+        let paid = event("b", NewsKind::Paid, 5);
+        assert_eq!(known.news(&[ahead(), paid.clone()], NOW), [paid]);
+    }
+
+    #[test]
     fn a_server_is_notified_each_time_that_it_begins_to_fail() {
         let mut known = Known::default();
         let paid = || event("p", NewsKind::Paid, 5);
         let shop = || event("s", NewsKind::Shop, 2);
-        assert!(known.news(&[paid()]).is_empty());
-        assert_eq!(known.news(&[paid(), shop()]), [shop()]);
-        assert!(known.news(&[paid(), shop()]).is_empty());
-        assert!(known.news(&[paid()]).is_empty());
-        assert_eq!(known.news(&[paid(), shop()]), [shop()]);
+        assert!(known.news(&[paid()], NOW).is_empty());
+        assert_eq!(known.news(&[paid(), shop()], NOW), [shop()]);
+        assert!(known.news(&[paid(), shop()], NOW).is_empty());
+        assert!(known.news(&[paid()], NOW).is_empty());
+        assert_eq!(known.news(&[paid(), shop()], NOW), [shop()]);
     }
 
     #[test]
     fn the_remembered_events_are_bounded() {
         let mut known = Known::default();
         for number in 0..2_000 {
-            known.news(&[event(&number.to_string(), NewsKind::Paid, 1)]);
+            known.news(&[event(&number.to_string(), NewsKind::Paid, 1)], NOW);
         }
         assert_eq!((known.seen.len(), known.seen[0].as_str()), (SEEN_MAX, "1000"));
     }

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import PO from "pofile";
 import { expect, describe, test } from "vitest";
 import { languageOf } from "../src/lib/language/choose";
-import { inLocale } from "../src/lib/language/sums";
+import { inLocale, sumsInLocale } from "../src/lib/language/sums";
 
 const FOLDER = "../languages";
 const languages = readdirSync(FOLDER).filter((name) => name.endsWith(".po"));
@@ -48,6 +48,11 @@ test("a locale has the language that it names, or English", () => {
     "en",
     "en",
   ]);
+});
+
+test("a sum within a sentence has the marks of the locale", () => {
+  const said = "1,204.90 USD empfangen, 0.00050000 BTC an bc1q.5 um 12.30";
+  expect(sumsInLocale(said, [".", ","])).toBe("1.204,90 USD empfangen, 0,00050000 BTC an bc1q.5 um 12.30");
 });
 
 test("a sum has the marks of the locale", () => {

@@ -18,6 +18,7 @@ import type { WaitCause } from "./bindings/WaitCause";
 import type { WhyInvalid } from "./bindings/WhyInvalid";
 import { plain, plural, withTimes } from "./format";
 import { inLanguage } from "./language/program";
+import { sumsInLocale } from "./language/sums";
 import { nowMs } from "./state/clock.svelte";
 import { btc } from "./state/unit.svelte";
 
@@ -367,7 +368,7 @@ export function told(text: string): string {
 
 /** As {@link told}, for a place within a sentence. */
 function toldWithin(text: string): string {
-  return withTimes(withoutCommands(inLanguage(text)), nowMs());
+  return withTimes(sumsInLocale(withoutCommands(inLanguage(text))), nowMs());
 }
 
 /** A text with a capital first letter. The gateway's messages begin with a small letter. */

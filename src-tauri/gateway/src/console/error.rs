@@ -183,7 +183,9 @@ impl From<CancelError> for CommandError {
         use crate::watcher::WatchError;
         match error {
             CancelError::NoSuchPayment(_) => Self::of("NOT_FOUND", &error),
-            CancelError::NotNew(_) | CancelError::CoinsSeen => Self::of("PAYMENT_NOT_CANCELLABLE", &error),
+            CancelError::NotNew(_) | CancelError::TimeOver | CancelError::CoinsSeen => {
+                Self::of("PAYMENT_NOT_CANCELLABLE", &error)
+            }
             CancelError::Watch(WatchError::Store(error)) => error.into(),
             CancelError::Watch(WatchError::Outbox(error)) => error.into(),
             CancelError::Watch(_) => Self::of("CHAIN_NOT_READY", &error),

@@ -100,9 +100,9 @@ impl NewsItem {
                 reader.payment_by_seq(anomaly.payment_seq)?.map(|payment| {
                     let worth = FiatView::of(anomaly.worth_minor(), anomaly.currency);
                     let title = if anomaly.anomaly.resolution == Resolution::Open {
-                        format!("{} {} needs a decision", worth.shown, worth.currency)
+                        format!("{worth} needs a decision")
                     } else {
-                        format!("{} {} needed a decision", worth.shown, worth.currency)
+                        format!("{worth} needed a decision")
                     };
                     let body = about(anomaly.anomaly.kind, &order_of(&payment));
                     Self::of_payment(row, NewsKind::Attention, title, body, &payment)
@@ -123,7 +123,6 @@ impl NewsItem {
             }
             NewsSubject::Failed(id) => reader.payout(id)?.map(|payout| {
                 let worth = FiatView::of(payout.fiat_minor, payout.currency);
-                let worth = format!("{} {}", worth.shown, worth.currency);
                 let title = format!("A payout of {worth} failed");
                 let body = format!("Nothing more is sent to {}. Open Tillgate to see why.", payout.address);
                 Self::of_one_payout(row, format!("failed:{id}"), title, body, id)
@@ -166,7 +165,7 @@ impl NewsItem {
         let Some(payout) = reader.payout(id)? else { return Ok(None) };
         let amount = BtcView::of_sats(payout.amount_sats).shown;
         let worth = FiatView::of(payout.fiat_minor, payout.currency);
-        let (worth, address) = (format!("{} {}", worth.shown, worth.currency), payout.address);
+        let address = payout.address;
         let (title, body) = if is_approved {
             let key = payout.approved_by.as_deref().unwrap_or_default();
             let body = format!(
@@ -199,8 +198,7 @@ impl NewsItem {
 }
 
 fn price_of(payment: &PaymentRow) -> String {
-    let price = FiatView::of(payment.payment.price_minor, payment.payment.currency);
-    format!("{} {}", price.shown, price.currency)
+    FiatView::of(payment.payment.price_minor, payment.payment.currency).to_string()
 }
 
 /// A sentence on coins that came for an order, true at the time of reading.

@@ -1,6 +1,8 @@
 //! Sums for people: amounts of money, and the effect of accepting coins. The panel shows them without computing
 //! anything.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use tillgate_domain::advance::may_accept;
 use tillgate_domain::anomaly::Anomaly;
@@ -36,6 +38,13 @@ impl FiatView {
             shown: currency.show_minor(minor),
             currency: currency.code().to_owned(),
         }
+    }
+}
+
+impl fmt::Display for FiatView {
+    /// For people: `1,234.50 USD`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.shown, self.currency)
     }
 }
 

@@ -14,7 +14,8 @@ use crate::store::takings::TakingsRow;
 use crate::takings::{self, Days, NotDays, Takings, top_of_chart};
 
 /// Asks for the takings of some days. A payment counts on the day on which it first became CONFIRMED, with its price
-/// and its coins, but not with coins above its amount. A payment that was reversed does not count.
+/// and its coins, but not with coins above its amount. If staff accepted too few coins, the part of the price counts that
+/// they cover. A payment that was reversed does not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]

@@ -18,6 +18,7 @@ use tillgate_domain::time::Timestamp;
 use super::error::StoreError;
 use super::payments::PaymentRow;
 use super::reader::Reader;
+use super::takings::TAKEN_MINOR;
 use super::tx::Tx;
 
 /// SQL for the indexed payments, with the term that lets SQLite use their indexes.
@@ -150,8 +151,9 @@ impl Reader<'_> {
     /// All matching payments and their sums, in one pass over the table.
     pub fn matching_payments(&self, filter: &PaymentFilter) -> Result<Matches, StoreError> {
         let (condition, values) = filter.condition();
-        let columns =
-            "SELECT created_at, seq, currency, price_minor, min(amount_sats, paid_sats), state = 'CONFIRMED' FROM";
+        let columns = format!(
+            "SELECT created_at, seq, currency, {TAKEN_MINOR}, min(amount_sats, paid_sats), state = 'CONFIRMED' FROM"
+        );
         let mut query = self.connection.prepare_cached(&format!(
             "{columns} {INDEXED_PAYMENTS}{condition} UNION ALL {columns} {UNINDEXED_PAYMENTS}{condition}"
         ))?;

@@ -2,6 +2,8 @@
 //!
 //! The index `payments_takings` holds these columns, so that 100,000 payments are summed within milliseconds.
 
+use std::sync::LazyLock;
+
 use rusqlite::{OptionalExtension, params};
 use tillgate_domain::money::Currency;
 use tillgate_domain::time::Timestamp;
@@ -13,16 +15,25 @@ use super::values::{self, sats};
 const NEXT_CURRENCY: &str =
     "SELECT currency FROM payments WHERE state = 'CONFIRMED' AND currency > ?1 ORDER BY currency LIMIT 1";
 
-const SUM: &str = "SELECT count(*) AS payments, ifnull(sum(price_minor), 0) AS price_minor, \
-     ifnull(sum(min(amount_sats, paid_sats)), 0) AS paid_sats FROM payments \
-     WHERE state = 'CONFIRMED' AND currency = ?1 AND confirmed_at >= ?2 AND confirmed_at < ?3";
+/// What a payment brought, in minor units: its price, or the part of the price that its coins cover, rounded down. Staff
+/// may accept coins that are too few.
+pub(super) const TAKEN_MINOR: &str = "CASE WHEN paid_sats < amount_sats \
+     THEN CAST(price_minor * paid_sats / amount_sats AS INTEGER) ELSE price_minor END";
+
+static SUM: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT count(*) AS payments, ifnull(sum({TAKEN_MINOR}), 0) AS price_minor, \
+         ifnull(sum(min(amount_sats, paid_sats)), 0) AS paid_sats FROM payments \
+         WHERE state = 'CONFIRMED' AND currency = ?1 AND confirmed_at >= ?2 AND confirmed_at < ?3"
+    )
+});
 
 /// The sum of some payments in one currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TakingsRow {
     /// The number of the payments.
     pub payments: u64,
-    /// The sum of their prices, in minor units.
+    /// The sum of their prices, as far as coins cover them, in minor units.
     pub price_minor: i64,
     /// The sum of the coins that count for them, without what was paid too much.
     pub paid_sats: u64,
@@ -43,7 +54,7 @@ impl Reader<'_> {
 
     /// The sum of the payments that first became CONFIRMED in a period, and still are. The end is exclusive.
     pub fn takings(&self, currency: Currency, from: Timestamp, to: Timestamp) -> Result<TakingsRow, StoreError> {
-        let mut query = self.connection.prepare_cached(SUM)?;
+        let mut query = self.connection.prepare_cached(&SUM)?;
         query
             .query_and_then(params![currency.code(), from.ms(), to.ms()], |row| {
                 Ok(TakingsRow {
@@ -74,7 +85,10 @@ mod tests {
                 .unwrap()
         };
         let index = "SEARCH payments USING COVERING INDEX payments_takings";
-        assert_eq!(plan(SUM, &[&"USD", &1, &2]), format!("{index} (currency=? AND confirmed_at>? AND confirmed_at<?)"));
+        assert_eq!(
+            plan(&SUM, &[&"USD", &1, &2]),
+            format!("{index} (currency=? AND confirmed_at>? AND confirmed_at<?)")
+        );
         assert_eq!(plan(NEXT_CURRENCY, &[&"USD"]), format!("{index} (currency>?)"));
     }
 }

@@ -16,6 +16,9 @@ pub enum CancelError {
     /// The payment is paid, or its time is over.
     #[error("this payment is {0}: only a payment that is NEW can be cancelled")]
     NotNew(PaymentState),
+    /// Its deadline has passed, but the clock is not confirmed, so it is still open.
+    #[error("the time of this payment is over: it closes by itself once the clock is confirmed")]
+    TimeOver,
     /// A transaction that pays it was seen, even if it is gone now.
     #[error("coins were seen for this payment: wait for its deadline, then decide on the coins")]
     CoinsSeen,
@@ -42,6 +45,9 @@ pub(super) fn cancel(outbox: &Outbox<'_>, id: &Id, actor: &str) -> Result<(), Ca
     let row = tx.payment(id)?.ok_or(CancelError::NoSuchPayment(*id))?;
     if row.payment.state != PaymentState::New {
         return Err(CancelError::NotNew(row.payment.state));
+    }
+    if outbox.now >= row.payment.expires_at {
+        return Err(CancelError::TimeOver);
     }
     if !tx.receipts(row.seq)?.is_empty() {
         return Err(CancelError::CoinsSeen);

@@ -11,6 +11,11 @@ export function inLocale(sum: string, [group, decimal] = [markOf("group"), markO
   return sum.replace(/[,.]/g, (mark) => (mark === "," ? group : decimal));
 }
 
+/** A sentence of the gateway in which each sum with its currency has the marks of the locale. */
+export function sumsInLocale(text: string, marks?: [string, string]): string {
+  return text.replace(/\b\d[\d,]*\.\d+(?= [A-Z]{3}\b)/g, (sum) => inLocale(sum, marks));
+}
+
 /** An answer of the gateway in which each sum for people has the marks of the locale. */
 export function withSumsInLocale<T>(answer: T): T {
   if (inLocale("1,000.5") === "1,000.5") return answer;

@@ -38,7 +38,7 @@ pub(super) fn anomaly(item: &AnomalyItem) -> String {
         ("anomaly", item.anomaly_id.clone()),
         ("kind", item.anomaly_type.to_string()),
         ("resolution", name(item.resolution)),
-        ("coins", format!("{} BTC, {} {}", item.paid.shown, item.worth.shown, item.worth.currency)),
+        ("coins", format!("{} BTC, {}", item.paid.shown, item.worth)),
         ("time", item.time.clone()),
         ("payment", item.payment_id.clone()),
         ("what", item.message.clone()),

@@ -13,7 +13,7 @@ use crate::console::wallet::{RestoreView, RestoredView, WalletDescriptorView, Wa
 pub(super) fn limits(view: &LimitsView) -> String {
     let worth = |pick: fn(&crate::console::limits::LimitsWorth) -> &FiatView| {
         let sum = view.worth.as_ref().map(pick);
-        sum.map(|sum| format!(", {} {}", sum.shown, sum.currency)).unwrap_or_default()
+        sum.map(|sum| format!(", {sum}")).unwrap_or_default()
     };
     fields(&[
         ("daily limit", format!("{} BTC", view.daily.shown)),

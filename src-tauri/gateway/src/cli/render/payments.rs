@@ -44,7 +44,7 @@ pub(super) fn payments(items: &[PaymentItem]) -> String {
 /// The line with the sums of a filtered list.
 pub(super) fn payment_sums(sums: Option<PaymentSums>) -> String {
     let Some(PaymentSums { confirmed, paid }) = sums else { return String::new() };
-    let confirmed: Vec<_> = confirmed.iter().map(|sum| format!("{} {}", sum.shown, sum.currency)).collect();
+    let confirmed: Vec<_> = confirmed.iter().map(ToString::to_string).collect();
     let confirmed = if confirmed.is_empty() { "nothing".to_owned() } else { confirmed.join(", ") };
     format!("Confirmed: {confirmed}; {} BTC.\n", paid.shown)
 }
@@ -115,15 +115,13 @@ fn rows(view: &PaymentView) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("payment", item.payment_id.clone()),
         ("state", state(item.state, item.why_invalid)),
-        ("price", format!("{} {}", item.price.shown, item.price.currency)),
+        ("price", item.price.to_string()),
         ("amount", format!("{} BTC at {} {}", item.amount.shown, view.exchange_rate_shown, item.price.currency)),
-        ("paid", format!("{} BTC, {} {}", item.paid.shown, item.paid_worth.shown, item.price.currency)),
+        ("paid", format!("{} BTC, {}", item.paid.shown, item.paid_worth)),
     ];
     let due = view.still_due.as_ref().map(|sum| ("remaining", sum));
     let surplus = view.overpaid_by.as_ref().map(|sum| ("overpaid", sum));
-    rows.extend(due.or(surplus).map(|(name, sum)| {
-        (name, format!("{} BTC, {} {}", sum.shown, view.difference_worth.shown, item.price.currency))
-    }));
+    rows.extend(due.or(surplus).map(|(name, sum)| (name, format!("{} BTC, {}", sum.shown, view.difference_worth))));
     rows.extend([
         ("confirmations", format!("{} wanted", item.confirmations_wanted)),
         ("address", view.address.clone()),

@@ -127,7 +127,7 @@ pub(super) fn abandon_estimate(view: &AbandonEstimateView) -> String {
 }
 
 pub(super) fn bump_estimate(view: &BumpEstimateView) -> String {
-    let worth = view.worth.as_ref().map(|worth| format!(", {} {}", worth.shown, worth.currency)).unwrap_or_default();
+    let worth = view.worth.as_ref().map(|worth| format!(", {worth}")).unwrap_or_default();
     fields(&[
         ("fee now", format!("{} BTC", view.fee_now.shown)),
         ("fee then", format!("{} BTC{worth}", view.fee.shown)),
@@ -142,10 +142,10 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
         ("payout", item.payout_id.clone()),
         ("state", item.state.to_string()),
         ("address", item.address.clone()),
-        ("amount", format!("{} BTC, {} {}", item.amount.shown, item.worth.shown, item.currency)),
+        ("amount", format!("{} BTC, {}", item.amount.shown, item.worth)),
         ("rate", format!("{} {}", item.rate_shown, item.currency)),
         ("network fee", format!("{} BTC as offered", item.fee.shown)),
-        ("total", format!("{} BTC, {} {}", item.total.shown, item.total_worth.shown, item.currency)),
+        ("total", format!("{} BTC, {}", item.total.shown, item.total_worth)),
     ];
     rows.extend(view.fee_warning.clone().map(|warning| ("warning", warning)));
     rows.extend(view.paid_before.as_ref().map(|before| ("paid before", paid_before(before))));

@@ -60,6 +60,17 @@ async fn a_payment_counts_on_the_day_of_its_first_confirmation() {
 }
 
 #[tokio::test]
+async fn coins_that_staff_accepted_although_too_few_count_with_their_part_of_the_price() {
+    let world = World::new().await;
+    let start_ms = world.now_ms();
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats / 2).await;
+    world.mine(1).await;
+    world.app.watcher.accept(payment.payment.id, None, "panel:ann").await.unwrap();
+    assert_eq!(sums(&takings(&world, start_ms).await["main"])[3], ("4.99", 1), "half of the coins, rounded down");
+}
+
+#[tokio::test]
 async fn payments_that_were_reversed_or_not_paid_do_not_count() {
     let world = World::new().await;
     let start_ms = world.now_ms();

@@ -19,6 +19,7 @@ use crate::rates::{Answer, Question, RateSource, Rates, SourceAnswer, SourceQuot
 use crate::settings::Settings;
 use crate::testing::chain_wrapper::ChainWrapper;
 use crate::testing::{HALF_AN_HOUR_MS, World};
+use crate::watcher::CancelError;
 
 /// A backend that shows the sandbox's chain with fewer facts, or with the genesis block of another network.
 struct Other {
@@ -142,6 +143,8 @@ async fn payments_close_under_an_unconfirmed_clock_by_block_or_day() {
         world.look().await;
         assert_eq!(world.state(&payment), New);
         assert!(world.gateway.last_look.status().clock_warning().unwrap().contains("set it right"));
+        let cancelled = world.app.watcher.cancel(payment.payment.id, "panel:ann").await;
+        assert!(matches!(cancelled, Err(CancelError::TimeOver)), "{cancelled:?}");
         world.pay(&paid, paid.payment.amount_sats).await;
         assert_eq!(
             (world.state(&payment), world.state(&paid)),

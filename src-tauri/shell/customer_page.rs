@@ -8,6 +8,7 @@ use tillgate_gateway::CommandError;
 use url::Url;
 
 use crate::gateway_task::GatewayTask;
+use crate::window;
 
 /// Opens the payment's page in the browser.
 ///
@@ -63,6 +64,7 @@ fn starts(mut command: Command) -> bool {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TILLGATE_")) {
         command.env_remove(name);
     }
+    command.env_remove(window::NO_SHARED_BUFFERS);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return false };
     // A program that ended and is not waited for would stay in the list of processes.

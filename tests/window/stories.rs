@@ -52,6 +52,9 @@ fn the_window_draws_without_a_graphics_card_in_little_memory() {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;
         app.sees("Test environment").await;
+        let children = processes_of(data.path()).split_off(1);
+        let saves_memory = |pid: &String| read(pid, "environ").contains("WEBKIT_DISABLE_DMABUF_RENDERER=1");
+        assert!(!children.is_empty() && children.iter().all(saves_memory), "the web view shares buffers");
         let own_kb = memory_of_engine_kb(data.path());
         // The web view needs about 35 MB, but 85 MB if it draws with the graphics card.
         assert!(own_kb < 60_000, "{own_kb} kB");

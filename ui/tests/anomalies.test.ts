@@ -198,6 +198,6 @@ describe("a refund's address", () => {
     await fireEvent.click(screen.getByRole("button", { name: "Refund…" }));
     const field = await screen.findByRole<HTMLInputElement>("textbox", { name: "The customer's address" });
     expect(field.value).toBe(address);
-    expect(screen.getByText(/Anyone with the link can give an address/)).toBeTruthy();
+    expect(screen.getByText(/Anyone with the page's link can give an address/)).toBeTruthy();
   });
 });

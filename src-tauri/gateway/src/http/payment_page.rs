@@ -71,7 +71,7 @@ async fn take_address(
 ) -> Result<Response, Failure> {
     let form = read_body(body).await?;
     let field = url::form_urlencoded::parse(&form).find(|(name, _)| name == html::ADDRESS_FIELD);
-    let given = field.map(|(_, value)| value).unwrap_or_default();
+    let given: String = field.map(|(_, value)| value.chars().take(html::ADDRESS_MAX).collect()).unwrap_or_default();
     let (nonce, texts) = (nonce(http.app.gateway.entropy.as_ref())?, texts_for(&headers));
     let Some(view) = load(&http, &id).await? else {
         return html_answer(StatusCode::NOT_FOUND, html::not_found(&nonce, texts), &nonce);

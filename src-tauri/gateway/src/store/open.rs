@@ -19,6 +19,9 @@ const STATEMENT_CACHE: usize = 128;
 /// Page cache of the writer. It is large because new rows change random pages of the indexes on ids and scripts.
 const WRITER_CACHE_KIB: i64 = 16 * 1_024;
 
+/// Page cache of each reader. The system's cache holds the file too, and idle readers keep theirs.
+const READER_CACHE_KIB: i64 = 512;
+
 pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
     create_private(file)?;
     let connection = Connection::open_with_flags(
@@ -47,6 +50,7 @@ fn try_for_reading(file: &Path) -> Result<Connection, rusqlite::Error> {
         Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     prepare_once(&connection)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
     connection.pragma_update(None, "query_only", true)?;
     // Also opens the WAL, which SQLite would otherwise delay until the first read.
     connection.pragma_query_value(None, "schema_version", |_| Ok(()))?;

@@ -1,4 +1,5 @@
 // Answers of the gateway that are requested again after each change that it reports.
+import { untrack } from "svelte";
 import type { CommandError } from "../bindings/CommandError";
 import { asCommandError, transport } from "../host";
 import { shown } from "./environment.svelte";
@@ -25,14 +26,28 @@ export class Live<T> {
   error = $state.raw<CommandError | undefined>(undefined);
   /** Whether neither an answer nor an error has arrived yet. */
   readonly pending = $derived(this.value === undefined && this.error === undefined);
+  readonly #read: () => Promise<T>;
   #newest = 0;
+  /** The number of the newest request that was answered. */
+  #answered = 0;
+  /** Whether the gateway reported a change while the newest answer was awaited. */
+  #isStale = false;
 
-  /** `read` runs again when the gateway reports a change, and when the state that it reads changes. */
+  /**
+   * `read` runs again when the state that it reads changes, and when the gateway reports a change. Changes that arrive
+   * before an answer lead to one more request after it, so that many changes cannot pile up requests.
+   */
   constructor(read: () => Promise<T>) {
+    this.#read = read;
+    let seen = changes.count;
+    $effect(() => void this.#take(read()));
     $effect(() => {
-      void changes.count;
-      void this.#take(read());
+      if (changes.count === seen) return;
+      seen = changes.count;
+      if (this.#answered < this.#newest) this.#isStale = true;
+      else untrack(() => void this.#take(read()));
     });
+    $effect(() => () => (this.#isStale = false));
   }
 
   /** Stores an answer, unless a newer request was sent in the meantime. */
@@ -46,5 +61,10 @@ export class Live<T> {
     } catch (reason) {
       if (mine === this.#newest) this.error = asCommandError(reason);
     }
+    if (mine !== this.#newest) return;
+    this.#answered = mine;
+    if (!this.#isStale) return;
+    this.#isStale = false;
+    void this.#take(this.#read());
   }
 }

@@ -12,8 +12,8 @@ const SCRIPT: &str = include_str!("page.js");
 /// Seconds after which a page without scripts reloads, while its state may change.
 const RELOAD_SECONDS: u32 = 10;
 
-/// Characters of the field for an address. A payment URI fits.
-const ADDRESS_MAX: u32 = 300;
+/// Most characters of an address that are read. A payment URI fits.
+pub(super) const ADDRESS_MAX: usize = 300;
 
 /// Seconds for which the last state is shown before the redirect to the shop.
 const MOVE_ON_SECONDS: u32 = 3;

@@ -38,7 +38,7 @@ pub(in super::super) const ENGLISH: Texts = Texts {
     refund: "Where should the shop send your refund?",
     refund_address: "Your Bitcoin address",
     refund_hint: "Copy it from your wallet: choose “Receive”.",
-    refund_send: "Send to the shop",
+    refund_send: "Tell the shop this address",
     refund_wrong: "This is not an address that the shop can pay. Copy it from your wallet once more.",
     refund_given: "The shop has your address",
     refund_given_hint: "The shop decides about the refund and sends it there. If this is not your address, contact the shop at once.",

@@ -38,7 +38,7 @@ pub(in super::super) const FRENCH: Texts = Texts {
     refund: "Où la boutique doit-elle envoyer votre remboursement ?",
     refund_address: "Votre adresse Bitcoin",
     refund_hint: "Copiez-la depuis votre portefeuille : choisissez « Recevoir ».",
-    refund_send: "Envoyer à la boutique",
+    refund_send: "Donner cette adresse à la boutique",
     refund_wrong: "La boutique ne peut pas payer cette adresse. Copiez-la encore une fois depuis votre portefeuille.",
     refund_given: "La boutique a votre adresse",
     refund_given_hint: "La boutique décide du remboursement et l’envoie à cette adresse. Si ce n’est pas la vôtre, contactez tout de suite la boutique.",

@@ -38,7 +38,7 @@ pub(in super::super) const GERMAN: Texts = Texts {
     refund: "Wohin soll der Shop Ihr Geld zurücksenden?",
     refund_address: "Ihre Bitcoin-Adresse",
     refund_hint: "Kopieren Sie sie aus Ihrem Wallet: Wählen Sie „Empfangen“.",
-    refund_send: "An den Shop senden",
+    refund_send: "Dem Shop diese Adresse mitteilen",
     refund_wrong: "An diese Adresse kann der Shop nicht zahlen. Kopieren Sie sie noch einmal aus Ihrem Wallet.",
     refund_given: "Der Shop hat Ihre Adresse",
     refund_given_hint: "Der Shop entscheidet über die Rückzahlung und sendet sie dorthin. Wenn das nicht Ihre Adresse ist, wenden Sie sich sofort an den Shop.",

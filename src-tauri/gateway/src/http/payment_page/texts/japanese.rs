@@ -38,7 +38,7 @@ pub(in super::super) const JAPANESE: Texts = Texts {
     refund: "返金の送り先を教えてください",
     refund_address: "あなたのビットコインアドレス",
     refund_hint: "ウォレットで「受け取る」を選び、アドレスをコピーしてください。",
-    refund_send: "お店に送る",
+    refund_send: "このアドレスをお店に伝える",
     refund_wrong: "お店はこのアドレスに支払えません。ウォレットからもう一度コピーしてください。",
     refund_given: "お店はあなたのアドレスを受け取りました",
     refund_given_hint: "お店が返金について判断し、このアドレスに送ります。あなたのアドレスでない場合は、すぐにお店にご連絡ください。",

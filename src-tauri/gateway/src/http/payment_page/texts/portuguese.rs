@@ -38,7 +38,7 @@ pub(in super::super) const PORTUGUESE: Texts = Texts {
     refund: "Para onde deve a loja enviar o seu reembolso?",
     refund_address: "O seu endereço Bitcoin",
     refund_hint: "Copie-o da sua carteira: escolha “Receber”.",
-    refund_send: "Enviar à loja",
+    refund_send: "Dar este endereço à loja",
     refund_wrong: "A loja não pode pagar a este endereço. Copie-o de novo da sua carteira.",
     refund_given: "A loja tem o seu endereço",
     refund_given_hint: "A loja decide sobre o reembolso e envia-o para este endereço. Se não for o seu, contacte já a loja.",

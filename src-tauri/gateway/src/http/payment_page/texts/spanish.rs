@@ -38,7 +38,7 @@ pub(in super::super) const SPANISH: Texts = Texts {
     refund: "¿Adónde debe enviar la tienda su reembolso?",
     refund_address: "Su dirección de Bitcoin",
     refund_hint: "Cópiela de su monedero: elija «Recibir».",
-    refund_send: "Enviar a la tienda",
+    refund_send: "Dar esta dirección a la tienda",
     refund_wrong: "La tienda no puede pagar a esta dirección. Cópiela de nuevo de su monedero.",
     refund_given: "La tienda tiene su dirección",
     refund_given_hint: "La tienda decide sobre el reembolso y lo envía a esta dirección. Si no es la suya, contacte enseguida con la tienda.",

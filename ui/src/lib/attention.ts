@@ -9,16 +9,16 @@ export type Decision = "accept" | "refund" | "dismiss";
 /** Characters of a reference within a sentence. */
 const REFERENCE_MAX = 60;
 
-/** A reference in quotes. A customer or a shop wrote it, and it must not speak for Tillgate. */
-function quoted(reference: string): string {
-  const text = plain(reference).replaceAll("”", '"');
-  return `“${text.length > REFERENCE_MAX ? `${text.slice(0, REFERENCE_MAX)}…` : text}”`;
+/** A reference for a place in quotes. A customer or a shop wrote it, and it must not speak for Tillgate. */
+function cut(reference: string): string {
+  const text = plain(reference).replaceAll(/[”“]/g, '"');
+  return text.length > REFERENCE_MAX ? `${text.slice(0, REFERENCE_MAX)}…` : text;
 }
 
 /** One sentence on what happened. */
 export function whatHappened(row: AnomalyItem): string {
   const order = row.merchantTransactionId
-    ? `order ${quoted(row.merchantTransactionId)} (price ${row.price.shown} ${row.price.currency})`
+    ? `order “${cut(row.merchantTransactionId)}” (price ${row.price.shown} ${row.price.currency})`
     : orderOf(row);
   switch (row.anomalyType) {
     case "LATE_PAYMENT":
@@ -34,7 +34,7 @@ export function whatHappened(row: AnomalyItem): string {
     case "UNDERPAYMENT": {
       if (!row.acceptance?.short) return `Too little came for ${order} before the payment closed.`;
       const { worth, price } = row.acceptance;
-      const name = row.merchantTransactionId ? ` for order ${quoted(row.merchantTransactionId)}` : "";
+      const name = row.merchantTransactionId ? ` for order “${cut(row.merchantTransactionId)}”` : "";
       return `Only ${worth.shown} of ${price.shown} ${price.currency} came${name} before the payment closed.`;
     }
     case "REVERSED_PAYMENT":

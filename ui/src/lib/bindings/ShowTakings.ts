@@ -2,7 +2,8 @@
 
 /**
  * Asks for the takings of some days. A payment counts on the day on which it first became CONFIRMED, with its price
- * and its coins, but not with coins above its amount. A payment that was reversed does not count.
+ * and its coins, but not with coins above its amount. If staff accepted too few coins, the part of the price counts that
+ * they cover. A payment that was reversed does not count.
  */
 export type ShowTakings = { 
 /**

@@ -8,7 +8,7 @@ mod refund;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use ask::{AnswerError, AskError, answer, ask};
+pub(crate) use ask::{AnswerError, answer, ask};
 pub(crate) use dismiss::{DismissError, dismiss};
 pub(crate) use read::{list, record};
 pub(crate) use refund::{RefundError, RefundRequest, refund, refund_sats};

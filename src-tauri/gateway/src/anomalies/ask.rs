@@ -3,26 +3,13 @@
 
 use std::sync::Arc;
 
-use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::address::{self, AddressRefusal};
 
+use super::refund::{RefundError, check_awaits_refund};
 use crate::gateway::Gateway;
 use crate::notifications::outbox;
 use crate::store::StoreError;
-
-/// Reason why a customer is not asked. The database is unchanged.
-#[derive(Debug, thiserror::Error)]
-pub enum AskError {
-    #[error("there is no anomaly {0}")]
-    NoSuchAnomaly(Id),
-    #[error("this anomaly is {} and waits for no decision", .0.as_str())]
-    NotOpen(Resolution),
-    #[error("the network took these coins back from us: there is nothing to refund, dismiss the anomaly instead")]
-    Reversed,
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
 
 /// Reason why a customer's answer is not stored.
 #[derive(Debug, thiserror::Error)]
@@ -42,18 +29,13 @@ pub(crate) enum AnswerError {
 /// Asks for the address of an OPEN anomaly's refund, on behalf of staff. A former answer is forgotten.
 ///
 /// # Errors
-/// [`AskError`].
-pub(crate) async fn ask(gateway: &Arc<Gateway>, id: Id, actor: &str) -> Result<(), AskError> {
+/// [`RefundError`].
+pub(crate) async fn ask(gateway: &Arc<Gateway>, id: Id, actor: &str) -> Result<(), RefundError> {
     let actor = actor.to_owned();
     outbox::commit(gateway, None, move |outbox| {
         let (tx, now) = (outbox.tx, outbox.now);
-        let row = tx.anomaly(&id)?.ok_or(AskError::NoSuchAnomaly(id))?;
-        if row.anomaly.resolution != Resolution::Open {
-            return Err(AskError::NotOpen(row.anomaly.resolution));
-        }
-        if row.anomaly.kind == AnomalyKind::ReversedPayment {
-            return Err(AskError::Reversed);
-        }
+        let row = tx.anomaly(&id)?.ok_or(RefundError::NoSuchAnomaly(id))?;
+        check_awaits_refund(&row.anomaly)?;
         tx.ask_refund_address(&id, now)?;
         tx.audit(now, &actor, "anomalies ask", &id.to_string())?;
         Ok(())
@@ -91,6 +73,8 @@ fn without_uri(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_domain::anomaly::Resolution;
+
     use super::*;
     use crate::store::anomalies::AnomalyRow;
     use crate::testing::{HALF_AN_HOUR_MS, World};
@@ -155,6 +139,6 @@ mod tests {
         let refused = answer(&world.gateway, row.payment_id, ADDRESS).await;
         assert!(matches!(refused, Err(AnswerError::NotAsked)), "{refused:?}");
         let refused = ask(&world.gateway, row.anomaly.id, "panel:ann").await;
-        assert!(matches!(refused, Err(AskError::NotOpen(Resolution::DismissedByStaff))), "{refused:?}");
+        assert!(matches!(refused, Err(RefundError::NotOpen(Resolution::DismissedByStaff))), "{refused:?}");
     }
 }

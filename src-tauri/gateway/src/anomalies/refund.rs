@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bitcoin::{Script, Txid};
-use tillgate_domain::anomaly::{AnomalyKind, Resolution};
+use tillgate_domain::anomaly::{Anomaly, AnomalyKind, Resolution};
 use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payment::PaymentState;
@@ -215,14 +215,20 @@ fn payout_alike(
     Ok(alike.into_iter().find(|payout| payout.anomaly.is_none()))
 }
 
-/// The sum of an anomaly's refund. Refuses if it cannot be refunded now.
-fn judge(reader: &Reader<'_>, row: &AnomalyRow, confirmations: u32) -> Result<u64, RefundError> {
-    if row.anomaly.resolution != Resolution::Open {
-        return Err(RefundError::NotOpen(row.anomaly.resolution));
+/// Refuses an anomaly that waits for no decision, or whose coins are gone.
+pub(super) fn check_awaits_refund(anomaly: &Anomaly) -> Result<(), RefundError> {
+    if anomaly.resolution != Resolution::Open {
+        return Err(RefundError::NotOpen(anomaly.resolution));
     }
-    if row.anomaly.kind == AnomalyKind::ReversedPayment {
+    if anomaly.kind == AnomalyKind::ReversedPayment {
         return Err(RefundError::Reversed);
     }
+    Ok(())
+}
+
+/// The sum of an anomaly's refund. Refuses if it cannot be refunded now.
+fn judge(reader: &Reader<'_>, row: &AnomalyRow, confirmations: u32) -> Result<u64, RefundError> {
+    check_awaits_refund(&row.anomaly)?;
     if !payouts::has_refund_coins(reader, &row.anomaly.id, confirmations)? {
         return Err(RefundError::CoinsNotReady { confirmations });
     }

@@ -14,7 +14,7 @@ pub(super) fn explained(command: Command) -> Command {
     let said =
         |text: Option<&StyledStr>| Resettable::from(text.map(|text| StyledStr::from(paragraphs(&text.to_string()))));
     let (about, long_about) = (said(command.get_about()), said(command.get_long_about()));
-    let after = said(command.get_after_help());
+    let after = Resettable::from(command.get_after_help().map(|text| StyledStr::from(in_language(&text.to_string()))));
     let argument = move |arg: Arg| {
         let (help, long_help) = (said(arg.get_help()), said(arg.get_long_help()));
         arg.help(help).long_help(long_help)
@@ -28,8 +28,7 @@ fn paragraphs(text: &str) -> String {
         Some(sentence) => format!("{}.", in_language(sentence)),
         None => in_language(paragraph),
     };
-    let whole = in_language(text);
-    if whole == text { text.split("\n\n").map(said).collect::<Vec<_>>().join("\n\n") } else { whole }
+    text.split("\n\n").map(said).collect::<Vec<_>>().join("\n\n")
 }
 
 /// A phrase of an answer. One word may be a name that a person chose, so it stays.

@@ -218,7 +218,7 @@ impl AnomalyItem {
             acceptance: about.acceptance.clone(),
             payout_id: row.payout_id.map(|id| id.to_string()),
             question: RefundQuestion::of(row),
-            payment_page_url: format!("{}/{}", gateway.pages_base(), row.payment_id),
+            payment_page_url: gateway.page_of(&row.payment_id),
         }
     }
 }

@@ -5,7 +5,7 @@ use tillgate_domain::id::Id;
 use ts_rs::TS;
 
 use crate::access::api_keys::KeyError;
-use crate::anomalies::{AskError, DismissError, RefundError};
+use crate::anomalies::{DismissError, RefundError};
 use crate::field_errors::{FieldError, VALIDATION_FAILED};
 use crate::gateway::NotWatched;
 use crate::notifications::RotateError;
@@ -129,17 +129,6 @@ impl From<DismissError> for CommandError {
             DismissError::NotOpen(_) => Self::of("ANOMALY_NOT_OPEN", &error),
             DismissError::Reason => Self::at("reason", &error),
             DismissError::Outbox(error) => error.into(),
-        }
-    }
-}
-
-impl From<AskError> for CommandError {
-    fn from(error: AskError) -> Self {
-        match error {
-            AskError::NoSuchAnomaly(_) => Self::of("NOT_FOUND", &error),
-            AskError::NotOpen(_) => Self::of("ANOMALY_NOT_OPEN", &error),
-            AskError::Reversed => Self::of("ANOMALY_REVERSED", &error),
-            AskError::Store(error) => error.into(),
         }
     }
 }

@@ -13,6 +13,8 @@ use super::fee_rates::FeeRates;
 use super::last_look::LastLook;
 use super::sending::Sending;
 use super::to_sign::ToSign;
+use tillgate_domain::id::Id;
+
 use crate::access::api_keys::ApiKeys;
 use crate::access::key_limits::KeyLimits;
 use crate::chain::configured::Configured;
@@ -166,5 +168,10 @@ impl Gateway {
             Some(served) => served.pages.clone(),
             None => format!("http://127.0.0.1:{}/pay", self.environment.default_port()),
         }
+    }
+
+    /// The URL of a payment's page.
+    pub(crate) fn page_of(&self, payment: &Id) -> String {
+        format!("{}/{payment}", self.pages_base())
     }
 }

@@ -136,68 +136,63 @@ impl Reader<'_> {
     }
 
     fn news_of_anomalies(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT id, created_at FROM anomalies WHERE kind <> 'REVERSED_PAYMENT' ORDER BY created_at DESC LIMIT ?1",
-        )?;
-        let read = |row: &Row<'_>| {
-            Ok(NewsRow { at: values::time(row, "created_at")?, subject: NewsSubject::Anomaly(values::id(row, "id")?) })
-        };
-        query.query_and_then([limit], read)?.collect()
+        self.news_of_records(
+            "SELECT id, created_at AS at FROM anomalies WHERE kind <> 'REVERSED_PAYMENT' ORDER BY created_at DESC LIMIT ?1",
+            limit,
+            NewsSubject::Anomaly,
+        )
     }
 
     /// Addresses that customers gave for refunds.
     fn news_of_answers(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT id, answered_at FROM anomalies WHERE answered_at IS NOT NULL ORDER BY answered_at DESC LIMIT ?1",
-        )?;
-        let read = |row: &Row<'_>| {
-            Ok(NewsRow {
-                at: values::time(row, "answered_at")?,
-                subject: NewsSubject::Answered(values::id(row, "id")?),
-            })
-        };
-        query.query_and_then([limit], read)?.collect()
+        self.news_of_records(
+            "SELECT id, answered_at AS at FROM anomalies WHERE answered_at IS NOT NULL ORDER BY answered_at DESC LIMIT ?1",
+            limit,
+            NewsSubject::Answered,
+        )
     }
 
     /// Payouts that keys requested, unless a key approved them too: then the approval is the event.
     fn news_of_requests(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT id, created_at FROM payouts
+        self.news_of_records(
+            "SELECT id, created_at AS at FROM payouts
              WHERE key_id IS NOT NULL AND coalesce(instr(approved_by, ':'), 1) <> 0 ORDER BY created_at DESC LIMIT ?1",
-        )?;
-        let read = |row: &Row<'_>| {
-            Ok(NewsRow {
-                at: values::time(row, "created_at")?,
-                subject: NewsSubject::Requested(values::id(row, "id")?),
-            })
-        };
-        query.query_and_then([limit], read)?.collect()
+            limit,
+            NewsSubject::Requested,
+        )
     }
 
     /// Payouts that keys approved. The name of a key has no colon; that of a person is like `cli:ann`. The query is apart
     /// from that of requests, so that many requests cannot hide an approval.
     fn news_of_approvals(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT id, approved_at FROM payouts WHERE instr(approved_by, ':') = 0 ORDER BY approved_at DESC LIMIT ?1",
-        )?;
-        let read = |row: &Row<'_>| {
-            Ok(NewsRow {
-                at: values::time(row, "approved_at")?,
-                subject: NewsSubject::Approved(values::id(row, "id")?),
-            })
-        };
-        query.query_and_then([limit], read)?.collect()
+        self.news_of_records(
+            "SELECT id, approved_at AS at FROM payouts WHERE instr(approved_by, ':') = 0
+             ORDER BY approved_at DESC LIMIT ?1",
+            limit,
+            NewsSubject::Approved,
+        )
     }
 
     /// Approved payouts that failed by themselves. A person who cancels one knows of it.
     fn news_of_failures(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT id, failed_at FROM payouts
+        self.news_of_records(
+            "SELECT id, failed_at AS at FROM payouts
              WHERE failed_at IS NOT NULL AND given_up_by IS NULL AND +state = 'FAILED' ORDER BY failed_at DESC LIMIT ?1",
-        )?;
-        let read = |row: &Row<'_>| {
-            Ok(NewsRow { at: values::time(row, "failed_at")?, subject: NewsSubject::Failed(values::id(row, "id")?) })
-        };
+            limit,
+            NewsSubject::Failed,
+        )
+    }
+
+    /// The events of a query for the ids of up to `limit` records, each with its time.
+    fn news_of_records(
+        &self,
+        sql: &str,
+        limit: u32,
+        subject: fn(Id) -> NewsSubject,
+    ) -> Result<Vec<NewsRow>, StoreError> {
+        let mut query = self.connection.prepare_cached(sql)?;
+        let read =
+            |row: &Row<'_>| Ok(NewsRow { at: values::time(row, "at")?, subject: subject(values::id(row, "id")?) });
         query.query_and_then([limit], read)?.collect()
     }
 

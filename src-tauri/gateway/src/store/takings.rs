@@ -15,8 +15,8 @@ use super::values::{self, sats};
 const NEXT_CURRENCY: &str =
     "SELECT currency FROM payments WHERE state = 'CONFIRMED' AND currency > ?1 ORDER BY currency LIMIT 1";
 
-/// What a payment brought, in minor units: its price, or the part of the price that its coins cover, rounded down. Staff
-/// may accept coins that are too few.
+/// The takings of a payment, in minor units. They are its price, or the part that its coins cover, rounded down. Staff may
+/// accept coins that are too few.
 pub(super) const TAKEN_MINOR: &str = "CASE WHEN paid_sats < amount_sats \
      THEN CAST(price_minor * paid_sats / amount_sats AS INTEGER) ELSE price_minor END";
 

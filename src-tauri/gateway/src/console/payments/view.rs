@@ -250,7 +250,7 @@ impl PaymentView {
                 .map(|wallet| wallet.keychains.path(Keychain::External, row.derivation_index)),
             exchange_rate: payment.rate.format(),
             payment_address: payment_uri(&row.address, payment.amount_sats, &row.label, &row.message),
-            payment_page_url: format!("{}/{}", gateway.pages_base(), payment.id),
+            payment_page_url: gateway.page_of(&payment.id),
             still_due: (remaining > 0).then(|| BtcView::of(remaining)),
             overpaid_by: (remaining < 0).then(|| BtcView::of(remaining.saturating_neg())),
             difference_worth: FiatView::of(payment.remaining_minor().saturating_abs(), payment.currency),

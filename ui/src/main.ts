@@ -20,7 +20,10 @@ if (target && ofCustomer) {
   mount(CustomerDisplay, { target });
 } else if (target) {
   // If a call fails, the window still opens: each screen shows the error, and the gateway's sentences stay English.
-  const running = await tauriTransport.running().catch(() => undefined);
-  learn(await tauriTransport.shell("texts", "test").catch(() => []));
+  const [running, texts] = await Promise.all([
+    tauriTransport.running().catch(() => undefined),
+    tauriTransport.shell("texts", "test").catch(() => []),
+  ]);
+  learn(texts);
   mount(App, { target, props: running ? { running } : {} });
 }

@@ -56,9 +56,9 @@ export function clockTime(ms: number): string {
   return clock.format(ms);
 }
 
-/** A sentence of the gateway with its ISO 8601 times replaced by times for people. */
-export function withTimes(text: string, nowMs: number): string {
-  return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (iso) => showTime(iso, nowMs));
+/** A sentence of the gateway with its ISO 8601 times replaced by times for people. The clock is read only for a time. */
+export function withTimes(text: string, nowMs: () => number): string {
+  return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (iso) => showTime(iso, nowMs()));
 }
 
 /** The time left until `iso`, such as `29 min 3 s`; undefined once it is past. */

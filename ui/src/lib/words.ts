@@ -368,7 +368,7 @@ export function told(text: string): string {
 
 /** As {@link told}, for a place within a sentence. */
 function toldWithin(text: string): string {
-  return withTimes(sumsInLocale(withoutCommands(inLanguage(text))), nowMs());
+  return withTimes(sumsInLocale(withoutCommands(inLanguage(text))), nowMs);
 }
 
 /** A text with a capital first letter. The gateway's messages begin with a small letter. */

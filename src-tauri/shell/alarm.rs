@@ -170,11 +170,33 @@ fn notes(news: &[NewsItem], is_told: impl Fn(NewsKind) -> bool) -> Vec<Note> {
             let approved = news.iter().filter(|one| one.id.starts_with("approved:")).count();
             let others = news.len() - approved;
             let titles = [(approved > 0).then(|| approvals(approved)), (others > 0).then(|| many(kind, others))];
-            return titles.into_iter().flatten().map(|title| Note { title, body: body.clone() }).collect::<Vec<_>>();
+            let note = |title| Note { title, body: body.clone(), screen: list_of(kind).to_owned() };
+            return titles.into_iter().flatten().map(note).collect::<Vec<_>>();
         }
-        news.iter().map(|one| Note { title: one.title.clone(), body: one.body.clone() }).collect()
+        news.iter()
+            .map(|one| Note { title: one.title.clone(), body: one.body.clone(), screen: screen_of(one) })
+            .collect()
     };
     NewsKind::ALL.into_iter().filter(|kind| is_told(*kind)).flat_map(of_kind).collect()
+}
+
+/// The panel's screen about one event.
+fn screen_of(event: &NewsItem) -> String {
+    match (&event.payout_id, &event.payment_id) {
+        (Some(payout), _) => format!("payout/{payout}"),
+        (None, Some(payment)) => format!("payment/{payment}"),
+        (None, None) => list_of(event.kind).to_owned(),
+    }
+}
+
+/// The panel's screen about many events of one kind.
+fn list_of(kind: NewsKind) -> &'static str {
+    match kind {
+        NewsKind::Paid => "payments",
+        NewsKind::Reversed | NewsKind::Attention => "anomalies",
+        NewsKind::Payout => "payouts",
+        NewsKind::Shop => "home",
+    }
 }
 
 /// The title of a notification for payouts that keys approved.
@@ -203,7 +225,7 @@ fn plays(shell: &AppHandle, kind: NewsKind) {
 /// hour, and usually fails again for the same reason.
 fn note_of_backup(told: Waiting, trouble: Option<String>) -> Option<Note> {
     let body = trouble.filter(|_| !told.no_backup)?;
-    Some(Note { title: "No nightly backup is made".to_owned(), body })
+    Some(Note { title: "No nightly backup is made".to_owned(), body, screen: "wallet".to_owned() })
 }
 
 fn words(waiting: Waiting) -> Option<String> {
@@ -303,8 +325,24 @@ mod tests {
     }
 
     #[test]
+    fn a_click_shows_the_record_of_the_event_or_the_list_of_many() {
+        let late = NewsItem { payment_id: Some("ab12".to_owned()), ..event("a", NewsKind::Attention, 1) };
+        let asked = NewsItem { payout_id: Some("cd34".to_owned()), ..event("b", NewsKind::Payout, 1) };
+        let shown = |news: &[NewsItem]| notes(news, |_| true).into_iter().map(|note| note.screen).collect::<Vec<_>>();
+        assert_eq!(
+            shown(&[late.clone(), asked, event("c", NewsKind::Shop, 1)]),
+            ["payment/ab12", "payout/cd34", "home"]
+        );
+        assert_eq!(shown(&[late.clone(), late.clone(), late.clone(), late]), ["anomalies"]);
+    }
+
+    #[test]
     fn a_notification_begins_with_its_environment() {
-        let note = || Note { title: "2 payouts wait for approval".to_owned(), body: String::new() };
+        let note = || Note {
+            title: "2 payouts wait for approval".to_owned(),
+            body: String::new(),
+            screen: "payouts".to_owned(),
+        };
         assert_eq!(note().of(Environment::Production).title, "Production: 2 payouts wait for approval");
         assert_eq!(note().of(Environment::Test).title, "Test: 2 payouts wait for approval");
     }

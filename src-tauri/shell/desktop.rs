@@ -11,13 +11,15 @@ use crate::window;
 pub struct Note {
     pub title: String,
     pub body: String,
+    /// The panel's screen that a click shows, as in its URL: `payment/` and an id.
+    pub screen: String,
 }
 
-/// Shows a notification about one environment. A click on it shows the offers of that environment in the window. The
-/// call does not wait for the desktop.
+/// Shows a notification about one environment. A click on it shows its screen in the window. The call does not wait for
+/// the desktop.
 pub fn notify(app: &AppHandle, environment: Environment, note: Note) {
     window::ask_for_attention(app);
-    let note = Note { title: in_language(&note.title), body: in_language(&note.body) };
+    let note = Note { title: in_language(&note.title), body: in_language(&note.body), ..note };
     let app = app.clone();
     // The session bus may answer slowly, because it starts the notification server if none runs.
     std::thread::spawn(move || bus::notify(&app, environment, &note));
@@ -46,9 +48,9 @@ mod bus {
     /// The value of `expire_timeout` that lets the desktop decide how long the notification is shown.
     const ITS_OWN_TIME: i32 = -1;
 
-    /// The ids of this program's notifications with their environments. They are needed because the signal also reports
-    /// clicks on other programs' notifications.
-    static OURS: Mutex<Option<HashMap<u32, Environment>>> = Mutex::new(None);
+    /// The ids of this program's notifications with their environments and screens. They are needed because the signal
+    /// also reports clicks on other programs' notifications.
+    static OURS: Mutex<Option<HashMap<u32, (Environment, String)>>> = Mutex::new(None);
 
     pub fn notify(app: &AppHandle, environment: Environment, note: &Note) {
         let shown = || -> zbus::Result<u32> {
@@ -59,7 +61,8 @@ mod bus {
         };
         match shown() {
             Ok(id) => {
-                OURS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(id, environment);
+                let place = (environment, note.screen.clone());
+                OURS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(id, place);
             }
             // Many desktops have no notification server. The tray and the window show the same tasks.
             Err(error) => tracing::debug!(%error, "the desktop shows no notifications"),
@@ -81,8 +84,8 @@ mod bus {
                 let Ok((id, _)) = click.body().deserialize::<(u32, String)>() else { continue };
                 let ours =
                     OURS.lock().unwrap_or_else(PoisonError::into_inner).as_mut().and_then(|ours| ours.remove(&id));
-                if let Some(environment) = ours {
-                    window::show_offers(&app, environment);
+                if let Some((environment, screen)) = ours {
+                    window::show_screen(&app, environment, &screen);
                 }
             }
         });

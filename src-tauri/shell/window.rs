@@ -18,8 +18,8 @@ const TITLE: &str = "Tillgate";
 /// Event for the panel: a person closed the window, but the desktop has no tray.
 const NO_TRAY: &str = "no-tray";
 
-/// Event for the panel, with the environment's name: a person wants to see the offers that wait for approval.
-const OFFERS: &str = "offers";
+/// Event for the panel, with an environment and a screen as in its URL: a person wants to see that screen.
+const SCREEN: &str = "screen";
 
 /// Whether the panel was already told that the desktop has no tray.
 #[derive(Debug, Default)]
@@ -115,11 +115,11 @@ pub fn show(app: &AppHandle) {
     });
 }
 
-/// Shows the window, with the list of offers that wait for approval.
-pub fn show_offers(app: &AppHandle, environment: Environment) {
+/// Shows the window, with a screen of one environment.
+pub fn show_screen(app: &AppHandle, environment: Environment, screen: &str) {
     show(app);
-    if let Err(error) = app.emit(OFFERS, environment.as_str()) {
-        tracing::warn!(%error, "the panel cannot be asked to show the offers");
+    if let Err(error) = app.emit(SCREEN, format!("{environment}/{screen}")) {
+        tracing::warn!(%error, "the panel cannot be asked to show a screen");
     }
 }
 

@@ -139,7 +139,7 @@ describe("the two environments", () => {
   test("the other environment's waiting tasks are counted at its name", async () => {
     host.replyIn("production", "status", { ...production, offersWaiting: 2 });
     open("#/test/payments");
-    expect(await screen.findByLabelText("2 things need you")).toBeTruthy();
+    expect(await screen.findByLabelText("2 things need attention")).toBeTruthy();
     host.replyIn("production", "status", { ...production, offersWaiting: 2, openReversals: 1 });
     host.emit("changed", "production");
     expect(await screen.findByLabelText("1 alarm")).toBeTruthy();
@@ -180,13 +180,16 @@ describe("the two environments", () => {
     await waitFor(() => expect(location.hash).toMatch(/^#\/production\//));
   });
 
-  test("a click on a notification leads to the offers of its environment", async () => {
+  test("a click on a notification leads to its screen, in its environment", async () => {
     open("#/test/keys");
     await screen.findByText("Test environment");
-    host.emit("offers", "production");
+    host.emit("screen", "production/payouts");
     await waitFor(() => expect(location.hash).toBe("#/production/payouts"));
     expect(frame()).toBe("production");
     await waitFor(() => expect(JSON.stringify(host.askedOfProduction)).toContain('"states":["NEW"]'));
+    host.emit("screen", `test/payment/${"p".repeat(40)}`);
+    await waitFor(() => expect(location.hash).toBe(`#/test/payment/${"p".repeat(40)}`));
+    expect(frame()).toBe("test");
   });
 
   test("production without a wallet says how to go live, and makes no payment", async () => {

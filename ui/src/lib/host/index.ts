@@ -13,10 +13,10 @@ export type CommandName = Command["command"];
 
 /**
  * Events that the desktop program sends. `changed`: data of an environment has changed. `no-tray`: a person closed the
- * window, but the desktop has no tray. `offers`: a person wants to see an environment's offers that wait for approval. `customer-closed`: the customer's window was
- * closed. `sound`: an event of the named kind has a sound.
+ * window, but the desktop has no tray. `screen`: a person wants to see a screen, named as in the URL. `customer-closed`:
+ * the customer's window was closed. `sound`: an event of the named kind has a sound.
  */
-export type HostEvent = "changed" | "no-tray" | "offers" | "customer-closed" | "sound";
+export type HostEvent = "changed" | "no-tray" | "screen" | "customer-closed" | "sound";
 
 /**
  * The commands to the desktop program, each with its fields and its answer.

@@ -71,6 +71,8 @@ impl Display {
         let mut encoder = png::Encoder::new(&mut picture, width.into(), height.into());
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_compression(png::Compression::High);
+        // Areas of one colour are smaller without a filter.
+        encoder.set_filter(png::Filter::NoFilter);
         encoder.write_header().unwrap().write_image_data(&rgb).unwrap();
         picture
     }

@@ -13,13 +13,17 @@ use crate::shop::Shop;
 const RECIPIENT: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 
 /// The prices of the orders, which are paid on several days.
-const PRICES: [&str; 24] = [
+const PRICES: [&str; 26] = [
     "38.00", "41.20", "64.90", "12.50", "88.00", "23.70", "55.10", "71.40", "9.90", "33.30", "102.00", "47.60",
     "29.90", "81.50", "18.20", "66.00", "93.40", "35.80", "120.50", "54.00", "42.00", "35.50", "22.50", "18.00",
+    "26.80", "44.10",
 ];
 
-/// The order that is paid too much.
+/// The order that is paid too much, and the last one of yesterday.
 const OVERPAID: u32 = 1003;
+
+/// The order after which a supplier is paid.
+const PAYS_OUT: u32 = 1002;
 
 const DAY_SECONDS: u32 = 86_400;
 
@@ -27,6 +31,9 @@ const THEMES: [&str; 2] = ["light", "dark"];
 
 /// Widths and heights of the window in pictures.
 const SIZES: [(u32, u32); 4] = [(1920, 1080), (1280, 800), (1024, 720), (800, 600)];
+
+/// The only size in which dialogs are drawn, because their width does not depend on it.
+const SIZE_OF_DIALOGS: (u32, u32) = (1280, 800);
 
 /// Finds faults of the page, for those who cannot see it or its colours.
 const FINDS_FAULTS: &str = "
@@ -43,8 +50,13 @@ const WAITS_FOR_THE_DRAWING: &str = "
 /// A day of a shop: payments in several states, payouts, and coins that need a decision.
 struct Day {
     paid: String,
+    sent: String,
+    overpaid: String,
     new: String,
     payout: String,
+    shop: Shop,
+    /// The URL of the server that takes the notifications.
+    told: String,
 }
 
 impl Day {
@@ -56,14 +68,24 @@ impl Day {
         let pays_later = asks_for_a_payment(&shop, "979", "15.00", &told).await;
         let pays_a_part = asks_for_a_payment(&shop, "980", "28.40", &told).await;
         shop.posts(&format!("/sandbox/payments/{pays_a_part}/pay"), &json!({ "btcAmount": "0.0002" })).await;
-        let mut last = String::new();
+        let (mut last, mut overpaid, mut sent) = (String::new(), String::new(), String::new());
         for (number, price) in (981..).zip(PRICES) {
             last = asks_for_a_payment(&shop, &number.to_string(), price, &told).await;
-            // One customer pays too much.
-            let pays = if number == OVERPAID { json!({ "btcAmount": "0.0006" }) } else { json!({}) };
+            let pays = if number == OVERPAID {
+                overpaid.clone_from(&last);
+                json!({ "btcAmount": "0.0006" })
+            } else {
+                json!({})
+            };
             shop.posts(&format!("/sandbox/payments/{last}/pay"), &pays).await;
             shop.posts("/sandbox/blocks", &json!({ "count": 6 })).await;
-            if number % 2 == 0 && number < OVERPAID {
+            if number == PAYS_OUT {
+                let offer = json!({"address": RECIPIENT, "btcAmount": "0.002", "currency": "USD",
+                    "comment": "Coffee beans, invoice 44"});
+                let asked = shop.posts("/payouts?autoApprove=true", &offer).await;
+                asked["payoutId"].as_str().unwrap().clone_into(&mut sent);
+            }
+            if number % 2 == 1 && number <= OVERPAID {
                 shop.posts("/sandbox/clock", &json!({ "advanceSeconds": DAY_SECONDS })).await;
             }
         }
@@ -72,8 +94,17 @@ impl Day {
         let offer =
             json!({"address": RECIPIENT, "btcAmount": "0.001", "currency": "USD", "comment": "Flour, invoice 88"});
         let payout = shop.posts("/payouts", &offer).await["payoutId"].as_str().unwrap().to_owned();
-        let new = asks_for_a_payment(&shop, "1005", "12.80", &told).await;
-        Self { paid: last, new, payout }
+        let new = asks_for_a_payment(&shop, "1007", "12.80", &told).await;
+        Self { paid: last, sent, overpaid, new, payout, shop, told }
+    }
+
+    /// The network takes back a payment that was paid.
+    async fn is_reversed(&self) {
+        let reversed = asks_for_a_payment(&self.shop, "1008", "30.00", &self.told).await;
+        self.shop.posts(&format!("/sandbox/payments/{reversed}/pay"), &json!({})).await;
+        self.shop.posts("/sandbox/blocks", &json!({ "count": 1 })).await;
+        self.shop.posts("/sandbox/reorg", &json!({ "depth": 1, "keepTransactions": false })).await;
+        self.shop.posts("/sandbox/blocks", &json!({ "count": 6 })).await;
     }
 
     /// Each screen, with the name of its picture.
@@ -82,10 +113,21 @@ impl Day {
             ["home", "till", "payments", "new", "payouts", "new-payout", "anomalies", "wallet", "keys", "sandbox"];
         let mut all: Vec<_> = screens.map(|screen| (screen, format!("test/{screen}"))).into();
         all.push(("payment-paid", format!("test/payment/{}", self.paid)));
+        all.push(("payment-overpaid", format!("test/payment/{}", self.overpaid)));
         all.push(("payment-new", format!("test/payment/{}", self.new)));
         all.push(("payout", format!("test/payout/{}", self.payout)));
+        all.push(("payout-sent", format!("test/payout/{}", self.sent)));
         all.push(("go-live", "production/go-live".to_owned()));
         all
+    }
+
+    /// Dialogs: the name of the picture, the screen, and the path of the button that opens the dialog.
+    fn dialogs(&self) -> [(&'static str, String, &'static str); 3] {
+        [
+            ("refund", format!("test/payment/{}", self.overpaid), "//main//button[@data-stop]"),
+            ("payout-approve", format!("test/payout/{}", self.payout), "(//*[@aria-labelledby='acts']//button)[1]"),
+            ("payout-reject", format!("test/payout/{}", self.payout), "(//*[@aria-labelledby='acts']//button)[2]"),
+        ]
     }
 }
 
@@ -185,6 +227,9 @@ fn each_screen_is_drawn_in_each_size_and_theme() {
         app.waits_for("//main//h1").await;
         let day = Day::passes(&app, data.path()).await;
         let display = Display::open();
+        shows(&app, "test/new-payout").await;
+        app.types("address", RECIPIENT).await;
+        app.types("amount", "0.002").await;
         for theme in THEMES {
             app.script(&format!("document.documentElement.dataset.theme = '{theme}'")).await;
             for (width, height) in SIZES {
@@ -194,10 +239,56 @@ fn each_screen_is_drawn_in_each_size_and_theme() {
                 std::fs::create_dir_all(&subfolder).unwrap();
                 for (name, screen) in day.screens() {
                     shows(&app, &screen).await;
-                    app.page.execute_async(WAITS_FOR_THE_DRAWING, vec![]).await.unwrap();
-                    std::fs::write(subfolder.join(format!("{name}.png")), display.picture()).unwrap();
+                    draws(&app, &display, &subfolder, name).await;
                 }
+                for (name, screen, button) in day.dialogs() {
+                    if (width, height) != SIZE_OF_DIALOGS {
+                        continue;
+                    }
+                    shows(&app, &screen).await;
+                    app.waits_for(button).await.click().await.unwrap();
+                    app.waits_for("//dialog[@open]").await;
+                    draws(&app, &display, &subfolder, name).await;
+                    app.escapes().await;
+                    app.waits_for("//body[not(.//dialog[@open])]").await;
+                }
+                draws_a_sale(&app, &display, &subfolder).await;
             }
         }
+        day.is_reversed().await;
+        let (width, height) = SIZE_OF_DIALOGS;
+        app.page.set_window_size(width, height).await.unwrap();
+        until("the window has its size", async || (display.size() == (width, height)).then_some(())).await;
+        for theme in THEMES {
+            app.script(&format!("document.documentElement.dataset.theme = '{theme}'")).await;
+            shows(&app, "test/anomalies").await;
+            app.waits_for("//main//li[contains(., '1008')]").await;
+            draws(&app, &display, &folder.join(format!("{width}x{height}-{theme}")), "reversed").await;
+        }
     });
+}
+
+/// Draws a sale at the till: the code, the payment that is seen, and the final payment.
+async fn draws_a_sale(app: &App, display: &Display, folder: &Path) {
+    shows(app, "test/till").await;
+    app.presses("4,5").await;
+    app.waits_for("//form//button[@type='submit'][not(@disabled)]").await.click().await.unwrap();
+    // The first button is the act of the simulated customer, and then of the network.
+    let acts = "(//dialog[@data-sale]//button)[1]";
+    app.waits_for("//dialog[@data-sale]//img").await;
+    draws(app, display, folder, "till-waiting").await;
+    app.waits_for(acts).await.click().await.unwrap();
+    app.waits_for("//dialog[@data-sale]//*[@data-outcome='waiting']").await;
+    draws(app, display, folder, "till-unconfirmed").await;
+    app.waits_for(acts).await.click().await.unwrap();
+    app.waits_for("//dialog[@data-sale]//*[@data-outcome='paid']").await;
+    draws(app, display, folder, "till-paid").await;
+    app.escapes().await;
+    app.waits_for("//output[@data-total]").await;
+}
+
+/// Writes a picture of the window.
+async fn draws(app: &App, display: &Display, folder: &Path, name: &str) {
+    app.page.execute_async(WAITS_FOR_THE_DRAWING, vec![]).await.unwrap();
+    std::fs::write(folder.join(format!("{name}.png")), display.picture()).unwrap();
 }

@@ -73,6 +73,53 @@ fn a_sale_is_shown_on_a_second_display_while_the_panel_shows_something_else() {
 }
 
 #[test]
+fn the_shops_name_and_logo_are_chosen_in_the_window_and_shown_to_the_customer() {
+    inside("till::the_shops_name_and_logo_are_chosen_in_the_window_and_shown_to_the_customer", async || {
+        let data = tempfile::tempdir().unwrap();
+        let app = App::start(data.path()).await;
+        app.clicks("Preferences").await;
+        app.types_labelled("Name", " Bakery\t").await;
+        // A photo, which is much larger than a logo may be.
+        let photo = data.path().join("logo.png");
+        std::fs::write(&photo, noise(1_200, 800)).unwrap();
+        app.script("document.querySelector('[data-logo]').hidden = false").await;
+        let file = app.waits_for("//dialog//input[@data-logo]").await;
+        file.send_keys(photo.to_str().unwrap()).await.unwrap();
+        app.waits_for("//dialog//img[@alt='Your logo']").await;
+        app.clicks_in_dialog("Done").await;
+        let logo = tillgate(data.path(), &["settings", "get", "merchantLogo"])["value"].clone();
+        assert!(logo.as_str().unwrap().starts_with("data:image/"), "{logo}");
+
+        app.clicks("Till").await;
+        app.waits_for("//main//button[normalize-space()='7']").await.click().await.unwrap();
+        app.clicks("Charge 7.00 USD").await;
+        app.waits_for("//dialog[@data-sale]//p[contains(., 'Merchant Bakery')]/img").await;
+        let drawn = "const logo = document.querySelector('dialog .shop img');
+                     return logo.naturalWidth === 300 && logo.naturalHeight === 200;";
+        until("the logo is drawn", async || (app.script(drawn).await == true).then_some(())).await;
+        app.clicks_in_dialog("Cancel sale").await;
+        app.waits_for("//output[@data-total]").await;
+        quits(&app, data.path()).await;
+    });
+}
+
+/// A PNG in which no two pixels are alike, so that it does not become small.
+fn noise(width: u32, height: u32) -> Vec<u8> {
+    let mut state = 1_u32;
+    let pixels: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_be_bytes()[0]
+    })
+    .take((width * height * 3) as usize)
+    .collect();
+    let mut picture = Vec::new();
+    let mut encoder = png::Encoder::new(&mut picture, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.write_header().unwrap().write_image_data(&pixels).unwrap();
+    picture
+}
+
+#[test]
 fn a_sale_is_cancelled_after_the_customer_left() {
     inside("till::a_sale_is_cancelled_after_the_customer_left", async || {
         let data = tempfile::tempdir().unwrap();

@@ -54,7 +54,7 @@ describe("anomalies", () => {
     const dialog = await screen.findByRole("dialog");
     expect(dialog.textContent).toContain("No shop is notified");
     await fireEvent.click(within(dialog).getByRole("button", { name: "Accept the coins" }));
-    expect(await screen.findByText("Accepted the coins for order-7. It is now: Confirmed.")).toBeTruthy();
+    expect(await screen.findByText("Accepted the coins for order-7. It is now: Paid.")).toBeTruthy();
     expect(host.askedFor("acceptPayment")).toMatchObject([{ agreedSats: 7787 }]);
   });
 
@@ -96,7 +96,7 @@ describe("the inbox", () => {
     ],
     [
       { anomalyType: "OVERPAYMENT", merchantTransactionId: "" },
-      "The customer paid too much for the payment of 10.00 USD. 5.00 USD of it wait for your decision.",
+      "The customer paid 5.00 USD too much for the payment of 10.00 USD.",
       ["Refund…", "Dismiss…"],
     ],
     [
@@ -147,10 +147,10 @@ describe("the inbox", () => {
     expect(document.activeElement).toBe(accept);
   });
 
-  test("closes “More” at Esc", async () => {
+  test("closes the other decisions at Esc", async () => {
     host.reply("listAnomalies", { items: [late], itemsCount: 1 });
     open("#/anomalies");
-    const more = await screen.findByText("More");
+    const more = await screen.findByText("Other decisions");
     const details = more.closest("details") as HTMLDetailsElement;
     details.open = true;
     await fireEvent.keyDown(more, { key: "Escape" });
@@ -180,7 +180,7 @@ describe("a refund's address", () => {
     host.reply("showAnomaly", anomaly({ question }));
     await fireEvent.click(await screen.findByRole("button", { name: "Ask the customer by a link" }));
     expect(await screen.findByText("The payment's page asks the customer for an address.")).toBeTruthy();
-    expect(screen.getByRole("button", { name: "Copy the payment page's URL" })).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Copy link" })).toBeTruthy();
     host.reply("showAnomaly", anomaly({ question: answered }));
     host.emit("changed");
     await fireEvent.click(await screen.findByRole("button", { name: "Use this address" }));

@@ -5,7 +5,9 @@ import CustomerDisplay from "../src/lib/views/CustomerDisplay.svelte";
 import { payment } from "./fixture";
 import { host } from "./panel";
 
-const SALE: Told = { paymentId: "p".repeat(40), shop: "Ada's bakery", clockAheadMs: 0 };
+/** An image without a pixel. */
+const LOGO = "data:image/svg+xml;base64,PHN2Zy8+";
+const SALE: Told = { paymentId: "p".repeat(40), shop: "Ada's bakery", logo: LOGO, clockAheadMs: 0 };
 
 /** Writes as the till's window does. The browser then sends the event to this window. */
 function tells(told: Told) {
@@ -16,13 +18,15 @@ function tells(told: Told) {
 afterEach(() => vi.useRealTimers());
 
 describe("the customer's display", () => {
-  test("shows the shop's name between sales, and the sale once the till tells it", async () => {
+  test("shows the shop's name and logo between sales, and the sale once the till tells it", async () => {
     host.reply("showPayment", payment());
     tellCustomer("test", { ...SALE, paymentId: null });
     render(CustomerDisplay);
     expect(screen.getByRole("heading", { name: "Ada's bakery" })).toBeTruthy();
+    expect(document.querySelector<HTMLImageElement>("img")?.src).toBe(LOGO);
     tells(SALE);
     expect(await screen.findByAltText("QR code to pay 10.00 USD")).toBeTruthy();
+    expect(document.querySelector<HTMLImageElement>(".shop img")?.src).toBe(LOGO);
     expect(screen.queryByRole("button")).toBeNull();
     tells({ ...SALE, paymentId: null });
     await screen.findByRole("heading", { name: "Ada's bakery" });

@@ -410,6 +410,7 @@ export function takings(over: Partial<TakingsView> = {}): TakingsView {
 export function wallet(over: Partial<WalletInfoView> = {}): WalletInfoView {
   return {
     balance: btc(150000000, "1.50000000"),
+    balanceWorth: { minor: 9750000, text: "97500.00", shown: "97,500.00", currency: "USD" },
     spendable: btc(140000000, "1.40000000"),
     locked: btc(10000000, "0.10000000"),
     spendConfirmations: 2,

@@ -9,6 +9,12 @@ vi.hoisted(() => vi.stubEnv("TZ", "Europe/Vienna"));
 const NOW = Date.parse("2026-01-12T12:00:00Z");
 
 describe("a time", () => {
+  test("is named by its day if it is of today or yesterday", () => {
+    expect(showTime("2026-01-12T12:00:00Z", NOW)).toMatch(/^today, /);
+    expect(showTime("2026-01-11T12:00:00Z", NOW)).toMatch(/^yesterday, /);
+    expect(showTime("2026-01-10T12:00:00Z", NOW)).toMatch(/^Jan 10, /);
+  });
+
   test("has a year only if it is not this year", () => {
     expect(showTime("2026-01-10T12:00:00Z", NOW)).not.toContain("2026");
     expect(showTime("2025-12-10T12:00:00Z", NOW)).toContain("2025");
@@ -55,7 +61,7 @@ describe("time left", () => {
 describe("a payment's state in words", () => {
   const none = { whyInvalid: null, confirmations: 0, confirmationsWanted: 1 };
   test.each<[Parameters<typeof stateWords>[0], string]>([
-    [{ ...none, state: "NEW" }, "New"],
+    [{ ...none, state: "NEW" }, "Waiting for payment"],
     [{ ...none, state: "UNCONFIRMED" }, "Paid, 0 of 1 confirmation"],
     [{ ...none, state: "UNCONFIRMED", confirmationsWanted: 0 }, "Paid, being checked"],
     [{ ...none, state: "UNCONFIRMED", confirmations: 14 }, "Paid, 14 confirmations"],

@@ -20,7 +20,7 @@ describe("the history of a payment", () => {
     [{ to: "UNDERPAID", cause: "withdrawn" }, "Some coins were withdrawn. 0.00015574 BTC count."],
     [{ to: "UNCONFIRMED" }, "Paid: 0.00015574 BTC. The payment waits for 2 confirmations."],
     [{ to: "UNCONFIRMED", cause: "staff" }, "Staff accepted the 0.00015574 BTC that came."],
-    [{ to: "CONFIRMED" }, "Confirmed: 0.00015574 BTC."],
+    [{ to: "CONFIRMED" }, "The payment is final: 0.00015574 BTC."],
     [{ to: "CONFIRMED", cause: "staff" }, "Staff accepted the 0.00015574 BTC as payment."],
     [{ to: "EXPIRED", cause: "time" }, "The time to pay ran out."],
     [{ to: "INVALID", whyInvalid: "OVERPAID" }, "More came than the price: 0.00015574 BTC."],

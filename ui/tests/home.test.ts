@@ -34,6 +34,8 @@ describe("home", () => {
     expect(figures.getByText("Yesterday").parentElement?.textContent).toContain("40.00 USD");
     expect(figures.getByText("This week").parentElement?.textContent).toContain("60.00 USD");
     expect(figures.getByText("This week").parentElement?.textContent).toMatch(/since \w+, \w+ \d+/);
+    expect(figures.getByText("Last week").parentElement?.textContent).toMatch(/\w+ \d+\s–\s(\w+ )?\d+/);
+    expect(figures.getByText("Last 30 days").parentElement?.textContent).toMatch(/since \w+, \w+ \d+/);
     expect(figures.getByText("Last week").parentElement?.textContent).toContain("0.00 USD");
     expect(figures.queryByRole("table")).toBeNull();
   });
@@ -189,7 +191,7 @@ describe("the tasks", () => {
     host.reply("listDeliveries", { items: [delivery()], itemsCount: 1 });
     open("#/home");
     await screen.findByRole("link", { name: "See why" });
-    const rows = within(screen.getByRole("region", { name: "Needs you now" })).getAllByRole("listitem");
+    const rows = within(screen.getByRole("region", { name: "Needs attention" })).getAllByRole("listitem");
     const links = rows.map((row) => within(row).getByRole<HTMLAnchorElement>("link").hash);
     expect(links).toEqual([
       "#/test/sandbox",

@@ -45,7 +45,7 @@ describe("the link to the customer's page", () => {
   test("warns when copied if it opens only on this computer", async () => {
     host.reply("showPayment", payment());
     open(href);
-    await fireEvent.click(await screen.findByRole("button", { name: "Copy the payment page's URL" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Copy link" }));
     expect(await screen.findByText(/opens on this computer alone/)).toBeTruthy();
     expect(document.querySelector("code.mono")?.textContent).toMatch(
       /settings set publicUrl .* --environment test/,
@@ -55,7 +55,7 @@ describe("the link to the customer's page", () => {
   test("is copied without a warning if customers can open it", async () => {
     host.reply("showPayment", payment({ paymentPageUrl: "https://pay.example/pay/" + "p".repeat(40) }));
     open(href);
-    await fireEvent.click(await screen.findByRole("button", { name: "Copy the payment page's URL" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Copy link" }));
     expect(await screen.findByText("Copied the payment page's URL.")).toBeTruthy();
     expect(screen.queryByText(/opens on this computer alone/)).toBeNull();
   });

@@ -53,7 +53,7 @@ describe("a new payout", () => {
     await types("Address", ADDRESS);
     await fireEvent.click(screen.getByRole("button", { name: "Review payout" }));
     expect(await screen.findByText("This must be filled in")).toBeTruthy();
-    await fireEvent.click(screen.getByRole("button", { name: "Pay out everything" }));
+    await fireEvent.click(screen.getByRole("button", { name: "Enter the largest amount" }));
     await waitFor(() => expect(screen.queryByText("This must be filled in")).toBeNull());
     expect(screen.getByLabelText("Amount").getAttribute("aria-invalid")).toBe("false");
   });
@@ -112,7 +112,7 @@ describe("a new payout", () => {
   test("fills in everything that the gateway can pay out", async () => {
     host.reply("estimatePayout", estimate());
     open("#/new-payout");
-    await fireEvent.click(await screen.findByRole("button", { name: "Pay out everything" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Enter the largest amount" }));
     expect((screen.getByLabelText("Amount") as HTMLInputElement).value).toBe("0.99999718");
   });
 

@@ -59,6 +59,40 @@ describe("the news", () => {
 });
 
 describe("the preferences", () => {
+  test("change the shop's name, and remove its logo", async () => {
+    const shop: Record<string, string> = {
+      merchantName: "Merchant",
+      merchantLogo: "data:image/png;base64,AAAA",
+    };
+    host.reply("getSetting", ({ name }) => ({ name, value: shop[name] ?? "", default: "", about: "" }));
+    host.reply("setSetting", {} as never);
+    open("#/home");
+    await fireEvent.click(await screen.findByRole("button", { name: "Preferences" }));
+    await fireEvent.change(await screen.findByLabelText("Name"), { target: { value: " Corner Café " } });
+    await waitFor(() =>
+      expect(host.askedFor("setSetting")).toMatchObject([{ name: "merchantName", value: "Corner Café" }]),
+    );
+    expect(screen.getByRole<HTMLImageElement>("img", { name: "Your logo" }).src).toBe(shop["merchantLogo"]);
+    await fireEvent.click(screen.getByRole("button", { name: "Remove the logo" }));
+    await waitFor(() =>
+      expect(host.askedFor("setSetting").at(-1)).toMatchObject({ name: "merchantLogo", value: "" }),
+    );
+  });
+
+  test("show at the field why a name is refused", async () => {
+    host.reply("getSetting", ({ name }) => ({ name, value: "", default: "", about: "" }));
+    host.reply("setSetting", {
+      errorType: "INVALID",
+      message: "merchantName must be shorter",
+      field: "merchantName",
+    } as never);
+    open("#/home");
+    await fireEvent.click(await screen.findByRole("button", { name: "Preferences" }));
+    const name = await screen.findByLabelText("Name");
+    await fireEvent.change(name, { target: { value: "x" } });
+    expect(await screen.findByText("The name must be shorter")).toBeTruthy();
+  });
+
   test("turn a notice and a sound on or off", async () => {
     reply();
     host.reply("setSetting", {} as never);

@@ -73,12 +73,21 @@ describe("a payment", () => {
     ["UNDERPAID", true],
     ["EXPIRED", false],
     ["CONFIRMED", false],
-  ])("paying is the primary button while coins are due: %s", async (state, first) => {
+  ])("the code and the Bitcoin link are shown only while coins are due: %s", async (state, due) => {
     host.reply("showPayment", payment({ state }));
     open(href);
-    const exactly = await screen.findByRole("button", { name: /Pay exactly/ });
-    expect(exactly.classList.contains("primary")).toBe(first);
-    expect(screen.queryByText("Nothing more to pay.") === null).toBe(first);
+    await screen.findByText("Rate");
+    expect(screen.queryByAltText("QR code of the address and the amount") !== null).toBe(due);
+    expect(screen.queryByRole("button", { name: "Copy Bitcoin link" }) !== null).toBe(due);
+  });
+
+  test("a paid payment says first that the goods can be handed over", async () => {
+    host.reply("showPayment", payment({ state: "CONFIRMED", stillDue: null }));
+    open(href);
+    const answer = await screen.findByRole("region", { name: "Is it paid?" });
+    expect(answer.textContent).toContain("Paid. You can hand over the goods.");
+    expect(answer.textContent).toContain("Nothing more to pay.");
+    expect(answer.className).toContain("good");
   });
 
   test.each<[RegExp, string]>([
@@ -196,7 +205,7 @@ describe("a payment", () => {
     await fireEvent.click(await screen.findByRole("button", { name: /Accept the coins that came/ }));
     await fireEvent.click(await screen.findByRole("button", { name: "Accept the coins" }));
     expect(await screen.findByText("Accepted the coins for order-7.")).toBeTruthy();
-    expect(await screen.findAllByText(/is now: Confirmed/)).toHaveLength(1);
+    expect(await screen.findAllByText(/is now: Paid/)).toHaveLength(1);
   });
 
   test("confirmations are shown with the wanted number until reached", async () => {

@@ -33,7 +33,7 @@ describe("the list of payments", () => {
     await screen.findByText("order-7");
     host.reply("listPayments", paymentsPage([payment({ state: "CONFIRMED" })], 1));
     host.emit("changed");
-    expect(await screen.findByText("order-7 (10.00 USD) is now: Confirmed.")).toBeTruthy();
+    expect(await screen.findByText("order-7 (10.00 USD) is now: Paid.")).toBeTruthy();
   });
 
   test("reads the rows around the visible ones, and leaves space for the others", async () => {
@@ -97,8 +97,8 @@ describe("the list of payments", () => {
         label: "web",
       }),
     );
-    const sums = (await screen.findByText(/confirmed/)).textContent?.replace(/\s+/g, " ").trim();
-    expect(sums).toBe("1 payment · 20.00 USD confirmed · 0.00031148 BTC confirmed");
+    const sums = (await screen.findByText(/1 payment\s+·/)).textContent?.replace(/\s+/g, " ").trim();
+    expect(sums).toBe("1 payment · 20.00 USD paid · 0.00031148 BTC");
     await fireEvent.click(screen.getByRole("button", { name: "Show all payments" }));
     await waitFor(() =>
       expect(host.askedFor("listPayments").at(-1)).toMatchObject({ from: null, to: null, label: null }),
@@ -112,7 +112,7 @@ describe("the list of payments", () => {
     host.reply("listPayments", paymentsPage([late, overpaid], 2));
     open("#/payments");
     expect((await screen.findByText("Paid late")).classList).toContain("late");
-    expect(screen.getByText("Overpaid").classList).toContain("more");
+    expect(screen.getByText("Paid, too much", { selector: ".badge" }).classList).toContain("more");
   });
 
   test("keeps its rows and shows the error if a read fails", async () => {
@@ -148,10 +148,10 @@ describe("the texts of the list of payments", () => {
     const filter = await screen.findByLabelText<HTMLSelectElement>("State");
     expect([...filter.options].map((option) => [option.value, option.text])).toEqual([
       ["", "All states"],
-      ["NEW", "New"],
+      ["NEW", "Waiting for payment"],
       ["UNDERPAID", "Underpaid"],
-      ["UNCONFIRMED", "Paid, waiting for blocks"],
-      ["CONFIRMED", "Confirmed"],
+      ["UNCONFIRMED", "Paid, not final yet"],
+      ["CONFIRMED", "Paid"],
       ["EXPIRED", "Expired"],
       ["INVALID", "Short paid, overpaid, reversed or withdrawn"],
     ]);

@@ -50,10 +50,24 @@ describe("the list of payouts", () => {
     expect(await screen.findByRole("link", { name: "Payouts 2 to approve" })).toBeTruthy();
   });
 
+  test("shows no row before the limit above it, so that no row moves", async () => {
+    host.reply("listPayouts", { items: [payout()], itemsCount: 1 });
+    let answer: (limit: typeof limits) => void = () => undefined;
+    host.reply("showLimits", () => new Promise<typeof limits>((resolve) => (answer = resolve)));
+    open("#/payouts");
+    await waitFor(() => expect(host.askedFor("listPayouts")).toHaveLength(1));
+    expect(await screen.findByText("Reading…")).toBeTruthy();
+    expect(screen.queryByRole("meter")).toBeNull();
+    expect(screen.queryByText("0.01000000")).toBeNull();
+    answer(limits);
+    expect(await screen.findByText("0.01000000")).toBeTruthy();
+    expect(screen.getByRole("meter")).toBeTruthy();
+  });
+
   test("shows the waiting offers after a click on a notification", async () => {
     open("#/keys");
     await screen.findByText("Test environment");
-    host.emit("offers");
+    host.emit("screen", "test/payouts");
     await waitFor(() => expect(host.askedFor("listPayouts").at(-1)).toMatchObject({ states: ["NEW"] }));
   });
 });

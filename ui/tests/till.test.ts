@@ -363,7 +363,7 @@ describe("what the till tells the customer's window", () => {
   test("is read again without trust", () => {
     for (const broken of ["", "{", "null", "[]", '{"paymentId":7}']) {
       localStorage.setItem(keyOfTold("test"), broken);
-      expect(readTold("test")).toEqual({ paymentId: null, shop: "", clockAheadMs: 0 });
+      expect(readTold("test")).toEqual({ paymentId: null, shop: "", logo: "", clockAheadMs: 0 });
     }
   });
 });

@@ -13,8 +13,9 @@ describe("the wallet", () => {
     expect(sum("spendable")?.textContent).toBe("1.40000000 BTC");
     expect(sum("locked")?.textContent).toBe("0.10000000 BTC");
     expect(sum("pending")?.textContent).toBe("0.00007787 BTC");
-    expect(sum("immature")?.textContent).toBe("0.00000000 BTC");
-    expect(sum("balance")?.className).toContain("number");
+    expect(sum("immature")).toBeNull();
+    expect(screen.getByText("97,500.00 USD today")).toBeTruthy();
+    expect(sum("balance")?.closest("td")?.className).toContain("number");
   });
 
   test("says which gap limit another wallet's program needs", async () => {
@@ -48,6 +49,12 @@ describe("the wallet", () => {
     expect(await screen.findByText("wpkh([aa/84h]xpub/0/*)#c")).toBeTruthy();
     await fireEvent.click(screen.getByRole("button", { name: "Hide the descriptors" }));
     expect(screen.queryByText("wpkh([aa/84h]xpub/0/*)#c")).toBeNull();
+  });
+
+  test("shows the rewards of a miner only if there are some", async () => {
+    host.reply("walletInfo", wallet({ immature: { sats: 5, text: "0.00000005", shown: "0.00000005" } }));
+    open("#/test/wallet");
+    expect(await screen.findByText("0.00000005 BTC")).toBeTruthy();
   });
 
   test("explains an empty wallet", async () => {

@@ -20,7 +20,7 @@ describe("the window", () => {
     expect(screen.getByText("API http://127.0.0.1:7421/v2")).toBeTruthy();
     host.reply("status", { ...calm, openAnomalies: 2, offersWaiting: 1 });
     host.emit("changed");
-    const link = await screen.findByRole<HTMLAnchorElement>("link", { name: "3 things need you" });
+    const link = await screen.findByRole<HTMLAnchorElement>("link", { name: "3 things need attention" });
     expect(link.hash).toBe("#/test/home");
   });
 

@@ -1,4 +1,5 @@
 // Reads a Bitcoin address from a typed text, a pasted URI or a picture of a QR code.
+import { drawn } from "./picture";
 
 /** A request for coins: an address, and a sum in BTC if the request names one. */
 export interface Requested {
@@ -33,13 +34,6 @@ export async function codeIn(picture: Blob): Promise<string | undefined> {
 }
 
 async function pixelsOf(picture: Blob): Promise<ImageData | undefined> {
-  const bitmap = await createImageBitmap(picture);
-  const scale = Math.min(1, SEARCHED_PIXELS / Math.max(bitmap.width, bitmap.height));
-  const canvas = document.createElement("canvas");
-  canvas.width = Math.max(1, Math.round(bitmap.width * scale));
-  canvas.height = Math.max(1, Math.round(bitmap.height * scale));
-  const context = canvas.getContext("2d");
-  context?.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
-  bitmap.close();
-  return context?.getImageData(0, 0, canvas.width, canvas.height);
+  const canvas = await drawn(picture, SEARCHED_PIXELS, SEARCHED_PIXELS);
+  return canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height);
 }

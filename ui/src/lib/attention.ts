@@ -27,9 +27,10 @@ export function whatHappened(row: AnomalyItem): string {
       return `More coins came for ${order}, which was paid already.`;
     case "OVERPAYMENT": {
       // The coins are the surplus of a confirmed payment, but all coins of one that an overpayment made invalid.
-      const waits = `${row.worth.shown} ${row.worth.currency} of it wait for your decision.`;
-      const open = row.resolution === "OPEN" ? ` ${waits}` : "";
-      return `The customer paid too much for ${order}.${open}`;
+      const coins = `${row.worth.shown} ${row.worth.currency}`;
+      return row.acceptance
+        ? `Too much came for ${order}: ${coins}.`
+        : `The customer paid ${coins} too much for ${order}.`;
     }
     case "UNDERPAYMENT": {
       if (!row.acceptance?.short) return `Too little came for ${order} before the payment closed.`;

@@ -8,6 +8,8 @@ export interface Told {
   paymentId: string | null;
   /** The shop's name; empty if it is not known yet. */
   shop: string;
+  /** The shop's logo as a `data:` URL; empty if it has none. */
+  logo: string;
   /** The lead of the gateway's clock over this machine's. The sandbox's clock can be set forward. */
   clockAheadMs: number;
 }
@@ -26,10 +28,11 @@ export function readTold(environment: Environment): Told {
     return {
       paymentId: typeof told.paymentId === "string" ? told.paymentId : null,
       shop: typeof told.shop === "string" ? told.shop : "",
+      logo: typeof told.logo === "string" ? told.logo : "",
       clockAheadMs: typeof told.clockAheadMs === "number" ? told.clockAheadMs : 0,
     };
   } catch {
-    return { paymentId: null, shop: "", clockAheadMs: 0 };
+    return { paymentId: null, shop: "", logo: "", clockAheadMs: 0 };
   }
 }
 

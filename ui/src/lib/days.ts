@@ -75,6 +75,17 @@ export function shortDay(ms: number): string {
   return short.format(ms);
 }
 
+/** `12–18 Jan`. */
+export function dayRange(firstMs: number, lastMs: number): string {
+  return short.formatRange(firstMs, lastMs);
+}
+
+/** The local midnight some days before another one. */
+export function daysBefore(midnightMs: number, days: number): number {
+  const day = new Date(midnightMs);
+  return new Date(day.getFullYear(), day.getMonth(), day.getDate() - days).getTime();
+}
+
 /** `Mon, 12 Jan`. */
 export function dayWithWeekday(ms: number): string {
   return weekday.format(ms);

@@ -35,7 +35,7 @@ export function wholeTime(iso: string): string {
 }
 
 /**
- * A time for people, in this computer's zone: `today, 7:45 PM`, and in this year without the year.
+ * A time for people, in this computer's zone: `today, 7:45 PM`, `yesterday, …`, and in this year without the year.
  * The window names the zone once. A time whose offset differs from the present one names its own zone.
  */
 export function showTime(iso: string, nowMs: number): string {
@@ -43,10 +43,13 @@ export function showTime(iso: string, nowMs: number): string {
   if (Number.isNaN(time.getTime())) return iso;
   const now = new Date(nowMs);
   const isOtherYear = time.getFullYear() !== now.getFullYear();
-  const isToday = time.toDateString() === now.toDateString();
-  const shown = isToday
-    ? `today, ${sameDay.format(time)}`
-    : (isOtherYear ? otherYear : otherDay).format(time);
+  const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
+  const shown =
+    time.toDateString() === now.toDateString()
+      ? `today, ${sameDay.format(time)}`
+      : time.toDateString() === yesterday.toDateString()
+        ? `yesterday, ${sameDay.format(time)}`
+        : (isOtherYear ? otherYear : otherDay).format(time);
   const isAsNow = time.getTimezoneOffset() === now.getTimezoneOffset();
   return isAsNow ? shown : `${shown} ${zoneAt(time)}`;
 }

@@ -30,7 +30,7 @@ export function changeWords(
         ? `Paid: ${coins}. The payment waits for ${plural(payment.confirmationsWanted, ["# confirmation", "# confirmations"])}.`
         : `Paid: ${coins}. Tillgate waits a moment for signs of fraud.`;
     case "CONFIRMED":
-      return byStaff ? `Staff accepted the ${coins} as payment.` : `Confirmed: ${coins}.`;
+      return byStaff ? `Staff accepted the ${coins} as payment.` : `The payment is final: ${coins}.`;
     case "EXPIRED":
       return payment.isCancelled ? "Staff cancelled the payment." : "The time to pay ran out.";
     case "INVALID":

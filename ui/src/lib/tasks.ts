@@ -117,8 +117,8 @@ function anomalies({ openAnomalies, openReversals }: StatusView): Task | undefin
   return {
     name: "anomalies",
     urgent: openReversals > 0,
-    text: `${plural(openAnomalies, ["Coins of # payment need your decision.", "Coins of # payments need your decision."])}${reversed}`,
-    button: { text: "Decide", to: { screen: "anomalies" } },
+    text: `${plural(openAnomalies, ["The money of # order does not match its price.", "The money of # orders does not match their prices."])}${reversed}`,
+    button: { text: "Refund or accept", to: { screen: "anomalies" } },
   };
 }
 

@@ -58,10 +58,10 @@ const TONES: Record<Badged, Tone> = {
 
 /** The name of each state, where nothing more exact is known. */
 export const STATE_WORDS: Record<Badged, string> = {
-  NEW: "New",
+  NEW: "Waiting for payment",
   UNDERPAID: "Underpaid",
-  UNCONFIRMED: "Unconfirmed",
-  CONFIRMED: "Confirmed",
+  UNCONFIRMED: "Paid, not final yet",
+  CONFIRMED: "Paid",
   EXPIRED: "Expired",
   INVALID: "Invalid",
   QUEUED: "Queued",
@@ -125,7 +125,7 @@ export function paymentTone(payment: Standing): Tone {
 /** A payment's state, for a merchant. */
 export function stateWords(payment: Standing): string {
   if (isPaidLate(payment)) return "Paid late";
-  if (isOverpaid(payment)) return "Overpaid";
+  if (isOverpaid(payment)) return "Paid, too much";
   if (payment.isCancelled && (payment.state === "NEW" || payment.state === "EXPIRED")) return "Cancelled";
   if (payment.whyInvalid) return WHY_INVALID[payment.whyInvalid].text;
   if (payment.state !== "UNCONFIRMED") return STATE_WORDS[payment.state];
@@ -138,10 +138,10 @@ export function stateWords(payment: Standing): string {
 
 /** Names of the states in the filter of payments. They repeat the texts that the rows show. */
 export const FILTER_WORDS: Record<PaymentState, string> = {
-  NEW: "New",
+  NEW: "Waiting for payment",
   UNDERPAID: "Underpaid",
-  UNCONFIRMED: "Paid, waiting for blocks",
-  CONFIRMED: "Confirmed",
+  UNCONFIRMED: "Paid, not final yet",
+  CONFIRMED: "Paid",
   EXPIRED: "Expired",
   INVALID: "Short paid, overpaid, reversed or withdrawn",
 };

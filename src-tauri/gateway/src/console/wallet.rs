@@ -12,8 +12,10 @@ use ts_rs::TS;
 use super::ask::{Ask, Asker};
 use super::btc::BtcView;
 use super::error::CommandError;
+use super::sums::FiatView;
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
+use crate::settings::Settings;
 use crate::store::keychains::Keychain;
 use crate::store::labels::{Labelled, LabelledKind, LabelsFrom};
 use crate::store::{Reader, StoreError};
@@ -67,6 +69,9 @@ pub struct LabelsPlace {
 pub struct WalletInfoView {
     /// The sum of the ledger: the confirmed coins of customers, minus the payouts that are SENT.
     pub balance: BtcView,
+    /// The worth of `balance` in the first accepted currency, rounded as a payment's worth; absent without a fresh rate.
+    #[serde(default)]
+    pub balance_worth: Option<FiatView>,
     /// The coins that a payout could spend now, without those that are not worth their fee at the present fee rate.
     pub spendable: BtcView,
     /// The inputs of our own unconfirmed transactions, each coin once. The change of these transactions may be in
@@ -177,6 +182,13 @@ impl From<&Labelled> for Label {
     }
 }
 
+/// The worth of a sum of satoshis in the first accepted currency; `None` without a fresh rate.
+fn worth_today(gateway: &Gateway, settings: &Settings, sats: i64) -> Option<FiatView> {
+    let currency = *settings.currencies.first()?;
+    let market = gateway.rates.rate_for(currency, gateway.clock.now()).ok()?;
+    Some(FiatView::of(market.rate.worth_minor(u64::try_from(sats).ok()?, currency), currency))
+}
+
 fn info(
     gateway: &Gateway,
     reader: &Reader<'_>,
@@ -207,6 +219,7 @@ fn info(
     );
     Ok(WalletInfoView {
         balance: BtcView::of(balance_sats),
+        balance_worth: worth_today(gateway, &settings, balance_sats),
         spendable: BtcView::of_sats(spendable_sats),
         locked: BtcView::of_sats(sums.locked_sats),
         spend_confirmations: settings.spend_confirmations,

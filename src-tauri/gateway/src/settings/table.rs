@@ -233,7 +233,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "merchantLogo",
         form: "a PNG, JPEG, WebP or SVG image of at most 36,800 bytes, from a file by --file or as a base64 data: URL, or empty",
         schemes: None,
-        about: "The logo on the payment pages.",
+        about: "The logo on the payment pages and on the till's view for customers.",
         set: |to, text| optional(text, logo).map(|value| to.merchant_logo = value),
         text: |of| of.merchant_logo.clone().unwrap_or_default(),
     },

@@ -1,0 +1,88 @@
+// Whether staff may hand over the goods of a payment: the table in `docs/merchant/first-payment.md`, in sentences.
+import type { PaymentView } from "./bindings/PaymentView";
+import { plural } from "./format";
+
+/** The answer in a few words, and its reason or the next step. */
+export interface Verdict {
+  answer: string;
+  reason: string;
+}
+
+/** The facts that decide. */
+type Facts = Pick<
+  PaymentView,
+  | "state"
+  | "whyInvalid"
+  | "isCancelled"
+  | "openAnomalies"
+  | "overpaidBy"
+  | "differenceWorth"
+  | "paidWorth"
+  | "price"
+  | "confirmations"
+  | "confirmationsWanted"
+>;
+
+const DECIDE_FIRST = "Decide below what happens to the money, before you hand over anything.";
+
+/** The verdict on a payment; undefined while no coins have come and the customer still has time. */
+export function verdictOf(payment: Facts): Verdict | undefined {
+  switch (payment.state) {
+    case "NEW":
+      return undefined;
+    case "UNDERPAID":
+      return {
+        answer: "Not paid yet. Hand over nothing.",
+        reason: `${received(payment)} The customer can send the rest to the same address.`,
+      };
+    case "UNCONFIRMED":
+      return { answer: "Better wait before you hand over the goods.", reason: waits(payment) };
+    case "CONFIRMED":
+      return { answer: "Paid. You can hand over the goods.", reason: surplus(payment) };
+    case "EXPIRED":
+      return expired(payment);
+    case "INVALID":
+      return invalid(payment);
+  }
+}
+
+function received({ paidWorth, price }: Facts): string {
+  return `${paidWorth.shown} of ${price.shown} ${price.currency} received.`;
+}
+
+function waits({ confirmations, confirmationsWanted }: Facts): string {
+  if (confirmationsWanted === 0) return "Tillgate looks for signs of fraud. This takes a few seconds.";
+  const missing = Math.max(confirmationsWanted - confirmations, 1);
+  const blocks = plural(missing, ["# more confirmation", "# more confirmations"]);
+  return `The customer can still take the money back. It is final after ${blocks}, about ten minutes each.`;
+}
+
+function surplus({ overpaidBy, differenceWorth, openAnomalies }: Facts): string {
+  if (!overpaidBy) return "Nothing more to pay.";
+  const sum = `${differenceWorth.shown} ${differenceWorth.currency} too much was paid.`;
+  return openAnomalies > 0 ? `${sum} Decide below what happens to it.` : sum;
+}
+
+function expired({ isCancelled, openAnomalies }: Facts): Verdict {
+  if (openAnomalies > 0) return { answer: "The money came too late.", reason: DECIDE_FIRST };
+  const answer = "Not paid. Hand over nothing.";
+  return { answer, reason: isCancelled ? "The payment was cancelled." : "The time to pay is over." };
+}
+
+function invalid(payment: Facts): Verdict {
+  const open = payment.openAnomalies > 0;
+  switch (payment.whyInvalid) {
+    case "REVERSED":
+      return {
+        answer: "No longer paid. Stop the delivery.",
+        reason: "The Bitcoin network took the money back. Ask the customer to pay again.",
+      };
+    case "WITHDRAWN":
+      return { answer: "Not paid. Hand over nothing.", reason: "The customer took the money back." };
+    case "OVERPAID":
+      return { answer: "Too much was paid.", reason: open ? DECIDE_FIRST : received(payment) };
+    case "SHORT_PAID":
+    case null:
+      return { answer: "Too little was paid.", reason: open ? DECIDE_FIRST : received(payment) };
+  }
+}

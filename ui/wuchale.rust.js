@@ -45,7 +45,7 @@ const UNITS = /\b(BTC|sat\/vB|MB|KiB)\b/g;
 const HEADING = /\("(\p{L}[\p{L} .’-]*)", ?(?:Left|Right|[a-z&(])/gu;
 
 /** A single word that the program translates itself. */
-const IN_LANGUAGE = /\bin_language\("(\p{L}+)"\)/gu;
+const IN_LANGUAGE = /\bin_language\("(\[?\p{L}+)"\)/gu;
 
 /** A number with its noun, such as `count(n, "payment", "payments")`. */
 const COUNTED = /\b(?:count|number)\([^;"]*"([^"]+)",\s*"([^"]+)"/g;

@@ -41,6 +41,18 @@ fn the_command_line_speaks_the_persons_language() {
     };
     let [help, _] = german(&["payments", "--help"]);
     assert!(help.contains("Zahlungen von Kunden") && help.contains("Eine Zahlung stornieren"), "{help}");
+    for words in ["Aufruf: tillgate payments", "Befehle:\n", "Optionen jedes Befehls:\n", "[Vorgabe: human]"] {
+        assert!(help.contains(words), "{words}: {help}");
+    }
+    assert!(!help.contains("Print ") && !help.contains("[default"), "{help}");
+    let [_, wrong] = german(&["payments", "lst"]);
+    assert!(
+        wrong.starts_with("Fehler: den Befehl „lst“ gibt es nicht\n\n  Hinweis: ein ähnlicher Befehl: „list“"),
+        "{wrong}"
+    );
+    assert!(wrong.ends_with("Mehr dazu mit „--help“.\n"), "{wrong}");
+    let [_, missing] = german(&["payouts", "request"]);
+    assert!(missing.starts_with("Fehler: diese Angaben fehlen:\n"), "{missing}");
     let [keys, _] = german(&["keys", "list"]);
     assert_eq!(keys, "Keine Schlüssel: legen Sie einen mit `tillgate keys create NAME` an.\n");
     let [settings, _] = german(&["settings", "list"]);

@@ -60,6 +60,7 @@ pub(super) struct Tillgate {
 
 /// Arguments of every command.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of every command")]
 pub(super) struct CommonArgs {
     /// The environment: test (the built-in sandbox) or production. The default is test until production has a wallet.
     /// Then `serve` serves both, and a command that only shows uses production. If test exists too, a command that

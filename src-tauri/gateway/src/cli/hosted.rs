@@ -4,20 +4,20 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::args::{CommonArgs, ServeArgs};
 use super::failure::Failure;
 use super::options::options;
-use super::{call, environment, log, privacy, runtime, serve, usage};
+use super::{call, environment, log, privacy, runtime, serve, translate, usage};
 use crate::app::App;
 use crate::console::StatusView;
 use crate::machine::data_dir;
 use crate::machine::environment::Environment;
 
-/// Take Bitcoin on your own machine: the gateway with a window.
+/// The arguments of the gateway with a window.
 #[derive(Debug, Parser)]
 #[command(name = "tillgate-desktop", version, max_term_width = 110)]
 pub struct Hosted {
@@ -42,13 +42,21 @@ impl Hosted {
     /// # Errors
     /// The exit code, after help was shown or wrong usage explained.
     pub fn parse() -> Result<Self, ExitCode> {
-        let hosted = <Self as Parser>::try_parse().map_err(usage::explain)?;
+        let hosted = Self::read().map_err(usage::explain)?;
         privacy::keep_private();
         log::start(hosted.common.log_format, "info");
         if hosted.environments().len() > 1 {
             usage::check_shared(&hosted.common, &hosted.serve)?;
         }
         Ok(hosted)
+    }
+
+    /// Parses the line of this process.
+    fn read() -> Result<Self, clap::Error> {
+        let about = "Take Bitcoin on your own machine: the gateway with a window";
+        let mut grammar = translate::explained(Self::command().about(about));
+        let matches = grammar.try_get_matches_from_mut(std::env::args_os())?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut grammar))
     }
 
     /// The environments to serve: the named one, or both, so that production can be set up in the window.

@@ -6,7 +6,26 @@ use clap::{Arg, Command};
 
 use crate::machine::language::{in_language, translated_texts};
 
-/// The grammar with its explanations in the person's language. Words of `clap` itself stay in English.
+/// Sentences of `clap` itself, in its errors.
+const OF_CLAP: [&str; 15] = [
+    "unrecognized subcommand '{0}'",
+    "unexpected argument '{0}' found",
+    "unexpected value '{0}' for '{1}' found; no more were expected",
+    "the following required arguments were not provided:",
+    "a value is required for '{0}' but none was supplied",
+    "invalid value '{0}' for '{1}': {2}",
+    "invalid value '{0}' for '{1}'",
+    "the argument '{0}' cannot be used with '{1}'",
+    "the argument '{0}' cannot be used with:",
+    "the argument '{0}' cannot be used multiple times",
+    "a similar argument exists: '{0}'",
+    "a similar subcommand exists: '{0}'",
+    "a similar value exists: '{0}'",
+    "to pass '{0}' as a value, use '{1}'",
+    "For more information, try '{0}'.",
+];
+
+/// The grammar with its explanations in the person's language.
 pub(super) fn explained(command: Command) -> Command {
     if translated_texts().is_empty() {
         return command;
@@ -29,6 +48,55 @@ fn paragraphs(text: &str) -> String {
         None => in_language(paragraph),
     };
     text.split("\n\n").map(said).collect::<Vec<_>>().join("\n\n")
+}
+
+/// A help or an error of `clap` with its own words in the person's language.
+pub(super) fn of_clap(text: &str) -> String {
+    let said = |word: &str, said: String, mark: &str| (format!("{word}{mark}"), format!("{said}{mark}"));
+    let words = [
+        said("Usage", in_language("Usage"), ": "),
+        said("Arguments", in_language("Arguments"), ":\n"),
+        said("Options", in_language("Options"), ":\n"),
+        said("Commands", in_language("Commands"), ":\n"),
+        said("Options of every command", in_language("Options of every command"), ":\n"),
+        said("Possible values", in_language("Possible values"), ":\n"),
+        said("[possible values", in_language("[possible values"), ": "),
+        said("[default", in_language("[default"), ": "),
+        said("[env", in_language("[variable"), ": "),
+    ];
+    let text = words.iter().fold(text.to_owned(), |text, (word, said)| text.replace(word, said));
+    text.split('\n').map(line_of_clap).collect::<Vec<_>>().join("\n")
+}
+
+/// A line of a help or an error. Sentences follow the marks `error: ` and `tip: `, or an option of the help.
+fn line_of_clap(line: &str) -> String {
+    for (mark, said) in [("error: ", in_language("error")), ("  tip: ", in_language("tip"))] {
+        if let Some(sentence) = line.strip_prefix(mark) {
+            let space = &mark[..mark.len() - mark.trim_start().len()];
+            return format!("{space}{said}: {}", sentence_of_clap(sentence).unwrap_or_else(|| in_language(sentence)));
+        }
+    }
+    // The explanation of a possible value: `- csv: A table`.
+    if let Some((name, help)) = line.split_once(": ").filter(|(name, _)| name.trim_start().starts_with("- ")) {
+        return format!("{name}: {}", in_language(help.trim_start()));
+    }
+    let helps = [
+        "Print help (see a summary with '-h')",
+        "Print help (see more with '--help')",
+        "Print this message or the help of the given subcommand(s)",
+        "Print help",
+        "Print version",
+    ];
+    match helps.iter().find(|help| line.ends_with(**help)) {
+        Some(help) => line.replace(help, &in_language(help)),
+        None => sentence_of_clap(line).unwrap_or_else(|| line.to_owned()),
+    }
+}
+
+/// A sentence of `clap` in the person's language; `None` for another text.
+fn sentence_of_clap(text: &str) -> Option<String> {
+    let begins = |sentence: &str| sentence.split('{').next().is_some_and(|beginning| text.starts_with(beginning));
+    OF_CLAP.iter().any(|sentence| begins(sentence)).then(|| in_language(text))
 }
 
 /// A phrase of an answer. One word may be a name that a person chose, so it stays.

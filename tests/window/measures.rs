@@ -26,13 +26,16 @@ const COPIES: &str = "
     WHERE seq = 1";
 
 /// Changes to the screen of `arguments[0]`, and returns the milliseconds until `arguments[1]` is in the page and drawn.
+/// It begins half a second later, because the page may still draw the former screen.
 const CHANGES: &str = "
     const [hash, selector, done] = arguments;
-    const began = performance.now();
-    location.hash = hash;
-    const look = () => document.querySelector(selector)
-        ? requestAnimationFrame(() => done(performance.now() - began)) : requestAnimationFrame(look);
-    requestAnimationFrame(look);";
+    setTimeout(() => {
+        const began = performance.now();
+        location.hash = hash;
+        const look = () => document.querySelector(selector)
+            ? requestAnimationFrame(() => done(performance.now() - began)) : requestAnimationFrame(look);
+        requestAnimationFrame(look);
+    }, 500);";
 
 /// Scrolls the list for three seconds. Returns the frames in a second, and the longest time between two frames in
 /// milliseconds. The third figure is the percentage of frames in which the middle of the list showed a row.

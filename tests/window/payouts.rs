@@ -111,6 +111,8 @@ fn an_address_is_read_from_a_dropped_picture_of_its_code() {
         app.waits_for("//*[@name='address']").await;
         app.script(DROPS_THE_PICTURE).await;
         app.sees("The code asks for").await;
+        // The answer about the address moves the button below it.
+        app.waits_for("//*[@name='address'][@aria-invalid='true'] | //*[text()='A valid address.']").await;
         let read = app.script("return document.querySelector(\"[name='address']\").value").await;
         assert_eq!(read.as_str().unwrap().to_lowercase(), address);
         app.clicks("Use this amount").await;

@@ -206,7 +206,7 @@ impl AnomalyItem {
             anomaly_type: row.anomaly.kind,
             paid: BtcView::of_sats(row.anomaly.paid_sats),
             worth: FiatView::of(row.worth_minor(), row.currency),
-            worth_today: worth_today(gateway, row),
+            worth_today: FiatView::today(gateway, row.anomaly.paid_sats, row.currency),
             time: row.created_at.iso_seconds(),
             message: anomaly_message(row),
             resolution: row.anomaly.resolution.into(),
@@ -314,10 +314,4 @@ async fn show(by: &Asker<'_>, id: Id) -> Result<AnomalyItem, CommandError> {
         Ok(AboutPayment::read(reader, &row.payment_id)?.map(|about| AnomalyItem::of(gateway, &row, &about)))
     };
     by.read(find).await?.ok_or_else(|| CommandError::not_found("anomaly", &id))
-}
-
-/// The worth of an anomaly's coins now; `None` without a fresh rate.
-fn worth_today(gateway: &Gateway, row: &store::anomalies::AnomalyRow) -> Option<FiatView> {
-    let market = gateway.rates.rate_for(row.currency, gateway.clock.now()).ok()?;
-    Some(FiatView::of(market.rate.worth_minor(row.anomaly.paid_sats, row.currency), row.currency))
 }

@@ -11,6 +11,7 @@ use tillgate_domain::receipt::Receipt;
 use ts_rs::TS;
 
 use super::btc::BtcView;
+use crate::gateway::Gateway;
 use crate::store::payments::PaymentRow;
 
 /// A sum of money in a currency.
@@ -38,6 +39,12 @@ impl FiatView {
             shown: currency.show_minor(minor),
             currency: currency.code().to_owned(),
         }
+    }
+
+    /// The worth of satoshis at the present rate, rounded down; `None` without a fresh rate.
+    pub(super) fn today(gateway: &Gateway, sats: u64, currency: Currency) -> Option<Self> {
+        let market = gateway.rates.rate_for(currency, gateway.clock.now()).ok()?;
+        Some(Self::of(market.rate.sats_to_minor_floor(sats, currency)?, currency))
     }
 }
 

@@ -15,7 +15,6 @@ use super::error::CommandError;
 use super::sums::FiatView;
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
-use crate::settings::Settings;
 use crate::store::keychains::Keychain;
 use crate::store::labels::{Labelled, LabelledKind, LabelsFrom};
 use crate::store::{Reader, StoreError};
@@ -69,7 +68,7 @@ pub struct LabelsPlace {
 pub struct WalletInfoView {
     /// The sum of the ledger: the confirmed coins of customers, minus the payouts that are SENT.
     pub balance: BtcView,
-    /// The worth of `balance` in the first accepted currency, rounded as a payment's worth; absent without a fresh rate.
+    /// The worth of `balance` in the first accepted currency, rounded down; absent without a fresh rate.
     #[serde(default)]
     pub balance_worth: Option<FiatView>,
     /// The coins that a payout could spend now, without those that are not worth their fee at the present fee rate.
@@ -182,13 +181,6 @@ impl From<&Labelled> for Label {
     }
 }
 
-/// The worth of a sum of satoshis in the first accepted currency; `None` without a fresh rate.
-fn worth_today(gateway: &Gateway, settings: &Settings, sats: i64) -> Option<FiatView> {
-    let currency = *settings.currencies.first()?;
-    let market = gateway.rates.rate_for(currency, gateway.clock.now()).ok()?;
-    Some(FiatView::of(market.rate.worth_minor(u64::try_from(sats).ok()?, currency), currency))
-}
-
 fn info(
     gateway: &Gateway,
     reader: &Reader<'_>,
@@ -219,7 +211,10 @@ fn info(
     );
     Ok(WalletInfoView {
         balance: BtcView::of(balance_sats),
-        balance_worth: worth_today(gateway, &settings, balance_sats),
+        balance_worth: u64::try_from(balance_sats)
+            .ok()
+            .zip(settings.currencies.first())
+            .and_then(|(sats, currency)| FiatView::today(gateway, sats, *currency)),
         spendable: BtcView::of_sats(spendable_sats),
         locked: BtcView::of_sats(sums.locked_sats),
         spend_confirmations: settings.spend_confirmations,

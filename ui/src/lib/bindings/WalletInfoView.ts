@@ -12,7 +12,7 @@ export type WalletInfoView = {
  */
 balance: BtcView, 
 /**
- * The worth of `balance` in the first accepted currency, rounded as a payment's worth; absent without a fresh rate.
+ * The worth of `balance` in the first accepted currency, rounded down; absent without a fresh rate.
  */
 balanceWorth: FiatView | null, 
 /**

@@ -8,11 +8,14 @@ import { keepApart } from "./environment.svelte";
 /** The number of rows on a page of anomalies. */
 export const PAGE = 50;
 
-/** The number of rows that a scrolling list reads at once: those on the screen, and as many above and below them. */
-export const WINDOW = 100;
+/** The height of a row in pixels. */
+export const ROW_HEIGHT = 50;
 
-/** The number of rows after which a scrolling list reads other ones. */
-const STEP = 25;
+/** The number of rows that fill the screen, also after the window was made larger. */
+const onScreen = () => Math.ceil(Math.max(innerHeight, screen.height) / ROW_HEIGHT);
+
+/** The number of rows that a scrolling list reads at once: those on the screen, and as many above and below them. */
+export const rowsToRead = () => 3 * onScreen();
 
 /** The most rows that a scrolling list reaches, because web views limit the height of an element. */
 export const ROWS_MAX = 400_000;
@@ -22,8 +25,8 @@ export type RowWindow<Page> = Page & { offset: number };
 
 /** The number of rows above the ones to read, if `first` is the first visible one of `total` rows. */
 export function windowAt(first: number, total: number): number {
-  const step = Math.floor(Math.min(Math.max(0, first), Math.max(0, total - 1)) / STEP);
-  return Math.max(0, step - 1) * STEP;
+  const screens = Math.floor(Math.min(Math.max(0, first), Math.max(0, total - 1)) / onScreen());
+  return Math.max(0, screens - 1) * onScreen();
 }
 
 /** The filter of a list of records, and the number of rows above those that were read. */
@@ -70,7 +73,7 @@ function narrowing<State extends string>({ search, wanted }: Narrowed<State>) {
 
 /** The query for the rows of a list with this filter. */
 export function asked<State extends string>(narrowed: Narrowed<State>) {
-  return { limit: WINDOW, offset: narrowed.offset, ...narrowing(narrowed) };
+  return { limit: rowsToRead(), offset: narrowed.offset, ...narrowing(narrowed) };
 }
 
 /** The query for all payments with this filter. */

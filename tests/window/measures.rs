@@ -86,6 +86,7 @@ fn figures_with_a_hundred_thousand_payments() {
             ("#/test/till", "main button"),
             ("#/test/payouts", "main meter"),
             ("#/test/wallet", "main [data-sum=balance]"),
+            (record.as_str(), "main h1 [data-state]"),
             ("#/test/payments", "main tr.link"),
         ] {
             let arguments = vec![hash.into(), selector.into()];

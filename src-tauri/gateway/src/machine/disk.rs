@@ -2,10 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
-
-use parking_lot::Mutex;
-use tokio::time::Instant;
 
 use super::environment::Environment;
 use super::owed::{Owed, Promise};
@@ -13,9 +9,6 @@ use super::owed::{Owed, Promise};
 /// Production refuses new records below this free room, so that promised ones can still be written (interface,
 /// "Errors").
 pub(crate) const PRODUCTION_RESERVE_BYTES: u64 = 500_000_000;
-
-/// Shortest time between two questions to the system.
-const ASK_EVERY: Duration = Duration::from_secs(1);
 
 /// The refusal of a new record, because the remaining room is kept for promised records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -28,7 +21,6 @@ pub struct Disk {
     folder: PathBuf,
     reserve_bytes: u64,
     owed: Arc<Owed>,
-    last: Mutex<Option<(Instant, Option<u64>)>>,
     #[cfg(test)]
     test_free_bytes: std::sync::atomic::AtomicU64,
 }
@@ -41,13 +33,12 @@ impl Disk {
             folder: folder.to_owned(),
             reserve_bytes: reserve_bytes(environment),
             owed: Arc::default(),
-            last: Mutex::new(None),
             #[cfg(test)]
             test_free_bytes: std::sync::atomic::AtomicU64::new(u64::MAX),
         }
     }
 
-    /// The bytes that are free for this user, asked for at most a second ago; `None` if the system does not tell.
+    /// The bytes that are free for this user now; `None` if the system does not tell.
     #[must_use]
     pub fn free_bytes(&self) -> Option<u64> {
         #[cfg(test)]
@@ -55,15 +46,7 @@ impl Disk {
             u64::MAX => {}
             test_free_bytes => return Some(test_free_bytes),
         }
-        let mut last = self.last.lock();
-        match *last {
-            Some((asked_at, free)) if asked_at.elapsed() < ASK_EVERY => free,
-            _ => {
-                let free = free_bytes(&self.folder);
-                *last = Some((Instant::now(), free));
-                free
-            }
-        }
+        free_bytes(&self.folder)
     }
 
     /// The free bytes that new records never use.

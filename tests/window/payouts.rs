@@ -197,7 +197,7 @@ fn an_overpayment_is_refunded_to_the_customers_address() {
         answers_on_the_page(data.path(), RECIPIENT).await;
         app.clicks_in_dialog("Use this address").await;
         app.sees("A valid address.").await;
-        app.clicks_in_dialog("Review payout").await;
+        app.clicks_in_dialog("Review refund").await;
         app.sees_state("NEW").await;
         approves(&app).await;
         app.clicks("Sandbox").await;

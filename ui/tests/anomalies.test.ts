@@ -1,10 +1,40 @@
 import type { AnomalyKind } from "../src/lib/bindings/AnomalyKind";
-import { fireEvent, screen, within } from "@testing-library/svelte";
+import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
+import { tick } from "svelte";
 import { describe, expect, test } from "vitest";
-import { acceptance, anomaly, payment, status } from "./fixture";
+import { acceptance, anomaly, estimate, payment, payout, status } from "./fixture";
+import { lists } from "../src/lib/state/lists.svelte";
 import { host, open } from "./panel";
 
 describe("anomalies", () => {
+  test("a refund that lapses in the approval is renewed, and its dialog stays open", async () => {
+    const offered = payout({ anomalyId: "a".repeat(40) });
+    host.reply("showPayout", offered);
+    host.reply("showAnomaly", anomaly());
+    host.reply("estimatePayout", estimate());
+    open(`#/payout/${"b".repeat(40)}`);
+    await fireEvent.click(await screen.findByRole("button", { name: /^Approve…/ }));
+    host.reply("showPayout", { ...offered, state: "EXPIRED" });
+    host.emit("changed");
+    const approval = within(await screen.findByRole("dialog", { name: /^Pay / }));
+    await fireEvent.click(await approval.findByRole("button", { name: "Make a new offer" }));
+    await screen.findByRole("dialog", { name: /^Refund / });
+    await tick();
+    await Promise.resolve();
+    expect(screen.getByRole("dialog", { name: /^Refund / })).toBeTruthy();
+  });
+
+  test("on the last page move to the page before once the last is decided", async () => {
+    lists.anomalies = { open: true, offset: 50 };
+    host.reply("listAnomalies", ({ offset }: { offset: number }) => ({
+      items: offset === 0 ? [anomaly()] : [],
+      itemsCount: 50,
+    }));
+    open("#/anomalies");
+    expect(await screen.findByRole("button", { name: "Refund…" })).toBeTruthy();
+    await waitFor(() => expect(lists.anomalies.offset).toBe(0));
+  });
+
   test("in production are explained without the sandbox", async () => {
     open("#/production/anomalies");
     expect(await screen.findByText("Nothing needs your attention")).toBeTruthy();

@@ -108,7 +108,12 @@ describe("the chart", () => {
     await fireEvent.input(days, { target: { value: "28" } });
     await fireEvent.keyDown(days, { key: "Enter" });
     expect(location.hash).toBe("#/test/payments");
-    expect(lists.payments).toMatchObject({ fromDay: "2026-01-11", toDay: "2026-01-11", search: "" });
+    expect(lists.payments).toMatchObject({
+      period: "days",
+      fromDay: "2026-01-11",
+      toDay: "2026-01-11",
+      search: "",
+    });
   });
 
   test("draws the heights that the gateway computed", async () => {

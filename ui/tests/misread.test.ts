@@ -33,7 +33,7 @@ describe("a refund", () => {
     const problem = "Refund is dust: the network relays no output below 0.00000546 BTC to this address";
     const dialog = await refunds({ amountProblem: problem });
     expect(await within(dialog).findByText(new RegExp(problem))).toBeTruthy();
-    expect(within(dialog).getByRole<HTMLButtonElement>("button", { name: "Review payout" }).disabled).toBe(
+    expect(within(dialog).getByRole<HTMLButtonElement>("button", { name: "Review refund" }).disabled).toBe(
       true,
     );
   });

@@ -1,7 +1,9 @@
 import { fireEvent, screen, waitFor } from "@testing-library/svelte";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { payment, paymentsPage, status } from "./fixture";
 import { host, open } from "./panel";
+
+afterEach(() => vi.useRealTimers());
 
 /** Scrolls a list with rows of 50 pixels until this row is the first visible one. */
 async function scrollTo(row: number) {
@@ -102,6 +104,20 @@ describe("the list of payments", () => {
     await fireEvent.click(screen.getByRole("button", { name: "Show all payments" }));
     await waitFor(() =>
       expect(host.askedFor("listPayments").at(-1)).toMatchObject({ from: null, to: null, label: null }),
+    );
+  });
+
+  test("moves on to the new day at midnight", async () => {
+    vi.useFakeTimers({ shouldAdvanceTime: true, now: new Date(2026, 0, 12, 23, 59, 30) });
+    const startOf = (day: number) => new Date(2026, 0, day).getTime();
+    const clock = new Date(2026, 0, 12, 23, 59, 30).toISOString();
+    host.reply("status", { ...status, clock });
+    open("#/payments");
+    await fireEvent.change(await screen.findByLabelText("Period"), { target: { value: "today" } });
+    await waitFor(() => expect(host.askedFor("listPayments").at(-1)).toMatchObject({ from: startOf(12) }));
+    await vi.advanceTimersByTimeAsync(60_000);
+    await waitFor(() =>
+      expect(host.askedFor("listPayments").at(-1)).toMatchObject({ from: startOf(13), to: startOf(14) }),
     );
   });
 

@@ -303,10 +303,10 @@ describe("an offer's countdown", () => {
     open(HREF);
     await fireEvent.click(await screen.findByRole("button", { name: "Make a new offer" }));
     const dialog = within(await screen.findByRole("dialog", { name: /^Refund / }));
-    await fireEvent.click(dialog.getByRole("button", { name: "Review payout" }));
+    await fireEvent.click(dialog.getByRole("button", { name: "Review refund" }));
     await fireEvent.click(await dialog.findByRole("checkbox", { name: /again/ }));
     host.reply("refundAnomaly", payout({ payoutId: "f".repeat(40) }));
-    await fireEvent.click(dialog.getByRole("button", { name: "Review payout" }));
+    await fireEvent.click(dialog.getByRole("button", { name: "Review refund" }));
     await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"f".repeat(40)}`));
     const asked = { anomalyId: "a".repeat(40), address: ADDRESS, currency: "EUR" };
     expect(host.askedFor("refundAnomaly")).toMatchObject([

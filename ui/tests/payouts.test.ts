@@ -1,4 +1,5 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
+import { tick } from "svelte";
 import { describe, expect, test } from "vitest";
 import { ADDRESS, anomaly, estimate, limits, payout, status } from "./fixture";
 import { host, open } from "./panel";
@@ -307,6 +308,24 @@ describe("a sender that does not send", () => {
 });
 
 describe("a refund", () => {
+  test("calls an address valid only after an answer about it", async () => {
+    const answered: (() => void)[] = [];
+    host.reply("listAnomalies", { items: [anomaly()], itemsCount: 1 });
+    host.reply("estimatePayout", async ({ address }: { address: string | null }) => {
+      if (address !== null) await new Promise<void>((answer) => answered.push(answer));
+      return estimate({ addressProblem: address === null ? null : "is no address" });
+    });
+    open("#/anomalies");
+    await fireEvent.click(await screen.findByRole("button", { name: "Refund…" }));
+    const dialog = within(await screen.findByRole("dialog"));
+    await fireEvent.input(dialog.getByLabelText("The customer's address"), { target: { value: "nonsense" } });
+    await waitFor(() => expect(answered).toHaveLength(1));
+    await tick();
+    expect(dialog.queryByText("A valid address.")).toBeNull();
+    answered[0]?.();
+    expect(await dialog.findByText(/is no address/i)).toBeTruthy();
+  });
+
   test("returns all coins of the anomaly to a checked address", async () => {
     host.reply("listAnomalies", { items: [anomaly()], itemsCount: 1 });
     host.reply("estimatePayout", estimate({ amount: anomaly().paid }));
@@ -315,7 +334,7 @@ describe("a refund", () => {
     open("#/anomalies");
     await fireEvent.click(await screen.findByRole("button", { name: "Refund…" }));
     const dialog = await screen.findByRole("dialog", {
-      name: "Refund 0.00007787 BTC for order-7 (10.00 USD)?",
+      name: "Refund 0.00007787 BTC for order-7?",
     });
     await fireEvent.input(within(dialog).getByLabelText("The customer's address"), {
       target: { value: ADDRESS },
@@ -344,12 +363,12 @@ describe("a refund", () => {
     await fireEvent.input(dialog.getByLabelText("The customer's address"), { target: { value: ADDRESS } });
     expect(await dialog.findByText("A valid address.")).toBeTruthy();
     expect(dialog.queryByRole("checkbox", { name: /again/ })).toBeNull();
-    await fireEvent.click(dialog.getByRole("button", { name: "Review payout" }));
+    await fireEvent.click(dialog.getByRole("button", { name: "Review refund" }));
     expect(await dialog.findByText(/is to be sent again/)).toBeTruthy();
     host.reply("refundAnomaly", payout());
     host.reply("showPayout", payout());
     await fireEvent.click(dialog.getByRole("checkbox", { name: /again/ }));
-    await fireEvent.click(dialog.getByRole("button", { name: "Review payout" }));
+    await fireEvent.click(dialog.getByRole("button", { name: "Review refund" }));
     await waitFor(() =>
       expect(host.askedFor("refundAnomaly")).toMatchObject([{ althoughPaid: false }, { althoughPaid: true }]),
     );

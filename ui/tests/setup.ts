@@ -6,7 +6,9 @@ HTMLDialogElement.prototype.showModal = function () {
   this.open = true;
 };
 HTMLDialogElement.prototype.close = function () {
+  if (!this.open) return;
   this.open = false;
+  queueMicrotask(() => this.dispatchEvent(new Event("close")));
 };
 
 Element.prototype.scrollIntoView = () => undefined;

@@ -73,6 +73,24 @@ describe("the keypad", () => {
     expect(screen.getByRole<HTMLButtonElement>("button", { name: "Charge" }).disabled).toBe(true);
   });
 
+  test("charges one sale once, even if another screen was shown meanwhile", async () => {
+    let answer = () => {};
+    host.reply("createPayment", () => new Promise((made) => (answer = () => made(payment()))));
+    await opened();
+    await types("5", "Enter");
+    location.hash = "#/test/payments";
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+    await screen.findByRole("heading", { name: "Payments" });
+    location.hash = "#/test/till";
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+    await screen.findByLabelText("Total");
+    await types("7", "Enter");
+    expect(total()).toBe("5");
+    expect(charged()).toHaveLength(1);
+    answer();
+    expect(await screen.findByRole("dialog", { name: /10.00\s+USD/ })).toBeTruthy();
+  });
+
   test("knows a currency without decimals", async () => {
     const rates = status.rates.map((rate) => ({ ...rate, fresh: true }));
     host.reply("status", { ...status, rates, currencies: ["JPY"] });

@@ -34,7 +34,7 @@ export function endsByItself(outcome: Outcome): boolean {
 /** The time for which the till shows the end of a sale. */
 export const END_SHOWN_MS = 10_000;
 
-/** The headline of a sale that asks for no more coins. */
+/** The headline of the customer's view. */
 export function headline(payment: PaymentView): string {
   switch (outcomeOf(payment)) {
     case "asks":

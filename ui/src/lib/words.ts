@@ -319,6 +319,9 @@ export function isPayable(status: StatusView, currency: string): boolean {
   return freshCurrencies(status).includes(currency) && !status.paymentsRefused;
 }
 
+/** How the gateway says that a field is no number. The forms say it more clearly. */
+const NO_NUMBER = /\bmust be a (decimal number|sum in Bitcoin)\b/;
+
 /** A refusal in which the form's label replaces a field name at the start of each part. Parts end with `; `. */
 export function inFormsWords(message: string, labels: Labels): string {
   const begins = (part: string) => labels[/^\w+(?= )/.exec(part)?.[0] ?? ""];
@@ -327,15 +330,11 @@ export function inFormsWords(message: string, labels: Labels): string {
   return parts
     .map((part) => {
       const label = begins(part);
-      return label === undefined ? told(part) : `${label} ${toldWithin(part.replace(/^\w+ /, ""))}`;
+      if (label === undefined) return told(part);
+      if (NO_NUMBER.test(part)) return `${label}: write a number, like 10.00 or 10,00`;
+      return `${label} ${toldWithin(part.replace(/^\w+ /, ""))}`;
     })
     .join("; ");
-}
-
-/** A clearer message if the gateway found no number in a field; otherwise `message`. */
-export function aboutSum(message: string, label: string): string {
-  if (!/\bmust be a (decimal number|sum in Bitcoin)\b/.test(message)) return message;
-  return `${label}: write a number, like 10.00 or 10,00`;
 }
 
 /** A sentence of the gateway without the parts that name a `tillgate` command, because the window has its own remedies. */
@@ -367,7 +366,7 @@ export function told(text: string): string {
 }
 
 /** As {@link told}, for a place within a sentence. */
-function toldWithin(text: string): string {
+export function toldWithin(text: string): string {
   return withTimes(sumsInLocale(withoutCommands(inLanguage(text))), nowMs);
 }
 

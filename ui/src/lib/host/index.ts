@@ -69,8 +69,8 @@ export interface Transport {
   /** Returns facts about the desktop program. */
   running(): Promise<Running>;
   /**
-   * Calls `heard` at each event until the returned function is called. `changed` and `offers` name an environment, and
-   * `sound` names a kind of event.
+   * Calls `heard` at each event until the returned function is called. `changed` names an environment, `screen` an address,
+   * and `sound` a kind of event.
    */
   on(event: HostEvent, heard: (named?: string) => void): () => void;
 }

@@ -4,7 +4,7 @@ const parts = new Intl.NumberFormat(locale, { useGrouping: true }).formatToParts
 const markOf = (type: "group" | "decimal") => parts.find((part) => part.type === type)?.value ?? "";
 
 /** The names of sums for people in answers of the gateway. */
-const SUMS = new Set(["shown", "rateShown"]);
+const SUMS = new Set(["shown", "rateShown", "exchangeRateShown"]);
 
 /** A sum as the gateway writes it, such as `1,204.90`, with the marks that are usual in the locale. */
 export function inLocale(sum: string, [group, decimal] = [markOf("group"), markOf("decimal")]): string {

@@ -2,7 +2,7 @@
 import type { Attachment } from "svelte/attachments";
 import type { PaymentState } from "../bindings/PaymentState";
 import type { PayoutState } from "../bindings/PayoutState";
-import { dayBounds, type Period } from "../days";
+import { dayBounds, daysOf, type Period } from "../days";
 import { keepApart } from "./environment.svelte";
 
 /** The number of rows on a page of anomalies. */
@@ -38,7 +38,7 @@ interface Narrowed<State extends string> {
 
 const everything = () => ({ search: "", wanted: "" as const, offset: 0 });
 
-/** The filter of the payments. Days are local days in the form `2026-01-12`; an empty text matches all. */
+/** The filter of the payments. The days, in the form `2026-01-12`, are those of the period `days`. */
 export interface PaymentsNarrowed extends Narrowed<PaymentState> {
   period: Period;
   fromDay: string;
@@ -76,9 +76,10 @@ export function asked<State extends string>(narrowed: Narrowed<State>) {
   return { limit: rowsToRead(), offset: narrowed.offset, ...narrowing(narrowed) };
 }
 
-/** The query for all payments with this filter. */
-export function narrowedPayments(narrowed: PaymentsNarrowed) {
-  const { fromDay, toDay, label } = narrowed;
+/** The query for all payments with this filter. `todayMs` is a time of the local day that is today. */
+export function narrowedPayments(narrowed: PaymentsNarrowed, todayMs: number) {
+  const { period, label } = narrowed;
+  const [fromDay, toDay] = period === "days" ? [narrowed.fromDay, narrowed.toDay] : daysOf(period, todayMs);
   return {
     ...narrowing(narrowed),
     from: fromDay === "" ? null : dayBounds(fromDay)[0],

@@ -1,6 +1,7 @@
 // The till's sale, and its settings in `localStorage`: the last currency and the products. Each data folder
 // has its own settings, so each environment of each installation has.
 import { emptySale, type Draft } from "../till";
+import { Action } from "./action.svelte";
 import { keepApart } from "./environment.svelte";
 
 export interface Product {
@@ -52,13 +53,20 @@ function isProduct(kept: unknown): kept is Product {
 
 interface Till {
   draft: Draft;
+  /** The creation of its payment. It goes on while another screen is shown. */
+  charging: Action;
   /** The payment that the customer is asked to pay now. */
   paymentId: string | undefined;
   /** The payment of the sale before. */
   lastId: string | undefined;
 }
 
-const empty = (): Till => ({ draft: emptySale(), paymentId: undefined, lastId: undefined });
+const empty = (): Till => ({
+  draft: emptySale(),
+  charging: new Action(),
+  paymentId: undefined,
+  lastId: undefined,
+});
 
 /** The present sale. It survives a change of the screen. */
 export const till = $state<{ now: Till }>({ now: empty() });

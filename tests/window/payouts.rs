@@ -212,7 +212,9 @@ fn an_overpayment_is_refunded_to_the_customers_address() {
 async fn answers_on_the_page(data: &Path, address: &str) {
     let payment = tillgate(data, &["payments", "list"])["items"][0]["paymentId"].as_str().unwrap().to_owned();
     let page = format!("{}/{payment}", tillgate(data, &["status"])["pages"].as_str().unwrap());
-    let form = Request::post(page).body(Body::from(format!("address={address}"))).unwrap();
+    let origin = page.split("/pay/").next().unwrap().to_owned();
+    let form = Request::post(page).header("sec-fetch-site", "same-origin").header("origin", origin);
+    let form = form.body(Body::from(format!("address={address}"))).unwrap();
     let answer = Client::builder(TokioExecutor::new()).build_http().request(form).await.unwrap();
     assert_eq!(answer.status(), StatusCode::SEE_OTHER);
 }

@@ -219,7 +219,7 @@ describe("a refund's address", () => {
     expect(screen.queryByRole("button", { name: "Use this address" })).toBeNull();
   });
 
-  test("that the customer gave is said in the list and stands in the form", async () => {
+  test("that the customer gave is said in the list, and a person takes it over", async () => {
     const row = anomaly({ question: answered, acceptance: acceptance({ short: null }) });
     host.reply("listAnomalies", { items: [row], itemsCount: 1 });
     host.reply("showAnomaly", row);
@@ -227,7 +227,8 @@ describe("a refund's address", () => {
     expect(await screen.findByText("The customer gave an address for the refund.")).toBeTruthy();
     await fireEvent.click(screen.getByRole("button", { name: "Refund…" }));
     const field = await screen.findByRole<HTMLInputElement>("textbox", { name: "The customer's address" });
-    expect(field.value).toBe(address);
+    expect(field.value).toBe("");
+    expect(screen.getByRole("button", { name: "Use this address" })).toBeTruthy();
     expect(screen.getByText(/Anyone with the page's link can give an address/)).toBeTruthy();
   });
 });

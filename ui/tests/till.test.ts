@@ -291,6 +291,20 @@ describe("the customer's view", () => {
     expect(readTold("test").paymentId).toBeNull();
   });
 
+  test("a late answer to a cancellation does not end the next sale", async () => {
+    let answer = () => {};
+    host.reply("cancelPayment", () => new Promise((done) => (answer = () => done(payment()))));
+    const dialog = within(await charges());
+    await fireEvent.click(await dialog.findByRole("button", { name: "Cancel sale" }));
+    await fireEvent.click(dialog.getByRole("button", { name: "New sale" }));
+    host.reply("createPayment", payment({ paymentId: "n".repeat(40) }));
+    await types("1", "0", "Enter");
+    await waitFor(() => expect(readTold("test").paymentId).toBe("n".repeat(40)));
+    answer();
+    await new Promise((later) => setTimeout(later));
+    expect(readTold("test").paymentId).toBe("n".repeat(40));
+  });
+
   test("a second Enter does not begin the next sale", async () => {
     await charges();
     expect(document.activeElement?.tagName).not.toBe("BUTTON");

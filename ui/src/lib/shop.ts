@@ -27,5 +27,8 @@ export async function readShop(): Promise<Shop> {
 export async function logoOf(picture: Blob): Promise<string | undefined> {
   const canvas = await drawn(picture, LOGO_WIDTH, LOGO_HEIGHT).catch(() => undefined);
   const png = canvas?.toDataURL("image/png");
-  return png && png.length > LOGO_MAX ? canvas?.toDataURL("image/jpeg", 0.85) : png;
+  if (!png || png.length <= LOGO_MAX) return png;
+  // A JPEG has no transparent pixels: without a colour behind them they would be black.
+  const opaque = await drawn(picture, LOGO_WIDTH, LOGO_HEIGHT, "#fff").catch(() => undefined);
+  return opaque?.toDataURL("image/jpeg", 0.85);
 }

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use tillgate_domain::anomaly::Resolution;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::address::{self, AddressRefusal};
 
 use super::refund::{RefundError, check_awaits_refund};
 use crate::gateway::Gateway;
 use crate::notifications::outbox;
-use crate::store::StoreError;
+use crate::store::{Reader, StoreError};
 
 /// Reason why a customer's answer is not stored.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +51,10 @@ pub(crate) async fn ask(gateway: &Arc<Gateway>, id: Id, actor: &str) -> Result<(
 /// [`AnswerError`].
 pub(crate) async fn answer(gateway: &Arc<Gateway>, payment: Id, given: &str) -> Result<(), AnswerError> {
     let given = address::parse(without_uri(given), gateway.network)?;
+    // Unasked, the page tells nobody whether an address is the merchant's.
+    if !gateway.store.read(|reader| awaits_answer(reader, &payment))? {
+        return Err(AnswerError::NotAsked);
+    }
     if gateway.store.read(|reader| gateway.is_ours(reader, &given.script))? {
         return Err(AnswerError::Own);
     }
@@ -60,6 +65,15 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, payment: Id, given: &str) -> 
         }
     })
     .await
+}
+
+/// Whether staff wait for an address from the page of this payment.
+fn awaits_answer(reader: &Reader<'_>, payment: &Id) -> Result<bool, StoreError> {
+    let Some(row) = reader.payment(payment)? else { return Ok(false) };
+    let anomalies = reader.anomalies_of_payment(row.seq)?;
+    Ok(anomalies
+        .iter()
+        .any(|row| row.anomaly.resolution == Resolution::Open && row.asked_at.is_some() && row.answer.is_none()))
 }
 
 /// The address in a copied text. Some wallets copy it as a URI (BIP 21).
@@ -73,8 +87,6 @@ fn without_uri(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use tillgate_domain::anomaly::Resolution;
-
     use super::*;
     use crate::store::anomalies::AnomalyRow;
     use crate::testing::{HALF_AN_HOUR_MS, World};

@@ -130,7 +130,8 @@ fn html_answer(status: StatusCode, html: String, nonce: &str) -> Result<Response
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         (CONTENT_SECURITY_POLICY, policy),
-        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        // With `no-referrer`, browsers send the page's own form with `Origin: null`, as a stranger's.
+        (REFERRER_POLICY, HeaderValue::from_static("same-origin")),
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ];
     Ok((status, headers, html).into_response())

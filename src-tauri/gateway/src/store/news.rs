@@ -98,7 +98,8 @@ pub struct NewsRow {
 }
 
 impl Reader<'_> {
-    /// The newest `limit` events, the newest first.
+    /// The newest `limit` events of each sort, the newest first. The sorts are not cut together, because many events of
+    /// one sort would then hide another.
     pub fn news(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
         let mut news = self.news_of_payments(limit)?;
         news.extend(self.news_of_anomalies(limit)?);
@@ -106,9 +107,8 @@ impl Reader<'_> {
         news.extend(self.news_of_requests(limit)?);
         news.extend(self.news_of_approvals(limit)?);
         news.extend(self.news_of_failures(limit)?);
-        news.extend(self.news_of_servers()?);
+        news.extend(self.news_of_servers(limit)?);
         news.sort_by_key(|one| std::cmp::Reverse(one.at));
-        news.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(news)
     }
 
@@ -197,10 +197,10 @@ impl Reader<'_> {
     }
 
     /// Servers that do not take notifications now.
-    fn news_of_servers(&self) -> Result<Vec<NewsRow>, StoreError> {
+    fn news_of_servers(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT server, min(first_due_at) AS since, count(*) AS notifications FROM notifications
-             WHERE head = 1 AND attempts >= ?1 GROUP BY server",
+             WHERE head = 1 AND attempts >= ?1 GROUP BY server ORDER BY since DESC LIMIT ?2",
         )?;
         let read = |row: &Row<'_>| {
             Ok(NewsRow {
@@ -211,7 +211,7 @@ impl Reader<'_> {
                 },
             })
         };
-        query.query_and_then([ATTEMPTS_TOLD], read)?.collect()
+        query.query_and_then(params![ATTEMPTS_TOLD, limit], read)?.collect()
     }
 }
 
@@ -312,9 +312,10 @@ mod tests {
             };
             world.gateway.store.write(change).await.unwrap();
         }
-        let approvals = |limit| world.gateway.store.read(|reader| reader.news_of_approvals(limit)).unwrap().len();
-        let requests = |limit| world.gateway.store.read(|reader| reader.news_of_requests(limit)).unwrap().len();
-        assert_eq!((approvals(1), requests(50)), (1, 2));
+        let news = world.gateway.store.read(|reader| reader.news(1)).unwrap();
+        let approvals = news.iter().filter(|row| matches!(row.subject, NewsSubject::Approved(_))).count();
+        let requests = news.iter().filter(|row| matches!(row.subject, NewsSubject::Requested(_))).count();
+        assert_eq!((approvals, requests), (1, 1));
     }
 
     #[tokio::test]

@@ -69,6 +69,8 @@
   // A proxy may delay events, so an old event may arrive after a newer answer.
   const show = (html, at) => {
     if (at < shownAt) return;
+    // A typed address stays until it is sent.
+    if (payment.querySelector("input")?.value) return;
     shownAt = at;
     if (still(html) === still(shown)) return;
     shown = html;

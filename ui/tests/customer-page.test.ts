@@ -50,6 +50,17 @@ describe("the customer's page", () => {
     expect(shown()).toBe("received");
   });
 
+  test("keeps an address that the customer types until it is sent", () => {
+    Stream.last?.tell("payment", { html: "Where to? <input name=address>", at: 2 });
+    const field = document.querySelector("input")!;
+    field.value = "bc1q";
+    Stream.last?.tell("payment", { html: "one confirmation", at: 3 });
+    expect(document.querySelector("input")?.value).toBe("bc1q");
+    field.value = "";
+    Stream.last?.tell("payment", { html: "two confirmations", at: 4 });
+    expect(shown()).toBe("two confirmations");
+  });
+
   test("is not fetched while heartbeats arrive", async () => {
     for (let seconds = 0; seconds < 60; seconds += 5) {
       Stream.last?.tell("alive");

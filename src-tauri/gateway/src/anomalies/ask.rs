@@ -113,6 +113,8 @@ mod tests {
         let row = late(&world).await;
         let unasked = answer(&world.gateway, row.payment_id, ADDRESS).await;
         assert!(matches!(unasked, Err(AnswerError::NotAsked)), "{unasked:?}");
+        let own = answer(&world.gateway, row.payment_id, &row.address).await;
+        assert!(matches!(own, Err(AnswerError::NotAsked)), "it does not tell whose address it is: {own:?}");
         ask(&world.gateway, row.anomaly.id, "panel:ann").await.unwrap();
         answer(&world.gateway, row.payment_id, &format!(" BITCOIN:{}?amount=1 ", ADDRESS.to_uppercase()))
             .await

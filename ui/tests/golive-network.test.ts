@@ -2,9 +2,9 @@ import { fireEvent, screen, waitFor } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
 import type { BackendTestView } from "../src/lib/bindings/BackendTestView";
 import { changesOf, formOf, testOf } from "../src/lib/golive";
-import { settings } from "./fixture";
+import { production, settings } from "./fixture";
 import { click, current, type, withWallet } from "./guide";
-import { host } from "./panel";
+import { host, open } from "./panel";
 
 describe("the network's step", () => {
   const good: BackendTestView = {
@@ -23,6 +23,15 @@ describe("the network's step", () => {
       },
     ],
   };
+
+  test("opens by the link of a warning, also from another step", async () => {
+    const chainError = "the Bitcoin backend cannot be asked: the node at 127.0.0.1:8332 does not answer";
+    host.replyIn("production", "status", { ...production, chainError });
+    open("#/production/go-live/limits");
+    await waitFor(() => expect(current()).toContain("Limits"));
+    await fireEvent.click(await screen.findByRole("link", { name: "choose another server" }));
+    await waitFor(() => expect(current()).toContain("Bitcoin network"));
+  });
 
   test("shows the answers, and saves only tested settings", async () => {
     withWallet();

@@ -127,7 +127,7 @@ describe("a new payout", () => {
   test("shows rate, fee and total, and a lack of coins", async () => {
     host.reply("estimatePayout", estimate({ balanceShort: true }));
     open("#/new-payout");
-    const card = (await screen.findByText("What it comes to")).closest("section");
+    const card = (await screen.findByText("Sums")).closest("section");
     await waitFor(() => expect(card?.textContent).toContain("0.01000282 BTC"));
     expect(card?.textContent).toContain("64,210.55");
     expect(card?.textContent).toContain("too few");

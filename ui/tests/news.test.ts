@@ -59,6 +59,17 @@ describe("the news", () => {
 });
 
 describe("the preferences", () => {
+  test("keep a choice that was refused as it was", async () => {
+    host.reply("setSetting", { errorType: "STORAGE_UNAVAILABLE", message: "the disk is full", field: null });
+    open("#/home");
+    await fireEvent.click(await screen.findByRole("button", { name: "Preferences" }));
+    const box = await screen.findByRole<HTMLInputElement>("checkbox", { name: /^Notice: .*paid/i });
+    const before = box.checked;
+    await fireEvent.click(box);
+    expect(await screen.findByText(/disk is full/i)).toBeTruthy();
+    expect(box.checked).toBe(before);
+  });
+
   test("change the shop's name, and remove its logo", async () => {
     const shop: Record<string, string> = {
       merchantName: "Merchant",

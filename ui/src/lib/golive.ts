@@ -159,7 +159,7 @@ const COUNTS = [12, 15, 18, 21, 24];
 /** A hint about the words typed so far, before the gateway judges them. */
 export function aboutWords(text: string): string {
   const { length } = wordsIn(text);
-  if (length === 0) return "12 or 24 words, with a space between; numbers are passed over.";
+  if (length === 0) return "Type 12 or 24 words, with a space between; numbers are ignored.";
   return COUNTS.includes(length)
     ? `${length} words.`
     : `${plural(length, ["# word", "# words"])} so far; a wallet has 12 or 24.`;
@@ -193,7 +193,7 @@ export const BACKENDS: readonly BackendWords[] = [
     kind: "electrum",
     name: "Electrum server",
     learns:
-      "Its owner learns every address of yours, what each was paid and when, and, unless you ask through Tor, where you are. The server can hide a payment from you. It cannot take coins. To make up a confirmed payment it must mine blocks, at about 3 BTC each.",
+      "Its owner learns your addresses, their payments and, without Tor, where you are. The server can hide a payment from you. It cannot take coins. To make up a confirmed payment it must mine blocks, at about 3 BTC each.",
     example: "ssl://electrum.example:50002",
     where: "Address of the server",
   },

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use bitcoin::{Script, Txid};
+use bitcoin::Txid;
 use tillgate_domain::anomaly::{Anomaly, AnomalyKind, Resolution};
 use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
@@ -21,7 +21,7 @@ use crate::store::payout_lists::PayoutFilter;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
-/// Limit of payouts of one sum to one address that are checked for an earlier refund.
+/// Limit of payouts of one sum that are checked for an earlier refund.
 const ALIKE_MAX: u32 = 100;
 
 pub(crate) struct RefundRequest<'a> {
@@ -78,9 +78,9 @@ pub(crate) enum RefundError {
         /// The sum of that transaction's output.
         amount_sats: u64,
     },
-    /// A payout that belongs to no other anomaly pays the same sum to the address.
+    /// A payout that belongs to no anomaly pays the same sum, to any address.
     #[error(
-        "payout {payout_id}, which is {state}, pays exactly {} BTC to this address: if that is this refund, dismiss the anomaly; \
+        "payout {payout_id}, which is {state}, pays exactly {} BTC: if that is this refund, dismiss the anomaly; \
          if it is for something else, confirm that the sum is to be sent again",
         format_btc(*.amount_sats)
     )]
@@ -186,7 +186,7 @@ impl Along for Refund {
 /// wallet. This database lacks the payouts of another copy.
 fn check_not_paid(reader: &Reader<'_>, anomaly: &AnomalyRow, refund: &PayoutRow) -> Result<(), RefundError> {
     let amount_sats = refund.amount_sats;
-    if let Some(paid) = payout_alike(reader, anomaly, &refund.script, amount_sats)? {
+    if let Some(paid) = payout_alike(reader, anomaly, amount_sats)? {
         return Err(RefundError::PaidByPayout { payout_id: paid.id, state: paid.state, amount_sats });
     }
     match reader.twin_that_paid(&refund.script, amount_sats)? {
@@ -195,19 +195,13 @@ fn check_not_paid(reader: &Reader<'_>, anomaly: &AnomalyRow, refund: &PayoutRow)
     }
 }
 
-/// The newest approved or sent payout of this sum to this script that belongs to no anomaly and was requested after the
-/// anomaly's payment was made.
-fn payout_alike(
-    reader: &Reader<'_>,
-    anomaly: &AnomalyRow,
-    script: &Script,
-    amount_sats: u64,
-) -> Result<Option<PayoutRow>, StoreError> {
+/// The newest approved or sent payout of this sum that belongs to no anomaly and was requested after the anomaly's
+/// payment was made. Its address may differ, because a customer may name another one each time.
+fn payout_alike(reader: &Reader<'_>, anomaly: &AnomalyRow, amount_sats: u64) -> Result<Option<PayoutRow>, StoreError> {
     let payment = reader.payment(&anomaly.payment_id)?.ok_or(StoreError::BadValue("anomalies.payment_seq"))?;
     let filter = PayoutFilter {
         states: vec![PayoutState::Queued, PayoutState::Sent],
         from: Some(payment.payment.created_at),
-        script: Some(script.to_owned()),
         amount_sats: Some(amount_sats),
         ..PayoutFilter::default()
     };

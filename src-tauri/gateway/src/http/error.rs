@@ -231,7 +231,7 @@ impl From<OfferError> for Failure {
 }
 
 /// The message if another payout already pays the refund's amount to its address.
-const PAID_BY_PAYOUT: &str = "Another payout pays exactly this amount to this address. If that is this refund, dismiss the \
+const PAID_BY_PAYOUT: &str = "Another payout pays exactly this amount. If that is this refund, dismiss the \
      anomaly; if it is for something else, ask again with again=true";
 
 impl From<RefundError> for Failure {

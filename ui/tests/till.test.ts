@@ -300,8 +300,9 @@ describe("the customer's view", () => {
     host.reply("createPayment", payment({ paymentId: "n".repeat(40) }));
     await types("1", "0", "Enter");
     await waitFor(() => expect(readTold("test").paymentId).toBe("n".repeat(40)));
+    vi.useFakeTimers({ shouldAdvanceTime: true });
     answer();
-    await new Promise((later) => setTimeout(later));
+    await vi.advanceTimersByTimeAsync(1_000);
     expect(readTold("test").paymentId).toBe("n".repeat(40));
   });
 

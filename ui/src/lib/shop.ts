@@ -27,8 +27,11 @@ export async function readShop(): Promise<Shop> {
 export async function logoOf(picture: Blob): Promise<string | undefined> {
   const canvas = await drawn(picture, LOGO_WIDTH, LOGO_HEIGHT).catch(() => undefined);
   const png = canvas?.toDataURL("image/png");
-  if (!png || png.length <= LOGO_MAX) return png;
-  // A JPEG has no transparent pixels: without a colour behind them they would be black.
-  const opaque = await drawn(picture, LOGO_WIDTH, LOGO_HEIGHT, "#fff").catch(() => undefined);
-  return opaque?.toDataURL("image/jpeg", 0.85);
+  const context = canvas?.getContext("2d");
+  if (!canvas || !context || !png || png.length <= LOGO_MAX) return png;
+  // A JPEG has no transparent pixels: without white behind them they would be black.
+  context.globalCompositeOperation = "destination-over";
+  context.fillStyle = "#fff";
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  return canvas.toDataURL("image/jpeg", 0.85);
 }

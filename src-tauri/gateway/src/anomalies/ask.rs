@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use tillgate_domain::anomaly::Resolution;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::address::{self, AddressRefusal};
 
 use super::refund::{RefundError, check_awaits_refund};
 use crate::gateway::Gateway;
 use crate::notifications::outbox;
+use crate::store::anomalies::AnomalyRow;
 use crate::store::{Reader, StoreError};
 
 /// Reason why a customer's answer is not stored.
@@ -70,10 +70,7 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, payment: Id, given: &str) -> 
 /// Whether staff wait for an address from the page of this payment.
 fn awaits_answer(reader: &Reader<'_>, payment: &Id) -> Result<bool, StoreError> {
     let Some(row) = reader.payment(payment)? else { return Ok(false) };
-    let anomalies = reader.anomalies_of_payment(row.seq)?;
-    Ok(anomalies
-        .iter()
-        .any(|row| row.anomaly.resolution == Resolution::Open && row.asked_at.is_some() && row.answer.is_none()))
+    Ok(reader.anomalies_of_payment(row.seq)?.iter().any(AnomalyRow::awaits_answer))
 }
 
 /// The address in a copied text. Some wallets copy it as a URI (BIP 21).
@@ -87,8 +84,9 @@ fn without_uri(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_domain::anomaly::Resolution;
+
     use super::*;
-    use crate::store::anomalies::AnomalyRow;
     use crate::testing::{HALF_AN_HOUR_MS, World};
 
     const ADDRESS: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";

@@ -61,6 +61,18 @@ impl AnomalyRow {
     pub fn worth_minor(&self) -> i64 {
         self.rate.worth_minor(self.anomaly.paid_sats, self.currency)
     }
+
+    /// Whether the payment's page asks the customer for an address, or shows the given one.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        self.anomaly.resolution == Resolution::Open && self.asked_at.is_some()
+    }
+
+    /// Whether staff wait for the customer's address.
+    #[must_use]
+    pub fn awaits_answer(&self) -> bool {
+        self.is_asked() && self.answer.is_none()
+    }
 }
 
 /// An anomaly to insert as OPEN.

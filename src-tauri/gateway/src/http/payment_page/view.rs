@@ -45,11 +45,10 @@ pub(super) enum Refund {
 impl Refund {
     /// The question of a payment's anomalies. One that waits for an answer comes first.
     fn of(anomalies: &[AnomalyRow]) -> Option<Self> {
-        let is_asked = |row: &AnomalyRow| row.anomaly.resolution == Resolution::Open && row.asked_at.is_some();
-        if anomalies.iter().any(|row| is_asked(row) && row.answer.is_none()) {
+        if anomalies.iter().any(AnomalyRow::awaits_answer) {
             return Some(Self::Asked);
         }
-        let waits = |row: &&AnomalyRow| is_asked(row) || row.anomaly.resolution == Resolution::Refunding;
+        let waits = |row: &&AnomalyRow| row.is_asked() || row.anomaly.resolution == Resolution::Refunding;
         let answer = anomalies.iter().filter(waits).find_map(|row| row.answer.as_ref());
         answer.map(|answer| Self::Given(answer.address.clone()))
     }

@@ -59,12 +59,15 @@ fn open_by_desktop(url: &Url) -> Result<Value, CommandError> {
     Err(CommandError::of("NOT_OPENED", &sentence))
 }
 
-/// Starts a program of the desktop. It does not get this program's variables, because one may hold a passphrase.
+/// Starts a program of the desktop. It does not get this program's variables: one may hold a passphrase, and others would
+/// slow a browser.
 fn starts(mut command: Command) -> bool {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TILLGATE_")) {
         command.env_remove(name);
     }
-    command.env_remove(window::NO_SHARED_BUFFERS);
+    for (name, _) in window::LITTLE_MEMORY {
+        command.env_remove(name);
+    }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return false };
     // A program that ended and is not waited for would stay in the list of processes.

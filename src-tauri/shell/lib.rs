@@ -27,7 +27,7 @@ use crate::gateway_task::Gateways;
 /// Runs the desktop program until a person quits it. A second process shows the window of the first one, and ends.
 #[must_use]
 pub fn run() -> ExitCode {
-    window::start_without_shared_buffers();
+    window::start_with_little_memory();
     let hosted = match Hosted::parse() {
         Ok(hosted) => hosted,
         Err(code) => return code,

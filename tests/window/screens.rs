@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fantoccini::actions::{InputSource, MouseActions, PointerAction};
 use serde_json::{Value, json};
 
 use crate::app::{App, tillgate, until};
@@ -26,6 +27,9 @@ const OVERPAID: u32 = 1003;
 const PAYS_OUT: u32 = 1002;
 
 const DAY_SECONDS: u32 = 86_400;
+
+/// The most seconds that an approved payout waits for others.
+const BATCH_SECONDS: u32 = 60;
 
 const THEMES: [&str; 2] = ["light", "dark"];
 
@@ -84,6 +88,12 @@ impl Day {
                     "comment": "Coffee beans, invoice 44"});
                 let asked = shop.posts("/payouts?autoApprove=true", &offer).await;
                 asked["payoutId"].as_str().unwrap().clone_into(&mut sent);
+                // It is sent with the next batch, on the day on which it was requested.
+                shop.posts("/sandbox/clock", &json!({ "advanceSeconds": BATCH_SECONDS })).await;
+                until("the payout is sent", async || {
+                    (tillgate(data, &["payouts", "show", &sent])["status"] == "SENT").then_some(())
+                })
+                .await;
             }
             if number % 2 == 1 && number <= OVERPAID {
                 shop.posts("/sandbox/clock", &json!({ "advanceSeconds": DAY_SECONDS })).await;
@@ -289,6 +299,9 @@ async fn draws_a_sale(app: &App, display: &Display, folder: &Path) {
 
 /// Writes a picture of the window.
 async fn draws(app: &App, display: &Display, folder: &Path, name: &str) {
+    // The pointer marks no button.
+    let away = PointerAction::MoveTo { duration: None, x: 1.0, y: 1.0 };
+    app.page.perform_actions(MouseActions::new("mouse".to_owned()).then(away)).await.unwrap();
     app.page.execute_async(WAITS_FOR_THE_DRAWING, vec![]).await.unwrap();
     std::fs::write(folder.join(format!("{name}.png")), display.picture()).unwrap();
 }

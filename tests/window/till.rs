@@ -25,7 +25,7 @@ fn a_sale_at_the_till_is_made_by_keyboard_alone() {
 
         // The simulated customer pays, and the network confirms. Neither is an act of the cashier.
         app.clicks("Let the simulated customer pay").await;
-        app.waits_for("//dialog[@open]//h1[normalize-space()='Paid, waiting for the network']").await;
+        app.waits_for("//dialog[@open]//h1[normalize-space()='Received, please wait']").await;
         app.clicks("Mine 1 block").await;
         app.waits_for("//dialog[@open]//h1[normalize-space()='Paid']").await;
 

@@ -8,16 +8,16 @@ import { host, open } from "./panel";
 
 describe("anomalies", () => {
   test("a refund that lapses in the approval is renewed, and its dialog stays open", async () => {
-    const offered = payout({ anomalyId: "a".repeat(40) });
-    host.reply("showPayout", offered);
+    const requested = payout({ anomalyId: "a".repeat(40) });
+    host.reply("showPayout", requested);
     host.reply("showAnomaly", anomaly());
     host.reply("estimatePayout", estimate());
     open(`#/payout/${"b".repeat(40)}`);
     await fireEvent.click(await screen.findByRole("button", { name: /^Approve…/ }));
-    host.reply("showPayout", { ...offered, state: "EXPIRED" });
+    host.reply("showPayout", { ...requested, state: "EXPIRED" });
     host.emit("changed");
     const approval = within(await screen.findByRole("dialog", { name: /^Pay / }));
-    await fireEvent.click(await approval.findByRole("button", { name: "Make a new offer" }));
+    await fireEvent.click(await approval.findByRole("button", { name: "Request it again" }));
     await screen.findByRole("dialog", { name: /^Refund / });
     await tick();
     await Promise.resolve();
@@ -132,7 +132,7 @@ describe("the inbox", () => {
     [
       { anomalyType: "REVERSED_PAYMENT" },
       "The network took back the coins for order “order-7” (price 10.00 USD). It is no longer paid: ask the customer to pay again.",
-      ["Dismiss…"],
+      ["New payment for it", "Dismiss…"],
     ],
   ])("says what happened and recommends the first button: %o", async (over, sentence, buttons) => {
     host.reply("listAnomalies", { items: [anomaly(over)], itemsCount: 1 });
@@ -143,6 +143,17 @@ describe("the inbox", () => {
     expect(shown.map((button) => button.textContent)).toEqual(buttons);
     expect(shown.map((button) => button.closest("details") !== null)).toEqual(buttons.map((_, at) => at > 0));
     expect(shown[0]?.className).toContain("primary");
+  });
+
+  test("a reversed payment is lost, and the customer can be asked to pay again", async () => {
+    host.reply("listAnomalies", { items: [anomaly({ anomalyType: "REVERSED_PAYMENT" })], itemsCount: 1 });
+    open("#/anomalies");
+    expect((await screen.findByText("lost")).parentElement?.textContent).toMatch(/lost\s+5\.00 USD/);
+    expect(screen.queryByText("now worth")).toBeNull();
+    await fireEvent.click(screen.getByRole("button", { name: "New payment for it" }));
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+    expect((await screen.findByLabelText<HTMLInputElement>("Amount")).value).toBe("10.00");
+    expect(screen.getByLabelText<HTMLInputElement>("Your reference").value).toBe("order-7");
   });
 
   test("shows what open coins are worth today, and others' worth then", async () => {

@@ -137,12 +137,27 @@ describe("the two environments", () => {
   });
 
   test("the other environment's waiting tasks are counted at its name", async () => {
-    host.replyIn("production", "status", { ...production, offersWaiting: 2 });
+    const calm = { ...production, openAnomalies: 0, currencies: ["USD"] };
+    host.replyIn("production", "status", { ...calm, offersWaiting: 2 });
     open("#/test/payments");
-    expect(await screen.findByLabelText("2 things need attention")).toBeTruthy();
-    host.replyIn("production", "status", { ...production, offersWaiting: 2, openReversals: 1 });
+    expect(await screen.findByLabelText("2 things to do")).toBeTruthy();
+    host.replyIn("production", "status", { ...calm, offersWaiting: 2, openReversals: 1 });
     host.emit("changed", "production");
     expect(await screen.findByLabelText("1 alarm")).toBeTruthy();
+  });
+
+  test("a change leads to one request for the status of its environment", async () => {
+    open("#/test/payments");
+    await screen.findByText("Test environment");
+    const before = host.askedFor("status").length;
+    const beforeInProduction = host.askedOfProduction.length;
+    host.emit("changed", "test");
+    await waitFor(() => expect(host.askedFor("status").length).toBeGreaterThan(before));
+    const between = host.askedOfProduction.length;
+    expect(between).toBeLessThanOrEqual(beforeInProduction + 1);
+    host.emit("changed", "production");
+    await waitFor(() => expect(host.askedOfProduction).toHaveLength(between + 1));
+    expect(host.askedFor("status")).toHaveLength(before + 1);
   });
 
   test("the shown environment is remembered", async () => {

@@ -29,7 +29,7 @@ describe("the network's step", () => {
     host.replyIn("production", "status", { ...production, chainError });
     open("#/production/go-live/limits");
     await waitFor(() => expect(current()).toContain("Limits"));
-    await fireEvent.click(await screen.findByRole("link", { name: "choose another server" }));
+    await fireEvent.click(await screen.findByRole("link", { name: "Check the connection" }));
     await waitFor(() => expect(current()).toContain("Bitcoin network"));
   });
 

@@ -1,9 +1,10 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { describe, expect, test, vi } from "vitest";
 import type { StatusView } from "../src/lib/bindings/StatusView";
+import type { WarningKind } from "../src/lib/bindings/WarningKind";
 import { daysOf, type Period, localDays } from "../src/lib/days";
 import { tasksOf } from "../src/lib/tasks";
-import { backup, backups, delivery, production, status, takings, takingsSum, withoutServer } from "./fixture";
+import { delivery, production, status, takings, takingsSum, withoutServer } from "./fixture";
 import { lists } from "../src/lib/state/lists.svelte";
 import { host, open } from "./panel";
 
@@ -63,6 +64,14 @@ describe("home", () => {
     expect(href("Create a payment")).toBe("#/test/new");
     expect(href("Create an API key")).toBe("#/test/keys");
     expect(screen.queryByText("Takings today")).toBeNull();
+  });
+
+  test("compares the week with the same days of the week before", async () => {
+    const main = { ...takings().main, lastWeek: takingsSum(90, 3), lastWeekSoFar: takingsSum(25) };
+    host.reply("showTakings", takings({ main }));
+    open("#/home");
+    const name = await screen.findByText("Last week");
+    expect(name.parentElement?.textContent).toMatch(/90\.00 USD.*until Monday: 25\.00/s);
   });
 
   test("shows no chart while nothing was taken for 30 days", async () => {
@@ -170,16 +179,13 @@ describe("local days", () => {
 });
 
 describe("the tasks", () => {
-  const none = { backups: undefined, failed: undefined };
-  const names = (over: Partial<StatusView>, known = {}) =>
-    tasksOf({ ...calm, ...over }, { ...none, ...known }).map((task) => task.name);
+  const names = (over: Partial<StatusView>) => tasksOf({ ...calm, ...over }).map((task) => task.name);
 
   test("are none on a calm day, which is said", async () => {
     host.reply("status", calm);
     host.reply("showTakings", takings());
     open("#/home");
     expect(await screen.findByText(/Nothing\. All good/)).toBeTruthy();
-    expect(host.askedFor("showBackups")).toEqual([]);
   });
 
   test("do not claim that all is good below a notice", async () => {
@@ -196,7 +202,7 @@ describe("the tasks", () => {
     host.reply("listDeliveries", { items: [delivery()], itemsCount: 1 });
     open("#/home");
     await screen.findByRole("link", { name: "See why" });
-    const rows = within(screen.getByRole("region", { name: "Needs attention" })).getAllByRole("listitem");
+    const rows = within(screen.getByRole("region", { name: "To do" })).getAllByRole("listitem");
     const links = rows.map((row) => within(row).getByRole<HTMLAnchorElement>("link").hash);
     expect(links).toEqual([
       "#/test/sandbox",
@@ -219,21 +225,32 @@ describe("the tasks", () => {
   });
 
   test("ask for a server, and wait for a node that catches up", () => {
-    const [choose] = tasksOf(withoutServer, { ...none, backups: backups({ last: backup }) });
+    const [choose] = tasksOf(withoutServer);
     expect(choose?.button).toEqual({ text: "Choose a server", to: { screen: "go-live", step: "chain" } });
     const chainError = "the Bitcoin backend cannot be asked: the node is downloading the chain (30 %)";
-    const [waits] = tasksOf({ ...production, currencies: ["USD"], chainError }, none);
+    const [waits] = tasksOf({ ...production, currencies: ["USD"], chainError });
     expect(waits?.button).toBeUndefined();
     expect(waits?.text).toMatch(/^The node is downloading the chain \(30 %\)\./);
   });
 
   test("name a backup that was never made, but not in the sandbox", () => {
-    const never = { backups: backups({ last: null }) };
-    expect(names({ sandbox: false }, never)).toEqual(["backup"]);
-    expect(names({ sandbox: false }, { backups: backups({ last: backup }) })).toEqual([]);
-    expect(names({ sandbox: false })).toEqual([]);
-    expect(names({}, never)).toEqual([]);
-    expect(names({ warnings: ["late"], warningKinds: ["BACKUP_LATE"] })).toEqual(["backup"]);
+    const never = { sandbox: false, isBackedUp: false };
+    expect(names(never)).toEqual(["backup"]);
+    expect(names({ ...never, isBackedUp: true })).toEqual([]);
+    expect(names({ ...never, sandbox: true })).toEqual([]);
+    expect(names({ ...never, hasWallet: false })).toEqual([]);
+  });
+
+  test.each<[WarningKind, RegExp]>([
+    ["BACKUP_PASSPHRASE", /No backup is made by night/],
+    ["BACKUP_FAILED", /The last nightly backup failed/],
+    ["BACKUP_FOLDER", /Is its disk connected\?/],
+    ["BACKUP_LATE", /The nightly backup is late/],
+  ])("say a fault of the backup in one sentence: %s", (kind, words) => {
+    const warning = "a fault: `tillgate backup`";
+    const [task] = tasksOf({ ...calm, warnings: [warning], warningKinds: [kind] });
+    expect(task?.text).toMatch(words);
+    expect(task?.button).toEqual({ text: "Back up", to: { screen: "wallet" } });
   });
 
   test("put the urgent ones first", () => {

@@ -81,7 +81,7 @@ describe("API keys", () => {
     expect(host.askedFor("revokeKey")).toHaveLength(0);
     await fireEvent.click(screen.getByRole("button", { name: "Revoke the key" }));
     await waitFor(() => expect(host.askedFor("revokeKey")).toMatchObject([{ name: "webshop" }]));
-    expect(await screen.findByText(/1 offer of this key can still be approved/)).toBeTruthy();
+    expect(await screen.findByText(/1 payout of this key can still be approved/)).toBeTruthy();
     expect(await screen.findByText(/2 approved payouts of this key will still be sent/)).toBeTruthy();
   });
 });

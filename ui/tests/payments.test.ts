@@ -90,7 +90,9 @@ describe("the list of payments", () => {
     await fireEvent.change(await screen.findByLabelText("Period"), { target: { value: "days" } });
     await fireEvent.input(await screen.findByLabelText("From"), { target: { value: "2026-01-12" } });
     await fireEvent.input(screen.getByLabelText("to"), { target: { value: "2026-01-12" } });
-    await fireEvent.change(screen.getByLabelText("API key"), { target: { value: "web" } });
+    await fireEvent.change(await screen.findByLabelText("Shop or API key"), {
+      target: { value: "web" },
+    });
     const day = new Date(2026, 0, 12).getTime();
     await waitFor(() =>
       expect(host.askedFor("listPayments").at(-1)).toMatchObject({
@@ -105,6 +107,15 @@ describe("the list of payments", () => {
     await waitFor(() =>
       expect(host.askedFor("listPayments").at(-1)).toMatchObject({ from: null, to: null, label: null }),
     );
+  });
+
+  test("is narrowed to the payments of the till, which bear the shop's name", async () => {
+    host.reply("listKeys", { items: [{ name: "web" }], itemsCount: 1 } as never);
+    host.reply("getSetting", { name: "merchantName", value: "Café Sonne", default: "", about: "" });
+    open("#/payments");
+    await screen.findByRole("option", { name: "Café Sonne" });
+    await fireEvent.change(screen.getByLabelText("Shop or API key"), { target: { value: "Café Sonne" } });
+    await waitFor(() => expect(host.askedFor("listPayments").at(-1)).toMatchObject({ label: "Café Sonne" }));
   });
 
   test("moves on to the new day at midnight", async () => {
@@ -152,11 +163,14 @@ describe("the texts of the list of payments", () => {
   test("show a cut reference in full in its title", async () => {
     host.reply(
       "listPayments",
-      paymentsPage([payment(), payment({ paymentId: "q".repeat(40), merchantTransactionId: "" })], 2),
+      paymentsPage(
+        [payment(), payment({ paymentId: "q".repeat(40), merchantTransactionId: "", message: "" })],
+        2,
+      ),
     );
     open("#/payments");
     expect((await screen.findByText("order-7")).closest("td")?.title).toBe("order-7");
-    expect(screen.getByText("qqqqqqqq…qqqqqq").closest("td")?.title).toBe("q".repeat(40));
+    expect(screen.getByText("No reference").closest("td")?.title).toBe("q".repeat(40));
   });
 
   test("name the states alike in filter and rows", async () => {

@@ -78,8 +78,8 @@ describe("an approved payout", () => {
   });
 });
 
-describe("rejecting an offer", () => {
-  test("a shop's offer is rejected with the reason that the shop reads", async () => {
+describe("rejecting a request", () => {
+  test("a shop's request is rejected with the reason that the shop reads", async () => {
     host.reply("showPayout", payout({ requestedByShop: true }));
     host.reply("rejectPayout", payout({ state: "EXPIRED" }));
     const dialog = await asks(/^Reject…/);
@@ -93,7 +93,7 @@ describe("rejecting an offer", () => {
     );
   });
 
-  test("an offer of staff is withdrawn", async () => {
+  test("a request of staff is withdrawn", async () => {
     host.reply("showPayout", payout({ requestedByShop: false }));
     host.reply("rejectPayout", payout({ state: "EXPIRED" }));
     const dialog = await asks(/^Withdraw…/);
@@ -101,11 +101,11 @@ describe("rejecting an offer", () => {
     await waitFor(() => expect(host.askedFor("rejectPayout")).toHaveLength(1));
   });
 
-  test("an ended offer shows who ended it and why", async () => {
+  test("an ended request shows who ended it and why", async () => {
     const failureReason = "it was rejected by staff: too dear";
     host.reply("showPayout", payout({ state: "EXPIRED", requestedByShop: true, failureReason }));
     open(HREF);
-    expect(await screen.findByRole("heading", { name: "This offer has ended" })).toBeTruthy();
+    expect(await screen.findByRole("heading", { name: "This request has ended" })).toBeTruthy();
     expect(screen.getByText("It was rejected by staff: too dear")).toBeTruthy();
   });
 });
@@ -228,7 +228,7 @@ describe("approving a payout", () => {
   });
 });
 
-describe("an offer's countdown", () => {
+describe("a request's countdown", () => {
   beforeEach(() => {
     vi.useFakeTimers({ shouldAdvanceTime: true, now: new Date("2026-01-12T12:15:00Z") });
     host.reply("status", { ...status, clock: "2026-01-12T12:15:50Z" });
@@ -237,7 +237,7 @@ describe("an offer's countdown", () => {
   });
   afterEach(() => vi.useRealTimers());
 
-  test("ends, and the open dialog then offers only a new offer", async () => {
+  test("ends, and the open dialog then allows only a new request", async () => {
     host.reply("requestPayout", payout({ payoutId: "f".repeat(40) }));
     const dialog = await asks(/^Approve…/);
     expect(within(dialog).getByRole("timer").textContent).toMatch(
@@ -246,16 +246,16 @@ describe("an offer's countdown", () => {
     await waitFor(() => expect(dialog.textContent).toContain("sent at once"));
     host.reply("status", { ...status, clock: "2026-01-12T12:16:01Z" });
     await vi.advanceTimersByTimeAsync(12_000);
-    expect(within(dialog).getByRole("alert").textContent).toContain("This offer has lapsed");
+    expect(within(dialog).getByRole("alert").textContent).toContain("This request has lapsed");
     expect(within(dialog).queryByRole("button", { name: /^Approve/ })).toBeNull();
-    await fireEvent.click(within(dialog).getByRole("button", { name: "Make a new offer" }));
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Request it again" }));
     await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"f".repeat(40)}`));
     expect(host.askedFor("requestPayout")).toMatchObject([
       { address: ADDRESS, btcAmount: "0.01000000", fiatAmount: null, currency: "USD", approve: false },
     ]);
   });
 
-  test("renewing an offer that another copy paid needs a confirmation", async () => {
+  test("renewing a request that another copy paid needs a confirmation", async () => {
     host.reply("showPayout", payout({ state: "EXPIRED", currency: "EUR" }));
     host.reply("estimatePayout", estimate());
     host.reply("requestPayout", {
@@ -264,7 +264,7 @@ describe("an offer's countdown", () => {
       field: "again",
     });
     open(HREF);
-    await fireEvent.click(await screen.findByRole("button", { name: "Make a new offer" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Request it again" }));
     await waitFor(() => expect(location.hash).toBe("#/test/new-payout"));
     window.dispatchEvent(new HashChangeEvent("hashchange"));
     expect((await screen.findByLabelText<HTMLInputElement>("Address")).value).toBe(ADDRESS);
@@ -282,12 +282,12 @@ describe("an offer's countdown", () => {
     ]);
   });
 
-  test("a shop's lapsed offer can be renewed only by the shop", async () => {
+  test("a shop's lapsed request can be renewed only by the shop", async () => {
     host.reply("showPayout", payout({ state: "EXPIRED", requestedByShop: true, requestedBy: "webshop" }));
     open(HREF);
-    expect(await screen.findByText("This offer has lapsed")).toBeTruthy();
+    expect(await screen.findByText("This request has lapsed")).toBeTruthy();
     expect(screen.getByText(/let webshop ask for it again/)).toBeTruthy();
-    expect(screen.queryByRole("button", { name: "Make a new offer" })).toBeNull();
+    expect(screen.queryByRole("button", { name: "Request it again" })).toBeNull();
   });
 
   test("a lapsed refund is renewed in the refund dialog", async () => {
@@ -301,7 +301,7 @@ describe("an offer's countdown", () => {
       field: "althoughPaid",
     });
     open(HREF);
-    await fireEvent.click(await screen.findByRole("button", { name: "Make a new offer" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Request it again" }));
     const dialog = within(await screen.findByRole("dialog", { name: /^Refund / }));
     await fireEvent.click(dialog.getByRole("button", { name: "Review refund" }));
     await fireEvent.click(await dialog.findByRole("checkbox", { name: /again/ }));
@@ -319,7 +319,7 @@ describe("an offer's countdown", () => {
     host.reply("showPayout", payout({ state: "EXPIRED", anomalyId: "a".repeat(40) }));
     host.reply("showAnomaly", { errorType: "NOT_FOUND", message: "there is no such anomaly", field: null });
     open(HREF);
-    await fireEvent.click(await screen.findByRole("button", { name: "Make a new offer" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Request it again" }));
     expect(await screen.findByText(/there is no such anomaly/i)).toBeTruthy();
   });
 });
@@ -429,11 +429,11 @@ describe("cancelling a payout", () => {
     expect(screen.queryByText("Sent, waits for a block")).toBeNull();
   });
 
-  test("allows a new offer once the payout has failed", async () => {
+  test("allows a new request once the payout has failed", async () => {
     host.reply("showPayout", payout({ state: "FAILED", failureReason: "it was cancelled by panel:ada" }));
     host.reply("requestPayout", payout({ payoutId: "f".repeat(40) }));
     open(HREF);
-    await fireEvent.click(await screen.findByRole("button", { name: "Make a new offer" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Request it again" }));
     await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"f".repeat(40)}`));
   });
 
@@ -502,13 +502,13 @@ describe("cancelling a payout", () => {
 });
 
 describe("a payout that was paid by a transaction not made here", () => {
-  test("is shown as paid from elsewhere, and can be offered again", async () => {
+  test("is shown as paid from elsewhere, and can be requested again", async () => {
     const elsewhere = { madeElsewhere: true, canBump: { possible: false, whyNot: "x" } };
     host.reply("showPayout", sent({ versions: [], ...elsewhere, canAbandon: elsewhere.canBump }));
     open(HREF);
     expect(await screen.findByText("Paid by a transaction that was not made here:")).toBeTruthy();
     expect(screen.getAllByText("Paid from elsewhere").length).toBeGreaterThan(0);
     expect(screen.queryByRole("button", { name: /higher fee|Cancel payout/ })).toBeNull();
-    expect(screen.getByRole("button", { name: "Make a new offer" })).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Request it again" })).toBeTruthy();
   });
 });

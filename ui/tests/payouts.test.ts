@@ -341,7 +341,7 @@ describe("a refund", () => {
     });
     expect(await within(dialog).findByText("A valid address.")).toBeTruthy();
     await fireEvent.click(within(dialog).getByRole("checkbox"));
-    await fireEvent.click(within(dialog).getByRole("button", { name: "Refund and approve" }));
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Send refund" }));
     await waitFor(() =>
       expect(host.askedFor("refundAnomaly")).toMatchObject([
         { anomalyId: "a".repeat(40), address: ADDRESS, approve: true },

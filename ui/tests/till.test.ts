@@ -56,7 +56,7 @@ describe("the keypad", () => {
     const keypad = screen.getByRole("group", { name: "Keypad" });
     const tap = (name: string) => fireEvent.click(within(keypad).getByRole("button", { name }));
     await tap("4");
-    await tap("Add another amount");
+    await tap("More: add another amount");
     await tap("3");
     await tap("00");
     await tap("Decimal point");
@@ -70,7 +70,7 @@ describe("the keypad", () => {
     await opened();
     await types("Enter", "0", ".", "0", "Enter");
     expect(charged()).toHaveLength(0);
-    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Charge" }).disabled).toBe(true);
+    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Type a price" }).disabled).toBe(true);
   });
 
   test("charges one sale once, even if another screen was shown meanwhile", async () => {
@@ -143,7 +143,7 @@ describe("the keypad", () => {
   test("takes no price before the decimals of the currency are known", async () => {
     host.reply("status", { ...status, currencies: ["USD"], rates: [] });
     open("#/till");
-    await screen.findByRole("button", { name: /^Charge/ });
+    await screen.findByRole("button", { name: "Type a price" });
     await fireEvent.keyDown(window, { key: "3" });
     expect(screen.getByLabelText("Total").textContent).toBe("0.00");
   });
@@ -329,10 +329,8 @@ describe("the customer's view", () => {
     const dialog = await charges();
     host.reply("showPayment", payment({ state: "UNCONFIRMED" }));
     host.emit("changed");
-    expect(
-      await within(dialog).findByRole("heading", { name: "Paid, waiting for the network" }),
-    ).toBeTruthy();
-    expect(within(dialog).getAllByText(/It is final after 1 confirmation/)).toBeTruthy();
+    expect(await within(dialog).findByRole("heading", { name: "Received, please wait" })).toBeTruthy();
+    expect(within(dialog).getAllByText(/The network confirms it in about 10 minutes/)).toBeTruthy();
   });
 
   test("says that it is paid, and goes back by itself after ten seconds", async () => {
@@ -346,6 +344,30 @@ describe("the customer's view", () => {
     expect(screen.queryByRole("dialog")).toBeNull();
     vi.useRealTimers();
     expect(await screen.findByRole("link", { name: "10.00 USD" })).toBeTruthy();
+  });
+
+  test("stays while the network confirms, so that nobody hands over the goods too early", async () => {
+    const dialog = await charges();
+    vi.useFakeTimers();
+    host.reply("showPayment", payment({ state: "UNCONFIRMED" }));
+    host.emit("changed");
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(within(dialog).getByRole("heading", { name: "Received, please wait" })).toBeTruthy();
+    expect(within(dialog).getByText("Better wait before you hand over the goods.")).toBeTruthy();
+  });
+
+  test("stays while the receipt is open", async () => {
+    const dialog = await charges();
+    host.reply("showPayment", payment({ state: "CONFIRMED", paid: payment().amount }));
+    host.emit("changed");
+    await fireEvent.click(await within(dialog).findByRole("button", { name: "Receipt…" }));
+    vi.useFakeTimers();
+    await vi.advanceTimersByTimeAsync(60_000);
+    vi.useRealTimers();
+    const receipt = screen.getByRole("dialog", { name: "Receipt" });
+    expect(within(receipt).getByRole("button", { name: "Print or save as PDF…" })).toBeTruthy();
+    await fireEvent.click(within(receipt).getByRole("button", { name: "Close" }));
+    expect(screen.getByRole("dialog", { name: "Paid" })).toBeTruthy();
   });
 
   test("stays until a person decides about coins that do not fit", async () => {

@@ -43,6 +43,8 @@ pub(crate) struct Takings {
     pub week: TakingsRow,
     /// The sum of the whole week before the present one.
     pub last_week: TakingsRow,
+    /// The sum of the first days of that week: as many days as the present week has.
+    pub last_week_so_far: TakingsRow,
     /// The sum of all days.
     pub all: TakingsRow,
 }
@@ -111,6 +113,7 @@ fn in_currency(reader: &Reader<'_>, days: &Days, currency: Currency) -> Result<T
         yesterday: rows.iter().rev().nth(1).copied().unwrap_or_default(),
         week: sum(rows.iter().rev().take(days.week)),
         last_week: sum(rows.iter().rev().skip(days.week).take(WEEK_DAYS)),
+        last_week_so_far: sum(rows.iter().rev().skip(WEEK_DAYS).take(days.week)),
         all: sum(rows.iter()),
         days: rows,
     })

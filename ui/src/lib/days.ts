@@ -14,6 +14,7 @@ export interface LocalDays {
 
 const short = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" });
 const weekday = new Intl.DateTimeFormat(locale, { weekday: "short", day: "numeric", month: "short" });
+const weekdayName = new Intl.DateTimeFormat(locale, { weekday: "long" });
 const whole = new Intl.DateTimeFormat(locale, { weekday: "long", day: "numeric", month: "long" });
 
 /** The local midnight at which the day of `nowMs` began. */
@@ -89,6 +90,11 @@ export function daysBefore(midnightMs: number, days: number): number {
 /** `Mon, 12 Jan`. */
 export function dayWithWeekday(ms: number): string {
   return weekday.format(ms);
+}
+
+/** `Monday`. */
+export function weekdayOf(ms: number): string {
+  return weekdayName.format(ms);
 }
 
 /** `Monday, 12 January`. */

@@ -8,3 +8,11 @@ export async function goOnFromHeading(): Promise<void> {
   heading?.setAttribute("tabindex", "-1");
   heading?.focus({ preventScroll: true });
 }
+
+/** Whether keys that are pressed now are text, because the focus is in a text field. */
+export function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    target.matches("input:not([type=radio], [type=checkbox], [type=range]), textarea, [contenteditable]")
+  );
+}

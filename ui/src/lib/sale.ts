@@ -26,10 +26,13 @@ export function isPaid(outcome: Outcome): boolean {
   return outcome === "waiting" || outcome === "paid";
 }
 
-/** Whether the sale needs nobody any more, so that the till can go back by itself. */
+/** Whether the sale has ended, so that the till can go back by itself. */
 export function endsByItself(outcome: Outcome): boolean {
-  return isPaid(outcome) || outcome === "over";
+  return outcome === "paid" || outcome === "over";
 }
+
+/** Minutes between two blocks, on average. */
+const BLOCK_MINUTES = 10;
 
 /** The time for which the till shows the end of a sale. */
 export const END_SHOWN_MS = 10_000;
@@ -41,7 +44,7 @@ export function headline(payment: PaymentView): string {
     case "part":
       return "Please pay";
     case "waiting":
-      return "Paid, waiting for the network";
+      return "Received, please wait";
     case "paid":
       return "Paid";
     case "over":
@@ -69,7 +72,7 @@ export function explanation(payment: PaymentView): string {
     case "waiting":
       return confirmationsWanted === 0
         ? "The payment has arrived and is being checked."
-        : `The payment has arrived. It is final after ${plural(confirmationsWanted, ["# confirmation", "# confirmations"])}.`;
+        : `The payment has arrived. The network confirms it in about ${plural(confirmationsWanted * BLOCK_MINUTES, ["# minute", "# minutes"])}.`;
     case "paid":
       return overpaidBy
         ? `You paid ${differenceWorth.shown} ${differenceWorth.currency} too much. Please ask the cashier.`

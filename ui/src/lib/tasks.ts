@@ -1,5 +1,5 @@
-// The tasks that wait for a person, made from facts of the gateway. Home shows each in a line with one button.
-import type { BackupsView } from "./bindings/BackupsView";
+// The tasks that wait for a person, made from facts of the gateway. Home shows each in a line with one button, the status
+// bar counts them, and the other screens show the one that stops payments.
 import type { DeliveryItem } from "./bindings/DeliveryItem";
 import type { StatusView } from "./bindings/StatusView";
 import type { WarningKind } from "./bindings/WarningKind";
@@ -16,13 +16,6 @@ export interface Task {
   details?: string;
   /** Absent if the task ends by itself. */
   button?: { text: string; to: Route };
-}
-
-/** Answers of the gateway beside its status. Each is undefined until it has arrived, and if it was not requested. */
-export interface Known {
-  backups: BackupsView | undefined;
-  /** The newest failed attempt to notify a shop. */
-  failed: DeliveryItem | undefined;
 }
 
 /** The warnings that Home shows as tasks, and not above the screen. */
@@ -44,7 +37,7 @@ export function hasNotice(status: StatusView): boolean {
 }
 
 /** Accepted currencies without a fresh rate. */
-export function staleCurrencies(status: Pick<StatusView, "rates" | "currencies">): string[] {
+function staleCurrencies(status: Pick<StatusView, "rates" | "currencies">): string[] {
   return status.rates
     .filter((rate) => !rate.fresh && status.currencies.includes(rate.currency))
     .map((rate) => rate.currency);
@@ -55,20 +48,29 @@ export function offersWaiting(status: StatusView): number {
   return status.offersWaiting + status.ownOffersWaiting;
 }
 
-/** The records that wait for a decision: coins that do not fit, and payouts to approve. */
-export function decisionsWaiting(status: StatusView): number {
-  return status.openAnomalies + offersWaiting(status);
+/** The number of things that wait for a person: each record to decide on, and each other task. Before there is a wallet,
+ * the guide shows everything that is missing.
+ */
+export function thingsWaiting(status: StatusView): number {
+  if (!status.hasWallet) return 0;
+  const others = tasksOf(status).filter((task) => task.name !== "anomalies" && task.name !== "offers");
+  return status.openAnomalies + offersWaiting(status) + others.length;
 }
 
-/** The tasks, the most urgent first. */
-export function tasksOf(status: StatusView, known: Known): Task[] {
+/** The tasks about the chain and the rates. Until they end, payments do not show or cannot be created. */
+export function paymentsStopped(status: StatusView): Task[] {
+  return tasksOf(status).filter((task) => task.name === "chain" || task.name === "rates");
+}
+
+/** The tasks, the most urgent first. `failed` is the newest failed attempt to notify a shop, once it is known. */
+export function tasksOf(status: StatusView, failed?: DeliveryItem): Task[] {
   const tasks = [
     chain(status),
     rates(status),
     anomalies(status),
     offers(status),
-    shop(status, known),
-    backup(status, known),
+    shop(status, failed),
+    backup(status),
   ];
   return tasks
     .filter((task) => task !== undefined)
@@ -117,7 +119,7 @@ function anomalies({ openAnomalies, openReversals }: StatusView): Task | undefin
   return {
     name: "anomalies",
     urgent: openReversals > 0,
-    text: `${plural(openAnomalies, ["The money of # order does not match its price.", "The money of # orders does not match their prices."])}${reversed}`,
+    text: `${plural(openAnomalies, ["# order was paid too late, too much or too little.", "# orders were paid too late, too much or too little."])}${reversed}`,
     button: { text: "Refund or accept", to: { screen: "anomalies" } },
   };
 }
@@ -133,7 +135,10 @@ function offers(status: StatusView): Task | undefined {
   };
 }
 
-function shop({ failingNotifications, failingServers }: StatusView, { failed }: Known): Task | undefined {
+function shop(
+  { failingNotifications, failingServers }: StatusView,
+  failed: DeliveryItem | undefined,
+): Task | undefined {
   if (failingNotifications === 0) return undefined;
   const servers = failingServers.join(", ");
   return {
@@ -150,7 +155,7 @@ function subjectOf(failed: DeliveryItem): Route {
   return { screen: failed.subjectKind, id: failed.subjectId };
 }
 
-function backup(status: StatusView, { backups }: Known): Task | undefined {
+function backup(status: StatusView): Task | undefined {
   const button = { text: "Back up", to: { screen: "wallet" } } as const;
   const task = { name: "backup", urgent: false, button } as const;
   const kind = status.warningKinds.find((one) => TASKS_OF_WARNINGS.includes(one));
@@ -165,7 +170,7 @@ function backup(status: StatusView, { backups }: Known): Task | undefined {
       return { ...task, text: "The nightly backup is late." };
   }
   // The coins of the sandbox are worth nothing, so nobody has to back them up.
-  if (status.sandbox || backups?.last !== null) return undefined;
+  if (status.sandbox || !status.hasWallet || status.isBackedUp) return undefined;
   return {
     ...task,
     text: "No backup was made yet. If this computer breaks, your payments and keys are lost.",

@@ -19,6 +19,7 @@ use super::error::CommandError;
 use super::payouts::{self, HeldFor, StuckItem, StuckPayouts, TwinItem, Waiting};
 use crate::gateway::{Gateway, WaitCause, WatchStatus};
 use crate::rates::{RatesRow, SourceRow};
+use crate::store::backups::BackupState;
 use crate::store::notifications::FailingServer;
 use crate::store::payment_lists::PaymentFilter;
 use crate::store::{Reader, StoreError};
@@ -85,6 +86,9 @@ pub struct StatusView {
     pub sandbox: bool,
     /// Whether there is a wallet. Without a wallet no payment can be created.
     pub has_wallet: bool,
+    /// Whether this installation ever made a complete backup.
+    #[serde(default)]
+    pub is_backed_up: bool,
     /// The place where the secrets are stored, for people.
     pub secrets: String,
     /// The folder of this environment's data.
@@ -259,6 +263,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_fault: Option<String>) -> 
         hmac_key: reader.hmac_key_id()?.is_some(),
         sandbox: gateway.sandbox.is_some(),
         has_wallet: gateway.wallet.get().is_some(),
+        is_backed_up: reader.last_backup(BackupState::Good)?.is_some(),
         secrets: gateway.secrets.describe(),
         folder: gateway.data_dir.path().display().to_string(),
         warnings: warnings.sentences,

@@ -41,10 +41,11 @@ impl FiatView {
         }
     }
 
-    /// The worth of satoshis at the present rate, rounded down; `None` without a fresh rate.
+    /// The worth of satoshis at the present rate, rounded half-even like the worth of a payout; `None` without a fresh
+    /// rate.
     pub(super) fn today(gateway: &Gateway, sats: u64, currency: Currency) -> Option<Self> {
         let market = gateway.rates.rate_for(currency, gateway.clock.now()).ok()?;
-        Some(Self::of(market.rate.sats_to_minor_floor(sats, currency)?, currency))
+        Some(Self::of(market.rate.sats_to_minor_half_even(sats, currency)?, currency))
     }
 }
 

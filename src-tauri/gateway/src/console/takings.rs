@@ -56,6 +56,8 @@ pub struct CurrencyTakings {
     pub week: TakingsSum,
     /// The sum of the seven days before the present week.
     pub last_week: TakingsSum,
+    /// The sum of the first days of that week: as many days as the present week has.
+    pub last_week_so_far: TakingsSum,
     /// The sum of all days.
     pub all: TakingsSum,
     pub days: Vec<TakingsDay>,
@@ -124,6 +126,7 @@ impl CurrencyTakings {
             yesterday: sum(&takings.yesterday),
             week: sum(&takings.week),
             last_week: sum(&takings.last_week),
+            last_week_so_far: sum(&takings.last_week_so_far),
             all: sum(&takings.all),
             days: takings.days.iter().map(day).collect(),
             top: FiatView::of(top, currency),

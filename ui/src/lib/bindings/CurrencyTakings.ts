@@ -24,6 +24,10 @@ yesterday: TakingsSum, week: TakingsSum,
  */
 lastWeek: TakingsSum, 
 /**
+ * The sum of the first days of that week: as many days as the present week has.
+ */
+lastWeekSoFar: TakingsSum, 
+/**
  * The sum of all days.
  */
 all: TakingsSum, days: Array<TakingsDay>, 

@@ -21,6 +21,10 @@ worth: FiatView | null,
  */
 fee: BtcView | null, 
 /**
+ * The worth of `fee`: the difference of `total_worth` and `worth`.
+ */
+feeWorth: FiatView | null, 
+/**
  * The fee rate of a transaction signed now, in whole satoshis per virtual byte, rounded up.
  */
 feeRate: string, 

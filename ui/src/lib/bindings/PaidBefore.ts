@@ -11,6 +11,6 @@ export type PaidBefore = { payoutId: string, state: PayoutState,
  */
 amount: BtcView, 
 /**
- * When it was sent, or when it was requested if it is not sent yet. ISO 8601.
+ * When it was requested, ISO 8601.
  */
 time: string, };

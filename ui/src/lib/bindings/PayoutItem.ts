@@ -38,6 +38,10 @@ currency: string,
  */
 fee: BtcView, 
 /**
+ * The worth of `fee`: the difference of `total_worth` and `worth`.
+ */
+feeWorth: FiatView, 
+/**
  * The payout's share of the fee that was paid; absent until a transaction of this copy of the wallet made it SENT.
  */
 feePaid: BtcView | null, 

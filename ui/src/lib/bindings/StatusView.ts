@@ -91,6 +91,10 @@ sandbox: boolean,
  */
 hasWallet: boolean, 
 /**
+ * Whether this installation ever made a complete backup.
+ */
+isBackedUp: boolean, 
+/**
  * The place where the secrets are stored, for people.
  */
 secrets: string, 

@@ -184,7 +184,7 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
 fn paid_before(before: &PaidBefore) -> String {
     let PaidBefore { payout_id, state, amount, time } = before;
     format!(
-        "the address has payout {payout_id} of {} BTC, {state}, {time}: make sure that this is not the same bill",
+        "the address has payout {payout_id} of {} BTC, {state}, requested {time}: make sure that this is not the same bill",
         amount.shown
     )
 }

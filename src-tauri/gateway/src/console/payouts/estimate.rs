@@ -49,6 +49,9 @@ pub struct EstimateView {
     pub worth: Option<FiatView>,
     /// The fee of a transaction for this payout alone.
     pub fee: Option<BtcView>,
+    /// The worth of `fee`: the difference of `total_worth` and `worth`.
+    #[serde(default)]
+    pub fee_worth: Option<FiatView>,
     /// The fee rate of a transaction signed now, in whole satoshis per virtual byte, rounded up.
     pub fee_rate: String,
     /// The sum of amount and fee.
@@ -87,7 +90,7 @@ pub struct PaidBefore {
     pub state: PayoutState,
     /// The recipient's amount.
     pub amount: BtcView,
-    /// When it was sent, or when it was requested if it is not sent yet. ISO 8601.
+    /// When it was requested, ISO 8601.
     pub time: String,
 }
 
@@ -136,11 +139,14 @@ impl Ask for EstimatePayout {
 impl From<Preview> for EstimateView {
     fn from(preview: Preview) -> Self {
         let fiat = |minor| FiatView::of(minor, preview.currency);
+        let fee_minor =
+            preview.fiat_total_minor.zip(preview.fiat_minor).map(|(total, amount)| total.saturating_sub(amount));
         let total_sats = preview.amount_sats.zip(preview.network_fee_sats);
         Self {
             amount: preview.amount_sats.map(BtcView::of_sats),
             worth: preview.fiat_minor.map(fiat),
             fee: preview.network_fee_sats.map(BtcView::of_sats),
+            fee_worth: fee_minor.map(fiat),
             fee_rate: preview.fee_rate.to_sat_per_vb_ceil().to_string(),
             total: total_sats.map(|(amount_sats, fee_sats)| BtcView::of_sats(amount_sats.saturating_add(fee_sats))),
             total_worth: preview.fiat_total_minor.map(fiat),
@@ -174,7 +180,7 @@ impl From<&PayoutRow> for PaidBefore {
             payout_id: row.id.to_string(),
             state: row.state,
             amount: BtcView::of_sats(row.amount_sats),
-            time: row.sent_at.unwrap_or(row.created_at).iso_seconds(),
+            time: row.created_at.iso_seconds(),
         }
     }
 }

@@ -60,6 +60,20 @@ async fn a_payment_counts_on_the_day_of_its_first_confirmation() {
 }
 
 #[tokio::test]
+async fn the_week_before_is_compared_up_to_the_same_weekday() {
+    let world = World::new().await;
+    let start_ms = world.now_ms();
+    paid(&world).await;
+    // The payment is of the first of these days. The present week has some of the last ones.
+    for (days, week_days, last_week, so_far) in [(8, 1, 1, 1), (7, 1, 1, 0), (9, 2, 1, 1), (10, 2, 0, 0)] {
+        let bounds = (0..=days).map(|day| start_ms + day * DAY_MS).collect();
+        let shown = ask(&world, bounds, week_days).await.unwrap();
+        let payments = |period: &str| shown["main"][period]["payments"].as_u64().unwrap();
+        assert_eq!((payments("lastWeek"), payments("lastWeekSoFar")), (last_week, so_far), "{days} days");
+    }
+}
+
+#[tokio::test]
 async fn coins_that_staff_accepted_although_too_few_count_with_their_part_of_the_price() {
     let world = World::new().await;
     let start_ms = world.now_ms();

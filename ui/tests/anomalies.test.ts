@@ -132,7 +132,7 @@ describe("the inbox", () => {
     [
       { anomalyType: "REVERSED_PAYMENT" },
       "The network took back the coins for order “order-7” (price 10.00 USD). It is no longer paid: ask the customer to pay again.",
-      ["New payment for it", "Dismiss…"],
+      ["New payment for it…", "Dismiss…"],
     ],
   ])("says what happened and recommends the first button: %o", async (over, sentence, buttons) => {
     host.reply("listAnomalies", { items: [anomaly(over)], itemsCount: 1 });
@@ -150,7 +150,7 @@ describe("the inbox", () => {
     open("#/anomalies");
     expect((await screen.findByText("lost")).parentElement?.textContent).toMatch(/lost\s+5\.00 USD/);
     expect(screen.queryByText("now worth")).toBeNull();
-    await fireEvent.click(screen.getByRole("button", { name: "New payment for it" }));
+    await fireEvent.click(screen.getByRole("button", { name: "New payment for it…" }));
     window.dispatchEvent(new HashChangeEvent("hashchange"));
     expect((await screen.findByLabelText<HTMLInputElement>("Amount")).value).toBe("10.00");
     expect(screen.getByLabelText<HTMLInputElement>("Your reference").value).toBe("order-7");

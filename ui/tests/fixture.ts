@@ -400,7 +400,7 @@ export function takings(over: Partial<TakingsView> = {}): TakingsView {
       yesterday: takingsSum(40, 2),
       week: takingsSum(60, 3),
       lastWeek: takingsSum(0, 0),
-      lastWeekSoFar: takingsSum(0, 0),
+      weekChange: null,
       all: takingsSum(60, 3),
       days,
       top: usd(4000, "40.00"),

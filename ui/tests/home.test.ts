@@ -67,11 +67,14 @@ describe("home", () => {
   });
 
   test("compares the week with the same days of the week before", async () => {
-    const main = { ...takings().main, lastWeek: takingsSum(90, 3), lastWeekSoFar: takingsSum(25) };
-    host.reply("showTakings", takings({ main }));
+    const weekChange = { minor: -3500, text: "-35.00", shown: "-35.00", currency: "USD" };
+    host.reply("showTakings", takings({ main: { ...takings().main, weekChange } }));
     open("#/home");
-    const name = await screen.findByText("Last week");
-    expect(name.parentElement?.textContent).toMatch(/90\.00 USD.*until Monday: 25\.00/s);
+    expect(await screen.findByText("35.00 less than last week until Monday")).toBeTruthy();
+    const more = { ...weekChange, minor: 3500, text: "35.00", shown: "35.00" };
+    host.reply("showTakings", takings({ main: { ...takings().main, weekChange: more } }));
+    host.emit("changed");
+    expect(await screen.findByText("35.00 more than last week until Monday")).toBeTruthy();
   });
 
   test("shows no chart while nothing was taken for 30 days", async () => {

@@ -408,13 +408,13 @@ describe("a payout's transaction", () => {
     expect(said.textContent).toContain("choose a rate of your own to pay it all the same");
   });
 
-  test("says why it cannot be replaced", async () => {
+  test("says once why nothing can be done any more", async () => {
     const confirmed = { possible: false, whyNot: "the payout is SENT: its transaction is in a block" };
     host.reply("showPayout", sent({ confirmations: 3, canBump: confirmed, canAbandon: confirmed }));
     open(HREF);
-    const bump = await screen.findByRole("button", { name: /^Pay a higher fee/ });
-    expect((bump as HTMLButtonElement).disabled).toBe(true);
-    expect(screen.getAllByText("Its transaction is in a block.")).toHaveLength(2);
+    expect(await screen.findByRole("heading", { name: "Nothing to do here" })).toBeTruthy();
+    expect(screen.getByText("Its transaction is in a block.")).toBeTruthy();
+    expect(screen.queryByRole("button", { name: /^Pay a higher fee|^Cancel payout/ })).toBeNull();
   });
 });
 

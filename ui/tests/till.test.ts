@@ -353,7 +353,7 @@ describe("the customer's view", () => {
     host.emit("changed");
     await vi.advanceTimersByTimeAsync(60_000);
     expect(within(dialog).getByRole("heading", { name: "Received, please wait" })).toBeTruthy();
-    expect(within(dialog).getByText("Better wait before you hand over the goods.")).toBeTruthy();
+    expect(within(dialog).getByText("Not final yet. Hand over nothing.")).toBeTruthy();
   });
 
   test("stays while the receipt is open", async () => {

@@ -14,12 +14,12 @@ describe("whether the goods of a payment can be handed over", () => {
     [{ state: "UNDERPAID" }, "Not paid yet. Hand over nothing.", /received\. The customer can send the rest/],
     [
       { state: "UNCONFIRMED", confirmations: 1, confirmationsWanted: 3 },
-      "Better wait before you hand over the goods.",
+      "Not final yet. Hand over nothing.",
       /final after 2 more confirmations/,
     ],
     [
       { state: "UNCONFIRMED", confirmations: 0, confirmationsWanted: 0 },
-      "Better wait before you hand over the goods.",
+      "Not final yet. Hand over nothing.",
       /signs of fraud/,
     ],
     [

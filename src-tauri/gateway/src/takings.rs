@@ -49,6 +49,14 @@ pub(crate) struct Takings {
     pub all: TakingsRow,
 }
 
+impl Takings {
+    /// The price of the present week minus that of the same days of the week before; `None` if those had no takings.
+    pub(crate) fn week_change_minor(&self) -> Option<i64> {
+        let before = &self.last_week_so_far;
+        (before.payments > 0).then(|| self.week.price_minor.saturating_sub(before.price_minor))
+    }
+}
+
 /// The takings in all currencies.
 #[derive(Debug)]
 pub(crate) struct AllTakings {

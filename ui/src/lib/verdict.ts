@@ -36,7 +36,7 @@ export function verdictOf(payment: Facts): Verdict | undefined {
         reason: `${received(payment)} The customer can send the rest to the same address.`,
       };
     case "UNCONFIRMED":
-      return { answer: "Better wait before you hand over the goods.", reason: waits(payment) };
+      return { answer: "Not final yet. Hand over nothing.", reason: waits(payment) };
     case "CONFIRMED":
       return { answer: "Paid. You can hand over the goods.", reason: surplus(payment) };
     case "EXPIRED":

@@ -56,8 +56,8 @@ pub struct CurrencyTakings {
     pub week: TakingsSum,
     /// The sum of the seven days before the present week.
     pub last_week: TakingsSum,
-    /// The sum of the first days of that week: as many days as the present week has.
-    pub last_week_so_far: TakingsSum,
+    /// The price of `week` minus that of the same days of the week before; absent if those days had no takings.
+    pub week_change: Option<FiatView>,
     /// The sum of all days.
     pub all: TakingsSum,
     pub days: Vec<TakingsDay>,
@@ -126,7 +126,7 @@ impl CurrencyTakings {
             yesterday: sum(&takings.yesterday),
             week: sum(&takings.week),
             last_week: sum(&takings.last_week),
-            last_week_so_far: sum(&takings.last_week_so_far),
+            week_change: takings.week_change_minor().map(|minor| FiatView::of(minor, currency)),
             all: sum(&takings.all),
             days: takings.days.iter().map(day).collect(),
             top: FiatView::of(top, currency),

@@ -24,9 +24,9 @@ yesterday: TakingsSum, week: TakingsSum,
  */
 lastWeek: TakingsSum, 
 /**
- * The sum of the first days of that week: as many days as the present week has.
+ * The price of `week` minus that of the same days of the week before; absent if those days had no takings.
  */
-lastWeekSoFar: TakingsSum, 
+weekChange: FiatView | null, 
 /**
  * The sum of all days.
  */

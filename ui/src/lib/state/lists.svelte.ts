@@ -11,11 +11,11 @@ export const PAGE = 50;
 /** The height of a row in pixels. */
 export const ROW_HEIGHT = 50;
 
-/** The number of rows that fill the screen, also after the window was made larger. */
-const onScreen = () => Math.ceil(Math.max(innerHeight, screen.height) / ROW_HEIGHT);
+/** The number of rows that fill half of the screen, also after the window was made larger. */
+const halfScreen = () => Math.ceil(Math.max(innerHeight, screen.height) / ROW_HEIGHT / 2);
 
-/** The number of rows that a scrolling list reads at once: those on the screen, and as many above and below them. */
-export const rowsToRead = () => 3 * onScreen();
+/** The number of rows that a scrolling list reads at once: those on the screen, and half as many above and below them. */
+export const rowsToRead = () => 4 * halfScreen();
 
 /** The most rows that a scrolling list reaches, because web views limit the height of an element. */
 export const ROWS_MAX = 400_000;
@@ -25,8 +25,8 @@ export type RowWindow<Page> = Page & { offset: number };
 
 /** The number of rows above the ones to read, if `first` is the first visible one of `total` rows. */
 export function windowAt(first: number, total: number): number {
-  const screens = Math.floor(Math.min(Math.max(0, first), Math.max(0, total - 1)) / onScreen());
-  return Math.max(0, screens - 1) * onScreen();
+  const halves = Math.floor(Math.min(Math.max(0, first), Math.max(0, total - 1)) / halfScreen());
+  return Math.max(0, halves - 1) * halfScreen();
 }
 
 /** The filter of a list of records, and the number of rows above those that were read. */

@@ -132,7 +132,7 @@ describe("the inbox", () => {
     [
       { anomalyType: "REVERSED_PAYMENT" },
       "The network took back the coins for order “order-7” (price 10.00 USD). It is no longer paid: ask the customer to pay again.",
-      ["New payment for it…", "Dismiss…"],
+      ["Dismiss…"],
     ],
   ])("says what happened and recommends the first button: %o", async (over, sentence, buttons) => {
     host.reply("listAnomalies", { items: [anomaly(over)], itemsCount: 1 });
@@ -142,18 +142,23 @@ describe("the inbox", () => {
     const shown = [...row.querySelectorAll("button")];
     expect(shown.map((button) => button.textContent)).toEqual(buttons);
     expect(shown.map((button) => button.closest("details") !== null)).toEqual(buttons.map((_, at) => at > 0));
-    expect(shown[0]?.className).toContain("primary");
+    expect(shown[0]?.className.includes("primary")).toBe(buttons[0] !== "Dismiss…");
   });
 
-  test("a reversed payment is lost, and the customer can be asked to pay again", async () => {
-    host.reply("listAnomalies", { items: [anomaly({ anomalyType: "REVERSED_PAYMENT" })], itemsCount: 1 });
+  test("a reversed payment is lost, and its dismissal is no suggestion", async () => {
+    const reversed = anomaly({ anomalyType: "REVERSED_PAYMENT" });
+    const covered = anomaly({
+      anomalyId: "4".repeat(40),
+      anomalyType: "REVERSED_PAYMENT",
+      acceptance: acceptance({ short: null }),
+    });
+    host.reply("listAnomalies", { items: [reversed, covered], itemsCount: 2 });
     open("#/anomalies");
-    expect((await screen.findByText("lost")).parentElement?.textContent).toMatch(/lost\s+5\.00 USD/);
+    const [lost] = await screen.findAllByText("lost");
+    expect(lost?.parentElement?.textContent).toMatch(/lost\s+5\.00 USD/);
     expect(screen.queryByText("now worth")).toBeNull();
-    await fireEvent.click(screen.getByRole("button", { name: "New payment for it…" }));
-    window.dispatchEvent(new HashChangeEvent("hashchange"));
-    expect((await screen.findByLabelText<HTMLInputElement>("Amount")).value).toBe("10.00");
-    expect(screen.getByLabelText<HTMLInputElement>("Your reference").value).toBe("order-7");
+    const suggested = [...document.querySelectorAll("main li button.primary")];
+    expect(suggested.map((button) => button.textContent)).toEqual(["Accept the coins…"]);
   });
 
   test("shows what open coins are worth today, and others' worth then", async () => {

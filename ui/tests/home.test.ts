@@ -256,6 +256,15 @@ describe("the tasks", () => {
     expect(task?.button).toEqual({ text: "Back up", to: { screen: "wallet" } });
   });
 
+  test("tell reversed payments from money that does not fit", () => {
+    const sentences = (over: Partial<StatusView>) => tasksOf({ ...calm, ...over })[0]?.text;
+    const gone = "1 payment was reversed: its coins are gone.";
+    expect(sentences({ openAnomalies: 1, openReversals: 1 })).toBe(gone);
+    expect(sentences({ openAnomalies: 3, openReversals: 1 })).toBe(
+      `${gone} 2 payments came too late, too high or too low.`,
+    );
+  });
+
   test("put the urgent ones first", () => {
     expect(names({ openAnomalies: 1, offersWaiting: 1, chainError: "down" })).toEqual([
       "chain",

@@ -3,7 +3,7 @@ import { render } from "@testing-library/svelte";
 import { beforeEach } from "vitest";
 import App from "../src/App.svelte";
 import { setTransport } from "../src/lib/host";
-import { drafts, emptyPayment, emptyPayout } from "../src/lib/state/drafts.svelte";
+import { drafts, emptyDraft } from "../src/lib/state/drafts.svelte";
 import { showEnvironment } from "../src/lib/state/environment.svelte";
 import { allPayments, lists } from "../src/lib/state/lists.svelte";
 import { notices } from "../src/lib/state/notices.svelte";
@@ -22,8 +22,7 @@ beforeEach(() => {
   notices.shown = [];
   lists.payments = allPayments();
   lists.payouts = { search: "", wanted: "", offset: 0 };
-  drafts.payment = emptyPayment();
-  drafts.payout = emptyPayout();
+  drafts.payout = emptyDraft();
   lists.anomalies = { open: true, offset: 0 };
 });
 

@@ -90,7 +90,7 @@ describe("the list of payments", () => {
     await fireEvent.change(await screen.findByLabelText("Period"), { target: { value: "days" } });
     await fireEvent.input(await screen.findByLabelText("From"), { target: { value: "2026-01-12" } });
     await fireEvent.input(screen.getByLabelText("to"), { target: { value: "2026-01-12" } });
-    await fireEvent.change(await screen.findByLabelText("Shop or API key"), {
+    await fireEvent.change(await screen.findByLabelText("API key"), {
       target: { value: "web" },
     });
     const day = new Date(2026, 0, 12).getTime();
@@ -107,15 +107,6 @@ describe("the list of payments", () => {
     await waitFor(() =>
       expect(host.askedFor("listPayments").at(-1)).toMatchObject({ from: null, to: null, label: null }),
     );
-  });
-
-  test("is narrowed to the payments of the till, which bear the shop's name", async () => {
-    host.reply("listKeys", { items: [{ name: "web" }], itemsCount: 1 } as never);
-    host.reply("getSetting", { name: "merchantName", value: "Café Sonne", default: "", about: "" });
-    open("#/payments");
-    await screen.findByRole("option", { name: "Café Sonne" });
-    await fireEvent.change(screen.getByLabelText("Shop or API key"), { target: { value: "Café Sonne" } });
-    await waitFor(() => expect(host.askedFor("listPayments").at(-1)).toMatchObject({ label: "Café Sonne" }));
   });
 
   test("moves on to the new day at midnight", async () => {

@@ -356,6 +356,21 @@ describe("the customer's view", () => {
     expect(within(dialog).getByText("Not final yet. Hand over nothing.")).toBeTruthy();
   });
 
+  test("says that the connection is gone while the customer pays", async () => {
+    const dialog = await charges();
+    expect(within(dialog).queryByRole("alert")).toBeNull();
+    host.reply("status", { ...status, chainError: "no answer" });
+    host.emit("changed", "test");
+    expect((await within(dialog).findByRole("alert")).textContent).toContain("Not connected");
+  });
+
+  test("says how long the confirmations that are left take", async () => {
+    const dialog = await charges();
+    host.reply("showPayment", payment({ state: "UNCONFIRMED", confirmations: 2, confirmationsWanted: 3 }));
+    host.emit("changed");
+    expect(await within(dialog).findAllByText(/confirms it in about 10 minutes/)).toBeTruthy();
+  });
+
   test("stays while the receipt is open", async () => {
     const dialog = await charges();
     host.reply("showPayment", payment({ state: "CONFIRMED", paid: payment().amount }));

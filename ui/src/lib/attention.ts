@@ -57,7 +57,10 @@ export function decisionsOf(
     Partial<Pick<AnomalyItem, "question">>,
 ): Decision[] {
   if (row.resolution !== "OPEN") return [];
-  if (row.anomalyType === "REVERSED_PAYMENT") return row.acceptance ? ["dismiss", "accept"] : ["dismiss"];
+  if (row.anomalyType === "REVERSED_PAYMENT") {
+    if (!row.acceptance) return ["dismiss"];
+    return row.acceptance.short ? ["dismiss", "accept"] : ["accept", "dismiss"];
+  }
   if (!row.acceptance) return ["refund", "dismiss"];
   if (row.question?.address) return ["refund", "accept", "dismiss"];
   // Coins that cover the price are most likely meant for the order; too few are not.

@@ -29,7 +29,7 @@ export const SHORTCUTS: readonly { where: string; keys: readonly Shortcut[] }[] 
     where: "Till",
     keys: [
       { keys: ["0–9"], text: "Type the price" },
-      { keys: ["+"], text: "Add another item" },
+      { keys: ["+"], text: "Add another amount" },
       { keys: ["Enter"], text: "Charge" },
       { keys: ["Esc"], text: "Clear, or back to the keypad" },
     ],

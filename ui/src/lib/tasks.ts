@@ -18,7 +18,7 @@ export interface Task {
   button?: { text: string; to: Route };
 }
 
-/** The warnings that Home shows as tasks, and not above the screen. */
+/** The warnings that Home shows as tasks. They are not shown above any screen. */
 export const TASKS_OF_WARNINGS: readonly WarningKind[] = [
   "BACKUP_PASSPHRASE",
   "BACKUP_FAILED",
@@ -112,15 +112,24 @@ function rates(status: StatusView): Task | undefined {
 
 function anomalies({ openAnomalies, openReversals }: StatusView): Task | undefined {
   if (openAnomalies === 0) return undefined;
-  const reversed =
-    openReversals > 0
-      ? ` ${plural(openReversals, ["# of them is reversed.", "# of them are reversed."])}`
-      : "";
+  const others = openAnomalies - openReversals;
+  const sentences = [
+    openReversals > 0 &&
+      plural(openReversals, [
+        "# payment was reversed: its coins are gone.",
+        "# payments were reversed: their coins are gone.",
+      ]),
+    others > 0 &&
+      plural(others, [
+        "# payment came too late, too high or too low.",
+        "# payments came too late, too high or too low.",
+      ]),
+  ];
   return {
     name: "anomalies",
     urgent: openReversals > 0,
-    text: `${plural(openAnomalies, ["# order was paid too late, too much or too little.", "# orders were paid too late, too much or too little."])}${reversed}`,
-    button: { text: "Refund or accept", to: { screen: "anomalies" } },
+    text: sentences.filter(Boolean).join(" "),
+    button: { text: "Decide", to: { screen: "anomalies" } },
   };
 }
 

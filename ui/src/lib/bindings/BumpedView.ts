@@ -115,9 +115,9 @@ currency: string,
  */
 fee: BtcView, 
 /**
- * The worth of `fee`: the difference of `total_worth` and `worth`.
+ * The worth of `fee`: the difference of `total_worth` and `worth`. Absent in the answer of an older gateway.
  */
-feeWorth: FiatView, 
+feeWorth: FiatView | null, 
 /**
  * The payout's share of the fee that was paid; absent until a transaction of this copy of the wallet made it SENT.
  */

@@ -1,15 +1,6 @@
-// The contents of the forms for a new payment and a new payout. They are kept here, so that they survive a change of the
-// screen.
+// The contents of the form for a new payout. They are kept here, so that they survive a change of the screen.
 import type { CommandError } from "../bindings/CommandError";
 import { keepApart } from "./environment.svelte";
-
-export interface PaymentDraft {
-  amount: string;
-  /** The code of the currency; empty for the first one with a fresh rate. */
-  currency: string;
-  message: string;
-  reference: string;
-}
 
 export interface PayoutDraft {
   address: string;
@@ -23,31 +14,16 @@ export interface PayoutDraft {
   refused?: CommandError | undefined;
 }
 
-export function emptyPayment(): PaymentDraft {
-  return { amount: "", currency: "", message: "", reference: "" };
-}
-
-export function emptyPayout(): PayoutDraft {
+export function emptyDraft(): PayoutDraft {
   return { address: "", amount: "", unit: "BTC", currency: "", comment: "" };
 }
 
-export const drafts = $state<{ payment: PaymentDraft; payout: PayoutDraft }>({
-  payment: emptyPayment(),
-  payout: emptyPayout(),
-});
-
-keepApart(
-  () => drafts.payment,
-  (payment) => {
-    drafts.payment = payment;
-  },
-  emptyPayment,
-);
+export const drafts = $state<{ payout: PayoutDraft }>({ payout: emptyDraft() });
 
 keepApart(
   () => drafts.payout,
   (payout) => {
     drafts.payout = payout;
   },
-  emptyPayout,
+  emptyDraft,
 );

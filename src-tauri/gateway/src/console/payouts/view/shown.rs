@@ -60,7 +60,7 @@ impl<'a> Shown<'a> {
             fee: BtcView::of_sats(row.network_fee_sats),
             fee_paid: (row.booked_fee_sats != 0).then(|| BtcView::of(row.booked_fee_sats.saturating_neg())),
             total: BtcView::of_sats(row.amount_sats.saturating_add(row.network_fee_sats)),
-            fee_worth: FiatView::of(row.fiat_total_minor.saturating_sub(row.fiat_minor), currency),
+            fee_worth: Some(FiatView::of(row.fiat_total_minor.saturating_sub(row.fiat_minor), currency)),
             total_worth: FiatView::of(row.fiat_total_minor, currency),
             rate: row.rate.format(),
             rate_shown: row.rate.show(),

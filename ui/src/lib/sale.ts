@@ -1,5 +1,6 @@
 // The customer's view of a payment, in words for a customer at the counter.
 import type { PaymentView } from "./bindings/PaymentView";
+import { confirmationsMissing } from "./verdict";
 
 /**
  * `asks`: nothing was paid yet. `part`: a part is missing. `waiting`: paid, but not confirmed. `paid`: confirmed.
@@ -62,8 +63,7 @@ const WRONG: Record<NonNullable<PaymentView["whyInvalid"]>, string> = {
 
 /** The sentence below the headline. */
 export function explanation(payment: PaymentView): string {
-  const { price, paidWorth, differenceWorth, overpaidBy, confirmations, confirmationsWanted, uncounted } =
-    payment;
+  const { price, paidWorth, differenceWorth, overpaidBy, confirmationsWanted, uncounted } = payment;
   switch (outcomeOf(payment)) {
     case "asks":
       return "Scan the code with your Bitcoin wallet.";
@@ -72,7 +72,7 @@ export function explanation(payment: PaymentView): string {
     case "waiting":
       return confirmationsWanted === 0
         ? "The payment has arrived and is being checked."
-        : `The payment has arrived. The network confirms it in about ${Math.max(confirmationsWanted - confirmations, 1) * BLOCK_MINUTES} minutes.`;
+        : `The payment has arrived. The network confirms it in about ${confirmationsMissing(payment) * BLOCK_MINUTES} minutes.`;
     case "paid":
       return overpaidBy
         ? `You paid ${differenceWorth.shown} ${differenceWorth.currency} too much. Please ask the cashier.`

@@ -1,5 +1,5 @@
 // The tasks that wait for a person, made from facts of the gateway. Home shows each in a line with one button, the status
-// bar counts them, and the other screens show the one that stops payments.
+// bar counts them, and the other screens show those that stop payments.
 import type { DeliveryItem } from "./bindings/DeliveryItem";
 import type { StatusView } from "./bindings/StatusView";
 import type { WarningKind } from "./bindings/WarningKind";
@@ -48,8 +48,9 @@ export function offersWaiting(status: StatusView): number {
   return status.offersWaiting + status.ownOffersWaiting;
 }
 
-/** The number of things that wait for a person: each record to decide on, and each other task. Before there is a wallet,
- * the guide shows everything that is missing.
+/**
+ * The number of things that wait for a person: each record to decide on, and each other task. It is zero before there is
+ * a wallet, because the guide shows everything that is missing.
  */
 export function thingsWaiting(status: StatusView): number {
   if (!status.hasWallet) return 0;

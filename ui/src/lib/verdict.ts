@@ -50,10 +50,18 @@ function received({ paidWorth, price }: Facts): string {
   return `${paidWorth.shown} of ${price.shown} ${price.currency} received.`;
 }
 
-function waits({ confirmations, confirmationsWanted }: Facts): string {
-  if (confirmationsWanted === 0) return "Tillgate looks for signs of fraud. This takes a few seconds.";
-  const missing = Math.max(confirmationsWanted - confirmations, 1);
-  const blocks = plural(missing, ["# more confirmation", "# more confirmations"]);
+/** The number of confirmations for which an unconfirmed payment waits. */
+export function confirmationsMissing({
+  confirmations,
+  confirmationsWanted,
+}: Pick<PaymentView, "confirmations" | "confirmationsWanted">): number {
+  return Math.max(confirmationsWanted - confirmations, 1);
+}
+
+function waits(payment: Facts): string {
+  if (payment.confirmationsWanted === 0)
+    return "Tillgate looks for signs of fraud. This takes a few seconds.";
+  const blocks = plural(confirmationsMissing(payment), ["# more confirmation", "# more confirmations"]);
   return `The customer can still take the money back. It is final after ${blocks}, about ten minutes each.`;
 }
 

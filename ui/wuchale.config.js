@@ -1,9 +1,9 @@
 // Wuchale finds each text of the window, keeps it in `languages/*.po`, and puts in its translation while Vite builds.
 import { readdirSync } from "node:fs";
 import { adapter as svelte, svelteDefaultHeuristic } from "@wuchale/svelte";
-import { defineConfig, pofile } from "wuchale";
+import { defineConfig } from "wuchale";
 import { adapter as vanilla } from "wuchale/adapter-vanilla";
-import { leftOut, sources, textsOf } from "./wuchale.rust.js";
+import { withoutReferences } from "./wuchale.storage.js";
 
 const LANGUAGES = "../languages";
 const SOURCE = "en";
@@ -48,7 +48,7 @@ const ofComponents = svelte({
     include: ["src/**/*.svelte", "src/**/*.ts"],
     ignore: ["src/lib/bindings/**", "src/lib/language/**", "**/*.d.ts"],
   },
-  storage: pofile({ dir: LANGUAGES }),
+  storage: withoutReferences(LANGUAGES, async (source) => (await panel.transform(source)).msgs),
   bundleLoad: true,
   runtime: {
     // The language is chosen before the first component is made, so that no text has to react to it.
@@ -65,29 +65,12 @@ const ofModules = vanilla({
   runtime: { initReactive: () => null, useReactive: false, plain: plainUse, reactive: plainUse },
 });
 
-/** The texts in a source of the program. */
-const textsOfRust = (content, file) =>
-  textsOf(content, file).map((text) => ({
-    msgStr: [text],
-    plural: false,
-    placeholders: [],
-    type: "message",
-    details: { scope: "script", insideProgram: true, file },
-  }));
-
 /** Components and modules share one catalog, because many texts stand in both. */
 const panel = {
   ...ofComponents,
-  files: {
-    include: [...ofComponents.files.include, ...sources],
-    ignore: [...ofComponents.files.ignore, ...leftOut],
-  },
   loaderExts: [".ts"],
   defaultLoaderPath: null,
   transform: (source) => {
-    if (source.filename.endsWith(".rs")) {
-      return { msgs: textsOfRust(source.content, source.filename), output: () => ({}) };
-    }
     if (source.filename.endsWith(".svelte")) return ofComponents.transform(source);
     const { msgs, output } = ofModules.transform(source);
     return { msgs, output: (header) => output(`${header}\nconst _w_runtime_ = ${source.expr.plain};\n`) };

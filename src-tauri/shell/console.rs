@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use tauri::{AppHandle, State, WebviewWindow};
-use tillgate_gateway::{CommandError, in_language, translated_texts};
+use tillgate_gateway::CommandError;
 
 use crate::gateway_task::Gateways;
 use crate::{customer, customer_page, downloads, standing, window};
@@ -34,21 +34,9 @@ pub async fn console(
         Some("mail-page") => return customer_page::mail(gateways.of(environment)?, &command).await,
         Some("save-payments") => return downloads::save_payments(&app, gateways.of(environment)?, command).await,
         Some("customer-view") => customer::open(&app, gateways.of(environment)?.environment())?,
-        Some("texts") => return Ok(serde_json::json!(translated_texts())),
-        Some("listNews") => return Ok(news_in_language(gateways.of(environment)?.ask(command).await?)),
         _ => return gateways.of(environment)?.ask(command).await,
     }
     Ok(Value::Null)
-}
-
-/// The last events with their texts in the person's language.
-fn news_in_language(mut answer: Value) -> Value {
-    for one in answer["items"].as_array_mut().into_iter().flatten() {
-        for name in ["title", "body"] {
-            one[name] = one[name].as_str().map(in_language).into();
-        }
-    }
-    answer
 }
 
 /// Whether the window with this label may call this command. The panel may call all commands. A customer may touch

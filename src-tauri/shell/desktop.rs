@@ -2,7 +2,7 @@
 //! notifications only the window is highlighted.
 
 use tauri::AppHandle;
-use tillgate_gateway::{Environment, in_language};
+use tillgate_gateway::Environment;
 
 use crate::window;
 
@@ -19,7 +19,6 @@ pub struct Note {
 /// the desktop.
 pub fn notify(app: &AppHandle, environment: Environment, note: Note) {
     window::ask_for_attention(app);
-    let note = Note { title: in_language(&note.title), body: in_language(&note.body), ..note };
     let app = app.clone();
     // The session bus may answer slowly, because it starts the notification server if none runs.
     std::thread::spawn(move || bus::notify(&app, environment, &note));

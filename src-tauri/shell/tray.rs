@@ -4,7 +4,6 @@ use tauri::image::Image;
 use tauri::menu::{MenuBuilder, MenuItem, MenuItemBuilder};
 use tauri::tray::TrayIconBuilder;
 use tauri::{App, AppHandle, Manager, Wry};
-use tillgate_gateway::in_language;
 
 use crate::window;
 
@@ -26,8 +25,8 @@ struct ShowItem(MenuItem<Wry>);
 
 /// Puts the icon into the tray. On a desktop without a tray it appears once a tray is started.
 pub fn open(app: &App) -> tauri::Result<()> {
-    let show = MenuItemBuilder::with_id(SHOW, in_language(SHOW_WORDS)).build(app)?;
-    let quit = MenuItemBuilder::with_id(QUIT, in_language("Quit Tillgate")).build(app)?;
+    let show = MenuItemBuilder::with_id(SHOW, SHOW_WORDS).build(app)?;
+    let quit = MenuItemBuilder::with_id(QUIT, "Quit Tillgate").build(app)?;
     let menu = MenuBuilder::new(app).item(&show).separator().item(&quit).build()?;
     let mut tray = TrayIconBuilder::with_id(ICON).menu(&menu).tooltip(TOOLTIP).on_menu_event(|app, event| match event
         .id()
@@ -49,8 +48,6 @@ pub fn open(app: &App) -> tauri::Result<()> {
 /// the mark depends on `is_production`.
 pub fn tell(app: &AppHandle, words: Option<&str>, is_production: bool) {
     let mark = if is_production { PRODUCTION_MARK_RGBA } else { MARK_RGBA };
-    let words = words.map(in_language);
-    let words = words.as_deref();
     let told = || -> tauri::Result<()> {
         if let Some(tray) = app.tray_by_id(ICON) {
             let tooltip = words.map_or_else(|| TOOLTIP.to_owned(), |words| format!("{TOOLTIP}: {words}"));
@@ -62,8 +59,7 @@ pub fn tell(app: &AppHandle, words: Option<&str>, is_production: bool) {
             }
         }
         let show = app.try_state::<ShowItem>();
-        let line =
-            words.map_or_else(|| in_language(SHOW_WORDS), |words| format!("{}: {words}", in_language(SHOW_WORDS)));
+        let line = words.map_or_else(|| SHOW_WORDS.to_owned(), |words| format!("{SHOW_WORDS}: {words}"));
         show.map_or(Ok(()), |show| show.0.set_text(line))
     };
     if let Err(error) = told() {

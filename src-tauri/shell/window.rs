@@ -6,7 +6,7 @@ use tauri::{
     App, AppHandle, Config, Emitter, Manager, Url, UserAttentionType, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
 };
 
-use tillgate_gateway::{Environment, in_language};
+use tillgate_gateway::Environment;
 
 use crate::tray_host;
 
@@ -144,7 +144,7 @@ pub fn hide(app: &AppHandle) {
 
 /// Sets the window's title, which lists of windows show.
 pub fn tell(app: &AppHandle, title: &str) {
-    with_window(app, |window| window.set_title(&in_language(title)));
+    with_window(app, |window| window.set_title(title));
 }
 
 /// Hides the window that a person closed. The first time that the desktop has no tray, the panel asks the person

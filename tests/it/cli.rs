@@ -32,35 +32,18 @@ fn wrong_usage_exits_with_status_2_and_help_with_0() {
 }
 
 #[test]
-fn the_command_line_speaks_the_persons_language() {
+fn the_command_line_speaks_english_in_every_locale() {
     let program = Program::new();
     program.create_data_dir();
     let german = |args: &[&str]| {
-        let output = program.command(args).env("TILLGATE_LANGUAGE", "de-AT").output().unwrap();
+        let mut command = program.command(args);
+        let output = command.env("TILLGATE_LANGUAGE", "de-AT").env("LANG", "de_AT.UTF-8").output().unwrap();
         [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap())
     };
     let [help, _] = german(&["payments", "--help"]);
-    assert!(help.contains("Zahlungen von Kunden") && help.contains("Eine Zahlung stornieren"), "{help}");
-    for words in ["Aufruf: tillgate payments", "Befehle:\n", "Optionen jedes Befehls:\n", "[Vorgabe: human]"] {
-        assert!(help.contains(words), "{words}: {help}");
-    }
-    assert!(!help.contains("Print ") && !help.contains("[default"), "{help}");
-    let [_, wrong] = german(&["payments", "lst"]);
-    assert!(
-        wrong.starts_with("Fehler: den Befehl „lst“ gibt es nicht\n\n  Hinweis: ein ähnlicher Befehl: „list“"),
-        "{wrong}"
-    );
-    assert!(wrong.ends_with("Mehr dazu mit „--help“.\n"), "{wrong}");
-    let [_, missing] = german(&["payouts", "request"]);
-    assert!(missing.starts_with("Fehler: diese Angaben fehlen:\n"), "{missing}");
+    assert!(help.contains("Cancel a payment") && help.contains("Usage: tillgate payments"), "{help}");
     let [keys, _] = german(&["keys", "list"]);
-    assert_eq!(keys, "Keine Schlüssel: legen Sie einen mit `tillgate keys create NAME` an.\n");
-    let [settings, _] = german(&["settings", "list"]);
-    assert!(settings.starts_with("Einstellung") && settings.contains("Der Name des Händlers, wie Kunden ihn sehen."));
-    let [_, refused] = german(&["settings", "set", "backupKeep", "0"]);
-    assert_eq!(refused, "tillgate: backupKeep muss sein: eine ganze Zahl von 1 bis 1000\n");
-    let [json, _] = german(&["settings", "get", "backupKeep", "--json"]);
-    assert!(json.contains("\"value\":\"14\""), "documents for programs are the same everywhere: {json}");
+    assert_eq!(keys, "No keys: make one with `tillgate keys create NAME`.\n");
 }
 
 #[test]

@@ -4,7 +4,6 @@ import App from "./App.svelte";
 import { environmentOfCustomer } from "./lib/customer";
 import { setTransport } from "./lib/host";
 import { tauriTransport } from "./lib/host/tauri";
-import { learn } from "./lib/language/program";
 import { showEnvironment } from "./lib/state/environment.svelte";
 import { followTheme } from "./lib/state/theme.svelte";
 import CustomerDisplay from "./lib/views/CustomerDisplay.svelte";
@@ -19,11 +18,7 @@ if (target && ofCustomer) {
   window.addEventListener("hashchange", () => location.reload());
   mount(CustomerDisplay, { target });
 } else if (target) {
-  // If a call fails, the window still opens: each screen shows the error, and the gateway's sentences stay English.
-  const [running, texts] = await Promise.all([
-    tauriTransport.running().catch(() => undefined),
-    tauriTransport.shell("texts", "test").catch(() => []),
-  ]);
-  learn(texts);
+  // If the call fails, the window still opens, and each screen shows the error.
+  const running = await tauriTransport.running().catch(() => undefined);
   mount(App, { target, props: running ? { running } : {} });
 }

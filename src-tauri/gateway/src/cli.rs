@@ -31,7 +31,6 @@ mod statement_pages;
 #[cfg(test)]
 mod strangers;
 mod table;
-mod translate;
 mod usage;
 mod wallet;
 
@@ -39,7 +38,6 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use crate::console::Command;
-use crate::machine::language::in_language;
 pub use hosted::{Hosted, NotServing};
 
 use args::{CommonArgs, Form, Meaning, ServeArgs, Tillgate};
@@ -61,7 +59,7 @@ pub fn main() -> ExitCode {
     if let Some(status) = output::status_if_reader_left() {
         return ExitCode::from(status);
     }
-    let line = in_language(&line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
     let _ = writeln!(std::io::stderr(), "tillgate: {}", tillgate_domain::plain::plain(&remedy::as_given(&line)));
     hidden::status_if_interrupted().map_or(ExitCode::FAILURE, ExitCode::from)
 }
@@ -116,12 +114,12 @@ fn ask(common: &CommonArgs, mut command: Command, form: Form) -> Result<ExitCode
     let notice = passphrase::notice(&common, &command)?;
     let answered = runtime::run(call::run(&common, command, form));
     if let (Ok(_), Some(notice)) = (&answered, notice) {
-        let _ = writeln!(std::io::stderr(), "tillgate: {}", in_language(&notice));
+        let _ = writeln!(std::io::stderr(), "tillgate: {notice}");
     }
     match answered {
         Ok(code) if is_told => {
             let told = format!("this was environment {environment} (--environment chooses another)");
-            let _ = writeln!(std::io::stderr(), "tillgate: {}", in_language(&told));
+            let _ = writeln!(std::io::stderr(), "tillgate: {told}");
             Ok(code)
         }
         Err(Failure(why)) if is_told => {

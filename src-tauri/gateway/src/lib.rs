@@ -55,7 +55,6 @@ pub use cli::{Hosted, NotServing, main};
 pub use console::{Actor, Command, CommandError, ListNews, NewsItem, ShowBackups, Status, ask, dispatch};
 pub use gateway::Gateway;
 pub use machine::environment::Environment;
-pub use machine::language::{in_language, translated_texts};
 pub use machine::locale::locale;
 pub use store::news::NewsKind;
 

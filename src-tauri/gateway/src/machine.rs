@@ -8,7 +8,6 @@ pub(crate) mod disk;
 pub(crate) mod entropy;
 pub(crate) mod environment;
 pub(crate) mod fail_points;
-pub(crate) mod language;
 pub(crate) mod locale;
 pub(crate) mod outgoing;
 pub(crate) mod owed;

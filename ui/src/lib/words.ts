@@ -17,7 +17,6 @@ import type { StuckReason } from "./bindings/StuckReason";
 import type { WaitCause } from "./bindings/WaitCause";
 import type { WhyInvalid } from "./bindings/WhyInvalid";
 import { plain, plural, withTimes } from "./format";
-import { inLanguage } from "./language/program";
 import { sumsInLocale } from "./language/sums";
 import { nowMs } from "./state/clock.svelte";
 import { btc } from "./state/unit.svelte";
@@ -360,14 +359,14 @@ export function withLabels(text: string, labels: Labels): string {
   );
 }
 
-/** A sentence of the gateway for the window: in the person's language, with local times, and without commands. */
+/** A sentence of the gateway for the window: with local times, and without commands. */
 export function told(text: string): string {
   return capital(toldWithin(text));
 }
 
 /** As {@link told}, for a place within a sentence. */
 export function toldWithin(text: string): string {
-  return withTimes(sumsInLocale(withoutCommands(inLanguage(text))), nowMs);
+  return withTimes(sumsInLocale(withoutCommands(text)), nowMs);
 }
 
 /** A text with a capital first letter. The gateway's messages begin with a small letter. */

@@ -20,7 +20,6 @@ use self::payouts::{Limits, Payouts, Statement, StatementFormat};
 use self::records::{Anomalies, Deliveries, ListFormat, Payments};
 use self::settings::Settings;
 use self::wallet::Wallet;
-use super::translate;
 use crate::console::Command;
 use crate::console::doctor::Doctor;
 use crate::console::status::Status;
@@ -250,7 +249,7 @@ impl Tillgate {
     /// # Errors
     /// The usage error or the help to print.
     pub(super) fn read() -> Result<Self, clap::Error> {
-        let mut grammar = translate::explained(Self::command());
+        let mut grammar = Self::command();
         let matches = grammar.try_get_matches_from_mut(std::env::args_os())?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut grammar))
     }

@@ -11,14 +11,12 @@ use super::failure::Failure;
 use super::gateway_client::{GatewayClient, found};
 use super::output::print_answer;
 use super::render::render;
-use super::translate::sentences;
 use super::{json, label_pages, passphrase, remedy, statement_pages, wallet};
 use crate::console::backups::WRONG_PASSPHRASE;
 use crate::console::payments::PaymentsSheet;
 use crate::console::settings::ListSettings;
 use crate::console::{Command, CommandError, Status, StatusView, control, doctor};
 use crate::machine::data_dir;
-use crate::machine::language::in_language;
 
 /// Runs the command and prints its answer in `form`.
 pub(super) async fn run(common: &Common, mut command: Command, form: Form) -> Result<ExitCode, Failure> {
@@ -71,14 +69,13 @@ async fn ask(gateway: &mut GatewayClient<'_>, command: &Command, form: Form) -> 
     };
     if let (Form::Json, Some(refusal)) = (form, view["refusal"]["message"].as_str()) {
         // The record on stdout does not hold the refusal.
-        let told = in_language(&format!("{refusal}; the transaction is broadcast again after each block"));
-        let _ = writeln!(std::io::stderr(), "tillgate: {told}");
+        let _ = writeln!(std::io::stderr(), "tillgate: {refusal}; the transaction is broadcast again after each block");
     }
     let text = match form {
         Form::Json => json::document(command, view)? + "\n",
         // Only lists that are printed page by page have a CSV form.
-        Form::Text | Form::Csv if remedy::are_told_by(command) => remedy::as_given(&sentences(&render(command, view)?)),
-        Form::Text | Form::Csv => sentences(&render(command, view)?),
+        Form::Text | Form::Csv if remedy::are_told_by(command) => remedy::as_given(&render(command, view)?),
+        Form::Text | Form::Csv => render(command, view)?,
     };
     print_answer(&text)?;
     Ok(if is_ill { ExitCode::FAILURE } else { ExitCode::SUCCESS })

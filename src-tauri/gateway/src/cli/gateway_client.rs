@@ -17,7 +17,6 @@ use crate::console::ask::Ask;
 use crate::console::{Actor, Command, CommandError, control, dispatch};
 use crate::daemon::{self, OpenError, Options};
 use crate::machine::data_dir::{self, DataDirError, IfMissing};
-use crate::machine::language::in_language;
 
 /// Time to wait until a command releases the data directory, or a starting gateway answers.
 const WAIT_FOR_LOCK: Duration = Duration::from_secs(10);
@@ -93,8 +92,7 @@ impl<'a> GatewayClient<'a> {
             match daemon::open(options.clone()).await {
                 Ok(app) => {
                     if !is_there {
-                        let told = in_language(&format!("made the data directory {}", env_dir.display()));
-                        let _ = writeln!(std::io::stderr(), "tillgate: {told}");
+                        let _ = writeln!(std::io::stderr(), "tillgate: made the data directory {}", env_dir.display());
                     }
                     self.made = Some(made);
                     let app = self.opened.insert(app);

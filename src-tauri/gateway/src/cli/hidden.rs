@@ -6,7 +6,6 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::failure::Failure;
-use crate::machine::language::in_language;
 use crate::machine::secrets::Secret;
 
 /// Whether a person pressed Ctrl-C at a question. The program then cleans up, and ends with the exit status of Ctrl-C.
@@ -41,7 +40,7 @@ impl Terminal {
     /// # Errors
     /// No line was read; after Ctrl-C [`status_if_interrupted`] returns a status.
     pub(super) fn line(&mut self, question: &str) -> Result<Secret, Failure> {
-        let question = &format!("{} ", in_language(question.trim_end()));
+        let question = &format!("{} ", question.trim_end());
         #[cfg(unix)]
         let line = self.hidden.ask(question);
         #[cfg(windows)]

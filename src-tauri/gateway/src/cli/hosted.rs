@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::args::{CommonArgs, ServeArgs};
 use super::failure::Failure;
 use super::options::options;
-use super::{call, environment, log, privacy, runtime, serve, translate, usage};
+use super::{call, environment, log, privacy, runtime, serve, usage};
 use crate::app::App;
 use crate::console::StatusView;
 use crate::machine::data_dir;
@@ -54,7 +54,7 @@ impl Hosted {
     /// Parses the line of this process.
     fn read() -> Result<Self, clap::Error> {
         let about = "Take Bitcoin on your own machine: the gateway with a window";
-        let mut grammar = translate::explained(Self::command().about(about));
+        let mut grammar = Self::command().about(about);
         let matches = grammar.try_get_matches_from_mut(std::env::args_os())?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut grammar))
     }

@@ -11,11 +11,9 @@ use super::options::options;
 use super::output::print;
 use super::passphrase;
 use super::remedy::as_given;
-use super::translate::sentences;
 use crate::backup::{self, BackupError, Restored};
 use crate::console::Actor;
 use crate::machine::data_dir;
-use crate::machine::language::in_language;
 
 /// Restores the backup and prints the next steps.
 pub(super) fn run(common: &Common, asked: &Restore, form: Form) -> Result<ExitCode, Failure> {
@@ -33,7 +31,7 @@ pub(super) fn run(common: &Common, asked: &Restore, form: Form) -> Result<ExitCo
     })
     .map_err(|error| refused(common, &error))?;
     if let Some(notice) = passphrase::notice_of_restore(common)? {
-        let _ = writeln!(std::io::stderr(), "tillgate: {}", in_language(&notice));
+        let _ = writeln!(std::io::stderr(), "tillgate: {notice}");
     }
     print(&render(common, &restored, form))?;
     Ok(ExitCode::SUCCESS)
@@ -57,12 +55,12 @@ fn render(common: &Common, restored: &Restored, form: Form) -> String {
             });
             format!("{view}\n")
         }
-        Form::Text | Form::Csv => as_given(&sentences(&format!(
+        Form::Text | Form::Csv => as_given(&format!(
             "Restored to {}, from a backup of {}.\n\
              Later payments and payouts are missing: no address is given and nothing is sent before the chain was scanned.\n\
              Start the restored copy with `tillgate serve`, and never start the original again.\n",
             env_dir.display(),
             made_at.iso_seconds()
-        ))),
+        )),
     }
 }

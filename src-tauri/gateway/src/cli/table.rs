@@ -3,9 +3,6 @@
 
 use tillgate_domain::plain::plain;
 
-use super::translate::phrase;
-use crate::machine::language::in_language;
-
 /// How a column is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Align {
@@ -18,21 +15,20 @@ pub(super) enum Align {
 /// A table of text.
 #[derive(Debug)]
 pub(super) struct Table {
-    columns: Vec<(String, Align)>,
+    columns: Vec<(&'static str, Align)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// An empty table with these headings.
     pub(super) fn new(columns: &[(&'static str, Align)]) -> Self {
-        let columns = columns.iter().map(|(heading, align)| (in_language(heading), *align)).collect();
-        Self { columns, rows: Vec::new() }
+        Self { columns: columns.to_vec(), rows: Vec::new() }
     }
 
     /// Adds a row, one cell for each column. Control characters are escaped, because text of others could move the
     /// terminal's cursor.
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().map(|cell| plain(&phrase(&cell))).collect());
+        self.rows.push(cells.into_iter().map(|cell| plain(&cell)).collect());
     }
 
     /// The table as text; `nothing` if it is empty.
@@ -45,9 +41,9 @@ impl Table {
     pub(super) fn render_on(&self, nothing: &str, widths: &mut Vec<usize>) -> String {
         let is_first = widths.is_empty();
         if self.rows.is_empty() {
-            return if is_first { format!("{}\n", in_language(nothing)) } else { String::new() };
+            return if is_first { format!("{}\n", nothing) } else { String::new() };
         }
-        let headings: Vec<String> = self.columns.iter().map(|(heading, _)| heading.clone()).collect();
+        let headings: Vec<String> = self.columns.iter().map(|(heading, _)| (*heading).to_owned()).collect();
         widths.resize(self.columns.len(), 0);
         for row in std::iter::once(&headings).chain(&self.rows) {
             for (width, cell) in widths.iter_mut().zip(row) {
@@ -76,7 +72,6 @@ impl Table {
 
 /// Names and values, one to a line, the values aligned.
 pub(super) fn fields(fields: &[(&str, String)]) -> String {
-    let fields: Vec<(String, String)> = fields.iter().map(|(name, value)| (in_language(name), phrase(value))).collect();
     let width = fields.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     fields
         .iter()

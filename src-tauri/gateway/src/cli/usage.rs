@@ -1,6 +1,5 @@
 //! Wrong usage: arguments that do not parse, and arguments that exclude each other.
 
-use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
@@ -8,20 +7,12 @@ use clap::CommandFactory as _;
 
 use super::args::{CommonArgs, ServeArgs, Tillgate};
 use super::options::overrides_of_environment;
-use super::translate;
-use crate::machine::language::translated_texts;
 
 /// Prints help and version on stdout, wrong usage on stderr.
 pub(super) fn explain(error: clap::Error) -> ExitCode {
     // A closed pipe is no error.
-    let _ = if translated_texts().is_empty() { error.print() } else { print_translated(&error) };
+    let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
-}
-
-/// As `clap` prints it, but in the person's language and without colours.
-fn print_translated(error: &clap::Error) -> io::Result<()> {
-    let text = translate::of_clap(&error.render().to_string());
-    if error.use_stderr() { io::stderr().write_all(text.as_bytes()) } else { io::stdout().write_all(text.as_bytes()) }
 }
 
 /// Refuses arguments that two gateways in one process cannot share.

@@ -10,13 +10,11 @@ use super::gateway_client::{GatewayClient, found};
 use super::hidden;
 use super::options::options;
 use super::output::print;
-use super::translate::sentences;
 use crate::console::settings::GetSetting;
 use crate::console::wallet::{
     ConfirmWallet, CreateWallet, DraftWallet, MakeWallet, RestoreWallet, WalletDraftView, Words,
 };
 use crate::machine::environment::Environment;
-use crate::machine::language::in_language;
 use crate::machine::secrets::Secret;
 use crate::setup::{Birthday, SetupError};
 use crate::wallet::words;
@@ -53,12 +51,12 @@ pub(super) async fn create(asked: &CreateWallet, form: Form, gateway: &mut Gatew
                 match confirmed {
                     Ok(_) => break,
                     Err(Failure(why)) if tries < TRIES && std::io::stdin().is_terminal() => {
-                        let _ = writeln!(std::io::stderr(), "{}", in_language(&why));
+                        let _ = writeln!(std::io::stderr(), "{why}");
                     }
                     Err(failure) => return Err(failure),
                 }
             }
-            Ok(print(&sentences("The wallet is made. Nobody can show you these words again.\n"))?)
+            Ok(print("The wallet is made. Nobody can show you these words again.\n")?)
         }
     }
 }
@@ -73,7 +71,7 @@ fn render(draft: &WalletDraftView) -> String {
         text.push_str(&format!("{place:>4}  {word}\n"));
     }
     text.push('\n');
-    sentences(&text)
+    text
 }
 
 /// The words at these places, as a person types them.
@@ -92,7 +90,7 @@ fn told_back(places: [u32; 2]) -> Result<[Words; 2], Failure> {
 /// The word at `place`, as a program writes it to the standard input.
 fn read_back(place: u32) -> Result<Words, Failure> {
     let mut stderr = std::io::stderr();
-    write!(stderr, "{} ", in_language(&format!("Word {place}:")))?;
+    write!(stderr, "Word {place}: ")?;
     stderr.flush()?;
     let Some(line) = line_of(&mut std::io::stdin().lock().take(TYPED_MAX as u64))? else {
         return Err(Failure(

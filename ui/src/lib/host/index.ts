@@ -25,7 +25,6 @@ export type HostEvent = "changed" | "no-tray" | "screen" | "customer-closed" | "
  * - `reopen` starts an environment's gateway again. `shown` reports the environment that the window shows.
  * - `customer-view` opens the customer's window, on another monitor if there is one. `customer-close` closes it.
  * - `save-payments` saves the payments that match as CSV in the folder for downloads.
- * - `texts` lists the texts of the gateway with their translations; none in English.
  * - `open-page` opens the customer's page of a payment in the browser. `mail-page` begins a mail with its address.
  */
 export interface ShellActs {
@@ -35,7 +34,6 @@ export interface ShellActs {
   shown: [undefined, unknown];
   "customer-view": [undefined, unknown];
   "customer-close": [undefined, unknown];
-  texts: [undefined, [string, string][]];
   "save-payments": [Omit<PaymentsSheet, "after">, { file: string }];
   "open-page": [{ paymentId: string }, unknown];
   "mail-page": [{ paymentId: string }, unknown];

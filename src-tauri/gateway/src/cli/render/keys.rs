@@ -6,7 +6,6 @@ use tillgate_domain::words::count;
 use crate::cli::table::Align::Left;
 use crate::cli::table::{Table, fields};
 use crate::console::keys::{KeyItem, NewHmacKey, NewKey, RevokedKey};
-use crate::machine::language::in_language;
 
 pub(super) fn keys(items: &[KeyItem]) -> String {
     let mut table = Table::new(&[
@@ -21,7 +20,7 @@ pub(super) fn keys(items: &[KeyItem]) -> String {
         table.row([
             item.name.clone(),
             item.permissions.join(","),
-            if item.own { "its own".to_owned() } else { in_language("all") },
+            if item.own { "its own".to_owned() } else { "all".to_owned() },
             if item.notify_hosts.is_empty() { "any host".to_owned() } else { item.notify_hosts.join(",") },
             item.created.clone(),
             item.revoked.clone().unwrap_or_default(),

@@ -16,7 +16,6 @@ use crate::console::payouts::{
     PayoutItem, PayoutView, RefusalView, SenderView, VersionItem,
 };
 use crate::gateway::WaitCause;
-use crate::machine::language::in_language;
 
 /// The origin of a transaction that paid a payout but was not made here, and the remedy.
 const ELSEWHERE: &str = "a transaction that was not made here: another copy of this wallet made it (stop that copy), or somebody else did \
@@ -218,12 +217,12 @@ fn versions(view: &PayoutView) -> String {
     for one in &view.versions {
         table.row([
             one.btc_tx_id.clone(),
-            if one.pays { in_language("yes") } else { in_language("cancels") },
+            if one.pays { "yes".to_owned() } else { "cancels".to_owned() },
             one.fee.shown.clone(),
             one.fee_rate.clone(),
             one.confirmations.to_string(),
             name(one.position),
-            if one.accepted { in_language("yes") } else { "not yet".to_owned() },
+            if one.accepted { "yes".to_owned() } else { "not yet".to_owned() },
             one.time.clone(),
         ]);
     }

@@ -9,7 +9,6 @@ use crate::console::backend_test::BackendTestView;
 use crate::console::doctor::DoctorView;
 use crate::console::status::{BackendItem, StatusView};
 use crate::gateway::WaitCause;
-use crate::machine::language::in_language;
 
 pub(super) fn doctor(view: &DoctorView) -> String {
     let mut table = Table::new(&[("", Left), ("check", Left), ("finding", Left)]);
@@ -38,7 +37,7 @@ pub(super) fn status(view: &StatusView) -> String {
     let mut text = fields(&[
         ("environment", view.environment.clone()),
         ("version", view.version.clone()),
-        ("serving", if view.serving { in_language("yes") } else { "no: `tillgate serve` starts it".to_owned() }),
+        ("serving", if view.serving { "yes".to_owned() } else { "no: `tillgate serve` starts it".to_owned() }),
         ("API", view.api.clone().unwrap_or_else(none)),
         ("pages", view.pages.clone().unwrap_or_else(none)),
         ("clock", view.clock.clone()),
@@ -56,13 +55,13 @@ pub(super) fn status(view: &StatusView) -> String {
         ("failing notifications", failing),
         (
             "notifications signed",
-            if view.hmac_key { in_language("yes") } else { "no: `tillgate hmac-key rotate` makes a key".to_owned() },
+            if view.hmac_key { "yes".to_owned() } else { "no: `tillgate hmac-key rotate` makes a key".to_owned() },
         ),
         ("secrets", view.secrets.clone()),
     ]);
     let mut rates = Table::new(&[("currency", Left), ("rate", Right), ("", Left)]);
     for rate in &view.rates {
-        let fresh = if rate.fresh { in_language("fresh") } else { in_language("stale") };
+        let fresh = if rate.fresh { "fresh".to_owned() } else { "stale".to_owned() };
         rates.row([rate.currency.clone(), rate.shown.clone(), fresh]);
     }
     text.push('\n');
@@ -94,7 +93,7 @@ pub(super) fn status(view: &StatusView) -> String {
             source.age_seconds.map_or_else(none, |seconds| format!("{seconds} s")),
             match (&source.error, &source.answered_at) {
                 (Some(why), _) => format!("FAILS: {}", plain(why)),
-                (None, Some(_)) => in_language("answers"),
+                (None, Some(_)) => "answers".to_owned(),
                 (None, None) => "not asked yet".to_owned(),
             },
         ]);
@@ -149,7 +148,7 @@ fn backend(backend: &BackendItem) -> String {
 fn last_look(view: &StatusView) -> String {
     match &view.chain_looked_at {
         Some(at) => format!("{at}, up to block {}", view.chain_height),
-        None => in_language("never"),
+        None => "never".to_owned(),
     }
 }
 
@@ -163,7 +162,7 @@ fn chain(view: &StatusView) -> String {
             format!("NOT WATCHED: no Bitcoin backend is set: {example}, and backendCookieFile or backendUser")
         }
         (None, Some(catching_up), _) => format!("BEHIND: {catching_up}"),
-        (None, None, _) if view.serving => in_language("watched"),
+        (None, None, _) if view.serving => "watched".to_owned(),
         (None, None, None) => format!("NOT WATCHED: the chain was never looked at, and no gateway runs: {remedy}"),
         (None, None, Some(_)) => format!("NOT WATCHED: no gateway runs: {remedy}"),
     }
@@ -177,7 +176,7 @@ fn sender(view: &StatusView) -> String {
         None if !view.has_wallet => {
             "sends nothing: there is no wallet yet: `tillgate wallet create` makes one".to_owned()
         }
-        None if view.serving => in_language("ready"),
+        None if view.serving => "ready".to_owned(),
         None => WaitCause::Gateway.at_the_command_line("sends nothing: no gateway runs"),
     }
 }

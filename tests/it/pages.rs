@@ -87,8 +87,13 @@ async fn a_customer_gives_the_address_of_a_refund_on_the_page() {
     assert_eq!(s.send(form).await.status, StatusCode::SEE_OTHER);
     assert!(page(&s, &bill.id).await.contains("The shop has your address"));
     assert_eq!(s.gateway.program().json(&["anomalies", "show", &anomaly])["question"]["address"], address);
-    s.gateway.program().json(&["anomalies", "refund", &anomaly, "--address", address]);
-    s.expect_anomalies(&bill, &[("OVERPAYMENT", "REFUNDING")]).await;
+    let elsewhere = "bcrt1qqyqszqgpqyqszqgpqyqszqgpqyqszqgpvxat9t";
+    for (paid, is_told) in [(elsewhere, false), (address, true)] {
+        let payout = s.gateway.program().json(&["anomalies", "refund", &anomaly, "--address", paid]);
+        s.expect_anomalies(&bill, &[("OVERPAYMENT", "REFUNDING")]).await;
+        assert_eq!(page(&s, &bill.id).await.contains("The shop has your address"), is_told, "{paid}");
+        s.gateway.program().json(&["payouts", "reject", payout["payoutId"].as_str().unwrap()]);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -112,6 +117,31 @@ async fn the_page_uses_the_browsers_language() {
         assert!(shown.contains(&format!("<html lang=\"{lang}\"")) && shown.contains(sentence), "{asked}: {shown}");
         assert!(shown.len() < 60_000, "{} bytes", shown.len());
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_names_the_pages_language() {
+    let s = Scene::open().await;
+    let bill = s.bill("1234.50").await;
+    for (query, lang, price) in [
+        ("?lang=de", "de", "1.234,50 USD"),
+        ("?from=mail&lang=pt-BR", "pt", "1.234,50 USD"),
+        ("?lang=xx", "fr", "1\u{202f}234,50 USD"),
+        ("?lang=%ff", "fr", "1\u{202f}234,50 USD"),
+    ] {
+        let request = s.request(Method::GET, &format!("/pay/{}{query}", bill.id));
+        let request = request.header("accept-language", "fr").body(axum::body::Body::empty()).unwrap();
+        let shown = s.send(request).await.text();
+        assert!(shown.contains(&format!("<html lang=\"{lang}\"")) && shown.contains(price), "{query}: {shown}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_gets_the_picture_of_the_tab() {
+    let s = Scene::open().await;
+    let icon = s.get("/favicon.ico").await;
+    assert_eq!(icon.status, StatusCode::OK);
+    assert_eq!(icon.headers["content-type"], "image/png");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -31,6 +31,7 @@ beforeEach(() => {
   vi.stubGlobal("EventSource", Stream);
   vi.stubGlobal("fetch", asked);
   asked.mockReset();
+  window.history.replaceState(null, "", "/pay/abc");
   document.body.innerHTML = pageOf(1, "waiting");
   new Function(script)();
 });
@@ -93,7 +94,6 @@ describe("the customer's page", () => {
   test("tells the page that frames it each change of the status, and never moves on", async () => {
     const told = vi.fn();
     const frame = vi.spyOn(window, "parent", "get").mockReturnValue({ postMessage: told } as never);
-    window.history.replaceState(null, "", "/pay/abc");
     document.body.innerHTML = pageOf(1, `<p data-status="NEW">22.50 EUR</p>`);
     new Function(script)();
     Stream.last?.tell("payment", { at: 2, html: paid("CONFIRMED") });
@@ -111,5 +111,55 @@ describe("the customer's page", () => {
     Stream.last?.tell("payment", { at: 2, html: paid("CONFIRMED") });
     await vi.advanceTimersByTimeAsync(5_000);
     expect(location.hash).toBe("#thanks");
+  });
+
+  const timeLeft = (seconds: number) => `<time id="left" data-seconds="${seconds}"></time>`;
+
+  test("takes the time left from each event, also if nothing else changed", () => {
+    Stream.last?.tell("payment", { at: 2, html: timeLeft(1_781) });
+    expect(shown()).toBe("29:41");
+    Stream.last?.tell("payment", { at: 3, html: timeLeft(581) });
+    vi.advanceTimersByTime(250);
+    expect(shown()).toBe("9:41");
+  });
+
+  test("fetches itself at once when the customer returns to it", async () => {
+    // The scripts of other tests listen to the document too, so only this one's listeners are called.
+    const ofDocument = vi.spyOn(document, "addEventListener");
+    const ofWindow = vi.spyOn(window, "addEventListener");
+    vi.spyOn(document, "visibilityState", "get").mockReturnValue("visible");
+    new Function(script)();
+    const heard = ([, listener]: unknown[] = [], event: Partial<PageTransitionEvent> = {}) =>
+      (listener as (event: Partial<PageTransitionEvent>) => void)(event);
+    Stream.last?.tell("payment", { at: 2, html: timeLeft(1_781) });
+    answers(3, timeLeft(581));
+    heard(ofDocument.mock.lastCall);
+    await vi.advanceTimersByTimeAsync(250);
+    expect(shown()).toBe("9:41");
+    answers(4, "paid");
+    heard(ofWindow.mock.lastCall, { persisted: true });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(shown()).toBe("paid");
+  });
+
+  test("stays when the customer comes back from the shop", async () => {
+    const kept = vi.spyOn(window.history, "replaceState");
+    Stream.last?.tell("payment", { at: 2, html: paid("CONFIRMED") });
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(location.hash).toBe("#thanks");
+    window.history.replaceState(kept.mock.lastCall?.[0], "", "/pay/abc");
+    document.body.innerHTML = pageOf(3, paid("CONFIRMED"));
+    new Function(script)();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(location.hash).toBe("");
+  });
+
+  test("keeps the language that its link names", async () => {
+    window.history.replaceState(null, "", "/pay/abc/?lang=de");
+    new Function(script)();
+    expect(Stream.last?.url).toBe("/pay/abc/events?lang=de");
+    answers(5, "bezahlt");
+    await vi.advanceTimersByTimeAsync(11_000);
+    expect(asked.mock.calls.at(-1)?.[0]).toContain("/pay/abc/?lang=de");
   });
 });

@@ -2,6 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::sums::{btc, fiat};
 use super::texts::{Texts, fill};
 use super::view::{HeldBecause, PageState, Payable, Refund, View};
 use crate::records::qr;
@@ -22,8 +23,11 @@ const MOVE_ON_SECONDS: u32 = 3;
 pub(super) fn page(view: &View, at_ms: i64, nonce: &str, texts: &Texts) -> String {
     let merchant = &view.merchant;
     let head = html! {
-        title { (fill(texts.title, &[&view.price])) }
-        @if let Some(refresh) = refresh(view) { noscript { meta http-equiv="refresh" content=(refresh); } }
+        title { (fill(texts.title, &[&price(view, texts)])) }
+        noscript {
+            @if let Some(refresh) = refresh(view) { meta http-equiv="refresh" content=(refresh); }
+            style nonce=(nonce) { "button[data-copy]{display:none}" }
+        }
         @if let Some(color) = merchant.color {
             style nonce=(nonce) { ":root{--brand:" (color.css()) ";--brand-ink:" (color.ink()) "}" }
         }
@@ -44,10 +48,14 @@ pub(super) fn page(view: &View, at_ms: i64, nonce: &str, texts: &Texts) -> Strin
     document(&head, &body, nonce, texts)
 }
 
+fn price(view: &View, texts: &Texts) -> String {
+    fiat(view.price_minor, view.currency, texts)
+}
+
 /// The part of the page that changes; events send it whole.
 pub(super) fn payment(view: &View, texts: &Texts) -> Markup {
     html! {
-        p.price data-status=(view.status.as_str()) { (view.price) }
+        p.price data-status=(view.status.as_str()) { (price(view, texts)) }
         @match &view.state {
             PageState::Payable(payable) => (to_pay(payable, texts)),
             PageState::TimeUp => (state("waiting", texts.time_up, texts.time_up_hint)),
@@ -56,25 +64,25 @@ pub(super) fn payment(view: &View, texts: &Texts) -> Markup {
                 @let counted = [confirmations.to_string(), wanted.to_string()];
                 (state("received", texts.unconfirmed, &fill(texts.unconfirmed_hint, &[&counted[0], &counted[1]])))
             }
-            PageState::Confirmed { too_much_btc: None } => (state("paid", texts.confirmed, texts.confirmed_hint)),
-            PageState::Confirmed { too_much_btc: Some(received_btc) } => {
-                @let hint = format!("{}\n{}", fill(texts.received, &[received_btc]), texts.too_much);
+            PageState::Confirmed { too_much_sats: None } => (state("paid", texts.confirmed, texts.confirmed_hint)),
+            PageState::Confirmed { too_much_sats: Some(received_sats) } => {
+                @let hint = format!("{}\n{}", fill(texts.received, &[&btc(*received_sats, texts)]), texts.too_much);
                 (state("paid", texts.confirmed, &hint))
             }
             PageState::Cancelled => (state("over", texts.cancelled, texts.cancelled_hint)),
             PageState::Expired => (state("over", texts.expired, texts.expired_hint)),
             PageState::Invalid => (state("over", texts.invalid, texts.invalid_hint)),
-            PageState::Held { received_btc, because } => {
+            PageState::Held { received_sats, because } => {
                 @let sentence = match because {
                     HeldBecause::Late => texts.late,
                     HeldBecause::TooLittle => texts.too_little,
                     HeldBecause::TooMuch => texts.too_much,
                 };
-                (state("held", &fill(texts.received, &[received_btc]), sentence))
+                (state("held", &fill(texts.received, &[&btc(*received_sats, texts)]), sentence))
             }
-            PageState::TakenBack { taken_btc, left_btc } => {
-                @let title = left_btc.as_ref().map(|left| fill(texts.received, &[left]));
-                @let hint = fill(texts.taken_back_hint, &[taken_btc]);
+            PageState::TakenBack { taken_sats, left_sats } => {
+                @let title = left_sats.map(|left_sats| fill(texts.received, &[&btc(left_sats, texts)]));
+                @let hint = fill(texts.taken_back_hint, &[&btc(*taken_sats, texts)]);
                 (state("over", title.as_deref().unwrap_or(texts.taken_back), &hint))
             }
         }
@@ -164,8 +172,8 @@ fn refresh(view: &View) -> Option<String> {
 }
 
 fn to_pay(payable: &Payable, texts: &Texts) -> Markup {
-    let title = match &payable.paid_btc {
-        Some(paid) => fill(texts.awaiting_more, &[paid]),
+    let title = match payable.paid_sats {
+        Some(paid_sats) => fill(texts.awaiting_more, &[&btc(paid_sats, texts)]),
         None => texts.awaiting.to_owned(),
     };
     let (minutes, seconds) = (payable.seconds_left / 60, payable.seconds_left % 60);

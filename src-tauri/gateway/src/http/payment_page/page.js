@@ -2,19 +2,21 @@
 (() => {
   const payment = document.getElementById("payment");
   const isFramed = window.parent !== window;
-  let countdown, moveOn, told;
+  let countdown, moveOn, told, end;
   let shown = payment.innerHTML;
   let shownAt = Number(payment.dataset.at);
   let heardAt = performance.now();
 
   // The server sends the time left, and only elapsed time is measured here. So a wrong clock of the
-  // customer does no harm.
+  // customer does no harm. A device that slept did not measure, so each answer sets the time anew.
+  const setTimeLeft = (seconds) => (end = performance.now() + 1000 * seconds);
+
   const start = () => {
     clearInterval(countdown);
     clearTimeout(moveOn);
     const left = document.getElementById("left");
     if (left) {
-      const end = performance.now() + 1000 * Number(left.dataset.seconds);
+      setTimeLeft(Number(left.dataset.seconds));
       const tick = () => {
         const seconds = Math.max(0, Math.ceil((end - performance.now()) / 1000));
         left.textContent = Math.floor(seconds / 60) + ":" + String(seconds % 60).padStart(2, "0");
@@ -30,8 +32,15 @@
     tell();
     const back = document.getElementById("back");
     // In a frame the shop's page decides what follows.
-    if (back?.dataset.after && !isFramed) moveOn = setTimeout(() => location.assign(back.href), 1000 * Number(back.dataset.after));
+    if (!back?.dataset.after || isFramed || hasMovedOn(back.href)) return;
+    moveOn = setTimeout(() => {
+      history.replaceState({ movedOnTo: back.href }, "");
+      location.assign(back.href);
+    }, 1000 * Number(back.dataset.after));
   };
+
+  // A customer who comes back from the shop wants to read this page.
+  const hasMovedOn = (href) => history.state?.movedOnTo === href;
 
   // Tells the shop's page that frames this one. The message does not name the payment, because another page may frame a
   // shop that redirects to this page.
@@ -72,6 +81,8 @@
     // A typed address stays until it is sent.
     if (payment.querySelector("input")?.value) return;
     shownAt = at;
+    const seconds = html.match(/data-seconds="(\d+)"/)?.[1];
+    if (seconds) setTimeLeft(Number(seconds));
     if (still(html) === still(shown)) return;
     shown = html;
     payment.innerHTML = html;
@@ -81,7 +92,7 @@
 
   // Shows each event. Records when the last event or heartbeat arrived.
   const follow = () => {
-    const events = new EventSource(location.pathname.replace(/\/$/, "") + "/events");
+    const events = new EventSource(location.pathname.replace(/\/$/, "") + "/events" + location.search);
     events.addEventListener("alive", () => (heardAt = performance.now()));
     events.addEventListener("payment", (event) => {
       heardAt = performance.now();
@@ -95,11 +106,13 @@
   };
 
   // Fetches the page after ten seconds without an event or heartbeat.
+  const askAfterSilence = () => {
+    if (performance.now() - heardAt >= 10000) ask();
+  };
   const ask = async () => {
-    if (performance.now() - heardAt < 10000) return;
     heardAt = performance.now();
     try {
-      const answer = await fetch(location.pathname, { cache: "no-store" });
+      const answer = await fetch(location.href, { cache: "no-store" });
       if (!answer.ok) return;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const { innerHTML, dataset } = page.getElementById("payment");
@@ -111,5 +124,8 @@
 
   start();
   follow();
-  setInterval(ask, 1000);
+  setInterval(askAfterSilence, 1000);
+  // The customer returns to the page: from a wallet, from a phone that slept, or by the browser's Back.
+  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && ask());
+  addEventListener("pageshow", (event) => event.persisted && ask());
 })();

@@ -92,7 +92,7 @@ async fn a_remainder_below_the_dust_limit_is_raised_to_it() {
     let PageState::Payable(payable) = view(&world, &payment).state else { panic!("not payable") };
     assert_eq!(payable.amount_btc, "0.00000294");
     assert!(payable.qr_uri.ends_with("amount=0.00000294"), "{}", payable.qr_uri);
-    assert!(payable.paid_btc.is_some());
+    assert!(payable.paid_sats.is_some());
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn the_address_is_hidden_once_paid_or_past_the_deadline() {
     world.pay(&paid, paid.payment.amount_sats).await;
     assert!(matches!(view(&world, &paid).state, PageState::Unconfirmed { confirmations: Some(0), wanted: 1 }));
     world.mine(1).await;
-    assert_eq!(view(&world, &paid).state, PageState::Confirmed { too_much_btc: None });
+    assert_eq!(view(&world, &paid).state, PageState::Confirmed { too_much_sats: None });
     world.advance_clock_ms(HALF_AN_HOUR_MS);
     assert_eq!(view(&world, &never).state, PageState::TimeUp, "before the closing look");
     for payment in [&paid, &never] {
@@ -132,15 +132,36 @@ async fn received_coins_are_shown_even_without_a_read_permit() {
     let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
     let payment = world.payment().await;
     world.pay(&payment, payment.payment.amount_sats).await;
+    let _held = every_permit(&http);
+    let view = load(&http, &payment.payment.id.to_string()).await.unwrap().unwrap();
+    assert_eq!(view.state, PageState::Unconfirmed { confirmations: None, wanted: 1 });
+    let page = html::page(&view, 0, "nonce", &ENGLISH);
+    assert!(page.contains(ENGLISH.unconfirmed), "{page}");
+}
+
+#[tokio::test]
+async fn a_busy_database_never_makes_the_page_say_nothing_came() {
+    let world = World::new().await;
+    let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
+    let payment = world.payment().await;
+    world.advance_clock_ms(HALF_AN_HOUR_MS);
+    world.look().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    let _held = every_permit(&http);
+    let view = load(&http, &payment.payment.id.to_string()).await.unwrap().unwrap();
+    assert_eq!(view.state, PageState::Invalid);
+    let page = html::page(&view, 0, "nonce", &ENGLISH);
+    assert!(page.contains(ENGLISH.invalid_hint) && !page.contains("Nothing was received"), "{page}");
+}
+
+/// Takes all permits to read the transactions of a payment.
+fn every_permit(http: &Http) -> Vec<impl Sized + use<>> {
     let mut held = Vec::new();
     let mut context = Context::from_waker(Waker::noop());
     while let Poll::Ready(permit) = pin!(http.read_permits.take(Long::Record, PAGES)).poll(&mut context) {
         held.push(permit.unwrap());
     }
-    let view = load(&http, &payment.payment.id.to_string()).await.unwrap().unwrap();
-    assert_eq!(view.state, PageState::Unconfirmed { confirmations: None, wanted: 1 });
-    let page = html::page(&view, 0, "nonce", &ENGLISH);
-    assert!(page.contains(ENGLISH.unconfirmed), "{page}");
+    held
 }
 
 #[tokio::test]
@@ -251,4 +272,25 @@ async fn a_refused_address_is_escaped_and_can_be_corrected() {
     let page = html::wrong_address(&view(&world, &payment), "\"><script>", "nonce", &ENGLISH);
     assert!(page.contains("value=\"&quot;&gt;&lt;script&gt;\"") && page.contains(ENGLISH.refund_wrong), "{page}");
     assert!(!page.contains("<script"), "a live page would empty the field: {page}");
+}
+
+#[tokio::test]
+async fn without_scripts_no_button_is_dead() {
+    let world = World::new().await;
+    let page = page_of(&world, &world.payment().await);
+    let (_, hidden) = page.split_once("<noscript>").unwrap();
+    assert!(hidden.split_once("</noscript>").unwrap().0.contains("button[data-copy]{display:none}"), "{page}");
+    let buttons = page.matches("<button").count();
+    assert_eq!(buttons, page.matches(" data-copy=").count(), "a button without a rule: {page}");
+}
+
+#[tokio::test]
+async fn the_amount_to_copy_has_a_point_in_every_language() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    for texts in texts::LANGUAGES {
+        let page = html::page(&view(&world, &payment), 0, "nonce", texts);
+        let copied = format!("<code id=\"amount\">{}</code>", format_btc(payment.payment.amount_sats));
+        assert!(page.contains(&copied), "{page}");
+    }
 }

@@ -2,8 +2,8 @@
 
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::bip21;
-use tillgate_domain::money::format_btc;
-use tillgate_domain::payment::PaymentState;
+use tillgate_domain::money::{Currency, format_btc};
+use tillgate_domain::payment::{Payment, PaymentState};
 use tillgate_domain::receipt::{Receipt, least_confirmations};
 use tillgate_domain::time::Timestamp;
 
@@ -23,8 +23,8 @@ pub(super) struct View {
     pub state: PageState,
     /// The `status` of the payment's record, for a page that frames this one.
     pub status: PaymentState,
-    /// `1,234.50 USD`.
-    pub price: String,
+    pub price_minor: i64,
+    pub currency: Currency,
     pub message: String,
     /// The shop's own reference.
     pub reference: String,
@@ -44,13 +44,24 @@ pub(super) enum Refund {
 
 impl Refund {
     /// The question of a payment's anomalies. One that waits for an answer comes first.
-    fn of(anomalies: &[AnomalyRow]) -> Option<Self> {
+    fn of(reader: &Reader<'_>, anomalies: &[AnomalyRow]) -> Result<Option<Self>, StoreError> {
         if anomalies.iter().any(AnomalyRow::awaits_answer) {
-            return Some(Self::Asked);
+            return Ok(Some(Self::Asked));
         }
-        let waits = |row: &&AnomalyRow| row.is_asked() || row.anomaly.resolution == Resolution::Refunding;
-        let answer = anomalies.iter().filter(waits).find_map(|row| row.answer.as_ref());
-        answer.map(|answer| Self::Given(answer.address.clone()))
+        for row in anomalies {
+            let Some(answer) = &row.answer else { continue };
+            if row.is_asked() || Self::goes_to(reader, row, &answer.address)? {
+                return Ok(Some(Self::Given(answer.address.clone())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the refund that is under way pays the customer's address. Staff may have sent it elsewhere.
+    fn goes_to(reader: &Reader<'_>, row: &AnomalyRow, address: &str) -> Result<bool, StoreError> {
+        let under_way = row.payout_id.filter(|_| row.anomaly.resolution == Resolution::Refunding);
+        let Some(payout_id) = under_way else { return Ok(false) };
+        Ok(reader.payout(&payout_id)?.is_some_and(|payout| payout.address == address))
     }
 }
 
@@ -78,22 +89,21 @@ pub(super) enum PageState {
     },
     Confirmed {
         /// The sum of all received coins, if it is more than the payment's amount.
-        too_much_btc: Option<String>,
+        too_much_sats: Option<u64>,
     },
     /// Staff cancelled it, and no coins came.
     Cancelled,
+    /// No coins came in time.
     Expired,
+    /// It was not completed. The page says no more while the database is too busy to read whether coins came.
     Invalid,
     /// The received coins do not make the payment paid. The customer must not pay again.
-    Held {
-        received_btc: String,
-        because: HeldBecause,
-    },
+    Held { received_sats: u64, because: HeldBecause },
     /// The payment was confirmed, and then a reorg or a double spend took these coins back.
     TakenBack {
-        taken_btc: String,
+        taken_sats: u64,
         /// The sum of the received coins that remain.
-        left_btc: Option<String>,
+        left_sats: Option<u64>,
     },
 }
 
@@ -133,7 +143,7 @@ impl Came {
             there_sats: there().fold(0, |sum, receipt: &Receipt| sum.saturating_add(receipt.amount_sats)),
             has_uncounted: there().any(|receipt| receipt.counted_sats < receipt.amount_sats),
             taken_back_sats: reversal.map(|row| row.anomaly.paid_sats),
-            refund: Refund::of(&anomalies),
+            refund: Refund::of(reader, &anomalies)?,
         })
     }
 }
@@ -145,7 +155,7 @@ pub(super) struct Payable {
     /// The amount to pay now: the remaining sum, but at least the dust limit.
     pub amount_btc: String,
     /// The sum received so far; absent if it is 0.
-    pub paid_btc: Option<String>,
+    pub paid_sats: Option<u64>,
     /// The text of the QR code: address and amount only, because a message can be too long for a QR code.
     pub qr_uri: String,
     /// The link for a wallet on the same device: with label and message.
@@ -176,15 +186,12 @@ impl View {
                 wanted: payment.policy.confirmations,
             },
             PaymentState::Confirmed => PageState::Confirmed {
-                too_much_btc: came
-                    .filter(|came| came.there_sats > payment.amount_sats)
-                    .map(|came| format_btc(came.there_sats)),
+                too_much_sats: came.map(|came| came.there_sats).filter(|there_sats| *there_sats > payment.amount_sats),
             },
-            PaymentState::Expired => {
-                let over = if payment.is_cancelled() { PageState::Cancelled } else { PageState::Expired };
-                came.and_then(|came| PageState::unpaid(row, came)).unwrap_or(over)
-            }
-            PaymentState::Invalid => came.and_then(|came| PageState::unpaid(row, came)).unwrap_or(PageState::Invalid),
+            PaymentState::Expired | PaymentState::Invalid => match came {
+                None => PageState::Invalid,
+                Some(came) => PageState::unpaid(payment, &came),
+            },
         };
         Self {
             merchant: Merchant {
@@ -197,7 +204,8 @@ impl View {
             refund,
             state,
             status: payment.state,
-            price: format!("{} {}", payment.currency.show_minor(payment.price_minor), payment.currency.code()),
+            price_minor: payment.price_minor,
+            currency: payment.currency,
             message: row.message.clone(),
             reference: row.merchant_transaction_id.clone(),
         }
@@ -220,19 +228,24 @@ impl View {
 }
 
 impl PageState {
-    /// The state of a payment that is EXPIRED or INVALID; `None` if no coins came.
-    fn unpaid(row: &PaymentRow, came: Came) -> Option<Self> {
-        let left_btc = (came.there_sats > 0).then(|| format_btc(came.there_sats));
+    /// The state of a payment that is EXPIRED or INVALID.
+    fn unpaid(payment: &Payment, came: &Came) -> Self {
+        let left_sats = (came.there_sats > 0).then_some(came.there_sats);
         let because = if came.has_uncounted {
             HeldBecause::Late
         } else if let Some(taken_sats) = came.taken_back_sats {
-            return Some(Self::TakenBack { taken_btc: format_btc(taken_sats), left_btc });
-        } else if came.there_sats > row.payment.amount_sats {
+            return Self::TakenBack { taken_sats, left_sats };
+        } else if came.there_sats > payment.amount_sats {
             HeldBecause::TooMuch
         } else {
             HeldBecause::TooLittle
         };
-        left_btc.map(|received_btc| Self::Held { received_btc, because })
+        match left_sats {
+            Some(received_sats) => Self::Held { received_sats, because },
+            None if payment.is_cancelled() => Self::Cancelled,
+            None if payment.state == PaymentState::Expired => Self::Expired,
+            None => Self::Invalid,
+        }
     }
 }
 
@@ -244,7 +257,7 @@ impl Payable {
         Self {
             address: row.address.clone(),
             amount_btc: format_btc(amount_sats),
-            paid_btc: (payment.paid_sats > 0).then(|| format_btc(payment.paid_sats)),
+            paid_sats: (payment.paid_sats > 0).then_some(payment.paid_sats),
             qr_uri: bip21::qr_uri(&row.address, amount_sats),
             wallet_uri: bip21::payment_uri(&row.address, amount_sats, &row.label, &row.message),
             // Rounded up: the last second is shown until it is over.

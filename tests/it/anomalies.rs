@@ -105,6 +105,24 @@ async fn overpayment_invalidate_applies_to_a_single_transaction_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_surplus_below_the_dust_limit_tells_nobody() {
+    for rule in ["confirm", "invalidate"] {
+        let s = Scene::open_with(&[("overpayment", rule)]).await;
+        let (at_once, in_parts) = (s.bill("10.00").await, s.bill("10.00").await);
+        s.pay_sats(&at_once.id, at_once.amount_sats + 293).await;
+        s.pay_sats(&in_parts.id, in_parts.amount_sats - 100).await;
+        // The payment page asks for the dust limit, because less cannot be sent.
+        s.pay(&in_parts.id).await;
+        s.mine(2).await;
+        for (bill, surplus_sats) in [(&at_once, 293), (&in_parts, 194)] {
+            let payment = s.expect(bill, "CONFIRMED").await;
+            assert_eq!(sats(&payment["remainingToPayBtc"]), -surplus_sats);
+            s.expect_anomalies(bill, &[]).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_reversal_is_notified_at_once_with_the_lost_sum() {
     let s = Scene::open().await;
     let bill = s.confirmed_bill().await;

@@ -126,11 +126,19 @@ describe("the list of payments", () => {
   test("shows late and overpaid payments in a colour of their own", async () => {
     const late = payment({ paymentId: "1".repeat(40), state: "EXPIRED", openAnomalies: 1 });
     const paid = { sats: 20000, text: "0.00020000", shown: "0.00020000" };
-    const overpaid = payment({ paymentId: "2".repeat(40), state: "CONFIRMED", paid });
+    const overpaidBy = { sats: 4426, text: "0.00004426", shown: "0.00004426" };
+    const overpaid = payment({ paymentId: "2".repeat(40), state: "CONFIRMED", paid, overpaidBy });
     host.reply("listPayments", paymentsPage([late, overpaid], 2));
     open("#/payments");
     expect((await screen.findByText("Paid late")).classList).toContain("late");
     expect(screen.getByText("Paid, too much", { selector: ".badge" }).classList).toContain("more");
+  });
+
+  test("shows a surplus that could not be sent back as paid", async () => {
+    const paid = { sats: 15867, text: "0.00015867", shown: "0.00015867" };
+    host.reply("listPayments", paymentsPage([payment({ state: "CONFIRMED", paid })], 1));
+    open("#/payments");
+    expect((await screen.findByText("Paid", { selector: ".badge" })).classList).toContain("good");
   });
 
   test("keeps its rows and shows the error if a read fails", async () => {

@@ -17,7 +17,7 @@ pub enum AnomalyKind {
     LatePayment,
     /// Coins that do not count; the payment is UNCONFIRMED or CONFIRMED. One per transaction.
     ExtraPayment,
-    /// The counted coins exceed the amount. One per payment.
+    /// The counted coins are too much for the amount. One per payment.
     Overpayment,
     /// The payment is EXPIRED or INVALID, and the counted coins are too few. One per payment.
     Underpayment,

@@ -25,6 +25,8 @@ pub struct Payment {
     pub state: PaymentState,
     /// The amount to pay.
     pub amount_sats: u64,
+    /// The least that an output to its address may hold, in satoshis. Nodes relay no smaller output.
+    pub dust_limit_sats: u64,
     /// The price in minor units of `currency`.
     pub price_minor: i64,
     /// The currency of the price.
@@ -52,12 +54,13 @@ impl Payment {
     /// it selects the confirmation tier.
     #[must_use]
     pub fn open(id: Id, price: &Price, settings: &PolicySettings, usd: Option<Rate>, now: Timestamp) -> Self {
-        let &Price { minor, currency, rate, amount_sats } = price;
+        let &Price { minor, currency, rate, amount_sats, dust_limit_sats } = price;
         let created_at = now.cut_to_second();
         Self {
             id,
             state: PaymentState::New,
             amount_sats,
+            dust_limit_sats,
             price_minor: minor,
             currency,
             rate,
@@ -99,8 +102,21 @@ impl Payment {
 
     /// The amount that the payment page requests now: the remainder, but at least the dust limit.
     #[must_use]
-    pub fn asked_sats(&self, dust_limit_sats: u64) -> u64 {
-        self.amount_sats.saturating_sub(self.paid_sats).max(dust_limit_sats)
+    pub fn asked_sats(&self) -> u64 {
+        self.amount_sats.saturating_sub(self.paid_sats).max(self.dust_limit_sats)
+    }
+
+    /// The least sum that is too much (interface, section 3). A surplus below the dust limit is not, because it could
+    /// never be sent back.
+    #[must_use]
+    pub const fn too_much_sats(&self) -> u64 {
+        self.amount_sats.saturating_add(self.dust_limit_sats)
+    }
+
+    /// The sum that was paid too much; 0 if the payment is not overpaid.
+    #[must_use]
+    pub const fn surplus_sats(&self) -> u64 {
+        if self.paid_sats >= self.too_much_sats() { self.paid_sats.saturating_sub(self.amount_sats) } else { 0 }
     }
 
     /// The least sum that pays the payment: the amount less the tolerance (per mille of the amount, rounded down).
@@ -123,7 +139,7 @@ impl Payment {
     /// Why it is INVALID; `None` in every other state.
     #[must_use]
     pub const fn why_invalid(&self) -> Option<WhyInvalid> {
-        WhyInvalid::of(self.state, self.confirmed_at.is_some(), self.amount_sats, self.paid_sats)
+        WhyInvalid::of(self.state, self.confirmed_at.is_some(), self.too_much_sats(), self.paid_sats)
     }
 
     /// The amount paid, in minor units at the payment's rate (see [`money::paid_minor`]).
@@ -151,6 +167,7 @@ mod tests {
             id: Id::from_bytes([1; 20]),
             state: PaymentState::New,
             amount_sats,
+            dust_limit_sats: 294,
             price_minor: 1_000,
             currency: Currency::USD,
             rate: Rate::parse("65000").unwrap(),
@@ -204,6 +221,7 @@ mod tests {
         let created_at = Timestamp::from_ms(1_700_000_000_000);
         assert_eq!((payment.state, payment.amount_sats, payment.price_minor), (PaymentState::New, 15_385, 1_000));
         assert_eq!((payment.created_at, payment.expires_at), (created_at, created_at.plus_ms(1_800_000)));
+        assert_eq!(payment.dust_limit_sats, 294);
         assert_eq!(payment.first_due_at(), created_at.plus_ms(1_800_001));
         assert_eq!(payment.policy.confirmations, 1, "the tier of 10 USD, whatever the last known rate");
     }
@@ -211,7 +229,15 @@ mod tests {
     #[test]
     fn the_requested_amount_is_at_least_the_dust_limit() {
         for (paid_sats, asked_sats) in [(0, 15_385), (15_000, 385), (15_200, 294), (15_385, 294), (20_000, 294)] {
-            assert_eq!(payment(15_385, paid_sats).asked_sats(294), asked_sats, "{paid_sats}");
+            assert_eq!(payment(15_385, paid_sats).asked_sats(), asked_sats, "{paid_sats}");
+        }
+    }
+
+    #[test]
+    fn too_much_begins_at_the_dust_limit() {
+        for (paid_sats, surplus_sats) in [(0, 0), (15_385, 0), (15_385 + 293, 0), (15_385 + 294, 294), (20_000, 4_615)]
+        {
+            assert_eq!(payment(15_385, paid_sats).surplus_sats(), surplus_sats, "{paid_sats}");
         }
     }
 

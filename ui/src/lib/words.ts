@@ -103,11 +103,11 @@ export function toneOf(state: Badged, whyInvalid: WhyInvalid | null = null): Ton
 
 /** The facts of a payment that its badge shows. */
 export type Standing = Pick<PaymentItem, "state" | "whyInvalid" | "confirmations" | "confirmationsWanted"> &
-  Partial<Pick<PaymentItem, "isCancelled" | "paid" | "amount" | "openAnomalies">>;
+  Partial<Pick<PaymentItem, "isCancelled" | "overpaidBy" | "openAnomalies">>;
 
-/** Whether more coins count than the payment asks for. */
-function isOverpaid({ state, paid, amount }: Standing): boolean {
-  return state === "CONFIRMED" && (paid?.sats ?? 0) > (amount?.sats ?? 0);
+/** Whether too much was paid for a payment that is confirmed. */
+function isOverpaid({ state, overpaidBy }: Standing): boolean {
+  return state === "CONFIRMED" && !!overpaidBy;
 }
 
 /** Whether coins came after the payment had expired and need a decision. */

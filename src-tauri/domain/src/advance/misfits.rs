@@ -237,7 +237,7 @@ fn uncounted(one: &Evaluated<'_>) -> Coins {
 fn misfit_sats(kind: AnomalyKind, payment: &Payment, largest_sats: u64) -> u64 {
     let paid = payment.paid_sats;
     match (kind, payment.state) {
-        (AnomalyKind::Overpayment, PaymentState::Confirmed) => paid.saturating_sub(payment.amount_sats),
+        (AnomalyKind::Overpayment, PaymentState::Confirmed) => payment.surplus_sats(),
         (AnomalyKind::Overpayment, PaymentState::Invalid) if is_invalidated_by(payment, largest_sats) => paid,
         (AnomalyKind::Underpayment, PaymentState::Expired | PaymentState::Invalid) if !is_enough(payment, paid) => paid,
         (

@@ -25,6 +25,7 @@ const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 const CREATED: Timestamp = Timestamp::from_ms(1_700_000_000_000);
 const EXPIRES: Timestamp = CREATED.plus_ms(30 * MINUTE_MS);
 const AMOUNT: u64 = 100_000;
+const DUST: u64 = 294;
 /// Default height of the best block.
 const TIP: u32 = 1_000;
 
@@ -38,6 +39,7 @@ fn payment(state: PaymentState) -> Payment {
         id: Id::from_bytes([7; 20]),
         state,
         amount_sats: AMOUNT,
+        dust_limit_sats: DUST,
         price_minor: 6_500,
         currency: Currency::USD,
         rate: Rate::parse("65000").unwrap(),

@@ -76,17 +76,17 @@ pub enum WhyInvalid {
 }
 
 impl WhyInvalid {
-    /// `None` in every state but INVALID. `paid_sats` is the sum that counts in that state; `was_confirmed` tells
-    /// whether the payment was ever CONFIRMED.
+    /// `None` in every state but INVALID. `paid_sats` is the sum that counts in that state, and from `too_much_sats` on it
+    /// is too much; `was_confirmed` tells whether the payment was ever CONFIRMED.
     #[must_use]
-    pub const fn of(state: PaymentState, was_confirmed: bool, amount_sats: u64, paid_sats: u64) -> Option<Self> {
+    pub const fn of(state: PaymentState, was_confirmed: bool, too_much_sats: u64, paid_sats: u64) -> Option<Self> {
         match state {
             PaymentState::New
             | PaymentState::Underpaid
             | PaymentState::Unconfirmed
             | PaymentState::Confirmed
             | PaymentState::Expired => None,
-            PaymentState::Invalid if paid_sats > amount_sats => Some(Self::Overpaid),
+            PaymentState::Invalid if paid_sats >= too_much_sats => Some(Self::Overpaid),
             PaymentState::Invalid if was_confirmed => Some(Self::Reversed),
             PaymentState::Invalid if paid_sats == 0 => Some(Self::Withdrawn),
             PaymentState::Invalid => Some(Self::ShortPaid),
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(why(false, 0), Some(WhyInvalid::Withdrawn));
         assert_eq!(why(true, 0), Some(WhyInvalid::Reversed));
         assert_eq!(why(true, 999), Some(WhyInvalid::Reversed));
-        assert_eq!(why(false, 1_001), Some(WhyInvalid::Overpaid));
+        assert_eq!(why(false, 1_000), Some(WhyInvalid::Overpaid));
         for state in PaymentState::ALL.into_iter().filter(|state| *state != PaymentState::Invalid) {
             assert_eq!(WhyInvalid::of(state, true, 1_000, 0), None, "{state}");
         }

@@ -13,6 +13,8 @@ pub struct Price {
     pub rate: Rate,
     /// The amount to pay: price / rate, rounded up.
     pub amount_sats: u64,
+    /// The least that an output to the payment's address may hold, in satoshis.
+    pub dust_limit_sats: u64,
 }
 
 /// Why a price is refused, with the bound and its worth at the present rate.
@@ -62,7 +64,7 @@ impl Price {
                 let worth_minor = worth_minor(dust_limit_sats).map(|minor| minor.saturating_add(1));
                 Err(PriceRefusal::TooSmall { dust_limit_sats, worth_minor, currency })
             }
-            Some(amount_sats) => Ok(Self { minor, currency, rate, amount_sats }),
+            Some(amount_sats) => Ok(Self { minor, currency, rate, amount_sats, dust_limit_sats }),
         }
     }
 }

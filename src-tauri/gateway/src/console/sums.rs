@@ -67,7 +67,7 @@ pub struct Acceptance {
     pub price: FiatView,
     /// The price minus the worth; absent if the worth is not less.
     pub short: Option<FiatView>,
-    /// The worth minus the price; absent if the worth is not more.
+    /// The worth minus the price; absent unless the coins are too much.
     pub over: Option<FiatView>,
     /// Whether the shop is notified of the acceptance; false if the payment has no `notificationUrl`.
     pub notified: bool,
@@ -87,7 +87,7 @@ impl Acceptance {
             worth: fiat(accepted.paid_minor()),
             price: fiat(accepted.price_minor),
             short: (missing > 0).then(|| fiat(missing)),
-            over: (missing < 0).then(|| fiat(missing.saturating_neg())),
+            over: (accepted.surplus_sats() > 0).then(|| fiat(missing.saturating_neg())),
             notified: row.notification_url.is_some(),
         })
     }

@@ -21,7 +21,7 @@ pub(super) fn to_pay(gateway: &Gateway, id: &Id, amount_sats: Option<u64>) -> Re
         .ok_or_else(|| CallError::NotFound(format!("there is no payment {id}")))?;
     let amount_sats = match amount_sats {
         Some(amount_sats) => amount_sats,
-        None if row.payment.remaining_sats() > 0 => row.asked_sats(),
+        None if row.payment.remaining_sats() > 0 => row.payment.asked_sats(),
         None => {
             let what = "is required, because nothing remains to be paid of this payment";
             return Err(CallError::Invalid(vec![FieldError::invalid("btcAmount", what)]));

@@ -44,20 +44,6 @@ pub struct PaymentRow {
     pub current_at: Timestamp,
 }
 
-impl PaymentRow {
-    /// The smallest output to its address that nodes relay.
-    #[must_use]
-    pub fn dust_limit_sats(&self) -> u64 {
-        self.script.minimal_non_dust().to_sat()
-    }
-
-    /// The sum to ask the customer for now: the remaining sum, and at least the dust limit.
-    #[must_use]
-    pub fn asked_sats(&self) -> u64 {
-        self.payment.asked_sats(self.dust_limit_sats())
-    }
-}
-
 #[derive(Debug, Clone)]
 pub struct NewPayment {
     /// Its `seq` is ignored; the insertion assigns one.
@@ -67,8 +53,8 @@ pub struct NewPayment {
 
 /// In the order in which [`read`] reads them.
 const COLUMNS: &str = "confirmations, zero_conf_quiet_ms, tolerance_per_mille, overpayment, anomaly_confirmations, \
-     offline_grace_ms, id, state, amount_sats, price_minor, currency, rate, created_at, expires_at, closed_at, \
-     accepted_sats, confirmed_at, paid_sats, seq, address, script, derivation_index, key_id, label, \
+     offline_grace_ms, script, id, state, amount_sats, price_minor, currency, rate, created_at, expires_at, closed_at, \
+     accepted_sats, confirmed_at, paid_sats, seq, address, derivation_index, key_id, label, \
      message, merchant_transaction_id, notification_url, anomaly_notification_url, redirect_urls, current_at";
 
 impl Reader<'_> {
@@ -211,10 +197,12 @@ fn read(row: &Row<'_>) -> Result<PaymentRow, StoreError> {
         anomaly_confirmations: values::number(row, "anomaly_confirmations")?,
         offline_grace_ms: row.value("offline_grace_ms")?,
     };
+    let script = ScriptBuf::from_bytes(row.value("script")?);
     let payment = Payment {
         id: values::id(row, "id")?,
         state: values::parsed(row, "state")?,
         amount_sats: values::sats(row, "amount_sats")?,
+        dust_limit_sats: script.minimal_non_dust().to_sat(),
         price_minor: row.value("price_minor")?,
         currency: values::currency(row, "currency")?,
         rate: values::rate(row, "rate")?,
@@ -230,7 +218,7 @@ fn read(row: &Row<'_>) -> Result<PaymentRow, StoreError> {
         seq: row.value("seq")?,
         payment,
         address: row.value("address")?,
-        script: ScriptBuf::from_bytes(row.value("script")?),
+        script,
         derivation_index: values::number(row, "derivation_index")?,
         key_id: row.value("key_id")?,
         label: row.value("label")?,

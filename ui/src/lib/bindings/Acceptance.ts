@@ -19,7 +19,7 @@ worth: FiatView, price: FiatView,
  */
 short: FiatView | null, 
 /**
- * The worth minus the price; absent if the worth is not more.
+ * The worth minus the price; absent unless the coins are too much.
  */
 over: FiatView | null, 
 /**

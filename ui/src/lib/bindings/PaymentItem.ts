@@ -17,6 +17,10 @@ amount: BtcView,
  */
 paid: BtcView, 
 /**
+ * The sum paid beyond the amount; absent unless that is too much.
+ */
+overpaidBy: BtcView | null, 
+/**
  * The name of the API key that created it, or the merchant's name for a payment created by a person.
  */
 label: string, 

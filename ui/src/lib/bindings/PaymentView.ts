@@ -45,10 +45,6 @@ paymentPageUrl: string,
  */
 stillDue: BtcView | null, 
 /**
- * The sum paid beyond the amount; absent if the payment is not overpaid.
- */
-overpaidBy: BtcView | null, 
-/**
  * The worth of `still_due` or `overpaid_by`.
  */
 differenceWorth: FiatView, 
@@ -104,6 +100,10 @@ amount: BtcView,
  * The sum that counts.
  */
 paid: BtcView, 
+/**
+ * The sum paid beyond the amount; absent unless that is too much.
+ */
+overpaidBy: BtcView | null, 
 /**
  * The name of the API key that created it, or the merchant's name for a payment created by a person.
  */

@@ -113,6 +113,37 @@ fn a_decided_anomaly_only_warns_when_its_basis_changes() {
 }
 
 #[test]
+fn a_surplus_below_the_dust_limit_is_no_anomaly() {
+    let paid = |paid_sats| [receipt(1, paid_sats).counted(paid_sats).confirmed(2)];
+    for surplus_sats in [1, DUST - 1] {
+        let paid_sats = AMOUNT + surplus_sats;
+        for before in
+            [closed(Confirmed, paid_sats), closed(Unconfirmed, paid_sats), invalidating(Unconfirmed, paid_sats)]
+        {
+            let advanced = advance(&before, &paid(paid_sats), &[], &look(40));
+            assert_eq!((advanced.state, advanced.anomalies), (Confirmed, vec![]), "{surplus_sats}");
+            assert_eq!(advanced.paid_sats, paid_sats);
+        }
+    }
+    let told = [raise(AnomalyKind::Overpayment, None, DUST, &[1])];
+    assert_eq!(changes(&closed(Confirmed, AMOUNT + DUST), &paid(AMOUNT + DUST), &[]), told);
+    let known = [anomaly(AnomalyKind::Overpayment, None, DUST, Open)];
+    let found = changes(&closed(Confirmed, AMOUNT + DUST), &paid(AMOUNT + DUST - 1), &known);
+    assert!(matches!(found[..], [AnomalyChange::Dismiss { id: ID, .. }]), "{found:?}");
+}
+
+#[test]
+fn the_dust_that_the_page_asks_for_is_no_overpayment() {
+    let asked_sats = Payment { paid_sats: AMOUNT - 100, ..payment(Underpaid) }.asked_sats();
+    assert_eq!(asked_sats, DUST);
+    let receipts = [
+        receipt(1, AMOUNT - 100).counted(AMOUNT - 100).confirmed(2),
+        receipt(2, asked_sats).counted(asked_sats).confirmed(2),
+    ];
+    assert_eq!(changes(&closed(Confirmed, AMOUNT + 194), &receipts, &[]), []);
+}
+
+#[test]
 fn a_surplus_is_raised_once_all_counted_coins_are_confirmed() {
     let parts = |confirmations| {
         [receipt(1, 60_000).counted(60_000).confirmed(9), receipt(2, 50_000).counted(50_000).confirmed(confirmations)]

@@ -7,10 +7,11 @@ use proptest::test_runner::TestCaseError;
 
 use super::world::{World, histories};
 use super::{
-    Advance, AnomalyChange, AnomalyKind, DAY_MS, LookFacts, PaymentState, Receipt, Resolution, advance, apply,
+    AMOUNT, Advance, AnomalyChange, AnomalyKind, DAY_MS, DUST, LookFacts, PaymentState, Receipt, Resolution, advance,
+    apply,
 };
 use crate::anomaly::Anomaly;
-use crate::payment::{Payment, TRANSITIONS};
+use crate::payment::{Payment, TRANSITIONS, WhyInvalid};
 
 /// The result of a look in a form that does not depend on the order of the receipts.
 fn canonical(advanced: &Advance) -> impl PartialEq + std::fmt::Debug + use<> {
@@ -107,6 +108,24 @@ fn check_conflicts(receipts: &[Receipt]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Interface, section 3: a surplus below the dust limit is no anomaly and invalidates nothing. A larger one is told.
+fn check_surplus(
+    payment: &Payment,
+    receipts: &[Receipt],
+    anomalies: &[Anomaly],
+    look: &LookFacts,
+) -> Result<(), TestCaseError> {
+    let deep = |one: &Receipt| one.confirmations(look.tip_height) >= payment.policy.anomaly_confirmations;
+    let surplus = anomalies.iter().find(|anomaly| anomaly.kind == AnomalyKind::Overpayment);
+    if payment.paid_sats < AMOUNT + DUST {
+        prop_assert!(surplus.is_none_or(|anomaly| anomaly.resolution != Resolution::Open), "{surplus:?}");
+        prop_assert!(payment.why_invalid() != Some(WhyInvalid::Overpaid));
+    } else if payment.state == PaymentState::Confirmed && receipts.iter().all(deep) {
+        prop_assert!(surplus.is_some_and(|anomaly| anomaly.resolution != Resolution::DismissedBySystem), "{surplus:?}");
+    }
+    Ok(())
+}
+
 /// If the chain stays as it is, no state changes before the due time and the due height that the look named.
 fn check_due(world: &World, advanced: &Advance, look: &LookFacts) -> Result<(), TestCaseError> {
     let again = |look: LookFacts| advance(&world.payment, &world.receipts, &world.anomalies, &look);
@@ -136,6 +155,7 @@ fn check_look(world: &mut World) -> Result<(), TestCaseError> {
     check_every_satoshi(&world.payment, &world.receipts, &world.anomalies, &look)?;
     check_conflicts(&world.receipts)?;
     check_transactions(&world.receipts, &world.anomalies)?;
+    check_surplus(&world.payment, &world.receipts, &world.anomalies, &look)?;
 
     let same = LookFacts { staff_accepts: false, ..look };
     let again = advance(&world.payment, &world.receipts, &world.anomalies, &same);

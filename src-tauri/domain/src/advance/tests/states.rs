@@ -140,7 +140,8 @@ fn a_single_overpayment_invalidates_under_the_rule_invalidate() {
         payment.policy.overpayment = OverpaymentRule::Invalidate;
         payment
     };
-    let much = || receipt(1, AMOUNT + 1);
+    let much = || receipt(1, AMOUNT + DUST);
+    let little_more = || receipt(1, AMOUNT + DUST - 1);
     for (from, receipts, to) in [
         (New, vec![much()], Unconfirmed),
         (New, vec![much().confirmed(1)], Invalid),
@@ -149,12 +150,15 @@ fn a_single_overpayment_invalidates_under_the_rule_invalidate() {
         (Expired, vec![much().confirmed(1)], Invalid),
         (Invalid, vec![much().confirmed(1)], Invalid),
         (New, vec![receipt(1, AMOUNT).confirmed(1), receipt(2, 5).confirmed(1)], Confirmed),
-        (Confirmed, vec![much().counted(AMOUNT + 1).confirmed(1)], Confirmed),
+        (New, vec![little_more().confirmed(1)], Confirmed),
+        (Expired, vec![little_more().confirmed(1)], Confirmed),
+        (New, vec![receipt(1, AMOUNT - 1).confirmed(1), receipt(2, DUST).confirmed(1)], Confirmed),
+        (Confirmed, vec![much().counted(AMOUNT + DUST).confirmed(1)], Confirmed),
     ] {
         assert_eq!(step(&invalidating(from), &receipts, &look(10)).state, to, "{from}");
     }
     assert_eq!(step(&payment(New), &[much().confirmed(1)], &look(10)).state, Confirmed, "under the rule confirm");
-    let accepted = Payment { accepted_sats: Some(AMOUNT + 1), ..invalidating(Unconfirmed) };
+    let accepted = Payment { accepted_sats: Some(AMOUNT + DUST), ..invalidating(Unconfirmed) };
     assert_eq!(step(&accepted, &[much().confirmed(1)], &look(10)).state, Confirmed, "staff accepted");
 }
 

@@ -4,8 +4,8 @@
 use bitcoin::Txid;
 use proptest::prelude::*;
 
+use super::{AMOUNT, DUST, payment, txid};
 use super::{Anomaly, CREATED, DAY_MS, LookFacts, MINUTE_MS, Payment, PaymentState, Position, Receipt, TIP, Timestamp};
-use super::{payment, txid};
 use crate::anomaly::Resolution;
 use crate::policy::OverpaymentRule;
 use crate::receipt::Sighting;
@@ -69,7 +69,11 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 
 /// A world before its first look, and its events.
 pub(super) fn histories() -> impl Strategy<Value = (World, Vec<Event>)> {
-    let amount = prop_oneof![Just(0), Just(100_000), Just(60_000), Just(40_000), Just(150_000), Just(99_000)];
+    let amount = prop_oneof![
+        6 => prop_oneof![Just(0), Just(AMOUNT), Just(60_000), Just(40_000), Just(150_000), Just(99_000)],
+        2 => (DUST - 1..=DUST + 1).prop_map(|surplus_sats| AMOUNT + surplus_sats),
+        1 => DUST - 1..=DUST + 1,
+    ];
     let inputs = prop_oneof![Just(1), Just(2), Just(3), Just(4), Just(6), Just(8), Just(16)];
     let rules = (
         0..3_u32,

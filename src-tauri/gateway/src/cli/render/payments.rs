@@ -120,7 +120,7 @@ fn rows(view: &PaymentView) -> Vec<(&'static str, String)> {
         ("paid", format!("{} BTC, {}", item.paid.shown, item.paid_worth)),
     ];
     let due = view.still_due.as_ref().map(|sum| ("remaining", sum));
-    let surplus = view.overpaid_by.as_ref().map(|sum| ("overpaid", sum));
+    let surplus = item.overpaid_by.as_ref().map(|sum| ("overpaid", sum));
     rows.extend(due.or(surplus).map(|(name, sum)| (name, format!("{} BTC, {}", sum.shown, view.difference_worth))));
     rows.extend([
         ("confirmations", format!("{} wanted", item.confirmations_wanted)),

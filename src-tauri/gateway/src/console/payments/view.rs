@@ -32,6 +32,8 @@ pub struct PaymentItem {
     pub amount: BtcView,
     /// The sum that counts.
     pub paid: BtcView,
+    /// The sum paid beyond the amount; absent unless that is too much.
+    pub overpaid_by: Option<BtcView>,
     /// The name of the API key that created it, or the merchant's name for a payment created by a person.
     pub label: String,
     /// The message for the customer.
@@ -80,8 +82,6 @@ pub struct PaymentView {
     pub payment_page_url: String,
     /// The sum still to pay; absent if nothing remains.
     pub still_due: Option<BtcView>,
-    /// The sum paid beyond the amount; absent if the payment is not overpaid.
-    pub overpaid_by: Option<BtcView>,
     /// The worth of `still_due` or `overpaid_by`.
     pub difference_worth: FiatView,
     /// The rate for people: `64,210.55`.
@@ -214,6 +214,7 @@ impl PaymentItem {
             state: payment.state,
             amount: BtcView::of_sats(payment.amount_sats),
             paid: BtcView::of_sats(payment.paid_sats),
+            overpaid_by: (payment.surplus_sats() > 0).then(|| BtcView::of_sats(payment.surplus_sats())),
             label: row.label.clone(),
             message: row.message.clone(),
             merchant_transaction_id: row.merchant_transaction_id.clone(),
@@ -252,19 +253,18 @@ impl PaymentView {
             payment_address: payment_uri(&row.address, payment.amount_sats, &row.label, &row.message),
             payment_page_url: gateway.page_of(&payment.id),
             still_due: (remaining > 0).then(|| BtcView::of(remaining)),
-            overpaid_by: (remaining < 0).then(|| BtcView::of(remaining.saturating_neg())),
             difference_worth: FiatView::of(payment.remaining_minor().saturating_abs(), payment.currency),
             exchange_rate_shown: payment.rate.show(),
             certificate: reader.rate_of_payment(row.seq)?.map(CertificateView::from),
-            qr_svg: qr::svg(&qr_uri(&row.address, row.asked_sats())),
+            qr_svg: qr::svg(&qr_uri(&row.address, payment.asked_sats())),
             payment_time: payment.confirmed_at.map(|at| at.iso_seconds()),
             notification_url: row.notification_url.clone(),
             anomaly_notification_url: row.anomaly_notification_url.clone(),
             acceptance: about.acceptance.clone(),
             uncounted: Uncounted::of(payment, &receipts),
-            sandbox_amounts: gateway.sandbox.is_some().then(|| SandboxAmounts::of(payment, row.dust_limit_sats())),
+            sandbox_amounts: gateway.sandbox.is_some().then(|| SandboxAmounts::of(payment)),
             transactions: receipts.iter().map(|receipt| TransactionItem::of(receipt, tip_height)).collect(),
-            history: HistoryItem::all(payment.amount_sats, &reader.payment_history(row.seq)?),
+            history: HistoryItem::all(payment.too_much_sats(), &reader.payment_history(row.seq)?),
             deliveries: deliveries.iter().map(DeliveryItem::from).collect(),
             anomalies: anomalies.iter().map(|row| AnomalyItem::of(gateway, row, &about)).collect(),
         }))
@@ -283,12 +283,13 @@ impl Uncounted {
 }
 
 impl SandboxAmounts {
-    /// Computes the sums. None is below `dust_limit_sats`, because nodes do not relay such an output.
-    fn of(payment: &Payment, dust_limit_sats: u64) -> Self {
+    /// Computes the sums. None is below the dust limit, because nodes do not relay such an output.
+    fn of(payment: &Payment) -> Self {
+        let dust_limit_sats = payment.dust_limit_sats;
         let owed_sats = payment.amount_sats.saturating_sub(payment.paid_sats);
         let half_sats = owed_sats / 2;
         Self {
-            exact: (owed_sats > 0).then(|| BtcView::of_sats(payment.asked_sats(dust_limit_sats))),
+            exact: (owed_sats > 0).then(|| BtcView::of_sats(payment.asked_sats())),
             part: (half_sats >= dust_limit_sats).then(|| BtcView::of_sats(half_sats)),
             too_much: BtcView::of_sats(owed_sats.saturating_add((payment.amount_sats / 2).max(dust_limit_sats))),
         }
@@ -309,8 +310,8 @@ impl TransactionItem {
 }
 
 impl HistoryItem {
-    /// The changes of a payment of `amount_sats`, oldest first.
-    fn all(amount_sats: u64, changes: &[store::history::HistoryRow]) -> Vec<Self> {
+    /// The changes of a payment, oldest first. From `too_much_sats` on its coins are too much.
+    fn all(too_much_sats: u64, changes: &[store::history::HistoryRow]) -> Vec<Self> {
         let mut paid_before = 0;
         let mut was_confirmed = false;
         let mut rows = Vec::with_capacity(changes.len());
@@ -322,7 +323,7 @@ impl HistoryItem {
                 to: change.to,
                 paid: BtcView::of_sats(change.paid_sats),
                 cause: ChangeCause::of(change.cause, withdrawn),
-                why_invalid: payment::WhyInvalid::of(change.to, was_confirmed, amount_sats, change.paid_sats),
+                why_invalid: payment::WhyInvalid::of(change.to, was_confirmed, too_much_sats, change.paid_sats),
             });
             paid_before = change.paid_sats;
             was_confirmed |= change.to == PaymentState::Confirmed;
@@ -344,10 +345,10 @@ mod tests {
     /// The sums `exact`, `part` and `too_much` for a payment of `amount_sats` that received `paid_sats`.
     fn offered(amount_sats: u64, paid_sats: u64) -> (Option<i64>, Option<i64>, i64) {
         let rate = Rate::parse("65000").unwrap();
-        let price = Price { minor: 1_000, currency: Currency::USD, rate, amount_sats };
+        let price = Price { minor: 1_000, currency: Currency::USD, rate, amount_sats, dust_limit_sats: 294 };
         let now = Timestamp::from_ms(0);
         let opened = Payment::open(Id::from_bytes([1; 20]), &price, &PolicySettings::default(), None, now);
-        let amounts = SandboxAmounts::of(&Payment { paid_sats, ..opened }, 294);
+        let amounts = SandboxAmounts::of(&Payment { paid_sats, ..opened });
         (amounts.exact.map(|sum| sum.sats), amounts.part.map(|sum| sum.sats), amounts.too_much.sats)
     }
 

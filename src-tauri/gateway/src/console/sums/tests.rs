@@ -60,8 +60,25 @@ async fn a_payment_is_either_short_or_overpaid_by_a_positive_sum() {
     let view = shown(&world, &over.payment.id.to_string()).await;
     assert_eq!((&view["stillDue"], &view["overpaidBy"]["sats"]), (&Value::Null, &json!(1_000)));
     assert_eq!(view["differenceWorth"]["shown"], "0.65");
+    assert_eq!(listed(&world, "listPayments").await["overpaidBy"]["sats"], 1_000);
     assert_eq!(view["exchangeRateShown"], "65,000");
     assert_eq!((&view["confirmations"], &view["confirmationsWanted"]), (&json!(0), &json!(1)));
+}
+
+#[tokio::test]
+async fn a_surplus_below_the_dust_limit_is_no_overpayment() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats - 100).await;
+    world.pay(&payment, 294).await;
+    world.mine(2).await;
+    let view = shown(&world, &payment.payment.id.to_string()).await;
+    assert_eq!(
+        (&view["state"], &view["paid"]["sats"]),
+        (&json!("CONFIRMED"), &json!(payment.payment.amount_sats + 194))
+    );
+    assert_eq!((&view["stillDue"], &view["overpaidBy"]), (&Value::Null, &Value::Null));
+    assert_eq!((&view["openAnomalies"], &view["anomalies"]), (&json!(0), &json!([])));
 }
 
 #[tokio::test]

@@ -215,6 +215,15 @@ async fn a_confirmed_overpayment_shows_the_received_amount() {
 }
 
 #[tokio::test]
+async fn a_surplus_below_the_dust_limit_is_paid_without_a_hint() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats + 293).await;
+    world.mine(2).await;
+    assert_eq!(view(&world, &payment).state, PageState::Confirmed { too_much_sats: None });
+}
+
+#[tokio::test]
 async fn coins_lost_in_a_reorg_are_shown() {
     let world = World::new().await;
     let payment = world.payment().await;

@@ -88,7 +88,7 @@ pub(super) enum PageState {
         wanted: u32,
     },
     Confirmed {
-        /// The sum of all received coins, if it is more than the payment's amount.
+        /// The sum of all received coins, if it is too much for the payment's amount.
         too_much_sats: Option<u64>,
     },
     /// Staff cancelled it, and no coins came.
@@ -186,7 +186,7 @@ impl View {
                 wanted: payment.policy.confirmations,
             },
             PaymentState::Confirmed => PageState::Confirmed {
-                too_much_sats: came.map(|came| came.there_sats).filter(|there_sats| *there_sats > payment.amount_sats),
+                too_much_sats: came.map(|came| came.there_sats).filter(|sats| *sats >= payment.too_much_sats()),
             },
             PaymentState::Expired | PaymentState::Invalid => match came {
                 None => PageState::Invalid,
@@ -235,7 +235,7 @@ impl PageState {
             HeldBecause::Late
         } else if let Some(taken_sats) = came.taken_back_sats {
             return Self::TakenBack { taken_sats, left_sats };
-        } else if came.there_sats > payment.amount_sats {
+        } else if came.there_sats >= payment.too_much_sats() {
             HeldBecause::TooMuch
         } else {
             HeldBecause::TooLittle
@@ -252,7 +252,7 @@ impl PageState {
 impl Payable {
     fn of(row: &PaymentRow, now: Timestamp) -> Self {
         let payment = &row.payment;
-        let amount_sats = row.asked_sats();
+        let amount_sats = payment.asked_sats();
         let left_ms = payment.expires_at.ms().saturating_sub(now.ms());
         Self {
             address: row.address.clone(),

@@ -32,6 +32,7 @@ pub(in crate::store) fn insert(tx: &Tx<'_>, number: u32) -> Result<(), StoreErro
         id: Id::from_bytes(bytes),
         state: PaymentState::New,
         amount_sats: 20_000,
+        dust_limit_sats: 294,
         price_minor: 1_000,
         currency,
         rate,

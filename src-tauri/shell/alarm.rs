@@ -4,19 +4,19 @@
 //! - shops' offers, until they are approved or expire,
 //! - failing nightly backups, until one succeeds.
 //!
-//! A desktop notification is shown once for each new event of the gateway, and a sound is played, unless a person turned
-//! them off for its kind. A failing backup is notified each time that backups begin to fail.
+//! Each new event of the gateway is passed once to the panel, which words it for the desktop. A sound is played. A person
+//! can turn both off for each kind. A failing backup is told each time that backups begin to fail.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use serde_json::json;
 use tauri::{AppHandle, Emitter as _};
 use tillgate_gateway::{Actor, App, CommandError, Environment, ListNews, NewsItem, NewsKind, ShowBackups, Status, ask};
 use tokio_util::sync::CancellationToken;
 
-use crate::desktop::Note;
-use crate::{desktop, standing, window};
+use crate::{standing, window};
 
 /// Event for the panel, with the kind of an event: play its sound.
 const SOUND: &str = "sound";
@@ -24,9 +24,8 @@ const SOUND: &str = "sound";
 /// Shortest time between two readings, so that a burst of commits leads to few of them.
 const READ_AT_MOST_EVERY: Duration = Duration::from_secs(1);
 
-/// The most events of one kind that are notified one by one. If there are more at once, one notification shows their
-/// number.
-const TOLD_EACH: usize = 3;
+/// Event for the panel, with an environment and its new events as JSON: word them, and have the desktop show them.
+const NEWS: &str = "news";
 
 /// The most ids of events that are remembered. A reading lists 50.
 const SEEN_MAX: usize = 1_000;
@@ -52,8 +51,9 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
         let Some(gateway) = app.upgrade() else { return };
         let read = read(gateway).await;
         match read {
-            Ok(Read { now, waiting, news, notices, sounds, backup_trouble }) => {
-                let of_backup = note_of_backup(told, backup_trouble);
+            Ok(Read { now, waiting, news, notices, sounds }) => {
+                // A failed backup is tried again each hour, and usually fails again for the same reason.
+                let had_no_backup = told.no_backup;
                 if waiting != told {
                     told = waiting;
                     standing::waits(&shell, environment, words(waiting));
@@ -61,9 +61,8 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
                 let new = known.news(&news, &now);
                 // A person at the window sees there that a payment is paid.
                 let is_told = |kind| notices.contains(&kind) && !(kind == NewsKind::Paid && window::has_focus(&shell));
-                for note in notes(&new, is_told).into_iter().chain(of_backup) {
-                    desktop::notify(&shell, environment, note.of(environment));
-                }
+                let no_backup = waiting.no_backup && !had_no_backup;
+                tells(&shell, environment, &told_of(&new, is_told), no_backup);
                 for kind in NewsKind::ALL {
                     if sounds.contains(&kind) && new.iter().any(|one| one.kind == kind) {
                         plays(&shell, kind);
@@ -91,8 +90,6 @@ struct Read {
     notices: Vec<NewsKind>,
     /// The kinds of events with a sound.
     sounds: Vec<NewsKind>,
-    /// The fault of the nightly backups, for people.
-    backup_trouble: Option<String>,
 }
 
 /// The events that need no notification any more.
@@ -110,21 +107,14 @@ struct Known {
 
 async fn read(app: Arc<App>) -> Result<Read, CommandError> {
     let status = ask(&app, Status {}, &Actor::panel()).await?;
-    let backup_trouble = ask(&app, ShowBackups {}, &Actor::panel()).await?.trouble;
+    let backups = ask(&app, ShowBackups {}, &Actor::panel()).await?;
     let news = ask(&app, ListNews {}, &Actor::panel()).await?;
     let waiting = Waiting {
         reversals: status.open_reversals,
         offers: status.offers_waiting,
-        no_backup: backup_trouble.is_some(),
+        no_backup: backups.trouble.is_some(),
     };
-    Ok(Read {
-        now: status.clock,
-        waiting,
-        news: news.items,
-        notices: news.notices,
-        sounds: news.sounds,
-        backup_trouble,
-    })
+    Ok(Read { now: status.clock, waiting, news: news.items, notices: news.notices, sounds: news.sounds })
 }
 
 impl Known {
@@ -153,65 +143,21 @@ impl Known {
     }
 }
 
-impl Note {
-    /// Puts the environment's name before the title.
-    fn of(self, environment: Environment) -> Self {
-        Self { title: format!("{}: {}", standing::name_of(environment), self.title), ..self }
+/// The new events of the kinds that are told.
+fn told_of(news: &[NewsItem], is_told: impl Fn(NewsKind) -> bool) -> Vec<&NewsItem> {
+    news.iter().filter(|one| is_told(one.kind)).collect()
+}
+
+/// Passes new events to the panel, which words them and calls `notify`. The panel's window is hidden, never closed.
+/// `no_backup`: nightly backups have begun to fail.
+fn tells(shell: &AppHandle, environment: Environment, news: &[&NewsItem], no_backup: bool) {
+    if news.is_empty() && !no_backup {
+        return;
     }
-}
-
-/// The notifications of new events, for the kinds that are told.
-fn notes(news: &[NewsItem], is_told: impl Fn(NewsKind) -> bool) -> Vec<Note> {
-    let of_kind = |kind: NewsKind| {
-        let news: Vec<&NewsItem> = news.iter().filter(|one| one.kind == kind).collect();
-        if news.len() > TOLD_EACH {
-            // Approvals are counted apart, so that many requests cannot hide one.
-            let body = "Open Tillgate to see them.".to_owned();
-            let approved = news.iter().filter(|one| one.id.starts_with("approved:")).count();
-            let others = news.len() - approved;
-            let titles = [(approved > 0).then(|| approvals(approved)), (others > 0).then(|| many(kind, others))];
-            let note = |title| Note { title, body: body.clone(), screen: list_of(kind).to_owned() };
-            return titles.into_iter().flatten().map(note).collect::<Vec<_>>();
-        }
-        news.iter()
-            .map(|one| Note { title: one.title.clone(), body: one.body.clone(), screen: screen_of(one) })
-            .collect()
-    };
-    NewsKind::ALL.into_iter().filter(|kind| is_told(*kind)).flat_map(of_kind).collect()
-}
-
-/// The panel's screen about one event.
-fn screen_of(event: &NewsItem) -> String {
-    match (&event.payout_id, &event.payment_id) {
-        (Some(payout), _) => format!("payout/{payout}"),
-        (None, Some(payment)) => format!("payment/{payment}"),
-        (None, None) => list_of(event.kind).to_owned(),
-    }
-}
-
-/// The panel's screen about many events of one kind.
-fn list_of(kind: NewsKind) -> &'static str {
-    match kind {
-        NewsKind::Paid => "payments",
-        NewsKind::Reversed | NewsKind::Attention => "anomalies",
-        NewsKind::Payout => "payouts",
-        NewsKind::Shop => "home",
-    }
-}
-
-/// The title of a notification for payouts that keys approved.
-fn approvals(count: usize) -> String {
-    if count == 1 { "API keys approved 1 payout".to_owned() } else { format!("API keys approved {count} payouts") }
-}
-
-/// The title of a notification for many events.
-fn many(kind: NewsKind, count: usize) -> String {
-    match kind {
-        NewsKind::Paid => format!("{count} payments are paid"),
-        NewsKind::Reversed => format!("{count} payments were reversed"),
-        NewsKind::Attention => format!("{count} payments need a decision"),
-        NewsKind::Payout => format!("API keys asked for {count} payouts"),
-        NewsKind::Shop => format!("{count} servers take no notifications"),
+    window::ask_for_attention(shell);
+    let told = json!({ "environment": environment.as_str(), "news": news, "noBackup": no_backup });
+    if let Err(error) = shell.emit(NEWS, told.to_string()) {
+        tracing::warn!(%error, "the panel cannot be told of new events");
     }
 }
 
@@ -219,13 +165,6 @@ fn plays(shell: &AppHandle, kind: NewsKind) {
     if let Err(error) = shell.emit(SOUND, kind.as_str()) {
         tracing::warn!(%error, "the panel cannot be asked to play a sound");
     }
-}
-
-/// The note about a failed backup, unless it was shown since backups began to fail. A failed backup is tried again each
-/// hour, and usually fails again for the same reason.
-fn note_of_backup(told: Waiting, trouble: Option<String>) -> Option<Note> {
-    let body = trouble.filter(|_| !told.no_backup)?;
-    Some(Note { title: "No nightly backup is made".to_owned(), body, screen: "wallet".to_owned() })
 }
 
 fn words(waiting: Waiting) -> Option<String> {
@@ -248,6 +187,8 @@ fn words(waiting: Waiting) -> Option<String> {
 mod tests {
     use super::*;
 
+    use tillgate_gateway::NewsEvent;
+
     const NOW: &str = "2026-01-12T13:00:00.000Z";
 
     /// An event as the gateway lists it.
@@ -256,8 +197,7 @@ mod tests {
             id: id.to_owned(),
             kind,
             time: format!("2026-01-12T12:{minute:02}:00.000Z"),
-            title: format!("event {id}"),
-            body: String::new(),
+            event: NewsEvent::Server { host: id.to_owned(), notifications: 1 },
             payment_id: None,
             payout_id: None,
         }
@@ -268,15 +208,13 @@ mod tests {
         let mut known = Known::default();
         let mut told = |listed: &[(&str, u32)]| {
             let listed: Vec<_> = listed.iter().map(|(id, minute)| event(id, NewsKind::Payout, *minute)).collect();
-            notes(&known.news(&listed, NOW), |_| true).into_iter().map(|note| note.title).collect::<Vec<_>>()
+            known.news(&listed, NOW).into_iter().map(|one| one.id).collect::<Vec<_>>()
         };
         assert_eq!(told(&[("b", 2), ("a", 1)]), [""; 0], "events before the start need no notification");
-        assert_eq!(told(&[("c", 5), ("b", 2)]), ["event c"]);
+        assert_eq!(told(&[("c", 5), ("b", 2)]), ["c"]);
         assert_eq!(told(&[("c", 5), ("b", 2)]), [""; 0]);
-        assert_eq!(told(&[("c", 5), ("d", 4)]), ["event d"], "an event may be read after a later one");
+        assert_eq!(told(&[("c", 5), ("d", 4)]), ["d"], "an event may be read after a later one");
         assert_eq!(told(&[("d", 4), ("b", 2), ("a", 1), ("z", 0)]), [""; 0], "older events return to the list");
-        let many: Vec<_> = ["e", "f", "g", "h"].map(|id| (id, 6)).into();
-        assert_eq!(told(&many), ["API keys asked for 4 payouts"]);
     }
 
     #[test]
@@ -312,39 +250,7 @@ mod tests {
     #[test]
     fn kinds_that_are_turned_off_are_not_notified() {
         let news = [event("a", NewsKind::Paid, 1), event("b", NewsKind::Shop, 2)];
-        let told: Vec<_> = notes(&news, |kind| kind == NewsKind::Shop).into_iter().map(|note| note.title).collect();
-        assert_eq!(told, ["event b"]);
-    }
-
-    #[test]
-    fn many_requests_do_not_hide_an_approval() {
-        let mut news: Vec<_> = (0..4).map(|at| event(&format!("requested:{at}"), NewsKind::Payout, at)).collect();
-        news.push(event("approved:9", NewsKind::Payout, 9));
-        let told: Vec<_> = notes(&news, |_| true).into_iter().map(|note| note.title).collect();
-        assert_eq!(told, ["API keys approved 1 payout", "API keys asked for 4 payouts"]);
-    }
-
-    #[test]
-    fn a_click_shows_the_record_of_the_event_or_the_list_of_many() {
-        let late = NewsItem { payment_id: Some("ab12".to_owned()), ..event("a", NewsKind::Attention, 1) };
-        let asked = NewsItem { payout_id: Some("cd34".to_owned()), ..event("b", NewsKind::Payout, 1) };
-        let shown = |news: &[NewsItem]| notes(news, |_| true).into_iter().map(|note| note.screen).collect::<Vec<_>>();
-        assert_eq!(
-            shown(&[late.clone(), asked, event("c", NewsKind::Shop, 1)]),
-            ["payment/ab12", "payout/cd34", "home"]
-        );
-        assert_eq!(shown(&[late.clone(), late.clone(), late.clone(), late]), ["anomalies"]);
-    }
-
-    #[test]
-    fn a_notification_begins_with_its_environment() {
-        let note = || Note {
-            title: "2 payouts wait for approval".to_owned(),
-            body: String::new(),
-            screen: "payouts".to_owned(),
-        };
-        assert_eq!(note().of(Environment::Production).title, "Production: 2 payouts wait for approval");
-        assert_eq!(note().of(Environment::Test).title, "Test: 2 payouts wait for approval");
+        assert_eq!(told_of(&news, |kind| kind == NewsKind::Shop), [&news[1]]);
     }
 
     #[test]
@@ -356,15 +262,5 @@ mod tests {
         assert_eq!(said(0, 2).as_deref(), Some("2 payouts wait for approval"));
         let both = Waiting { reversals: 1, offers: 0, no_backup: true };
         assert_eq!(words(both).as_deref(), Some("1 payment reversed, no nightly backup is made"));
-    }
-
-    #[test]
-    fn only_the_first_of_several_failed_backups_is_notified() {
-        let why = || Some("the last nightly backup failed: the disk is full".to_owned());
-        let (well, failing) = (Waiting::default(), Waiting { no_backup: true, ..Waiting::default() });
-        let note = note_of_backup(well, why()).unwrap();
-        assert!(note.title.contains("backup") && note.body.contains("the disk is full"), "{}", note.body);
-        assert!(note_of_backup(failing, why()).is_none(), "a second failure is not notified");
-        assert!(note_of_backup(failing, None).is_none() && note_of_backup(well, None).is_none());
     }
 }

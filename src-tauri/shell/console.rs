@@ -5,8 +5,9 @@ use serde_json::Value;
 use tauri::{AppHandle, State, WebviewWindow};
 use tillgate_gateway::CommandError;
 
+use crate::desktop::Note;
 use crate::gateway_task::Gateways;
-use crate::{customer, customer_page, downloads, standing, window};
+use crate::{customer, customer_page, desktop, downloads, standing, window};
 
 /// Handles the program's own commands, such as `hide`, and passes every other command to the gateway of the named
 /// environment.
@@ -29,6 +30,9 @@ pub async fn console(
         Some("environments") => return Ok(gateways.told()),
         Some("shown") => standing::shows(&app, gateways.of(environment)?.environment()),
         Some("reopen") => gateways.of(environment)?.start(&app),
+        Some("notify") => {
+            desktop::notify(&app, gateways.of(environment)?.environment(), Note::read(&command)?);
+        }
         Some("customer-close") => customer::close(&app),
         Some("open-page") => return customer_page::open(gateways.of(environment)?, &command).await,
         Some("mail-page") => return customer_page::mail(gateways.of(environment)?, &command).await,
@@ -53,7 +57,7 @@ mod tests {
     fn the_customers_window_may_only_read_payments() {
         assert!(may_call(customer::LABEL, Some("showPayment")));
         for command in
-            ["quit", "hide", "reopen", "customer-close", "createPayment", "approvePayout", "listSettings", ""]
+            ["quit", "hide", "reopen", "notify", "customer-close", "createPayment", "approvePayout", "listSettings", ""]
         {
             assert!(!may_call(customer::LABEL, Some(command)), "{command}");
             assert!(may_call(window::LABEL, Some(command)), "{command}");

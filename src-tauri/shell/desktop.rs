@@ -1,12 +1,11 @@
 //! Desktop notifications, for events that should not wait until a person looks at the window. On a desktop without
 //! notifications only the window is highlighted.
 
+use serde_json::Value;
 use tauri::AppHandle;
-use tillgate_gateway::Environment;
+use tillgate_gateway::{CommandError, Environment};
 
-use crate::window;
-
-/// A desktop notification. Its text is plain, so a shop's name in it is never read as markup.
+/// A desktop notification, worded by the panel. Its text is plain, so a shop's name in it is never read as markup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     pub title: String,
@@ -15,10 +14,20 @@ pub struct Note {
     pub screen: String,
 }
 
+impl Note {
+    /// Reads the panel's command `notify`.
+    pub fn read(command: &Value) -> Result<Self, CommandError> {
+        let text = |name: &str| {
+            let text = command.get(name).and_then(Value::as_str).map(str::to_owned);
+            text.ok_or_else(|| CommandError::of("VALIDATION_FAILED", &format!("{name} must be a text")))
+        };
+        Ok(Self { title: text("title")?, body: text("body")?, screen: text("screen")? })
+    }
+}
+
 /// Shows a notification about one environment. A click on it shows its screen in the window. The call does not wait for
 /// the desktop.
 pub fn notify(app: &AppHandle, environment: Environment, note: Note) {
-    window::ask_for_attention(app);
     let app = app.clone();
     // The session bus may answer slowly, because it starts the notification server if none runs.
     std::thread::spawn(move || bus::notify(&app, environment, &note));

@@ -36,6 +36,6 @@ pub use actor::Actor;
 pub use backups::ShowBackups;
 pub use command::{Command, ask, dispatch};
 pub use error::CommandError;
-pub use news::{ListNews, NewsItem};
+pub use news::{ListNews, NewsEvent, NewsItem};
 pub use status::Status;
 pub(crate) use status::StatusView;

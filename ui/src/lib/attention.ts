@@ -10,7 +10,7 @@ export type Decision = "accept" | "refund" | "dismiss";
 const REFERENCE_MAX = 60;
 
 /** A reference for a place in quotes. A customer or a shop wrote it, and it must not speak for Tillgate. */
-function cut(reference: string): string {
+export function cut(reference: string): string {
   const text = plain(reference).replaceAll(/[”“]/g, '"');
   return text.length > REFERENCE_MAX ? `${text.slice(0, REFERENCE_MAX)}…` : text;
 }

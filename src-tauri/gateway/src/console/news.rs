@@ -5,7 +5,6 @@ use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::id::Id;
 use tillgate_domain::payment::PaymentState;
 use tillgate_domain::payout::PayoutState;
-use tillgate_domain::plain::plain;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
@@ -14,6 +13,7 @@ use super::error::CommandError;
 use super::sums::FiatView;
 use crate::store::news::{NewsKind, NewsRow, NewsSubject};
 use crate::store::payments::PaymentRow;
+use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
 /// The number of events that are listed.
@@ -47,14 +47,61 @@ pub struct NewsItem {
     pub kind: NewsKind,
     /// The time of the event, ISO 8601 with milliseconds.
     pub time: String,
-    /// The event in a few words.
-    pub title: String,
-    /// A sentence on what it concerns.
-    pub body: String,
+    /// What happened. The window words it in the person's language.
+    pub event: NewsEvent,
     /// The payment that it concerns.
     pub payment_id: Option<String>,
     /// The payout that it concerns.
     pub payout_id: Option<String>,
+}
+
+/// The sort of an event, with its values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[expect(missing_docs, reason = "each variant tells of its fields")]
+pub enum NewsEvent {
+    /// A payment was paid. Its state is that at the time of reading.
+    Paid { order: NewsOrder, state: PaymentState },
+    /// The customer withdrew the coins before a block held them.
+    Withdrawn { order: NewsOrder },
+    /// The Bitcoin network took back the coins of a confirmed payment.
+    Reversed { order: NewsOrder },
+    /// Coins do not fit their payment. `open`: staff have not decided yet.
+    Anomaly { order: NewsOrder, anomaly_type: AnomalyKind, worth: FiatView, open: bool },
+    /// A customer gave an address for a refund. `open`: staff have not decided yet.
+    Answered { order: NewsOrder, open: bool },
+    /// An approved payout failed.
+    Failed { worth: FiatView, address: String },
+    /// An API key asked for a payout. `open`: it waits for an approval.
+    Requested { by: String, amount: BtcView, worth: FiatView, address: String, open: bool },
+    /// An API key approved a payout.
+    Approved { by: String, amount: BtcView, worth: FiatView, address: String },
+    /// A shop's server takes no notifications, and so many of them wait.
+    Server {
+        host: String,
+        #[ts(type = "number")]
+        notifications: u64,
+    },
+}
+
+/// The order of a payment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct NewsOrder {
+    /// The price of the payment.
+    pub price: FiatView,
+    /// The shop's own reference; may be empty.
+    pub reference: String,
+}
+
+impl NewsOrder {
+    fn of(payment: &PaymentRow) -> Self {
+        Self {
+            price: FiatView::of(payment.payment.price_minor, payment.payment.currency),
+            reference: payment.merchant_transaction_id.clone(),
+        }
+    }
 }
 
 impl Ask for ListNews {
@@ -75,176 +122,93 @@ impl Ask for ListNews {
 impl NewsItem {
     /// The view of an event; `None` if its record is gone.
     fn of(reader: &Reader<'_>, row: &NewsRow) -> Result<Option<Self>, StoreError> {
-        Ok(match &row.subject {
-            NewsSubject::Paid(seq) => reader.payment_by_seq(*seq)?.map(|payment| {
-                let body = arrival(payment.payment.state, &order_of(&payment));
-                let title = if payment.payment.state == PaymentState::Unconfirmed {
-                    format!("{} sent, not confirmed yet", price_of(&payment))
-                } else {
-                    format!("{} received", price_of(&payment))
-                };
-                Self::of_payment(row, NewsKind::Paid, title, body, &payment)
+        match &row.subject {
+            NewsSubject::Paid(seq) => Self::of_payment(reader, row, *seq, NewsKind::Paid, |order, payment| {
+                NewsEvent::Paid { order, state: payment.payment.state }
             }),
-            NewsSubject::Withdrawn(seq) => reader.payment_by_seq(*seq)?.map(|payment| {
-                let title = format!("{} withdrawn by the customer", price_of(&payment));
-                let body = format!("The coins for {} were withdrawn before a block held them.", order_of(&payment));
-                Self::of_payment(row, NewsKind::Reversed, title, body, &payment)
-            }),
-            NewsSubject::Reversed(seq) => reader.payment_by_seq(*seq)?.map(|payment| {
-                let body = format!("The Bitcoin network took back the coins for {}.", order_of(&payment));
-                let title = format!("A payment of {} was reversed", price_of(&payment));
-                Self::of_payment(row, NewsKind::Reversed, title, body, &payment)
-            }),
+            NewsSubject::Withdrawn(seq) => {
+                Self::of_payment(reader, row, *seq, NewsKind::Reversed, |order, _| NewsEvent::Withdrawn { order })
+            }
+            NewsSubject::Reversed(seq) => {
+                Self::of_payment(reader, row, *seq, NewsKind::Reversed, |order, _| NewsEvent::Reversed { order })
+            }
             NewsSubject::Anomaly(id) => {
-                let Some(anomaly) = reader.anomaly(id)? else { return Ok(None) };
-                reader.payment_by_seq(anomaly.payment_seq)?.map(|payment| {
-                    let worth = FiatView::of(anomaly.worth_minor(), anomaly.currency);
-                    let title = if anomaly.anomaly.resolution == Resolution::Open {
-                        format!("{worth} needs a decision")
-                    } else {
-                        format!("{worth} needed a decision")
-                    };
-                    let body = about(anomaly.anomaly.kind, &order_of(&payment));
-                    Self::of_payment(row, NewsKind::Attention, title, body, &payment)
+                let Some(raised) = reader.anomaly(id)? else { return Ok(None) };
+                Self::of_payment(reader, row, raised.payment_seq, NewsKind::Attention, |order, _| NewsEvent::Anomaly {
+                    order,
+                    anomaly_type: raised.anomaly.kind,
+                    worth: FiatView::of(raised.worth_minor(), raised.currency),
+                    open: raised.anomaly.resolution == Resolution::Open,
                 })
             }
             NewsSubject::Answered(id) => {
-                let Some(anomaly) = reader.anomaly(id)? else { return Ok(None) };
-                reader.payment_by_seq(anomaly.payment_seq)?.map(|payment| {
-                    let title = format!("An address for the refund of {}", price_of(&payment));
-                    let order = order_of(&payment);
-                    let body = if anomaly.anomaly.resolution == Resolution::Open {
-                        format!("The customer gave it for {order}. Open Tillgate to send the refund.")
-                    } else {
-                        format!("The customer gave it for {order}.")
-                    };
-                    Self::of_payment(row, NewsKind::Attention, title, body, &payment)
+                let Some(asked) = reader.anomaly(id)? else { return Ok(None) };
+                let open = asked.anomaly.resolution == Resolution::Open;
+                Self::of_payment(reader, row, asked.payment_seq, NewsKind::Attention, |order, _| NewsEvent::Answered {
+                    order,
+                    open,
                 })
             }
-            NewsSubject::Failed(id) => reader.payout(id)?.map(|payout| {
-                let worth = FiatView::of(payout.fiat_minor, payout.currency);
-                let title = format!("A payout of {worth} failed");
-                let body = format!("Nothing more is sent to {}. Open Tillgate to see why.", payout.address);
-                Self::of_one_payout(row, format!("failed:{id}"), title, body, id)
+            NewsSubject::Failed(id) => Self::of_payout(reader, row, "failed", id, |payout| NewsEvent::Failed {
+                worth: worth_of(payout),
+                address: payout.address.clone(),
             }),
-            NewsSubject::Requested(id) => Self::of_payout(reader, row, id, false)?,
-            NewsSubject::Approved(id) => Self::of_payout(reader, row, id, true)?,
+            NewsSubject::Requested(id) => {
+                Self::of_payout(reader, row, "requested", id, |payout| NewsEvent::Requested {
+                    by: payout.requested_by.clone(),
+                    amount: BtcView::of_sats(payout.amount_sats),
+                    worth: worth_of(payout),
+                    address: payout.address.clone(),
+                    open: payout.state == PayoutState::New,
+                })
+            }
+            NewsSubject::Approved(id) => Self::of_payout(reader, row, "approved", id, |payout| NewsEvent::Approved {
+                by: payout.approved_by.clone().unwrap_or_default(),
+                amount: BtcView::of_sats(payout.amount_sats),
+                worth: worth_of(payout),
+                address: payout.address.clone(),
+            }),
             NewsSubject::Server { name, notifications } => {
                 let host = name.split_once("://").map_or(name.as_str(), |(_, host)| host);
-                let body = match notifications {
-                    1 => "1 notification waits. Tillgate tries again by itself.".to_owned(),
-                    many => format!("{many} notifications wait. Tillgate tries again by itself."),
-                };
-                Some(Self {
-                    id: format!("shop:{name}"),
-                    kind: NewsKind::Shop,
-                    time: row.at.iso_millis(),
-                    title: format!("{host} takes no notifications"),
-                    body,
-                    payment_id: None,
-                    payout_id: None,
-                })
+                let event = NewsEvent::Server { host: host.to_owned(), notifications: *notifications };
+                Ok(Some(Self::made(row, format!("shop:{name}"), NewsKind::Shop, event)))
             }
-        })
+        }
     }
 
-    fn of_payment(row: &NewsRow, kind: NewsKind, title: String, body: String, payment: &PaymentRow) -> Self {
+    fn made(row: &NewsRow, id: String, kind: NewsKind, event: NewsEvent) -> Self {
+        Self { id, kind, time: row.at.iso_millis(), event, payment_id: None, payout_id: None }
+    }
+
+    fn of_payment(
+        reader: &Reader<'_>,
+        row: &NewsRow,
+        seq: i64,
+        kind: NewsKind,
+        event: impl FnOnce(NewsOrder, &PaymentRow) -> NewsEvent,
+    ) -> Result<Option<Self>, StoreError> {
+        let Some(payment) = reader.payment_by_seq(seq)? else { return Ok(None) };
         let payment_id = payment.payment.id.to_string();
-        Self {
-            id: format!("{kind}:{payment_id}:{}", row.at.ms()),
-            kind,
-            time: row.at.iso_millis(),
-            title,
-            body,
-            payment_id: Some(payment_id),
-            payout_id: None,
-        }
+        let id = format!("{kind}:{payment_id}:{}", row.at.ms());
+        let event = event(NewsOrder::of(&payment), &payment);
+        Ok(Some(Self { payment_id: Some(payment_id), ..Self::made(row, id, kind, event) }))
     }
 
-    fn of_payout(reader: &Reader<'_>, row: &NewsRow, id: &Id, is_approved: bool) -> Result<Option<Self>, StoreError> {
+    fn of_payout(
+        reader: &Reader<'_>,
+        row: &NewsRow,
+        name: &str,
+        id: &Id,
+        event: impl FnOnce(&PayoutRow) -> NewsEvent,
+    ) -> Result<Option<Self>, StoreError> {
         let Some(payout) = reader.payout(id)? else { return Ok(None) };
-        let amount = BtcView::of_sats(payout.amount_sats).shown;
-        let worth = FiatView::of(payout.fiat_minor, payout.currency);
-        let address = payout.address;
-        let (title, body) = if is_approved {
-            let key = payout.approved_by.as_deref().unwrap_or_default();
-            let body = format!(
-                "{key} approved a payout of {worth} to {address}. If that was wrong, open Tillgate and cancel the payout."
-            );
-            (format!("{amount} BTC were approved by an API key"), body)
-        } else {
-            let body = if payout.state == PayoutState::New {
-                format!("It is {worth} to {address}. Open Tillgate to approve or reject it.")
-            } else {
-                format!("It is {worth} to {address}.")
-            };
-            (format!("{} asks for a payout of {amount} BTC", payout.requested_by), body)
-        };
-        let name = format!("{}:{id}", if is_approved { "approved" } else { "requested" });
-        Ok(Some(Self::of_one_payout(row, name, title, body, id)))
-    }
-
-    fn of_one_payout(row: &NewsRow, name: String, title: String, body: String, payout: &Id) -> Self {
-        Self {
-            id: name,
-            kind: NewsKind::Payout,
-            time: row.at.iso_millis(),
-            title,
-            body,
-            payment_id: None,
-            payout_id: Some(payout.to_string()),
-        }
+        let made = Self::made(row, format!("{name}:{id}"), NewsKind::Payout, event(&payout));
+        Ok(Some(Self { payout_id: Some(id.to_string()), ..made }))
     }
 }
 
-fn price_of(payment: &PaymentRow) -> String {
-    FiatView::of(payment.payment.price_minor, payment.payment.currency).to_string()
-}
-
-/// A sentence on coins that came for an order, true at the time of reading.
-fn arrival(state: PaymentState, order: &str) -> String {
-    match state {
-        PaymentState::Confirmed => format!("{} is paid.", sentence(order)),
-        PaymentState::Unconfirmed => format!("The coins for {order} have come, and wait for confirmations."),
-        PaymentState::New | PaymentState::Underpaid | PaymentState::Expired => {
-            format!("{} is not paid any more.", sentence(order))
-        }
-        PaymentState::Invalid => format!("The coins for {order} have come, but the payment is invalid."),
-    }
-}
-
-/// Characters of a reference within a sentence.
-const REFERENCE_MAX: usize = 60;
-
-/// A payment's name within a sentence: the shop's own reference, or the price. A customer or a shop wrote the reference,
-/// and it must not speak for Tillgate.
-fn order_of(payment: &PaymentRow) -> String {
-    let reference = &payment.merchant_transaction_id;
-    if reference.is_empty() {
-        format!("the payment of {}", price_of(payment))
-    } else {
-        let mut shown: String = plain(reference).replace('”', "\"").chars().take(REFERENCE_MAX).collect();
-        if reference.chars().count() > REFERENCE_MAX {
-            shown.push('…');
-        }
-        format!("order “{shown}”")
-    }
-}
-
-/// A text with a capital first letter.
-fn sentence(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
-}
-
-fn about(kind: AnomalyKind, order: &str) -> String {
-    match kind {
-        AnomalyKind::LatePayment => format!("Coins for {order} came after the payment had closed."),
-        AnomalyKind::ExtraPayment => format!("More coins came for {order}, which was paid already."),
-        AnomalyKind::Overpayment => format!("The customer paid too much for {order}."),
-        AnomalyKind::Underpayment => format!("Too little came for {order} before the payment closed."),
-        AnomalyKind::ReversedPayment => format!("The Bitcoin network took back the coins for {order}."),
-    }
+fn worth_of(payout: &PayoutRow) -> FiatView {
+    FiatView::of(payout.fiat_minor, payout.currency)
 }
 
 #[cfg(test)]
@@ -254,7 +218,7 @@ mod tests {
     use crate::testing::{HALF_AN_HOUR_MS, World};
 
     #[tokio::test]
-    async fn events_are_told_in_sentences() {
+    async fn an_event_names_its_order_and_its_values() {
         let world = World::new().await;
         let (late, paid) = (world.payment().await, world.payment().await);
         world.pay(&paid, paid.payment.amount_sats).await;
@@ -262,13 +226,17 @@ mod tests {
         world.pay(&late, late.payment.amount_sats).await;
         world.mine(2).await;
         let news = ask(&world.app, ListNews {}, &Actor::panel()).await.unwrap();
-        let told: Vec<_> = news.items.iter().map(|one| (one.kind, one.title.as_str(), one.body.as_str())).collect();
-        let late_body = "Coins for order “order-1” came after the payment had closed.";
-        let expected = [
-            (NewsKind::Attention, "10.00 USD needs a decision", late_body),
-            (NewsKind::Paid, "10.00 USD received", "Order “order-1” is paid."),
-        ];
-        assert_eq!(told, expected);
+        let told: Vec<_> = news.items.iter().map(|one| (one.kind, one.event.clone())).collect();
+        let order = NewsOrder::of(&late);
+        assert_eq!((order.price.to_string().as_str(), order.reference.as_str()), ("10.00 USD", "order-1"));
+        let anomaly = NewsEvent::Anomaly {
+            order: order.clone(),
+            anomaly_type: AnomalyKind::LatePayment,
+            worth: order.price.clone(),
+            open: true,
+        };
+        let paid = NewsEvent::Paid { order, state: PaymentState::Confirmed };
+        assert_eq!(told, [(NewsKind::Attention, anomaly), (NewsKind::Paid, paid)]);
         assert_eq!(news.items[0].payment_id, Some(late.payment.id.to_string()));
         assert_eq!((news.notices.len(), news.sounds.len()), (5, 5));
     }
@@ -277,21 +245,14 @@ mod tests {
     async fn a_payment_is_called_paid_once_it_is_confirmed() {
         let world = World::new().await;
         let payment = world.payment().await;
-        let body = async || ask(&world.app, ListNews {}, &Actor::panel()).await.unwrap().items[0].body.clone();
+        let state = async || {
+            let news = ask(&world.app, ListNews {}, &Actor::panel()).await.unwrap();
+            let NewsEvent::Paid { state, .. } = news.items[0].event else { panic!("not paid") };
+            state
+        };
         world.pay(&payment, payment.payment.amount_sats).await;
-        assert_eq!(body().await, "The coins for order “order-1” have come, and wait for confirmations.");
+        assert_eq!(state().await, PaymentState::Unconfirmed);
         world.mine(1).await;
-        assert_eq!(body().await, "Order “order-1” is paid.");
-        assert_eq!(arrival(PaymentState::New, "order “x”"), "Order “x” is not paid any more.");
-    }
-
-    #[tokio::test]
-    async fn a_reference_cannot_speak_for_tillgate() {
-        let world = World::new().await;
-        let mut payment = world.payment().await;
-        payment.merchant_transaction_id = format!("1” is paid.\n\u{202e}{}", "x".repeat(200));
-        let order = order_of(&payment);
-        assert!(order.starts_with("order “1\" is paid.\\n\\u{202e}xxx"), "{order}");
-        assert!(order.ends_with("x…”") && order.chars().count() < 75, "{order}");
+        assert_eq!(state().await, PaymentState::Confirmed);
     }
 }

@@ -5,6 +5,7 @@ import type { CommandError } from "../bindings/CommandError";
 import type { PaymentsSheet } from "../bindings/PaymentsSheet";
 import type { StatusView } from "../bindings/StatusView";
 import { withSumsInLocale } from "../language/sums";
+import type { Note } from "../news";
 import { onArrival, shown, type Environment } from "../state/environment.svelte";
 
 export type { Answers };
@@ -14,9 +15,10 @@ export type CommandName = Command["command"];
 /**
  * Events that the desktop program sends. `changed`: data of an environment has changed. `no-tray`: a person closed the
  * window, but the desktop has no tray. `screen`: a person wants to see a screen, named as in the URL. `customer-closed`:
- * the customer's window was closed. `sound`: an event of the named kind has a sound.
+ * the customer's window was closed. `sound`: an event of the named kind has a sound. `news`: new events, as JSON, that the
+ * desktop shall show.
  */
-export type HostEvent = "changed" | "no-tray" | "screen" | "customer-closed" | "sound";
+export type HostEvent = "changed" | "no-tray" | "screen" | "customer-closed" | "sound" | "news";
 
 /**
  * The commands to the desktop program, each with its fields and its answer.
@@ -24,6 +26,7 @@ export type HostEvent = "changed" | "no-tray" | "screen" | "customer-closed" | "
  * - `quit` and `hide` concern the window.
  * - `reopen` starts an environment's gateway again. `shown` reports the environment that the window shows.
  * - `customer-view` opens the customer's window, on another monitor if there is one. `customer-close` closes it.
+ * - `notify` shows a notification of the desktop.
  * - `save-payments` saves the payments that match as CSV in the folder for downloads.
  * - `open-page` opens the customer's page of a payment in the browser. `mail-page` begins a mail with its address.
  */
@@ -34,6 +37,7 @@ export interface ShellActs {
   shown: [undefined, unknown];
   "customer-view": [undefined, unknown];
   "customer-close": [undefined, unknown];
+  notify: [Note, unknown];
   "save-payments": [Omit<PaymentsSheet, "after">, { file: string }];
   "open-page": [{ paymentId: string }, unknown];
   "mail-page": [{ paymentId: string }, unknown];
@@ -68,7 +72,7 @@ export interface Transport {
   running(): Promise<Running>;
   /**
    * Calls `heard` at each event until the returned function is called. `changed` names an environment, `screen` an address,
-   * and `sound` a kind of event.
+   * `sound` a kind of event, and `news` the events.
    */
   on(event: HostEvent, heard: (named?: string) => void): () => void;
 }

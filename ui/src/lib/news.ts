@@ -1,0 +1,197 @@
+// The words of events, and the notifications of the desktop that tell of them.
+import { cut } from "./attention";
+import type { NewsEvent } from "./bindings/NewsEvent";
+import type { NewsItem } from "./bindings/NewsItem";
+import type { NewsKind } from "./bindings/NewsKind";
+import type { NewsOrder } from "./bindings/NewsOrder";
+import { plain, plural } from "./format";
+import { hrefOf, type Route } from "./state/route.svelte";
+import { nameOf, type Environment } from "./state/environment.svelte";
+
+/** An event in words. */
+export interface Words {
+  /** The event in a few words. */
+  title: string;
+  /** A sentence on what it concerns. */
+  body: string;
+}
+
+/** A notification of the desktop. A click on it shows the screen. */
+export type Note = Words & { screen: string };
+
+const sum = ({ shown, currency }: { shown: string; currency: string }) => `${shown} ${currency}`;
+
+/** An event in the person's language. */
+export function wordsOf(event: NewsEvent): Words {
+  switch (event.event) {
+    case "paid":
+      return { title: titleOfPaid(event.order, event.state), body: arrival(event.order, event.state) };
+    case "withdrawn":
+      return {
+        title: `${sum(event.order.price)} withdrawn by the customer`,
+        body: `The coins for ${orderOf(event.order)} were withdrawn before a block held them.`,
+      };
+    case "reversed":
+      return {
+        title: `A payment of ${sum(event.order.price)} was reversed`,
+        body: `The Bitcoin network took back the coins for ${orderOf(event.order)}.`,
+      };
+    case "anomaly":
+      return {
+        title: event.open ? `${sum(event.worth)} needs a decision` : `${sum(event.worth)} needed a decision`,
+        body: misfit(event.order, event.anomalyType),
+      };
+    case "answered": {
+      const given = `The customer gave it for ${orderOf(event.order)}.`;
+      return {
+        title: `An address for the refund of ${sum(event.order.price)}`,
+        body: event.open ? `${given} Open Tillgate to send the refund.` : given,
+      };
+    }
+    case "failed":
+      return {
+        title: `A payout of ${sum(event.worth)} failed`,
+        body: `Nothing more is sent to ${event.address}. Open Tillgate to see why.`,
+      };
+    case "requested": {
+      const asked = `It is ${sum(event.worth)} to ${event.address}.`;
+      return {
+        title: `${event.by} asks for a payout of ${event.amount.shown} BTC`,
+        body: event.open ? `${asked} Open Tillgate to approve or reject it.` : asked,
+      };
+    }
+    case "approved":
+      return {
+        title: `${event.amount.shown} BTC were approved by an API key`,
+        body: `${event.by} approved a payout of ${sum(event.worth)} to ${event.address}. If that was wrong, open Tillgate and cancel the payout.`,
+      };
+    case "server":
+      return {
+        title: `${plain(event.host)} takes no notifications`,
+        body: `${plural(event.notifications, ["# notification waits", "# notifications wait"])}. Tillgate tries again by itself.`,
+      };
+  }
+}
+
+type State = Extract<NewsEvent, { event: "paid" }>["state"];
+type Misfit = Extract<NewsEvent, { event: "anomaly" }>["anomalyType"];
+
+/** A payment's name within a sentence: the shop's own reference in quotes, or the price. */
+const orderOf = ({ price, reference }: NewsOrder) =>
+  reference ? `order “${cut(reference)}”` : `the payment of ${sum(price)}`;
+
+const titleOfPaid = ({ price }: NewsOrder, state: State) =>
+  state === "UNCONFIRMED" ? `${sum(price)} sent, not confirmed yet` : `${sum(price)} received`;
+
+/** A sentence on coins that came for an order, true at the time of reading. */
+function arrival(order: NewsOrder, state: State): string {
+  switch (state) {
+    case "CONFIRMED":
+      return `Paid: ${orderOf(order)}.`;
+    case "UNCONFIRMED":
+      return `The coins for ${orderOf(order)} have come, and wait for confirmations.`;
+    case "NEW":
+    case "UNDERPAID":
+    case "EXPIRED":
+      return `Not paid any more: ${orderOf(order)}.`;
+    case "INVALID":
+      return `The coins for ${orderOf(order)} have come, but the payment is invalid.`;
+  }
+}
+
+function misfit(order: NewsOrder, type: Misfit): string {
+  switch (type) {
+    case "LATE_PAYMENT":
+      return `Coins for ${orderOf(order)} came after the payment had closed.`;
+    case "EXTRA_PAYMENT":
+      return `More coins came for ${orderOf(order)}, which was paid already.`;
+    case "OVERPAYMENT":
+      return `The customer paid too much for ${orderOf(order)}.`;
+    case "UNDERPAYMENT":
+      return `Too little came for ${orderOf(order)} before the payment closed.`;
+    case "REVERSED_PAYMENT":
+      return `The Bitcoin network took back the coins for ${orderOf(order)}.`;
+  }
+}
+
+/** The screen about an event. */
+export function screenOf({ kind, paymentId, payoutId }: NewsItem): Route {
+  if (payoutId) return { screen: "payout", id: payoutId };
+  if (paymentId) return { screen: "payment", id: paymentId };
+  return listOf(kind);
+}
+
+/** The screen about many events of one kind. */
+function listOf(kind: NewsKind): Route {
+  switch (kind) {
+    case "paid":
+      return { screen: "payments" };
+    case "reversed":
+    case "attention":
+      return { screen: "anomalies" };
+    case "payout":
+      return { screen: "payouts" };
+    case "shop":
+      return { screen: "home" };
+  }
+}
+
+/** New events, as the desktop program passes them. */
+export interface Told {
+  environment: Environment;
+  news: NewsItem[];
+  /** Nightly backups have begun to fail. */
+  noBackup: boolean;
+}
+
+/** The most events of one kind that are notified one by one. Of more at once, one notification shows the number. */
+const TOLD_EACH = 3;
+
+const KINDS: readonly NewsKind[] = ["paid", "reversed", "attention", "payout", "shop"];
+
+/** The notifications of new events. Each begins with its environment. */
+export function notesOf({ environment, news, noBackup }: Told): Note[] {
+  const notes = KINDS.flatMap((kind) =>
+    notesOfKind(
+      news.filter((one) => one.kind === kind),
+      kind,
+    ),
+  );
+  if (noBackup) {
+    const body = "Open the page “Wallet” to see why.";
+    notes.push({ title: "No nightly backup is made", body, screen: screenName({ screen: "wallet" }) });
+  }
+  return notes.map((note) => ({ ...note, title: `${nameOf(environment)}: ${note.title}` }));
+}
+
+function notesOfKind(news: NewsItem[], kind: NewsKind): Note[] {
+  if (news.length <= TOLD_EACH) {
+    return news.map((one) => ({ ...wordsOf(one.event), screen: screenName(screenOf(one)) }));
+  }
+  // Approvals are counted apart, so that many requests cannot hide one.
+  const approvals = news.filter((one) => one.event.event === "approved").length;
+  const others = news.length - approvals;
+  const titles: string[] = [];
+  if (approvals > 0) titles.push(`API keys approved ${plural(approvals, ["# payout", "# payouts"])}`);
+  if (others > 0) titles.push(many(kind, others));
+  const body = "Open Tillgate to see them.";
+  return titles.map((title) => ({ title, body, screen: screenName(listOf(kind)) }));
+}
+
+function many(kind: NewsKind, count: number): string {
+  switch (kind) {
+    case "paid":
+      return plural(count, ["# payment is paid", "# payments are paid"]);
+    case "reversed":
+      return plural(count, ["# payment was reversed", "# payments were reversed"]);
+    case "attention":
+      return plural(count, ["# payment needs a decision", "# payments need a decision"]);
+    case "payout":
+      return `API keys asked for ${plural(count, ["# payout", "# payouts"])}`;
+    case "shop":
+      return plural(count, ["# server takes no notifications", "# servers take no notifications"]);
+  }
+}
+
+/** A screen as the desktop program names it: `payment/` and an id. */
+const screenName = (route: Route) => hrefOf(route).replace(/^#\/(test|production)\//, "");

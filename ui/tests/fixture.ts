@@ -12,6 +12,7 @@ import type { PaymentItem } from "../src/lib/bindings/PaymentItem";
 import type { PaymentsPage } from "../src/lib/bindings/PaymentsPage";
 import type { PaymentView } from "../src/lib/bindings/PaymentView";
 import type { PayoutView } from "../src/lib/bindings/PayoutView";
+import type { SendEstimateView } from "../src/lib/bindings/SendEstimateView";
 import type { RestoreView } from "../src/lib/bindings/RestoreView";
 import type { SettingItem } from "../src/lib/bindings/SettingItem";
 import type { StatusView } from "../src/lib/bindings/StatusView";
@@ -281,6 +282,7 @@ export function payout(over: Partial<PayoutView> = {}): PayoutView {
     limitLeftAfter: btc(99000000, "0.99000000"),
     takesAllCoins: false,
     canApprove: { possible: true, whyNot: null },
+    canSend: { possible: false, whyNot: "the payout is NEW: it waits for approval: approve it first" },
     canBump: { possible: false, whyNot: "the payout is NEW: it was never approved" },
     canAbandon: { possible: false, whyNot: "the payout is NEW: it was never approved" },
     ...over,
@@ -320,6 +322,19 @@ export function bumpEstimate(over: Partial<BumpEstimateView> = {}): BumpEstimate
     cap: 200,
     aboveCap: false,
     needed: 4,
+    pays: btc(1000000, "0.01000000"),
+    abovePays: false,
+    ...over,
+  };
+}
+
+export function sendEstimate(over: Partial<SendEstimateView> = {}): SendEstimateView {
+  return {
+    fee: btc(987, "0.00000987"),
+    worth: usd(64, "0.64"),
+    feeRate: "7.00",
+    cap: 200,
+    aboveCap: false,
     pays: btc(1000000, "0.01000000"),
     abovePays: false,
     ...over,

@@ -2,7 +2,7 @@ import type { PayoutView } from "../src/lib/bindings/PayoutView";
 import type { VersionItem } from "../src/lib/bindings/VersionItem";
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ADDRESS, anomaly, bumpEstimate, estimate, payout, status } from "./fixture";
+import { ADDRESS, anomaly, bumpEstimate, estimate, payout, sendEstimate, status } from "./fixture";
 import { host, open } from "./panel";
 
 const HREF = `#/payout/${"b".repeat(40)}`;
@@ -364,7 +364,7 @@ describe("a payout's transaction", () => {
   test("a refused replacement is shown with the backend's reason", async () => {
     const message = `the Bitcoin backend refused it: "insufficient fee". It names a fee of 0.00050000 BTC`;
     const replacement = version({ accepted: false });
-    const refusal = { message, feeNamed: null };
+    const refusal = { message, feeNamed: null, feeMayHelp: true };
     host.reply("showPayout", sent());
     host.reply("estimateBump", bumpEstimate());
     host.reply("bumpPayout", { ...sent(), replacement, isLeast: false, refusal });
@@ -415,6 +415,57 @@ describe("a payout's transaction", () => {
     expect(await screen.findByRole("heading", { name: "Nothing to do here" })).toBeTruthy();
     expect(screen.getByText("Its transaction is in a block.")).toBeTruthy();
     expect(screen.queryByRole("button", { name: /^Pay a higher fee|^Cancel payout/ })).toBeNull();
+  });
+});
+
+describe("a payout without a fee rate", () => {
+  const waiting = (over: Partial<PayoutView> = {}) =>
+    sent({
+      state: "QUEUED",
+      versions: [],
+      btcTxId: null,
+      waitCause: "NO_ESTIMATE",
+      waitsFor: "the Bitcoin backend has no estimate of the network's fee rate",
+      canBump: { possible: false, whyNot: "the payout is QUEUED: no transaction was signed for it yet" },
+      canSend: possible,
+      ...over,
+    });
+
+  test("is sent at a rate of staff's own, whose fee is said before", async () => {
+    host.reply("showPayout", waiting());
+    host.reply("estimateSend", sendEstimate());
+    host.reply("sendPayout", { ...sent(), transaction: version({ feeRate: "7.00" }), refusal: null });
+    const dialog = await asks(/^Send it at your own fee rate/);
+    await fireEvent.input(within(dialog).getByRole("spinbutton"), { target: { value: "7" } });
+    const act = await within(dialog).findByRole("button", {
+      name: "Send it, and pay 0.00000987 BTC as the fee",
+    });
+    expect(dialog.textContent).toContain("0.00000987 BTC (0.64 USD), 7.00");
+    await fireEvent.click(act);
+    await waitFor(() =>
+      expect(host.askedFor("sendPayout")).toMatchObject([{ feeRate: 7, force: false, feeAtMostSats: 987 }]),
+    );
+  });
+
+  test("needs a second confirmation above the cap", async () => {
+    host.reply("showPayout", waiting({ waitCause: "FEES" }));
+    host.reply("estimateSend", sendEstimate({ aboveCap: true, feeRate: "250.00" }));
+    const dialog = await asks(/^Send it at your own fee rate/);
+    await fireEvent.input(within(dialog).getByRole("spinbutton"), { target: { value: "250" } });
+    const act = (await within(dialog).findByRole("button", { name: /as the fee$/ })) as HTMLButtonElement;
+    expect(act.disabled).toBe(true);
+    expect((await within(dialog).findByRole("alert")).textContent).toContain(
+      "highest rate that you set, 200",
+    );
+    await fireEvent.click(within(dialog).getByRole("checkbox", { name: "Pay it all the same" }));
+    expect(act.disabled).toBe(false);
+  });
+
+  test("offers no rate while it waits for something else", async () => {
+    host.reply("showPayout", waiting({ waitCause: "COINS" }));
+    open(HREF);
+    expect(await screen.findByRole("button", { name: /^Cancel payout/ })).toBeTruthy();
+    expect(screen.queryByRole("button", { name: /^Send it at your own fee rate/ })).toBeNull();
   });
 });
 

@@ -28,14 +28,14 @@ pub(crate) mod waker;
 pub(crate) use backend_kind::BackendKind;
 pub(crate) use checks::conflicts::{missing_ancestors, parents_first};
 pub(crate) use checks::merkle_proof::coinbase_height;
-pub(crate) use checks::relay_policy::fee_named;
+pub(crate) use checks::relay_policy::{fee_named, may_a_higher_fee_help};
 pub(crate) use checks::sanitized::quoted;
 pub(crate) use hot_scripts::HotScripts;
 pub use port::Broadcast;
 #[cfg(test)]
 pub(crate) use port::no_scripts;
 pub(crate) use port::{
-    Chain, ChainDown, Covered, KnownScripts, LookAnswer, LookRequest, RecentTransactions, Scripts, Sees, TxFacts,
-    WatchList,
+    Chain, ChainDown, Covered, KnownScripts, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Scripts, Sees,
+    TxFacts, WatchList,
 };
 pub(crate) use tillgate_domain::chain::{Fact, Identity, KnownPosition, ScriptState, Tip, TxPosition};

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use bitcoin::{FeeRate, Transaction, Txid};
 use tillgate_domain::batch::Position;
 
-use crate::gateway::Gateway;
+use crate::chain::NodeFeeRates;
+use crate::gateway::{Gateway, KnownFeeRates};
 use crate::settings::{AddressType, Settings};
 use crate::store::coins::{CHOICE_MAX, CoinFacts, UnspentCoin};
 use crate::store::{Reader, StoreError};
@@ -18,19 +19,25 @@ const FEE_OF_OTHERS: u64 = 1 << 40;
 /// The fee rate for payouts at present, and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PayoutFeeRate {
-    /// The backend's estimate, at least the floor.
+    /// The backend's estimate or the setting `feeFallbackSatVb`, at least the floor and the backend's minimum.
     pub estimate: FeeRate,
     /// The setting `feeCapSatVb`.
     pub cap: FeeRate,
+    /// The rate that a replacement adds (BIP125, rule 4).
+    pub increment: FeeRate,
+}
+
+/// The reason why there is no fee rate for a transaction that is signed now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoFeeRate {
+    #[error("the Bitcoin backend did not say what fee the network asks for")]
+    Silent,
+    /// The setting `feeFallbackSatVb` names no rate either.
+    #[error("the Bitcoin backend has no estimate of the network's fee rate")]
+    NoEstimate,
 }
 
 impl PayoutFeeRate {
-    /// Applies the settings `feeFloorSatVb` and `feeCapSatVb` to an estimate.
-    pub(crate) fn of(estimate: FeeRate, settings: &Settings) -> Self {
-        let rate = |sat_vb: u32| FeeRate::from_sat_per_vb_u32(sat_vb);
-        Self { estimate: estimate.max(rate(settings.fee_floor_sat_vb)), cap: rate(settings.fee_cap_sat_vb) }
-    }
-
     /// Whether the estimate is above the cap. Then payouts wait.
     pub(crate) fn is_above_cap(&self) -> bool {
         self.estimate > self.cap
@@ -40,21 +47,63 @@ impl PayoutFeeRate {
     pub(crate) fn capped(&self) -> FeeRate {
         self.estimate.min(self.cap)
     }
+
+    /// Applies the settings `feeFloorSatVb` and `feeCapSatVb`.
+    fn of(rate: FeeRate, node: Option<NodeFeeRates>, settings: &Settings) -> Self {
+        let minimum = node.map_or(FeeRate::ZERO, |node| node.minimum);
+        Self {
+            estimate: rate.max(sat_vb(settings.fee_floor_sat_vb)).max(minimum),
+            cap: sat_vb(settings.fee_cap_sat_vb),
+            increment: node.map_or(FeeRate::BROADCAST_MIN, |node| node.increment),
+        }
+    }
+
+    /// The rate of offers: as for a transaction that is signed now, or else the last estimate, or else the floor.
+    fn of_offers(known: Option<KnownFeeRates>, settings: &Settings) -> Self {
+        let rate = known.and_then(|known| last_rate(&known, settings)).unwrap_or(FeeRate::ZERO);
+        Self::of(rate, known.map(|known| known.rates), settings)
+    }
 }
 
-/// The rate of offers and estimates. While the backend is silent, the last estimate is used, or else the floor.
+/// The estimate, or else the setting `feeFallbackSatVb`, which never exceeds the cap.
+fn estimate_or_fallback(rates: &NodeFeeRates, settings: &Settings) -> Option<FeeRate> {
+    let fallback = settings.fee_fallback_sat_vb.min(settings.fee_cap_sat_vb);
+    rates.estimate.or_else(|| (fallback > 0).then(|| sat_vb(fallback)))
+}
+
+/// As [`estimate_or_fallback`], or else the last estimate.
+fn last_rate(known: &KnownFeeRates, settings: &Settings) -> Option<FeeRate> {
+    estimate_or_fallback(&known.rates, settings).or(known.estimate)
+}
+
+const fn sat_vb(rate: u32) -> FeeRate {
+    FeeRate::from_sat_per_vb_u32(rate)
+}
+
+/// The rate of offers and estimates. While the backend is silent, its last answer is used, or else the floor.
 pub(crate) async fn fee_rate(gateway: &Gateway, settings: &Settings) -> PayoutFeeRate {
-    PayoutFeeRate::of(gateway.fee_rate_estimate().await.unwrap_or(FeeRate::ZERO), settings)
+    PayoutFeeRate::of_offers(gateway.fee_rates_of_offers().await, settings)
 }
 
 /// The last known rate, to explain why payouts wait. Asks no backend.
 pub(crate) fn fee_rate_known(gateway: &Gateway, settings: &Settings) -> PayoutFeeRate {
-    PayoutFeeRate::of(gateway.fee_rate_known().unwrap_or(FeeRate::ZERO), settings)
+    PayoutFeeRate::of_offers(gateway.fee_rates_known(), settings)
 }
 
-/// The rate of a transaction signed now, from an estimate at most a minute old; `None` while the backend is silent.
-pub(crate) async fn fee_rate_now(gateway: &Gateway, settings: &Settings) -> Option<PayoutFeeRate> {
-    Some(PayoutFeeRate::of(gateway.fee_rate_now().await?, settings))
+/// As [`fee_rate_known`]; `None` if the backend has named no estimate since the start, and no fallback is set.
+pub(crate) fn fee_rate_wanted(gateway: &Gateway, settings: &Settings) -> Option<FeeRate> {
+    let known = gateway.fee_rates_known()?;
+    last_rate(&known, settings).map(|rate| PayoutFeeRate::of(rate, Some(known.rates), settings).estimate)
+}
+
+/// The rate of a transaction signed now, from an answer at most a minute old.
+///
+/// # Errors
+/// The reason why there is none.
+pub(crate) async fn fee_rate_now(gateway: &Gateway, settings: &Settings) -> Result<PayoutFeeRate, NoFeeRate> {
+    let rates = gateway.fee_rates_now().await.ok_or(NoFeeRate::Silent)?;
+    let rate = estimate_or_fallback(&rates, settings).ok_or(NoFeeRate::NoEstimate)?;
+    Ok(PayoutFeeRate::of(rate, Some(rates), settings))
 }
 
 /// Coins that a payout could spend now, the oldest first. If there are very many, only those that `unspent_coins`

@@ -18,7 +18,7 @@ pub(crate) use announcement::Announcement;
 pub(crate) use backend::TypedBackend;
 pub(crate) use backups::Backups;
 pub(crate) use fee_rate_estimate::SOON_BLOCKS;
-pub(crate) use fee_rates::FeeRates;
+pub(crate) use fee_rates::{FeeRates, KnownFeeRates};
 pub(crate) use last_look::{CatchingUp, FailedLook, LastLook, NotWatched, WatchStatus};
 pub use resources::Gateway;
 pub(crate) use resources::Served;

@@ -12,6 +12,7 @@ mod build;
 mod error;
 mod fresh_look;
 mod held_back;
+mod named_rate;
 mod pass;
 mod payout_rebroadcasts;
 mod replace;
@@ -21,6 +22,7 @@ mod tests;
 
 pub(crate) use error::{ReleaseError, SendError};
 pub(crate) use held_back::{Payable, is_held_back, payable};
+pub(crate) use named_rate::{NamedRateError, NamedRateFee, may_send, named_rate_fee};
 pub(crate) use pass::{Sender, due_at};
 pub(crate) use replace::{Agreed, ReplaceError, ReplacementFee, abandon_fee, bump_fee, may_abandon, may_bump};
 pub(crate) use stuck::{Stuck, StuckCause, stuck, stuck_of};

@@ -189,7 +189,9 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
   COINS: "It goes on by itself once enough coins have come.",
   BLOCK: "It goes on by itself with the next block.",
   SMALL_COINS: "Cancel it, and make smaller payouts instead.",
-  FEES: "It goes on by itself once the network asks for less.",
+  FEES: "It goes on by itself once the network asks for less. A payout's page can send it at your own rate.",
+  NO_ESTIMATE:
+    "It goes on by itself once the server has an estimate. A payout's page can send it at your own rate.",
   CHAIN: "It goes on by itself once the Bitcoin network is seen again.",
   NODE: "It goes on by itself. A higher fee may help.",
   OTHER_COPY: "Cancel this payout. Then request the payouts again that are not paid.",

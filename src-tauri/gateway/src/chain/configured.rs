@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bitcoin::{FeeRate, Network, Transaction, Txid};
+use bitcoin::{Network, Transaction, Txid};
 use parking_lot::RwLock;
 use tillgate_domain::chain::{Identity, Tip};
 use tillgate_domain::time::Timestamp;
@@ -14,7 +14,7 @@ use url::{Host, Url};
 use super::backend_kind::BackendKind;
 use super::core::{CoreChain, CoreOptions, Credentials, NoticesOptions, NoticesPace};
 use super::electrum::{ElectrumChain, ElectrumOptions, Fingerprint};
-use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, RecentTransactions, Sees};
+use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees};
 use super::servers::Servers;
 use super::waker::{Active, Waker};
 use crate::machine::outgoing::Proxy;
@@ -198,8 +198,8 @@ impl Chain for Configured {
         self.chain()?.fees_with_descendants(txids)
     }
 
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
-        self.chain()?.fee_rate(blocks)
+    fn fee_rates(&self, blocks: u16) -> Result<NodeFeeRates, ChainDown> {
+        self.chain()?.fee_rates(blocks)
     }
 
     fn has_mempool(&self) -> bool {

@@ -23,7 +23,7 @@ mod unconfirmed;
 use std::time::Duration;
 
 use bitcoin::constants::genesis_block;
-use bitcoin::{BlockHash, FeeRate, Network, Transaction, Txid};
+use bitcoin::{BlockHash, Network, Transaction, Txid};
 use parking_lot::Mutex;
 use serde_json::json;
 use tillgate_domain::chain::{Identity, Tip};
@@ -33,7 +33,7 @@ use tokio::sync::Notify;
 
 use super::checks::sanitized::sanitized;
 use super::checks::{errors, header_rules};
-use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, RecentTransactions, Sees};
+use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees};
 
 pub(crate) use notices::{NoticesOptions, NoticesPace};
 pub(crate) use options::{BadNode, CoreOptions, Credentials};
@@ -137,8 +137,8 @@ impl Chain for CoreChain {
         fees::with_descendants(&self.rpc, txids)
     }
 
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
-        fees::fee_rate(&self.rpc, blocks).map(Some)
+    fn fee_rates(&self, blocks: u16) -> Result<NodeFeeRates, ChainDown> {
+        fees::fee_rates(&self.rpc, blocks)
     }
 
     fn has_mempool(&self) -> bool {

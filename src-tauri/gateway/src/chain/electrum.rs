@@ -18,7 +18,7 @@ mod relay;
 mod state;
 mod transactions;
 
-use bitcoin::{FeeRate, Network, Transaction, Txid};
+use bitcoin::{Network, Transaction, Txid};
 use parking_lot::Mutex;
 use serde::de::IgnoredAny;
 use tillgate_domain::chain::{Identity, Tip};
@@ -27,7 +27,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::checks::errors::tip_changed;
-use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, RecentTransactions, Sees};
+use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees};
 use super::waker::Waker;
 
 use calls::subscribe_tip;
@@ -148,9 +148,9 @@ impl Chain for ElectrumChain {
         Ok(None)
     }
 
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+    fn fee_rates(&self, blocks: u16) -> Result<NodeFeeRates, ChainDown> {
         let connection = self.client.connection()?;
-        relay::fee_rate(&Asker { client: &self.client, connection: &connection }, blocks)
+        relay::fee_rates(&Asker { client: &self.client, connection: &connection }, blocks)
     }
 
     fn has_mempool(&self) -> bool {

@@ -199,6 +199,24 @@ impl RecentTransactions {
     }
 }
 
+/// The fee rates that a node names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeFeeRates {
+    /// The estimate, at least `minimum`. `None` if the node has none: it is new, or it relays no transactions.
+    pub estimate: Option<FeeRate>,
+    /// The lowest rate that its mempool accepts now.
+    pub minimum: FeeRate,
+    /// A replacement adds at least this rate for its own size (BIP125, rule 4).
+    pub increment: FeeRate,
+}
+
+impl NodeFeeRates {
+    /// The rates of a node with this estimate, if it has one.
+    pub(super) fn of(estimate: Option<FeeRate>, minimum: FeeRate, increment: FeeRate) -> Self {
+        Self { estimate: estimate.map(|estimate| estimate.max(minimum)), minimum, increment }
+    }
+}
+
 /// A Bitcoin backend. Calls block: use them on a blocking thread. There are no default methods, because a wrapping
 /// backend could forget to forward one.
 pub trait Chain: Send + Sync {
@@ -240,9 +258,8 @@ pub trait Chain: Send + Sync {
     /// `None` if the backend cannot tell, or the mempool has none of them.
     fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown>;
 
-    /// The estimated fee rate for a confirmation within `blocks` blocks, at least the server's relay minimum. `None` if
-    /// the server names no rate.
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown>;
+    /// The fee rates that the server names; the estimate is for a confirmation within `blocks` blocks.
+    fn fee_rates(&self, blocks: u16) -> Result<NodeFeeRates, ChainDown>;
 
     fn has_mempool(&self) -> bool;
 

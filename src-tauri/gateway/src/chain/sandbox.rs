@@ -12,7 +12,9 @@ use tillgate_domain::time::Timestamp;
 use tillgate_sandbox::{BroadcastRefusal, Faults, Sandbox, SandboxError, TxView};
 use tokio::sync::Notify;
 
-use super::port::{Broadcast, Chain, ChainDown, Covered, LookAnswer, LookRequest, RecentTransactions, Sees, TxFacts};
+use super::port::{
+    Broadcast, Chain, ChainDown, Covered, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees, TxFacts,
+};
 use crate::machine::clock::Clock;
 use crate::machine::fail_points::{self, Point};
 
@@ -166,8 +168,9 @@ impl Chain for SandboxChain {
         Ok(highest)
     }
 
-    fn fee_rate(&self, _blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
-        Ok(Some(fee_rate(self.suffer_faults()?.fee_estimate_sat_vb())))
+    fn fee_rates(&self, _blocks: u16) -> Result<NodeFeeRates, ChainDown> {
+        let estimate = Some(self.suffer_faults()?.fee_estimate_sat_vb()).filter(|sat_vb| *sat_vb > 0).map(fee_rate);
+        Ok(NodeFeeRates::of(estimate, FeeRate::BROADCAST_MIN, FeeRate::BROADCAST_MIN))
     }
 
     fn has_mempool(&self) -> bool {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bitcoin::constants::genesis_block;
-use bitcoin::{BlockHash, FeeRate, Network, Transaction, Txid};
+use bitcoin::{BlockHash, Network, Transaction, Txid};
 use parking_lot::Mutex;
 use tillgate_domain::chain::{Identity, Tip};
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, RecentTransactions, Sees};
+use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees};
 use super::waker::Active;
 
 /// The time for which a failed server is asked only after the others.
@@ -178,8 +178,8 @@ impl Chain for Servers {
         Ok(self.ask(|chain| chain.fees_with_descendants(txids))?.1)
     }
 
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
-        Ok(self.ask(|chain| chain.fee_rate(blocks))?.1)
+    fn fee_rates(&self, blocks: u16) -> Result<NodeFeeRates, ChainDown> {
+        Ok(self.ask(|chain| chain.fee_rates(blocks))?.1)
     }
 
     fn has_mempool(&self) -> bool {
@@ -315,9 +315,9 @@ mod tests {
             Ok(None)
         }
 
-        fn fee_rate(&self, _: u16) -> Result<Option<FeeRate>, ChainDown> {
+        fn fee_rates(&self, _: u16) -> Result<NodeFeeRates, ChainDown> {
             self.tip()?;
-            Ok(None)
+            Ok(NodeFeeRates::of(None, bitcoin::FeeRate::ZERO, bitcoin::FeeRate::ZERO))
         }
 
         fn has_mempool(&self) -> bool {
@@ -434,7 +434,7 @@ mod tests {
         servers.identity().unwrap();
         look(&servers, None).unwrap();
         servers.broadcast(&[]).unwrap();
-        servers.fee_rate(6).unwrap();
+        servers.fee_rates(6).unwrap();
         assert_eq!((other.asked.load(Ordering::SeqCst), other.looks()), (0, 0));
         ours.is_down.store(true, Ordering::SeqCst);
         let why = servers.tip().unwrap_err().0;

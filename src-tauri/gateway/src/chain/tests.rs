@@ -13,6 +13,7 @@ mod electrum_server;
 mod hostile;
 mod left_behind;
 mod misbehaving;
+mod no_estimate;
 mod notices;
 pub(crate) mod payer;
 mod reaching;

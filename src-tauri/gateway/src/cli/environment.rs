@@ -63,6 +63,7 @@ pub(super) const fn only_shows(command: &Command) -> bool {
             | Command::EstimatePayout(_)
             | Command::EstimateAbandon(_)
             | Command::EstimateBump(_)
+            | Command::EstimateSend(_)
             | Command::ShowTakings(_)
             | Command::ListNews(_)
             | Command::ListReceived(_)

@@ -22,6 +22,7 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         Command::RequestPayout(asked) => read(asked, view)?.item.record,
         Command::ApprovePayout(asked) => read(asked, view)?.item.record,
         Command::RejectPayout(asked) => read(asked, view)?.item.record,
+        Command::SendPayout(asked) => read(asked, view)?.payout.item.record,
         Command::BumpPayout(asked) => read(asked, view)?.payout.item.record,
         Command::AbandonPayout(asked) => read(asked, view)?.payout.item.record,
         Command::RefundAnomaly(asked) => read(asked, view)?.item.record,
@@ -41,6 +42,7 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::EstimatePayout(_)
         | Command::EstimateAbandon(_)
         | Command::EstimateBump(_)
+        | Command::EstimateSend(_)
         | Command::ShowTakings(_)
         | Command::ListNews(_)
         | Command::ListReceived(_)

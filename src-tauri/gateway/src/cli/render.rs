@@ -24,6 +24,7 @@ pub(super) use self::money::{movements, totals};
 use self::payments::{payment, payment_sums, payments};
 use self::payouts::{
     abandon_estimate, abandoned, bump_estimate, bumped, dismissed, estimate, payout, payouts, released, retried,
+    send_estimate, sent_alone,
 };
 use self::settings::{setting, settings, value};
 use self::status::{doctor, servers, status};
@@ -57,6 +58,8 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::EstimatePayout(asked) => estimate(&read(asked, view)?),
         Command::ApprovePayout(asked) => payout(&read(asked, view)?),
         Command::RejectPayout(asked) => payout(&read(asked, view)?),
+        Command::SendPayout(asked) => sent_alone(&read(asked, view)?),
+        Command::EstimateSend(asked) => send_estimate(&read(asked, view)?),
         Command::BumpPayout(asked) => bumped(&read(asked, view)?),
         Command::EstimateBump(asked) => bump_estimate(&read(asked, view)?),
         Command::AbandonPayout(asked) => abandoned(&read(asked, view)?),

@@ -20,8 +20,8 @@ use super::limits::{SetLimits, ShowLimits};
 use super::news::ListNews;
 use super::payments::{AcceptPayment, CancelPayment, CreatePayment, ListPayments, PaymentsSheet, ShowPayment};
 use super::payouts::{
-    AbandonPayout, ApprovePayout, BumpPayout, EstimateAbandon, EstimateBump, EstimatePayout, ListPayouts, RejectPayout,
-    ReleaseSender, RequestPayout, RetrySender, ShowPayout,
+    AbandonPayout, ApprovePayout, BumpPayout, EstimateAbandon, EstimateBump, EstimatePayout, EstimateSend, ListPayouts,
+    RejectPayout, ReleaseSender, RequestPayout, RetrySender, SendPayout, ShowPayout,
 };
 use super::receiver::ListReceived;
 use super::sandbox::Sandbox;
@@ -94,6 +94,8 @@ commands! {
     estimate_payout: EstimatePayout,
     approve_payout: ApprovePayout,
     reject_payout: RejectPayout,
+    send_payout: SendPayout,
+    estimate_send: EstimateSend,
     bump_payout: BumpPayout,
     estimate_bump: EstimateBump,
     abandon_payout: AbandonPayout,

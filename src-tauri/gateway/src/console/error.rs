@@ -13,7 +13,7 @@ use crate::notifications::outbox::OutboxError;
 use crate::payments::CreateError;
 use crate::payouts::{ApproveError, LimitError, OfferError, RejectError};
 use crate::sandbox::CallError;
-use crate::sender::{ReleaseError, ReplaceError, SendError};
+use crate::sender::{NamedRateError, ReleaseError, ReplaceError, SendError};
 use crate::settings::SettingError;
 use crate::store::StoreError;
 use crate::watcher::{AcceptError, CancelError};
@@ -288,6 +288,16 @@ impl From<ReplaceError> for CommandError {
             ReplaceError::Send(SendError::Store(error)) => error.into(),
             ReplaceError::Send(SendError::Outbox(error)) => error.into(),
             ReplaceError::Send(SendError::Entropy(_) | SendError::Interrupted) => Self::of("INTERNAL_ERROR", &error),
+        }
+    }
+}
+
+impl From<NamedRateError> for CommandError {
+    fn from(error: NamedRateError) -> Self {
+        match error {
+            NamedRateError::NotWaiting(..) => Self::of("PAYOUT_NOT_WAITING", &error),
+            NamedRateError::Obstacle(_) => Self::of("PAYOUT_NOT_SIGNED", &error),
+            NamedRateError::Other(error) => error.into(),
         }
     }
 }

@@ -1,10 +1,11 @@
-//! Lists, shows, requests, approves, bumps and abandons payouts.
+//! Lists, shows, requests, approves, sends, bumps and abandons payouts.
 
 mod abandon;
 mod bump;
 mod estimate;
 mod fee_rate;
 mod replaced;
+mod send;
 mod sender;
 mod steps;
 mod stuck;
@@ -36,6 +37,7 @@ pub(crate) use abandon::{AbandonEstimateView, AbandonPayout, AbandonedView, Esti
 pub(crate) use bump::{BumpEstimateView, BumpPayout, BumpedView, EstimateBump};
 pub(crate) use estimate::{AnomalyAlike, EstimatePayout, EstimateView, PaidBefore};
 pub(crate) use replaced::RefusalView;
+pub(crate) use send::{EstimateSend, SendEstimateView, SendPayout, SentAloneView};
 pub(crate) use sender::{ReleaseSender, RetrySender, SenderView};
 pub(crate) use stuck::StuckItem;
 pub(super) use stuck::StuckPayouts;

@@ -1,12 +1,11 @@
-//! Asks the backend for the fee rate.
+//! Asks the backend for its fee rates.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use bitcoin::FeeRate;
-
+use super::fee_rates::KnownFeeRates;
 use super::resources::Gateway;
-use crate::chain::ChainDown;
+use crate::chain::{ChainDown, NodeFeeRates};
 
 /// Blocks within which a payout should be confirmed (interface, section 4). A payment accepted without confirmation
 /// must pay the fee rate for the same number of blocks.
@@ -19,22 +18,22 @@ pub(super) const SERVES_OFFERS: Duration = Duration::from_secs(5);
 pub(super) const SERVES_SIGNING: Duration = Duration::from_secs(60);
 
 impl Gateway {
-    /// The backend's estimate for 6 blocks, at most a few seconds old. While the backend is silent, returns the last
-    /// known estimate, or `None` if there is none.
-    pub(crate) async fn fee_rate_estimate(&self) -> Option<FeeRate> {
+    /// The fee rates of offers: the backend's last answer, at most a few seconds old unless the backend is silent.
+    /// `None` if it never answered.
+    pub(crate) async fn fee_rates_of_offers(&self) -> Option<KnownFeeRates> {
         let (serves, ask) = self.fee_rate_question(SERVES_OFFERS);
-        self.fee_rates.ask_briefly(serves, ask).await.or_else(|| self.fee_rates.last_known())
+        self.fee_rates.ask_briefly(serves, ask).await;
+        self.fee_rates.last_known()
     }
 
-    /// The backend's estimate for 6 blocks, at most a minute old; `None` while the backend is silent. Waits as long as
-    /// a look does.
-    pub(crate) async fn fee_rate_now(&self) -> Option<FeeRate> {
+    /// The backend's fee rates, at most a minute old; `None` while the backend is silent. Waits as long as a look does.
+    pub(crate) async fn fee_rates_now(&self) -> Option<NodeFeeRates> {
         let (serves, ask) = self.fee_rate_question(SERVES_SIGNING);
         self.fee_rates.ask(serves, ask).await
     }
 
-    /// The last estimate for 6 blocks, however old. Asks no backend.
-    pub(crate) fn fee_rate_known(&self) -> Option<FeeRate> {
+    /// The backend's last answer, however old. Asks no backend.
+    pub(crate) fn fee_rates_known(&self) -> Option<KnownFeeRates> {
         self.fee_rates.last_known()
     }
 
@@ -42,12 +41,10 @@ impl Gateway {
     fn fee_rate_question(
         &self,
         serves: Duration,
-    ) -> (Duration, impl FnOnce() -> Result<FeeRate, ChainDown> + Send + use<>) {
+    ) -> (Duration, impl FnOnce() -> Result<NodeFeeRates, ChainDown> + Send + use<>) {
         // The sandbox answers at once, and its faults count at once.
         let serves = if self.sandbox.is_some() { Duration::ZERO } else { serves };
         let chain = Arc::clone(&self.chain);
-        let last = self.fee_rates.last_known();
-        // Without an estimate the last one is used, or else zero, so that the floor of the settings applies.
-        (serves, move || Ok(chain.fee_rate(SOON_BLOCKS)?.or(last).unwrap_or(FeeRate::ZERO)))
+        (serves, move || chain.fee_rates(SOON_BLOCKS))
     }
 }

@@ -1,4 +1,4 @@
-//! The backend's estimate of the fee rate, remembered while the backend is silent.
+//! The fee rates that the backend names, remembered while it is silent or has no estimate.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinError;
 use tokio::time::{Instant, timeout};
 
-use crate::chain::ChainDown;
+use crate::chain::{ChainDown, NodeFeeRates};
 use crate::machine::clock::Moment;
 
 /// Longest wait of offers and estimates for the backend, because shops wait for them.
@@ -24,9 +24,19 @@ pub(crate) struct FeeRates {
     asking: Arc<Mutex<()>>,
 }
 
+/// The last answer of the backend, however old.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KnownFeeRates {
+    pub rates: NodeFeeRates,
+    /// The last estimate; older than `rates` if these have none.
+    pub estimate: Option<FeeRate>,
+}
+
 #[derive(Clone, Copy)]
 struct Answer {
-    rate: FeeRate,
+    rates: NodeFeeRates,
+    /// The last estimate, of this answer or an earlier one.
+    estimate: Option<FeeRate>,
     at: Instant,
     /// The time of the answer, by clocks that also count the machine's sleep.
     moment: Moment,
@@ -37,17 +47,17 @@ impl FeeRates {
     pub(super) async fn ask_briefly(
         &self,
         serves: Duration,
-        ask: impl FnOnce() -> Result<FeeRate, ChainDown> + Send + 'static,
-    ) -> Option<FeeRate> {
+        ask: impl FnOnce() -> Result<NodeFeeRates, ChainDown> + Send + 'static,
+    ) -> Option<NodeFeeRates> {
         let now = Instant::now();
         if !serves.is_zero() && self.serving(serves, now).is_none() && self.is_known_silent(serves, now) {
             return None;
         }
-        let rate = timeout(OFFERS_WAIT, self.ask(serves, ask)).await.ok().flatten();
-        if rate.is_none() {
+        let rates = timeout(OFFERS_WAIT, self.ask(serves, ask)).await.ok().flatten();
+        if rates.is_none() {
             *self.silent_since.lock() = Some(Instant::now());
         }
-        rate
+        rates
     }
 
     /// Returns the last answer if it is at most `serves` old, or asks the backend. Returns `None` if the backend is
@@ -55,24 +65,26 @@ impl FeeRates {
     pub(super) async fn ask(
         &self,
         serves: Duration,
-        ask: impl FnOnce() -> Result<FeeRate, ChainDown> + Send + 'static,
-    ) -> Option<FeeRate> {
+        ask: impl FnOnce() -> Result<NodeFeeRates, ChainDown> + Send + 'static,
+    ) -> Option<NodeFeeRates> {
         let began = Instant::now();
-        if let Some(rate) = self.serving(serves, began) {
-            return Some(rate);
+        if let Some(rates) = self.serving(serves, began) {
+            return Some(rates);
         }
         let asking = Arc::clone(&self.asking).lock_owned().await;
-        if let Some(rate) = self.serving(serves, began) {
-            return Some(rate);
+        if let Some(rates) = self.serving(serves, began) {
+            return Some(rates);
         }
         let (last, silent_since) = (Arc::clone(&self.last), Arc::clone(&self.silent_since));
         let asked = tokio::task::spawn_blocking(move || {
             let _asking = asking;
             // Logged as debug, because the watcher reports a silent backend.
-            let rate = ask().inspect_err(|error| tracing::debug!(%error, "the backend names no fee rate")).ok()?;
-            *last.lock() = Some(Answer { rate, at: Instant::now(), moment: Moment::now() });
+            let rates = ask().inspect_err(|error| tracing::debug!(%error, "the backend names no fee rate")).ok()?;
+            let mut last = last.lock();
+            let estimate = rates.estimate.or_else(|| last.as_ref()?.estimate);
+            *last = Some(Answer { rates, estimate, at: Instant::now(), moment: Moment::now() });
             *silent_since.lock() = None;
-            Some(rate)
+            Some(rates)
         });
         let failed = |error: &JoinError| tracing::error!(%error, "the backend could not be asked for a fee rate");
         asked.await.inspect_err(failed).ok().flatten()
@@ -85,14 +97,14 @@ impl FeeRates {
     }
 
     /// The last answer, if it arrived after `began` or is at most `serves` old.
-    fn serving(&self, serves: Duration, began: Instant) -> Option<FeeRate> {
-        let Answer { rate, at, moment } = (*self.last.lock())?;
+    fn serving(&self, serves: Duration, began: Instant) -> Option<NodeFeeRates> {
+        let Answer { rates, at, moment, .. } = (*self.last.lock())?;
         let serves_ms = i64::try_from(serves.as_millis()).unwrap_or(i64::MAX);
-        (at > began || (serves_ms > 0 && moment.is_within(serves_ms))).then_some(rate)
+        (at > began || (serves_ms > 0 && moment.is_within(serves_ms))).then_some(rates)
     }
 
-    pub(super) fn last_known(&self) -> Option<FeeRate> {
-        (*self.last.lock()).map(|answer| answer.rate)
+    pub(super) fn last_known(&self) -> Option<KnownFeeRates> {
+        (*self.last.lock()).map(|Answer { rates, estimate, .. }| KnownFeeRates { rates, estimate })
     }
 }
 
@@ -106,8 +118,9 @@ mod tests {
     use super::*;
     use crate::gateway::fee_rate_estimate::{SERVES_OFFERS, SERVES_SIGNING};
 
-    fn sat_vb(rate: u32) -> FeeRate {
-        FeeRate::from_sat_per_vb_u32(rate)
+    fn sat_vb(rate: u32) -> NodeFeeRates {
+        let rate = FeeRate::from_sat_per_vb_u32(rate);
+        NodeFeeRates { estimate: Some(rate), minimum: rate, increment: rate }
     }
 
     #[tokio::test]
@@ -169,5 +182,15 @@ mod tests {
             "a silent backend is asked again at once"
         );
         assert_eq!(rates.ask(SERVES_SIGNING, || Ok(sat_vb(2))).await, Some(sat_vb(2)));
+    }
+
+    #[tokio::test]
+    async fn the_last_estimate_outlives_an_answer_without_one() {
+        let rates = FeeRates::default();
+        let none = NodeFeeRates { estimate: None, ..sat_vb(1) };
+        for (answer, estimate) in [(none, None), (sat_vb(3), sat_vb(3).estimate), (none, sat_vb(3).estimate)] {
+            rates.ask(Duration::ZERO, move || Ok(answer)).await;
+            assert_eq!(rates.last_known(), Some(KnownFeeRates { rates: answer, estimate }));
+        }
     }
 }

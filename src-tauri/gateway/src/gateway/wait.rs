@@ -43,6 +43,9 @@ pub enum WaitCause {
     SmallCoins,
     /// The network's fee rate is above the setting `feeCapSatVb`. This concerns all payouts.
     Fees,
+    /// The backend has no estimate of the fee rate, and the setting `feeFallbackSatVb` names none. This concerns all
+    /// payouts.
+    NoEstimate,
     /// A look at the chain, or an answer of the backend, is awaited. This concerns all payouts.
     Chain,
     /// No node has accepted its stored transaction yet.
@@ -81,7 +84,13 @@ impl WaitCause {
             ),
             Self::RestoreStopped => Some("`tillgate wallet restore --continue` continues it"),
             Self::Keyring => Some("`tillgate payouts retry` asks the secret store again at once"),
-            Self::Fees => Some("wait, or raise the cap with `tillgate settings set feeCapSatVb`"),
+            Self::Fees => Some(
+                "wait, or raise the cap with `tillgate settings set feeCapSatVb`; `tillgate payouts send ID --fee-rate N` sends one payout at once",
+            ),
+            Self::NoEstimate => Some(
+                "`tillgate settings set feeFallbackSatVb N` names a rate for all payouts, \
+                 `tillgate payouts send ID --fee-rate N` sends one of them",
+            ),
             Self::Chain => Some("`tillgate doctor` checks the backend"),
             Self::SmallCoins => Some("`tillgate payouts abandon` cancels it; then request smaller payouts"),
             Self::OtherCopy => {
@@ -115,6 +124,7 @@ impl WaitCause {
             Self::SmallCoins => "it could not be sent in time: it needs more coins than one transaction can spend",
             Self::Keyring => "it could not be sent in time: the keyring was locked or missing",
             Self::Fees => "it could not be sent in time: the fees of the network were above the cap",
+            Self::NoEstimate => "it could not be sent in time: the fee rate of the network was not known",
             Self::Turn
             | Self::Gateway
             | Self::Hold
@@ -161,7 +171,7 @@ mod tests {
     #[test]
     fn a_fee_above_the_cap_has_a_remedy() {
         let told = WaitCause::Fees.at_the_command_line("the network asks for 300 sat/vB now");
-        assert!(told.ends_with("; wait, or raise the cap with `tillgate settings set feeCapSatVb`"), "{told}");
+        assert!(told.ends_with("sends one payout at once"), "{told}");
         assert_eq!(WaitCause::Coins.at_the_command_line("the coins are too few"), "the coins are too few");
     }
 }

@@ -355,13 +355,13 @@ fn offer_of(once: Option<Once>, permit: Permit) -> OfferRequest<'static> {
 #[tokio::test]
 async fn no_permit_is_held_while_the_backend_is_asked_for_a_fee_rate() {
     let (world, _) = with_late_coins(50_000).await;
-    assert_eq!(world.gateway.fee_rate_known(), None);
+    assert_eq!(world.gateway.fee_rates_known(), None);
     let gateway = Arc::clone(&world.gateway);
     let taken = Arc::new(AtomicBool::new(false));
     let permit = {
         let taken = Arc::clone(&taken);
         Permit::by(async move {
-            taken.store(gateway.fee_rate_known().is_some(), Ordering::SeqCst);
+            taken.store(gateway.fee_rates_known().is_some(), Ordering::SeqCst);
             Ok(())
         })
     };

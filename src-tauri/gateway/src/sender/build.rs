@@ -186,16 +186,18 @@ pub(super) fn seed(gateway: &Gateway) -> Result<Seed, SendError> {
 /// Commits a new batch. Returns `None`, and stores nothing, if its coins or payouts changed during signing or the
 /// sender is on hold.
 pub(super) async fn store(gateway: &Arc<Gateway>, signed: Signed) -> Result<Option<Txid>, SendError> {
-    let commit = move |outbox: &Outbox<'_>| -> Result<Option<Txid>, SendError> {
-        let tx = outbox.tx;
-        if tx.sender_hold()?.is_some() || !all_wait(tx, &signed.payouts)? || !are_free(tx, &signed.draft, None)? {
-            return Ok(None);
-        }
-        let batch_seq = tx.insert_batch(outbox.now)?;
-        signed.payouts.iter().try_for_each(|payout_seq| tx.join_batch(*payout_seq, batch_seq))?;
-        store_version(outbox, batch_seq, &signed, true, None).map(Some)
-    };
-    outbox::commit(gateway, None, commit).await
+    outbox::commit(gateway, None, move |outbox| insert(outbox, &signed, None)).await
+}
+
+/// As [`store`], within a commit. `by` names the person who ordered the transaction, if any.
+pub(super) fn insert(outbox: &Outbox<'_>, signed: &Signed, by: Option<String>) -> Result<Option<Txid>, SendError> {
+    let tx = outbox.tx;
+    if tx.sender_hold()?.is_some() || !all_wait(tx, &signed.payouts)? || !are_free(tx, &signed.draft, None)? {
+        return Ok(None);
+    }
+    let batch_seq = tx.insert_batch(outbox.now)?;
+    signed.payouts.iter().try_for_each(|payout_seq| tx.join_batch(*payout_seq, batch_seq))?;
+    store_version(outbox, batch_seq, signed, true, by).map(Some)
 }
 
 fn all_wait(tx: &Tx<'_>, payouts: &[i64]) -> Result<bool, StoreError> {
@@ -242,7 +244,7 @@ fn is_where_seen(coin: &SpendableCoin, facts: &CoinFacts) -> bool {
 }
 
 /// Stores a signed transaction as the next version of a batch, with its change, and settles the batch. `by` names the
-/// person who ordered a replacement.
+/// person who ordered it.
 pub(super) fn store_version(
     outbox: &Outbox<'_>,
     batch_seq: i64,

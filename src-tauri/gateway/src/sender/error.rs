@@ -2,12 +2,11 @@
 
 use bitcoin::Txid;
 
-use crate::gateway::Wait;
+use crate::funds::NoFeeRate;
+use crate::gateway::{Wait, WaitCause};
 use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::OutboxError;
 use crate::store::StoreError;
-
-pub(super) const NO_FEE_RATE: &str = "the Bitcoin backend did not say what fee the network asks for";
 
 /// The error that ended a pass early. The next pass does the remaining work.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +30,16 @@ pub(super) enum Unsent {
     Waits(Wait),
     /// The pass was not finished.
     Error(SendError),
+}
+
+/// Nothing is signed without a fee rate. A silent backend is no attempt, so then no payout fails.
+impl From<NoFeeRate> for Unsent {
+    fn from(why: NoFeeRate) -> Self {
+        match why {
+            NoFeeRate::Silent => Self::Waits(WaitCause::Chain.because(why.to_string())),
+            NoFeeRate::NoEstimate => Self::Obstacle(WaitCause::NoEstimate.because(why.to_string())),
+        }
+    }
 }
 
 impl From<SendError> for Unsent {

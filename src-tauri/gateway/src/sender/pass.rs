@@ -10,7 +10,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::build::{self, QUEUE_MAX};
-use super::error::{NO_FEE_RATE, ReleaseError, SendError, Unsent};
+use super::error::{ReleaseError, SendError, Unsent};
 use super::payout_rebroadcasts::PayoutRebroadcasts;
 use crate::gateway::{Gateway, Wait, WaitCause};
 use crate::notifications::outbox::{self, Outbox};
@@ -205,9 +205,7 @@ impl Sender {
         {
             return Err(Unsent::Waits(WaitCause::Keyring.because(refused.reason)));
         }
-        let Some(rate) = funds::fee_rate_now(&gateway, &settings).await else {
-            return Err(Unsent::Waits(WaitCause::Chain.because(NO_FEE_RATE)));
-        };
+        let rate = funds::fee_rate_now(&gateway, &settings).await?;
         let prepare = move || build::prepare(&gateway, &settings, rate);
         let chosen = tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::Interrupted)??;
         if let Some(why) = self.look_at_coins(watcher, &chosen.draft, due_at).await? {

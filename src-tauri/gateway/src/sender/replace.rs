@@ -24,7 +24,7 @@ pub(crate) use error::ReplaceError;
 pub(crate) use fee::{ReplacementFee, abandon_fee, bump_fee};
 pub(crate) use kind::Agreed;
 use kind::Kind;
-use target::may_sign;
+pub(super) use target::may_sign;
 pub(crate) use target::{may_abandon, may_bump};
 
 impl Sender {
@@ -127,7 +127,7 @@ impl Sender {
     }
 
     /// Signs a chosen transaction after a look that covers its coins.
-    async fn sign_seen(&self, chosen: Chosen, watcher: &Watcher) -> Result<Signed, ReplaceError> {
+    pub(super) async fn sign_seen(&self, chosen: Chosen, watcher: &Watcher) -> Result<Signed, ReplaceError> {
         let since = Timestamp::from_ms(0);
         if let Some(why) = self.look_at_coins(watcher, &chosen.draft, since).await? {
             return Err(ReplaceError::Unseen(why.reason));

@@ -12,6 +12,7 @@ mod held_back;
 mod hung;
 mod laws;
 mod left_conflicts;
+mod named_rate;
 mod overdue;
 mod refunds;
 mod released;

@@ -15,6 +15,14 @@ use crate::store::news::NewsKind;
 /// Default of `restoreSkip`, the number of addresses that a restored copy skips.
 pub(crate) const RESTORE_SKIP_DEFAULT: u32 = 1_000;
 
+/// Default of `feeFallbackSatVb`. A node on regtest has no estimate, and its coins are worth nothing.
+pub(super) const fn fee_fallback_default(network: ChainNetwork) -> u32 {
+    match network {
+        ChainNetwork::Regtest => 1,
+        ChainNetwork::Bitcoin | ChainNetwork::Sandbox | ChainNetwork::Signet | ChainNetwork::Testnet4 => 0,
+    }
+}
+
 impl Settings {
     /// The defaults of an environment. [`PolicySettings`] holds the defaults of the settings that a payment keeps from its creation.
     #[must_use]
@@ -57,6 +65,7 @@ impl Settings {
             min_payout_sats: 10_000,
             fee_floor_sat_vb: 1,
             fee_cap_sat_vb: 200,
+            fee_fallback_sat_vb: fee_fallback_default(network),
             spend_confirmations: 2,
             restore_skip: RESTORE_SKIP_DEFAULT,
             network,

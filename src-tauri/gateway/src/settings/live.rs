@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use tokio::sync::Mutex;
 
+use super::defaults::fee_fallback_default;
 use super::error::SettingError;
 use super::password_entry::PasswordEntry;
 use super::table::{SETTINGS, Setting};
@@ -87,13 +88,19 @@ impl LiveSettings {
     /// [`SettingError::Unknown`].
     pub fn show(&self, name: &str) -> Result<SettingNow, SettingError> {
         let setting = Setting::named(name)?;
-        Ok(SettingNow::of(setting, &self.snapshot(), &Settings::defaults(self.environment)))
+        Ok(SettingNow::of(setting, &self.snapshot(), &self.defaults()))
+    }
+
+    /// The defaults of this environment on its network.
+    fn defaults(&self) -> Settings {
+        let fee_fallback_sat_vb = fee_fallback_default(self.snapshot().network);
+        Settings { fee_fallback_sat_vb, ..Settings::defaults(self.environment) }
     }
 
     /// All settings, in the table's order.
     #[must_use]
     pub fn list(&self) -> Vec<SettingNow> {
-        let (settings, defaults) = (self.snapshot(), Settings::defaults(self.environment));
+        let (settings, defaults) = (self.snapshot(), self.defaults());
         SETTINGS.iter().map(|setting| SettingNow::of(setting, &settings, &defaults)).collect()
     }
 
@@ -102,7 +109,7 @@ impl LiveSettings {
     /// # Errors
     /// The error with the name of the wrong setting; in a conflict, one of the settings in conflict or the last one.
     pub fn with<'a>(&self, values: &[(&'a str, Option<&str>)]) -> Result<Settings, (&'a str, SettingError)> {
-        let defaults = Settings::defaults(self.environment);
+        let defaults = self.defaults();
         let mut settings = Settings::clone(&self.snapshot());
         for (name, value) in values {
             let wrong = |error| (*name, error);
@@ -125,6 +132,8 @@ impl LiveSettings {
     pub(super) fn refresh(&self, store: &Store) -> Result<(), SettingError> {
         let mut settings = Settings::defaults(self.environment);
         let rows = store.read(|reader| reader.settings())?;
+        let is_set = |name: &str| self.overrides.contains_key(name) || rows.iter().any(|(row, _)| row == name);
+        let has_fallback = is_set("feeFallbackSatVb");
         if rows.iter().any(|(name, _)| [PasswordEntry::ROW, PasswordEntry::OF].contains(&name.as_str())) {
             settings.has_backend_password = None;
         }
@@ -150,6 +159,9 @@ impl LiveSettings {
         }
         for (name, given) in &self.overrides {
             Setting::named(name)?.apply(&mut settings, &given.value)?;
+        }
+        if !has_fallback {
+            settings.fee_fallback_sat_vb = fee_fallback_default(settings.network);
         }
         // A stored setting may conflict with an override of this start.
         settings.agree(self.environment)?;

@@ -333,6 +333,14 @@ pub(crate) const SETTINGS: &[Setting] = &[
         text: |of| of.fee_cap_sat_vb.to_string(),
     },
     Setting {
+        name: "feeFallbackSatVb",
+        form: "a whole number from 0 to 1000; 0 for none",
+        schemes: None,
+        about: "The fee rate of payouts while the Bitcoin backend has no estimate, in satoshis per virtual byte. With 0 they wait.",
+        set: |to, text| whole(text, 0, 1_000).map(|value| to.fee_fallback_sat_vb = value),
+        text: |of| of.fee_fallback_sat_vb.to_string(),
+    },
+    Setting {
         name: "spendConfirmations",
         form: "a whole number from 1 to 100",
         schemes: None,

@@ -93,6 +93,7 @@ fn values_at_the_bounds_are_accepted_and_beyond_refused() {
         ("minPayoutBtc", &["0.00000546", "21000000"], &["0", "0.00000545", "21000001"]),
         ("feeFloorSatVb", &["1", "1000"], &["0", "1001", "1.5"]),
         ("feeCapSatVb", &["1", "10000"], &["0", "10001"]),
+        ("feeFallbackSatVb", &["0", "1000"], &["1001", "-1", "1.5", ""]),
         ("spendConfirmations", &["1", "100"], &["0", "101"]),
         (
             "backendZmq",

@@ -74,6 +74,8 @@ pub struct Settings {
     pub fee_floor_sat_vb: u32,
     /// `feeCapSatVb`: the fee rate above which payouts wait; never below the floor.
     pub fee_cap_sat_vb: u32,
+    /// `feeFallbackSatVb`: the fee rate without an estimate; 0 for none.
+    pub fee_fallback_sat_vb: u32,
     /// `spendConfirmations`: confirmations that customers' coins need before they are spent.
     pub spend_confirmations: u32,
     /// `restoreSkip`: number of indices that a restored wallet skips beyond the highest used.

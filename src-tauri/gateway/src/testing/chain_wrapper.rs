@@ -1,10 +1,12 @@
 //! Chains for tests that answer some questions differently from the chain that they wrap.
 
-use bitcoin::{FeeRate, Transaction, Txid};
+use bitcoin::{Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 
-use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookAnswer, LookRequest, RecentTransactions, Sees, Tip};
+use crate::chain::{
+    Broadcast, Chain, ChainDown, Identity, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees, Tip,
+};
 
 /// A wrapper of a chain. It forwards each question to `chain`, except in the methods that a test overrides.
 pub trait ChainWrapper: Send + Sync {
@@ -38,8 +40,8 @@ pub trait ChainWrapper: Send + Sync {
         self.chain().recent_transactions(txids, above)
     }
 
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
-        self.chain().fee_rate(blocks)
+    fn fee_rates(&self, blocks: u16) -> Result<NodeFeeRates, ChainDown> {
+        self.chain().fee_rates(blocks)
     }
 
     fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {
@@ -92,8 +94,8 @@ impl<T: ChainWrapper> Chain for T {
         ChainWrapper::recent_transactions(self, txids, above)
     }
 
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
-        ChainWrapper::fee_rate(self, blocks)
+    fn fee_rates(&self, blocks: u16) -> Result<NodeFeeRates, ChainDown> {
+        ChainWrapper::fee_rates(self, blocks)
     }
 
     fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {

@@ -153,7 +153,7 @@ pub(super) fn take(
     let Effects { mut payments, moves, states } = effects;
     let mut waiting = payments.values().flat_map(|affected: &AffectedPayment| affected.incoming.values());
     let fee_rate = if waiting.any(|incoming| matches!(incoming.facts.position, TxPosition::Mempool { .. })) {
-        gateway.chain.fee_rate(SOON_BLOCKS)?
+        gateway.chain.fee_rates(SOON_BLOCKS)?.estimate
     } else {
         None
     };

@@ -167,6 +167,7 @@ fn mempool_info(shown: &Shown<'_>) -> Answer {
         "size": shown.mempool()?.len(),
         "mempoolminfee": min,
         "minrelaytxfee": min,
+        "incrementalrelayfee": min,
     }))
 }
 

@@ -74,6 +74,10 @@ takesAllCoins: boolean,
  */
 canApprove: Possible, 
 /**
+ * Whether staff may send it now at a fee rate of their own.
+ */
+canSend: Possible, 
+/**
  * Whether its fee can be raised now.
  */
 canBump: Possible, 

@@ -12,4 +12,8 @@ message: string,
 /**
  * The fee that the backend's message demands, if it names one.
  */
-feeNamed: BtcView | null, };
+feeNamed: BtcView | null, 
+/**
+ * Whether a higher fee might help.
+ */
+feeMayHelp: boolean, };

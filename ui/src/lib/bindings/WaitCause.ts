@@ -3,4 +3,4 @@
 /**
  * The cause for which an approved payout waits.
  */
-export type WaitCause = "TURN" | "GATEWAY" | "HOLD" | "HOLD_RESTORED" | "RESTORED" | "RESTORE_STOPPED" | "KEYRING" | "COINS" | "BLOCK" | "SMALL_COINS" | "FEES" | "CHAIN" | "NODE" | "OTHER_COPY" | "PAID_BY_COPY" | "GIVEN_UP" | "OTHER";
+export type WaitCause = "TURN" | "GATEWAY" | "HOLD" | "HOLD_RESTORED" | "RESTORED" | "RESTORE_STOPPED" | "KEYRING" | "COINS" | "BLOCK" | "SMALL_COINS" | "FEES" | "NO_ESTIMATE" | "CHAIN" | "NODE" | "OTHER_COPY" | "PAID_BY_COPY" | "GIVEN_UP" | "OTHER";

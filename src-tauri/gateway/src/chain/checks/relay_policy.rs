@@ -22,6 +22,14 @@ pub(in crate::chain) const OF_KNOWN: &[&str] =
 pub(in crate::chain) const OF_INPUTS: &[&str] =
     &["missing or spent", "missingorspent", "missing inputs", "missing-inputs"];
 
+/// Words of a refusal because too many unconfirmed transactions belong together. A block must hold some of them first.
+const OF_CLUSTERS: &[&str] = &["too-large-cluster", "too-long-mempool-chain"];
+
+/// Whether a transaction that was refused with these words might be accepted with a higher fee.
+pub(crate) fn may_a_higher_fee_help(words: &str) -> bool {
+    !OF_CLUSTERS.iter().any(|of_cluster| words.contains(of_cluster))
+}
+
 /// Converts from satoshis per 1,000 vB, which are 4,000 weight units. Rounds up, so that the rate always suffices.
 pub(in crate::chain) fn of_sat_kvb(sats: u64) -> FeeRate {
     FeeRate::from_sat_per_kwu(sats.div_ceil(4))
@@ -43,6 +51,17 @@ pub(crate) fn fee_named(words: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_fee_helps_against_a_cluster_that_is_too_large() {
+        for (words, helps) in [
+            ("too-large-cluster, exceeds cluster size limit", false),
+            ("too-long-mempool-chain, too many unconfirmed ancestors [limit: 25]", false),
+            ("min relay fee not met, 0 < 71", true),
+        ] {
+            assert_eq!(may_a_higher_fee_help(words), helps, "{words}");
+        }
+    }
 
     #[test]
     fn the_fee_that_a_refusal_names_is_read() {

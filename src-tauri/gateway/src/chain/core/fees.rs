@@ -6,7 +6,7 @@ use serde_json::json;
 use super::results::{self, Entry, Estimate, MempoolInfo};
 use super::rpc::{RawResult, Refused, Rpc, call, typed};
 use crate::chain::checks::relay_policy::of_sat_kvb;
-use crate::chain::port::ChainDown;
+use crate::chain::port::{ChainDown, NodeFeeRates};
 
 /// The highest number of blocks for Core's estimate.
 const BLOCKS_MAX: u16 = 1_008;
@@ -14,24 +14,25 @@ const BLOCKS_MAX: u16 = 1_008;
 /// Core's code for a transaction that the mempool does not hold.
 const NOT_FOUND: i64 = -5;
 
-/// The estimated fee rate for a confirmation within `blocks` blocks, at least this node's mempool minimum. Without an
-/// estimate, the minimum.
-pub(super) fn fee_rate(rpc: &Rpc, blocks: u16) -> Result<FeeRate, ChainDown> {
+pub(super) fn fee_rates(rpc: &Rpc, blocks: u16) -> Result<NodeFeeRates, ChainDown> {
     let blocks = blocks.clamp(1, BLOCKS_MAX);
     let calls = [call("estimatesmartfee", json!([blocks])), call("getmempoolinfo", json!([]))];
     let mut replies = rpc.batch(&calls)?.into_iter();
     let (estimate, mempool) = (replies.next(), replies.next());
     let mempool = mempool.and_then(Result::ok).unwrap_or_else(RawResult::nothing);
     let mempool: MempoolInfo = typed("getmempoolinfo", &mempool)?;
-    let floor = [&mempool.mempoolminfee, &mempool.minrelaytxfee].map(results::sats);
-    let [Some(mempool_min), Some(relay_min)] = floor else {
+    let named = [&mempool.mempoolminfee, &mempool.minrelaytxfee].map(results::sats);
+    let [Some(mempool_min), Some(relay_min)] = named else {
         return Err(ChainDown("the fee rates that the node names in getmempoolinfo make no sense".to_owned()));
     };
-    // A node that cannot estimate yet returns an error or no rate.
+    // A node that cannot estimate returns an error, no rate, 0 or -1.
     let estimate =
         estimate.and_then(Result::ok).map(|told| typed::<Estimate>("estimatesmartfee", &told)).transpose()?;
-    let estimate = estimate.and_then(|estimate| estimate.feerate).and_then(|rate| results::sats(&rate)).unwrap_or(0);
-    Ok(of_sat_kvb(estimate.max(mempool_min).max(relay_min)))
+    let estimate = estimate.and_then(|estimate| estimate.feerate).and_then(|rate| results::sats(&rate));
+    let estimate = estimate.filter(|rate| *rate > 0).map(of_sat_kvb);
+    let increment = mempool.incrementalrelayfee.as_ref().and_then(results::sats).map(of_sat_kvb);
+    let increment = increment.unwrap_or(FeeRate::BROADCAST_MIN);
+    Ok(NodeFeeRates::of(estimate, of_sat_kvb(mempool_min.max(relay_min)), increment))
 }
 
 pub(super) fn with_descendants(rpc: &Rpc, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {

@@ -36,6 +36,9 @@ pub(super) struct MempoolInfo {
     pub loaded: bool,
     pub mempoolminfee: Number,
     pub minrelaytxfee: Number,
+    /// Absent before Core 24.
+    #[serde(default)]
+    pub incrementalrelayfee: Option<Number>,
 }
 
 /// `getrawmempool`, not verbose, with its sequence.
@@ -98,6 +101,17 @@ pub(super) fn sats(btc: &Number) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_node_before_core_24_names_no_increment() {
+        let read = |more: &str| {
+            let info = format!(r#"{{"loaded":true,"mempoolminfee":0.00001000,"minrelaytxfee":0.00001000{more}}}"#);
+            let info: MempoolInfo = serde_json::from_str(&info).unwrap();
+            info.incrementalrelayfee.as_ref().and_then(sats)
+        };
+        assert_eq!(read(r#","incrementalrelayfee":0.00005000"#), Some(5_000));
+        assert_eq!(read(""), None);
+    }
 
     #[test]
     fn amounts_are_read_exactly_from_their_text() {

@@ -11,7 +11,7 @@ use super::calls::{Refused, call, typed};
 use super::connection::Asker;
 use crate::chain::checks::relay_policy::{OF_CONFLICTS, OF_INPUTS, OF_KNOWN, of_sat_kvb};
 use crate::chain::checks::sanitized::sanitized;
-use crate::chain::port::{Broadcast, ChainDown};
+use crate::chain::port::{Broadcast, ChainDown, NodeFeeRates};
 
 const BROADCAST: &str = "blockchain.transaction.broadcast";
 
@@ -107,38 +107,40 @@ fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
 /// The longest confirmation target, in blocks, that servers estimate for.
 const BLOCKS_MAX: u16 = 1_008;
 
+/// The rate that a replacement adds. The protocol does not tell the node's.
+const INCREMENT: FeeRate = FeeRate::BROADCAST_MIN;
+
 #[derive(Deserialize)]
 struct MempoolInfo {
     mempoolminfee: Number,
     minrelaytxfee: Number,
 }
 
-/// The estimated fee rate for a confirmation within `blocks` blocks, or the relay minimum of the server's node if that
-/// is higher. Without an estimate, as on a young chain, the minimum alone. `None` if the server names no minimum.
-pub(super) fn fee_rate(asker: &Asker<'_>, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+/// The estimate for a confirmation within `blocks` blocks, and the relay minimum of the server's node; 0 if the server
+/// names none.
+pub(super) fn fee_rates(asker: &Asker<'_>, blocks: u16) -> Result<NodeFeeRates, ChainDown> {
     let estimate = call("blockchain.estimatefee", json!([blocks.clamp(1, BLOCKS_MAX)]));
     let is_new = asker.connection.version.is_at_least(&[1, 6]);
-    let floor = call(if is_new { "mempool.get_info" } else { "blockchain.relayfee" }, json!([]));
-    let calls = [estimate, floor];
-    let methods = [calls[0].method, calls[1].method];
+    let minimum = call(if is_new { "mempool.get_info" } else { "blockchain.relayfee" }, json!([]));
+    let calls = [estimate, minimum];
+    let [estimate_method, minimum_method] = [calls[0].method, calls[1].method];
     let mut answers = asker.tries(&calls)?.into_iter();
-    let [method, _] = methods;
-    // A server that cannot estimate refuses, or answers -1.
+    // A server that cannot estimate refuses, or answers 0 or -1.
     let estimate: Option<Number> =
-        answers.next().and_then(Result::ok).map(|answer| typed(method, &answer)).transpose()?;
-    let Some(Ok(floor)) = answers.next() else { return Ok(None) };
-    let [_, method] = methods;
-    let floors = if is_new {
-        let info: MempoolInfo = typed(method, &floor)?;
-        vec![info.mempoolminfee, info.minrelaytxfee]
-    } else {
-        vec![typed(method, &floor)?]
+        answers.next().and_then(Result::ok).map(|answer| typed(estimate_method, &answer)).transpose()?;
+    let estimate = estimate.as_ref().and_then(sats).filter(|rate| *rate > 0);
+    let minimums = match answers.next() {
+        Some(Ok(answer)) if is_new => {
+            let info: MempoolInfo = typed(minimum_method, &answer)?;
+            vec![info.mempoolminfee, info.minrelaytxfee]
+        }
+        Some(Ok(answer)) => vec![typed(minimum_method, &answer)?],
+        Some(Err(_)) | None => Vec::new(),
     };
-    let makes_none = || ChainDown(format!("the fee rates that the server names in {method} make no sense"));
-    let floors: Vec<u64> = floors.iter().map(sats).collect::<Option<_>>().ok_or_else(makes_none)?;
-    let sat_kvb = floors.into_iter().chain(estimate.as_ref().and_then(sats)).max();
-    // Relaying is never free: a server with rate 0 knows no rate.
-    Ok(sat_kvb.filter(|rate| *rate > 0).map(of_sat_kvb))
+    let make_no_sense = || ChainDown(format!("the fee rates that the server names in {minimum_method} make no sense"));
+    let minimums: Vec<u64> = minimums.iter().map(sats).collect::<Option<_>>().ok_or_else(make_no_sense)?;
+    let minimum = minimums.into_iter().max().unwrap_or(0);
+    Ok(NodeFeeRates::of(estimate.map(of_sat_kvb), of_sat_kvb(minimum), INCREMENT))
 }
 
 /// Converts an amount in bitcoin to satoshis, rounded up; `None` if it is negative or more than 21 million bitcoin.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use bitcoin::{Transaction, Txid};
 use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
 use tillgate_nodes::{CoreFault, core as node};
-use tillgate_sandbox::{FaultsPatch, Replace, ReplaceTo};
+use tillgate_sandbox::{Replace, ReplaceTo};
 use tokio::runtime::Handle;
 use zeroize::Zeroizing;
 
@@ -251,17 +251,6 @@ async fn an_unknowable_fact_of_a_missing_transaction_is_unknown() {
         (facts.conflict_in_chain, facts.conflict_height, facts.conflict_in_mempool),
         (Fact::Unknown, None, Fact::Unknown)
     );
-}
-
-#[tokio::test]
-async fn the_fee_rate_is_the_estimate_or_else_the_relay_minimum() {
-    let stage = Stage::new(Backend::Core).await;
-    let world = stage.world();
-    for (estimate, rate) in [(Some(37), 37), (Some(0), 1), (None, 2)] {
-        world.sandbox().set_faults(FaultsPatch { fee_rate_sat_vb: Some(estimate), ..FaultsPatch::default() }).unwrap();
-        let named = world.gateway.fee_rate_now().await.unwrap();
-        assert_eq!(named, bitcoin::FeeRate::from_sat_per_vb_u32(rate));
-    }
 }
 
 #[tokio::test]

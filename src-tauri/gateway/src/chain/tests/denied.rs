@@ -173,7 +173,7 @@ async fn a_server_that_missed_a_reorg_confirms_no_stale_block() {
     // The first server fails outside a look, so that the memory of its chain is kept.
     first.misbehave(ElectrumFault::Closed);
     let chain = Arc::clone(&world.gateway.chain);
-    tokio::task::spawn_blocking(move || chain.fee_rate(6)).await.unwrap().unwrap();
+    tokio::task::spawn_blocking(move || chain.fee_rates(6)).await.unwrap().unwrap();
     first.misbehave(None);
     let left = world.sandbox().tip().unwrap().height;
     world.sandbox().reorg(1, true, world.now_ms()).unwrap();

@@ -7,9 +7,7 @@ use bitcoin::hashes::Hash as _;
 use bitcoin::{Network, ScriptBuf, Transaction, Txid, WPubkeyHash};
 use tillgate_domain::chain::Urgency;
 use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
-use tillgate_domain::policy::PolicySettings;
 use tillgate_nodes::{ElectrumFault, ElectrumNode};
-use tillgate_sandbox::FaultsPatch;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -19,9 +17,6 @@ use crate::chain::waker::Waker;
 use crate::chain::{Chain, ChainDown, HotScripts, Identity, LookAnswer, LookRequest, Scripts, WatchList, no_scripts};
 use crate::machine::outgoing::Proxy;
 use crate::testing::World;
-
-/// The quiet time before a payment is accepted without a confirmation: longer than a busy machine takes.
-const QUIET_SECONDS: u32 = 300;
 
 fn secure(world: &World) -> ElectrumNode {
     let clock = Arc::clone(&world.gateway.clock);
@@ -165,38 +160,9 @@ async fn every_protocol_version_from_1_4_to_1_6_works() {
         world.sandbox().mine(30, false, world.now_ms()).unwrap();
         world.look().await;
         assert_eq!(world.state(&payment), Confirmed, "{version}");
-        assert_eq!(world.gateway.fee_rate_now().await.unwrap(), bitcoin::FeeRate::from_sat_per_vb_u32(2), "{version}");
+        let estimate = world.gateway.fee_rates_now().await.unwrap().estimate;
+        assert_eq!(estimate, Some(bitcoin::FeeRate::from_sat_per_vb_u32(2)), "{version}");
     }
-}
-
-#[tokio::test]
-async fn the_fee_rate_is_the_estimate_or_else_the_relay_minimum() {
-    let stage = Stage::new(Backend::Electrum).await;
-    let world = stage.world();
-    let chain = Arc::clone(&world.gateway.chain);
-    for (estimate, rate) in [(Some(37), 37), (Some(0), 1), (None, 2)] {
-        world.sandbox().set_faults(FaultsPatch { fee_rate_sat_vb: Some(estimate), ..FaultsPatch::default() }).unwrap();
-        let chain = Arc::clone(&chain);
-        let named = tokio::task::spawn_blocking(move || chain.fee_rate(6)).await.unwrap().unwrap();
-        assert_eq!(named, Some(bitcoin::FeeRate::from_sat_per_vb_u32(rate)));
-    }
-}
-
-#[tokio::test]
-async fn the_relay_minimum_suffices_for_zero_conf_without_an_estimate() {
-    let stage = Stage::new(Backend::Electrum).await;
-    let world = stage.world();
-    world.sandbox().set_faults(FaultsPatch { fee_rate_sat_vb: Some(Some(0)), ..FaultsPatch::default() }).unwrap();
-    let policy = PolicySettings {
-        zero_conf_up_to: 100.into(),
-        zero_conf_quiet_seconds: QUIET_SECONDS,
-        ..PolicySettings::default()
-    };
-    let payment = world.payment_under(policy).await;
-    world.pay(&payment, payment.payment.amount_sats).await;
-    assert_eq!(world.state(&payment), Unconfirmed);
-    world.pass_ms(i64::from(QUIET_SECONDS + 1) * 1_000).await;
-    assert_eq!(world.state(&payment), Confirmed);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use crate::console::alarms::DismissAlarm;
 use crate::console::limits::{SetLimits, ShowLimits};
 use crate::console::payouts::{
     AbandonPayout, ApprovePayout, BumpPayout, ListPayouts, RejectPayout, ReleaseSender, RequestPayout, RetrySender,
-    ShowPayout,
+    SendPayout, ShowPayout,
 };
 use crate::console::{Command, statement};
 
@@ -45,6 +45,20 @@ pub(in crate::cli) enum Payouts {
         /// The reason, which the shop can read.
         #[arg(long, value_name = "TEXT", default_value = "")]
         reason: String,
+    },
+    /// Send an approved payout that waits, alone and at a fee rate of your own. JSON: the payout record.
+    ///
+    /// The rate may be above feeCapSatVb. For a payout that waits for lower fees, or because the Bitcoin backend has no
+    /// estimate of the fee rate.
+    Send {
+        /// The payout's id.
+        id: String,
+        /// The fee rate in satoshis per virtual byte.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000), value_name = "1-10000")]
+        fee_rate: u32,
+        /// Send it even if the fee exceeds the payout's amount.
+        #[arg(long)]
+        force: bool,
     },
     /// Replace a payout's transaction by one with a higher fee, which pays the same payouts. JSON: the payout record
     /// with "replacement", "isLeast", "refusal".
@@ -192,6 +206,9 @@ impl Payouts {
             .into(),
             Self::Approve { id } => ApprovePayout { payout_id: id }.into(),
             Self::Reject { id, reason } => RejectPayout { payout_id: id, reason }.into(),
+            Self::Send { id, fee_rate, force } => {
+                SendPayout { payout_id: id, fee_rate, force, fee_at_most_sats: None }.into()
+            }
             Self::Bump { id, fee_rate, force } => {
                 BumpPayout { payout_id: id, fee_rate, force, fee_at_most_sats: None }.into()
             }

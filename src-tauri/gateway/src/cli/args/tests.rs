@@ -10,7 +10,9 @@ use crate::console::anomalies::RefundAnomaly;
 use crate::console::keys::CreateKey;
 use crate::console::limits::SetLimits;
 use crate::console::payments::{CancelPayment, ListPayments, PaymentsNarrowing};
-use crate::console::payouts::{AbandonPayout, ApprovePayout, BumpPayout, ListPayouts, RejectPayout, ReleaseSender};
+use crate::console::payouts::{
+    AbandonPayout, ApprovePayout, BumpPayout, ListPayouts, RejectPayout, ReleaseSender, SendPayout,
+};
 use crate::console::settings::{ChangeSettings, SetSetting, SettingChange};
 use crate::console::status::Status;
 
@@ -128,6 +130,10 @@ fn a_line_about_payouts_parses_to_its_command() {
         ("payouts reject ab --reason dear", RejectPayout { payout_id: id(), reason: "dear".to_owned() }.into()),
         ("payments cancel ab", CancelPayment { payment_id: id() }.into()),
         (
+            "payouts send ab --fee-rate 250 --force",
+            SendPayout { payout_id: id(), fee_rate: 250, force: true, fee_at_most_sats: None }.into(),
+        ),
+        (
             "payouts bump ab",
             BumpPayout { payout_id: id(), fee_rate: None, force: false, fee_at_most_sats: None }.into(),
         ),
@@ -158,7 +164,7 @@ fn a_line_about_payouts_parses_to_its_command() {
             .into(),
         ),
         ("limits set --daily 0.5", SetLimits { daily_btc: Some("0.5".to_owned()), minimum_btc: None }.into()),
-    ] as [(&str, Command); 13]
+    ] as [(&str, Command); 14]
     {
         assert_eq!(parse(line).unwrap(), command, "{line}");
     }
@@ -206,6 +212,10 @@ fn wrong_usage_is_refused_by_the_grammar() {
         "payouts request --address a --currency USD",
         "payouts request --address a --currency USD --btc 1 --fiat 2",
         "payouts bump ab --fee-rate 0",
+        "payouts send ab",
+        "payouts send ab --fee-rate 0",
+        "payouts send ab --fee-rate 10001",
+        "payouts send ab --fee-rate 1.5",
         "payouts list --status PAID",
         "limits set",
         "anomalies refund ab",

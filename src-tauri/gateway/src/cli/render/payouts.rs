@@ -13,7 +13,7 @@ use crate::console::alarms::AlarmsView;
 use crate::console::btc::BtcView;
 use crate::console::payouts::{
     AbandonEstimateView, AbandonedView, AnomalyAlike, BumpEstimateView, BumpedView, EstimateView, PaidBefore,
-    PayoutItem, PayoutView, RefusalView, SenderView, VersionItem,
+    PayoutItem, PayoutView, RefusalView, SendEstimateView, SenderView, SentAloneView, VersionItem,
 };
 use crate::gateway::WaitCause;
 
@@ -79,6 +79,10 @@ pub(super) fn payout(view: &PayoutView) -> String {
     let id = &view.item.payout_id;
     for (possible, what) in [
         (&view.can_approve, format!("To approve it: `tillgate payouts approve {id}`")),
+        (
+            &view.can_send,
+            format!("To send it alone at a fee rate of your own: `tillgate payouts send {id} --fee-rate N`"),
+        ),
         (&view.can_bump, format!("To raise its fee: `tillgate payouts bump {id}`")),
         (&view.can_abandon, format!("To cancel it: `tillgate payouts abandon {id}`")),
     ] {
@@ -87,6 +91,26 @@ pub(super) fn payout(view: &PayoutView) -> String {
         }
     }
     text
+}
+
+pub(super) fn sent_alone(view: &SentAloneView) -> String {
+    let SentAloneView { payout: shown, transaction, refusal } = view;
+    let VersionItem { fee, fee_rate, btc_tx_id, accepted, .. } = transaction;
+    let sums = format!("{} BTC, {fee_rate} sat/vB", fee.shown);
+    let first = if *accepted {
+        format!("The payout is sent for a fee of {sums}, in transaction {btc_tx_id}.")
+    } else {
+        let why = no_node(refusal.as_ref());
+        format!(
+            "Transaction {btc_tx_id} with a fee of {sums} is stored, but {why}. It is broadcast again after each block."
+        )
+    };
+    format!("{first}\n\n{}", payout(shown))
+}
+
+pub(super) fn send_estimate(view: &SendEstimateView) -> String {
+    let worth = view.worth.as_ref().map(|worth| format!(", {worth}")).unwrap_or_default();
+    fields(&[("fee", format!("{} BTC{worth}, {} sat/vB", view.fee.shown, view.fee_rate))])
 }
 
 pub(super) fn bumped(view: &BumpedView) -> String {
@@ -98,7 +122,11 @@ pub(super) fn bumped(view: &BumpedView) -> String {
         format!("The fee is raised to {sums}, in transaction {btc_tx_id}.")
     } else {
         let higher = as_given(&format!("`tillgate payouts bump {} --fee-rate N`", shown.item.payout_id));
-        let remedy = if refusal.is_some() { format!(" A higher fee: {higher}.") } else { String::new() };
+        let remedy = if refusal.as_ref().is_some_and(|refusal| refusal.fee_may_help) {
+            format!(" A higher fee: {higher}.")
+        } else {
+            String::new()
+        };
         format!(
             "Transaction {btc_tx_id} with a fee of {sums} is stored, but {}{remedy}",
             not_accepted(refusal.as_ref())
@@ -114,9 +142,14 @@ pub(super) fn abandoned(view: &AbandonedView) -> String {
     format!("Transaction {btc_tx_id} pays the coins back for a fee of {} BTC{end}\n\n{}", fee.shown, payout(shown))
 }
 
+/// The backend's refusal, or a clause that no node has accepted a transaction yet.
+fn no_node(refusal: Option<&RefusalView>) -> String {
+    refusal.map_or_else(|| "no node has accepted it yet".to_owned(), |refusal| refusal.message.clone())
+}
+
 /// A sentence that no node has accepted a stored transaction, and the reason.
 fn not_accepted(refusal: Option<&RefusalView>) -> String {
-    let why = refusal.map_or_else(|| "no node has accepted it yet".to_owned(), |refusal| refusal.message.clone());
+    let why = no_node(refusal);
     format!("{why}. It is broadcast again after each block. Until a node accepts it, the earlier transaction stays.")
 }
 

@@ -143,7 +143,7 @@ pub(super) fn worth(gateway: &Gateway, fee_sats: u64, currency: Currency) -> Opt
     Some(FiatView::of(stored.rate.sats_to_minor_ceil(fee_sats, currency)?, currency))
 }
 
-fn check_rate(fee_rate: Option<u32>) -> Result<(), CommandError> {
+pub(super) fn check_rate(fee_rate: Option<u32>) -> Result<(), CommandError> {
     match fee_rate {
         Some(rate) if !FEE_RATES.contains(&rate) => {
             Err(CommandError::invalid("feeRate", &"must be from 1 to 10000 sat/vB"))

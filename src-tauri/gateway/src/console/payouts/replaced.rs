@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::view::VersionItem;
-use crate::chain::{fee_named, quoted};
+use crate::chain::{fee_named, may_a_higher_fee_help, quoted};
 use crate::console::ask::Asker;
 use crate::console::btc::BtcView;
 use crate::console::error::CommandError;
@@ -21,6 +21,9 @@ pub struct RefusalView {
     pub message: String,
     /// The fee that the backend's message demands, if it names one.
     pub fee_named: Option<BtcView>,
+    /// Whether a higher fee might help.
+    #[serde(default)]
+    pub fee_may_help: bool,
 }
 
 /// A transaction that was stored as the replacement of another.
@@ -45,10 +48,14 @@ impl From<&Refusal> for RefusalView {
         let Some(words) = &refusal.words else {
             let message =
                 "the Bitcoin backend refused it, because a block holds another transaction that spends its coins";
-            return Self { message: message.to_owned(), fee_named: None };
+            return Self { message: message.to_owned(), fee_named: None, fee_may_help: false };
         };
         let fee_named = fee_named(words).map(BtcView::of_sats);
         let named = fee_named.as_ref().map(|fee| format!(". It names a fee of {} BTC", fee.shown)).unwrap_or_default();
-        Self { message: format!("the Bitcoin backend refused it: {}{named}", quoted(words)), fee_named }
+        Self {
+            message: format!("the Bitcoin backend refused it: {}{named}", quoted(words)),
+            fee_named,
+            fee_may_help: may_a_higher_fee_help(words),
+        }
     }
 }

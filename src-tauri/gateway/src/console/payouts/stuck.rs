@@ -3,14 +3,13 @@
 
 use std::sync::Arc;
 
-use bitcoin::FeeRate;
 use serde::{Deserialize, Serialize};
 use tillgate_domain::batch::FINAL_CONFIRMATIONS;
 use tillgate_domain::words::count;
 use ts_rs::TS;
 
 use super::fee_rate::rate_shown;
-use crate::chain::quoted;
+use crate::chain::{may_a_higher_fee_help, quoted};
 use crate::console::btc::BtcView;
 use crate::funds;
 use crate::gateway::Gateway;
@@ -23,6 +22,10 @@ const NAMED_MAX: usize = 20;
 
 /// Fee rates are computed for this many virtual bytes, so that no decimal is lost.
 const RATE_VBYTES: u64 = 1_000;
+
+/// The remedy for a transaction that belongs to too many unconfirmed transactions.
+const NO_FEE_HELPS: &str =
+    "No higher fee helps: too many unconfirmed transactions belong to it, and a block must hold some of them first";
 
 /// The reason why a payout is stuck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -76,7 +79,7 @@ impl StuckPayouts {
         if let Ok(Ok(stuck)) = tokio::task::spawn_blocking(read).await
             && stuck.count > 0
         {
-            gateway.fee_rate_estimate().await;
+            gateway.fee_rates_of_offers().await;
         }
     }
 
@@ -112,7 +115,7 @@ impl StuckItem {
                 StuckCause::Unseen { .. } => StuckReason::Unseen,
                 StuckCause::RuledOut { .. } => StuckReason::RuledOut,
             },
-            can_bump: may_bump(reader, payout).is_ok(),
+            can_bump: may_a_fee_help(cause) && may_bump(reader, payout).is_ok(),
             message: message(stuck, &fee_rate, fee_rate_wanted.as_deref()),
             fee_rate,
             fee_rate_wanted,
@@ -132,9 +135,19 @@ impl StuckItem {
 
 /// The backend's last fee rate, in satoshis for [`RATE_VBYTES`].
 fn wanted(gateway: &Gateway) -> Option<u64> {
-    gateway.fee_rate_known()?;
-    let rate: FeeRate = funds::fee_rate_known(gateway, &gateway.settings.snapshot()).estimate;
+    let rate = funds::fee_rate_wanted(gateway, &gateway.settings.snapshot())?;
     Some(rate.to_sat_per_kwu().saturating_mul(4))
+}
+
+/// Whether a higher fee may get the transaction into a mempool or a block.
+fn may_a_fee_help(cause: &StuckCause) -> bool {
+    match cause {
+        StuckCause::Refused { words: Some(words) } => may_a_higher_fee_help(words),
+        StuckCause::Refused { words: None }
+        | StuckCause::Unconfirmed { .. }
+        | StuckCause::Unseen { .. }
+        | StuckCause::RuledOut { .. } => true,
+    }
 }
 
 fn message(stuck: &Stuck, fee_rate: &str, wanted: Option<&str>) -> String {
@@ -142,6 +155,7 @@ fn message(stuck: &Stuck, fee_rate: &str, wanted: Option<&str>) -> String {
     let amount = BtcView::of_sats(payout.amount_sats).shown;
     let payout = format!("payout {} of {amount} BTC to {}", payout.id, payout.address);
     let pays = match (offered.pays, wanted) {
+        (true, _) if !may_a_fee_help(cause) => NO_FEE_HELPS.to_owned(),
         (false, _) => "It is being cancelled".to_owned(),
         (true, Some(wanted)) => format!("It pays {fee_rate} sat/vB; the present fee rate is {wanted} sat/vB"),
         (true, None) => format!("It pays {fee_rate} sat/vB"),

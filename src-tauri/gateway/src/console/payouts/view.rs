@@ -24,7 +24,7 @@ use crate::funds::fee_rate_known;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::OutboxError;
 use crate::payouts::{ApproveError, limit_now, may_approve, open_anomaly_of, takes_all_coins};
-use crate::sender::{ReplaceError, SendError, may_abandon, may_bump};
+use crate::sender::{NamedRateError, ReplaceError, SendError, may_abandon, may_bump, may_send};
 use crate::store::batches::VersionRow;
 use crate::store::payout_lists::PayoutFilter;
 use crate::store::payouts::PayoutRow;
@@ -68,6 +68,8 @@ pub struct PayoutView {
     pub takes_all_coins: bool,
     /// Whether it may be approved now.
     pub can_approve: Possible,
+    /// Whether staff may send it now at a fee rate of their own.
+    pub can_send: Possible,
     /// Whether its fee can be raised now.
     pub can_bump: Possible,
     /// Whether it can be abandoned now, together with the payouts that share its transaction.
@@ -152,6 +154,7 @@ impl PayoutView {
             shares_with: sharing.iter().filter(|one| one.id != row.id).map(SharingItem::from).collect(),
             deliveries: reader.deliveries_of(id, DELIVERIES_OF_PAYOUT)?.iter().map(DeliveryItem::from).collect(),
             can_approve: Possible::approve(may_approve(reader, &row, &settings, now))?,
+            can_send: Possible::send(may_send(reader, &row))?,
             can_bump: Possible::replace(may_bump(reader, &row))?,
             can_abandon: Possible::replace(may_abandon(reader, &row))?,
         }))
@@ -203,6 +206,14 @@ impl Possible {
             Ok(()) => Ok(Self::yes()),
             Err(ReplaceError::Send(SendError::Store(error))) => Err(error),
             Err(error) => Ok(Self::not(&error)),
+        }
+    }
+
+    fn send(judged: Result<(), NamedRateError>) -> Result<Self, StoreError> {
+        match judged {
+            Err(NamedRateError::Other(error)) => Self::replace(Err(error)),
+            Err(error) => Ok(Self::not(&error)),
+            Ok(()) => Ok(Self::yes()),
         }
     }
 

@@ -95,6 +95,7 @@ impl Waiting {
             | WaitCause::RestoreStopped
             | WaitCause::Keyring
             | WaitCause::Fees
+            | WaitCause::NoEstimate
             | WaitCause::Chain
             | WaitCause::Node
             | WaitCause::OtherCopy

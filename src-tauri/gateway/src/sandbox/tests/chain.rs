@@ -150,7 +150,7 @@ async fn broadcast_faults_affect_the_gateway_and_not_the_customer() {
 #[tokio::test]
 async fn the_fee_estimate_is_set_by_a_fault_and_restored_by_null() {
     let world = World::new().await;
-    let estimate = |world: &World| world.gateway.chain.fee_rate(6).unwrap().unwrap();
+    let estimate = |world: &World| world.gateway.chain.fee_rates(6).unwrap().estimate.unwrap();
     assert_eq!(estimate(&world), FeeRate::from_sat_per_vb(2).unwrap());
     fault(&world, json!({"feeRate": 321})).await;
     assert_eq!(estimate(&world), FeeRate::from_sat_per_vb(321).unwrap());

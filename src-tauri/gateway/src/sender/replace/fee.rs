@@ -13,7 +13,7 @@ use super::target::{self, Target};
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
 use crate::sender::build::{self, Chosen};
-use crate::sender::error::{NO_FEE_RATE, SendError};
+use crate::sender::error::SendError;
 use crate::store::batches::VersionRow;
 use crate::store::keychains::Keychain;
 use crate::store::payouts::PayoutRow;
@@ -75,8 +75,7 @@ pub(super) async fn rate(gateway: &Arc<Gateway>, kind: Kind) -> Result<PayoutFee
     let settings = gateway.settings.snapshot();
     match kind {
         Kind::HigherFee { fee_rate: None } => {
-            let now = funds::fee_rate_now(gateway, &settings).await;
-            now.ok_or_else(|| ReplaceError::Obstacle(NO_FEE_RATE.to_owned()))
+            funds::fee_rate_now(gateway, &settings).await.map_err(|why| ReplaceError::Obstacle(why.to_string()))
         }
         Kind::HigherFee { fee_rate: Some(_) } | Kind::GivingUp { .. } => Ok(funds::fee_rate(gateway, &settings).await),
     }
@@ -225,7 +224,10 @@ fn fee_wanted(
     }
     // A stranger's child may pay a higher fee than the payouts are worth. Giving them up does not pay for such a child.
     let known_sats = known_sats.filter(|sats| kind.pays() || *sats <= target.pays_sats()).unwrap_or(0);
-    let fee = FeeWanted::at(wanted).paying_for_ancestors(ancestors(reader, target)?).replacing(&replaced);
+    let fee = FeeWanted::at(wanted)
+        .adding(rate.increment)
+        .paying_for_ancestors(ancestors(reader, target)?)
+        .replacing(&replaced);
     Ok((fee.replacing_fees(ours_sats.max(known_sats)), known_sats > ours_sats))
 }
 

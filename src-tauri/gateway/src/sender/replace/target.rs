@@ -62,7 +62,7 @@ pub(crate) fn may_abandon(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(),
     }
 }
 
-pub(super) fn may_sign(reader: &Reader<'_>) -> Result<(), ReplaceError> {
+pub(in crate::sender) fn may_sign(reader: &Reader<'_>) -> Result<(), ReplaceError> {
     reader.sender_hold()?.map_or(Ok(()), |hold| Err(hold.into()))
 }
 

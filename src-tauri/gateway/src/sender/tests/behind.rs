@@ -4,13 +4,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use bitcoin::{FeeRate, Transaction};
+use bitcoin::Transaction;
 use tillgate_domain::id::Id;
 use tillgate_sandbox::BroadcastFault;
 
 use super::held_back::twin_paying;
 use super::support::{check_paid_by_the_other_alone, world_with_coins};
-use crate::chain::{Chain, ChainDown};
+use crate::chain::{Chain, ChainDown, NodeFeeRates};
 use crate::gateway::WaitCause;
 use crate::sender::ReplaceError;
 use crate::testing::World;
@@ -31,9 +31,9 @@ impl ChainWrapper for Asleep {
         self.chain.as_ref()
     }
 
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+    fn fee_rates(&self, blocks: u16) -> Result<NodeFeeRates, ChainDown> {
         self.clock_offset_ms.fetch_add(self.sleeps_ms.swap(0, Ordering::SeqCst), Ordering::SeqCst);
-        self.chain.fee_rate(blocks)
+        self.chain.fee_rates(blocks)
     }
 }
 

@@ -12,7 +12,7 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::FaultsPatch;
 
 use super::support::{add_coins, world_with_coins};
-use crate::chain::{Chain, ChainDown};
+use crate::chain::{Chain, ChainDown, NodeFeeRates};
 use crate::funds;
 use crate::sender::{Agreed, ReplaceError};
 use crate::store::batches::VersionRow;
@@ -208,11 +208,11 @@ impl ChainWrapper for SlowFees {
         self.chain.as_ref()
     }
 
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+    fn fee_rates(&self, blocks: u16) -> Result<NodeFeeRates, ChainDown> {
         self.is_asked.store(true, Ordering::SeqCst);
         // An error means that the test has ended.
         let _ = self.answers.lock().recv();
-        self.chain.fee_rate(blocks)
+        self.chain.fee_rates(blocks)
     }
 }
 
@@ -229,11 +229,36 @@ async fn a_payout_waits_for_a_fee_rate_longer_than_an_offer_does() {
         while !asked.load(Ordering::SeqCst) {
             tokio::task::yield_now().await;
         }
-        assert_eq!(world.gateway.fee_rate_estimate().await, None, "an offer waits two seconds at most");
+        assert_eq!(world.gateway.fee_rates_of_offers().await, None, "an offer waits two seconds at most");
         // Lets the pass run: it must still wait for the rate.
         tokio::task::yield_now().await;
         answer.send(()).unwrap();
     };
     tokio::join!(world.pass_sender(), offer_gives_up);
     assert_eq!(world.payout_state(&payout), PayoutState::Sent);
+}
+
+/// The sandbox's chain. Its replacements add 5 sat/vB.
+struct Demanding(Arc<dyn Chain>);
+
+impl ChainWrapper for Demanding {
+    fn chain(&self) -> &dyn Chain {
+        self.0.as_ref()
+    }
+
+    fn fee_rates(&self, blocks: u16) -> Result<NodeFeeRates, ChainDown> {
+        Ok(NodeFeeRates { increment: FeeRate::from_sat_per_vb_u32(5), ..self.0.fee_rates(blocks)? })
+    }
+}
+
+#[tokio::test]
+async fn a_bump_adds_the_increment_that_the_node_names() {
+    let world = world_with_coins(2).await.with_chain(|chain| Arc::new(Demanding(chain)));
+    let payout = world.approved_payout(300_000).await;
+    world.send().await;
+    world.look().await;
+    let before = first_version(&world, &payout);
+    world.app.sender.bump(payout, Some(3), "cli:ann", &world.app.watcher).await.unwrap();
+    let after = first_version(&world, &payout);
+    assert_eq!(after.fee_sats, before.fee_sats + 5 * after.vsize);
 }

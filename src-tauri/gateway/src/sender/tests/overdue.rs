@@ -8,7 +8,7 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::FaultsPatch;
 
 use super::support::world_with_coins;
-use crate::chain::{Chain, ChainDown};
+use crate::chain::{Chain, ChainDown, NodeFeeRates};
 use crate::testing::World;
 use crate::testing::chain_wrapper::ChainWrapper;
 
@@ -27,9 +27,10 @@ impl ChainWrapper for Slow {
         self.chain.as_ref()
     }
 
-    fn fee_rate(&self, _: u16) -> Result<Option<FeeRate>, ChainDown> {
+    fn fee_rates(&self, _: u16) -> Result<NodeFeeRates, ChainDown> {
         self.clock_offset_ms.fetch_add(self.takes_ms.swap(0, Ordering::SeqCst), Ordering::SeqCst);
-        Ok(Some(FeeRate::from_sat_per_vb_u32(5_000)))
+        let rate = FeeRate::from_sat_per_vb_u32(5_000);
+        Ok(NodeFeeRates { estimate: Some(rate), minimum: rate, increment: rate })
     }
 }
 

@@ -3,10 +3,12 @@
 use serde_json::Value;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
+use tillgate_nodes::CoreFault;
 use tillgate_sandbox::BroadcastFault;
 
-use super::support::world_with_coins;
+use super::support::{stage_with_coins, world_with_coins};
 use super::twins::twin_of;
+use crate::chain::tests::stage::Backend;
 use crate::console::doctor::Doctor;
 use crate::console::payouts::ShowPayout;
 use crate::console::status::Status;
@@ -139,4 +141,17 @@ async fn an_accepted_payout_that_no_mempool_shows_is_reported() {
     world.look_and_pass().await;
     world.look().await;
     assert_eq!(reported(&world, &payout).await, None, "it is still reported after its cause ended");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_bump_is_recommended_for_a_cluster_that_is_too_large() {
+    let stage = stage_with_coins(Backend::Core).await;
+    let (world, words) = (stage.world(), "too-large-cluster, exceeds cluster size limit");
+    let payout = world.approved_payout(300_000).await;
+    stage.node().misbehave(CoreFault::Refuses { calls: "sendrawtransaction", words });
+    world.send().await;
+    let sentence = reported(world, &payout).await.expect("a refusal is reported");
+    assert!(sentence.contains(words) && sentence.contains("No higher fee helps"), "{sentence}");
+    let view = shown(world, &payout).await;
+    assert_eq!(view["stuck"]["canBump"], false, "{view}");
 }

@@ -2,7 +2,7 @@
 
 use bitcoin::FeeRate;
 
-/// The lowest fee rate that nodes relay. A replacement adds at least this rate for its own size (BIP125).
+/// The lowest fee rate that nodes relay.
 pub(super) const RELAY_RATE: FeeRate = FeeRate::BROADCAST_MIN;
 
 /// The highest accepted fee rate, far above any real rate. Up to this rate no sum of fees overflows.
@@ -14,9 +14,10 @@ pub(crate) struct FeeWanted {
     pub rate: FeeRate,
     /// Satoshis added for unconfirmed ancestors that pay less than the rate (child pays for parent).
     pub for_ancestors_sats: u64,
-    /// The fees of all replaced transactions; `None` if it replaces none. A replacement pays at least these and 1
-    /// sat/vB of its own size (BIP125).
+    /// The fees of all replaced transactions; `None` if it replaces none. A replacement pays at least these and the
+    /// rate `increment` for its own size (BIP125, rule 4).
     pub replaced_sats: Option<u64>,
+    pub increment: FeeRate,
 }
 
 /// Fee and size of a signed transaction.
@@ -29,7 +30,7 @@ pub(crate) struct Paid {
 impl FeeWanted {
     /// A fee by the rate alone.
     pub(crate) const fn at(rate: FeeRate) -> Self {
-        Self { rate, for_ancestors_sats: 0, replaced_sats: None }
+        Self { rate, for_ancestors_sats: 0, replaced_sats: None, increment: RELAY_RATE }
     }
 
     /// Adds the satoshis that the unconfirmed ancestors together lack to pay this rate.
@@ -58,6 +59,11 @@ impl FeeWanted {
         Self { replaced_sats: self.replaced_sats.max(Some(fees_sats)), ..self }
     }
 
+    /// Sets the rate that a replacement adds.
+    pub(crate) const fn adding(self, increment: FeeRate) -> Self {
+        Self { increment, ..self }
+    }
+
     /// The fee of a transaction of this size, rounded up.
     pub(crate) fn sats(&self, vsize: u64) -> u64 {
         self.by_rate(vsize).saturating_add(self.for_ancestors_sats).max(self.for_replacement(vsize))
@@ -70,19 +76,20 @@ impl FeeWanted {
 
     /// The least fee of a replacement of this size; 0 if it replaces nothing.
     pub(super) fn for_replacement(&self, vsize: u64) -> u64 {
-        self.replaced_sats.map_or(0, |replaced| replaced.saturating_add(sats(RELAY_RATE, vsize)))
+        self.replaced_sats.map_or(0, |replaced| replaced.saturating_add(sats(self.increment, vsize)))
     }
 
     /// The most that is paid beyond [`Self::by_rate`], for any vsize of at least `smallest_vsize`.
     pub(super) fn max_beyond_rate(&self, smallest_vsize: u64) -> u64 {
-        // The rate is at least the relay rate, so this part shrinks as the vsize grows. One more satoshi covers the
+        // The rate of a replacement is at least the increment, so this part shrinks as the vsize grows. One more satoshi covers the
         // rounding of the rate.
         let missing = self.sats(smallest_vsize).saturating_sub(self.by_rate(smallest_vsize));
         missing.saturating_add(u64::from(self.replaced_sats.is_some()))
     }
 
     pub(super) fn own_rate(&self) -> FeeRate {
-        self.rate.max(RELAY_RATE)
+        let least = self.replaced_sats.map_or(RELAY_RATE, |_| self.increment.max(RELAY_RATE));
+        self.rate.max(least)
     }
 }
 

@@ -69,7 +69,7 @@ impl History {
         let gateway = &self.world().gateway;
         let mut on_change = 0;
         for version in self.versions().iter().filter(|version| !before.contains(&version.txid)) {
-            let wanted = gateway.chain.fee_rate(6).unwrap().unwrap();
+            let wanted = gateway.chain.fee_rates(6).unwrap().estimate.unwrap();
             let package = gateway.store.read(|reader| funds::unconfirmed(reader, &version.txid)).unwrap();
             let vsize = package.values().map(|one| one.paid.vsize).sum();
             let paid_sats: u64 = package.values().map(|one| one.paid.fee_sats).sum();

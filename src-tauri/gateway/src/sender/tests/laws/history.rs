@@ -21,7 +21,7 @@ use super::steps::{Mined, Step};
 use crate::funds;
 use crate::gateway::Wait;
 use crate::machine::entropy::{Entropy, NoEntropy};
-use crate::sender::{ReplaceError, build, may_abandon, may_bump};
+use crate::sender::{NamedRateError, ReplaceError, build, may_abandon, may_bump, may_send};
 use crate::store::Reader;
 use crate::store::batches::VersionRow;
 use crate::store::payouts::PayoutRow;
@@ -89,6 +89,8 @@ pub struct History {
     pub looked_from: Cell<i64>,
     /// Bumps that succeeded.
     bumps: Cell<u64>,
+    /// Payouts that staff sent at a rate of their own.
+    sent_alone: Cell<u64>,
     /// Batches that spend unconfirmed change of another batch.
     on_change: Cell<u64>,
 }
@@ -110,6 +112,7 @@ impl History {
             is_chain_down: false,
             looked_from: Cell::new(0),
             bumps: Cell::new(0),
+            sent_alone: Cell::new(0),
             on_change: Cell::new(0),
         };
         history.check(true).await;
@@ -121,7 +124,7 @@ impl History {
     }
 
     /// Counts of events, to show that the laws were tested.
-    pub fn happened(&self) -> [(&'static str, u64); 7] {
+    pub fn happened(&self) -> [(&'static str, u64); 8] {
         let count = |is: &dyn Fn(&Known) -> bool| self.payouts.iter().filter(|payout| is(payout)).count() as u64;
         let seen = self.twins.keys().filter(|txid| self.chain.tx(txid).is_some()).count() as u64;
         [
@@ -130,6 +133,7 @@ impl History {
             ("failed before signing", count(&|it| it.state == PayoutState::Failed && it.batch_seq.is_none())),
             ("given up", count(&|payout| payout.is_given_up)),
             ("bumps", self.bumps.get()),
+            ("sent at a named rate", self.sent_alone.get()),
             ("batches on unconfirmed change", self.on_change.get()),
             ("twins", seen),
         ]
@@ -168,6 +172,7 @@ impl History {
             Step::FeeRate(rate) => {
                 self.faults(FaultsPatch { fee_rate_sat_vb: Some(*rate), ..FaultsPatch::default() });
             }
+            Step::SendAt { which, fee_rate } => self.send_at(*which, *fee_rate).await,
             Step::Bump { which, fee_rate } => self.bump(*which, *fee_rate).await,
             Step::Abandon { which, all } => self.abandon(*which, *all).await,
             Step::Release => drop(self.world().app.sender.release("cli:ann", None, true).await.unwrap()),
@@ -339,6 +344,16 @@ impl History {
         }
     }
 
+    async fn send_at(&self, which: usize, fee_rate: u32) {
+        let store = &self.world().gateway.store;
+        let may = |known: &&Known| store.read(|reader| may_send(reader, &self.world().payout(&known.id))).is_ok();
+        let able: Vec<&Known> = self.payouts.iter().filter(may).collect();
+        let Some(payout) = self.pick(which, &able) else { return };
+        let sent = self.world().send_at(payout.id, fee_rate).await;
+        assert!(!matches!(&sent, Err(NamedRateError::Other(ReplaceError::Send(_)))), "{sent:?}");
+        self.sent_alone.set(self.sent_alone.get() + u64::from(sent.is_ok()));
+    }
+
     async fn bump(&self, which: usize, fee_rate: Option<u32>) {
         let Some(payout) = self.one_of(which, may_bump) else { return };
         let parents = self.parents();
@@ -368,6 +383,10 @@ impl History {
         let may =
             |id: &Id| store.read(|reader| may(reader, &reader.payout(id)?.ok_or(ReplaceError::NoSuchPayout(*id))?));
         let able: Vec<&Known> = self.payouts.iter().filter(|payout| may(&payout.id).is_ok()).collect();
+        self.pick(which, &able)
+    }
+
+    fn pick<'a>(&'a self, which: usize, able: &[&'a Known]) -> Option<&'a Known> {
         match able.get((which / 8) % able.len().max(1)) {
             Some(payout) if !which.is_multiple_of(8) => Some(payout),
             Some(_) | None => self.payouts.get((which / 8) % self.payouts.len().max(1)),

@@ -50,7 +50,13 @@ pub enum Step {
     Broadcasts(BroadcastFault),
     KeysLocked(bool),
     ChainDown(bool),
+    /// The backend's estimate; 0 for none, and `None` for the sandbox's own.
     FeeRate(Option<u64>),
+    /// Staff send a payout at a rate of their own.
+    SendAt {
+        which: usize,
+        fee_rate: u32,
+    },
     Bump {
         which: usize,
         fee_rate: Option<u32>,
@@ -105,7 +111,9 @@ pub fn step() -> impl Strategy<Value = Step> {
         3 => prop::sample::select(BroadcastFault::ALL.to_vec()).prop_map(Step::Broadcasts),
         1 => any::<bool>().prop_map(Step::KeysLocked),
         1 => any::<bool>().prop_map(Step::ChainDown),
-        2 => prop::sample::select(vec![None, Some(1), Some(5), Some(20), Some(150), Some(400)]).prop_map(Step::FeeRate),
+        2 => prop::sample::select(vec![None, Some(0), Some(1), Some(5), Some(20), Some(150), Some(400)]).prop_map(Step::FeeRate),
+        5 => (any::<usize>(), prop::sample::select(vec![1, 7, 60, 300]))
+            .prop_map(|(which, fee_rate)| Step::SendAt { which, fee_rate }),
         10 => (any::<usize>(), prop::sample::select(vec![None, Some(1), Some(10), Some(40), Some(300)]))
             .prop_map(|(which, fee_rate)| Step::Bump { which, fee_rate }),
         4 => (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(which, all)| Step::Abandon { which, all }),

@@ -110,7 +110,7 @@ proptest! {
         let payees = purse.payees(payees, most_sats);
         let seeds = [purse.seed(), purse.seed()];
         let Ok(first) = choose(&payees, &purse.at(rate), seeds[0]) else { return Ok(()) };
-        let fee = FeeWanted { rate, for_ancestors_sats: 0, replaced_sats: Some(first.fee_sats) };
+        let fee = FeeWanted { replaced_sats: Some(first.fee_sats), ..FeeWanted::at(rate) };
         let funding = Funding { required: &first.inputs, optional: &[], ..purse.funding(fee) };
         let given_up = to_ourselves(&funding, seeds[1]).unwrap();
         prop_assert_eq!(given_up.inputs.len(), first.inputs.len());

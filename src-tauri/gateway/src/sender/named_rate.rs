@@ -1,0 +1,187 @@
+//! Sends one waiting payout at a fee rate that staff name, in a transaction of its own. Staff need this while the
+//! backend has no estimate of the fee rate, or an absurd one.
+
+use std::sync::Arc;
+
+use bitcoin::{FeeRate, Txid};
+use tillgate_domain::id::Id;
+use tillgate_domain::payout::PayoutState;
+use tillgate_domain::time::Timestamp;
+
+use super::build::{self, Chosen};
+use super::error::SendError;
+use super::held_back::{Payable, payable};
+use super::pass::Sender;
+use super::replace::{Agreed, ReplaceError, may_sign};
+use crate::funds;
+use crate::gateway::Gateway;
+use crate::notifications::outbox::{self, Outbox, OutboxError};
+use crate::settlement::twins::UnminedTwins;
+use crate::store::keychains::Keychain;
+use crate::store::payouts::PayoutRow;
+use crate::store::{Reader, StoreError};
+use crate::wallet::spend::{self, FeeWanted, Funding, Payee};
+use crate::watcher::Watcher;
+
+/// Reason why a payout was not sent at a named rate. Each shell adds the remedy in its own words.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NamedRateError {
+    #[error("the payout is {0}: {1}")]
+    NotWaiting(PayoutState, &'static str),
+    #[error("the payout cannot be sent now: {0}")]
+    Obstacle(String),
+    #[error(transparent)]
+    Other(ReplaceError),
+}
+
+/// The fee of a payout that is sent now at a named rate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NamedRateFee {
+    pub fee_sats: u64,
+    pub vsize: u64,
+    /// The payout's amount.
+    pub pays_sats: u64,
+}
+
+impl Sender {
+    /// Sends a waiting payout alone, at this rate. Returns its transaction once it is stored.
+    ///
+    /// # Errors
+    /// The reason why nothing was signed. Then nothing changed.
+    pub(crate) async fn send_at_rate(
+        &self,
+        id: Id,
+        fee_rate: FeeRate,
+        agreed: Agreed,
+        (actor, watcher): (&str, &Watcher),
+    ) -> Result<Txid, NamedRateError> {
+        // While this lock is held, no pass and no other order signs a transaction for the payout.
+        let mut rebroadcasts = self.rebroadcasts.lock().await;
+        self.gateway.store.read(|reader| waiting(reader, id))?;
+        // If another copy paid the payout meanwhile, the transaction would pay it again.
+        if let Some(why) = self.look_unless_fresh(watcher, Timestamp::from_ms(0)).await {
+            return Err(ReplaceError::Unseen(why.reason).into());
+        }
+        let (chosen, fee) = choose(&self.gateway, id, fee_rate).await?;
+        check_agreed(&fee, agreed)?;
+        let signed = self.sign_seen(chosen, watcher).await?;
+        let actor = actor.to_owned();
+        let store = move |outbox: &Outbox<'_>| {
+            may_sign(outbox.tx)?;
+            let txid = build::insert(outbox, &signed, Some(actor.clone()))?.ok_or(ReplaceError::Stale)?;
+            outbox.tx.audit(outbox.now, &actor, "payouts send", &id.to_string())?;
+            Ok::<_, NamedRateError>(txid)
+        };
+        let txid = outbox::commit(&self.gateway, None, store).await?;
+        // The transaction is stored, so it is broadcast again whatever the network answers.
+        if let Err(error) = rebroadcasts.broadcast_new(&self.gateway, txid).await {
+            tracing::error!(%error, "a payout could not be broadcast yet");
+        }
+        Ok(txid)
+    }
+}
+
+/// The fee of sending a waiting payout now at this rate. Nothing is signed.
+pub(crate) async fn named_rate_fee(
+    gateway: &Arc<Gateway>,
+    id: Id,
+    fee_rate: FeeRate,
+) -> Result<NamedRateFee, NamedRateError> {
+    Ok(choose(gateway, id, fee_rate).await?.1)
+}
+
+/// Checks that staff may send the payout at a rate of their own.
+pub(crate) fn may_send(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), NamedRateError> {
+    let why = match (payout.state, payout.batch_seq) {
+        (PayoutState::Queued, None) => return Ok(may_sign(reader)?),
+        (PayoutState::Queued, Some(_)) => "its transaction is signed already: raise the fee of that transaction",
+        (PayoutState::New, _) => "it waits for approval: approve it first",
+        (PayoutState::Expired, _) => "its offer is over: request it again",
+        (PayoutState::Sent, _) => "it was sent already: raise the fee of its transaction",
+        (PayoutState::Failed, _) => "nothing more will be sent: request it again",
+    };
+    Err(NamedRateError::NotWaiting(payout.state, why))
+}
+
+fn waiting(reader: &Reader<'_>, id: Id) -> Result<PayoutRow, NamedRateError> {
+    let payout = reader.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
+    may_send(reader, &payout)?;
+    Ok(payout)
+}
+
+async fn choose(gateway: &Arc<Gateway>, id: Id, fee_rate: FeeRate) -> Result<(Chosen, NamedRateFee), NamedRateError> {
+    let gateway = Arc::clone(gateway);
+    let choose = move || choose_now(&gateway, id, fee_rate);
+    tokio::task::spawn_blocking(choose).await.map_err(|_| SendError::Interrupted)?
+}
+
+/// Chooses coins for the payout alone. If an unmined twin pays it too, one of the twin's coins is spent.
+fn choose_now(gateway: &Gateway, id: Id, fee_rate: FeeRate) -> Result<(Chosen, NamedRateFee), NamedRateError> {
+    let wallet = gateway.wallet.get().ok_or_else(|| NamedRateError::Obstacle("the wallet is not set up".to_owned()))?;
+    let settings = gateway.settings.snapshot();
+    let (payout, required, optional, tip_height, change_index) = gateway.store.read(|reader| {
+        let payout = waiting(reader, id)?;
+        let required = match payable(reader, &UnminedTwins::read(reader)?, &payout)? {
+            Payable::Spending(coins) => coins,
+            Payable::Waits(why) => return Err(NamedRateError::Obstacle(why.reason)),
+        };
+        let mut optional = funds::spendable(reader, &settings)?;
+        optional.retain(|coin| !required.iter().any(|it| it.outpoint == coin.outpoint));
+        let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
+        Ok((payout, required, optional, reader.tip_height()?, change.1))
+    })?;
+    let change = build::fresh_change(wallet, change_index).map_err(NamedRateError::Obstacle)?;
+    let funding = Funding {
+        required: &required,
+        optional: &optional,
+        fee: FeeWanted::at(fee_rate),
+        change: &change,
+        address_type: wallet.keychains.address_type(),
+        tip_height,
+    };
+    let payee = Payee { script: payout.script.clone(), amount_sats: payout.amount_sats };
+    let draft = spend::choose(&[payee], &funding, build::seed(gateway)?)
+        .map_err(|error| NamedRateError::Obstacle(error.to_string()))?;
+    let told = NamedRateFee { fee_sats: draft.fee_sats, vsize: draft.vsize, pays_sats: payout.amount_sats };
+    let fee = funding.fee_for_inputs(&draft.inputs);
+    Ok((Chosen { draft, payouts: vec![payout.seq], fee, cap: fee_rate }, told))
+}
+
+fn check_agreed(fee: &NamedRateFee, agreed: Agreed) -> Result<(), ReplaceError> {
+    let NamedRateFee { fee_sats, pays_sats, .. } = *fee;
+    if let Some(agreed_sats) = agreed.fee_sats.filter(|agreed_sats| *agreed_sats < fee_sats) {
+        return Err(ReplaceError::AboveAgreed { fee_sats, agreed_sats });
+    }
+    if fee_sats > pays_sats && !agreed.is_forced {
+        Err(ReplaceError::AbovePayout { fee_sats, pays_sats })
+    } else {
+        Ok(())
+    }
+}
+
+impl From<ReplaceError> for NamedRateError {
+    fn from(error: ReplaceError) -> Self {
+        match error {
+            ReplaceError::Obstacle(why) => Self::Obstacle(why),
+            error => Self::Other(error),
+        }
+    }
+}
+
+impl From<StoreError> for NamedRateError {
+    fn from(error: StoreError) -> Self {
+        SendError::from(error).into()
+    }
+}
+
+impl From<OutboxError> for NamedRateError {
+    fn from(error: OutboxError) -> Self {
+        SendError::from(error).into()
+    }
+}
+
+impl From<SendError> for NamedRateError {
+    fn from(error: SendError) -> Self {
+        Self::Other(error.into())
+    }
+}

@@ -173,6 +173,25 @@ async fn the_floor_of_fee_rates_is_never_above_their_cap() {
 }
 
 #[tokio::test]
+async fn the_fallback_fee_rate_is_one_on_regtest_unless_it_is_set() {
+    let (_folder, store) = store();
+    let settings = live(&store);
+    let shown = |settings: &LiveSettings| {
+        let SettingNow { value, default, .. } = settings.show("feeFallbackSatVb").unwrap();
+        (value, default, settings.snapshot().fee_fallback_sat_vb)
+    };
+    let is = |value: &str, default: &str| (value.to_owned(), default.to_owned(), value.parse::<u32>().unwrap());
+    assert_eq!(shown(&settings), is("0", "0"));
+    settings.set(&store, "network", "regtest", ACT).await.unwrap();
+    assert_eq!(shown(&settings), is("1", "1"));
+    assert_eq!(shown(&live(&store)), is("1", "1"));
+    settings.set(&store, "feeFallbackSatVb", "0", ACT).await.unwrap();
+    assert_eq!(shown(&live(&store)), is("0", "1"));
+    settings.unset(&store, "feeFallbackSatVb", ACT).await.unwrap();
+    assert_eq!(shown(&settings), is("1", "1"));
+}
+
+#[tokio::test]
 async fn a_daily_limit_below_the_minimum_is_refused_unless_it_is_zero() {
     let (_folder, store) = store();
     let settings = live(&store);

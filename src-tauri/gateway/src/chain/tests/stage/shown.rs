@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bitcoin::{Transaction, Txid};
+use bitcoin::{FeeRate, Transaction, Txid};
 use parking_lot::Mutex;
 use tillgate_domain::time::Timestamp;
 use tillgate_nodes::CoreNode;
@@ -11,7 +11,9 @@ use tillgate_sandbox::Sandbox;
 
 use super::Real;
 use crate::chain::core::CoreChain;
-use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookAnswer, LookRequest, RecentTransactions, Tip};
+use crate::chain::{
+    Broadcast, Chain, ChainDown, Identity, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Tip,
+};
 use crate::machine::clock::Clock;
 use crate::testing::chain_wrapper::ChainWrapper;
 
@@ -125,5 +127,13 @@ impl ChainWrapper for Shown {
     fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
         self.follow()?;
         self.chain.recent_transactions(txids, above)
+    }
+
+    fn fee_rates(&self, blocks: u16) -> Result<NodeFeeRates, ChainDown> {
+        let told = self.chain.fee_rates(blocks)?;
+        let Some(Followed { sandbox, .. }) = &self.followed else { return Ok(told) };
+        // A real node has no estimate on regtest, so it gets the sandbox's.
+        let faults = sandbox.faults().map_err(|error| ChainDown(error.to_string()))?;
+        Ok(NodeFeeRates { estimate: FeeRate::from_sat_per_vb(faults.fee_estimate_sat_vb()), ..told })
     }
 }

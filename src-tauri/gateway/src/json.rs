@@ -2,6 +2,8 @@
 //! twice in one object. A number is returned as its text, and never converted to a float. All request bodies are read
 //! here.
 
+mod canonical;
+
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
@@ -16,6 +18,9 @@ const DEPTH_MAX: usize = 32;
 
 /// The most members whose names are compared pairwise, which is faster than hashing.
 const PAIRWISE_MAX: usize = 16;
+
+/// The fault of a string with half of a UTF-16 pair. It follows a field's name.
+const HALF_CHARACTER: &str = r"holds half a character: an escape like \ud83c needs its second half, like \udf89";
 
 /// The error code of a body that this reader refuses.
 pub(crate) const MALFORMED_JSON: &str = "MALFORMED_JSON";
@@ -47,8 +52,10 @@ impl<'a> JsonObject<'a> {
     /// Reads a whole body.
     pub(crate) fn parse(body: &'a [u8]) -> Result<Self, Malformed> {
         let text = std::str::from_utf8(body).map_err(|_| Malformed("The body is not UTF-8".to_owned()))?;
-        let object: Self =
-            serde_json::from_str(text).map_err(|error| Malformed(format!("The body is not a JSON object: {error}")))?;
+        // Some editors and libraries write a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let object: Self = serde_json::from_str(text)
+            .map_err(|error| Malformed(format!("The body is not a JSON object: {}", in_words(&error))))?;
         object.check(1)?;
         Ok(object)
     }
@@ -65,11 +72,25 @@ impl<'a> JsonObject<'a> {
         field: &'static str,
         field_errors: &mut Vec<FieldError>,
     ) -> Option<Cow<'a, str>> {
-        let text = read_string(self.get(name)?);
+        let raw = self.get(name)?;
+        let text = read_string(raw);
         if text.is_none() {
-            field_errors.push(FieldError::invalid(field, "must be a string"));
+            // The text is JSON, so only half a character makes a string unreadable.
+            let what = if raw.starts_with('"') { HALF_CHARACTER } else { "must be a string" };
+            field_errors.push(FieldError::invalid(field, what));
         }
         text
+    }
+
+    /// Like [`Self::string_named`] for a URL. An empty string, object or array counts as missing: PHP sends an empty
+    /// object as `[]`.
+    pub(crate) fn url(
+        &self,
+        name: &str,
+        field: &'static str,
+        field_errors: &mut Vec<FieldError>,
+    ) -> Option<Cow<'a, str>> {
+        self.get(name).filter(|raw| !is_nothing(raw)).and_then(|_| self.string_named(name, field, field_errors))
     }
 
     /// The text of a number, which may be a JSON number or a string that holds one; `None` when it is missing or null.
@@ -81,9 +102,9 @@ impl<'a> JsonObject<'a> {
         text
     }
 
-    /// An object member; `None` when it is missing or null.
+    /// An object member; `None` when it is missing, null or empty as in [`Self::url`].
     pub(crate) fn object(&self, name: &'static str, field_errors: &mut Vec<FieldError>) -> Option<JsonObject<'a>> {
-        let object = serde_json::from_str(self.get(name)?).ok();
+        let object = serde_json::from_str(self.get(name).filter(|raw| !is_nothing(raw))?).ok();
         if object.is_none() {
             field_errors.push(FieldError::invalid(name, "must be an object"));
         }
@@ -127,12 +148,26 @@ fn check_value(value: &RawValue, depth: usize) -> Result<(), Malformed> {
     if depth > DEPTH_MAX {
         return Err(Malformed(format!("The body is nested deeper than {DEPTH_MAX} levels")));
     }
-    let broken = |error| Malformed(format!("The body is not JSON: {error}"));
+    let broken = |error| Malformed(format!("The body is not JSON: {}", in_words(&error)));
     if text.starts_with('{') {
         return serde_json::from_str::<JsonObject<'_>>(text).map_err(broken)?.check(depth);
     }
     let items: Vec<&RawValue> = serde_json::from_str(text).map_err(broken)?;
     items.into_iter().try_for_each(|item| check_value(item, depth + 1))
+}
+
+/// A parser's error. An escape for half of a UTF-16 pair is told in words.
+fn in_words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let is_half = text.contains("surrogate") || text.contains("hex escape");
+    if is_half { format!("a name {HALF_CHARACTER} ({text})") } else { text }
+}
+
+/// Whether a value is empty.
+fn is_nothing(raw: &str) -> bool {
+    let mut text = raw.chars().filter(|it| !it.is_ascii_whitespace());
+    let begin = (text.next(), text.next(), text.next());
+    raw == r#""""# || matches!(begin, (Some('{'), Some('}'), None) | (Some('['), Some(']'), None))
 }
 
 /// The text of a number, or of a string that may hold one; `None` for any other value.
@@ -242,9 +277,19 @@ mod tests {
 
     #[test]
     fn only_a_json_object_in_utf_8_is_accepted() {
-        for body in
-            ["", "[]", "null", "1", "{", "{}x", r#"{"a":NaN}"#, r#"{"a":01}"#, "{'a':1}", r#"{"a":1,}"#, "\u{feff}{}"]
-        {
+        for body in [
+            "",
+            "[]",
+            "null",
+            "1",
+            "{",
+            "{}x",
+            r#"{"a":NaN}"#,
+            r#"{"a":01}"#,
+            "{'a':1}",
+            r#"{"a":1,}"#,
+            "\u{feff}\u{feff}{}",
+        ] {
             assert!(parse(body).is_err(), "{body}");
         }
         assert!(JsonObject::parse(b"{\"a\":\"\xff\"}").is_err());

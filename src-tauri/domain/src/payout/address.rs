@@ -1,6 +1,8 @@
 //! The addresses that a payout may pay: the standard ones of one network. A refusal names the kind of address and the
 //! remedy, because sent coins do not come back.
 
+use std::fmt;
+
 use bitcoin::address::{NetworkUnchecked, ParseError};
 use bitcoin::base58;
 use bitcoin::bech32::primitives::decode::{CharError, UncheckedHrpstring, UncheckedHrpstringError};
@@ -16,6 +18,21 @@ const BASE58_BEGINNINGS: [char; 5] = ['1', '2', '3', 'm', 'n'];
 
 /// Prefixes of a Lightning invoice, offer, LNURL or URI.
 const LIGHTNING_PREFIXES: [&str; 7] = ["lightning:", "lnbc", "lntb", "lntbs", "lnbcrt", "lnurl", "lno1"];
+
+/// Invisible characters that web pages and chat programs put into copied texts.
+const INVISIBLE: [(char, &str); 11] = [
+    ('\u{ad}', "soft hyphen"),
+    ('\u{200b}', "zero width space"),
+    ('\u{200c}', "zero width non-joiner"),
+    ('\u{200d}', "zero width joiner"),
+    ('\u{200e}', "left-to-right mark"),
+    ('\u{200f}', "right-to-left mark"),
+    ('\u{202a}', "left-to-right embedding"),
+    ('\u{202c}', "end of a direction"),
+    ('\u{2060}', "word joiner"),
+    ('\u{2069}', "end of an isolated direction"),
+    ('\u{feff}', "byte order mark"),
+];
 
 /// An address that may be paid.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +52,9 @@ pub enum AddressRefusal {
     /// A text with blanks in it.
     #[error("may hold no blanks: give the address alone, without spaces and line breaks")]
     Blanks,
+    /// A text with a character that no address has.
+    #[error("{0}")]
+    Foreign(ForeignCharacter),
     /// A payment URI.
     #[error("is a bitcoin: URI: give the address alone, without bitcoin: and without what follows a question mark")]
     Uri,
@@ -80,6 +100,30 @@ pub enum AddressRefusal {
     NoAddress(Network),
 }
 
+/// A character that occurs in no address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForeignCharacter(char);
+
+impl fmt::Display for ForeignCharacter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = u32::from(self.0);
+        let invisible = INVISIBLE.iter().find(|(foreign, _)| *foreign == self.0);
+        match (invisible, self.0) {
+            (Some((_, name)), _) => write!(f, "holds an invisible character, U+{code:04X} ({name})")?,
+            (None, it) if it.is_control() => write!(f, "holds an invisible character, U+{code:04X}")?,
+            (None, it) if it.is_ascii() => write!(f, "holds the character \"{it}\"")?,
+            (None, it) => write!(f, "holds the character \"{it}\" (U+{code:04X})")?,
+        }
+        f.write_str(", which no address has: give the address alone")
+    }
+}
+
+/// The first character of a text that occurs in no address.
+#[must_use]
+pub fn foreign_character(text: &str) -> Option<ForeignCharacter> {
+    text.chars().find(|it| !it.is_ascii_alphanumeric()).map(ForeignCharacter)
+}
+
 /// Reads an address that a gateway on `network` may pay: P2PKH, P2SH, SegWit of version 0, and Taproot.
 ///
 /// # Errors
@@ -98,6 +142,9 @@ pub fn parse(text: &str, network: Network) -> Result<PayoutAddress, AddressRefus
     let is_segwit = SEGWIT_PREFIXES.iter().any(|prefix| lower.starts_with(prefix));
     if LIGHTNING_PREFIXES.iter().any(|prefix| lower.starts_with(prefix)) {
         return Err(AddressRefusal::Lightning);
+    }
+    if let Some(foreign) = foreign_character(text) {
+        return Err(AddressRefusal::Foreign(foreign));
     }
     if is_segwit {
         judge_checksum(text, network)?;

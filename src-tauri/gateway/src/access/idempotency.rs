@@ -31,14 +31,14 @@ pub enum PriorRequest {
 }
 
 impl Once {
-    /// A request with an Idempotency-Key `key`: its scope is the API key and `path`.
+    /// A request with an Idempotency-Key `key`: its scope is the API key and `path`. `body` is its canonical text.
     #[must_use]
-    pub fn new(key_id: i64, path: &'static str, key: String, query: &str, body: &[u8]) -> Self {
+    pub fn new(key_id: i64, path: &'static str, key: String, query: &str, body: &str) -> Self {
         let mut hash = Sha256::new();
         // A query holds no zero byte, so no other pair of query and body gives the same bytes.
         hash.update(query.as_bytes());
         hash.update([0]);
-        hash.update(body);
+        hash.update(body.as_bytes());
         Self { key_id, path, key, request_sha256: hash.finalize().into() }
     }
 
@@ -66,7 +66,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_ms(1_768_219_580_000);
 
-    fn once(key: &str, query: &str, body: &[u8]) -> Once {
+    fn once(key: &str, query: &str, body: &str) -> Once {
         Once::new(1, "/v2/payments/new", key.to_owned(), query, body)
     }
 
@@ -74,23 +74,23 @@ mod tests {
     async fn an_answer_is_repeated_for_a_day_to_its_own_request_only() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("t.db")).unwrap();
-        let first = once("k", "a=1", b"body");
+        let first = once("k", "a=1", "body");
         let answered = first.clone();
         store.write(move |tx| answered.store(tx, b"answer", NOW)).await.unwrap();
         let prior = |once: Once, at| store.read(|reader| once.prior(reader, at)).unwrap();
         let day = 24 * 60 * 60 * 1_000;
         assert_eq!(prior(first.clone(), NOW.plus_ms(day - 1)), PriorRequest::Same(b"answer".to_vec()));
         assert_eq!(prior(first, NOW.plus_ms(day)), PriorRequest::None);
-        assert_eq!(prior(once("k", "a=1", b"other"), NOW), PriorRequest::Other);
-        assert_eq!(prior(once("k", "", b"body"), NOW), PriorRequest::Other);
-        assert_eq!(prior(once("l", "a=1", b"body"), NOW), PriorRequest::None);
+        assert_eq!(prior(once("k", "a=1", "other"), NOW), PriorRequest::Other);
+        assert_eq!(prior(once("k", "", "body"), NOW), PriorRequest::Other);
+        assert_eq!(prior(once("l", "a=1", "body"), NOW), PriorRequest::None);
     }
 
     #[tokio::test]
     async fn an_idempotency_key_serves_a_new_request_after_a_day() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("t.db")).unwrap();
-        let (first, second) = (once("k", "", b"1"), once("k", "", b"2"));
+        let (first, second) = (once("k", "", "1"), once("k", "", "2"));
         let later = NOW.plus_ms(25 * 60 * 60 * 1_000);
         store.write(move |tx| first.store(tx, b"one", NOW)).await.unwrap();
         let answered = second.clone();

@@ -13,7 +13,7 @@ use super::body::Unused;
 use super::error::Failure;
 use super::list::list_answer;
 use super::path::RecordId;
-use super::query::{Query, one_of};
+use super::query::{NoQuery, Query, one_of};
 use super::read_permits::Long;
 use super::reading::read_on_another_thread;
 use super::resend::check_resend;
@@ -30,6 +30,7 @@ const DEFAULT_LIMIT: &str = "50";
 pub(super) async fn get(
     State(http): State<Arc<Http>>,
     caller: Caller,
+    _: NoQuery,
     id: Result<RecordId, Failure>,
 ) -> Result<Response, Failure> {
     caller.may(Permission::PaymentsRead)?;
@@ -74,6 +75,7 @@ pub(super) async fn list_deprecated(http: State<Arc<Http>>, caller: Caller, uri:
 pub(super) async fn notify(
     State(http): State<Arc<Http>>,
     caller: Caller,
+    _: NoQuery,
     id: Result<RecordId, Failure>,
     body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {

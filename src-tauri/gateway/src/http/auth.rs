@@ -20,6 +20,12 @@ use crate::access::record_scope::RecordScope;
 use crate::machine::clock::machine_now;
 use crate::store::api_keys::ApiKey;
 
+/// The message of a 401.
+const HOW: &str = "Sign in with HTTP Basic: the API key's name and secret";
+
+/// The message if the secret was read from a file with its line break.
+const LINE_BREAK: &str = "The secret ends with a line break: send it without one";
+
 /// Some clients pad their base64, others do not.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
@@ -57,9 +63,11 @@ impl FromRequestParts<Arc<Http>> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, http: &Arc<Http>) -> Result<Self, Failure> {
         let mut values = parts.headers.get_all(AUTHORIZATION).iter();
-        let (Some(value), None) = (values.next(), values.next()) else { return Err(Failure::unauthorized()) };
+        let (Some(value), None) = (values.next(), values.next()) else { return Err(Failure::unauthorized(HOW)) };
         let peer = parts.extensions.get::<Peer>();
-        if let Some(key) = sign_in(http, value.as_bytes()) {
+        let credentials = credentials(value.as_bytes());
+        let key = credentials.as_ref().and_then(|(name, secret)| http.app.gateway.keys.authenticate(name, secret));
+        if let Some(key) = key {
             if let Some(peer) = peer {
                 peer.permit.signed_in();
             }
@@ -68,13 +76,17 @@ impl FromRequestParts<Arc<Http>> for Caller {
         let settings = http.app.gateway.settings.snapshot();
         let address = peer.map(|peer| client_address(peer.address.ip(), &parts.headers, &settings));
         match address.map_or(Ok(()), |address| http.throttle.failed(address, machine_now())) {
-            Ok(()) => Err(Failure::unauthorized()),
+            Ok(()) => {
+                let is_broken = credentials.is_some_and(|(_, secret)| secret.ends_with(['\n', '\r']));
+                Err(Failure::unauthorized(if is_broken { LINE_BREAK } else { HOW }))
+            }
             Err(retry_after_seconds) => Err(Failure::too_many_sign_ins(retry_after_seconds)),
         }
     }
 }
 
-fn sign_in(http: &Http, value: &[u8]) -> Option<Arc<ApiKey>> {
+/// The name and the secret of an `Authorization` header.
+fn credentials(value: &[u8]) -> Option<(String, String)> {
     let text = std::str::from_utf8(value).ok()?;
     let (scheme, credentials) = text.trim().split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
@@ -82,5 +94,5 @@ fn sign_in(http: &Http, value: &[u8]) -> Option<Arc<ApiKey>> {
     }
     let decoded = BASE64.decode(credentials.trim()).ok()?;
     let (name, secret) = std::str::from_utf8(&decoded).ok()?.split_once(':')?;
-    http.app.gateway.keys.authenticate(name, secret)
+    Some((name.to_owned(), secret.to_owned()))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::HeaderMap;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use tokio_stream::StreamExt as _;
 
 use super::error::Failure;
@@ -39,14 +39,19 @@ pub(super) async fn read_body(body: Body) -> Result<Bytes, Failure> {
     read.map_err(|_| Failure::new(ErrorType::RequestTimeout, "The body did not arrive within 10 seconds"))?
 }
 
-/// The whole body. Unless it is empty, its content type must be JSON.
+/// The whole body. Unless it is empty, it must be JSON that is not compressed.
 pub(crate) async fn read_json_body(headers: &HeaderMap, body: Body) -> Result<Bytes, Failure> {
     let body = read_body(body).await?;
-    if !body.is_empty() && !says_json(headers) {
-        let message = "The body must be application/json in UTF-8";
-        return Err(Failure::new(ErrorType::UnsupportedMediaType, message));
-    }
-    Ok(body)
+    let message = if body.is_empty() {
+        return Ok(body);
+    } else if headers.contains_key(CONTENT_ENCODING) {
+        "The body must not be compressed: send it without Content-Encoding"
+    } else if !says_json(headers) {
+        "The body must be application/json in UTF-8"
+    } else {
+        return Ok(body);
+    };
+    Err(Failure::new(ErrorType::UnsupportedMediaType, message))
 }
 
 async fn read_bounded(body: Body) -> Result<Bytes, Failure> {

@@ -32,6 +32,9 @@ const MESSAGE_MAX: usize = 500;
 /// Limit of characters of a field's name.
 const FIELD_MAX: usize = 100;
 
+/// `Retry-After` of a 503. Looks and rates are newer by then, if their source answers again.
+const RETRY_AFTER_SECONDS: u32 = 10;
+
 /// Bytes kept for the sentence that counts the unlisted errors.
 const COUNT_MAX: usize = 200;
 
@@ -47,7 +50,9 @@ impl Failure {
     /// An error of the whole request.
     pub(crate) fn new(error_type: ErrorType, message: impl Into<String>) -> Self {
         let field_errors = vec![FieldError::general(error_type.as_str(), message)];
-        Self { status: error_type.status(), field_errors, header: None }
+        let status = error_type.status();
+        let retry = (RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
+        Self { status, field_errors, header: (status == StatusCode::SERVICE_UNAVAILABLE).then_some(retry) }
     }
 
     /// 400 with every field error.
@@ -66,8 +71,7 @@ impl Failure {
     }
 
     /// 401, with the only way to sign in.
-    pub(crate) fn unauthorized() -> Self {
-        let message = "Sign in with HTTP Basic: the API key's name and secret";
+    pub(crate) fn unauthorized(message: &str) -> Self {
         Self::new(ErrorType::Unauthorized, message)
             .with(WWW_AUTHENTICATE, HeaderValue::from_static(r#"Basic realm="Tillgate", charset="UTF-8""#))
     }

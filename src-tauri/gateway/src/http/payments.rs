@@ -9,6 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use bitcoin::ScriptBuf;
 use bitcoin::address::NetworkUnchecked;
 use tillgate_domain::payment::PaymentState;
+use tillgate_domain::payout::address;
 use tillgate_domain::permission::Permission;
 
 use super::auth::Caller;
@@ -16,7 +17,7 @@ use super::body::{Unused, read_json_body};
 use super::error::Failure;
 use super::list::list_answer;
 use super::path::{PageOf, RecordId};
-use super::query::{Query, one_of};
+use super::query::{NoQuery, Query, one_of};
 use super::read_permits::Long;
 use super::reading::read_on_another_thread;
 use super::resend::check_resend;
@@ -45,12 +46,15 @@ pub(super) async fn create(
     caller.asks(&http)?;
     let (parts, body) = request.into_parts();
     let body = read_json_body(&parts.headers, body).await?;
-    let mut draft = read_draft(&JsonObject::parse(&body)?);
+    let object = JsonObject::parse(&body)?;
+    let mut draft = read_draft(&object);
+    draft.field_errors.extend(Query::of(&parts.uri).into_field_errors());
     let key = idempotency_key(&parts.headers).unwrap_or_else(|field_error| {
         draft.field_errors.push(field_error);
         None
     });
-    let once = key.map(|key| Once::new(caller.0.key_id, NEW, key, parts.uri.query().unwrap_or_default(), &body));
+    let once =
+        key.map(|key| Once::new(caller.0.key_id, NEW, key, parts.uri.query().unwrap_or_default(), &object.canonical()));
     let key = caller.0;
     let author = Author {
         key_id: Some(key.key_id),
@@ -68,6 +72,7 @@ pub(super) async fn create(
 pub(super) async fn get(
     State(http): State<Arc<Http>>,
     caller: Caller,
+    _: NoQuery,
     id: Result<RecordId, Failure>,
 ) -> Result<Response, Failure> {
     caller.may(Permission::PaymentsRead)?;
@@ -120,6 +125,7 @@ pub(super) async fn list(
 pub(super) async fn notify(
     State(http): State<Arc<Http>>,
     caller: Caller,
+    _: NoQuery,
     id: Result<RecordId, Failure>,
     body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
@@ -132,15 +138,19 @@ pub(super) async fn notify(
 pub(super) async fn notify_deprecated(
     http: State<Arc<Http>>,
     caller: Caller,
+    no_query: NoQuery,
     id: Result<RecordId, Failure>,
     body: Result<Unused, Failure>,
 ) -> Response {
-    deprecated(notify(http, caller, id, body).await.into_response(), None)
+    deprecated(notify(http, caller, no_query, id, body).await.into_response(), None)
 }
 
 /// The script of the address by which a list is filtered.
 pub(super) fn address_script(query: &mut Query<'_>) -> Option<ScriptBuf> {
-    let address = query.parsed::<bitcoin::Address<NetworkUnchecked>>("address", "must be a Bitcoin address")?;
+    let address = query.read("address", |text| match address::foreign_character(text) {
+        Some(foreign) => Err(foreign.to_string()),
+        None => text.parse::<bitcoin::Address<NetworkUnchecked>>().map_err(|_| "must be a Bitcoin address".to_owned()),
+    })?;
     // Another network's address matches no payment, because no payment here has its script.
     Some(address.assume_checked().script_pubkey())
 }
@@ -162,16 +172,19 @@ fn read_draft<'a>(object: &JsonObject<'a>) -> Draft<'a> {
     let mut field_errors = Vec::new();
     let mut redirect_urls: Vec<(RedirectKind, Cow<'a, str>)> = Vec::new();
     if let Some(urls) = object.object("redirectUrls", &mut field_errors) {
+        let kinds = RedirectKind::ALL.map(RedirectKind::as_str);
+        let unknown = urls.members().map(|(name, _)| name).filter(|name| !kinds.contains(name));
+        field_errors.extend(unknown.map(|name| FieldError::invalid(format!("redirectUrls.{name}"), one_of(&kinds))));
         for kind in RedirectKind::ALL {
-            let url = urls.string_named(kind.as_str(), kind.field(), &mut field_errors);
+            let url = urls.url(kind.as_str(), kind.field(), &mut field_errors);
             redirect_urls.extend(url.map(|url| (kind, url)));
         }
     }
     Draft {
         amount: object.number("amount", &mut field_errors),
         currency: object.string("currency", &mut field_errors),
-        notification_url: object.string("notificationUrl", &mut field_errors),
-        anomaly_notification_url: object.string("anomalyNotificationUrl", &mut field_errors),
+        notification_url: object.url("notificationUrl", "notificationUrl", &mut field_errors),
+        anomaly_notification_url: object.url("anomalyNotificationUrl", "anomalyNotificationUrl", &mut field_errors),
         message: object.string("message", &mut field_errors),
         merchant_transaction_id: object.string("merchantTransactionId", &mut field_errors),
         redirect_urls,

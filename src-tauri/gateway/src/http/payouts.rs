@@ -16,7 +16,7 @@ use super::error::Failure;
 use super::list::list_answer;
 use super::path::RecordId;
 use super::payments::{address_script, idempotency_key};
-use super::query::{Query, one_of};
+use super::query::{NoQuery, Query, one_of};
 use super::read_permits::Long;
 use super::reading::read_on_another_thread;
 use super::resend::check_resend;
@@ -63,7 +63,7 @@ pub(super) async fn create(
     }
     let again = query.read("again", yes).unwrap_or(false);
     draft.field_errors.extend(query.into_field_errors());
-    let once = once(&caller, &parts.headers, &parts.uri, &body).unwrap_or_else(|field_error| {
+    let once = once(&caller, &parts.headers, &parts.uri, &object).unwrap_or_else(|field_error| {
         draft.field_errors.push(field_error);
         None
     });
@@ -90,6 +90,7 @@ pub(super) async fn create(
 pub(super) async fn approve(
     State(http): State<Arc<Http>>,
     caller: Caller,
+    _: NoQuery,
     request: Request,
 ) -> Result<Response, Failure> {
     caller.may(Permission::PayoutsApprove)?;
@@ -112,6 +113,7 @@ pub(super) async fn approve(
 pub(super) async fn get(
     State(http): State<Arc<Http>>,
     caller: Caller,
+    _: NoQuery,
     id: Result<RecordId, Failure>,
 ) -> Result<Response, Failure> {
     caller.may(Permission::PayoutsRead)?;
@@ -201,6 +203,7 @@ async fn estimate(
 pub(super) async fn notify(
     State(http): State<Arc<Http>>,
     caller: Caller,
+    _: NoQuery,
     id: Result<RecordId, Failure>,
     body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
@@ -240,9 +243,9 @@ fn txid(query: &mut Query<'_>) -> Option<Txid> {
 }
 
 /// The request's idempotency, if it has an Idempotency-Key.
-fn once(caller: &Caller, headers: &HeaderMap, uri: &Uri, body: &[u8]) -> Result<Option<Once>, FieldError> {
+fn once(caller: &Caller, headers: &HeaderMap, uri: &Uri, body: &JsonObject<'_>) -> Result<Option<Once>, FieldError> {
     let key = idempotency_key(headers)?;
-    Ok(key.map(|key| Once::new(caller.0.key_id, PAYOUTS, key, uri.query().unwrap_or_default(), body)))
+    Ok(key.map(|key| Once::new(caller.0.key_id, PAYOUTS, key, uri.query().unwrap_or_default(), &body.canonical())))
 }
 
 fn read_draft<'a>(object: &JsonObject<'a>) -> Draft<'a> {
@@ -253,7 +256,7 @@ fn read_draft<'a>(object: &JsonObject<'a>) -> Draft<'a> {
         currency: object.string("currency", &mut field_errors),
         address: object.string("address", &mut field_errors),
         comment: object.string("comment", &mut field_errors),
-        notification_url: object.string("notificationUrl", &mut field_errors),
+        notification_url: object.url("notificationUrl", "notificationUrl", &mut field_errors),
         refund_sats: None,
         field_errors,
     }

@@ -1,9 +1,13 @@
-//! Query parameters. Each is parsed, and all field errors are collected. Unknown parameters are ignored.
+//! Query parameters. Each is parsed, and all field errors are collected. An unknown parameter is an error: a filter
+//! that is misspelled must not list everything.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::str::FromStr;
 
+use axum::extract::FromRequestParts;
 use axum::http::Uri;
+use axum::http::request::Parts;
 use tillgate_domain::time::Timestamp;
 use url::form_urlencoded;
 
@@ -17,12 +21,25 @@ const VALUES_MAX: usize = 16;
 pub(super) struct Query<'a> {
     /// The query of the URI. It is searched for each name, so that unused parameters take no memory.
     text: &'a str,
+    /// The names that were read.
+    known: Vec<&'static str>,
     field_errors: Vec<FieldError>,
+}
+
+/// The query of a call that takes none.
+pub(super) struct NoQuery;
+
+impl<S: Send + Sync> FromRequestParts<S> for NoQuery {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+        Query::of(&parts.uri).finish().map(|()| Self)
+    }
 }
 
 impl<'a> Query<'a> {
     pub(super) fn of(uri: &'a Uri) -> Self {
-        Self { text: uri.query().unwrap_or_default(), field_errors: Vec::new() }
+        Self { text: uri.query().unwrap_or_default(), known: Vec::new(), field_errors: Vec::new() }
     }
 
     /// A parameter that may be given once.
@@ -36,7 +53,10 @@ impl<'a> Query<'a> {
         value
     }
 
-    fn values(&self, name: &'static str) -> impl Iterator<Item = String> + use<'a> {
+    fn values(&mut self, name: &'static str) -> impl Iterator<Item = String> + use<'a> {
+        if !self.known.contains(&name) {
+            self.known.push(name);
+        }
         let pairs = form_urlencoded::parse(self.text.as_bytes());
         pairs.filter(move |(given, _)| given == name).map(|(_, value)| value.into_owned())
     }
@@ -58,7 +78,7 @@ impl<'a> Query<'a> {
     }
 
     /// Whether a parameter was given.
-    pub(super) fn has(&self, name: &'static str) -> bool {
+    pub(super) fn has(&mut self, name: &'static str) -> bool {
         self.values(name).next().is_some()
     }
 
@@ -101,14 +121,28 @@ impl<'a> Query<'a> {
         offset.unwrap_or(0)
     }
 
-    /// Returns every field error, for a use case that adds its own.
-    pub(super) fn into_field_errors(self) -> Vec<FieldError> {
+    /// Returns every field error, for a use case that adds its own. All parameters of the call must have been read.
+    pub(super) fn into_field_errors(mut self) -> Vec<FieldError> {
+        self.name_unknown();
         self.field_errors
     }
 
-    /// Refuses the request if there are field errors.
+    /// Refuses the request if there are field errors. All parameters of the call must have been read.
     pub(super) fn finish(self) -> Result<(), Failure> {
-        if self.field_errors.is_empty() { Ok(()) } else { Err(Failure::invalid(self.field_errors)) }
+        let field_errors = self.into_field_errors();
+        if field_errors.is_empty() { Ok(()) } else { Err(Failure::invalid(field_errors)) }
+    }
+
+    /// Adds a field error for each name that was never read.
+    fn name_unknown(&mut self) {
+        let names = form_urlencoded::parse(self.text.as_bytes()).map(|(name, _)| name);
+        let unknown: BTreeSet<_> = names.filter(|name| !self.known.contains(&name.as_ref())).collect();
+        let taken = match self.known.as_slice() {
+            [] => "no parameters".to_owned(),
+            known => known.join(", "),
+        };
+        let what = format!("is not known here: this call takes {taken}");
+        self.field_errors.extend(unknown.into_iter().map(|name| FieldError::invalid(name.into_owned(), &what)));
     }
 
     fn parse<T: FromStr>(&mut self, name: &'static str, text: &str, what: &str) -> Option<T> {

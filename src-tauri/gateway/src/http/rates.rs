@@ -8,12 +8,13 @@ use tillgate_domain::permission::Permission;
 
 use super::auth::Caller;
 use super::error::Failure;
+use super::query::NoQuery;
 use super::respond::json_answer;
 use super::state::Http;
 use crate::records::rates_record;
 
 /// `GET /v2/rates`
-pub(super) async fn get(State(http): State<Arc<Http>>, caller: Caller) -> Result<Response, Failure> {
+pub(super) async fn get(State(http): State<Arc<Http>>, caller: Caller, _: NoQuery) -> Result<Response, Failure> {
     caller.may(Permission::PaymentsRead)?;
     let gateway = &http.app.gateway;
     let settings = gateway.settings.snapshot();

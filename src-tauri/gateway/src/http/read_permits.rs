@@ -117,6 +117,7 @@ mod tests {
     use crate::http::auth::Caller;
     use crate::http::body::Unused;
     use crate::http::path::RecordId;
+    use crate::http::query::NoQuery;
     use crate::http::{Http, Limits, anomalies, payments, payouts};
     use crate::payments::FEW_TRANSACTIONS;
     use crate::store::api_keys::ApiKey;
@@ -161,7 +162,7 @@ mod tests {
             }
         }
         let get = |payment: &PaymentRow| {
-            payments::get(State(Arc::clone(&http)), Caller(Arc::clone(&key)), Ok(RecordId(payment.payment.id)))
+            payments::get(State(Arc::clone(&http)), Caller(Arc::clone(&key)), NoQuery, Ok(RecordId(payment.payment.id)))
         };
         let mut held = Vec::new();
         for _ in 0..4 {
@@ -172,7 +173,8 @@ mod tests {
         let mut context = Context::from_waker(Waker::noop());
         let mut record = pin!(get(&paid));
         assert!(record.as_mut().poll(&mut context).is_pending());
-        let mut resend = pin!(anomalies::notify(State(Arc::clone(&http)), Caller(Arc::clone(&key)), id, Ok(Unused)));
+        let mut resend =
+            pin!(anomalies::notify(State(Arc::clone(&http)), Caller(Arc::clone(&key)), NoQuery, id, Ok(Unused)));
         assert!(resend.as_mut().poll(&mut context).is_pending());
         drop(held);
         assert_eq!(record.await.unwrap().status(), 200);

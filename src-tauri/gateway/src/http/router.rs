@@ -8,6 +8,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 
 use super::error::Failure;
+use super::query::NoQuery;
 use super::respond::json_answer;
 use super::state::Http;
 use super::{anomalies, payment_page, payments, payouts, rates, receiver, sandbox};
@@ -50,7 +51,7 @@ pub(super) fn finish(router: Router<Arc<Http>>, http: Arc<Http>) -> Router {
 }
 
 /// The API's description, open to all; `tests/description` compares it with the answers.
-async fn describe() -> Response {
+async fn describe(_: NoQuery) -> Response {
     json_answer(include_str!("openapi.json"))
 }
 

@@ -15,6 +15,7 @@ use super::auth::Caller;
 use super::body::read_json_body;
 use super::error::Failure;
 use super::error_type::ErrorType;
+use super::query::NoQuery;
 use super::respond::json_answer;
 use super::state::Http;
 use crate::sandbox::{self, CallError, ROUTES, Route};
@@ -35,7 +36,7 @@ pub(super) fn routes() -> Router<Arc<Http>> {
 type Named = Result<RawPathParams, RawPathParamsRejection>;
 
 fn method_of(route: &'static Route) -> MethodRouter<Arc<Http>> {
-    let handler = move |http: State<Arc<Http>>, caller: Caller, named: Named, request: Request| {
+    let handler = move |http: State<Arc<Http>>, caller: Caller, _: NoQuery, named: Named, request: Request| {
         call(route, http, caller, named, request)
     };
     match route.method {

@@ -11,4 +11,5 @@ mod rates;
 mod refusals;
 mod room;
 mod shop;
+mod shops;
 mod transport;

@@ -372,7 +372,7 @@ async fn no_permit_is_held_while_the_backend_is_asked_for_a_fee_rate() {
 #[tokio::test]
 async fn a_repeated_answer_needs_no_permit() {
     let (world, _) = with_late_coins(50_000).await;
-    let once = |key: &str| Some(Once::new(1, "/v2/payouts", key.to_owned(), "", b"{}"));
+    let once = |key: &str| Some(Once::new(1, "/v2/payouts", key.to_owned(), "", "{}"));
     let none_left = || Permit::by(async { Err::<(), _>(StoreError::TooManyReads) });
     let first = offer(&world.gateway, offer_of(once("k"), Permit::none())).await.unwrap();
     let Offered::New { record, .. } = first else { panic!("{first:?}") };

@@ -12,7 +12,7 @@ const FORGOTTEN_WITH_EACH: u32 = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAnswer {
-    /// SHA-256 of the request's query and body.
+    /// SHA-256 of the request's query and of its body's canonical text.
     pub request_sha256: [u8; 32],
     /// Body of the answer, byte for byte.
     pub answer: Vec<u8>,

@@ -97,7 +97,6 @@ fn a_text_that_is_no_address_is_refused_by_its_kind() {
         ("nobody", AddressRefusal::NoAddress(REGTEST)),
         ("ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9", AddressRefusal::NoAddress(REGTEST)),
         (private_key, AddressRefusal::NoAddress(REGTEST)),
-        ("é", AddressRefusal::NoAddress(REGTEST)),
         (&"a".repeat(60_000), AddressRefusal::NoAddress(REGTEST)),
     ] {
         assert_eq!(refused(text), refusal, "{text}");
@@ -147,4 +146,27 @@ proptest! {
         let changed: String = changed.into_iter().collect();
         prop_assert_eq!(parse(&changed, REGTEST).is_ok(), changed == OURS);
     }
+}
+
+#[test]
+fn a_character_that_no_address_has_is_named() {
+    for (foreign, name) in [
+        ("\u{200b}", "an invisible character, U+200B (zero width space)"),
+        ("\u{2060}", "an invisible character, U+2060 (word joiner)"),
+        ("\u{200f}", "an invisible character, U+200F (right-to-left mark)"),
+        ("\u{ad}", "an invisible character, U+00AD (soft hyphen)"),
+        ("\u{feff}", "an invisible character, U+FEFF (byte order mark)"),
+        ("\u{7}", "an invisible character, U+0007"),
+        (",", r#"the character ",""#),
+        ("?amount=0.1", r#"the character "?""#),
+        ("é", "the character \"é\" (U+00E9)"),
+        ("\u{430}", "the character \"\u{430}\" (U+0430)"),
+    ] {
+        for text in [format!("{OURS}{foreign}"), format!("{foreign}{OURS}"), OURS.replacen('q', foreign, 1)] {
+            let refusal = refused(&text).to_string();
+            assert!(refusal.starts_with(&format!("holds {name}, ")), "{refusal}");
+        }
+    }
+    assert_eq!(refused("bitcoin:x?amount=1"), AddressRefusal::Uri);
+    assert_eq!(refused(&format!("{OURS} ,")), AddressRefusal::Blanks);
 }

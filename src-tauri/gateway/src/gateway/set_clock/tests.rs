@@ -84,7 +84,7 @@ impl World {
 
 /// A shop's request that was answered just now.
 async fn answered_once(world: &World) -> Once {
-    let once = Once::new(1, "/v2/payouts", "order-1".to_owned(), "", b"{}");
+    let once = Once::new(1, "/v2/payouts", "order-1".to_owned(), "", "{}");
     let (first, now) = (once.clone(), world.gateway.clock.now());
     world.gateway.store.write(move |tx| first.store(tx, b"answered", now)).await.unwrap();
     once

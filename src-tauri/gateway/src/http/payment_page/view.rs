@@ -200,7 +200,7 @@ impl View {
                 logo: settings.merchant_logo.clone(),
             },
             is_test: environment == Environment::Test,
-            redirect: redirect(payment.state, row.redirect_urls.as_deref()),
+            redirect: redirect(payment, row.redirect_urls.as_deref()),
             refund,
             state,
             status: payment.state,
@@ -266,8 +266,9 @@ impl Payable {
     }
 }
 
-fn redirect(state: PaymentState, urls: Option<&str>) -> Option<String> {
-    let kind = match state {
+/// The URL to which a payment's page moves on, with the payment's id filled in.
+fn redirect(payment: &Payment, urls: Option<&str>) -> Option<String> {
+    let kind = match payment.state {
         PaymentState::New | PaymentState::Underpaid => return None,
         PaymentState::Unconfirmed => RedirectKind::Unconfirmed,
         PaymentState::Confirmed => RedirectKind::Confirmed,
@@ -278,5 +279,7 @@ fn redirect(state: PaymentState, urls: Option<&str>) -> Option<String> {
     let url = urls.get(kind.as_str())?.as_str()?;
     // The URL was validated when the payment was made. The check is repeated, so that a page links only to http and
     // https.
-    (url.starts_with("https://") || url.starts_with("http://")).then(|| url.to_owned())
+    let (scheme, _) = url.split_once(':')?;
+    let is_web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
+    is_web.then(|| url.replace("{paymentId}", &payment.id.to_string()))
 }

@@ -21,8 +21,6 @@ async fn a_repeat_gets_the_same_bytes_and_a_changed_request_a_409() {
     assert_eq!(ask_once(&shop, "k-1", NEW, &order()).await.body, first.body);
     let other = order_with("amount", "11.00");
     assert_eq!(ask_once(&shop, "k-1", NEW, &other).await.codes(409), ["IDEMPOTENCY_KEY_REUSED"]);
-    let other_query = format!("{NEW}?a=b");
-    assert_eq!(ask_once(&shop, "k-1", &other_query, &order()).await.codes(409), ["IDEMPOTENCY_KEY_REUSED"]);
     ask_once(&shop, "k-2", NEW, &other).await.ok();
     assert_eq!(shop.count().await, 2);
 }

@@ -50,6 +50,18 @@ async fn a_paid_page_redirects_to_the_shop() {
 }
 
 #[tokio::test]
+async fn the_page_fills_the_payments_id_into_the_shops_url() {
+    let shop = Shop::open().await;
+    let url = "HTTPS://Shop.test/{paymentId}?id={paymentId}&other={x}";
+    let record = shop.ask(&order_with("redirectUrls", json!({ "unconfirmed": url }))).await.ok();
+    assert_eq!(record["redirectUrls"]["unconfirmed"], url, "the record keeps it as it came");
+    let id = record["paymentId"].as_str().unwrap();
+    shop.post_empty(&format!("/sandbox/payments/{id}/pay")).await.ok();
+    let page = open(&shop, &format!("/pay/{id}")).await.text();
+    assert!(page.contains(&format!(r#"href="HTTPS://Shop.test/{id}?id={id}&amp;other={{x}}""#)), "{page}");
+}
+
+#[tokio::test]
 async fn an_address_is_taken_only_from_the_pages_own_form() {
     let shop = Shop::open().await;
     let id = payment(&shop).await;

@@ -304,6 +304,7 @@ export function estimate(over: Partial<EstimateView> = {}): EstimateView {
     amountProblem: null,
     rateProblem: null,
     paidBefore: null,
+    paidByCopy: null,
     anomalyAlike: null,
     balanceShort: false,
     takesAllCoins: false,

@@ -94,6 +94,22 @@ describe("a new payout", () => {
     );
   });
 
+  test("to an address that another copy paid is confirmed before", async () => {
+    const paidByCopy = { btcTxId: "d".repeat(64), amount: payout().amount, time: "2026-01-11T10:00:00Z" };
+    host.reply("estimatePayout", estimate({ paidByCopy }));
+    host.reply("requestPayout", payout());
+    host.reply("showPayout", payout());
+    open("#/new-payout");
+    await types("Address", ADDRESS);
+    await types("Amount", "0.02");
+    const warning = (await screen.findByText(/Another copy of this wallet paid this address/)).textContent;
+    expect(warning).toContain("0.01000000 BTC");
+    expect(warning).toContain(paidByCopy.btcTxId);
+    await fireEvent.click(await screen.findByRole("checkbox", { name: /^Pay 0.02 BTC again/ }));
+    await fireEvent.click(screen.getByRole("button", { name: "Review payout" }));
+    await waitFor(() => expect(host.askedFor("requestPayout")).toMatchObject([{ again: true }]));
+  });
+
   test("points out an open anomaly of the same amount", async () => {
     const anomalyAlike = {
       anomalyId: "a".repeat(40),
@@ -194,7 +210,10 @@ describe("a payout that another copy of the wallet paid already", () => {
     await types("Amount", "1");
     await fireEvent.click(screen.getByRole("button", { name: "Review payout" }));
     await screen.findByRole("checkbox");
+    // The address decides alone.
     await types("Amount", "2");
+    expect(await again("Pay 2 BTC again. The other payment was for something else.")).toBeTruthy();
+    await types("Address", "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx");
     await waitFor(() => expect(screen.queryByRole("checkbox")).toBeNull());
     expect(screen.queryByText(/confirm that it is paid again/)).toBeNull();
   });

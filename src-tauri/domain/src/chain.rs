@@ -45,13 +45,15 @@ pub enum TxPosition {
 }
 
 impl TxPosition {
-    /// The time of its block or of its entry into the mempool; `now` if it is in neither.
+    /// The time of its block or of its entry into the mempool, at most `now`; `None` if the backend cannot tell when it
+    /// entered. A time after `now` is none that a backend knows.
     #[must_use]
-    pub const fn seen_at(self, now: Timestamp) -> Timestamp {
+    pub fn made_at(self, now: Timestamp) -> Option<Timestamp> {
         match self {
-            Self::Block { time, .. } => time,
-            Self::Mempool { entered } => entered,
-            Self::Absent => now,
+            // Miners may date a block two hours ahead.
+            Self::Block { time, .. } => Some(time.min(now)),
+            Self::Mempool { entered } => Some(entered).filter(|entered| *entered <= now),
+            Self::Absent => None,
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::store::anomalies::AnomalyRow;
 use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payout_lists::PayoutFilter;
 use crate::store::payouts::PayoutRow;
+use crate::store::twins::PaidByTwin;
 use crate::store::{Reader, StoreError};
 
 /// Limit of payouts of one sum that are checked for an earlier refund.
@@ -28,8 +29,8 @@ pub(crate) struct RefundRequest<'a> {
     pub(crate) anomaly_id: Id,
     /// The anomalies that the requester may refund.
     pub(crate) scope: RecordScope,
-    /// The requested payout. Amount and currency are optional; a missing currency is the payment's. `again` allows a
-    /// sum that an earlier payout paid to this address.
+    /// The requested payout. Amount and currency are optional; a missing currency is the payment's. `again` allows an
+    /// address that another copy paid, and a sum that an earlier payout paid.
     pub(crate) offer: OfferRequest<'a>,
 }
 
@@ -68,14 +69,14 @@ pub(crate) enum RefundError {
         returned_sats: u64,
     },
     #[error(
-        "another copy of this wallet paid exactly {} BTC to this address, in transaction {txid}: if that was this refund, dismiss \
-         the anomaly; if it was for something else, confirm that the sum is to be sent again",
+        "another copy of this wallet paid {} BTC to this address, in transaction {txid}: if that was this refund, dismiss \
+         the anomaly; if it was for something else, confirm that the address is to be paid again",
         format_btc(*.amount_sats)
     )]
     PaidBefore {
         /// The other copy's transaction.
         txid: Txid,
-        /// The sum of that transaction's output.
+        /// The sum of that transaction's outputs to the address.
         amount_sats: u64,
     },
     /// A payout that belongs to no anomaly pays the same sum, to any address.
@@ -189,8 +190,8 @@ fn check_not_paid(reader: &Reader<'_>, anomaly: &AnomalyRow, refund: &PayoutRow)
     if let Some(paid) = payout_alike(reader, anomaly, amount_sats)? {
         return Err(RefundError::PaidByPayout { payout_id: paid.id, state: paid.state, amount_sats });
     }
-    match reader.twin_that_paid(&refund.script, amount_sats)? {
-        Some(txid) => Err(RefundError::PaidBefore { txid, amount_sats }),
+    match reader.twin_that_paid(&refund.script)? {
+        Some(PaidByTwin { txid, amount_sats, .. }) => Err(RefundError::PaidBefore { txid, amount_sats }),
         None => Ok(()),
     }
 }

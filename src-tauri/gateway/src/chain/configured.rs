@@ -182,6 +182,10 @@ impl Chain for Configured {
         self.current.read().number
     }
 
+    fn server(&self) -> usize {
+        self.chain().map_or(0, |chain| chain.server())
+    }
+
     fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         self.chain()?.look(request)
     }

@@ -110,6 +110,10 @@ impl Chain for CoreChain {
         blocks::height_before(&self.rpc, self.network, at)
     }
 
+    fn server(&self) -> usize {
+        0
+    }
+
     fn generation(&self) -> u64 {
         0
     }

@@ -103,6 +103,10 @@ impl Chain for ElectrumChain {
         Ok(0)
     }
 
+    fn server(&self) -> usize {
+        0
+    }
+
     fn generation(&self) -> u64 {
         0
     }

@@ -243,6 +243,9 @@ pub trait Chain: Send + Sync {
     /// the first and after the last.
     fn generation(&self) -> u64;
 
+    /// The number of the server that is asked now, if the backend has several.
+    fn server(&self) -> usize;
+
     /// Changes of our transactions since the token, as of one moment.
     fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown>;
 

@@ -88,6 +88,10 @@ impl Chain for SandboxChain {
         Ok(0)
     }
 
+    fn server(&self) -> usize {
+        0
+    }
+
     fn generation(&self) -> u64 {
         0
     }

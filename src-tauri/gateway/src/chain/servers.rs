@@ -153,6 +153,10 @@ impl Chain for Servers {
         0
     }
 
+    fn server(&self) -> usize {
+        self.active.number()
+    }
+
     fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         let under_way = self.under_way.lock().take();
         let goes_on = under_way.filter(|(_, token)| request.token == Some(token)).map(|(number, _)| number);
@@ -273,6 +277,10 @@ mod tests {
 
         fn height_before(&self, _at: Timestamp) -> Result<u32, ChainDown> {
             Ok(0)
+        }
+
+        fn server(&self) -> usize {
+            0
         }
 
         fn generation(&self) -> u64 {

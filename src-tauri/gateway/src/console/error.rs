@@ -223,6 +223,7 @@ impl From<ApproveError> for CommandError {
             ApproveError::OfferExpired | ApproveError::OfferRejected(_) => Self::of("PAYOUT_OFFER_EXPIRED", &error),
             ApproveError::NotPending(_) => Self::of("PAYOUT_NOT_PENDING", &error),
             ApproveError::RefundCoinsGone | ApproveError::RefundedBefore => Self::of("REFUND_COINS_GONE", &error),
+            ApproveError::PaidBefore { .. } => Self::of("PAYOUT_PAID_BEFORE", &error),
             ApproveError::WalletNotReady(_) => Self::of("WALLET_NOT_READY", &error),
             ApproveError::Limit(refusals) => Self::of_field_errors(&ApproveError::limit_errors(&refusals)),
             ApproveError::Outbox(error) => error.into(),

@@ -267,6 +267,7 @@ impl From<ApproveError> for Failure {
             ApproveError::RefundCoinsGone | ApproveError::RefundedBefore => {
                 Self::new(ErrorType::RefundCoinsGone, error.to_string())
             }
+            ApproveError::PaidBefore { .. } => Self::new(ErrorType::PayoutPaidBefore, error.to_string()),
             ApproveError::WalletNotReady(_) => Self::new(ErrorType::WalletNotReady, error.to_string()),
             ApproveError::Limit(refusals) => Self::invalid(ApproveError::limit_errors(&refusals)),
             ApproveError::Outbox(error) => error.into(),

@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, Weak};
 
+use bitcoin::Txid;
 use tillgate_domain::checked_clock::latest_stored;
 use tillgate_domain::id::Id;
+use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::payout::limit::LimitRefusal;
 use tillgate_domain::payout::offer::is_valid_at;
@@ -54,6 +56,18 @@ pub(crate) enum ApproveError {
     /// An earlier refund of the same coins had failed, and was sent after all.
     #[error("an earlier refund sent these coins back after all: reject this offer, and dismiss the anomaly")]
     RefundedBefore,
+    /// Another copy of the wallet paid the same address after the offer was made.
+    #[error(
+        "another copy of this wallet paid {} BTC to {address}, in transaction {txid}, which was not known at the request: \
+         reject this offer, and ask again only if that was for something else",
+        format_btc(*.amount_sats)
+    )]
+    PaidBefore {
+        /// The other copy's transaction.
+        txid: Txid,
+        amount_sats: u64,
+        address: String,
+    },
     /// Another copy of the wallet may have sent this payout, or used up today's limit.
     #[error(transparent)]
     WalletNotReady(NotReady),
@@ -131,8 +145,8 @@ pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) 
 /// Checks that a payout may be approved at `now`.
 ///
 /// # Errors
-/// The first of these reasons: the payout's state, a restored copy without a scan, coins that were refunded before or
-/// are gone, the limit.
+/// The first of these reasons: the payout's state, a restored copy without a scan, an address that another copy paid,
+/// coins that were refunded before or are gone, the limit.
 pub(crate) fn may_approve(
     reader: &Reader<'_>,
     row: &PayoutRow,
@@ -142,6 +156,12 @@ pub(crate) fn may_approve(
     judge_state(row, now)?;
     if reader.dangerous_restore()?.is_some() {
         return Err(ApproveError::WalletNotReady(NotReady::NotLooked));
+    }
+    // A payment by another copy that was known at the request was agreed to with it. An offer's `current_at` is the time
+    // of its request.
+    if let Some(paid) = reader.twin_that_paid(&row.script)?.filter(|paid| paid.noticed_at > row.current_at) {
+        let (txid, amount_sats, address) = (paid.txid, paid.amount_sats, row.address.clone());
+        return Err(ApproveError::PaidBefore { txid, amount_sats, address });
     }
     if let Some((seq, anomaly)) = &row.anomaly {
         if reader.refunded_sats(*seq)? > 0 {

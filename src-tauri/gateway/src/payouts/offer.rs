@@ -27,6 +27,7 @@ use crate::settings::Settings;
 use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payouts::{NewPayout, PayoutRow};
 use crate::store::rates::StoredRate;
+use crate::store::twins::PaidByTwin;
 use crate::store::{Reader, StoreError};
 use crate::wallet::NotReady;
 
@@ -52,7 +53,7 @@ pub(crate) struct OfferRequest<'a> {
     pub(crate) once: Option<Once>,
     /// The permit for computing its funding. A repeated answer takes none.
     pub(crate) permit: Permit,
-    /// Whether to offer the payout although another copy of the wallet paid exactly this amount to this address.
+    /// Whether to offer the payout although another copy of the wallet paid this address.
     pub(crate) again: bool,
 }
 
@@ -87,9 +88,9 @@ pub(crate) enum OfferError {
     Invalid(Vec<FieldError>),
     #[error("this Idempotency-Key was used with another request")]
     KeyReused,
-    /// Another copy of the wallet paid the same amount to the same address.
+    /// Another copy of the wallet paid the same address, in any amount.
     #[error(
-        "another copy of this wallet paid exactly {} BTC to {address}, in transaction {txid}: ask again only if that was for \
+        "another copy of this wallet paid {} BTC to {address}, in transaction {txid}: ask again only if that was for \
          something else",
         format_btc(*.amount_sats)
     )]
@@ -341,11 +342,13 @@ pub(crate) fn answered_before(prior: PriorRequest) -> Result<Option<Offered>, Of
     }
 }
 
-/// Refuses a payout that another copy of the wallet may have made: a twin pays its address exactly its amount
-/// (interface, section 4, "Restored from a backup").
+/// Refuses a payout that another copy of the wallet may have made: a twin pays its address (interface, section 4,
+/// "Restored from a backup").
 fn check_not_paid(reader: &Reader<'_>, row: &PayoutRow) -> Result<(), OfferError> {
-    match reader.twin_that_paid(&row.script, row.amount_sats)? {
-        Some(txid) => Err(OfferError::PaidBefore { txid, amount_sats: row.amount_sats, address: row.address.clone() }),
+    match reader.twin_that_paid(&row.script)? {
+        Some(PaidByTwin { txid, amount_sats, .. }) => {
+            Err(OfferError::PaidBefore { txid, amount_sats, address: row.address.clone() })
+        }
         None => Ok(()),
     }
 }

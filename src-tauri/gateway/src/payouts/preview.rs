@@ -19,6 +19,7 @@ use crate::settings::Settings;
 use crate::store::anomalies::{AnomalyFilter, AnomalyRow};
 use crate::store::payout_lists::PayoutFilter;
 use crate::store::payouts::PayoutRow;
+use crate::store::twins::PaidByTwin;
 use crate::store::{Reader, StoreError};
 
 /// The fields as typed so far.
@@ -57,6 +58,8 @@ pub(crate) struct Preview {
     pub(crate) rate_problem: Option<String>,
     /// The newest offered, approved or sent payout to the same address. A payout of the same sum is preferred.
     pub(crate) paid_before: Option<PayoutRow>,
+    /// A payment to the same address by another copy of the wallet. With it the request is refused unless it says `again`.
+    pub(crate) paid_by_copy: Option<PaidByTwin>,
     /// The newest OPEN anomaly of exactly this sum, because the payout may be meant as its refund.
     pub(crate) anomaly_alike: Option<AnomalyRow>,
     /// The coins are too few for this payout and those that wait before it.
@@ -110,6 +113,10 @@ pub(crate) async fn preview(
             rate_problem,
             paid_before: match &script {
                 Some(script) => paid_before(reader, script, worth.map(|worth| worth.amount_sats))?,
+                None => None,
+            },
+            paid_by_copy: match &script {
+                Some(script) => reader.twin_that_paid(script)?,
                 None => None,
             },
             anomaly_alike: match worth {

@@ -22,6 +22,8 @@ use crate::watcher::package;
 #[derive(Debug, Default)]
 pub(super) struct PayoutRebroadcasts {
     tip: Option<BlockHash>,
+    /// The backend's generation and server at the last pass. Attempts at one server say nothing about the next.
+    server: (u64, usize),
     tried: BTreeMap<Txid, Tried>,
 }
 
@@ -39,6 +41,11 @@ impl PayoutRebroadcasts {
     pub(super) async fn broadcast_missing(&mut self, gateway: &Arc<Gateway>) -> Result<(), SendError> {
         let Some(watched) = gateway.last_look.caught_up() else { return Ok(()) };
         let is_new_tip = self.tip != Some(watched.tip.hash);
+        let server = (gateway.chain.generation(), gateway.chain.server());
+        if self.server != server {
+            self.server = server;
+            self.tried.clear();
+        }
         let reading = Arc::clone(gateway);
         let missing = tokio::task::spawn_blocking(move || reading.store.read(missing));
         let missing: BTreeMap<Txid, Vec<Transaction>> = missing.await.map_err(|_| SendError::Interrupted)??;

@@ -61,7 +61,7 @@ pub(crate) fn store_created(
             Keychain::Internal => tx.use_change_index(coin.index)?,
         }
     }
-    let at = facts.position.seen_at(outbox.now);
+    let at = facts.position.made_at(outbox.now).unwrap_or(outbox.now);
     match (highest_new, strange) {
         (Some(index), _) => twins::notice_address(outbox, (txid, came_sats, at), index),
         (None, Some(coin)) => twins::notice_change(outbox, (txid, at), coin),

@@ -30,7 +30,7 @@ pub(super) fn store_position(
     touched: &mut Touched,
 ) -> Result<Option<StaffWarning>, OutboxError> {
     let tx = outbox.tx;
-    let known = tx.is_twin(txid)?;
+    let (known, made_at) = (tx.is_twin(txid)?, facts.position.made_at(outbox.now));
     if !known && facts.position == TxPosition::Absent {
         return Ok(None);
     }
@@ -38,11 +38,14 @@ pub(super) fn store_position(
     touched.twins.insert(*txid);
     if known {
         tx.move_twin(txid, &facts.position, facts.conflict_height)?;
+        if let (TxPosition::Block { .. }, Some(made_at)) = (facts.position, made_at) {
+            tx.date_twin(txid, made_at)?;
+        }
         return Ok(None);
     }
     // Twins noticed since the restore are listed, so this time is never earlier, even if the clock was set back.
     let noticed_at = tx.restore()?.map_or(outbox.now, |restore| restore.begun_at.max(outbox.now));
-    tx.insert_twin(txid, &facts.position, noticed_at)?;
+    tx.insert_twin(txid, &facts.position, noticed_at, made_at)?;
     hold(outbox, txid, facts, pays_an_address)
 }
 
@@ -87,7 +90,7 @@ fn hold(
 /// Describes a transaction: its time, and the addresses and amounts outside this wallet.
 fn named(outbox: &Outbox<'_>, txid: &Txid, facts: &TxFacts) -> Result<String, StoreError> {
     let network = outbox.gateway.network;
-    let at = facts.position.seen_at(outbox.now);
+    let at = facts.position.made_at(outbox.now).unwrap_or(outbox.now);
     let mut paid = Vec::new();
     for output in &facts.tx.output {
         if !outbox.gateway.is_ours(outbox.tx, &output.script_pubkey)? {

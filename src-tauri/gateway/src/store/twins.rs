@@ -20,7 +20,7 @@ const SENT_BY: &str = "FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.pay
 pub struct TwinRow {
     pub txid: Txid,
     pub noticed_at: Timestamp,
-    /// Time of its block or of its mempool entry, as the backend reported at the first sight.
+    /// Time of its block or of its mempool entry, as the backend first reported it; `noticed_at` until then.
     pub made_at: Timestamp,
     /// Its position at the last look.
     pub position: Position,
@@ -33,13 +33,23 @@ pub struct TwinRow {
     pub tx: Transaction,
 }
 
+/// A payment to an address by another copy of the wallet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PaidByTwin {
+    pub txid: Txid,
+    /// Sum of the transaction's outputs to the address.
+    pub amount_sats: u64,
+    pub noticed_at: Timestamp,
+    pub made_at: Timestamp,
+}
+
 impl TwinRow {
     fn of_row(row: &Row<'_>) -> Result<Self, StoreError> {
         let raw: Vec<u8> = row.get("raw")?;
         Ok(Self {
             txid: values::txid(row, "txid")?,
             noticed_at: values::time(row, "noticed_at")?,
-            made_at: values::time(row, "made_at")?,
+            made_at: values::optional_time(row, "made_at")?.map_or_else(|| values::time(row, "noticed_at"), Ok)?,
             position: values::batch_position(row)?,
             is_matched: row.get("is_matched")?,
             conflict_height: row.get("conflict_height")?,
@@ -101,7 +111,10 @@ impl Reader<'_> {
 
     /// Twins noticed since `since`, the first made first.
     pub fn twins_noticed_since(&self, since: Timestamp, limit: u32) -> Result<Vec<TwinRow>, StoreError> {
-        self.twins("WHERE w.noticed_at >= ?1 ORDER BY w.made_at, w.txid LIMIT ?2", params![since.ms(), limit])
+        self.twins(
+            "WHERE w.noticed_at >= ?1 ORDER BY ifnull(w.made_at, w.noticed_at), w.txid LIMIT ?2",
+            params![since.ms(), limit],
+        )
     }
 
     pub fn twins_noticed_since_count(&self, since: Timestamp) -> Result<u64, StoreError> {
@@ -112,8 +125,11 @@ impl Reader<'_> {
     /// Satoshis that other copies paid in transactions made since `begin`, without fees and SENT payouts. Absent
     /// transactions, and those ruled out, count as nothing.
     pub fn paid_by_twins_since(&self, begin: Timestamp) -> Result<u64, StoreError> {
-        let twins =
-            self.twins("WHERE w.made_at >= ?1 AND w.position <> 'absent' AND w.conflict_height IS NULL", [begin.ms()])?;
+        let twins = self.twins(
+            "WHERE (w.made_at >= ?1 OR (w.made_at IS NULL AND w.noticed_at >= ?1)) AND w.position <> 'absent' \
+             AND w.conflict_height IS NULL",
+            [begin.ms()],
+        )?;
         let mut paid_sats = 0u64;
         for twin in twins {
             let outputs_sats: u64 = twin.tx.output.iter().map(|output| output.value.to_sat()).sum();
@@ -207,27 +223,46 @@ impl Reader<'_> {
         Ok(None)
     }
 
-    /// The first twin that pays exactly this amount to this script and is not ruled out for good.
-    pub fn twin_that_paid(&self, script: &Script, amount_sats: u64) -> Result<Option<Txid>, StoreError> {
-        let output = TxOut { value: Amount::from_sat(amount_sats), script_pubkey: script.to_owned() };
+    /// The last noticed twin that pays any amount to this script and is not ruled out for good. The same price in fiat
+    /// is another amount a minute later, so the address decides alone.
+    pub fn twin_that_paid(&self, script: &Script) -> Result<Option<PaidByTwin>, StoreError> {
         let twins = self.twins(
-            "WHERE instr(t.raw, ?1) > 0 AND ifnull(w.conflict_height, ?2 + 1) > ?2 ORDER BY w.noticed_at, w.txid",
-            params![consensus::serialize(&output), decided_up_to(self.tip_height()?)],
+            "WHERE instr(t.raw, ?1) > 0 AND ifnull(w.conflict_height, ?2 + 1) > ?2 ORDER BY w.noticed_at DESC, w.txid",
+            params![consensus::serialize(script), decided_up_to(self.tip_height()?)],
         )?;
-        Ok(twins.into_iter().find(|twin| twin.tx.output.contains(&output)).map(|twin| twin.txid))
+        // The script's bytes may also stand in an input.
+        Ok(twins.into_iter().find_map(|twin| {
+            let TwinRow { txid, noticed_at, made_at, tx, .. } = twin;
+            let paid = tx.output.iter().filter(|output| output.script_pubkey.as_script() == script);
+            let amount_sats = paid.map(|output| output.value.to_sat()).reduce(u64::saturating_add)?;
+            Some(PaidByTwin { txid, amount_sats, noticed_at, made_at })
+        }))
     }
 }
 
 impl Tx<'_> {
     /// Stores a twin. Call this after its transaction is stored.
-    pub fn insert_twin(&self, txid: &Txid, position: &TxPosition, noticed_at: Timestamp) -> Result<(), StoreError> {
-        let made_at = position.seen_at(noticed_at);
+    pub fn insert_twin(
+        &self,
+        txid: &Txid,
+        position: &TxPosition,
+        noticed_at: Timestamp,
+        made_at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
         let (position, height) = values::position_columns(position);
         self.connection
             .prepare_cached(
                 "INSERT INTO twins (txid, noticed_at, made_at, position, block_height) VALUES (?1, ?2, ?3, ?4, ?5)",
             )?
-            .execute(params![txid.as_byte_array(), noticed_at.ms(), made_at.ms(), position, height])?;
+            .execute(params![txid.as_byte_array(), noticed_at.ms(), made_at.map(Timestamp::ms), position, height])?;
+        Ok(())
+    }
+
+    /// Stores the time of a twin's block if no backend told its time before.
+    pub fn date_twin(&self, txid: &Txid, made_at: Timestamp) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE twins SET made_at = ifnull(made_at, ?2) WHERE txid = ?1")?
+            .execute(params![txid.as_byte_array(), made_at.ms()])?;
         Ok(())
     }
 

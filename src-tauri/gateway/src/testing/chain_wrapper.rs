@@ -78,6 +78,10 @@ impl<T: ChainWrapper> Chain for T {
         ChainWrapper::height_before(self, at)
     }
 
+    fn server(&self) -> usize {
+        self.chain().server()
+    }
+
     fn generation(&self) -> u64 {
         self.chain().generation()
     }

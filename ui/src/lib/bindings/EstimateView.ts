@@ -3,6 +3,7 @@ import type { AnomalyAlike } from "./AnomalyAlike";
 import type { BtcView } from "./BtcView";
 import type { FiatView } from "./FiatView";
 import type { PaidBefore } from "./PaidBefore";
+import type { PaidByCopy } from "./PaidByCopy";
 
 /**
  * An estimated payout. A value that is unknown or wrong is absent.
@@ -60,6 +61,11 @@ rateProblem: string | null,
  * The newest NEW, QUEUED or SENT payout to the same address. A payout of the same amount is preferred.
  */
 paidBefore: PaidBefore | null, 
+/**
+ * A payment to the same address by another copy of the wallet. With it the request needs `again`, whatever the
+ * amount.
+ */
+paidByCopy: PaidByCopy | null, 
 /**
  * The newest OPEN anomaly of exactly this amount. The payout may be meant as its refund.
  */

@@ -16,6 +16,7 @@ use crate::console::sums::FiatView;
 use crate::payouts::{Preview, PreviewRequest, preview};
 use crate::store::anomalies::AnomalyRow;
 use crate::store::payouts::PayoutRow;
+use crate::store::twins::PaidByTwin;
 
 /// Estimates a payout. Nothing is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -70,6 +71,10 @@ pub struct EstimateView {
     pub rate_problem: Option<String>,
     /// The newest NEW, QUEUED or SENT payout to the same address. A payout of the same amount is preferred.
     pub paid_before: Option<PaidBefore>,
+    /// A payment to the same address by another copy of the wallet. With it the request needs `again`, whatever the
+    /// amount.
+    #[serde(default)]
+    pub paid_by_copy: Option<PaidByCopy>,
     /// The newest OPEN anomaly of exactly this amount. The payout may be meant as its refund.
     pub anomaly_alike: Option<AnomalyAlike>,
     /// Whether the spendable coins are too few for this payout and the approved ones that are not signed yet.
@@ -91,6 +96,19 @@ pub struct PaidBefore {
     /// The recipient's amount.
     pub amount: BtcView,
     /// When it was requested, ISO 8601.
+    pub time: String,
+}
+
+/// A payment to the same address by another copy of the wallet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct PaidByCopy {
+    /// The other copy's transaction.
+    pub btc_tx_id: String,
+    /// Sum of its outputs to the address.
+    pub amount: BtcView,
+    /// When it was made, ISO 8601.
     pub time: String,
 }
 
@@ -156,6 +174,7 @@ impl From<Preview> for EstimateView {
             amount_problem: preview.amount_problem,
             rate_problem: preview.rate_problem,
             paid_before: preview.paid_before.as_ref().map(PaidBefore::from),
+            paid_by_copy: preview.paid_by_copy.map(PaidByCopy::from),
             anomaly_alike: preview.anomaly_alike.as_ref().map(AnomalyAlike::from),
             balance_short: preview.balance_short,
             takes_all_coins: preview.takes_all_coins,
@@ -170,6 +189,16 @@ impl From<&AnomalyRow> for AnomalyAlike {
             anomaly_id: row.anomaly.id.to_string(),
             payment_id: row.payment_id.to_string(),
             merchant_transaction_id: row.merchant_transaction_id.clone(),
+        }
+    }
+}
+
+impl From<PaidByTwin> for PaidByCopy {
+    fn from(paid: PaidByTwin) -> Self {
+        Self {
+            btc_tx_id: paid.txid.to_string(),
+            amount: BtcView::of_sats(paid.amount_sats),
+            time: paid.made_at.iso_seconds(),
         }
     }
 }

@@ -12,10 +12,9 @@ use tillgate_sandbox::FaultsPatch;
 use super::copies::{copied, customer_pays_coin, put_beside};
 use super::support::world_with_coins;
 use crate::access::record_scope::RecordScope;
-use crate::console::payouts::RequestPayout;
 use crate::console::{Actor, Status, ask};
 use crate::gateway::WaitCause;
-use crate::payouts::{ApproveError, Approver, approve, limit_now};
+use crate::payouts::{ApproveError, Approver, approve};
 use crate::sender::ReleaseError;
 use crate::store::Store;
 use crate::store::keychains::Keychain;
@@ -198,7 +197,7 @@ async fn a_restored_copy_holds_until_staff_have_read_the_findings() {
 }
 
 /// A backup that holds an offer, which the original then approves and sends.
-async fn offer_sent_after_the_backup() -> (World, Id, Txid) {
+pub(super) async fn offer_sent_after_the_backup() -> (World, Id, Txid) {
     let world = world_with_coins(2).await;
     let paid = world.offered_payout(300_000).await;
     let (world, copy) = copied(world).await;
@@ -293,49 +292,6 @@ async fn the_list_is_complete_if_the_restore_time_is_in_the_future() {
     assert!(reason(&world).starts_with("1 transaction was made after this backup"), "{}", reason(&world));
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
     assert_eq!(status.sender_hold_transactions[0].txid, txid.to_string());
-}
-
-#[tokio::test]
-async fn a_payout_of_another_copy_is_repeated_only_with_again() {
-    let (world, paid, txid) = offer_sent_after_the_backup().await;
-    world.look().await;
-    assert!(world.app.sender.release("cli:ann", None, false).await.unwrap());
-    world.gateway.refresh_rates().await.unwrap();
-    let asked = |again| RequestPayout {
-        address: world.payout(&paid).address,
-        btc_amount: Some("0.003".to_owned()),
-        fiat_amount: None,
-        currency: "USD".to_owned(),
-        comment: None,
-        notification_url: None,
-        approve: true,
-        again,
-    };
-    let refused = ask(&world.app, asked(false), &Actor::command_line()).await.unwrap_err();
-    assert_eq!(refused.error_type, "PAYOUT_PAID_BEFORE");
-    assert!(refused.to_string().contains(&txid.to_string()), "{refused}");
-    let again = ask(&world.app, asked(true), &Actor::command_line()).await.unwrap().item.payout_id;
-    world.send().await;
-    assert_eq!(world.payout_state(&again.parse().unwrap()), PayoutState::Sent);
-    assert_eq!(world.outputs_of(&paid), 2);
-}
-
-#[tokio::test]
-async fn todays_limit_counts_the_payouts_of_the_other_copy() {
-    let world = world_with_coins(2).await;
-    let (world, copy) = copied(world).await;
-    let used = |world: &World| {
-        let (settings, now) = (world.gateway.settings.snapshot(), world.gateway.clock.now());
-        world.gateway.store.read(|reader| limit_now(reader, &settings, now)).unwrap().used_sats
-    };
-    let before = used(&world);
-    let paid = world.approved_payout(300_000).await;
-    world.send().await;
-    world.mine_and_pass(1).await;
-    assert_eq!(world.outputs_of(&paid), 1);
-    let world = restored(put_beside(world, copy)).await;
-    world.look().await;
-    assert_eq!(used(&world), before + 300_000, "the limit counts a payout that only the other copy knows");
 }
 
 #[tokio::test]

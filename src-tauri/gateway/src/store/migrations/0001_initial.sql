@@ -298,7 +298,7 @@ CREATE INDEX batch_inputs_of_batch ON batch_inputs (batch_seq);
 CREATE TABLE twins (
     txid            BLOB NOT NULL PRIMARY KEY REFERENCES transactions (txid),
     noticed_at      INTEGER NOT NULL,
-    made_at         INTEGER NOT NULL,                                        -- the day's limit counts by this time
+    made_at         INTEGER, -- NULL while no backend told it: noticed_at stands in. The day's limit counts by it.
     position        TEXT NOT NULL CHECK (position = 'block' OR position = 'mempool' OR position = 'absent'),
     block_height    INTEGER CHECK (block_height >= 0),
     conflict_height INTEGER CHECK (conflict_height >= 0),

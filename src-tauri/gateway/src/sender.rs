@@ -12,6 +12,7 @@ mod build;
 mod error;
 mod fresh_look;
 mod held_back;
+mod instead;
 mod named_rate;
 mod pass;
 mod payout_rebroadcasts;

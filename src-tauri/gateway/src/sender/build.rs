@@ -8,7 +8,8 @@ use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
 
 use super::error::{SendError, Unsent};
-use super::held_back::{Payable, payable};
+use super::held_back::{Payable, coins_of, payable};
+use super::instead::{self, Contested, Replaced};
 use crate::chain::TxPosition;
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::{Gateway, KeysRefused, Wait, WaitCause};
@@ -21,6 +22,7 @@ use crate::settlement::twins::UnminedTwins;
 use crate::store::batches::NewVersion;
 use crate::store::coins::{Coin, CoinFacts};
 use crate::store::keychains::Keychain;
+use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError, Tx};
 use crate::wallet::Wallet;
 use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Funding, Payee, Seed, SpendableCoin};
@@ -29,6 +31,8 @@ use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Funding, Payee, 
 pub(super) const QUEUE_MAX: u32 = 5_000;
 
 const NO_WALLET: &str = "the wallet is not set up";
+
+const NO_PAYOUT: &str = "no payout waits for a transaction any more";
 
 /// A signed and checked transaction, not stored yet.
 #[derive(Debug)]
@@ -61,47 +65,91 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
         ))));
     }
     fail_points::pass(Point::ChooseBefore);
-    let (waiting, waits, required, coins, tip_height, change_index) = gateway.store.read(|reader| {
-        let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
-        let (mut waiting, mut waits) = (Vec::new(), None);
-        let mut required: Vec<SpendableCoin> = Vec::new();
-        let (twins, tip_height) = (UnminedTwins::read(reader)?, reader.tip_height()?);
-        for payout in reader.unsent_payouts(QUEUE_MAX)? {
-            match payable(reader, &twins, &payout)? {
-                Payable::Waits(why) => waits = waits.or(Some(why)),
-                Payable::Spending(coins) => {
-                    waiting.push(payout);
-                    for coin in coins {
-                        if !required.iter().any(|it| it.outpoint == coin.outpoint) {
-                            required.push(coin);
-                        }
-                    }
-                }
-            }
-        }
-        let mut coins = funds::spendable(reader, settings)?;
-        coins.retain(|coin| !required.iter().any(|it: &SpendableCoin| it.outpoint == coin.outpoint));
-        Ok::<_, StoreError>((waiting, waits, required, coins, tip_height, change.1))
-    })?;
-    // If every payout waits for a twin, there is nothing to build.
-    if let Some(why) = waits.filter(|_| waiting.is_empty()) {
-        return Err(Unsent::Waits(why));
-    }
-    let payees: Vec<Payee> =
-        waiting.iter().map(|payout| Payee { script: payout.script.clone(), amount_sats: payout.amount_sats }).collect();
-    let change =
-        fresh_change(wallet, change_index).map_err(|reason| Unsent::Obstacle(WaitCause::Other.because(reason)))?;
+    let queue = gateway.store.read(|reader| Queue::read(reader, settings))?;
+    let change = fresh_change(wallet, queue.change_index)
+        .map_err(|reason| Unsent::Obstacle(WaitCause::Other.because(reason)))?;
     let funding = Funding {
-        required: &required,
-        optional: &coins,
+        required: &[],
+        optional: &queue.coins,
         fee: FeeWanted::at(rate.estimate),
         change: &change,
         address_type: wallet.keychains.address_type(),
-        tip_height,
+        tip_height: queue.tip_height,
     };
-    let chosen = spend::choose_most(&payees, &funding, seed(gateway)?);
-    let (draft, places) = chosen.map_err(|error| Unsent::Obstacle(error.into()))?;
+    let chosen = choose(gateway, &queue, &funding, rate)?;
     fail_points::pass(Point::ChooseAfter);
+    Ok(chosen)
+}
+
+/// Chooses the next transaction. A payout that a twin pays must not keep the others waiting, so it comes after them.
+fn choose(gateway: &Gateway, queue: &Queue, funding: &Funding<'_>, rate: PayoutFeeRate) -> Result<Chosen, Unsent> {
+    let mut why_not = queue.waits.clone().map(Unsent::Waits);
+    if !queue.together.is_empty() {
+        match choose_together(gateway, &queue.together, funding, rate) {
+            Ok(together) => return Ok(together),
+            Err(why) => why_not = Some(why),
+        }
+    }
+    for contested in &queue.contested {
+        match instead::choose(gateway, contested, funding, rate) {
+            Ok(alone) => return Ok(alone),
+            Err(why) => why_not = why_not.or(Some(why)),
+        }
+    }
+    Err(why_not.unwrap_or_else(|| Unsent::Waits(WaitCause::Other.because(NO_PAYOUT))))
+}
+
+/// The payouts that wait for a transaction, the oldest approval first, and the coins for them.
+struct Queue {
+    /// Payouts that share a transaction.
+    together: Vec<PayoutRow>,
+    /// Payouts that a twin pays too. Each has a transaction of its own.
+    contested: Vec<Contested>,
+    /// The first reason why a payout waits for a twin's end.
+    waits: Option<Wait>,
+    /// The spendable coins, without those of the twins.
+    coins: Vec<SpendableCoin>,
+    tip_height: u32,
+    change_index: u32,
+}
+
+impl Queue {
+    fn read(reader: &Reader<'_>, settings: &Settings) -> Result<Self, StoreError> {
+        let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
+        let (twins, tip_height) = (UnminedTwins::read(reader)?, reader.tip_height()?);
+        let coins = funds::spendable(reader, settings)?;
+        let (together, contested, waits) = (Vec::new(), Vec::new(), None);
+        let mut queue = Self { together, contested, waits, coins, tip_height, change_index: change.1 };
+        for payout in reader.unsent_payouts(QUEUE_MAX)? {
+            match payable(reader, &twins, &payout)? {
+                Payable::Waits(why) => queue.waits = queue.waits.or(Some(why)),
+                Payable::Spending(required) if required.is_empty() => queue.together.push(payout),
+                Payable::Spending(required) => {
+                    let mut coins = Vec::new();
+                    for twin in twins.paying(&payout) {
+                        coins.extend(coins_of(reader, twin)?);
+                    }
+                    queue.coins.retain(|coin| !coins.iter().any(|it: &SpendableCoin| it.outpoint == coin.outpoint));
+                    let replaced = Replaced::of(reader, &twins, &payout)?;
+                    queue.contested.push(Contested { payout, required, coins, replaced });
+                }
+            }
+        }
+        Ok(queue)
+    }
+}
+
+/// Chooses coins for as many of these payouts as the coins allow, in one transaction.
+fn choose_together(
+    gateway: &Gateway,
+    waiting: &[PayoutRow],
+    funding: &Funding<'_>,
+    rate: PayoutFeeRate,
+) -> Result<Chosen, Unsent> {
+    let payees: Vec<Payee> =
+        waiting.iter().map(|payout| Payee { script: payout.script.clone(), amount_sats: payout.amount_sats }).collect();
+    let chosen = spend::choose_most(&payees, funding, seed(gateway)?);
+    let (draft, places) = chosen.map_err(|error| Unsent::Obstacle(error.into()))?;
     let payouts = places.iter().filter_map(|place| waiting.get(*place)).map(|payout| payout.seq).collect();
     let fee = funding.fee_for_inputs(&draft.inputs);
     Ok(Chosen { draft, payouts, fee, cap: rate.cap })

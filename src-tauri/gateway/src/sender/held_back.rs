@@ -18,8 +18,8 @@ use crate::wallet::spend::SpendableCoin;
 
 /// Effect of unmined twins on a payout.
 pub(crate) enum Payable {
-    /// A transaction may pay it if it also spends these coins, one input of each twin. Then only one of the
-    /// transactions can be mined.
+    /// Without coins no twin pays it. Else a transaction of its own may pay it ([`super::instead`]) if it also spends
+    /// these coins, one input of each twin. Then only one of the transactions can be mined.
     Spending(Vec<SpendableCoin>),
     /// It waits until a block holds the twin or rules it out.
     Waits(Wait),
@@ -29,9 +29,11 @@ pub(crate) enum Payable {
 pub(crate) fn payable(reader: &Reader<'_>, twins: &UnminedTwins, payout: &PayoutRow) -> Result<Payable, StoreError> {
     let mut coins: Vec<SpendableCoin> = Vec::new();
     for twin in twins.paying(payout) {
-        match coin_of(reader, twin)? {
-            Some(coin) if coins.iter().any(|other| other.outpoint == coin.outpoint) => {}
-            Some(coin) => coins.push(coin),
+        let left = coins_of(reader, twin)?;
+        match left.iter().max_by_key(|coin| coin.amount_sats) {
+            _ if left.iter().any(|coin| coins.contains(coin)) => {}
+            Some(coin) => coins.push(*coin),
+            None if is_ruled_out(reader, twin)? => {}
             None => return Ok(Payable::Waits(waits_for(twin, payout))),
         }
     }
@@ -39,7 +41,10 @@ pub(crate) fn payable(reader: &Reader<'_>, twins: &UnminedTwins, payout: &Payout
 }
 
 /// A twin and its unmined ancestors that are twins. A transaction that spends a coin of any of them rules the twin out.
-fn with_twin_ancestors(reader: &Reader<'_>, twin: &TwinRow) -> Result<BTreeMap<Txid, Transaction>, StoreError> {
+pub(super) fn with_twin_ancestors(
+    reader: &Reader<'_>,
+    twin: &TwinRow,
+) -> Result<BTreeMap<Txid, Transaction>, StoreError> {
     let mut line = BTreeMap::from([(twin.txid, twin.tx.clone())]);
     let mut open: Vec<Txid> = inputs(&twin.tx).map(|input| input.txid).collect();
     while let Some(txid) = open.pop() {
@@ -53,13 +58,13 @@ fn with_twin_ancestors(reader: &Reader<'_>, twin: &TwinRow) -> Result<BTreeMap<T
     Ok(line)
 }
 
-fn inputs(tx: &Transaction) -> impl Iterator<Item = OutPoint> {
+pub(super) fn inputs(tx: &Transaction) -> impl Iterator<Item = OutPoint> {
     tx.input.iter().map(|input| input.previous_output)
 }
 
-/// The largest coin that a twin or its unmined ancestors spend, and that our transaction can spend instead.
-fn coin_of(reader: &Reader<'_>, twin: &TwinRow) -> Result<Option<SpendableCoin>, StoreError> {
-    let mut largest: Option<SpendableCoin> = None;
+/// The coins that a twin or its unmined ancestors spend, and that our transaction can spend instead.
+pub(super) fn coins_of(reader: &Reader<'_>, twin: &TwinRow) -> Result<Vec<SpendableCoin>, StoreError> {
+    let mut coins = Vec::new();
     let line = with_twin_ancestors(reader, twin)?;
     for outpoint in line.values().flat_map(inputs) {
         let Some(facts) = reader.coin_facts(&outpoint)? else { continue };
@@ -68,13 +73,31 @@ fn coin_of(reader: &Reader<'_>, twin: &TwinRow) -> Result<Option<SpendableCoin>,
             && facts.position.is_in_block()
             && facts.spent_by.is_none_or(|spender| line.contains_key(&spender))
             && reader.live_batch_of_input(&outpoint)?.is_none();
-        if let Some(coin) = reader.coin_of_input(&outpoint)?.filter(|_| is_left)
-            && largest.as_ref().is_none_or(|largest| largest.amount_sats < coin.amount_sats)
-        {
-            largest = Some(funds::with_ancestors(reader, &coin)?);
+        if let Some(coin) = reader.coin_of_input(&outpoint)?.filter(|_| is_left) {
+            coins.push(funds::with_ancestors(reader, &coin)?);
         }
     }
-    Ok(largest)
+    Ok(coins)
+}
+
+/// Whether a block rules a twin out, and none of its coins can be spent any more. Any block suffices then: no
+/// transaction of ours could wait for it with a coin of the twin.
+fn is_ruled_out(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError> {
+    if !coins_of(reader, twin)?.is_empty() {
+        return Ok(false);
+    }
+    for (txid, tx) in with_twin_ancestors(reader, twin)? {
+        if reader.twin(&txid)?.is_some_and(|it| it.conflict_height.is_some()) {
+            return Ok(true);
+        }
+        for outpoint in inputs(&tx) {
+            let facts = reader.coin_facts(&outpoint)?;
+            if facts.is_some_and(|coin| coin.spent_height.is_some() || coin.conflict_height.is_some()) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 fn waits_for(twin: &TwinRow, payout: &PayoutRow) -> Wait {
@@ -135,7 +158,7 @@ pub(super) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<b
             }
         }
         for twin in unmined.iter().flat_map(|twins| twins.paying(&payout)) {
-            if is_beside(twin)? {
+            if is_beside(twin)? && !is_ruled_out(reader, twin)? {
                 return Ok(true);
             }
         }

@@ -11,6 +11,7 @@ use tillgate_domain::time::Timestamp;
 use super::build::{self, Chosen};
 use super::error::SendError;
 use super::held_back::{Payable, payable};
+use super::instead::Replaced;
 use super::pass::Sender;
 use super::replace::{Agreed, ReplaceError, may_sign};
 use crate::funds;
@@ -20,7 +21,7 @@ use crate::settlement::twins::UnminedTwins;
 use crate::store::keychains::Keychain;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
-use crate::wallet::spend::{self, FeeWanted, Funding, Payee};
+use crate::wallet::spend::{self, Funding, Payee};
 use crate::watcher::Watcher;
 
 /// Reason why a payout was not sent at a named rate. Each shell adds the remedy in its own words.
@@ -119,22 +120,23 @@ async fn choose(gateway: &Arc<Gateway>, id: Id, fee_rate: FeeRate) -> Result<(Ch
 fn choose_now(gateway: &Gateway, id: Id, fee_rate: FeeRate) -> Result<(Chosen, NamedRateFee), NamedRateError> {
     let wallet = gateway.wallet.get().ok_or_else(|| NamedRateError::Obstacle("the wallet is not set up".to_owned()))?;
     let settings = gateway.settings.snapshot();
-    let (payout, required, optional, tip_height, change_index) = gateway.store.read(|reader| {
-        let payout = waiting(reader, id)?;
-        let required = match payable(reader, &UnminedTwins::read(reader)?, &payout)? {
+    let (payout, required, replaced, optional, tip_height, change_index) = gateway.store.read(|reader| {
+        let (payout, twins) = (waiting(reader, id)?, UnminedTwins::read(reader)?);
+        let replaced = Replaced::of(reader, &twins, &payout)?;
+        let required = match payable(reader, &twins, &payout)? {
             Payable::Spending(coins) => coins,
             Payable::Waits(why) => return Err(NamedRateError::Obstacle(why.reason)),
         };
         let mut optional = funds::spendable(reader, &settings)?;
         optional.retain(|coin| !required.iter().any(|it| it.outpoint == coin.outpoint));
         let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
-        Ok((payout, required, optional, reader.tip_height()?, change.1))
+        Ok((payout, required, replaced, optional, reader.tip_height()?, change.1))
     })?;
     let change = build::fresh_change(wallet, change_index).map_err(NamedRateError::Obstacle)?;
     let funding = Funding {
         required: &required,
         optional: &optional,
-        fee: FeeWanted::at(fee_rate),
+        fee: replaced.fee(gateway, fee_rate, funds::fee_rate_known(gateway, &settings).increment),
         change: &change,
         address_type: wallet.keychains.address_type(),
         tip_height,
@@ -143,8 +145,9 @@ fn choose_now(gateway: &Gateway, id: Id, fee_rate: FeeRate) -> Result<(Chosen, N
     let draft = spend::choose(&[payee], &funding, build::seed(gateway)?)
         .map_err(|error| NamedRateError::Obstacle(error.to_string()))?;
     let told = NamedRateFee { fee_sats: draft.fee_sats, vsize: draft.vsize, pays_sats: payout.amount_sats };
-    let fee = funding.fee_for_inputs(&draft.inputs);
-    Ok((Chosen { draft, payouts: vec![payout.seq], fee, cap: fee_rate }, told))
+    // To replace a twin may need a higher rate (BIP125).
+    let (fee, cap) = (funding.fee_for_inputs(&draft.inputs), fee_rate.max(funding.fee.rate));
+    Ok((Chosen { draft, payouts: vec![payout.seq], fee, cap }, told))
 }
 
 fn check_agreed(fee: &NamedRateFee, agreed: Agreed) -> Result<(), ReplaceError> {

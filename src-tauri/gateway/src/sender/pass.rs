@@ -233,7 +233,8 @@ impl Sender {
         let reason = obstacle.cause.failure_reason();
         let fail = move |outbox: &Outbox<'_>| -> Result<u32, SendError> {
             let mut failed = 0u32;
-            if outbox.tx.sender_hold()?.is_some() {
+            // The end of a twin in the mempool frees its coins for the payouts that wait.
+            if outbox.tx.sender_hold()?.is_some() || outbox.tx.twin_in_mempool()?.is_some() {
                 return Ok(failed);
             }
             let twins = UnminedTwins::read(outbox.tx)?;

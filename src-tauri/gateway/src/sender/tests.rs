@@ -10,6 +10,7 @@ mod further_copy;
 mod given_up;
 mod held_back;
 mod hung;
+mod instead;
 mod laws;
 mod left_conflicts;
 mod named_rate;

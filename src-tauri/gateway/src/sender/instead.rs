@@ -1,0 +1,124 @@
+//! Pays a payout instead of another copy's transaction (interface, section 4, "Twin"). The payout has a transaction of
+//! its own, which spends a coin of each twin, so that only one of them can be mined. If a twin is in the mempool, the
+//! fee replaces it there (BIP125).
+
+use std::collections::BTreeMap;
+
+use bitcoin::{FeeRate, Transaction, Txid};
+use tillgate_domain::batch::Position;
+
+use super::build::{self, Chosen};
+use super::error::Unsent;
+use super::held_back::{inputs, with_twin_ancestors};
+use crate::funds::PayoutFeeRate;
+use crate::gateway::{Gateway, WaitCause};
+use crate::settlement::twins::UnminedTwins;
+use crate::store::payouts::PayoutRow;
+use crate::store::{Reader, StoreError};
+use crate::wallet::spend::{self, FeeWanted, Funding, Paid, Payee, SpendableCoin};
+
+/// A payout that twins pay, and the coins of its own transaction.
+pub(super) struct Contested {
+    pub payout: PayoutRow,
+    /// One coin of each twin, which the transaction spends.
+    pub required: Vec<SpendableCoin>,
+    /// All coins of its twins that can be spent.
+    pub coins: Vec<SpendableCoin>,
+    pub replaced: Replaced,
+}
+
+/// The transactions of another copy that leave the mempool once a node accepts ours.
+#[derive(Debug, Default)]
+pub(super) struct Replaced {
+    /// Their fees and sizes. A fee is 0 if an input is not ours.
+    paid: Vec<Paid>,
+    /// Those among them that spend no other of them.
+    roots: Vec<Txid>,
+}
+
+impl Replaced {
+    /// The payout's twins in the mempool with their ancestors there, and the twins that spend outputs of these.
+    pub(super) fn of(reader: &Reader<'_>, twins: &UnminedTwins, payout: &PayoutRow) -> Result<Self, StoreError> {
+        let mut txs: BTreeMap<Txid, Transaction> = BTreeMap::new();
+        for twin in twins.paying(payout) {
+            for (txid, tx) in with_twin_ancestors(reader, twin)? {
+                if reader.twin(&txid)?.is_some_and(|it| it.position == Position::Mempool) {
+                    txs.insert(txid, tx);
+                }
+            }
+        }
+        let others = reader.unmined_twins(reader.tip_height()?)?;
+        let mut others: Vec<_> = others.into_iter().filter(|twin| twin.position == Position::Mempool).collect();
+        loop {
+            let is_child = |tx: &Transaction| inputs(tx).any(|input| txs.contains_key(&input.txid));
+            let (children, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(|twin| is_child(&twin.tx));
+            if children.is_empty() {
+                break;
+            }
+            txs.extend(children.into_iter().map(|twin| (twin.txid, twin.tx)));
+            others = rest;
+        }
+        let mut replaced = Self::default();
+        for (txid, tx) in &txs {
+            let vsize = tx.weight().to_vbytes_ceil();
+            replaced.paid.push(Paid { fee_sats: known_fee_sats(reader, tx)?.unwrap_or(0), vsize });
+            if !inputs(tx).any(|input| txs.contains_key(&input.txid)) {
+                replaced.roots.push(*txid);
+            }
+        }
+        Ok(replaced)
+    }
+
+    /// The fee at this rate, at least that of BIP125. `increment` is the rate that a replacement adds. Asks the backend,
+    /// which may know further descendants. Blocks.
+    pub(super) fn fee(&self, gateway: &Gateway, rate: FeeRate, increment: FeeRate) -> FeeWanted {
+        let fee = FeeWanted::at(rate).adding(increment);
+        if self.paid.is_empty() {
+            return fee;
+        }
+        let known_sats = self.paid.iter().fold(0u64, |sum, paid| sum.saturating_add(paid.fee_sats));
+        // Without an answer the fee may be too low. Then the backend's refusal names the needed fee.
+        let told = |root: &Txid| gateway.chain.fees_with_descendants(&[*root]).ok().flatten().unwrap_or(0);
+        let told_sats = self.roots.iter().map(told).fold(0u64, u64::saturating_add);
+        fee.replacing(&self.paid).replacing_fees(known_sats.max(told_sats))
+    }
+}
+
+/// Fee of a transaction that spends coins of ours alone; `None` for any other.
+fn known_fee_sats(reader: &Reader<'_>, tx: &Transaction) -> Result<Option<u64>, StoreError> {
+    let mut spent_sats = 0u64;
+    for outpoint in inputs(tx) {
+        let Some(coin) = reader.coin_facts(&outpoint)? else { return Ok(None) };
+        spent_sats = spent_sats.saturating_add(coin.amount_sats);
+    }
+    let paid_sats = tx.output.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
+    Ok(spent_sats.checked_sub(paid_sats))
+}
+
+/// Chooses coins for the payout alone: beside one of each twin those of `funding`, and the twins' other coins only if
+/// these do not suffice, because another payout of the same twin needs one. Blocks.
+pub(super) fn choose(
+    gateway: &Gateway,
+    contested: &Contested,
+    funding: &Funding<'_>,
+    rate: PayoutFeeRate,
+) -> Result<Chosen, Unsent> {
+    let Contested { payout, required, coins, replaced } = contested;
+    let fee = replaced.fee(gateway, rate.estimate, rate.increment);
+    let payees = [Payee { script: payout.script.clone(), amount_sats: payout.amount_sats }];
+    let with_theirs: Vec<SpendableCoin> = funding.optional.iter().chain(coins).copied().collect();
+    let funding = Funding { required, fee, ..*funding };
+    let seed = build::seed(gateway)?;
+    let draft = spend::choose(&payees, &funding, seed)
+        .or_else(|_| spend::choose(&payees, &Funding { optional: &with_theirs, ..funding }, seed))
+        .map_err(|error| Unsent::Obstacle(error.into()))?;
+    if fee.replaced_sats.is_some() && draft.fee_sats > payout.amount_sats {
+        return Err(Unsent::Waits(WaitCause::PaidByCopy.because(format!(
+            "another copy of this wallet pays this payout, and replacing its transaction costs {} satoshis, more than the payout: it waits for the end of that transaction",
+            draft.fee_sats
+        ))));
+    }
+    let fee = funding.fee_for_inputs(&draft.inputs);
+    // BIP125 may need a rate above `feeCapSatVb`.
+    Ok(Chosen { draft, payouts: vec![payout.seq], fee, cap: rate.cap.max(fee.rate) })
+}

@@ -24,7 +24,7 @@ async fn the_page_tells_a_late_payer_not_to_pay_again() {
     assert!(nothing.contains("Nothing was received in time"), "{nothing}");
     s.pay(&bill.id).await;
     let late = page(&s, &bill.id).await;
-    assert!(late.contains("We received your payment after the deadline.") && late.contains(NOT_AGAIN), "{late}");
+    assert!(late.contains("We did not see your payment in time.") && late.contains(NOT_AGAIN), "{late}");
     assert!(!late.contains("Nothing was received"), "{late}");
     s.mine(2).await;
     s.expect_anomalies(&bill, &[("LATE_PAYMENT", "OPEN")]).await;

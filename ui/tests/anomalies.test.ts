@@ -42,7 +42,7 @@ describe("anomalies", () => {
   });
 
   test.each<[AnomalyKind, string]>([
-    ["LATE_PAYMENT", "that came too late stay in your wallet"],
+    ["LATE_PAYMENT", "that were not seen in time stay in your wallet"],
     ["EXTRA_PAYMENT", "that came on top stay in your wallet"],
     ["OVERPAYMENT", "that were too much stay in your wallet"],
     ["UNDERPAYMENT", "although they were too few"],
@@ -118,6 +118,11 @@ describe("the inbox", () => {
       { anomalyType: "LATE_PAYMENT", acceptance: acceptance({ short: null }) },
       "Coins for order “order-7” (price 10.00 USD) came after the payment had closed.",
       ["Accept the coins…", "Refund…", "Dismiss…"],
+    ],
+    [
+      { anomalyType: "LATE_PAYMENT", cameInTime: true },
+      "Coins for order “order-7” (price 10.00 USD) arrived in time, but were seen too late.",
+      ["Refund…", "Dismiss…"],
     ],
     [
       { anomalyType: "UNDERPAYMENT", acceptance: acceptance() },

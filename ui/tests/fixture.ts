@@ -148,6 +148,7 @@ export function anomaly(over: Partial<AnomalyItem> = {}): AnomalyItem {
     merchantTransactionId: "order-7",
     price: usd(1000, "10.00"),
     worth: usd(500, "5.00"),
+    cameInTime: false,
     worthToday: usd(520, "5.20"),
     notified: true,
     acceptance: null,

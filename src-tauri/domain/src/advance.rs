@@ -8,12 +8,13 @@ mod look;
 mod misfits;
 mod state;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod warning;
 
 use bitcoin::Txid;
 
 use crate::anomaly::{Anomaly, AnomalyChange, Resolution};
+use crate::checked_clock::PUT_OFF_MAX_MS;
 use crate::payment::{Payment, PaymentState, TRANSITIONS};
 use crate::receipt::Receipt;
 use crate::time::Timestamp;
@@ -158,12 +159,14 @@ fn is_refunding(anomalies: &[Anomaly]) -> bool {
 }
 
 /// Whether this look closes the payment. The look's time must be after the deadline; without a mempool, the time of its
-/// best block. A look without `time_decides` closes no payment.
+/// best block, or the look's time a day later, because no block may come. A look without `time_decides` closes no
+/// payment.
 fn is_closing(payment: &Payment, look: &LookFacts) -> bool {
     let is_past = if look.has_mempool {
         look.at > payment.expires_at
     } else {
         look.tip_time > payment.expires_at.plus_ms(BLOCK_TIME_LEEWAY_MS)
+            || look.at > payment.expires_at.plus_ms(PUT_OFF_MAX_MS)
     };
     look.time_decides && is_past
 }

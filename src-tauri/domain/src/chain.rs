@@ -1,7 +1,8 @@
 //! The facts that a look at the chain reports.
 
+use bitcoin::constants::genesis_block;
 use bitcoin::policy::MAX_STANDARD_TX_WEIGHT;
-use bitcoin::{BlockHash, ScriptBuf, Transaction};
+use bitcoin::{BlockHash, Network, ScriptBuf, Transaction};
 
 use crate::time::Timestamp;
 
@@ -23,6 +24,14 @@ pub struct Tip {
     pub hash: BlockHash,
     /// The time of its header.
     pub time: Timestamp,
+}
+
+impl Identity {
+    /// Whether it is a regtest chain, which has blocks only on demand. The sandbox's is one.
+    #[must_use]
+    pub fn is_regtest(&self) -> bool {
+        self.genesis == genesis_block(Network::Regtest).block_hash()
+    }
 }
 
 /// The place of a transaction, as a backend reports it.

@@ -16,8 +16,8 @@ const AHEAD_OF_CLOCK_MS: i64 = 3_600_000;
 /// again.
 const CONFIRMED_ANEW_AFTER_MS: i64 = 10 * 60_000;
 
-/// The longest that old blocks can keep a payment open after its deadline, if no server contradicts the clock.
-const PUT_OFF_MAX_MS: i64 = 24 * 3_600_000;
+/// The longest that a doubt can keep a payment open after its deadline, if no server contradicts the clock.
+pub(crate) const PUT_OFF_MAX_MS: i64 = 24 * 3_600_000;
 
 /// Servers agree if their times differ by at most this. An answer may take ten seconds, and its time is in whole
 /// seconds.
@@ -114,7 +114,7 @@ impl CheckedClock {
     /// block is past the deadline. Servers that contradict the clock allow it once their own time is past the deadline;
     /// without servers, a day past it is enough.
     #[must_use]
-    pub fn may_close(&self, deadline: Timestamp, at: Timestamp, tip_time: Timestamp) -> bool {
+    pub(crate) fn may_close(&self, deadline: Timestamp, at: Timestamp, tip_time: Timestamp) -> bool {
         let is_past_elsewhere = match self.servers_ahead_ms {
             Some(ahead_ms) => at.plus_ms(ahead_ms) > deadline,
             None => at > deadline.plus_ms(PUT_OFF_MAX_MS),

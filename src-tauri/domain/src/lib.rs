@@ -9,6 +9,7 @@ pub mod batch;
 pub mod bip21;
 pub mod chain;
 pub mod checked_clock;
+pub mod closing;
 pub mod id;
 pub mod money;
 pub mod notification;

@@ -11,6 +11,7 @@ mod room;
 mod sending;
 mod set_clock;
 mod staff_warning;
+pub(crate) mod standstill;
 mod to_sign;
 mod wait;
 

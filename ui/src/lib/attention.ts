@@ -22,7 +22,9 @@ export function whatHappened(row: AnomalyItem): string {
     : orderOf(row);
   switch (row.anomalyType) {
     case "LATE_PAYMENT":
-      return `Coins for ${order} came after the payment had closed.`;
+      return row.cameInTime
+        ? `Coins for ${order} arrived in time, but were seen too late.`
+        : `Coins for ${order} came after the payment had closed.`;
     case "EXTRA_PAYMENT":
       return `More coins came for ${order}, which was paid already.`;
     case "OVERPAYMENT": {

@@ -39,7 +39,7 @@ export function wordsOf(event: NewsEvent): Words {
     case "anomaly":
       return {
         title: event.open ? `${sum(event.worth)} needs a decision` : `${sum(event.worth)} needed a decision`,
-        body: misfit(event.order, event.anomalyType),
+        body: misfit(event),
       };
     case "answered": {
       const given = `The customer gave it for ${orderOf(event.order)}.`;
@@ -74,7 +74,7 @@ export function wordsOf(event: NewsEvent): Words {
 }
 
 type State = Extract<NewsEvent, { event: "paid" }>["state"];
-type Misfit = Extract<NewsEvent, { event: "anomaly" }>["anomalyType"];
+type Misfit = Extract<NewsEvent, { event: "anomaly" }>;
 
 /** A payment's name within a sentence: the shop's own reference in quotes, or the price. */
 const orderOf = ({ price, reference }: NewsOrder) =>
@@ -99,10 +99,12 @@ function arrival(order: NewsOrder, state: State): string {
   }
 }
 
-function misfit(order: NewsOrder, type: Misfit): string {
-  switch (type) {
+function misfit({ order, anomalyType, cameInTime }: Misfit): string {
+  switch (anomalyType) {
     case "LATE_PAYMENT":
-      return `Coins for ${orderOf(order)} came after the payment had closed.`;
+      return cameInTime
+        ? `Coins for ${orderOf(order)} arrived in time, but were seen too late.`
+        : `Coins for ${orderOf(order)} came after the payment had closed.`;
     case "EXTRA_PAYMENT":
       return `More coins came for ${orderOf(order)}, which was paid already.`;
     case "OVERPAYMENT":

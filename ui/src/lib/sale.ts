@@ -79,7 +79,7 @@ export function explanation(payment: PaymentView): string {
         : "Thank you!";
     case "over":
       return uncounted
-        ? "Your payment came too late. Please ask the cashier."
+        ? "Your payment was not seen in time. Please ask the cashier."
         : "Do not pay any more. Please ask the cashier for a new code.";
     case "wrong":
       return `${paidWorth.shown} of ${price.shown} ${price.currency} received. Please ask the cashier.`;

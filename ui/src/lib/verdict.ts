@@ -72,7 +72,7 @@ function surplus({ overpaidBy, differenceWorth, openAnomalies }: Facts): string 
 }
 
 function expired({ isCancelled, openAnomalies }: Facts): Verdict {
-  if (openAnomalies > 0) return { answer: "The money came too late.", reason: DECIDE_FIRST };
+  if (openAnomalies > 0) return { answer: "The money was not seen in time.", reason: DECIDE_FIRST };
   const answer = "Not paid. Hand over nothing.";
   return { answer, reason: isCancelled ? "The payment was cancelled." : "The time to pay is over." };
 }

@@ -386,7 +386,7 @@ export function afterDismissal(row: AnomalyItem): string {
   const coins = `${btc(row.paid)}`;
   switch (row.anomalyType) {
     case "LATE_PAYMENT":
-      return `The ${coins} that came too late stay in your wallet. The payment stays closed: the order is not paid by them, and the customer gets nothing back.`;
+      return `The ${coins} that were not seen in time stay in your wallet. The payment stays closed: the order is not paid by them, and the customer gets nothing back.`;
     case "EXTRA_PAYMENT":
       return `The ${coins} that came on top stay in your wallet. The payment stays paid, and the customer gets nothing back.`;
     case "OVERPAYMENT":

@@ -78,7 +78,9 @@ pub(super) fn evaluate<'a>(payment: &Payment, receipts: &'a [Receipt], look: &Lo
                 displaced: false,
                 conflict_in_mempool: in_mempool,
                 confirmations: receipt.confirmations(look.tip_height),
+                // A node without a mempool of its own still shows what was sent to it.
                 acceptable_unconfirmed: receipt.position == Position::Mempool
+                    && look.has_mempool
                     && receipt.relays_well
                     && look.time_decides
                     && look.at >= quiet_end(payment, receipt),

@@ -4,6 +4,7 @@
 use super::counting::{Evaluated, GONE_AFTER_MS, quiet_end};
 use super::look::LookFacts;
 use super::state::is_fall;
+use crate::checked_clock::PUT_OFF_MAX_MS;
 use crate::payment::{Payment, PaymentState};
 use crate::receipt::Position;
 use crate::time::Timestamp;
@@ -19,8 +20,9 @@ pub(super) fn next_due_at(
     if is_fall(before, after) {
         return Some(look.at);
     }
-    // Without a mempool the deadline depends on blocks: see [`next_due_height`].
-    let deadline = (after.closed_at.is_none() && look.has_mempool).then(|| after.first_due_at());
+    // Without a mempool, blocks close a payment before this time: see [`next_due_height`].
+    let put_off_ms = if look.has_mempool { 0 } else { PUT_OFF_MAX_MS };
+    let deadline = after.closed_at.is_none().then(|| after.first_due_at().plus_ms(put_off_ms));
     let may_be_quiet = after.policy.confirmations == 0 && !after.state.is_final();
     let moments = evaluated.iter().filter_map(|one| match one.receipt.position {
         Position::Mempool if may_be_quiet && one.counted_sats > 0 && one.receipt.relays_well => {

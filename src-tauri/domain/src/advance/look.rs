@@ -14,7 +14,7 @@ pub struct LookFacts {
     /// Whether the backend shows a mempool; without one a payment closes by block time.
     pub has_mempool: bool,
     /// Whether time alone may change states; if not, no payment expires at this look. False if the look may have missed
-    /// earlier coins of the address, or if the clock may be wrong.
+    /// earlier coins of the address, or may not close the payment ([`crate::closing`]).
     pub time_decides: bool,
     /// Whether staff accepts the received coins with this look, after [`super::may_accept`] allowed it. If no coins are
     /// left to accept, `accepted_sats` is unchanged.

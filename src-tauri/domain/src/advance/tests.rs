@@ -33,7 +33,7 @@ fn txid(number: u8) -> Txid {
     Txid::from_byte_array([number; 32])
 }
 
-fn payment(state: PaymentState) -> Payment {
+pub(crate) fn payment(state: PaymentState) -> Payment {
     let policy = Policy { confirmations: 1, ..Policy::freeze(&PolicySettings::default(), None) };
     Payment {
         id: Id::from_bytes([7; 20]),

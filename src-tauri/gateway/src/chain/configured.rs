@@ -6,6 +6,7 @@ use std::time::Duration;
 use bitcoin::{Network, Transaction, Txid};
 use parking_lot::RwLock;
 use tillgate_domain::chain::{Identity, Tip};
+use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -208,7 +209,11 @@ impl Chain for Configured {
 
     fn has_mempool(&self) -> bool {
         // Without a backend no look decides anything.
-        self.chain().is_ok_and(|chain| chain.has_mempool())
+        self.chain().map_or(true, |chain| chain.has_mempool())
+    }
+
+    fn cut_off(&self) -> Option<CutOff> {
+        self.chain().ok()?.cut_off()
     }
 
     fn sees(&self) -> Sees {

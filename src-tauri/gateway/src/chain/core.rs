@@ -27,6 +27,7 @@ use bitcoin::{BlockHash, Network, Transaction, Txid};
 use parking_lot::Mutex;
 use serde_json::json;
 use tillgate_domain::chain::{Identity, Tip};
+use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -39,7 +40,7 @@ pub(crate) use notices::{NoticesOptions, NoticesPace};
 pub(crate) use options::{BadNode, CoreOptions, Credentials};
 
 use notices::Notices;
-use results::NetworkInfo;
+use results::{NetworkInfo, Reach};
 use rpc::{Rpc, call};
 use state::State;
 
@@ -50,6 +51,8 @@ pub(crate) struct CoreChain {
     rpc: Rpc,
     network: Network,
     state: Mutex<State>,
+    /// As of the last answer.
+    reach: Mutex<Reach>,
     notices: Option<Notices>,
 }
 
@@ -60,7 +63,13 @@ impl CoreChain {
     /// When a URL is invalid.
     pub(crate) fn new(options: &CoreOptions, runtime: Handle) -> Result<Self, BadNode> {
         let notices = options.notices.clone().map(|options| Notices::listen(options, runtime.clone())).transpose()?;
-        Ok(Self { rpc: Rpc::new(options, runtime)?, network: options.network, state: Mutex::default(), notices })
+        Ok(Self {
+            rpc: Rpc::new(options, runtime)?,
+            network: options.network,
+            state: Mutex::default(),
+            reach: Mutex::default(),
+            notices,
+        })
     }
 
     /// Makes the next look ask for the whole mempool, like a look without a notice.
@@ -89,6 +98,7 @@ impl Chain for CoreChain {
 
     fn tip(&self) -> Result<Tip, ChainDown> {
         let synced = blocks::synced(&self.rpc)?;
+        *self.reach.lock() = synced.reach;
         let header = blocks::header(&self.rpc, self.network, synced.tip)?;
         Ok(Tip { height: synced.tip.height, hash: synced.tip.hash, time: header_rules::time(&header) })
     }
@@ -122,7 +132,9 @@ impl Chain for CoreChain {
         let mut kept = self.state.lock();
         let mut state = std::mem::take(&mut *kept);
         let looked = look::look(&self.rpc, self.network, &mut state, request, self.notices.as_ref());
-        if looked.is_err() {
+        if looked.is_ok() {
+            *self.reach.lock() = state.reach;
+        } else {
             state = state.failed();
         }
         *kept = state;
@@ -146,7 +158,11 @@ impl Chain for CoreChain {
     }
 
     fn has_mempool(&self) -> bool {
-        true
+        self.reach.lock().has_mempool
+    }
+
+    fn cut_off(&self) -> Option<CutOff> {
+        self.reach.lock().cut_off
     }
 
     fn sees(&self) -> Sees {

@@ -22,6 +22,7 @@ use bitcoin::{Network, Transaction, Txid};
 use parking_lot::Mutex;
 use serde::de::IgnoredAny;
 use tillgate_domain::chain::{Identity, Tip};
+use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -159,6 +160,10 @@ impl Chain for ElectrumChain {
 
     fn has_mempool(&self) -> bool {
         true
+    }
+
+    fn cut_off(&self) -> Option<CutOff> {
+        None
     }
 
     fn sees(&self) -> Sees {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use bitcoin::{FeeRate, Script, ScriptBuf, Transaction, Txid};
 use tillgate_domain::chain::{Fact, Identity, KnownPosition, ScriptState, Tip, TxPosition};
+use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 
@@ -264,7 +265,11 @@ pub trait Chain: Send + Sync {
     /// The fee rates that the server names; the estimate is for a confirmation within `blocks` blocks.
     fn fee_rates(&self, blocks: u16) -> Result<NodeFeeRates, ChainDown>;
 
+    /// Whether the last answer came from a server that hears of transactions before their blocks.
     fn has_mempool(&self) -> bool;
+
+    /// Why the server of the last answer hears of nothing new; `None` if it hears, or the backend cannot tell.
+    fn cut_off(&self) -> Option<CutOff>;
 
     fn sees(&self) -> Sees;
 

@@ -8,6 +8,7 @@ use bitcoin::constants::genesis_block;
 use bitcoin::hashes::Hash as _;
 use bitcoin::{BlockHash, FeeRate, Network, Transaction, Txid};
 use tillgate_domain::chain::{Identity, Tip, TxPosition};
+use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
 use tillgate_sandbox::{BroadcastRefusal, Faults, Sandbox, SandboxError, TxView};
 use tokio::sync::Notify;
@@ -179,6 +180,10 @@ impl Chain for SandboxChain {
 
     fn has_mempool(&self) -> bool {
         true
+    }
+
+    fn cut_off(&self) -> Option<CutOff> {
+        None
     }
 
     fn sees(&self) -> Sees {

@@ -8,6 +8,7 @@ use bitcoin::constants::genesis_block;
 use bitcoin::{BlockHash, Network, Transaction, Txid};
 use parking_lot::Mutex;
 use tillgate_domain::chain::{Identity, Tip};
+use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -187,7 +188,11 @@ impl Chain for Servers {
     }
 
     fn has_mempool(&self) -> bool {
-        self.active_server().is_some_and(|server| server.chain.has_mempool())
+        self.active_server().is_none_or(|server| server.chain.has_mempool())
+    }
+
+    fn cut_off(&self) -> Option<CutOff> {
+        self.active_server()?.chain.cut_off()
     }
 
     fn sees(&self) -> Sees {
@@ -330,6 +335,10 @@ mod tests {
 
         fn has_mempool(&self) -> bool {
             true
+        }
+
+        fn cut_off(&self) -> Option<CutOff> {
+            None
         }
 
         fn sees(&self) -> Sees {

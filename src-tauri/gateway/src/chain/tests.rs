@@ -25,6 +25,7 @@ mod scripts;
 mod set_meanwhile;
 pub(crate) mod stage;
 mod steps;
+mod still;
 mod stolen_port;
 mod switched;
 mod turns;

@@ -139,6 +139,9 @@ pub struct AnomalyItem {
     pub anomaly_type: AnomalyKind,
     /// The sum of the coins concerned.
     pub paid: BtcView,
+    /// Whether the coins of a late payment arrived in time and were seen too late.
+    #[serde(default)]
+    pub came_in_time: bool,
     /// The worth of that sum at the rate of `time`.
     pub worth: FiatView,
     /// The worth of that sum at the present rate; absent without a fresh rate.
@@ -205,6 +208,7 @@ impl AnomalyItem {
             payment_id: row.payment_id.to_string(),
             anomaly_type: row.anomaly.kind,
             paid: BtcView::of_sats(row.anomaly.paid_sats),
+            came_in_time: row.came_in_time,
             worth: FiatView::of(row.worth_minor(), row.currency),
             worth_today: FiatView::today(gateway, row.anomaly.paid_sats, row.currency),
             time: row.created_at.iso_seconds(),

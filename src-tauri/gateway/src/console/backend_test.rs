@@ -18,7 +18,7 @@ use super::error::CommandError;
 use crate::chain::configured::{BackendOptions, open_one};
 use crate::chain::waker::Waker;
 use crate::chain::{Chain, ChainDown};
-use crate::gateway::{Gateway, TypedBackend};
+use crate::gateway::{Gateway, TypedBackend, standstill};
 use crate::machine::secrets::Secret;
 use crate::settings::SettingError;
 
@@ -208,7 +208,7 @@ fn ask_one(
 }
 
 fn ask_server(gateway: &Gateway, chain: &dyn Chain) -> Result<ServerAnswer, ChainDown> {
-    chain.identity()?;
+    let identity = chain.identity()?;
     let tip = chain.tip()?;
     Ok(ServerAnswer {
         height: tip.height,
@@ -216,7 +216,10 @@ fn ask_server(gateway: &Gateway, chain: &dyn Chain) -> Result<ServerAnswer, Chai
         pruned_from: chain.first_block()?,
         // Some servers do not report their software. That is no fault.
         software: chain.software().unwrap_or_default(),
-        wrong: reaches_back(gateway, chain).err().or_else(|| chain.fault_once_tried()),
+        wrong: reaches_back(gateway, chain)
+            .err()
+            .or_else(|| standstill::defect(gateway, chain, &identity, &tip))
+            .or_else(|| chain.fault_once_tried()),
     })
 }
 

@@ -21,7 +21,7 @@ use super::payouts::{StuckItem, StuckPayouts, Waiting, queued};
 use super::status::{host, silent, strays};
 use crate::backup;
 use crate::chain::Chain;
-use crate::gateway::{Gateway, WaitCause};
+use crate::gateway::{Gateway, WaitCause, standstill};
 use crate::machine::clock::machine_now;
 use crate::machine::disk::Disk;
 use crate::machine::environment::Environment;
@@ -174,7 +174,8 @@ fn chain(gateway: &Gateway) -> Finding {
     if gateway.served.get().is_some() && gateway.last_look.watched_lately(now).is_err() {
         return Err("the chain has not been watched for 10 minutes: the log says why".to_owned());
     }
-    if let Some(fault) = gateway.chain.fault_once_tried() {
+    let defect = standstill::defect(gateway, gateway.chain.as_ref(), &identity, &tip);
+    if let Some(fault) = defect.or_else(|| gateway.chain.fault_once_tried()) {
         return Err(fault);
     }
     Ok(answers(tip.height))

@@ -67,8 +67,9 @@ pub enum NewsEvent {
     Withdrawn { order: NewsOrder },
     /// The Bitcoin network took back the coins of a confirmed payment.
     Reversed { order: NewsOrder },
-    /// Coins do not fit their payment. `open`: staff have not decided yet.
-    Anomaly { order: NewsOrder, anomaly_type: AnomalyKind, worth: FiatView, open: bool },
+    /// Coins do not fit their payment. `came_in_time`: those of a late payment arrived in time and were seen too late.
+    /// `open`: staff have not decided yet.
+    Anomaly { order: NewsOrder, anomaly_type: AnomalyKind, came_in_time: bool, worth: FiatView, open: bool },
     /// A customer gave an address for a refund. `open`: staff have not decided yet.
     Answered { order: NewsOrder, open: bool },
     /// An approved payout failed.
@@ -137,6 +138,7 @@ impl NewsItem {
                 Self::of_payment(reader, row, raised.payment_seq, NewsKind::Attention, |order, _| NewsEvent::Anomaly {
                     order,
                     anomaly_type: raised.anomaly.kind,
+                    came_in_time: raised.came_in_time,
                     worth: FiatView::of(raised.worth_minor(), raised.currency),
                     open: raised.anomaly.resolution == Resolution::Open,
                 })
@@ -232,6 +234,7 @@ mod tests {
         let anomaly = NewsEvent::Anomaly {
             order: order.clone(),
             anomaly_type: AnomalyKind::LatePayment,
+            came_in_time: false,
             worth: order.price.clone(),
             open: true,
         };

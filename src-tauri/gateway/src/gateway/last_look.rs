@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 
 use parking_lot::{Mutex, MutexGuard};
 use tillgate_domain::checked_clock::{ClockFault, latest_stored};
+use tillgate_domain::closing::Doubts;
 use tillgate_domain::time::Timestamp;
 use tokio::sync::watch;
 
 use super::staff_warning::StaffWarning;
+use super::standstill;
 use crate::chain::Tip;
 use crate::machine::clock::Moment;
 use crate::store::chain::WatchedChain;
@@ -42,8 +44,8 @@ pub struct WatchStatus {
     pub has_looked: bool,
     /// Progress of a look that needs several answers.
     pub catching_up: Option<CatchingUp>,
-    /// Fault of the clock, if any.
-    pub clock_fault: Option<ClockFault>,
+    /// Why the last look may not close payments.
+    pub doubts: Doubts,
     /// The latest time among the database's open rows at the gateway's start.
     pub stored_until: Option<Timestamp>,
 }
@@ -74,7 +76,9 @@ impl WatchStatus {
     /// The warning about the clock, for people.
     #[must_use]
     pub fn clock_warning(&self) -> Option<String> {
-        Some(match self.clock_fault? {
+        Some(match self.doubts.clock? {
+            // The sentence about the old block names the clock too.
+            ClockFault::MayBeAhead { .. } if self.doubts.standstill.is_some() => return None,
             ClockFault::MayBeAhead { by_ms } => format!(
                 "the best block is {} minutes old by this machine's clock, and no recent block was seen since the gateway started or the machine woke: if the clock is ahead, set it right; until a recent block comes, a payment is closed only once a block is later than its deadline, or a day after the deadline",
                 by_ms / 60_000
@@ -144,7 +148,7 @@ struct Inner {
     /// Start of the last complete and successful look, by the machine's clocks. `None` before the first such look after
     /// a start or a change of the backend; the database holds earlier looks.
     looked: Option<Moment>,
-    clock_fault: Option<ClockFault>,
+    doubts: Doubts,
     /// The latest time among the database's open rows at the start.
     stored_until: Option<Timestamp>,
 }
@@ -205,7 +209,7 @@ impl LastLook {
             warnings: inner.warnings.iter().copied().collect(),
             has_looked: *self.has_looked.borrow(),
             catching_up: *self.catching_up.borrow(),
-            clock_fault: inner.clock_fault,
+            doubts: inner.doubts,
             stored_until: inner.stored_until,
         }
     }
@@ -280,14 +284,18 @@ impl LastLook {
         });
     }
 
-    /// Stores a fault of the clock, and logs it once.
-    pub(crate) fn note_clock(&self, fault: Option<ClockFault>) {
-        let mut inner = self.lock();
-        let is_new = inner.clock_fault.is_none() && fault.is_some();
-        inner.clock_fault = fault;
-        drop(inner);
-        if is_new && let Some(warning) = self.status().clock_warning() {
+    /// Stores the doubts of a look, and logs each once.
+    pub(crate) fn note_doubts(&self, doubts: Doubts) {
+        let before = std::mem::replace(&mut self.lock().doubts, doubts);
+        if before.clock.is_none()
+            && let Some(warning) = self.status().clock_warning()
+        {
             tracing::warn!("{warning}");
+        }
+        if before.standstill.is_none()
+            && let Some(standstill) = doubts.standstill
+        {
+            tracing::warn!("{}", standstill::told(standstill));
         }
     }
 

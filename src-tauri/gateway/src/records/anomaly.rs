@@ -41,6 +41,9 @@ pub(crate) fn anomaly_record(row: &AnomalyRow, receipts: &[Receipt], context: &R
 pub(crate) fn anomaly_message(row: &AnomalyRow) -> String {
     let paid = format_btc(row.anomaly.paid_sats);
     let happened = match row.anomaly.kind {
+        AnomalyKind::LatePayment if row.came_in_time => {
+            format!("{paid} BTC arrived in time, but was seen too late: the payment had closed.")
+        }
         AnomalyKind::LatePayment => format!("{paid} BTC came after the payment had closed."),
         AnomalyKind::ExtraPayment => format!("{paid} BTC came on top of a payment that was already paid."),
         AnomalyKind::Overpayment => format!("The customer paid too much: {paid} BTC."),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::advance::{self, Advance, LookFacts};
 use tillgate_domain::anomaly::{Anomaly, AnomalyChange, Coins, Resolution};
-use tillgate_domain::checked_clock::CheckedClock;
+use tillgate_domain::closing::Closing;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::Rate;
 use tillgate_domain::payment::{Cause, Payment};
@@ -36,22 +36,18 @@ pub(crate) struct Context {
     /// Start of the look before this one.
     pub looked_before: Option<Timestamp>,
     pub fee_rate: Option<FeeRate>,
-    /// Clock checks so far; `None` on a regtest chain, which has blocks only on demand.
-    pub clock: Option<CheckedClock>,
+    /// The evidence so far on whether looks may close payments; `None` on a regtest chain.
+    pub closing: Option<Closing>,
 }
 
 impl Context {
-    /// The look as it counts for one payment: time decides nothing if the script is not covered or the clock is
-    /// distrusted.
+    /// The look as it counts for one payment: time decides nothing if the script is not covered, or if the look may
+    /// not close the payment.
     fn look_for(&self, payment: &Payment, is_covered: bool) -> LookFacts {
         let LookFacts { at, tip_time, .. } = self.look;
-        let deadline = payment.expires_at;
-        let is_past = payment.closed_at.is_none() && at > deadline;
-        // Staff ended the time of a cancelled payment, so no clock must be trusted.
-        let needs_clock = is_past && !payment.is_cancelled();
-        let is_distrusted =
-            self.clock.is_some_and(|clock| needs_clock && !clock.may_close(payment.original_deadline(), at, tip_time));
-        LookFacts { time_decides: self.look.time_decides && is_covered && !is_distrusted, ..self.look }
+        let is_past = payment.closed_at.is_none() && at > payment.expires_at;
+        let is_put_off = is_past && self.closing.is_some_and(|closing| !closing.may_close(payment, at, tip_time));
+        LookFacts { time_decides: self.look.time_decides && is_covered && !is_put_off, ..self.look }
     }
 }
 
@@ -306,6 +302,8 @@ fn last_known_rate(outbox: &Outbox<'_>, payment: &Payment) -> Result<(Rate, Time
 
 #[cfg(test)]
 mod tests {
+    use tillgate_domain::closing::Seen;
+
     use super::*;
     use crate::testing::{HALF_AN_HOUR_MS, World};
 
@@ -316,8 +314,15 @@ mod tests {
         payment.expires_at = payment.expires_at.plus_ms(year_ms);
         let closes = |after_ms: i64| {
             let at = payment.created_at.plus_ms(year_ms + after_ms);
-            let mut clock = CheckedClock::default();
-            assert!(clock.look(at, payment.created_at, None, Some(-year_ms)).is_some());
+            let mut closing = Closing::default();
+            let seen = Seen {
+                at,
+                tip_time: payment.created_at,
+                median_time: None,
+                servers_ahead_ms: Some(-year_ms),
+                cut_off: None,
+            };
+            assert!(closing.look(&seen).clock.is_some());
             let look = LookFacts {
                 at,
                 tip_height: 1,
@@ -326,7 +331,7 @@ mod tests {
                 time_decides: true,
                 staff_accepts: false,
             };
-            let context = Context { look, looked_before: None, fee_rate: None, clock: Some(clock) };
+            let context = Context { look, looked_before: None, fee_rate: None, closing: Some(closing) };
             context.look_for(&payment, true).time_decides && at > payment.expires_at
         };
         assert!(!closes(HALF_AN_HOUR_MS), "open at its first deadline");

@@ -43,6 +43,8 @@ pub struct AnomalyRow {
     pub asked_at: Option<Timestamp>,
     /// The customer's answer.
     pub answer: Option<RefundAddress>,
+    /// Whether the coins of its transaction came before the payment's deadline: an earlier block or mempool shows it.
+    pub came_in_time: bool,
     pub created_at: Timestamp,
     /// `currentTime` of its record.
     pub current_at: Timestamp,
@@ -129,7 +131,9 @@ const COLUMNS: &str = "a.seq AS seq, a.id AS id, a.payment_seq AS payment_seq, p
      a.paid_sats AS paid_sats, a.txids AS txids, a.rate AS rate, a.rate_at AS rate_at, a.resolution AS resolution, \
      a.dismissal_reason AS dismissal_reason, a.payout_id AS payout_id, a.asked_at AS asked_at, \
      a.refund_address AS refund_address, a.answered_at AS answered_at, a.created_at AS created_at, \
-     a.current_at AS current_at";
+     a.current_at AS current_at, \
+     coalesce((SELECT r.earliest_at <= p.expires_at FROM receipts AS r \
+     WHERE r.payment_seq = a.payment_seq AND r.txid = a.txid), 0) AS came_in_time";
 
 impl Reader<'_> {
     pub fn anomaly(&self, id: &Id) -> Result<Option<AnomalyRow>, StoreError> {
@@ -347,6 +351,7 @@ fn read(row: &Row<'_>) -> Result<AnomalyRow, StoreError> {
         payout_id: values::optional_id(row, "payout_id")?,
         asked_at: values::optional_time(row, "asked_at")?,
         answer: answer(row)?,
+        came_in_time: row.get("came_in_time")?,
         created_at: values::time(row, "created_at")?,
         current_at: values::time(row, "current_at")?,
     })

@@ -1,6 +1,7 @@
 //! Chains for tests that answer some questions differently from the chain that they wrap.
 
 use bitcoin::{Transaction, Txid};
+use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 
@@ -108,6 +109,10 @@ impl<T: ChainWrapper> Chain for T {
 
     fn has_mempool(&self) -> bool {
         self.chain().has_mempool()
+    }
+
+    fn cut_off(&self) -> Option<CutOff> {
+        self.chain().cut_off()
     }
 
     fn sees(&self) -> Sees {

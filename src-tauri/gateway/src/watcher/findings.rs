@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use bitcoin::constants::genesis_block;
-use bitcoin::{FeeRate, Network, ScriptBuf, Txid};
-use tillgate_domain::checked_clock::{CheckedClock, ClockFault};
+use bitcoin::{FeeRate, ScriptBuf, Txid};
+use tillgate_domain::closing::{Closing, Doubts, Seen};
 use tillgate_domain::payment::{Cause, Payment};
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
@@ -38,8 +37,8 @@ pub(super) struct Findings {
     pub tip: Tip,
     /// Height of the last block looked at.
     pub seen_height: u32,
-    /// Clock checks so far and the fault that they found; `None` on a regtest chain, which has blocks only on demand.
-    pub clock: Option<(CheckedClock, Option<ClockFault>)>,
+    /// The evidence so far on whether looks may close payments, and its doubts; `None` on a regtest chain.
+    pub closing: Option<(Closing, Doubts)>,
     /// Whether the view starts at the wallet's birth.
     pub from_start: bool,
     /// The restored copy still to be scanned, as it was when this answer was requested.
@@ -92,7 +91,7 @@ pub(super) fn take(
     watched: Option<&WatchedChain>,
     at: Timestamp,
     (round, batch_progress): (Round, &BatchProgress),
-    clock: CheckedClock,
+    closing: Closing,
 ) -> Result<Findings, WatchError> {
     let cursor = watched.map(|watched| &watched.cursor);
     let chain = identity(gateway, cursor)?;
@@ -157,17 +156,20 @@ pub(super) fn take(
     } else {
         None
     };
-    let is_regular = chain.genesis != genesis_block(Network::Regtest).block_hash();
-    let clock = is_regular.then(|| {
-        let mut clock = clock;
-        let fault = clock.look(at, view.tip.time, view.median_time, gateway.rates.servers_ahead_ms(at));
-        (clock, fault)
+    let closing = (!chain.is_regtest()).then(|| {
+        let mut closing = closing;
+        let doubts = closing.look(&Seen {
+            at,
+            tip_time: view.tip.time,
+            median_time: view.median_time,
+            servers_ahead_ms: gateway.rates.servers_ahead_ms(at),
+            cut_off: gateway.chain.cut_off(),
+        });
+        (closing, doubts)
     });
     if !view.more {
-        let may_close = |payment: &Payment| {
-            payment.is_cancelled()
-                || clock.is_none_or(|(clock, _)| clock.may_close(payment.original_deadline(), at, view.tip.time))
-        };
+        let may_close =
+            |payment: &Payment| closing.is_none_or(|(closing, _)| closing.may_close(payment, at, view.tip.time));
         gateway.store.read(|reader| {
             for (seq, affected) in &mut payments {
                 affected.is_covered = is_covered(reader, *seq, &view.covered)?;
@@ -179,7 +181,7 @@ pub(super) fn take(
         cursor: Cursor { chain, token: view.token },
         tip: view.tip,
         seen_height: view.seen_height,
-        clock,
+        closing,
         from_start,
         restore,
         skipped: scan.as_ref().map_or_else(Vec::new, |scan| scan.skipped(&view.refused)),

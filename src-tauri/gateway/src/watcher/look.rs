@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tillgate_domain::advance::LookFacts;
-use tillgate_domain::checked_clock::CheckedClock;
+use tillgate_domain::closing::Closing;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 use tokio::sync::MutexGuard;
@@ -47,7 +47,7 @@ pub(super) struct Progress {
     batch_progress: BatchProgress,
     /// The generation of the backend at the last look.
     generation: Option<u64>,
-    clock: Option<CheckedClock>,
+    closing: Option<Closing>,
 }
 
 /// Limit of a caller's wait for a look.
@@ -79,7 +79,7 @@ impl Progress {
             // The progress of the last run is unknown.
             batch_progress: BatchProgress::default(),
             generation: None,
-            clock: None,
+            closing: None,
         }
     }
 }
@@ -167,11 +167,11 @@ impl<'a> LookPermit<'a> {
     async fn take(&mut self, at: Timestamp) -> Result<Findings, WatchError> {
         let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
         self.read_hot(at).await?;
-        let (round, clock) = (self.progress.round, self.progress.clock.unwrap_or_default());
+        let (round, closing) = (self.progress.round, self.progress.closing.unwrap_or_default());
         // The look fails if the backend is no longer the one for which its scripts were read.
         let generation = self.progress.generation.unwrap_or_else(|| gateway.chain.generation());
         let batch_progress = self.progress.batch_progress.clone();
-        let take = move || findings::take(&gateway, generation, before.as_ref(), at, (round, &batch_progress), clock);
+        let take = move || findings::take(&gateway, generation, before.as_ref(), at, (round, &batch_progress), closing);
         tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::Interrupted)?
     }
 
@@ -196,8 +196,9 @@ impl<'a> LookPermit<'a> {
 
     /// Stores the last answer of a look if it changed anything.
     async fn end(&mut self, findings: Findings, at: Timestamp, is_new_tip: bool) -> Result<bool, WatchError> {
-        self.progress.clock = findings.clock.map(|(clock, _)| clock);
-        self.gateway.last_look.note_clock(findings.clock.and_then(|(_, fault)| fault));
+        let (closing, doubts) = findings.closing.unzip();
+        self.progress.closing = closing;
+        self.gateway.last_look.note_doubts(doubts.unwrap_or_default());
         let affects_us = findings.affects_us();
         let watched = self.watched(&findings, at);
         let mut is_due_at_once = false;
@@ -335,7 +336,7 @@ impl<'a> LookPermit<'a> {
             },
             looked_before: self.progress.watched.as_ref().map(|watched| watched.looked_at),
             fee_rate: None,
-            clock: self.progress.clock,
+            closing: self.progress.closing,
         }
     }
 

@@ -48,7 +48,7 @@ pub(super) fn answer(method: &str, params: &[Value], shown: &Shown<'_>, now_ms: 
         "getblockheader" => block_header(shown, params),
         "getblock" => block(shown, params),
         "getmempoolinfo" => mempool_info(shown),
-        "getnetworkinfo" => Ok(json!({ "version": 310_000, "subversion": "/Tillgate's sandbox:0.1.0/" })),
+        "getnetworkinfo" => Ok(network_info(shown)),
         "getrawmempool" => raw_mempool(shown),
         "getrawtransaction" => raw_transaction(shown, params),
         "getmempoolentry" => Ok(entry(shown, txid(params)?)?.1),
@@ -102,6 +102,20 @@ fn blockchain_info(shown: &Shown<'_>) -> Answer {
         fields.insert("pruneheight".to_owned(), json!(below));
     }
     Ok(info)
+}
+
+fn network_info(shown: &Shown<'_>) -> Value {
+    let (connections, is_off) = match shown.fault {
+        Some(CoreFault::Alone { is_switched_off, .. }) => (0, *is_switched_off),
+        _ => (8, false),
+    };
+    json!({
+        "version": 310_000,
+        "subversion": "/Tillgate's sandbox:0.1.0/",
+        "localrelay": shown.fault != Some(&CoreFault::BlocksOnly),
+        "networkactive": !is_off,
+        "connections": connections,
+    })
 }
 
 /// The chain's work up to a height. A block on regtest adds two hashes.
@@ -242,10 +256,7 @@ fn spending(shown: &Shown<'_>, params: &[Value]) -> Answer {
         }
         let outpoint = outpoint(&asked["txid"], &asked["vout"])?;
         let mut told = json!({ "txid": outpoint.txid, "vout": outpoint.vout });
-        let spender = match shown.fault {
-            Some(CoreFault::OlderTip(_)) => None,
-            _ => shown.sandbox.spender_in_mempool(outpoint)?,
-        };
+        let spender = if shown.ends_at().is_some() { None } else { shown.sandbox.spender_in_mempool(outpoint)? };
         if spender.is_none() && needs_index {
             return Err(Refusal::new(-1, "Mempool lacks a relevant spend, and txospenderindex is unavailable."));
         }

@@ -42,6 +42,15 @@ pub enum CoreFault {
     MempoolLoading,
     /// The node is in its initial block download.
     InitialBlockDownload,
+    /// The node has no connections to other nodes, so its chain ends at this height and its mempool is empty.
+    Alone {
+        /// The height of its best block.
+        height: u32,
+        /// Whether its network is switched off.
+        is_switched_off: bool,
+    },
+    /// The node reports that it relays no transactions, as with `-blocksonly`.
+    BlocksOnly,
     /// The node has this number of headers more than blocks.
     HeadersAhead(u32),
     /// Its chain belongs to another network.
@@ -114,6 +123,14 @@ pub enum ZmqFault {
 }
 
 impl CoreFault {
+    /// The height at which the chain ends and above which the node knows nothing, its mempool included.
+    pub(super) const fn ends_at(&self) -> Option<u32> {
+        match self {
+            Self::OlderTip(height) | Self::Alone { height, .. } => Some(*height),
+            _ => None,
+        }
+    }
+
     pub(super) const fn is_refusal_to_sign_in(&self) -> bool {
         matches!(self, Self::SignInRefused)
     }

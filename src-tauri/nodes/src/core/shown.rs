@@ -23,10 +23,12 @@ impl Shown<'_> {
     /// Height of the best block.
     pub(super) fn height(&self) -> Result<u32, SandboxError> {
         let height = self.sandbox.tip()?.height;
-        Ok(match self.fault {
-            Some(CoreFault::OlderTip(older)) => height.min(*older),
-            _ => height,
-        })
+        Ok(self.ends_at().map_or(height, |older| height.min(older)))
+    }
+
+    /// The height at which the fault ends the chain. The mempool is then empty.
+    pub(super) fn ends_at(&self) -> Option<u32> {
+        self.fault.and_then(CoreFault::ends_at)
     }
 
     /// The block at a height, with its header as shown.
@@ -77,10 +79,7 @@ impl Shown<'_> {
 
     /// The transactions of the mempool, parents before children.
     pub(super) fn mempool(&self) -> Result<Vec<Txid>, SandboxError> {
-        match self.fault {
-            Some(CoreFault::OlderTip(_)) => Ok(Vec::new()),
-            _ => Ok(self.sandbox.status()?.mempool),
-        }
+        if self.ends_at().is_some() { Ok(Vec::new()) } else { Ok(self.sandbox.status()?.mempool) }
     }
 
     /// The mempool with the number of its next change. All earlier changes were published or are about to be.
@@ -88,7 +87,7 @@ impl Shown<'_> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.follow(self.sandbox)?;
         match self.fault {
-            Some(CoreFault::OlderTip(_)) => Ok((Vec::new(), told.next)),
+            Some(fault) if fault.ends_at().is_some() => Ok((Vec::new(), told.next)),
             Some(CoreFault::Numbered(number)) => Ok((told.mempool.clone(), *number)),
             _ => Ok((told.mempool.iter().chain(self.crowd.keys()).copied().collect(), told.next)),
         }
@@ -96,7 +95,7 @@ impl Shown<'_> {
 
     /// A transaction of the mempool, if it is there.
     pub(super) fn in_mempool(&self, txid: Txid) -> Result<Option<Transaction>, SandboxError> {
-        if let Some(CoreFault::OlderTip(_)) = self.fault {
+        if self.ends_at().is_some() {
             return Ok(None);
         }
         if let Some(tx) = self.crowd.get(&txid) {

@@ -15,6 +15,10 @@ export type AnomalyItem = { anomalyId: string, paymentId: string, anomalyType: A
  */
 paid: BtcView, 
 /**
+ * Whether the coins of a late payment arrived in time and were seen too late.
+ */
+cameInTime: boolean, 
+/**
  * The worth of that sum at the rate of `time`.
  */
 worth: FiatView, 

@@ -25,7 +25,7 @@ fn a_closed_payment_without_coins_is_never_due() {
 #[test]
 fn without_a_mempool_each_block_may_close_a_payment() {
     let blind = LookFacts { has_mempool: false, ..look(10) };
-    assert_eq!(due(&payment(New), &[], &blind), (None, Some(TIP + 1)));
+    assert_eq!(due(&payment(New), &[], &blind), (Some(EXPIRES.plus_ms(DAY_MS + 1)), Some(TIP + 1)));
 }
 
 #[test]

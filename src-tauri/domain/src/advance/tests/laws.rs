@@ -128,6 +128,10 @@ fn check_surplus(
 
 /// If the chain stays as it is, no state changes before the due time and the due height that the look named.
 fn check_due(world: &World, advanced: &Advance, look: &LookFacts) -> Result<(), TestCaseError> {
+    if !look.time_decides {
+        // The payment stays due.
+        return Ok(());
+    }
     let again = |look: LookFacts| advance(&world.payment, &world.receipts, &world.anomalies, &look);
     prop_assert!(advanced.next_due_at.is_none_or(|due| due > look.at));
     prop_assert!(advanced.next_due_height.is_none_or(|due| due > look.tip_height));
@@ -146,6 +150,9 @@ fn check_look(world: &mut World) -> Result<(), TestCaseError> {
     let before = world.payment.clone();
     let advanced = advance(&before, &world.receipts, &world.anomalies, &look);
     check_step(&before, &advanced)?;
+    if world.is_cut_off && before.closed_at.is_none() && look.at <= before.expires_at.plus_ms(DAY_MS) {
+        prop_assert_eq!(advanced.closed_at, None, "a node without connections closed the payment");
+    }
 
     let reversed: Vec<Receipt> = world.receipts.iter().rev().cloned().collect();
     let other = advance(&before, &reversed, &world.anomalies, &look);

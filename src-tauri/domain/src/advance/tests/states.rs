@@ -84,6 +84,8 @@ fn the_tolerance_is_exact_to_the_satoshi() {
 #[test]
 fn without_a_mempool_a_payment_closes_by_the_time_of_blocks() {
     let at_tip = |minutes| LookFacts { has_mempool: false, tip_time: look(minutes).at, ..look(1_000) };
+    let after_a_day = LookFacts { tip_time: look(150).at, has_mempool: false, ..look(30 + 24 * 60 + 1) };
+    assert_eq!(step(&payment(New), &[], &after_a_day).state, Expired, "no block came for a day");
     assert_eq!(step(&payment(New), &[], &at_tip(150)).state, New);
     let advanced = step(&payment(New), &[], &at_tip(151));
     assert_eq!((advanced.state, advanced.closed_at), (Expired, Some(look(1_000).at)));
@@ -100,6 +102,8 @@ fn zero_conf_needs_a_transaction_that_relays_well_and_is_quiet() {
     let cheap = Receipt { relays_well: false, ..seen.clone() };
     assert_eq!(step(&payment, from_ref(&cheap), &after(60_000)).state, Unconfirmed);
     assert_eq!(step(&payment, &[cheap.confirmed(1)], &after(60_000)).state, Confirmed);
+    let blind = LookFacts { has_mempool: false, ..after(60_000) };
+    assert_eq!(step(&payment, from_ref(&seen), &blind).state, Unconfirmed, "a node without a mempool sees no conflict");
     let fought = Receipt { last_conflict_at: Some(seen.first_seen_at.plus_ms(5_000)), ..seen.clone() };
     assert_eq!(step(&payment, from_ref(&fought), &after(7_999)).state, Unconfirmed);
     assert_eq!(step(&payment, &[fought], &after(8_000)).state, Confirmed);

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::{AMOUNT, DUST, payment, txid};
 use super::{Anomaly, CREATED, DAY_MS, LookFacts, MINUTE_MS, Payment, PaymentState, Position, Receipt, TIP, Timestamp};
 use crate::anomaly::Resolution;
+use crate::closing::{Closing, CutOff, Seen};
 use crate::policy::OverpaymentRule;
 use crate::receipt::Sighting;
 
@@ -23,6 +24,8 @@ pub(super) enum Event {
         keep: bool,
     },
     Wait(i64),
+    /// The node loses its connections, or finds some again. It shows each change all the same.
+    CutOff(bool),
     StaffAccepts,
     /// Staff decides on an anomaly.
     Decide(usize, Resolution),
@@ -43,6 +46,8 @@ pub(super) struct World {
     blocks: Vec<(Timestamp, Vec<usize>)>,
     now: Timestamp,
     has_mempool: bool,
+    pub is_cut_off: bool,
+    closing: Closing,
     accepting: bool,
     pub payment: Payment,
     pub receipts: Vec<Receipt>,
@@ -61,6 +66,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         5 => prop_oneof![3 => Just(u8::MAX), 1 => any::<u8>()].prop_map(Event::Mine),
         2 => (1..4_usize, any::<bool>()).prop_map(|(depth, keep)| Event::Reorg { depth, keep }),
         4 => wait.prop_map(Event::Wait),
+        1 => any::<bool>().prop_map(Event::CutOff),
         1 => Just(Event::StaffAccepts),
         1 => (0..4_usize, decision).prop_map(|(index, decision)| Event::Decide(index, decision)),
     ];
@@ -134,6 +140,8 @@ impl World {
             blocks: vec![(CREATED, Vec::new()); 5],
             now: CREATED,
             has_mempool: true,
+            is_cut_off: false,
+            closing: Closing::default(),
             accepting: false,
             payment,
             receipts: Vec::new(),
@@ -165,6 +173,7 @@ impl World {
                 }
             }
             Event::Wait(ms) => self.now = self.now.plus_ms(*ms),
+            Event::CutOff(is_cut_off) => self.is_cut_off = *is_cut_off,
             Event::StaffAccepts => self.accepting = true,
             Event::Decide(index, resolution) => self.decide(*index, *resolution),
         }
@@ -208,12 +217,16 @@ impl World {
         for one in &mut self.receipts {
             one.conflicts_with.retain(|txid| known.contains(txid));
         }
+        let (at, tip_time) = (self.now, self.blocks.last().map_or(CREATED, |block| block.0));
+        let cut_off = self.is_cut_off.then_some(CutOff::NoConnections);
+        self.closing.look(&Seen { at, tip_time, median_time: None, servers_ahead_ms: Some(0), cut_off });
+        let is_open = self.payment.closed_at.is_none() && at > self.payment.expires_at;
         let look = LookFacts {
-            at: self.now,
+            at,
             tip_height: TIP + u32::try_from(self.blocks.len()).unwrap(),
-            tip_time: self.blocks.last().map_or(CREATED, |block| block.0),
+            tip_time,
             has_mempool: self.has_mempool,
-            time_decides: true,
+            time_decides: !is_open || self.closing.may_close(&self.payment, at, tip_time),
             staff_accepts: self.accepting,
         };
         self.accepting = false;

@@ -7,7 +7,7 @@ use bitcoin::{Block, BlockHash, Network};
 use serde_json::json;
 use tillgate_domain::time::Timestamp;
 
-use super::results::{ChainInfo, MempoolInfo};
+use super::results::{ChainInfo, MempoolInfo, NetworkInfo, Reach};
 use super::rpc::{RawResult, Refused, Rpc, call, typed};
 use crate::chain::checks::errors::tip_changed;
 use crate::chain::checks::header_rules::HeaderFault;
@@ -27,6 +27,7 @@ pub(super) struct Synced {
     pub tip: BlockId,
     /// The lowest block that the node still holds.
     pub kept_from: u32,
+    pub reach: Reach,
 }
 
 pub(super) fn info(rpc: &Rpc) -> Result<ChainInfo, ChainDown> {
@@ -35,7 +36,7 @@ pub(super) fn info(rpc: &Rpc) -> Result<ChainInfo, ChainDown> {
 
 /// The best chain; fails while the node is catching up with the network.
 pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
-    let calls = [call("getblockchaininfo", json!([])), call("getmempoolinfo", json!([]))];
+    let calls = ["getblockchaininfo", "getmempoolinfo", "getnetworkinfo"].map(|method| call(method, json!([])));
     let mut replies = rpc.batch(&calls)?.into_iter().zip(calls.iter().map(|call| call.method));
     let mut next = || {
         let (reply, method) = replies.next().unwrap_or((Ok(RawResult::nothing()), "a batch"));
@@ -43,6 +44,7 @@ pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
     };
     let info: ChainInfo = typed("getblockchaininfo", &next()?)?;
     let mempool: MempoolInfo = typed("getmempoolinfo", &next()?)?;
+    let network: NetworkInfo = typed("getnetworkinfo", &next()?)?;
     // The panel matches these texts (`ui/src/lib/words.ts`): waiting is the only remedy.
     let down = |why: String| Err(ChainDown(why));
     if info.initialblockdownload {
@@ -55,7 +57,7 @@ pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
         return down("the node is loading its mempool".to_owned());
     }
     let tip = BlockId { height: info.blocks, hash: info.bestblockhash };
-    Ok(Synced { tip, kept_from: info.pruneheight.unwrap_or(0) })
+    Ok(Synced { tip, kept_from: info.pruneheight.unwrap_or(0), reach: Reach::from(&network) })
 }
 
 /// Fetches a block's header. Checks its hash, and the work that its height requires.

@@ -36,6 +36,7 @@ pub(super) fn look(
 ) -> Result<LookAnswer, ChainDown> {
     let synced = blocks::synced(rpc)?;
     let Resumed { from_start, left_above } = resume::begin(rpc, network, state, request, &synced)?;
+    state.reach = synced.reach;
     let mut txs = read_blocks(rpc, network, state, request.watch, &synced)?;
     let last = state.last_block().ok_or_else(tip_changed)?;
     let mut more = last.height < synced.tip.height;

@@ -4,6 +4,7 @@ use bitcoin::{BlockHash, OutPoint, Txid};
 use rust_decimal::Decimal;
 use serde::Deserialize;
 use serde_json::Number;
+use tillgate_domain::closing::CutOff;
 
 /// `getblockchaininfo`.
 #[derive(Debug, Deserialize)]
@@ -28,6 +29,38 @@ pub(super) struct BlockIds {
 pub(super) struct NetworkInfo {
     /// The node's name on the network, such as `/Satoshi:30.0.0/`.
     pub subversion: String,
+    #[serde(default)]
+    localrelay: Option<bool>,
+    #[serde(default)]
+    networkactive: Option<bool>,
+    #[serde(default)]
+    connections: Option<u32>,
+}
+
+/// How far a node hears of the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reach {
+    pub cut_off: Option<CutOff>,
+    /// Whether it hears of transactions before their blocks.
+    pub has_mempool: bool,
+}
+
+impl Default for Reach {
+    fn default() -> Self {
+        Self { cut_off: None, has_mempool: true }
+    }
+}
+
+impl From<&NetworkInfo> for Reach {
+    /// A node that does not report a field counts as one that hears.
+    fn from(info: &NetworkInfo) -> Self {
+        let cut_off = match (info.networkactive, info.connections) {
+            (Some(false), _) => Some(CutOff::SwitchedOff),
+            (_, Some(0)) => Some(CutOff::NoConnections),
+            (Some(true) | None, _) => None,
+        };
+        Self { cut_off, has_mempool: info.localrelay != Some(false) }
+    }
 }
 
 /// `getmempoolinfo`.

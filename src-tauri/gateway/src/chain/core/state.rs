@@ -9,6 +9,7 @@ use tillgate_domain::time::Timestamp;
 use tokio::time::Instant;
 
 use super::notices::log::Mark;
+use super::results::Reach;
 use crate::chain::checks::conflicts::Facts;
 use crate::chain::checks::header_rules;
 use crate::chain::checks::token::{BlockId, Token};
@@ -40,6 +41,8 @@ pub(super) struct State {
     /// The best block of the last look, with its header's time.
     pub tip_time: Option<(BlockId, Timestamp)>,
     pub looked_at: Option<Moment>,
+    /// How far the node heard of the network when the look began.
+    pub reach: Reach,
     /// The mempool as of the last look, if notices may update it.
     pub pool: Option<MempoolSnapshot>,
 }

@@ -1,13 +1,14 @@
 //! The warnings for staff: each has a sentence and a kind.
 
 use serde::{Deserialize, Serialize};
+use tillgate_domain::closing::{CutOff, Standstill};
 use tillgate_domain::money::Currency;
 use tillgate_domain::words::count;
 use ts_rs::TS;
 
 use super::sources::{silent_together, strays};
 use crate::backup::{self, NightlyFault};
-use crate::gateway::{Gateway, StaffWarning, WatchStatus};
+use crate::gateway::{Gateway, StaffWarning, WatchStatus, standstill};
 use crate::machine::ballast;
 use crate::machine::clock::machine_now;
 use crate::rates::{RatesRow, SourceRow};
@@ -26,6 +27,14 @@ pub enum WarningKind {
     BackupFolder,
     /// A nightly backup is overdue.
     BackupLate,
+    /// The network of the Bitcoin node is switched off.
+    NodeOff,
+    /// The Bitcoin node has no connections to other nodes.
+    NodeAlone,
+    /// The best block is old.
+    OldBlock,
+    /// The Bitcoin node relays no transactions.
+    BlocksOnly,
     /// No notices arrive from the node's ZMQ address.
     Zmq,
     /// The secret store does not return the key that signs notifications.
@@ -43,6 +52,16 @@ impl From<&NightlyFault> for WarningKind {
             NightlyFault::Failed { is_other_folder: true, .. } => Self::BackupFolder,
             NightlyFault::Failed { is_other_folder: false, .. } => Self::BackupFailed,
             NightlyFault::Late { .. } => Self::BackupLate,
+        }
+    }
+}
+
+impl From<Standstill> for WarningKind {
+    fn from(standstill: Standstill) -> Self {
+        match standstill {
+            Standstill::CutOff(CutOff::SwitchedOff) => Self::NodeOff,
+            Standstill::CutOff(CutOff::NoConnections) => Self::NodeAlone,
+            Standstill::OldBlock { .. } => Self::OldBlock,
         }
     }
 }
@@ -83,6 +102,12 @@ impl Warnings {
         warnings.add(WarningKind::Other, watched.catching_up.map(|catching_up| catching_up.to_string()));
         warnings.add(WarningKind::Other, watched.clock_warning());
         warnings.add(WarningKind::Other, watched.stored_ahead_warning(gateway.clock.now()));
+        if let Some(standstill) = watched.doubts.standstill {
+            warnings.add(WarningKind::from(standstill), [standstill::told(standstill)]);
+        }
+        if !gateway.chain.has_mempool() {
+            warnings.add(WarningKind::BlocksOnly, [standstill::BLOCKS_ONLY.to_owned()]);
+        }
         warnings.add(WarningKind::Zmq, gateway.chain.fault());
         warnings.add(WarningKind::Other, silent_together(sources));
         warnings.add(WarningKind::Other, strays(rates, currencies));

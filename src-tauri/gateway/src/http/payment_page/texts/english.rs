@@ -30,7 +30,7 @@ pub(in super::super) const ENGLISH: Texts = Texts {
     invalid: "This payment was not completed",
     invalid_hint: "Please contact the shop; do not pay again.",
     received: "{} BTC received",
-    late: "We received your payment after the deadline. Please contact the shop; do not pay again.",
+    late: "We did not see your payment in time. Please contact the shop; do not pay again.",
     too_little: "We received less than the amount. Please contact the shop; do not pay again.",
     too_much: "We received more than the amount. Please contact the shop; do not pay again.",
     taken_back: "Payment taken back",

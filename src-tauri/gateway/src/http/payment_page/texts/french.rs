@@ -30,7 +30,7 @@ pub(in super::super) const FRENCH: Texts = Texts {
     invalid: "Ce paiement n’a pas abouti",
     invalid_hint: "Veuillez contacter la boutique ; ne payez pas une seconde fois.",
     received: "{} BTC reçus",
-    late: "Nous avons reçu votre paiement après le délai. Veuillez contacter la boutique ; ne payez pas une seconde fois.",
+    late: "Nous n’avons pas vu votre paiement à temps. Veuillez contacter la boutique ; ne payez pas une seconde fois.",
     too_little: "Nous avons reçu moins que le montant. Veuillez contacter la boutique ; ne payez pas une seconde fois.",
     too_much: "Nous avons reçu plus que le montant. Veuillez contacter la boutique ; ne payez pas une seconde fois.",
     taken_back: "Paiement annulé par le réseau",

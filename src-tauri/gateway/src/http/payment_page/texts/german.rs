@@ -30,7 +30,7 @@ pub(in super::super) const GERMAN: Texts = Texts {
     invalid: "Diese Zahlung wurde nicht abgeschlossen",
     invalid_hint: "Bitte wenden Sie sich an den Shop; zahlen Sie nicht noch einmal.",
     received: "{} BTC eingegangen",
-    late: "Ihre Zahlung ging nach Ablauf der Frist ein. Bitte wenden Sie sich an den Shop; zahlen Sie nicht noch einmal.",
+    late: "Wir haben Ihre Zahlung nicht rechtzeitig gesehen. Bitte wenden Sie sich an den Shop; zahlen Sie nicht noch einmal.",
     too_little: "Es ging weniger als der Betrag ein. Bitte wenden Sie sich an den Shop; zahlen Sie nicht noch einmal.",
     too_much: "Es ging mehr als der Betrag ein. Bitte wenden Sie sich an den Shop; zahlen Sie nicht noch einmal.",
     taken_back: "Zahlung zurückgenommen",

@@ -30,7 +30,7 @@ pub(in super::super) const PORTUGUESE: Texts = Texts {
     invalid: "Este pagamento não foi concluído",
     invalid_hint: "Contacte a loja; não pague de novo.",
     received: "{} BTC recebidos",
-    late: "Recebemos o seu pagamento depois do prazo. Contacte a loja; não pague de novo.",
+    late: "Não vimos o seu pagamento a tempo. Contacte a loja; não pague de novo.",
     too_little: "Recebemos menos do que o valor. Contacte a loja; não pague de novo.",
     too_much: "Recebemos mais do que o valor. Contacte a loja; não pague de novo.",
     taken_back: "Pagamento anulado pela rede",

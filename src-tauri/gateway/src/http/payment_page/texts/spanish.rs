@@ -30,7 +30,7 @@ pub(in super::super) const SPANISH: Texts = Texts {
     invalid: "Este pago no se completó",
     invalid_hint: "Contacte con la tienda; no pague otra vez.",
     received: "{} BTC recibidos",
-    late: "Recibimos su pago después del plazo. Contacte con la tienda; no pague otra vez.",
+    late: "No vimos su pago a tiempo. Contacte con la tienda; no pague otra vez.",
     too_little: "Recibimos menos que el importe. Contacte con la tienda; no pague otra vez.",
     too_much: "Recibimos más que el importe. Contacte con la tienda; no pague otra vez.",
     taken_back: "Pago anulado por la red",

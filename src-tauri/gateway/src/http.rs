@@ -15,6 +15,7 @@ mod payment_page;
 mod payments;
 mod payouts;
 mod peer;
+mod public_path;
 mod query;
 mod rates;
 mod read_permits;

@@ -44,10 +44,10 @@ fn is_this_machine(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || host == "127.0.0.1" || host == "[::1]"
 }
 
+/// A web server in front may leave out the port, as nginx does with `$host`.
 fn is_authority_of(url: &Url, host: &str, port: Option<u16>) -> bool {
-    let default = if url.scheme() == "https" { 443 } else { 80 };
-    url.host_str().is_some_and(|ours| ours.eq_ignore_ascii_case(host))
-        && port.unwrap_or(default) == url.port_or_known_default().unwrap_or(default)
+    let is_port = |port| Some(port) == url.port_or_known_default();
+    url.host_str().is_some_and(|ours| ours.eq_ignore_ascii_case(host)) && port.is_none_or(is_port)
 }
 
 fn parse_ip(host: &str) -> Option<IpAddr> {
@@ -103,6 +103,10 @@ mod tests {
         assert!(ours("pay.example", "127.0.0.1:7421", &[], Some("https://pay.example")));
         assert!(ours("pay.example:443", "127.0.0.1:7421", &[], Some("https://pay.example")));
         assert!(!ours("pay.example:444", "127.0.0.1:7421", &[], Some("https://pay.example")));
-        assert!(ours("pay.example:444", "127.0.0.1:7421", &[], Some("https://pay.example:444/till")));
+        let with_port = Some("https://pay.example:444/till");
+        assert!(ours("pay.example:444", "127.0.0.1:7421", &[], with_port));
+        assert!(ours("pay.example", "127.0.0.1:7421", &[], with_port));
+        assert!(!ours("pay.example:443", "127.0.0.1:7421", &[], with_port));
+        assert!(!ours("evil.example", "127.0.0.1:7421", &[], with_port));
     }
 }

@@ -49,6 +49,7 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 pub(super) fn routes() -> Router<Arc<Http>> {
     Router::new()
         .route("/pay/{payment_id}", get(page).post(take_address))
+        .route("/pay/{payment_id}/", get(page).post(take_address))
         .route("/pay/{payment_id}/events", get(follow))
         .route("/favicon.ico", get(icon))
 }

@@ -31,6 +31,7 @@ use tower::ServiceExt as _;
 use super::connections::{ConnectionPermit, Peer};
 use super::error::Failure;
 use super::error_type::ErrorType;
+use super::public_path::without_prefix;
 use super::state::Http;
 use super::{cross_site, host, router};
 use crate::settings::Settings;
@@ -227,6 +228,7 @@ impl Server {
     async fn answer(&self, request: Request<Incoming>, peer: Peer) -> Response {
         let _work = peer.permit.work();
         let settings = self.http.app.gateway.settings.snapshot();
+        let request = without_prefix(request, &settings);
         let mut response = if !host::is_ours(request.uri(), request.headers(), self.listen, &settings) {
             let message = "This gateway is not reached under that Host; the setting allowedHosts can name it";
             Failure::new(ErrorType::HostNotAllowed, message).into_response()

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::shop::{Answer, Shop, order_with};
 use crate::notifications::SignatureCheck;
+use crate::settings::Act;
 
 async fn payment(shop: &Shop) -> String {
     let urls = json!({ "unconfirmed": "https://shop.test/thanks?a=1&b=2" });
@@ -59,6 +60,26 @@ async fn the_page_fills_the_payments_id_into_the_shops_url() {
     shop.post_empty(&format!("/sandbox/payments/{id}/pay")).await.ok();
     let page = open(&shop, &format!("/pay/{id}")).await.text();
     assert!(page.contains(&format!(r#"href="HTTPS://Shop.test/{id}?id={id}&amp;other={{x}}""#)), "{page}");
+}
+
+#[tokio::test]
+async fn a_slash_at_the_end_and_a_kept_prefix_show_the_same_page() {
+    let shop = Shop::open().await;
+    let id = payment(&shop).await;
+    assert_eq!(open(&shop, &format!("/pay/{id}/")).await.status, StatusCode::OK);
+    assert_eq!(open(&shop, &format!("/till/pay/{id}")).await.status, StatusCode::NOT_FOUND);
+    let gateway = &shop.world.app.gateway;
+    let act = Act { actor: "cli", at: gateway.clock.now() };
+    gateway.settings.set(&gateway.store, "publicUrl", "https://pay.example:8443/till", act).await.unwrap();
+    for path in [format!("/till/pay/{id}"), format!("/till/pay/{id}/"), format!("/pay/{id}")] {
+        let page = open(&shop, &path).await;
+        assert!(page.status == StatusCode::OK && page.text().contains("<svg"), "{path}: {}", page.status);
+    }
+    assert_eq!(shop.get("/till/v2/rates").await.status, StatusCode::OK);
+    // A resend by GET changes something, also below the prefix.
+    let resend = shop.request(Method::GET, &format!("/till/v2/payments/notify/{id}"));
+    let forged = shop.send(resend.header("sec-fetch-site", "cross-site").body(Body::empty()).unwrap()).await;
+    assert_eq!(forged.codes(403), ["CROSS_SITE_REQUEST"]);
 }
 
 #[tokio::test]

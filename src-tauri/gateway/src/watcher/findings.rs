@@ -150,8 +150,8 @@ pub(super) fn take(
     let unknown =
         gateway.store.read(|reader| effects.unknown(reader, std::mem::take(&mut view.unknown), left_above))?;
     let Effects { mut payments, moves, states } = effects;
-    let mut waiting = payments.values().flat_map(|affected: &AffectedPayment| affected.incoming.values());
-    let fee_rate = if waiting.any(|incoming| matches!(incoming.facts.position, TxPosition::Mempool { .. })) {
+    // The shop is told of an arrival without waiting for the estimate, unless the arrival may be final by it.
+    let fee_rate = if gateway.store.read(|reader| may_be_accepted_unconfirmed(reader, &payments))? {
         gateway.chain.fee_rates(SOON_BLOCKS)?.estimate
     } else {
         None
@@ -201,6 +201,21 @@ pub(super) fn take(
         covered: view.covered,
         refused: view.refused,
     })
+}
+
+/// Whether a payment that needs no confirmation has coins in the mempool.
+fn may_be_accepted_unconfirmed(
+    reader: &Reader<'_>,
+    payments: &BTreeMap<i64, AffectedPayment>,
+) -> Result<bool, StoreError> {
+    let in_mempool = |incoming: &IncomingTransaction| matches!(incoming.facts.position, TxPosition::Mempool { .. });
+    let waiting = payments.iter().filter(|(_, affected)| affected.incoming.values().any(in_mempool));
+    for (seq, _) in waiting {
+        if reader.payment_by_seq(*seq)?.is_some_and(|row| row.payment.policy.confirmations == 0) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The chain of the backend, which must be on the database's network.

@@ -13,7 +13,7 @@ use tillgate_domain::policy::PolicySettings;
 use tillgate_sandbox::{Replace, ReplaceTo};
 
 use super::watched;
-use crate::chain::{Chain, ChainDown, Fact, Identity, LookAnswer, LookRequest, TxFacts};
+use crate::chain::{Chain, ChainDown, Fact, Identity, LookAnswer, LookRequest, NodeFeeRates, TxFacts};
 use crate::machine::environment::Environment;
 use crate::rates::{Answer, Question, RateSource, Rates, SourceAnswer, SourceQuote};
 use crate::settings::Settings;
@@ -207,4 +207,31 @@ async fn payments_close_by_server_time_when_the_clock_is_days_ahead() {
     world.gateway.refresh_rates().await.unwrap();
     world.look().await;
     assert_eq!(world.state(&payment), Expired);
+}
+
+/// The sandbox's chain, which names no fee rate.
+struct WithoutFees(Arc<dyn Chain>);
+
+impl ChainWrapper for WithoutFees {
+    fn chain(&self) -> &dyn Chain {
+        self.0.as_ref()
+    }
+
+    fn fee_rates(&self, _: u16) -> Result<NodeFeeRates, ChainDown> {
+        Err(ChainDown("it names no fee rate".to_owned()))
+    }
+}
+
+#[tokio::test]
+async fn a_shop_is_told_of_an_arrival_without_a_fee_rate() {
+    let world = World::new().await.with_chain(|chain| Arc::new(WithoutFees(chain)));
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    assert_eq!(world.notified_field(&payment.payment.id, "status"), ["UNCONFIRMED"]);
+
+    let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+    let final_at_once = world.payment_under(up_to_50).await;
+    world.customer_pays(&final_at_once, final_at_once.payment.amount_sats);
+    let failed = world.app.watcher.look().await.unwrap_err().to_string();
+    assert!(failed.contains("names no fee rate"), "{failed}");
 }

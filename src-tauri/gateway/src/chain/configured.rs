@@ -10,7 +10,6 @@ use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
-use url::{Host, Url};
 
 use super::backend_kind::BackendKind;
 use super::core::{CoreChain, CoreOptions, Credentials, NoticesOptions, NoticesPace};
@@ -103,9 +102,8 @@ pub(crate) fn open_one(
     waker: Waker,
 ) -> Result<Arc<dyn Chain>, ChainDown> {
     let BackendOptions { kind, urls, network, answered_within, .. } = options;
-    let (network, answered_within, is_here) = (*network, *answered_within, is_on_this_machine(url));
-    let proxy_to = |is_here: bool| options.proxy.clone().filter(|_| !is_here);
-    let (named, proxy) = (url.to_owned(), proxy_to(is_here));
+    let (network, answered_within) = (*network, *answered_within);
+    let (named, proxy) = (url.to_owned(), options.proxy.clone());
     match kind {
         BackendKind::Sandbox => Err(none()),
         BackendKind::Core => {
@@ -114,7 +112,7 @@ pub(crate) fn open_one(
             let notices = options.notices.as_ref().filter(|_| urls.first().is_some_and(|first| first == url));
             let notices = notices.map(|notices| NoticesOptions {
                 url: notices.clone(),
-                proxy: proxy_to(is_on_this_machine(notices)),
+                proxy: proxy.clone(),
                 pace: NoticesPace::USUAL,
                 waker: waker.clone(),
             });
@@ -131,23 +129,6 @@ pub(crate) fn open_one(
 
 fn opened<C: Chain + 'static>(chain: Result<C, impl ToString>) -> Result<Arc<dyn Chain>, ChainDown> {
     chain.map(|chain| Arc::new(chain) as Arc<dyn Chain>).map_err(|error| ChainDown(error.to_string()))
-}
-
-/// Whether a server is on this machine. A proxy cannot reach such a server, and its traffic cannot be overheard.
-fn is_on_this_machine(url: &str) -> bool {
-    let Ok(url) = Url::parse(url) else { return false };
-    match url.host() {
-        Some(Host::Domain(name)) => is_loopback_name(name),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
-        None => false,
-    }
-}
-
-/// Whether a name means this machine. For an unknown scheme, `Url` parses even 127.0.0.1 as a name.
-fn is_loopback_name(name: &str) -> bool {
-    let address = name.parse::<std::net::IpAddr>();
-    name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 fn none() -> ChainDown {
@@ -230,28 +211,5 @@ impl Chain for Configured {
 
     fn fault_once_tried(&self) -> Option<String> {
         self.chain().ok()?.fault_once_tried()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_loopback_addresses_are_on_this_machine() {
-        for (url, is_here) in [
-            ("http://127.0.0.1:8332", true),
-            ("tcp://127.0.0.1:50001", true),
-            ("ssl://localhost:50002", true),
-            ("http://[::1]:3000", true),
-            ("tcp://[::1]:50001", true),
-            ("http://192.168.1.7:8332", false),
-            ("ssl://electrum.example:50002", false),
-            ("https://localhost.example", false),
-            ("tcp://127.0.0.1.example:50001", false),
-            ("nonsense", false),
-        ] {
-            assert_eq!(is_on_this_machine(url), is_here, "{url}");
-        }
     }
 }

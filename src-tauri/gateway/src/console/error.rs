@@ -103,6 +103,7 @@ impl From<SettingError> for CommandError {
             | SettingError::FloorAboveCap { .. }
             | SettingError::MinimumAboveDaily { .. }
             | SettingError::BackendUrl { .. }
+            | SettingError::OnionWithoutProxy { .. }
             | SettingError::FixedRatesInProduction => Self::at("value", &error),
             SettingError::Overridden { .. } | SettingError::Fixed(_) => Self::of("SETTING_FIXED", &error),
             SettingError::Store(error) => error.into(),

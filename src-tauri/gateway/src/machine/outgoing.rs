@@ -5,20 +5,25 @@ mod counted;
 mod failure;
 mod headers;
 mod proxy;
+mod resolve;
 mod stream;
+mod tls_fault;
+mod verifier;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use rustls::ClientConfig;
-use rustls_platform_verifier::BuilderVerifierExt as _;
 
-pub(crate) use counted::{Budget, TooMuch};
-pub(crate) use failure::sentence;
+pub(crate) use counted::{Budget, TooMuch, begins_like_tls};
+pub(crate) use failure::{Failure, failure, sentence};
 pub(crate) use headers::{date, retry_after_ms, text};
 pub(crate) use proxy::Proxy;
-pub(crate) use stream::connect;
+pub(crate) use resolve::is_onion;
+pub(crate) use stream::{Prompt, Unreached, connect};
+pub(crate) use tls_fault::TlsFault;
+pub(crate) use verifier::{Verifier, by_system};
 
 use counted::{BYTES_MAX, Connector};
 
@@ -31,11 +36,12 @@ pub(crate) type Outgoing = HttpsConnector<Connector>;
 /// When the system's certificates cannot be read.
 pub(crate) fn tls() -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = by_system(Arc::clone(&provider))?;
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(config.with_platform_verifier()?.with_no_client_auth())
+    Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
 }
 
-/// Makes connections, all of them through `proxy` if there is one.
+/// Makes connections; those to other machines go through `proxy` if there is one.
 pub(crate) fn connector(tls: ClientConfig, proxy: Option<Proxy>) -> Outgoing {
     over(tls, Connector::new(proxy, BYTES_MAX))
 }

@@ -75,7 +75,7 @@ impl Notifier {
     pub fn new(gateway: Arc<Gateway>, timeout: Duration) -> Result<Arc<Self>, NoClient> {
         Ok(Arc::new(Self {
             keys: HmacKeys::new(Arc::clone(&gateway)),
-            attempts: Attempts::new(Arc::clone(&gateway), post::client()?, timeout),
+            attempts: Attempts::new(Arc::clone(&gateway), post::Clients::new()?, timeout),
             gateway,
             rounds: tokio::sync::Mutex::default(),
         }))

@@ -47,6 +47,9 @@ pub enum SettingError {
         /// A valid URL.
         example: &'static str,
     },
+    /// Only a proxy reaches an onion name.
+    #[error("{url} can be reached through Tor alone: set proxy too, like proxy=socks5h://127.0.0.1:9050")]
+    OnionWithoutProxy { url: String },
     /// The setting was given twice.
     #[error("{0} is named twice: name each setting once")]
     Twice(&'static str),

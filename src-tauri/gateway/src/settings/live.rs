@@ -122,6 +122,11 @@ impl LiveSettings {
             SettingError::BackendUrl { .. } => ("backendUrl", error),
             error => (last, error),
         })?;
+        // A stored value must not block a change of another setting.
+        let of_servers = ["proxy", "backendZmq", "backendUrl"];
+        if let Some(named) = of_servers.iter().rfind(|named| values.iter().any(|(name, _)| name == *named)) {
+            settings.servers_are_in_reach().map_err(|error| (*named, error))?;
+        }
         // Limits that were stored before this rule must not block a change of another setting.
         if let Some((limit, _)) = values.iter().rfind(|(name, _)| is_limit(name)) {
             settings.limits_agree().map_err(|error| (*limit, error))?;

@@ -344,6 +344,27 @@ async fn several_values_are_judged_and_stored_together() {
 }
 
 #[tokio::test]
+async fn an_onion_server_is_refused_without_a_proxy() {
+    let (_folder, store) = store();
+    let live = live(&store);
+    let onion = "tcp://2jqyhxmcayjpvvbm6qt3zz4rvfbclogslqs4nnljogpjtc6wsapf7lid.onion:50001";
+    let url = [("backend", Some("electrum")), ("backendUrl", Some(onion))];
+    for (name, error) in [
+        live.change(&store, &url, ACT).await.unwrap_err(),
+        live.change(&store, &[("backendUrl", Some("http://Node.Onion:8332"))], ACT).await.unwrap_err(),
+        live.change(&store, &[("backendZmq", Some("tcp://node.onion:28332"))], ACT).await.unwrap_err(),
+    ] {
+        let told = error.to_string();
+        assert!(name.starts_with("backend") && told.contains(".onion:") && told.contains("proxy=socks5h://"), "{told}");
+    }
+    let together = [url.as_slice(), &[("proxy", Some("socks5h://127.0.0.1:9050"))]].concat();
+    live.change(&store, &together, ACT).await.unwrap();
+    assert_eq!(live.change(&store, &[("proxy", None)], ACT).await.unwrap_err().0, "proxy");
+    live.change(&store, &[("proxy", None), ("backendUrl", None)], ACT).await.unwrap();
+    assert_eq!(live.snapshot().proxy, None);
+}
+
+#[tokio::test]
 async fn a_backup_folder_is_never_stored_without_its_mark_files_name() {
     let (_folder, store) = store();
     let live = live(&store);

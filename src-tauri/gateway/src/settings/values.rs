@@ -15,7 +15,7 @@ use super::password_entry::PasswordEntry;
 use crate::chain::BackendKind;
 use crate::chain::electrum::Fingerprint;
 use crate::machine::environment::Environment;
-use crate::machine::outgoing::Proxy;
+use crate::machine::outgoing::{Proxy, is_onion};
 use crate::rates::RateRules;
 use crate::store::news::NewsKind;
 
@@ -34,7 +34,7 @@ pub struct Settings {
     pub rate_sources: Vec<&'static str>,
     /// `fixedRates`: if there are any, no source is asked. In test only.
     pub fixed_rates: Vec<(Currency, Decimal)>,
-    /// `proxy`: the proxy for requests to rate sources and to a backend.
+    /// `proxy`: the proxy for connections to other machines.
     pub proxy: Option<Proxy>,
     /// `keyRequestsPerSecond`: the most requests of one API key in a second; 0 is no bound.
     pub key_requests_per_second: u32,
@@ -150,6 +150,16 @@ impl Settings {
             return Ok(());
         }
         Err(SettingError::MinimumAboveDaily { minimum: btc_text(minimum), daily: btc_text(daily) })
+    }
+
+    /// Refuses servers that only a proxy reaches, if there is none.
+    pub(super) fn servers_are_in_reach(&self) -> Result<(), SettingError> {
+        let is_of_onion = |url: &&String| Url::parse(url).is_ok_and(|url| url.host_str().is_some_and(is_onion));
+        let mut servers = self.backend_urls.iter().chain(&self.backend_zmq);
+        match servers.find(is_of_onion).filter(|_| self.proxy.is_none()) {
+            Some(url) => Err(SettingError::OnionWithoutProxy { url: url.clone() }),
+            None => Ok(()),
+        }
     }
 
     /// Whether an address belongs to a reverse proxy, whose report of the client's address is trusted.

@@ -207,7 +207,8 @@ impl Shared {
 /// Keeps one connection, and reconnects when it ends.
 async fn listen(shared: Arc<Shared>) {
     let NoticesPace { pause: shortest, reached_within, .. } = shared.options.pace;
-    let within = if shared.options.proxy.is_some() { REACHED_BY_PROXY_WITHIN } else { reached_within };
+    let is_by_proxy = shared.options.proxy.as_ref().is_some_and(|proxy| proxy.serves(&shared.host));
+    let within = if is_by_proxy { REACHED_BY_PROXY_WITHIN } else { reached_within };
     let mut pause = shortest;
     loop {
         let reached = timeout(within, reach(&shared)).await;

@@ -28,7 +28,7 @@ use crate::chain::checks::errors;
 use crate::chain::checks::sanitized::{quoted, sanitized};
 use crate::chain::port::ChainDown;
 use crate::chain::waker::Waker;
-use crate::machine::outgoing::{Proxy, connect};
+use crate::machine::outgoing::{Prompt, Proxy, TlsFault, Unreached, connect};
 pub(crate) use certificate::Fingerprint;
 use certificate::{LastRefused, tls};
 
@@ -249,11 +249,11 @@ impl Client {
     }
 
     fn connect(&self, number: u64, waker: Waker) -> Result<Connection, ChainDown> {
-        let within = if self.options.proxy.is_some() { REACHED_BY_PROXY_WITHIN } else { REACHED_WITHIN };
+        let is_by_proxy = self.options.proxy.as_ref().is_some_and(|proxy| proxy.serves(&self.host));
+        let within = if is_by_proxy { REACHED_BY_PROXY_WITHIN } else { REACHED_WITHIN };
         let within = within.min(self.options.answered_within);
         let reached = self.runtime.block_on(async { timeout(within, self.open_stream()).await });
-        let stream =
-            reached.map_err(|_| ChainDown(format!("the server at {} did not answer in time", self.name())))??;
+        let stream = reached.map_err(|_| self.silent())??;
         let session = Session::over(
             stream,
             self.name(),
@@ -267,14 +267,25 @@ impl Client {
         Ok(connection)
     }
 
+    fn silent(&self) -> ChainDown {
+        let name = self.name();
+        let maybe_plain =
+            self.tls.as_ref().map(|_| format!(" (if it speaks no TLS at this port, set backendUrl to tcp://{name})"));
+        ChainDown(format!("the server at {name} did not answer in time{}", maybe_plain.unwrap_or_default()))
+    }
+
     async fn open_stream(&self) -> Result<Box<dyn Stream>, ChainDown> {
         let stream = connect(&self.host, self.port, self.options.proxy.as_ref()).await;
         let stream = stream.map_err(|error| {
-            ChainDown(format!(
-                "no connection to the server at {} ({error}): see that it runs, or set backendUrl to where it answers",
-                self.name()
-            ))
+            let name = self.name();
+            ChainDown(match error {
+                Unreached::Server(error) => format!(
+                    "no connection to the server at {name} ({error}): see that it runs, or set backendUrl to where it answers"
+                ),
+                Unreached::Proxy(_) | Unreached::Name(_) => format!("the server at {name} cannot be asked: {error}"),
+            })
         })?;
+        let stream = Prompt(stream);
         let Some(tls) = &self.tls else { return Ok(Box::new(stream)) };
         let name = ServerName::try_from(self.host.trim_matches(['[', ']']).to_owned());
         let name = name.map_err(|_| ChainDown(format!("{} is not a name that a certificate can have", self.host)))?;
@@ -299,10 +310,28 @@ impl Client {
             ),
             Some(found) => format!(
                 "the certificate of the server at {name} {}. If it is your server, and its certificate has this SHA-256, pin it: `tillgate settings set backendCertificate {found}`",
-                certificate_fault(error)
+                match TlsFault::behind(error) {
+                    Some(TlsFault::Certificate(fault)) => fault.to_string(),
+                    Some(_) | None => "is not accepted".to_owned(),
+                }
             ),
-            None => format!("no secure connection to the server at {name}: {}", quoted(&error.to_string())),
+            None => self.without_tls(error),
         })
+    }
+
+    /// The sentence for a handshake that failed before a certificate was judged.
+    fn without_tls(&self, error: &std::io::Error) -> String {
+        let name = self.name();
+        match TlsFault::behind(error) {
+            Some(TlsFault::NoTls) => format!(
+                "the server at {name} speaks no TLS at this port: set backendUrl to the port of its TLS, or to tcp://{name} on your own machine or network"
+            ),
+            Some(fault) => format!("no secure connection to the server at {name}: {fault}"),
+            None => format!(
+                "the server at {name} broke off the beginning of TLS ({}): if it speaks no TLS at this port, set backendUrl to the port of its TLS, or to tcp://{name} on your own machine or network",
+                quoted(&error.to_string())
+            ),
+        }
     }
 
     /// Agrees on a protocol version, which must be the first call. Also returns the name of the server's software.
@@ -316,7 +345,7 @@ impl Client {
                 self.name(),
             ))
         };
-        let mut answers = self.runtime.block_on(session.ask(&hello))?;
+        let mut answers = self.runtime.block_on(session.ask(&hello)).map_err(|down| self.maybe_tls(session, down))?;
         let answer = answers.pop().ok_or_else(|| none("no answer"))?.map_err(|refused| none(&refused.why()))?;
         let (software, agreed): (String, String) = typed("server.version", &answer)?;
         let range = VERSIONS.map(Version::read);
@@ -325,6 +354,15 @@ impl Client {
             _ => false,
         });
         Ok((version.ok_or_else(|| none(&quoted(&agreed)))?, sanitized(&software)))
+    }
+
+    /// A server that expects TLS may hang up on a plain request without a word.
+    fn maybe_tls(&self, session: &Session, down: ChainDown) -> ChainDown {
+        if self.tls.is_some() || session.has_heard() {
+            return down;
+        }
+        let name = self.name();
+        ChainDown(format!("{down} (if it speaks TLS at this port, set backendUrl to ssl://{name})"))
     }
 
     /// Fails if the server's genesis block is not that of our network. Also subscribes to the tip.
@@ -353,18 +391,6 @@ impl Client {
 
     fn other_network(&self, genesis: BlockHash) -> ChainDown {
         errors::other_network(&format!("server at {}", self.name()), "server", genesis, self.options.network)
-    }
-}
-
-/// The fault of a certificate, without the library's wording.
-fn certificate_fault(error: &std::io::Error) -> &'static str {
-    use rustls::{CertificateError as C, Error};
-
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
-        Some(Error::InvalidCertificate(C::Expired | C::ExpiredContext { .. })) => "has expired",
-        Some(Error::InvalidCertificate(C::NotValidYet | C::NotValidYetContext { .. })) => "is not valid yet",
-        Some(Error::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. })) => "is for another name",
-        Some(_) | None => "was not issued by a public authority",
     }
 }
 

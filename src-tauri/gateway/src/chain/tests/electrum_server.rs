@@ -51,7 +51,7 @@ async fn an_unknown_certificate_is_refused_until_it_is_pinned() {
     let stage = Stage::unlooked(Backend::Sandbox).await;
     let server = secure(stage.world());
     let sentence = identity(server.url(), Vec::new()).await.unwrap_err().to_string();
-    assert!(sentence.contains("was not issued by a public authority"), "{sentence}");
+    assert!(sentence.contains(" is self-signed, "), "{sentence}");
     assert!(sentence.contains("`tillgate settings set backendCertificate "), "{sentence}");
     assert_eq!(server.requests(), 0, "no request went over the unverified connection");
     let pinned = fingerprint(&sentence);
@@ -63,6 +63,34 @@ async fn an_unknown_certificate_is_refused_until_it_is_pinned() {
     assert!(sentence.contains("is not the pinned one"), "{sentence}");
     assert_eq!(other.requests(), 0);
     identity(other.url(), vec![pinned, fingerprint(&sentence)]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_port_that_speaks_tls_and_one_that_does_not_are_told() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let server = secure(stage.world());
+    let (with_tls, without_tls) = (server.url(), stage.electrum().url());
+    let by_tcp = with_tls.replace("ssl://", "tcp://");
+    let sentence = identity(by_tcp, Vec::new()).await.unwrap_err().to_string();
+    assert!(sentence.contains(&format!("set backendUrl to {with_tls}")), "{sentence}");
+
+    let by_ssl = without_tls.replace("tcp://", "ssl://");
+    stage.electrum().misbehave(ElectrumFault::NotJson);
+    let sentence = identity(by_ssl.clone(), Vec::new()).await.unwrap_err().to_string();
+    assert!(sentence.contains("speaks no TLS at this port") && sentence.contains(&without_tls), "{sentence}");
+    stage.electrum().misbehave(ElectrumFault::Closed);
+    let sentence = identity(by_ssl, Vec::new()).await.unwrap_err().to_string();
+    assert!(sentence.contains("broke off the beginning of TLS") && sentence.contains(&without_tls), "{sentence}");
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_up_at_once_may_speak_tls() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = std::thread::spawn(move || drop(listener.accept().unwrap()));
+    let sentence = identity(format!("tcp://{address}"), Vec::new()).await.unwrap_err().to_string();
+    assert!(sentence.contains(&format!("set backendUrl to ssl://{address}")), "{sentence}");
+    serving.join().unwrap();
 }
 
 #[tokio::test]

@@ -13,17 +13,16 @@ use crate::machine::outgoing::Proxy;
 use crate::testing::socks;
 
 /// A backend that reaches its server by an onion name through `proxy`.
-fn through(stage: &Stage, kind: Backend, proxy: Proxy) -> Arc<dyn Chain> {
+fn through(stage: &Stage, kind: Backend, proxy: Option<Proxy>) -> Arc<dyn Chain> {
     let (runtime, network) = (Handle::current(), Network::Regtest);
     match kind {
         Backend::Core => {
             let url = "http://node.onion:8332".to_owned();
             let credentials = Credentials::CookieFile(stage.node().cookie_file().to_owned());
-            let proxy = Some(proxy);
             let options = CoreOptions { url, credentials, network, answered_within: AT_LEISURE, proxy, notices: None };
             Arc::new(CoreChain::new(&options, runtime).unwrap())
         }
-        _ => Arc::new(asking("tcp://node.onion:8332", Some(proxy), Vec::new()).unwrap()),
+        _ => Arc::new(asking("tcp://node.onion:8332", proxy, Vec::new()).unwrap()),
     }
 }
 
@@ -38,10 +37,19 @@ async fn a_proxy_resolves_a_servers_name_and_is_never_bypassed() {
     let tip = stage.world().sandbox().tip().unwrap().height;
     for (kind, url) in [(Backend::Core, stage.node().url()), (Backend::Electrum, stage.electrum().url())] {
         let (proxy, names) = socks::leading_to(url.split_once("://").unwrap().1).await;
-        assert_eq!(height(through(&stage, kind, proxy)).await, Ok(tip), "{kind:?}");
+        assert_eq!(height(through(&stage, kind, Some(proxy))).await, Ok(tip), "{kind:?}");
         let names = names.lock().unwrap().clone();
         assert!(!names.is_empty() && names.iter().all(|name| name == "node.onion:8332"), "{kind:?}: {names:?}");
-        let sentence = height(through(&stage, kind, socks::gone())).await.unwrap_err().to_string();
+        let sentence = height(through(&stage, kind, Some(socks::gone()))).await.unwrap_err().to_string();
         assert!(sentence.contains("the proxy socks5h://127.0.0.1:"), "{kind:?}: {sentence}");
+    }
+}
+
+#[tokio::test]
+async fn an_onion_server_without_a_proxy_is_told_by_its_name() {
+    let stage = Stage::unlooked(Backend::Switched).await;
+    for kind in [Backend::Core, Backend::Electrum] {
+        let sentence = height(through(&stage, kind, None)).await.unwrap_err().to_string();
+        assert!(sentence.contains("node.onion can be reached through Tor alone: set proxy"), "{kind:?}: {sentence}");
     }
 }

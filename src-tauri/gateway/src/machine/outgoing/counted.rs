@@ -10,15 +10,15 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use hyper::Uri;
-use hyper_util::client::legacy::connect::dns::GaiResolver;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tower::util::MapErr;
-use tower::{Service, ServiceExt as _};
+use tower::Service;
 
 use super::proxy::{Proxy, ProxyError};
+use super::resolve::Resolver;
+use super::stream::acknowledge;
 
 /// Usual limit of bytes read in one attempt.
 pub(crate) const BYTES_MAX: usize = 256 * 1_024;
@@ -43,10 +43,15 @@ impl TooMuch {
     }
 }
 
-/// A server's name has no address.
-#[derive(Debug, thiserror::Error)]
-#[error("the name cannot be found")]
-pub(crate) struct NoSuchName(#[source] io::Error);
+/// A server answered a plain request with TLS.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("it speaks TLS at this port")]
+pub(crate) struct SpeaksTls;
+
+/// Whether a server's first bytes are an alert of TLS: its answer to a client that does not begin with TLS.
+pub(crate) fn begins_like_tls(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x15, 0x03])
+}
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -68,14 +73,11 @@ impl Budget {
     }
 }
 
-/// The system's resolver, with distinguishable failures.
-type Resolver = MapErr<GaiResolver, fn(io::Error) -> NoSuchName>;
-
 /// Makes counting connections, straight or through a proxy.
 #[derive(Clone)]
 pub(crate) struct Connector {
     http: HttpConnector<Resolver>,
-    /// With a proxy, only the proxy's name is resolved, and only the proxy is connected to.
+    /// With a proxy, only its name is resolved, and only this machine is reached without it.
     proxy: Option<Proxy>,
     /// Limit of bytes read in one attempt.
     bytes_max: usize,
@@ -89,8 +91,7 @@ impl Connector {
     }
 
     pub(super) fn new(proxy: Option<Proxy>, bytes_max: usize) -> Self {
-        let resolver = GaiResolver::new().map_err(NoSuchName as fn(io::Error) -> NoSuchName);
-        let mut http = HttpConnector::new_with_resolver(resolver);
+        let mut http = HttpConnector::new_with_resolver(Resolver);
         // TLS is added above this connector.
         http.enforce_http(false);
         http.set_nodelay(true);
@@ -108,27 +109,29 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let bytes_max = self.bytes_max;
-        let Some(proxy) = self.proxy.clone() else {
+        let (bytes_max, is_plain) = (self.bytes_max, uri.scheme_str() == Some("http"));
+        let Some(proxy) = self.proxy.clone().filter(|proxy| uri.host().is_some_and(|host| proxy.serves(host))) else {
             let connecting = self.http.call(uri);
-            return Box::pin(async move { Ok(counted(connecting.await?.into_inner(), bytes_max)) });
+            return Box::pin(async move { Ok(counted(connecting.await?.into_inner(), bytes_max, is_plain)) });
         };
         let connecting = proxy.uri().map(|uri| self.http.call(uri));
         Box::pin(async move {
             let stream = connecting?.await.map_err(|error| ProxyError::unreachable(&proxy, error))?.into_inner();
-            Ok(counted(proxy.through(stream, &uri).await?, bytes_max))
+            Ok(counted(proxy.through(stream, &uri).await?, bytes_max, is_plain))
         })
     }
 }
 
-fn counted(stream: TcpStream, bytes_max: usize) -> TokioIo<Counted> {
-    TokioIo::new(Counted { stream, budget: Budget::full(bytes_max) })
+fn counted(stream: TcpStream, bytes_max: usize, is_plain: bool) -> TokioIo<Counted> {
+    TokioIo::new(Counted { stream, budget: Budget::full(bytes_max), may_be_tls: is_plain })
 }
 
 /// A connection that counts the bytes read.
 pub(crate) struct Counted {
     stream: TcpStream,
     budget: Budget,
+    /// Nothing was read yet from a server that was addressed without TLS.
+    may_be_tls: bool,
 }
 
 impl Connection for Counted {
@@ -144,7 +147,11 @@ impl AsyncRead for Counted {
         }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        acknowledge(&self.stream);
         let read = buffer.filled().len() - before;
+        if std::mem::take(&mut self.may_be_tls) && begins_like_tls(&buffer.filled()[before..]) {
+            return Poll::Ready(Err(io::Error::other(SpeaksTls)));
+        }
         let _ =
             self.budget.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(read)));
         Poll::Ready(Ok(()))

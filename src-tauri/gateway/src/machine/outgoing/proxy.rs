@@ -11,6 +11,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use url::Url;
 
+use super::resolve::{is_onion, is_this_machine};
+
 /// The URL scheme for a proxy that resolves names.
 const SCHEME: &str = "socks5h";
 
@@ -66,6 +68,11 @@ impl ProxyError {
 }
 
 impl Proxy {
+    /// Whether connections to `host` take this proxy: all but those to this machine.
+    pub(crate) fn serves(&self, host: &str) -> bool {
+        !is_this_machine(host)
+    }
+
     pub(super) fn address(&self) -> (&str, u16) {
         (&self.host, self.port)
     }
@@ -131,7 +138,7 @@ impl fmt::Display for Proxy {
 fn is_host(host: &str) -> bool {
     let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     let is_name = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
-    inner.is_some_and(|inner| inner.parse::<IpAddr>().is_ok()) || (is_name && !host.is_empty())
+    inner.is_some_and(|inner| inner.parse::<IpAddr>().is_ok()) || (is_name && !host.is_empty() && !is_onion(host))
 }
 
 /// The request to connect to the server of `target` by name.
@@ -199,6 +206,7 @@ mod tests {
             "socks5h://127.0.0.1:0",
             "socks5h://:9050",
             "socks5h://a b:9050",
+            "socks5h://proxy.onion:9050",
         ] {
             assert_eq!(text.parse::<Proxy>(), Err(NotAProxy), "{text}");
         }

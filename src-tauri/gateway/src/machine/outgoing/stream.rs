@@ -1,35 +1,128 @@
 //! Byte streams for protocols other than HTTP, straight or through a proxy.
 
 use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 use hyper::Uri;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::proxy::{Proxy, ProxyError};
+use super::resolve::{Unresolved, resolve};
 
 /// Reason why there is no connection, for people.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreached {
     #[error(transparent)]
     Proxy(#[from] ProxyError),
+    #[error(transparent)]
+    Name(#[from] Unresolved),
     #[error("{0}")]
     Server(#[from] io::Error),
 }
 
-/// Connects to a server, through `proxy` if there is one. The proxy then resolves the name.
+/// Connects to a server, through `proxy` if there is one and the server is elsewhere. The proxy then resolves the name.
 ///
 /// # Errors
 /// When server or proxy cannot be reached.
 pub(crate) async fn connect(host: &str, port: u16, proxy: Option<&Proxy>) -> Result<TcpStream, Unreached> {
-    let Some(proxy) = proxy else {
-        let stream = TcpStream::connect((host.trim_matches(['[', ']']), port)).await?;
-        stream.set_nodelay(true)?;
-        return Ok(stream);
-    };
+    let Some(proxy) = proxy.filter(|proxy| proxy.serves(host)) else { return open(host, port).await };
     let (proxy_host, proxy_port) = proxy.address();
-    let stream = TcpStream::connect((proxy_host.trim_matches(['[', ']']), proxy_port)).await;
-    let stream = stream.map_err(|error| ProxyError::unreachable(proxy, error))?;
-    stream.set_nodelay(true)?;
+    let stream = open(proxy_host, proxy_port).await.map_err(|error| ProxyError::unreachable(proxy, error))?;
     let target: Uri = format!("http://{host}:{port}").parse().map_err(|_| ProxyError::Name)?;
     Ok(proxy.through(stream, &target).await?)
+}
+
+async fn open(host: &str, port: u16) -> Result<TcpStream, Unreached> {
+    let addresses = resolve(host, port).await?;
+    let stream = TcpStream::connect(addresses.as_slice()).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// A stream that acknowledges received bytes at once. A server that sends several small answers without `TCP_NODELAY`
+/// holds back the second until the first is acknowledged, which the system otherwise delays by 40 ms.
+pub(crate) struct Prompt(pub TcpStream);
+
+/// Acknowledges the bytes that `stream` has received. The system forgets the option, so it is set at each read.
+pub(super) fn acknowledge(stream: &TcpStream) {
+    #[cfg(target_os = "linux")]
+    // Without it, answers are late and nothing else.
+    let _ = rustix::net::sockopt::set_tcp_quickack(stream, true);
+    #[cfg(not(target_os = "linux"))]
+    let _ = stream;
+}
+
+impl AsyncRead for Prompt {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.0).poll_read(cx, buffer))?;
+        acknowledge(&self.0);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Prompt {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::time::Duration;
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// Rounds after which the system delays acknowledgements, and rounds that are measured.
+    const ROUNDS: (usize, usize) = (40, 40);
+
+    /// The shortest time from a request to the last of its answers, sent by a server without `TCP_NODELAY`.
+    async fn shortest(prompt: bool) -> Duration {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let serving = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            while stream.read_exact(&mut [0; 8]).is_ok() {
+                for answer in [b"one", b"two", b"six"] {
+                    stream.write_all(answer).unwrap();
+                }
+            }
+        });
+        let stream = connect("127.0.0.1", port, None).await.unwrap();
+        let mut stream: Box<dyn Both> = if prompt { Box::new(Prompt(stream)) } else { Box::new(stream) };
+        let mut rounds = Vec::new();
+        for _ in 0..ROUNDS.0 + ROUNDS.1 {
+            let began = Instant::now();
+            stream.write_all(b"question").await.unwrap();
+            stream.read_exact(&mut [0; 9]).await.unwrap();
+            rounds.push(began.elapsed());
+        }
+        drop(stream);
+        serving.join().unwrap();
+        rounds.into_iter().skip(ROUNDS.0).min().unwrap()
+    }
+
+    trait Both: AsyncRead + AsyncWrite + Unpin {}
+    impl<T: AsyncRead + AsyncWrite + Unpin> Both for T {}
+
+    #[tokio::test]
+    async fn answers_of_a_server_with_nagles_delay_come_at_once() {
+        let (plain, prompt) = (shortest(false).await, shortest(true).await);
+        assert!(prompt < Duration::from_millis(20), "{prompt:?}, and {plain:?} without prompt acknowledgements");
+        assert!(plain > Duration::from_millis(30), "the server is to delay: {plain:?}");
+    }
 }

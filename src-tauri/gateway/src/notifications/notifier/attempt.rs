@@ -79,8 +79,8 @@ async fn attempt(mut permit: AttemptPermit, due: DueNotification, keys: Option<A
     let gateway = &attempts.gateway;
     let started_at = gateway.clock.now();
     let began = Instant::now();
-    let answer =
-        post::post(&attempts.client, attempts.timeout, &due.url, due.id, due.body, keys.as_deref(), started_at).await;
+    let client = attempts.clients.through(gateway.settings.snapshot().proxy.as_ref());
+    let answer = post::post(&client, attempts.timeout, &due.url, due.id, due.body, keys.as_deref(), started_at).await;
     let duration_ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
     permit.responsiveness = responsiveness(&answer);
 

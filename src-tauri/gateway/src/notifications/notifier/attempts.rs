@@ -17,7 +17,7 @@ const STOP_WITHIN: Duration = Duration::from_secs(2);
 /// The running attempts, and all that a new attempt needs.
 pub(super) struct Attempts {
     pub(super) gateway: Arc<Gateway>,
-    pub(super) client: post::Client,
+    pub(super) clients: post::Clients,
     /// Time for a merchant's server to answer.
     pub(super) timeout: Duration,
     under_way: Mutex<UnderWay>,
@@ -27,10 +27,10 @@ pub(super) struct Attempts {
 }
 
 impl Attempts {
-    pub(super) fn new(gateway: Arc<Gateway>, client: post::Client, timeout: Duration) -> Arc<Self> {
+    pub(super) fn new(gateway: Arc<Gateway>, clients: post::Clients, timeout: Duration) -> Arc<Self> {
         Arc::new(Self {
             gateway,
-            client,
+            clients,
             timeout,
             under_way: Mutex::default(),
             running: TaskTracker::new(),

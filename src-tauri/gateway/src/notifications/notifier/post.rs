@@ -8,13 +8,15 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
 use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use parking_lot::Mutex;
+use rustls::ClientConfig;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 use tokio::time::{Instant, timeout_at};
 
 use crate::machine::clock::machine_now;
 use crate::machine::fail_points::{self, Point};
-use crate::machine::outgoing::{self, Budget, Outgoing, sentence};
+use crate::machine::outgoing::{self, Budget, Outgoing, Proxy, sentence};
 use crate::notifications::signature::SigningKeys;
 
 /// The most bytes read of an answer's body: only the status code of a merchant's server is needed.
@@ -50,17 +52,38 @@ pub(super) struct Answer {
 /// The HTTP client for attempts.
 pub(super) type Client = legacy::Client<Outgoing, Full<Bytes>>;
 
+/// Makes the client for attempts anew when the setting `proxy` changes.
+pub(super) struct Clients {
+    tls: ClientConfig,
+    made: Mutex<(Option<Proxy>, Client)>,
+}
+
+impl Clients {
+    /// # Errors
+    /// The system's certificates cannot be read.
+    pub(super) fn new() -> Result<Self, rustls::Error> {
+        let tls = outgoing::tls()?;
+        Ok(Self { made: Mutex::new((None, client(tls.clone(), None))), tls })
+    }
+
+    /// The client whose connections go through `proxy`.
+    pub(super) fn through(&self, proxy: Option<&Proxy>) -> Client {
+        let mut made = self.made.lock();
+        if made.0.as_ref() != proxy {
+            *made = (proxy.cloned(), client(self.tls.clone(), proxy.cloned()));
+        }
+        made.1.clone()
+    }
+}
+
 /// A client without redirects, proxies from the environment, cookies and compression, so that signed bytes are sent
 /// only to the given URL.
-///
-/// # Errors
-/// The system's certificates cannot be read.
-pub(super) fn client() -> Result<Client, rustls::Error> {
-    Ok(legacy::Client::builder(TokioExecutor::new())
+fn client(tls: ClientConfig, proxy: Option<Proxy>) -> Client {
+    legacy::Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_max_idle_per_host(IDLE_CONNECTIONS)
         .pool_idle_timeout(IDLE_FOR)
-        .build(outgoing::connector(outgoing::tls()?, None)))
+        .build(outgoing::connector(tls, proxy))
 }
 
 /// Sends `body` once, signed if there are keys.

@@ -8,7 +8,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::Notify;
 
 use super::support::{Merchant, Scene, id, raw_server, silent_server, write_for_ever};
+use crate::settings::Act;
 use crate::store::deliveries::DeliveryRow;
+use crate::testing::socks;
 
 async fn only_attempt(scene: &Scene, url: &str) -> DeliveryRow {
     scene.queue(1, url).await;
@@ -207,5 +209,30 @@ async fn a_server_without_tls_is_named_as_such() {
     })
     .await;
     let url = plain.replace("http://", "https://");
-    says(&only_attempt(&Scene::new().await, &url).await, "no secure connection to 127.0.0.1");
+    says(
+        &only_attempt(&Scene::new().await, &url).await,
+        "no secure connection to 127.0.0.1: it speaks no TLS at this port",
+    );
+}
+
+#[tokio::test]
+async fn an_onion_shop_is_reached_through_the_proxy_alone() {
+    let (scene, merchant) = (Scene::new().await, Merchant::open().await);
+    scene.queue(1, "http://shop.onion/notify").await;
+    scene.deliver_all().await;
+    says(&scene.attempts()[0], "shop.onion can be reached through Tor alone: set proxy");
+
+    let (proxy, names) = socks::leading_to(merchant.url.trim_start_matches("http://").trim_end_matches("/hook")).await;
+    let gateway = &scene.gateway;
+    let act = Act { actor: "cli", at: gateway.clock.now() };
+    gateway.settings.set(&gateway.store, "proxy", &proxy.to_string(), act).await.unwrap();
+    for (subject, url) in [(2, "http://shop.onion/notify"), (3, "http://shop.example/notify")] {
+        scene.queue(subject, url).await;
+        scene.deliver_all().await;
+    }
+    assert_eq!(*names.lock().unwrap(), ["shop.onion:80", "shop.example:80"]);
+    // A shop on this machine is reached without it.
+    scene.queue(4, &merchant.url).await;
+    scene.deliver_all().await;
+    assert_eq!((names.lock().unwrap().len(), merchant.requests().len()), (2, 3));
 }

@@ -10,8 +10,9 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
-use rustls_platform_verifier::Verifier;
 use sha2::{Digest as _, Sha256};
+
+use crate::machine::outgoing::{Verifier, by_system};
 
 /// The SHA-256 of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub(super) struct LastRefused(Arc<Mutex<Option<Fingerprint>>>);
 struct PinningVerifier {
     pinned: Vec<Fingerprint>,
     provider: Arc<CryptoProvider>,
-    public: Verifier,
+    public: Verifier<rustls_platform_verifier::Verifier>,
     last_refused: LastRefused,
 }
 
@@ -44,7 +45,7 @@ pub(super) fn tls(pinned: &[Fingerprint], last_refused: &LastRefused) -> Result<
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = PinningVerifier {
         pinned: pinned.to_vec(),
-        public: Verifier::new(Arc::clone(&provider))?,
+        public: by_system(Arc::clone(&provider))?,
         provider: Arc::clone(&provider),
         last_refused: last_refused.clone(),
     };

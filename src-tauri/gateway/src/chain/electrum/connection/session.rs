@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bitcoin::block::Header;
@@ -25,6 +25,7 @@ use crate::chain::checks::sanitized::quoted;
 use crate::chain::electrum::calls::{Answer, Call, Owner, Refused, SHORT, ScriptHash, Status, Subject, status};
 use crate::chain::port::ChainDown;
 use crate::chain::waker::Waker;
+use crate::machine::outgoing::begins_like_tls;
 
 /// Limit of calls that timed out and whose answers may still arrive.
 const ABANDONED_MAX: usize = 1_000;
@@ -60,6 +61,8 @@ struct Shared {
     budget: AtomicUsize,
     notices: Arc<Mutex<Allowance>>,
     waker: Waker,
+    /// Whether the server has sent anything.
+    has_heard: AtomicBool,
 }
 
 #[derive(Default)]
@@ -115,7 +118,14 @@ impl Session {
         runtime: &Handle,
     ) -> Self {
         let budget = AtomicUsize::new(BYTES_MAX);
-        let shared = Arc::new(Shared { host, state: Mutex::default(), budget, notices, waker });
+        let shared = Arc::new(Shared {
+            host,
+            state: Mutex::default(),
+            budget,
+            notices,
+            waker,
+            has_heard: AtomicBool::new(false),
+        });
         let (reader, writer) = tokio::io::split(stream);
         let reading = runtime.spawn(read(reader, Arc::clone(&shared)));
         let writer = tokio::sync::Mutex::new(writer);
@@ -124,6 +134,10 @@ impl Session {
 
     pub(in crate::chain::electrum) fn closed(&self) -> Option<String> {
         self.shared.state.lock().closed.clone()
+    }
+
+    pub(super) fn has_heard(&self) -> bool {
+        self.shared.has_heard.load(Ordering::Relaxed)
     }
 
     pub(in crate::chain::electrum) fn tip(&self) -> Option<AnnouncedTip> {
@@ -259,6 +273,10 @@ async fn read(mut stream: ReadHalf<Box<dyn Stream>>, shared: Arc<Shared>) {
             Ok(count) => count,
             Err(error) => break format!("the connection to the server at {} broke: {error}", shared.host),
         };
+        let is_first = !shared.has_heard.swap(true, Ordering::Relaxed);
+        if is_first && begins_like_tls(chunk.get(..count).unwrap_or_default()) {
+            break format!("the server at {0} speaks TLS at this port: set backendUrl to ssl://{0}", shared.host);
+        }
         // Skipped bytes take no memory.
         if !lines.is_skipping() && !shared.may_read(count) {
             break shared.sent("more than it was asked for");

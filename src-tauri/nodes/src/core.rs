@@ -215,6 +215,7 @@ impl Shared {
             };
             let (status, body) = match &fault {
                 Some(CoreFault::QueueFull) => ("503 Service Unavailable", b"Work queue depth exceeded".to_vec()),
+                Some(CoreFault::Forbidden) => ("403 Forbidden", Vec::new()),
                 Some(CoreFault::NotJson) => ("200 OK", b"<html><body>It works!</body></html>".to_vec()),
                 _ => (status, body),
             };

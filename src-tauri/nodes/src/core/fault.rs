@@ -25,6 +25,8 @@ pub enum CoreFault {
     SignInRefused,
     /// Each request is refused with status 503, as if the work queue were full.
     QueueFull,
+    /// Each request is refused with status 403, as `rpcallowip` and `rpcwhitelist` do.
+    Forbidden,
     /// Another program answers, with status 200.
     NotJson,
     /// Every result has another type than it should.

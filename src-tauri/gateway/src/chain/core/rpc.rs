@@ -4,6 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use bitcoin::Network;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -21,7 +22,7 @@ use super::options::Credentials;
 use super::options::{BadNode, BadUrl, CoreOptions};
 use crate::chain::checks::sanitized::{quoted, sanitized};
 use crate::chain::port::ChainDown;
-use crate::machine::outgoing::{self, Budget, Outgoing, TooMuch};
+use crate::machine::outgoing::{self, Budget, Failure, Outgoing};
 
 /// The time to reach a node.
 const REACHED_WITHIN: Duration = Duration::from_secs(5);
@@ -60,6 +61,7 @@ pub(super) struct Rpc {
     /// Host and port, for messages.
     host: String,
     credentials: Credentials,
+    network: Network,
     runtime: Handle,
     answered_within: Duration,
 }
@@ -120,7 +122,7 @@ pub(super) fn typed<T: DeserializeOwned>(method: &str, told: &RawResult) -> Resu
 
 impl Rpc {
     pub(super) fn new(options: &CoreOptions, runtime: Handle) -> Result<Self, BadNode> {
-        let CoreOptions { url, credentials, answered_within, proxy, .. } = options.clone();
+        let CoreOptions { url, credentials, network, answered_within, proxy, .. } = options.clone();
         let bad = || BadUrl(url.clone());
         let parsed = url::Url::parse(&url).map_err(|_| bad())?;
         let plain = parsed.username().is_empty() && parsed.password().is_none() && parsed.query().is_none();
@@ -133,7 +135,7 @@ impl Rpc {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_FOR)
             .build(outgoing::connector_for_large(tls, proxy, READ_MAX, REACHED_WITHIN));
-        Ok(Self { client, uri, host, credentials, runtime, answered_within })
+        Ok(Self { client, uri, host, credentials, network, runtime, answered_within })
     }
 
     /// Makes one call. A refusal is an error.
@@ -158,7 +160,7 @@ impl Rpc {
         let request: Vec<Value> = numbered
             .map(|(id, call)| json!({ "jsonrpc": "1.0", "id": id, "method": call.method, "params": call.params }))
             .collect();
-        let answer = self.post(Bytes::from(Value::Array(request).to_string()))?;
+        let answer = self.post(Bytes::from(Value::Array(request).to_string()), calls)?;
         let read = Replies { most: calls.len() }.deserialize(&mut serde_json::Deserializer::from_slice(&answer));
         let replies = read.map_err(|error| self.nonsense(&error.to_string()))?;
         let in_order = (0u64..).zip(&replies).all(|(id, reply)| reply.id == id);
@@ -171,18 +173,18 @@ impl Rpc {
     /// Posts a body and returns the answer's body. The cookie file is read for each request: if it is missing, the node
     /// has stopped and another program may hold its port. After a refusal it is read once more, since the node may
     /// have restarted.
-    fn post(&self, body: Bytes) -> Result<Bytes, ChainDown> {
-        let signed_in = self.credentials.authorization()?;
-        if let Some(answer) = self.post_as(&signed_in, body.clone())? {
+    fn post(&self, body: Bytes, calls: &[Call]) -> Result<Bytes, ChainDown> {
+        let signed_in = self.credentials.authorization(self.network)?;
+        if let Some(answer) = self.post_as(&signed_in, body.clone(), calls)? {
             return Ok(answer);
         }
-        let renewed = self.credentials.authorization()?;
-        let answer = if *renewed == *signed_in { None } else { self.post_as(&renewed, body)? };
+        let renewed = self.credentials.authorization(self.network)?;
+        let answer = if *renewed == *signed_in { None } else { self.post_as(&renewed, body, calls)? };
         answer.ok_or_else(|| ChainDown(format!("the node at {} answers, but {}", self.host, self.credentials.remedy())))
     }
 
     /// `None` if the credentials are refused.
-    fn post_as(&self, authorization: &str, body: Bytes) -> Result<Option<Bytes>, ChainDown> {
+    fn post_as(&self, authorization: &str, body: Bytes, calls: &[Call]) -> Result<Option<Bytes>, ChainDown> {
         let mut header = HeaderValue::from_str(authorization).map_err(|_| self.nonsense("an invalid cookie"))?;
         header.set_sensitive(true);
         let request = Request::post(self.uri.clone())
@@ -202,6 +204,7 @@ impl Rpc {
             .map_err(|_| ChainDown(format!("the node at {} did not answer in time", self.host)))??;
         match status {
             StatusCode::UNAUTHORIZED => Ok(None),
+            StatusCode::FORBIDDEN => Err(self.forbidden(calls)),
             // Refusals of single calls use these statuses; the body has the details.
             StatusCode::OK | StatusCode::INTERNAL_SERVER_ERROR | StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST => {
                 Ok(Some(body))
@@ -250,18 +253,32 @@ impl Rpc {
         }
     }
 
-    fn unreached(&self, error: &legacy::Error) -> ChainDown {
-        let mut deepest: &dyn std::error::Error = error;
-        while let Some(source) = deepest.source() {
-            deepest = source;
-            if let Some(too_much) = source.downcast_ref().and_then(TooMuch::behind) {
-                return ChainDown(format!("the node at {} did not complete its answer: {too_much}", self.host));
-            }
-        }
+    /// The node does not say which of its two rules forbids the request.
+    fn forbidden(&self, calls: &[Call]) -> ChainDown {
+        let mut methods: Vec<&str> = calls.iter().map(|call| call.method).collect();
+        methods.sort_unstable();
+        methods.dedup();
         ChainDown(format!(
-            "no connection to the node at {} ({deepest}): start the node, or set backendUrl to where it answers",
-            self.host
+            "the node at {} answered 403 Forbidden to {}: in its bitcoin.conf, rpcallowip must name this machine's address, and rpcwhitelist, if it is set, every call of the gateway (the page about the network lists them)",
+            self.host,
+            methods.join(", ")
         ))
+    }
+
+    fn unreached(&self, error: &legacy::Error) -> ChainDown {
+        let failure = outgoing::failure(error, &self.uri.to_string());
+        ChainDown(match &failure {
+            Failure::TooMuch(too_much) => {
+                format!("the node at {} did not complete its answer: {too_much}", self.host)
+            }
+            Failure::NoWay(_) | Failure::Insecure { .. } | Failure::SpeaksTls(_) => {
+                format!("the node at {} cannot be asked: {failure}", self.host)
+            }
+            Failure::Refused | Failure::Closed | Failure::Unreachable | Failure::Silent | Failure::Other(_) => format!(
+                "no connection to the node at {} ({failure}): start the node with server=1 in its bitcoin.conf, and on another machine with rpcbind and rpcallowip too, or set backendUrl to where it answers",
+                self.host
+            ),
+        })
     }
 
     fn nonsense(&self, what: &str) -> ChainDown {

@@ -21,6 +21,8 @@ fn faults() -> Vec<(CoreFault, &'static str)> {
         (CoreFault::Closed, "no connection"),
         (CoreFault::SignInRefused, "refuses the cookie"),
         (CoreFault::QueueFull, "503"),
+        (CoreFault::Forbidden, "403 Forbidden to getblockhash: in its bitcoin.conf, rpcallowip must"),
+        (CoreFault::Forbidden, "and rpcwhitelist, if it is set, every call"),
         (CoreFault::NotJson, "is no Bitcoin Core"),
         (CoreFault::WrongTypes, "makes no sense"),
         (CoreFault::ShortBatches, "replies are missing"),

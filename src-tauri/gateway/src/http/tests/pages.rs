@@ -99,7 +99,7 @@ async fn an_address_is_taken_only_from_the_pages_own_form() {
     let long = sends("same-origin", &"1".repeat(60_000)).await.text();
     assert!(long.contains(&"1".repeat(300)) && !long.contains(&"1".repeat(301)), "{} bytes", long.len());
     let unasked = sends("same-origin", address).await;
-    assert_eq!((unasked.status, unasked.headers[LOCATION].to_str().unwrap()), (StatusCode::SEE_OTHER, id.as_str()));
+    assert_eq!((unasked.status, unasked.headers[LOCATION].to_str().unwrap()), (StatusCode::SEE_OTHER, "?"));
     assert!(!open(&shop, &format!("/pay/{id}")).await.text().contains(address));
 }
 

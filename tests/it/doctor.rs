@@ -53,6 +53,7 @@ async fn doctor_passes_a_sound_gateway_and_names_each_fault() {
             "permissions",
             "ports",
             "rates",
+            "restore",
             "stuck"
         ]
     );

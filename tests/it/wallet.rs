@@ -57,6 +57,38 @@ async fn a_wallet_made_before_the_first_start_is_used() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn bdk_reads_the_descriptors_and_derives_the_addresses() {
+    for (address_type, function) in [("bip84", "wpkh"), ("bip86", "tr")] {
+        let program = Program::new();
+        program.set("addressType", address_type);
+        program.json(&["wallet", "create"]);
+        let told = program.json(&["wallet", "descriptor"]);
+        let of = |name: &str| text(&told[name]);
+        assert_eq!(told.as_object().unwrap().keys().collect::<Vec<_>>(), ["descriptor", "external", "internal"]);
+        let both = of("descriptor");
+        assert!(both.starts_with(&format!("{function}([")) && both.contains("h/1h/0h]tpub"), "{both}");
+        assert!(both.contains("/<0;1>/*)#"), "{both}");
+        let bdk = bdk_wallet::Wallet::create_from_two_path_descriptor(both)
+            .network(bitcoin::Network::Regtest)
+            .create_wallet_no_persist()
+            .unwrap();
+        let single = bdk_wallet::Wallet::create(of("external"), of("internal"))
+            .network(bitcoin::Network::Regtest)
+            .create_wallet_no_persist()
+            .unwrap();
+        for keychain in [bdk_wallet::KeychainKind::External, bdk_wallet::KeychainKind::Internal] {
+            assert_eq!(bdk.peek_address(keychain, 7).address, single.peek_address(keychain, 7).address);
+        }
+        let gateway = Tillgate::start_on(program).await;
+        for index in 0..3 {
+            let payment = gateway.client.new_payment("10.00", "http://127.0.0.1:9/").await;
+            let theirs = bdk.peek_address(bdk_wallet::KeychainKind::External, index).address.to_string();
+            assert_eq!(text(&payment["address"]), theirs, "{address_type} {index}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_wallet_restored_from_words_skips_addresses() {
     let old = Program::new();
     let words = text(&old.json(&["wallet", "create"])["words"]);

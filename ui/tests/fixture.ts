@@ -386,6 +386,7 @@ export function backups(over: Partial<BackupsView> = {}): BackupsView {
     trouble: null,
     troubleKind: null,
     passphraseMin: 12,
+    sheet: { addressType: "bip84", birthday: "2026-01-12" },
     ...over,
   };
 }
@@ -458,6 +459,9 @@ export function restoring(over: Partial<RestoreView> = {}): RestoreView {
     chainHeight: 900000,
     percent: 50,
     found: 3,
+    addressType: "bip84",
+    foundNothing: false,
+    atOtherType: null,
     asked: 0,
     toAsk: 0,
     awaitsBackend: false,

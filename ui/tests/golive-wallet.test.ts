@@ -7,9 +7,11 @@ import { host, open } from "./panel";
 
 const WORDS = "abandon ability able about above absent absorb abstract absurd abuse access accident";
 
+const sheet = { addressType: "bip86", birthday: "2026-01-12" };
+
 describe("new words", () => {
   async function shown() {
-    host.replyIn("production", "draftWallet", { draftId: "d1", words: WORDS, asked: [3, 9] });
+    host.replyIn("production", "draftWallet", { draftId: "d1", words: WORDS, asked: [3, 9], sheet });
     host.replyIn("production", "discardDraft", {});
     await begin();
     await click(/Create a new wallet/);
@@ -25,6 +27,8 @@ describe("new words", () => {
     const list = screen.getByRole("list", { name: "The wallet's words" });
     expect(list.querySelectorAll("li")[2]?.textContent).toBe("3able");
     expect(list.querySelectorAll("li")).toHaveLength(12);
+    expect(page()).toContain("Taproot (BIP86)");
+    expect(page()).toContain("2026-01-12");
     expect(screen.queryByRole("button", { name: /Copy/ })).toBeNull();
     const copy = new Event("copy", { cancelable: true, bubbles: true });
     list.dispatchEvent(copy);
@@ -101,7 +105,12 @@ describe("new words", () => {
     await begin();
     await click(/Create a new wallet/);
     await fireEvent.click(screen.getByLabelText(/24 words/));
-    host.replyIn("production", "draftWallet", { draftId: "d", words: `${WORDS} ${WORDS}`, asked: [1, 24] });
+    host.replyIn("production", "draftWallet", {
+      draftId: "d",
+      words: `${WORDS} ${WORDS}`,
+      asked: [1, 24],
+      sheet,
+    });
     host.replyIn("production", "discardDraft", {});
     await click("I have paper and am alone");
     await screen.findByText("Write these 24 words down");
@@ -123,7 +132,7 @@ describe("restoring", () => {
     await click("Restore the wallet");
     await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });
     expect(host.askedOfProductionFor("restoreWallet")[0]).toMatchObject({
-      words: WORDS,
+      words: `  ${WORDS.toUpperCase()}\n`,
       birthday: "2024-05-31",
       gap: null,
     });

@@ -39,14 +39,18 @@ describe("the wallet", () => {
 
   test("shows the descriptors only on request, with a warning", async () => {
     open("#/test/wallet");
-    await screen.findByText(/Anyone who has them sees every past and future payment/);
+    await screen.findByText(/Anyone who has it sees every past and future payment/);
     expect(host.askedFor("walletDescriptor")).toHaveLength(0);
     host.reply("walletDescriptor", {
+      descriptor: "wpkh([aa/84h]xpub/<0;1>/*)#b",
+      qrSvg: "<svg></svg>",
       external: "wpkh([aa/84h]xpub/0/*)#c",
       internal: "wpkh([aa/84h]xpub/1/*)#d",
     });
     await fireEvent.click(screen.getByRole("button", { name: "Show the descriptors" }));
     expect(await screen.findByText("wpkh([aa/84h]xpub/0/*)#c")).toBeTruthy();
+    expect(screen.getByText("wpkh([aa/84h]xpub/<0;1>/*)#b")).toBeTruthy();
+    expect(screen.getByAltText("QR code of the descriptor")).toBeTruthy();
     await fireEvent.click(screen.getByRole("button", { name: "Hide the descriptors" }));
     expect(screen.queryByText("wpkh([aa/84h]xpub/0/*)#c")).toBeNull();
   });

@@ -12,6 +12,6 @@ mod words;
 
 pub(crate) use draft::{DraftError, confirm, discard, draft};
 pub(crate) use error::SetupError;
-pub(crate) use making::{ensure, keep_words, make};
+pub(crate) use making::{CREATED, ensure, keep_words, make};
 pub(crate) use restore::{Birthday, RestoreRequest, Restored, continue_restore, restore, stop};
 pub(crate) use words::{Fit, fit, secrets_fit};

@@ -23,6 +23,7 @@ pub(crate) mod ledger;
 pub(crate) mod news;
 pub(crate) mod notifications;
 pub(crate) mod notify_hosts;
+pub(crate) mod other_type;
 pub(crate) mod owed;
 pub(crate) mod payment_lists;
 mod payment_warnings;

@@ -6,7 +6,9 @@ mod change;
 mod descriptor;
 mod drafts;
 mod keychain;
+mod other_type;
 mod public_keychains;
+mod slot;
 pub(crate) mod spend;
 #[cfg(test)]
 mod tests;
@@ -16,9 +18,14 @@ pub(crate) use addresses::AddressPool;
 pub(crate) use change::ChangeScripts;
 pub(crate) use descriptor::{Descriptors, NotReady, WalletError};
 pub(crate) use drafts::{DRAFT_KEPT_FOR, WordsDraft, WordsDrafts};
+pub(crate) use other_type::OtherType;
 pub(crate) use public_keychains::PublicKeychains;
+pub(crate) use slot::WalletSlot;
+
+use std::sync::Arc;
 
 use bitcoin::Network;
+use parking_lot::RwLock;
 
 use crate::store::keychains::Keychain;
 use crate::store::restore::Restore;
@@ -32,6 +39,8 @@ pub struct Wallet {
     pub change: ChangeScripts,
     /// The public side of both keychains, against which each signature is checked.
     pub(crate) keychains: PublicKeychains,
+    /// The other address type of the same words, while the look of a restore has not ended.
+    other: RwLock<Option<Arc<OtherType>>>,
 }
 
 impl Wallet {
@@ -50,8 +59,30 @@ impl Wallet {
         let wallet = Self::start(keychains, next_address, skipped, next_change, skip)?;
         if let Some(restore) = restore {
             wallet.apply_restore(&restore, next_address, next_change)?;
+            wallet.watch_other_type(store, &restore)?;
         }
         Ok(Some(wallet))
+    }
+
+    /// The other address type, if the look of a restore watches it.
+    pub(crate) fn other(&self) -> Option<Arc<OtherType>> {
+        self.other.read().clone()
+    }
+
+    /// Watches the other address type for the look of a restore, if the database names its descriptors.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or a descriptor is malformed.
+    pub(crate) fn watch_other_type(&self, store: &Store, restore: &Restore) -> Result<(), WalletError> {
+        let (descriptors, external, internal) = store.read(|reader| {
+            let ends = (reader.other_end(Keychain::External)?, reader.other_end(Keychain::Internal)?);
+            Ok::<_, StoreError>((reader.other_descriptors()?, ends.0, ends.1))
+        })?;
+        let derive = |descriptors| {
+            OtherType::derive(descriptors, self.keychains.network(), (external, internal), restore.looks_ahead)
+        };
+        *self.other.write() = descriptors.as_ref().map(derive).transpose()?.map(Arc::new);
+        Ok(())
     }
 
     /// Pauses or resumes giving addresses.
@@ -75,6 +106,9 @@ impl Wallet {
         if let Some(last) = next_address.checked_sub(1) {
             self.addresses.skip_to_beyond(last);
         }
+        if !restore.is_dangerous() {
+            *self.other.write() = None;
+        }
         self.addresses.withhold(restore.is_dangerous());
         Ok(())
     }
@@ -89,6 +123,6 @@ impl Wallet {
         let (descriptors, network) = (keychains.descriptors(), keychains.network());
         let addresses = AddressPool::start(&descriptors.external, network, next_address, skipped, skip)?;
         let change = ChangeScripts::derive(&descriptors.internal, network, next_change, skip)?;
-        Ok(Self { addresses, change, keychains })
+        Ok(Self { addresses, change, keychains, other: RwLock::default() })
     }
 }

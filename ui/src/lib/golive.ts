@@ -145,11 +145,18 @@ export function strengthOf(passphrase: string, least: number): Strength {
   };
 }
 
-/** The words of a typed or pasted text, split at everything but letters. */
+const ADDRESS_KINDS: Record<string, string> = { bip84: "SegWit (BIP84)", bip86: "Taproot (BIP86)" };
+
+/** The name of an address type for people. */
+export function addressKind(addressType: string): string {
+  return ADDRESS_KINDS[addressType] ?? addressType;
+}
+
+/** The words of a typed or pasted text, split at everything but letters. The gateway reads the text itself. */
 export function wordsIn(text: string): string[] {
   return text
     .toLowerCase()
-    .split(/[^a-z]+/)
+    .split(/[^\p{L}\p{M}]+/u)
     .filter((word) => word !== "");
 }
 

@@ -1,11 +1,12 @@
 //! Answers of commands as one JSON document for other programs: the view as received, or for some commands the
 //! interface's record.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::render::read;
 use crate::console::Command;
 use crate::console::statement::{StatementItem, StatementTotal, StatementTotals};
+use crate::console::wallet::WalletDescriptorView;
 
 /// The answer to `command` as a JSON document.
 ///
@@ -29,6 +30,11 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         Command::ShowLimits(asked) => read(asked, view)?.record,
         Command::SetLimits(asked) => read(asked, view)?.record,
         Command::WalletInfo(asked) => read(asked, view)?.record,
+        Command::WalletDescriptor(asked) => {
+            // The QR code is for the window.
+            let WalletDescriptorView { descriptor, external, internal, .. } = read(asked, view)?;
+            json!({ "descriptor": descriptor, "external": external, "internal": internal }).to_string()
+        }
         Command::Status(_)
         | Command::ListPayments(_)
         | Command::ShowPayment(_)
@@ -49,7 +55,6 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::DismissAlarm(_)
         | Command::ReleaseSender(_)
         | Command::RetrySender(_)
-        | Command::WalletDescriptor(_)
         | Command::ShowBackups(_)
         | Command::BackUp(_)
         | Command::VerifyBackup(_)

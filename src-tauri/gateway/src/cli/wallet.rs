@@ -12,12 +12,12 @@ use super::options::options;
 use super::output::print;
 use crate::console::settings::GetSetting;
 use crate::console::wallet::{
-    ConfirmWallet, CreateWallet, DraftWallet, MakeWallet, RestoreWallet, WalletDraftView, Words,
+    ConfirmWallet, CreateWallet, DraftWallet, MakeWallet, RestoreWallet, SheetView, WalletDraftView, Words,
 };
 use crate::machine::environment::Environment;
 use crate::machine::secrets::Secret;
 use crate::setup::{Birthday, SetupError};
-use crate::wallet::words;
+use crate::wallet::words::{self, BadWords};
 
 /// The most bytes that are read for 24 words.
 const TYPED_MAX: usize = 4_096;
@@ -70,8 +70,22 @@ fn render(draft: &WalletDraftView) -> String {
     for (place, word) in (1..).zip(draft.words.reveal().split(' ')) {
         text.push_str(&format!("{place:>4}  {word}\n"));
     }
-    text.push('\n');
+    let SheetView { address_type, birthday } = &draft.sheet;
+    text.push_str(&format!(
+        "\nWrite these beside them, for a restore in Tillgate or in another program:\n\n\
+         \u{20}     address type  {}\n      birthday      {birthday}\n\n",
+        type_name(address_type)
+    ));
     text
+}
+
+/// The name of an address type as other programs show it.
+fn type_name(address_type: &str) -> &str {
+    match address_type {
+        "bip84" => "BIP84 (native SegWit)",
+        "bip86" => "BIP86 (Taproot)",
+        other => other,
+    }
 }
 
 /// The words at these places, as a person types them.
@@ -111,18 +125,19 @@ pub(super) fn read() -> Result<Words, Failure> {
     }
     let mut terminal = hidden::Terminal::hide()?;
     words_of(|text| {
-        let line = match words_in(text) {
+        let line = match words::count(text) {
+            0 if is_complete(text) => return Ok(None),
             0 => terminal.line("The wallet's words, in their order (they are not shown): ")?,
             known => terminal.line(&format!("{known} words so far; type more, or Enter if these are all: "))?,
         };
-        Ok((words_in(line.reveal()) > 0).then_some(line))
+        Ok((!line.reveal().trim().is_empty()).then_some(line))
     })
 }
 
 /// Words from a program or a file.
 fn words_of_program(mut typed: BufReader<impl Read>) -> Result<Words, Failure> {
     words_of(|text| {
-        let is_all = typed.buffer().is_empty() && words::read(text).is_ok();
+        let is_all = typed.buffer().is_empty() && is_complete(text);
         Ok(if is_all { None } else { line_of(&mut typed)? })
     })
 }
@@ -177,9 +192,9 @@ pub(super) fn read_valid() -> Result<Words, Failure> {
 /// words are complete.
 fn words_of(mut next: impl FnMut(&str) -> Result<Option<Secret>, Failure>) -> Result<Words, Failure> {
     let mut text = Zeroizing::new(String::with_capacity(TYPED_USUAL));
-    while words_in(&text) < WORDS_MAX && text.len() < TYPED_MAX {
+    while words::count(&text) < WORDS_MAX && text.len() < TYPED_MAX {
         let Some(line) = next(&text)? else { break };
-        if words_in(line.reveal()) == 0 && words_in(&text) > 0 {
+        if line.reveal().trim().is_empty() && words::count(&text) > 0 {
             break;
         }
         text.push_str(line.reveal());
@@ -188,8 +203,9 @@ fn words_of(mut next: impl FnMut(&str) -> Result<Option<Secret>, Failure>) -> Re
     Ok(Words::new(text.to_string()))
 }
 
-fn words_in(text: &str) -> usize {
-    text.split_whitespace().count()
+/// Whether a text needs no further line: it is a wallet, or a secret that has no words.
+fn is_complete(text: &str) -> bool {
+    words::read(text).map_or_else(BadWords::is_no_words, |_| true)
 }
 
 #[cfg(test)]
@@ -210,7 +226,7 @@ mod tests {
     }
 
     fn count_of(read: Result<Words, Failure>) -> usize {
-        words_in(read.unwrap().reveal())
+        words::count(read.unwrap().reveal())
     }
 
     #[test]
@@ -219,6 +235,9 @@ mod tests {
         assert_eq!(read_of(VALID), 12);
         assert_eq!(read_of(&"zoo\n".repeat(24)), 24);
         assert_eq!(read_of("zoo zoo\nzoo\n\nmore"), 3, "an empty line ends the words");
+        let sheet: String = (1..=24).map(|place| format!("{place:>4}  zoo\n")).collect();
+        assert_eq!(read_of(&format!("{sheet}\nmore")), 24, "the sheet that `wallet create` prints");
+        assert_eq!(read_of(&"7.\nzoo,\n".repeat(24)), 24, "numbers on lines of their own");
         assert_eq!(read_of(&format!("{VALID}\n\nmore")), 12);
         assert_eq!(read_of(&format!("{}\nmore", "zoo ".repeat(24))), 24);
         assert_eq!(read_of(""), 0);

@@ -11,6 +11,7 @@ use zeroize::Zeroize as _;
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
 use super::status::WarningKind;
+use super::wallet::SheetView;
 use crate::backup::{self, BackupError, KeySource, Place, Tried};
 use crate::gateway::Gateway;
 use crate::machine::clock::machine_now;
@@ -98,6 +99,9 @@ pub struct BackupsView {
     /// The smallest number of characters of a backup's passphrase.
     #[serde(default)]
     pub passphrase_min: u32,
+    /// The facts that belong beside the words; absent without a wallet.
+    #[serde(default)]
+    pub sheet: Option<SheetView>,
 }
 
 /// A backup that this installation made.
@@ -255,6 +259,7 @@ fn backups(gateway: &Gateway, reader: &Reader<'_>) -> Result<BackupsView, StoreE
         trouble_kind: fault.as_ref().map(WarningKind::from),
         trouble: fault.map(|fault| fault.to_string()),
         passphrase_min: u32::try_from(backup::shortest_passphrase(gateway.environment)).unwrap_or(u32::MAX),
+        sheet: SheetView::of(gateway, reader)?,
     })
 }
 

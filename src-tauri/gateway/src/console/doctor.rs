@@ -19,6 +19,7 @@ use super::ask::{Ask, Asker};
 use super::error::CommandError;
 use super::payouts::{StuckItem, StuckPayouts, Waiting, queued};
 use super::status::{host, silent, strays};
+use super::wallet::{NOTHING_FOUND, OtherTypeView, has_found_nothing};
 use crate::backup;
 use crate::chain::Chain;
 use crate::gateway::{Gateway, WaitCause, standstill};
@@ -73,6 +74,7 @@ async fn examine(gateway: &Arc<Gateway>) -> DoctorView {
                 check("stuck", stuck(&gateway)),
                 check("alarms", alarms(&gateway)),
                 check("backups", backups(&gateway)),
+                check("restore", restore(&gateway)),
             ]
         };
         tokio::task::spawn_blocking(look).await
@@ -299,6 +301,24 @@ fn backups(gateway: &Gateway) -> Finding {
         (None, Some(last)) => Ok(format!("the last backup was made at {}", last.begun_at.iso_seconds())),
         (None, None) => none_made(gateway.environment, gateway.wallet.get().is_some()),
     }
+}
+
+/// Checks that a wallet restored from its words was found in the chain.
+fn restore(gateway: &Gateway) -> Finding {
+    let read = |reader: &Reader<'_>| {
+        let Some(restore) = reader.restore()? else { return Ok(None) };
+        let other = OtherTypeView::of(gateway, reader)?;
+        Ok::<_, StoreError>(Some((has_found_nothing(reader, &restore)?, restore, other)))
+    };
+    Ok(match gateway.store.read(read).map_err(|error| error.to_string())? {
+        Some((true, ..)) => {
+            return Err(NOTHING_FOUND.to_owned());
+        }
+        Some((false, _, Some(other))) => other.sentence(),
+        Some((false, restore, None)) if restore.is_dangerous() => "the look through the chain has not ended".to_owned(),
+        Some(_) => "the chain was looked through for the restored wallet".to_owned(),
+        None => "the wallet was never restored".to_owned(),
+    })
 }
 
 /// The finding if no backup was ever made. In production this is a fault, because a broken disk would lose the wallet's

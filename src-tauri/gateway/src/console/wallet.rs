@@ -1,5 +1,6 @@
 //! The wallet: its sums, its public descriptors, and labels for other wallet programs.
 
+mod birthday;
 mod descriptor;
 mod existing;
 mod making;
@@ -19,12 +20,16 @@ use crate::store::keychains::Keychain;
 use crate::store::labels::{Labelled, LabelledKind, LabelsFrom};
 use crate::store::{Reader, StoreError};
 use crate::wallet::Wallet;
+pub(crate) use birthday::SheetView;
 pub(crate) use descriptor::{WalletDescriptor, WalletDescriptorView};
 use existing::existing_wallet;
 pub(crate) use making::{
     ConfirmWallet, CreateWallet, DiscardDraft, DraftWallet, MakeWallet, VerifyWords, WalletDraftView, Words,
 };
-pub(crate) use restoring::{ContinueRestore, RestoreView, RestoreWallet, RestoredView, ShowRestore, StopRestore};
+pub(crate) use restoring::{
+    ContinueRestore, NOTHING_FOUND, OtherTypeView, RestoreView, RestoreWallet, RestoredView, ShowRestore, StopRestore,
+    has_found_nothing,
+};
 
 /// The most outputs on a page of labels. A page may be longer, because it holds all outputs of its last transaction.
 const LABELLED_MAX: u32 = 1_000;

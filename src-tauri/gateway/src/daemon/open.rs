@@ -28,7 +28,7 @@ use crate::settings::{ChainNetwork, LiveSettings, Override, SettingError};
 use crate::setup::{self, SetupError};
 use crate::store::chain::WatchedChain;
 use crate::store::{Installation, Store, StoreError};
-use crate::wallet::{Wallet, WalletError, WordsDrafts};
+use crate::wallet::{Wallet, WalletError, WalletSlot, WordsDrafts};
 use crate::watcher::Watcher;
 
 /// The options for opening a gateway.
@@ -161,10 +161,10 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
     let (backend, clock) = backend(network, &last_look, &data_dir).await?;
     let rates = Rates::new(sources(backend.sandbox()), settings.snapshot().rate_rules());
     rates.load_last_known(&store)?;
-    let wallet = OnceLock::new();
+    let wallet = WalletSlot::default();
     if let Some(made) = Wallet::load(&store, network.network(), settings.snapshot().restore_skip)? {
         // The cell is still empty, so the call cannot fail.
-        let _ = wallet.set(Arc::new(made));
+        wallet.set(Arc::new(made));
     }
     if let Err(error) = data_dir.set_wallet_mark(wallet.get().is_some()) {
         tracing::warn!(%error, "commands that name no environment may choose the wrong one");

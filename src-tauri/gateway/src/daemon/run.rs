@@ -243,14 +243,21 @@ async fn keep_ballast(gateway: Arc<Gateway>, shutdown: CancellationToken) {
 /// Waits until a thread of the database or the wallet ends, and returns its name.
 async fn end_of_a_thread(gateway: &Gateway) -> &'static str {
     let derivation = async {
-        // The wallet may be made or restored while the gateway runs.
+        // The wallet may be made, restored or replaced while the gateway runs.
         let mut changes = gateway.changes.subscribe();
         loop {
-            if let Some(wallet) = gateway.wallet.get() {
-                return wallet.addresses.ended().await;
+            let wallet = gateway.wallet.get();
+            let ended = async {
+                match &wallet {
+                    Some(wallet) => wallet.addresses.ended().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                name = ended => return name,
+                // The gateway holds the sender, so the channel stays open.
+                _ = changes.changed() => {}
             }
-            // The gateway holds the sender, so the channel stays open.
-            let _ = changes.changed().await;
         }
     };
     tokio::select! {

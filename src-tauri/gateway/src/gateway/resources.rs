@@ -29,7 +29,7 @@ use crate::rates::Rates;
 use crate::records::Snapshot;
 use crate::settings::LiveSettings;
 use crate::store::{Installation, Reader, Store, StoreError};
-use crate::wallet::{NotReady, Wallet, WordsDrafts};
+use crate::wallet::{NotReady, Wallet, WalletSlot, WordsDrafts};
 
 /// Longest wait for exchange rates at the start and after a change of settings: both can go on without them.
 const RATES_WITHIN: Duration = Duration::from_secs(1);
@@ -62,7 +62,7 @@ pub struct Gateway {
     /// The API keys' use of their limits.
     pub key_limits: Arc<KeyLimits>,
     /// The wallet, once it was made or restored.
-    pub wallet: OnceLock<Arc<Wallet>>,
+    pub wallet: WalletSlot,
     /// Held while a wallet is made or restored, one at a time.
     pub(crate) wallet_setup: tokio::sync::Mutex<()>,
     /// Words that were shown to staff but belong to no wallet yet.
@@ -119,7 +119,7 @@ impl Gateway {
     }
 
     /// The wallet, if it may give addresses and knows its coins.
-    pub(crate) fn ready_wallet(&self) -> Result<&Arc<Wallet>, NotReady> {
+    pub(crate) fn ready_wallet(&self) -> Result<Arc<Wallet>, NotReady> {
         let wallet = self.wallet.get().ok_or(NotReady::NotMade)?;
         if wallet.addresses.is_withheld() { Err(NotReady::NotLooked) } else { Ok(wallet) }
     }

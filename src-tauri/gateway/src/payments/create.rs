@@ -25,7 +25,7 @@ use crate::store::owed::OpenTexts;
 use crate::store::payments::{NewPayment, PaymentRow};
 use crate::store::rates::StoredRate;
 use crate::store::{Reader, StoreError, Tx};
-use crate::wallet::{AddressPool, NotReady, WalletError};
+use crate::wallet::{AddressPool, NotReady, Wallet, WalletError};
 
 /// The requester of a payment: a shop or the panel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +124,7 @@ pub(super) async fn insertion(
     let mut request =
         draft::validate(draft, &settings.currencies, author.notification_url_optional, &author.notify_hosts);
     let (price, market) = price(gateway, &mut request, &settings, now)?;
-    let (addresses, tip_height) = can_receive(gateway, now)?;
+    let (wallet, tip_height) = can_receive(gateway, now)?;
     let permit = match author.key_id {
         Some(key_id) => gateway.key_limits.reserve(key_id, settings.key_open_payments, &gateway.store).await?,
         None => None,
@@ -133,7 +133,7 @@ pub(super) async fn insertion(
     let rate_id = gateway.rates.row_id(&gateway.store, price.currency, &market).await?;
     let usd = gateway.rates.last_known(Currency::USD).map(|stored| stored.rate);
     let payment = Payment::open(gateway.entropy.id()?, &price, &settings.policy, usd, now);
-    let row = row(payment, addresses, author, request, now)?;
+    let row = row(payment, &wallet.addresses, author, request, now)?;
     let context = RecordContext {
         environment: gateway.environment,
         merchant_id: gateway.installation.merchant_id,
@@ -172,11 +172,11 @@ fn price(
     }
 }
 
-/// The pool of addresses, and the height of the best block. Refuses if coins could not be received or noticed.
-fn can_receive(gateway: &Gateway, now: Timestamp) -> Result<(&AddressPool, u32), CreateError> {
+/// The wallet with its pool of addresses, and the height of the best block. Refuses if coins could not be received or noticed.
+fn can_receive(gateway: &Gateway, now: Timestamp) -> Result<(Arc<Wallet>, u32), CreateError> {
     let wallet = gateway.ready_wallet()?;
     let watched = gateway.last_look.watched_lately(now)?;
-    Ok((&wallet.addresses, watched.tip.height))
+    Ok((wallet, watched.tip.height))
 }
 
 /// The bytes on the disk that the payment and its later changes may need.

@@ -66,7 +66,7 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
     }
     fail_points::pass(Point::ChooseBefore);
     let queue = gateway.store.read(|reader| Queue::read(reader, settings))?;
-    let change = fresh_change(wallet, queue.change_index)
+    let change = fresh_change(&wallet, queue.change_index)
         .map_err(|reason| Unsent::Obstacle(WaitCause::Other.because(reason)))?;
     let funding = Funding {
         required: &[],
@@ -159,7 +159,7 @@ fn choose_together(
 pub(super) fn sign_chosen(gateway: &Gateway, chosen: Chosen) -> Result<Signed, Wait> {
     let Chosen { draft, payouts, fee, cap } = chosen;
     let wallet = gateway.wallet.get().ok_or_else(|| WaitCause::Other.because(NO_WALLET))?;
-    let tx = sign(gateway, wallet, &draft, &fee, cap)?;
+    let tx = sign(gateway, &wallet, &draft, &fee, cap)?;
     Ok(Signed { draft, tx, payouts })
 }
 

@@ -132,7 +132,7 @@ fn choose_now(gateway: &Gateway, id: Id, fee_rate: FeeRate) -> Result<(Chosen, N
         let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
         Ok((payout, required, replaced, optional, reader.tip_height()?, change.1))
     })?;
-    let change = build::fresh_change(wallet, change_index).map_err(NamedRateError::Obstacle)?;
+    let change = build::fresh_change(&wallet, change_index).map_err(NamedRateError::Obstacle)?;
     let funding = Funding {
         required: &required,
         optional: &optional,

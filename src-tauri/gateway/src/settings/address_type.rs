@@ -10,6 +10,15 @@ pub enum AddressType {
 }
 
 impl AddressType {
+    /// The type that words may have besides this one.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Bip84 => Self::Bip86,
+            Self::Bip86 => Self::Bip84,
+        }
+    }
+
     /// The value of the setting `addressType`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

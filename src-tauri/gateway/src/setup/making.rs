@@ -11,6 +11,9 @@ use crate::store::restore::{NewRestore, Restore};
 use crate::wallet::words::{self as mnemonic, WordCount};
 use crate::wallet::{Descriptors, Wallet};
 
+/// The act in the audit log by which a wallet of new words was made.
+pub(crate) const CREATED: &str = "wallet create";
+
 /// Puts new words into the secret store and returns them; the caller shows them before [`make`] makes the wallet. Words
 /// that an interrupted setup left in the store are returned instead, even if their number is not `count`.
 ///
@@ -69,6 +72,7 @@ pub(super) async fn adopt(
     let words = tokio::task::spawn_blocking(store).await.map_err(|_| SetupError::Interrupted)??;
     let address_type = gateway.settings.snapshot().address_type;
     let descriptors = Descriptors::derive(&words, gateway.network, address_type)?;
+    let other = Descriptors::derive(&words, gateway.network, address_type.other())?;
     let (now, actor) = (gateway.clock.now(), actor.to_owned());
     gateway.data_dir.mark_wallet()?;
     fail_points::pass(Point::WalletBefore);
@@ -78,8 +82,11 @@ pub(super) async fn adopt(
             tx.insert_keychain(Keychain::External, &descriptors.external)?;
             tx.insert_keychain(Keychain::Internal, &descriptors.internal)?;
             let (act, restored) = match restore {
-                Some(new) => ("wallet restore", Some(tx.begin_restore(&new)?)),
-                None => ("wallet create", None),
+                Some(new) => {
+                    tx.look_at_other_type(&other.external, &other.internal)?;
+                    ("wallet restore", Some(tx.begin_restore(&new)?))
+                }
+                None => (CREATED, None),
             };
             tx.audit(now, &actor, act, "wallet")?;
             Ok(restored)
@@ -116,8 +123,7 @@ async fn take_into_use(gateway: &Arc<Gateway>) -> Result<(), SetupError> {
     let load = move || Wallet::load(&loading.store, loading.network, skip);
     let wallet = tokio::task::spawn_blocking(load).await.map_err(|_| SetupError::Interrupted)??;
     if let Some(wallet) = wallet {
-        // The call cannot fail: one caller at a time makes the wallet, and only if there is none.
-        let _ = gateway.wallet.set(Arc::new(wallet));
+        gateway.wallet.set(Arc::new(wallet));
     }
     gateway.sender_wake.notify_one();
     gateway.note_change();

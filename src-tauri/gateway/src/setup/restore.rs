@@ -11,7 +11,6 @@ use super::error::SetupError;
 use super::making::{Words, adopt};
 use crate::gateway::Gateway;
 use crate::machine::secrets::{Purpose, Secret};
-use crate::settings::AddressType;
 use crate::store::StoreError;
 use crate::store::keychains::Keychain;
 use crate::store::restore::{NewRestore, Restore, RestoreSource};
@@ -20,9 +19,8 @@ use crate::wallet::Descriptors;
 /// The largest `--gap`. The gap plus `restoreSkip` is the number of indices that are derived and watched ahead.
 pub(crate) const GAP_MAX: u32 = 100_000;
 
-/// The first blocks of mainnet that can hold an output to a SegWit or a Taproot address: the activation heights.
+/// The first block of mainnet that can hold an output to a SegWit address: the activation height. Taproot is later.
 const FIRST_SEGWIT: u32 = 481_824;
-const FIRST_TAPROOT: u32 = 709_632;
 
 /// An upper bound of heights, which no chain reaches within a hundred years.
 const HEIGHTS_END: u32 = 10_000_000;
@@ -126,6 +124,7 @@ async fn again(
     if derived != *wallet.keychains.descriptors() {
         return Err(SetupError::OtherWallet);
     }
+    let other = Descriptors::derive(&words, gateway.network, wallet.keychains.address_type().other())?;
     let keeping = Arc::clone(gateway);
     let keep = move || match keeping.secrets.get(Purpose::WalletMnemonic)? {
         Some(there) if there.reveal() == words.reveal() => Ok(()),
@@ -145,6 +144,7 @@ async fn again(
         .write(move |tx| {
             tx.audit(now, &actor, "wallet restore", "wallet")?;
             let Some(new) = new else { return Ok(None) };
+            tx.look_at_other_type(&other.external, &other.internal)?;
             let begun = tx.begin_restore(&new)?;
             let next_index = |keychain| Ok::<_, StoreError>(tx.keychain(keychain)?.map_or(0, |(_, next)| next));
             Ok(Some((begun, next_index(Keychain::External)?, next_index(Keychain::Internal)?)))
@@ -153,6 +153,7 @@ async fn again(
         .inspect_err(|_: &StoreError| wallet.withhold(was_withheld))?;
     if let Some((restore, next_address, next_change)) = &begun {
         wallet.apply_restore(restore, *next_address, *next_change)?;
+        wallet.watch_other_type(&gateway.store, restore)?;
     }
     gateway.sender_wake.notify_one();
     gateway.note_change();
@@ -161,11 +162,8 @@ async fn again(
 
 /// The height up to which blocks hold no coin of the wallet. Asks the backend, if there is one. Blocks the thread.
 fn birth_height(gateway: &Gateway, birthday: Option<Birthday>) -> Result<u32, SetupError> {
-    let first = match (gateway.network, gateway.settings.snapshot().address_type) {
-        (Network::Bitcoin, AddressType::Bip84) => FIRST_SEGWIT,
-        (Network::Bitcoin, AddressType::Bip86) => FIRST_TAPROOT,
-        _ => 0,
-    };
+    // Addresses of both types are looked at.
+    let first = if gateway.network == Network::Bitcoin { FIRST_SEGWIT } else { 0 };
     let from = match birthday {
         None => first,
         Some(Birthday::Height(height)) => height.max(first),

@@ -4,7 +4,9 @@
 mod again;
 mod backends;
 mod looks;
+mod nothing;
 mod order;
+mod types;
 
 use std::sync::Arc;
 
@@ -13,7 +15,7 @@ use tillgate_domain::time::Timestamp;
 
 use super::*;
 use crate::chain::tests::by_script::ByScript;
-use crate::console::wallet::{ShowRestore, WalletInfo};
+use crate::console::wallet::{RestoreWallet, ShowRestore, WalletInfo, Words};
 use crate::console::{Actor, ask};
 use crate::machine::secrets::{Purpose, Secret};
 use crate::store::restore::Restore;

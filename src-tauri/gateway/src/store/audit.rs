@@ -7,8 +7,18 @@ use rusqlite::params;
 use tillgate_domain::time::Timestamp;
 
 use super::error::StoreError;
+use super::reader::Reader;
 use super::tx::Tx;
 use crate::machine::ballast;
+
+impl Reader<'_> {
+    /// The time of the first act with this name.
+    pub fn first_act(&self, act: &str) -> Result<Option<Timestamp>, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT min(at) FROM audit WHERE act = ?1")?;
+        let at: Option<i64> = query.query_row([act], |row| row.get(0))?;
+        Ok(at.map(Timestamp::from_ms))
+    }
+}
 
 impl Tx<'_> {
     /// Stores an act. `actor` is a person (`cli:ann`, `panel:ann`) or an API key's name. `act` is the action, such as

@@ -67,6 +67,11 @@ impl Reader<'_> {
         Ok(query.query_row([index], |row| row.get(0)).optional()?.unwrap_or(false))
     }
 
+    /// Whether the wallet ever had a coin.
+    pub fn has_any_coin(&self) -> Result<bool, StoreError> {
+        Ok(self.connection.prepare_cached("SELECT 1 FROM coins")?.exists([])?)
+    }
+
     /// Whether a coin at this change index was ever seen.
     pub fn is_change_known(&self, index: u32) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached(

@@ -70,6 +70,9 @@ const OF_PAYOUT_ADDRESSES: &str = "SELECT script, id, address, ifnull(comment, '
 const LAST_SCRIPT: &str = "SELECT max(script) AS last, count(*) AS outputs FROM (SELECT script FROM payouts \
      WHERE script > ?1 AND batch_seq IS NOT NULL ORDER BY script LIMIT ?2)";
 
+/// Most characters of a label, by BIP329.
+const LABEL_MAX: usize = 255;
+
 /// Sorts after every txid and every script.
 const BEHIND_ALL: [u8; 33] = [0xff; 33];
 
@@ -154,10 +157,21 @@ impl Labels {
     }
 
     fn all(self) -> Vec<Labelled> {
-        let labelled =
-            |((kind, reference), said): ((_, _), Vec<String>)| Labelled { kind, reference, label: said.join("; ") };
+        let labelled = |((kind, reference), said): ((_, _), Vec<String>)| Labelled {
+            kind,
+            reference,
+            label: shortened(said.join("; ")),
+        };
         self.0.into_iter().map(labelled).collect()
     }
+}
+
+/// A label as long as BIP329 allows. A dropped end is marked.
+fn shortened(label: String) -> String {
+    if label.chars().count() <= LABEL_MAX {
+        return label;
+    }
+    label.chars().take(LABEL_MAX.saturating_sub(1)).chain(['\u{2026}']).collect()
 }
 
 /// For example `Payment c80af47a…: order-1`.
@@ -168,4 +182,22 @@ fn sentence(row: &Row<'_>, what: &str) -> Result<String, StoreError> {
 
 fn outpoint(row: &Row<'_>) -> Result<OutPoint, StoreError> {
     Ok(OutPoint { txid: values::txid(row, "txid")?, vout: row.get("vout")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_has_at_most_255_characters() {
+        let mut labels = Labels::default();
+        (0..9).for_each(|number| {
+            labels.add(LabelledKind::Transaction, "t".to_owned(), &format!("{number}{}", "ü".repeat(30)))
+        });
+        labels.add(LabelledKind::Address, "a".to_owned(), &"x".repeat(255));
+        let labels = labels.all();
+        assert_eq!(labels[0].label.chars().count(), 255);
+        assert!(labels[0].label.ends_with('\u{2026}') && labels[0].label.starts_with("0ü"));
+        assert_eq!(labels[1].label, "x".repeat(255));
+    }
 }

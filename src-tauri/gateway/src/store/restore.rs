@@ -146,7 +146,8 @@ impl Reader<'_> {
     pub fn indices_to_ask(&self, restore: &Restore) -> Result<AskedIndices, StoreError> {
         let end = |keychain| {
             let next_index = self.keychain(keychain)?.map_or(0, |(_, next_index)| next_index);
-            Ok::<_, StoreError>(next_index.saturating_add(restore.looks_ahead))
+            let end = next_index.max(self.other_end(keychain)?);
+            Ok::<_, StoreError>(end.saturating_add(restore.looks_ahead))
         };
         Ok(AskedIndices { addresses: end(Keychain::External)?, change: end(Keychain::Internal)? })
     }
@@ -172,6 +173,7 @@ impl Tx<'_> {
         self.begin_below_coins()?;
         let birth_height = self.birth_height()?.ok_or(StoreError::BadValue("birth_height"))?;
         self.connection.prepare_cached("UPDATE chain SET token = x''")?.execute([])?;
+        self.forget_other_coins()?;
         self.connection
             .prepare_cached(
                 "INSERT OR REPLACE INTO restore (one, source, state, begun_at, birth_height, looks_ahead) VALUES (1, ?1, ?2, ?3, ?4, ?5)",
@@ -247,6 +249,7 @@ impl Tx<'_> {
         let first_given = self.keychain(Keychain::External)?.map_or(0, |(_, next_index)| next_index);
         // A backend that is asked about scripts also finds coins in blocks below the birth height.
         self.begin_below_coins()?;
+        self.fix_type()?;
         self.check_transition(RestoreState::Looked)?;
         self.connection
             .prepare_cached("UPDATE restore SET state = ?1, looked_at = ?2, first_given = ?3")?

@@ -1,7 +1,8 @@
 //! The two keychains of a mnemonic (BIP39, BIP32, BIP84, BIP86): their public descriptors, and their private keys while
 //! a transaction is signed.
 
-use bip39::Mnemonic;
+use bdk_wallet::miniscript::descriptor::checksum::desc_checksum;
+use bip39::{Language, Mnemonic};
 use bitcoin::bip32::{ChildNumber, DerivationPath, Fingerprint, Xpriv, Xpub};
 use bitcoin::secp256k1::{All, Secp256k1, SecretKey};
 use bitcoin::{Network, NetworkKind};
@@ -64,24 +65,22 @@ pub(crate) struct Descriptors {
 pub(super) struct PrivateKeychains {
     external: PrivateKeychain,
     internal: PrivateKeychain,
+    /// The public key of account 0, and its path from the master key.
+    account: Xpub,
+    path: DerivationPath,
     fingerprint: Fingerprint,
     address_type: AddressType,
     secp: Secp256k1<All>,
 }
 
-struct PrivateKeychain {
-    /// One level above the addresses' keys.
-    key: Xpriv,
-    /// Path from the master key to `key`.
-    path: DerivationPath,
-}
+/// One level above the addresses' keys.
+struct PrivateKeychain(Xpriv);
 
 /// The private key of one coin, wiped when dropped.
 pub(super) struct WipedKey(pub(super) SecretKey);
 
 impl Descriptors {
-    /// The descriptors of account 0, at keychain level (`[fp/84'/1'/0'/0]xpub/*`), so that an address costs one
-    /// derivation step.
+    /// The descriptors of account 0, at its level (`wpkh([fp/84h/1h/0h]xpub/0/*)`), as other wallet programs read them.
     ///
     /// # Errors
     /// When the text is not a mnemonic.
@@ -89,25 +88,42 @@ impl Descriptors {
         let private = PrivateKeychains::derive(mnemonic, network, address_type)?;
         private.descriptors()
     }
+
+    /// One descriptor of both keychains, as BIP389 writes it: `wpkh([fp/84h/1h/0h]xpub/<0;1>/*)`.
+    ///
+    /// # Errors
+    /// When the descriptor in the database is malformed.
+    pub(crate) fn multipath(&self) -> Result<String, WalletError> {
+        let text = self.external.split('#').next().unwrap_or_default();
+        with_checksum(&text.replacen("/0/*)", "/<0;1>/*)", 1))
+    }
 }
 
 impl PrivateKeychains {
     pub(super) fn derive(mnemonic: &Secret, network: Network, address_type: AddressType) -> Result<Self, WalletError> {
-        let words = Mnemonic::parse(mnemonic.reveal()).map_err(|_| WalletError::BadMnemonic)?;
+        let words = Mnemonic::parse_in(Language::English, mnemonic.reveal()).map_err(|_| WalletError::BadMnemonic)?;
         let mut seed = words.to_seed("");
         let master = Xpriv::new_master(network, &seed);
         seed.zeroize();
         let mut master = master.map_err(|_| WalletError::BadMnemonic)?;
         let secp = Secp256k1::new();
-        let keychain = |keychain| PrivateKeychain::derive(&secp, &master, network, address_type, keychain);
-        let (external, internal) = (keychain(Keychain::External), keychain(Keychain::Internal));
+        let path = account_path(network, address_type)?;
         let fingerprint = master.fingerprint(&secp);
+        let account = master.derive_priv(&secp, &path).map_err(|_| WalletError::BadDescriptor);
         master.private_key.non_secure_erase();
-        Ok(Self { external: external?, internal: internal?, fingerprint, address_type, secp })
+        let mut private = account?;
+        let keychain = |keychain| PrivateKeychain::derive(&secp, &private, keychain);
+        let (external, internal) = (keychain(Keychain::External), keychain(Keychain::Internal));
+        let account = Xpub::from_priv(&secp, &private);
+        private.private_key.non_secure_erase();
+        Ok(Self { external: external?, internal: internal?, account, path, fingerprint, address_type, secp })
     }
 
     pub(super) fn descriptors(&self) -> Result<Descriptors, WalletError> {
-        Ok(Descriptors { external: self.descriptor(&self.external)?, internal: self.descriptor(&self.internal)? })
+        Ok(Descriptors {
+            external: self.descriptor(Keychain::External)?,
+            internal: self.descriptor(Keychain::Internal)?,
+        })
     }
 
     pub(super) fn key(&self, keychain: Keychain, index: u32) -> Result<WipedKey, WalletError> {
@@ -116,57 +132,60 @@ impl PrivateKeychains {
             Keychain::Internal => &self.internal,
         };
         let step = ChildNumber::from_normal_idx(index).map_err(|_| WalletError::NoAddress(index))?;
-        let mut child = keychain.key.derive_priv(&self.secp, &[step]).map_err(|_| WalletError::NoAddress(index))?;
+        let mut child = keychain.0.derive_priv(&self.secp, &[step]).map_err(|_| WalletError::NoAddress(index))?;
         let key = WipedKey(child.private_key);
         child.private_key.non_secure_erase();
         Ok(key)
     }
 
-    fn descriptor(&self, keychain: &PrivateKeychain) -> Result<String, WalletError> {
+    fn descriptor(&self, keychain: Keychain) -> Result<String, WalletError> {
         let function = match self.address_type {
             AddressType::Bip84 => "wpkh",
             AddressType::Bip86 => "tr",
         };
-        let public = Xpub::from_priv(&self.secp, &keychain.key);
-        let text = format!("{function}([{}/{}]{public}/*)", self.fingerprint, keychain.path);
-        let descriptor: bdk_wallet::miniscript::Descriptor<bdk_wallet::miniscript::DescriptorPublicKey> =
-            text.parse().map_err(|_| WalletError::BadDescriptor)?;
-        // The formatted descriptor ends with its checksum.
-        Ok(descriptor.to_string())
+        // The mark `h` needs no quoting in a shell.
+        let path = self.path.to_string().replace('\'', "h");
+        with_checksum(&format!("{function}([{}/{path}]{}/{}/*)", self.fingerprint, self.account, step(keychain)))
     }
 }
 
 impl PrivateKeychain {
-    fn derive(
-        secp: &Secp256k1<All>,
-        master: &Xpriv,
-        network: Network,
-        address_type: AddressType,
-        keychain: Keychain,
-    ) -> Result<Self, WalletError> {
-        let hardened = |index| ChildNumber::from_hardened_idx(index).map_err(|_| WalletError::BadDescriptor);
-        let purpose = match address_type {
-            AddressType::Bip84 => 84,
-            AddressType::Bip86 => 86,
-        };
-        let coin = match NetworkKind::from(network) {
-            NetworkKind::Main => 0,
-            NetworkKind::Test => 1,
-        };
-        let keychain = match keychain {
-            Keychain::External => 0,
-            Keychain::Internal => 1,
-        };
-        let keychain_step = ChildNumber::from_normal_idx(keychain).map_err(|_| WalletError::BadDescriptor)?;
-        let path = DerivationPath::from(vec![hardened(purpose)?, hardened(coin)?, hardened(0)?, keychain_step]);
-        let key = master.derive_priv(secp, &path).map_err(|_| WalletError::BadDescriptor)?;
-        Ok(Self { key, path })
+    fn derive(secp: &Secp256k1<All>, account: &Xpriv, keychain: Keychain) -> Result<Self, WalletError> {
+        let step = ChildNumber::from_normal_idx(step(keychain)).map_err(|_| WalletError::BadDescriptor)?;
+        account.derive_priv(secp, &[step]).map(Self).map_err(|_| WalletError::BadDescriptor)
     }
+}
+
+/// The step from the account's key to the keychain's.
+const fn step(keychain: Keychain) -> u32 {
+    match keychain {
+        Keychain::External => 0,
+        Keychain::Internal => 1,
+    }
+}
+
+/// The path from the master key to the key of account 0.
+fn account_path(network: Network, address_type: AddressType) -> Result<DerivationPath, WalletError> {
+    let hardened = |index| ChildNumber::from_hardened_idx(index).map_err(|_| WalletError::BadDescriptor);
+    let purpose = match address_type {
+        AddressType::Bip84 => 84,
+        AddressType::Bip86 => 86,
+    };
+    let coin = match NetworkKind::from(network) {
+        NetworkKind::Main => 0,
+        NetworkKind::Test => 1,
+    };
+    Ok(DerivationPath::from(vec![hardened(purpose)?, hardened(coin)?, hardened(0)?]))
+}
+
+fn with_checksum(descriptor: &str) -> Result<String, WalletError> {
+    let checksum = desc_checksum(descriptor).map_err(|_| WalletError::BadDescriptor)?;
+    Ok(format!("{descriptor}#{checksum}"))
 }
 
 impl Drop for PrivateKeychain {
     fn drop(&mut self) {
-        self.key.private_key.non_secure_erase();
+        self.0.private_key.non_secure_erase();
     }
 }
 
@@ -184,13 +203,17 @@ mod tests {
     const WORDS: &str = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
 
     #[test]
-    fn descriptors_match_bip84_and_bip86_at_keychain_level() {
+    fn descriptors_name_the_account_with_its_origin() {
         let words = Secret::new(WORDS.to_owned());
         let bip84 = Descriptors::derive(&words, Network::Bitcoin, AddressType::Bip84).unwrap();
-        assert!(bip84.external.starts_with("wpkh([73c5da0a/84'/0'/0'/0]xpub"), "{}", bip84.external);
-        assert!(bip84.internal.starts_with("wpkh([73c5da0a/84'/0'/0'/1]xpub"), "{}", bip84.internal);
+        // BIP84's own account key.
+        let account = "xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V";
+        assert!(bip84.external.starts_with(&format!("wpkh([73c5da0a/84h/0h/0h]{account}/0/*)#")), "{}", bip84.external);
+        assert!(bip84.internal.starts_with(&format!("wpkh([73c5da0a/84h/0h/0h]{account}/1/*)#")), "{}", bip84.internal);
+        let both = bip84.multipath().unwrap();
+        assert!(both.starts_with(&format!("wpkh([73c5da0a/84h/0h/0h]{account}/<0;1>/*)#")), "{both}");
         let bip86 = Descriptors::derive(&words, Network::Regtest, AddressType::Bip86).unwrap();
-        assert!(bip86.external.starts_with("tr([73c5da0a/86'/1'/0'/0]tpub"), "{}", bip86.external);
+        assert!(bip86.external.starts_with("tr([73c5da0a/86h/1h/0h]tpub"), "{}", bip86.external);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct Address {
 pub(super) struct KeychainAddresses {
     /// One level above the addresses' keys.
     key: Xpub,
-    /// Path from the master key to `key`; empty if the descriptor names none.
+    /// Path from the master key to `key`.
     origin: DerivationPath,
     address_type: AddressType,
     network: Network,
@@ -28,7 +28,7 @@ pub(super) struct KeychainAddresses {
 }
 
 impl KeychainAddresses {
-    /// Parses `wpkh([…]xpub/*)` or `tr([…]xpub/*)`.
+    /// Parses `wpkh([…]xpub/0/*)` or `tr([…]xpub/0/*)`, with any one step in the place of `0`.
     pub(super) fn of(descriptor: &str, network: Network) -> Result<Self, WalletError> {
         let descriptor: Descriptor<DescriptorPublicKey> = descriptor.parse().map_err(|_| WalletError::BadDescriptor)?;
         let (key, address_type) = match &descriptor {
@@ -38,10 +38,14 @@ impl KeychainAddresses {
         };
         match key {
             DescriptorPublicKey::XPub(key)
-                if key.wildcard == Wildcard::Unhardened && key.derivation_path.is_empty() =>
+                if key.wildcard == Wildcard::Unhardened && key.derivation_path.len() == 1 =>
             {
-                let origin = key.origin.as_ref().map(|(_, path)| path.clone()).unwrap_or_default();
-                Ok(Self { key: key.xkey, origin, address_type, network, secp: Secp256k1::verification_only() })
+                let secp = Secp256k1::verification_only();
+                let account = key.origin.as_ref().map(|(_, path)| path.clone()).unwrap_or_default();
+                let origin = account.extend(&key.derivation_path);
+                let keychain = key.xkey.derive_pub(&secp, &key.derivation_path);
+                let key = keychain.map_err(|_| WalletError::BadDescriptor)?;
+                Ok(Self { key, origin, address_type, network, secp })
             }
             _ => Err(WalletError::BadDescriptor),
         }
@@ -90,8 +94,10 @@ mod tests {
             String::new(),
             wpkh.replacen("wpkh", "pkh", 1),
             unsigned(&wpkh).replacen("wpkh", "pkh", 1),
-            unsigned(&wpkh).replace("/*", "/0/*"),
-            unsigned(&wpkh).replace("/*", "/0"),
+            unsigned(&wpkh).replace("/0/*", "/*"),
+            unsigned(&wpkh).replace("/0/*", "/0/0/*"),
+            unsigned(&wpkh).replace("/0/*", "/<0;1>/*"),
+            unsigned(&wpkh).replace("/*", ""),
             unsigned(&wpkh).replace("/*", "/*h"),
             format!("sh({})", unsigned(&wpkh)),
             unsigned(&tr).replace("/*)", &format!("/*,pk({}))", "02".repeat(33))),

@@ -131,7 +131,8 @@ impl AskedScripts {
         batch_progress: &BatchProgress,
     ) -> Result<Self, StoreError> {
         let place = round.place.map_or_else(|| gateway.store.read(|reader| reader.round_place()), Ok)?;
-        let wallet = gateway.wallet.get().map(AsRef::as_ref);
+        let wallet = gateway.wallet.get();
+        let wallet = wallet.as_deref();
         gateway.store.read(|reader| {
             let mut due = reader.payments_due_by_time(at, MUST_MAX)?;
             due.extend(reader.payments_due_by_height(reader.tip_height()?, MUST_MAX)?);
@@ -183,7 +184,8 @@ impl AskedScripts {
 pub(super) fn read_hot(gateway: &Gateway, now: Timestamp) -> Result<(), WatchError> {
     wait_until_known_ahead(gateway)?;
     let mark = gateway.hot.mark();
-    let wallet = gateway.wallet.get().map(AsRef::as_ref);
+    let wallet = gateway.wallet.get();
+    let wallet = wallet.as_deref();
     let mut hot: HashMap<ScriptBuf, Urgency> = HashMap::new();
     gateway.store.read(|reader| {
         let settled_height = reader.tip_height()?.saturating_sub(SETTLED_AFTER);

@@ -6,6 +6,7 @@ use crate::chain::ChainDown;
 use crate::gateway::{CatchingUp, FailedLook};
 use crate::notifications::outbox::OutboxError;
 use crate::store::StoreError;
+use crate::wallet::WalletError;
 
 /// Why a look failed. The next look recovers.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +56,9 @@ pub enum WatchError {
     /// The look needs more answers than the caller waits for. The answers so far are stored.
     #[error("{0}")]
     Behind(CatchingUp),
+    /// The wallet of the address type that the scan found coins at cannot be loaded.
+    #[error(transparent)]
+    Wallet(#[from] WalletError),
     /// The look was interrupted because the program is stopping.
     #[error("the look was interrupted")]
     Interrupted,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use bitcoin::{FeeRate, ScriptBuf, Txid};
+use bitcoin::{FeeRate, OutPoint, ScriptBuf, Txid};
 use tillgate_domain::closing::{Closing, Doubts, Seen};
 use tillgate_domain::payment::{Cause, Payment};
 use tillgate_domain::restore::RestoreState;
@@ -24,6 +24,7 @@ use crate::settlement::coins::CoinMove;
 use crate::settlement::payment::{AffectedPayment, IncomingTransaction};
 use crate::store::chain::{Cursor, WatchedChain};
 use crate::store::keychains::Keychain;
+use crate::store::other_type::OtherCoin;
 use crate::store::restore::Restore;
 use crate::store::scripts::RoundPlace;
 use crate::store::{Reader, StoreError};
@@ -57,6 +58,9 @@ pub(super) struct Findings {
     pub payments: BTreeMap<i64, AffectedPayment>,
     /// Effects of transactions on our coins, except outputs to payments.
     pub moves: BTreeMap<Txid, CoinMove>,
+    /// Coins at the other address type that a restore looks at, and spends of such coins.
+    pub others: Vec<OtherCoin>,
+    pub other_spends: Vec<OutPoint>,
     /// Transactions of ours that this chain does not know, or not yet.
     pub unknown: Vec<Txid>,
     /// Blocks up to this height are unchanged since the last look; `None`: all blocks.
@@ -79,6 +83,8 @@ struct Effects {
     payments: BTreeMap<i64, AffectedPayment>,
     /// Effects of transactions on our coins, except outputs to payments.
     moves: BTreeMap<Txid, CoinMove>,
+    others: Vec<OtherCoin>,
+    other_spends: Vec<OutPoint>,
     states: Vec<ScriptState>,
 }
 
@@ -100,11 +106,14 @@ pub(super) fn take(
     if restore.is_some_and(|restore| restore.state == RestoreState::Stopped) {
         return Err(WatchError::Stopped);
     }
+    if restore.is_some() {
+        restored::follow_type(gateway)?;
+    }
     let begins_at_birth = restored::begins_at_birth(restore.as_ref());
     let token = cursor.filter(|cursor| cursor.chain == chain && !begins_at_birth).map(|cursor| cursor.token.as_slice());
     let scan = restore.as_ref().map(|restore| Scan::of(gateway, restore)).transpose()?.flatten();
     let asked = match &scan {
-        Some(scan) => AskedScripts::all_of(scan.scripts.clone()),
+        Some(scan) => AskedScripts::all_of(scan.scripts()),
         None => asked(gateway, at, round, batch_progress)?,
     };
     let (mut view, ours) = first_view(gateway, (token, birth_height), restore.is_some(), &asked)?;
@@ -149,7 +158,7 @@ pub(super) fn take(
     }
     let unknown =
         gateway.store.read(|reader| effects.unknown(reader, std::mem::take(&mut view.unknown), left_above))?;
-    let Effects { mut payments, moves, states } = effects;
+    let Effects { mut payments, moves, others, other_spends, states } = effects;
     // The shop is told of an arrival without waiting for the estimate, unless the arrival may be final by it.
     let fee_rate = if gateway.store.read(|reader| may_be_accepted_unconfirmed(reader, &payments))? {
         gateway.chain.fee_rates(SOON_BLOCKS)?.estimate
@@ -191,6 +200,8 @@ pub(super) fn take(
         fee_rate,
         payments,
         moves,
+        others,
+        other_spends,
         unknown,
         known_up_to,
         states,
@@ -323,7 +334,11 @@ impl Effects {
             let found = ours.of(&facts, &txid)?;
             let facts = Arc::new(facts);
             let moves_coins = found.moves_coins();
-            let OurParts { payments, change, spends, .. } = found;
+            let OurParts { payments, change, spends, others, other_spends, .. } = found;
+            if facts.position != TxPosition::Absent {
+                self.others.extend(others);
+                self.other_spends.extend(other_spends);
+            }
             for (seq, (derivation_index, outputs)) in payments {
                 let incoming = IncomingTransaction { facts: Arc::clone(&facts), derivation_index, outputs };
                 let affected = self.payments.entry(seq).or_insert_with(|| AffectedPayment::by(Cause::Chain));

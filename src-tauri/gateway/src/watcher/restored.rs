@@ -4,6 +4,7 @@
 mod hold;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use bitcoin::ScriptBuf;
 use tillgate_domain::restore::RestoreState;
@@ -15,6 +16,7 @@ use crate::gateway::Gateway;
 use crate::store::keychains::Keychain;
 use crate::store::restore::{AskedIndices, Restore};
 use crate::store::{StoreError, Tx};
+use crate::wallet::Wallet;
 
 /// Most scripts in one look of a scan: as many as a backend takes at once.
 const ASKED_MAX: u32 = 1_000;
@@ -38,13 +40,17 @@ pub(super) struct Scanned {
 
 /// The next scripts of a restored wallet to ask about.
 pub(super) struct Scan {
-    pub scripts: Vec<ScriptBuf>,
-    /// Number of addresses at the start of `scripts`; the other scripts are change.
-    addresses: usize,
-    /// First index of each keychain in `scripts`.
-    first: AskedIndices,
-    /// First index of each keychain after `scripts`.
+    asked: Vec<Asked>,
+    /// First index of each keychain after `asked`.
     next: AskedIndices,
+}
+
+/// A script of the wallet's type or of the other type.
+struct Asked {
+    keychain: Keychain,
+    index: u32,
+    script: ScriptBuf,
+    is_other: bool,
 }
 
 /// Progress after the backend's answer.
@@ -59,49 +65,51 @@ impl Scan {
     pub(super) fn of(gateway: &Gateway, restore: &Restore) -> Result<Option<Self>, WatchError> {
         let (Sees::Scripts, Some(wallet)) = (gateway.chain.sees(), gateway.wallet.get()) else { return Ok(None) };
         let end = gateway.store.read(|reader| reader.indices_to_ask(restore))?;
-        let asked = restore.asked;
+        let (asked, other) = (restore.asked, wallet.other());
+        // Both types are asked about, each with the same indices.
+        let most = if other.is_some() { ASKED_MAX / 2 } else { ASKED_MAX };
         let change_left = end.change.saturating_sub(asked.change);
-        let addresses = end.addresses.saturating_sub(asked.addresses).min(ASKED_MAX - change_left.min(ASKED_MAX / 2));
-        let change = change_left.min(ASKED_MAX - addresses);
+        let addresses = end.addresses.saturating_sub(asked.addresses).min(most - change_left.min(most / 2));
+        let change = change_left.min(most - addresses);
         let next = AskedIndices {
             addresses: asked.addresses.saturating_add(addresses),
             change: asked.change.saturating_add(change),
         };
-        let derive = |keychain, index| wallet.keychains.script(keychain, index).ok();
         // At the end of a keychain there are fewer scripts.
-        let mut scripts: Vec<_> =
-            (asked.addresses..next.addresses).map_while(|index| derive(Keychain::External, index)).collect();
-        let addresses = scripts.len();
-        scripts.extend((asked.change..next.change).map_while(|index| derive(Keychain::Internal, index)));
-        Ok(Some(Self { scripts, addresses, first: asked, next }))
+        let of = |keychain, index| {
+            let own = wallet.keychains.script(keychain, index).ok().map(|script| (script, false));
+            let others = other.as_ref().and_then(|other| other.script(keychain, index)).map(|script| (script, true));
+            let both = own.into_iter().chain(others);
+            both.map(move |(script, is_other)| Asked { keychain, index, script, is_other })
+        };
+        let addresses = (asked.addresses..next.addresses).flat_map(|index| of(Keychain::External, index));
+        let change = (asked.change..next.change).flat_map(|index| of(Keychain::Internal, index));
+        Ok(Some(Self { asked: addresses.chain(change).collect(), next }))
+    }
+
+    pub(super) fn scripts(&self) -> Vec<ScriptBuf> {
+        self.asked.iter().map(|asked| asked.script.clone()).collect()
     }
 
     /// The progress, given the scripts that the look covered. A server with a request limit answers only the first
     /// scripts, and the next look continues after them. Scripts that the server refuses to report are skipped.
     pub(super) fn progress(&self, covered: &Covered, refused: &HashSet<ScriptBuf>) -> ScanProgress {
-        let (addresses, change) = self.scripts.split_at(self.addresses);
-        let behind = |scripts: &[ScriptBuf], first: u32, next: u32| {
-            let open =
-                scripts.iter().zip(first..).find(|(script, _)| !covered.holds(script) && !refused.contains(*script));
-            open.map_or(next, |(_, index)| index)
+        let behind = |keychain, next| {
+            let mut of_keychain = self.asked.iter().filter(|asked| asked.keychain == keychain);
+            let open = of_keychain.find(|asked| !covered.holds(&asked.script) && !refused.contains(&asked.script));
+            open.map_or(next, |asked| asked.index)
         };
         let next = AskedIndices {
-            addresses: behind(addresses, self.first.addresses, self.next.addresses),
-            change: behind(change, self.first.change, self.next.change),
+            addresses: behind(Keychain::External, self.next.addresses),
+            change: behind(Keychain::Internal, self.next.change),
         };
         ScanProgress { next }
     }
 
     /// Skipped indices: the server refuses to report their scripts in full.
     pub(super) fn skipped(&self, refused: &HashSet<ScriptBuf>) -> Vec<(Keychain, u32)> {
-        let (addresses, change) = self.scripts.split_at(self.addresses);
-        let of = |keychain, scripts: &[ScriptBuf], first: u32| {
-            let of_these = scripts.iter().zip(first..).filter(|(script, _)| refused.contains(*script));
-            of_these.map(|(_, index)| (keychain, index)).collect::<Vec<_>>()
-        };
-        let mut skipped = of(Keychain::External, addresses, self.first.addresses);
-        skipped.extend(of(Keychain::Internal, change, self.first.change));
-        skipped
+        let of_wallet = self.asked.iter().filter(|asked| !asked.is_other && refused.contains(&asked.script));
+        of_wallet.map(|asked| (asked.keychain, asked.index)).collect()
     }
 }
 
@@ -157,9 +165,30 @@ pub(super) fn note(tx: &Tx<'_>, scanned: &Scanned) -> Result<(), StoreError> {
             tx.note_scanned_blocks(scanned.height)?;
         }
     }
+    if tx.take_other_type(&restore)? {
+        return Ok(());
+    }
     let looked = tx.finish_restore(scanned.at, scanned.skip)?;
     if let Some(reason) = hold::reason(tx, &looked)? {
         tx.hold_restored(scanned.at, &reason)?;
+    }
+    Ok(())
+}
+
+/// Replaces the wallet if an earlier scan found coins at the other address type alone: the database has that type's
+/// descriptors since. Call this before a look, so that no look mixes the types.
+pub(super) fn follow_type(gateway: &Gateway) -> Result<(), WatchError> {
+    let Some(wallet) = gateway.wallet.get() else { return Ok(()) };
+    let stored = gateway.store.read(|reader| reader.keychain(Keychain::External))?;
+    if stored.is_none_or(|(descriptor, _)| descriptor == wallet.keychains.descriptors().external) {
+        return Ok(());
+    }
+    let skip = gateway.settings.snapshot().restore_skip;
+    if let Some(wallet) = Wallet::load(&gateway.store, gateway.network, skip)? {
+        let address_type = wallet.keychains.address_type().as_str();
+        tracing::info!(address_type, "the words have coins at this address type alone: the wallet takes it");
+        gateway.wallet.set(Arc::new(wallet));
+        gateway.note_change();
     }
     Ok(())
 }

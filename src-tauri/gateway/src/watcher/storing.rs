@@ -100,12 +100,14 @@ pub(super) async fn store(
     };
     let (from_start, place) = (findings.from_start, findings.place);
     let (known_up_to, mut states) = (findings.known_up_to, findings.states);
+    let (others, other_spends) = (Arc::new(findings.others), Arc::new(findings.other_spends));
     let mut pieces = Piece::in_order(findings.unknown, findings.payments, findings.moves);
     let mut is_due_at_once = false;
     loop {
         let rest = pieces.split_off(pieces.len().min(PIECES_PER_COMMIT));
         let is_last = rest.is_empty();
         let (context, watched) = (context.clone(), watched.clone());
+        let (others, other_spends) = (Arc::clone(&others), Arc::clone(&other_spends));
         // Script states are stored last: they say that the facts about their scripts are stored.
         let states = if is_last { std::mem::take(&mut states) } else { Vec::new() };
         let due = if is_last { due.clone() } else { Due::Nothing };
@@ -130,6 +132,7 @@ pub(super) async fn store(
                 place.map_or(Ok(()), |place| outbox.tx.save_round_place(place))?;
                 known_up_to.map_or(Ok(()), |height| outbox.tx.lower_given_above(height))?;
                 outbox.tx.save_watched_chain(&watched)?;
+                outbox.tx.note_other_coins(&others, &other_spends)?;
                 restored::note(outbox.tx, &scanned)?;
             }
             Ok::<_, WatchError>((warnings, is_due_at_once))

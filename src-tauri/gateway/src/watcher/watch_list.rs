@@ -3,6 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use bitcoin::{Amount, OutPoint, Script, Transaction, Txid};
 
@@ -11,7 +12,9 @@ use crate::chain::{KnownPosition, KnownScripts, TxFacts, TxPosition, WatchList};
 use crate::gateway::Gateway;
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
+use crate::store::other_type::OtherCoin;
 use crate::store::{Reader, StoreError};
+use crate::wallet::OtherType;
 
 /// Time for which an absent transaction is followed. It is well above the 14 days after which the transaction is gone.
 /// A transaction that returns later is treated as new.
@@ -28,6 +31,10 @@ pub(super) struct OurParts {
     pub spends: Vec<OutPoint>,
     /// Whether the transaction is a known twin.
     pub is_twin: bool,
+    /// Outputs to addresses of the other type that a restore looks at.
+    pub others: Vec<OtherCoin>,
+    /// Coins of the other type that the transaction spends.
+    pub other_spends: Vec<OutPoint>,
 }
 
 /// Recognises our transactions by the database and the wallet.
@@ -39,6 +46,9 @@ pub(super) struct OurTransactions<'a> {
     found: RefCell<HashMap<Txid, OurParts>>,
     /// Coins created in this look, which the database does not hold yet.
     made: RefCell<HashSet<OutPoint>>,
+    /// The other address type that a restore looks at, and its coins created in this look.
+    other: Option<Arc<OtherType>>,
+    made_of_other: RefCell<HashSet<OutPoint>>,
     /// Whether the stored script states are outdated, because the chain is another one.
     is_anew: Cell<bool>,
     /// The database's blocks up to this height are still in the chain; `None`: all its blocks.
@@ -55,7 +65,9 @@ impl<'a> OurTransactions<'a> {
         let (found, made) = (RefCell::default(), RefCell::default());
         let (is_anew, known_up_to) = (Cell::new(false), Cell::new(None));
         let (error, is_interrupted) = (Cell::new(None), Cell::new(false));
-        Ok(Self { gateway, txids: Vec::new(), found, made, is_anew, known_up_to, error, is_interrupted })
+        let (other, made_of_other) = (gateway.wallet.get().and_then(|wallet| wallet.other()), RefCell::default());
+        let txids = Vec::new();
+        Ok(Self { gateway, txids, found, made, other, made_of_other, is_anew, known_up_to, error, is_interrupted })
     }
 
     /// Also asks for reports on all known transactions.
@@ -138,12 +150,17 @@ impl<'a> OurTransactions<'a> {
                 } else if let Some((keychain, index)) = self.of_wallet(&output.script_pubkey) {
                     let is_coinbase = tx.is_coinbase();
                     found.change.push(Coin { outpoint, keychain, index, payment_seq: None, amount_sats, is_coinbase });
+                } else if let Some((keychain, index)) = self.of_other_type(&output.script_pubkey) {
+                    found.others.push(OtherCoin { outpoint, keychain, index, amount_sats });
+                    self.made_of_other.borrow_mut().insert(outpoint);
+                    continue;
                 } else {
                     continue;
                 }
                 self.made.borrow_mut().insert(outpoint);
             }
             found.spends = self.spent(reader, tx)?;
+            found.other_spends = self.spent_of_other_type(reader, tx)?;
             found.is_twin = reader.is_twin(txid)?;
             Ok(found)
         })
@@ -170,6 +187,22 @@ impl<'a> OurTransactions<'a> {
             self.is_interrupted.set(true);
         }
         Some((Keychain::External, index))
+    }
+
+    fn of_other_type(&self, script: &Script) -> Option<(Keychain, u32)> {
+        self.other.as_ref()?.find(script)
+    }
+
+    fn spent_of_other_type(&self, reader: &Reader<'_>, tx: &Transaction) -> Result<Vec<OutPoint>, StoreError> {
+        let mut spent = Vec::new();
+        if self.other.is_some() {
+            for outpoint in tx.input.iter().map(|input| input.previous_output) {
+                if self.made_of_other.borrow().contains(&outpoint) || reader.has_other_coin(&outpoint)? {
+                    spent.push(outpoint);
+                }
+            }
+        }
+        Ok(spent)
     }
 
     /// Like [`Self::of_wallet`], but derives no further scripts.
@@ -225,7 +258,7 @@ impl KnownScripts for OurTransactions<'_> {
 
 impl OurParts {
     fn is_empty(&self) -> bool {
-        self.payments.is_empty() && !self.moves_coins()
+        self.payments.is_empty() && !self.moves_coins() && self.others.is_empty() && self.other_spends.is_empty()
     }
 
     /// Whether it moves coins that are no payment's.

@@ -6,7 +6,7 @@
 export type CheckItem = { 
 /**
  * The name of the check: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
- * `notifications`, `payouts`, `stuck`, `alarms`, `backups`; `folder`, `lock` and others if the gateway could not
+ * `notifications`, `payouts`, `stuck`, `alarms`, `backups`, `restore`; `folder`, `lock` and others if the gateway could not
  * be opened.
  */
 name: string, 

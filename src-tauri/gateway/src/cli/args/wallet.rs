@@ -37,7 +37,8 @@ pub(in crate::cli) enum Wallet {
     /// Show the wallet's balance, addresses and network. JSON: {"balanceBtc", "spendableBtc", "lockedBtc",
     /// "pendingBtc", "addressType", "network", "longestUnused", "gapLimit", "nextIndex", "looked"}.
     Info,
-    /// Print the public descriptors, which show every payment but cannot spend. JSON: {"external", "internal"}.
+    /// Print the public descriptors, which show every payment but cannot spend. JSON: {"descriptor", "external",
+    /// "internal"}; `descriptor` is that of both keychains, which Sparrow, Specter, Liana and Bitcoin Core read.
     Descriptor,
     /// Print labels of transactions, addresses and coins (BIP329), one JSON object a line. JSON: {"items": […]}.
     Labels,

@@ -8,7 +8,7 @@ use crate::cli::table::{Table, fields};
 use crate::console::limits::LimitsView;
 use crate::console::statement::{StatementItem, StatementTotal, StatementTotals};
 use crate::console::sums::FiatView;
-use crate::console::wallet::{RestoreView, RestoredView, WalletDescriptorView, WalletInfoView};
+use crate::console::wallet::{NOTHING_FOUND, RestoreView, RestoredView, WalletDescriptorView, WalletInfoView};
 
 pub(super) fn limits(view: &LimitsView) -> String {
     let worth = |pick: fn(&crate::console::limits::LimitsWorth) -> &FiatView| {
@@ -43,6 +43,8 @@ pub(super) fn wallet(view: &WalletInfoView) -> String {
     ]) + &view.restore.as_ref().map(restore).unwrap_or_default()
 }
 
+const LIKE_ELECTRUM: &str = "Note: these words are also a valid Electrum seed, as one wallet in some two hundred is by chance. If Electrum made them, restore them in Electrum, and send the coins to a new wallet.\n";
+
 /// The progress of a restored wallet's scan.
 pub(super) fn restore(view: &RestoreView) -> String {
     let blocks = match (view.scanned_height, view.chain_height) {
@@ -73,7 +75,7 @@ pub(super) fn restore(view: &RestoreView) -> String {
         }
         RestoreState::Looked => "the chain was scanned",
     };
-    fields(&[
+    let mut lines = vec![
         ("restored", state.to_owned()),
         ("scanned up to", blocks),
         (
@@ -90,19 +92,32 @@ pub(super) fn restore(view: &RestoreView) -> String {
                 view.looks_ahead
             ),
         ),
-    ])
+    ];
+    if view.found_nothing {
+        lines.push(("warning", NOTHING_FOUND.to_owned()));
+    }
+    if let Some(other) = &view.at_other_type {
+        lines.push(("elsewhere", other.sentence()));
+    }
+    fields(&lines)
 }
 
 pub(super) fn restored(view: &RestoredView) -> String {
-    match (&view.restore, view.made) {
+    let warning = if view.like_electrum { LIKE_ELECTRUM } else { "" };
+    let told = match (&view.restore, view.made) {
         (Some(view), true) => format!("The wallet is there.\n{}", restore(view)),
         (Some(view), false) => format!("The wallet existed already, and the chain is scanned again.\n{}", restore(view)),
         (None, _) => "The wallet existed already; its words are stored with the secrets again. With --birthday or --gap the chain is scanned again too.\n".to_owned(),
-    }
+    };
+    told + warning
 }
 
 pub(super) fn descriptors(view: &WalletDescriptorView) -> String {
-    fields(&[("external", view.external.clone()), ("internal", view.internal.clone())])
+    fields(&[
+        ("descriptor", view.descriptor.clone()),
+        ("external", view.external.clone()),
+        ("internal", view.internal.clone()),
+    ])
 }
 
 /// A page of movements. `widths` are the columns' widths so far, empty before the first page; only the first page has

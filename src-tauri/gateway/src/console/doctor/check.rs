@@ -11,7 +11,7 @@ pub(super) type Finding = Result<String, String>;
 #[ts(export)]
 pub struct CheckItem {
     /// The name of the check: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
-    /// `notifications`, `payouts`, `stuck`, `alarms`, `backups`; `folder`, `lock` and others if the gateway could not
+    /// `notifications`, `payouts`, `stuck`, `alarms`, `backups`, `restore`; `folder`, `lock` and others if the gateway could not
     /// be opened.
     pub name: String,
     /// Whether the check passed.

@@ -8,6 +8,7 @@ use ts_rs::TS;
 
 use super::sources::{silent_together, strays};
 use crate::backup::{self, NightlyFault};
+use crate::console::wallet::{NOTHING_FOUND, has_found_nothing};
 use crate::gateway::{Gateway, StaffWarning, WatchStatus, standstill};
 use crate::machine::ballast;
 use crate::machine::clock::machine_now;
@@ -41,6 +42,8 @@ pub enum WarningKind {
     Keyring,
     /// Notifications were given up.
     GivenUp,
+    /// The look for a wallet that was restored from its words found no transaction.
+    RestoreFoundNothing,
     /// Any other warning. Its sentence names no command.
     Other,
 }
@@ -115,6 +118,11 @@ impl Warnings {
         if given_up > 0 {
             let given_up = count(given_up, "notification was", "notifications were");
             warnings.add(WarningKind::GivenUp, [format!("{given_up} given up after three days of attempts: `tillgate deliveries list --failed` shows why, `tillgate deliveries resend` sends one again")]);
+        }
+        if let Some(restore) = reader.restore()?
+            && has_found_nothing(reader, &restore)?
+        {
+            warnings.add(WarningKind::RestoreFoundNothing, [NOTHING_FOUND.to_owned()]);
         }
         Ok(warnings)
     }

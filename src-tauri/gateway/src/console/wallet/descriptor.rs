@@ -7,20 +7,28 @@ use super::existing::existing_wallet;
 use crate::console::ask::{Ask, Asker};
 use crate::console::error::CommandError;
 use crate::gateway::Gateway;
+use crate::records::qr;
+use crate::setup::SetupError;
 
 /// Asks for the wallet's public descriptors. A person who has them sees every payment, but cannot spend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct WalletDescriptor {}
 
-/// The public descriptors, with checksums.
+/// The public descriptors, with checksums. Sparrow, Specter, Liana and Bitcoin Core read them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
+#[serde(rename_all = "camelCase")]
 pub struct WalletDescriptorView {
+    /// One descriptor of both keychains.
+    pub descriptor: String,
     /// The descriptor of the addresses for customers.
     pub external: String,
     /// The descriptor of change addresses.
     pub internal: String,
+    /// The QR code of `descriptor`, a whole SVG document.
+    #[serde(default)]
+    pub qr_svg: String,
 }
 
 impl Ask for WalletDescriptor {
@@ -37,6 +45,12 @@ impl WalletDescriptorView {
     pub(super) fn of(gateway: &Gateway) -> Result<Self, CommandError> {
         let wallet = existing_wallet(gateway)?;
         let descriptors = wallet.keychains.descriptors();
-        Ok(Self { external: descriptors.external.clone(), internal: descriptors.internal.clone() })
+        let descriptor = descriptors.multipath().map_err(SetupError::from)?;
+        Ok(Self {
+            qr_svg: qr::svg(&descriptor),
+            descriptor,
+            external: descriptors.external.clone(),
+            internal: descriptors.internal.clone(),
+        })
     }
 }

@@ -8,5 +8,5 @@ use crate::wallet::Wallet;
 
 pub(super) fn existing_wallet(gateway: &Gateway) -> Result<Arc<Wallet>, CommandError> {
     let none = "there is no wallet yet: `tillgate wallet create` makes one, `tillgate wallet restore` restores one";
-    gateway.wallet.get().cloned().ok_or_else(|| CommandError::of("WALLET_NOT_READY", &none))
+    gateway.wallet.get().ok_or_else(|| CommandError::of("WALLET_NOT_READY", &none))
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 use zeroize::Zeroize as _;
 
+use super::birthday::SheetView;
 use super::descriptor::WalletDescriptorView;
 use crate::console::ask::{Ask, Asker};
 use crate::console::error::CommandError;
@@ -111,6 +112,8 @@ pub struct WalletDraftView {
     pub words: Words,
     /// The places of the two words that the person must repeat, counted from 1.
     pub asked: [u32; 2],
+    /// The facts to write down beside the words.
+    pub sheet: SheetView,
 }
 
 /// The answer to a discarded draft.
@@ -154,6 +157,7 @@ impl Ask for DraftWallet {
             words: Words::new(draft.words.reveal().to_owned()),
             asked: draft.asked.map(|place| u32::try_from(place).unwrap_or(u32::MAX)),
             draft_id: draft.id,
+            sheet: SheetView::of_new(by.gateway()),
         })
     }
 }

@@ -7,7 +7,9 @@ use ts_rs::TS;
 use super::making::Words;
 use crate::chain::Sees;
 use crate::console::ask::{Ask, Asker};
+use crate::console::btc::BtcView;
 use crate::console::error::CommandError;
+use crate::funds;
 use crate::gateway::Gateway;
 use crate::setup::{self, Birthday, RestoreRequest, Restored, SetupError};
 use crate::store::restore::{Restore, RestoreSource};
@@ -60,6 +62,10 @@ pub struct RestoredView {
     pub made: bool,
     /// The progress of the look; absent if only the words were stored.
     pub restore: Option<RestoreView>,
+    /// Whether the words carry a version of an Electrum seed. Of the wallets that are none, one in some two hundred
+    /// does so by chance.
+    #[serde(default)]
+    pub like_electrum: bool,
 }
 
 /// The last restore of this wallet.
@@ -101,12 +107,51 @@ pub struct RestoreView {
     pub awaits_backend: bool,
     /// The number of transactions of the wallet that the look found and this database did not hold.
     pub found: u32,
+    /// The type of the wallet's addresses: `bip84` or `bip86`.
+    #[serde(default)]
+    pub address_type: String,
+    /// Whether a whole look for a wallet of words found no coin, now or ever.
+    #[serde(default)]
+    pub found_nothing: bool,
+    /// The unspent coins that the look found at the other address type of the same words. They are not the wallet's:
+    /// the words must be restored elsewhere to spend them. Absent if there are none.
+    #[serde(default)]
+    pub at_other_type: Option<OtherTypeView>,
     /// When the restore began, ISO 8601.
     pub begun_time: String,
     /// When the look reached the best block, ISO 8601.
     pub looked_time: Option<String>,
     /// The derivation index of the first address given since the restore.
     pub first_given: Option<u32>,
+}
+
+/// Coins at the address type that the wallet does not use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct OtherTypeView {
+    /// `bip84` or `bip86`.
+    pub address_type: String,
+    /// The sum of the coins, as the look found them.
+    pub sum: BtcView,
+}
+
+impl OtherTypeView {
+    pub(crate) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
+        let sats = reader.other_sats()?;
+        let other = funds::address_type(gateway, &gateway.settings.snapshot()).other();
+        let view = || Self { address_type: other.as_str().to_owned(), sum: BtcView::of_sats(sats) };
+        Ok((sats > 0).then(view))
+    }
+
+    /// The coins as a sentence, with the remedy.
+    pub(crate) fn sentence(&self) -> String {
+        let Self { address_type, sum } = self;
+        format!(
+            "the same words have {} BTC at {address_type} addresses, which this wallet does not use: restore the words with another --data-dir and the setting addressType={address_type}, and send these coins over",
+            sum.shown
+        )
+    }
 }
 
 impl Ask for RestoreWallet {
@@ -116,12 +161,17 @@ impl Ask for RestoreWallet {
         let read = |text: &str| Birthday::read(text.trim()).ok_or(SetupError::Birthday);
         let birthday = self.birthday.as_deref().map(read).transpose()?;
         let words = words::read(self.words.reveal()).map_err(SetupError::from)?;
+        let like_electrum = words::is_like_electrum(words.reveal());
         let request = RestoreRequest { words, birthday, gap: self.gap, beside_another: self.beside_another };
         let restored = setup::restore(by.gateway(), request, by.actor).await?;
         Ok(match restored {
-            Restored::Made(restore) => RestoredView { made: true, restore: Some(view(by, restore).await?) },
-            Restored::Again(restore) => RestoredView { made: false, restore: Some(view(by, restore).await?) },
-            Restored::WordsKept => RestoredView { made: false, restore: None },
+            Restored::Made(restore) => {
+                RestoredView { made: true, restore: Some(view(by, restore).await?), like_electrum }
+            }
+            Restored::Again(restore) => {
+                RestoredView { made: false, restore: Some(view(by, restore).await?), like_electrum }
+            }
+            Restored::WordsKept => RestoredView { made: false, restore: None, like_electrum },
         })
     }
 }
@@ -181,12 +231,24 @@ impl RestoreView {
             percent: percent(&restore, chain_height, to_ask),
             awaits_backend,
             found: restore.unknown,
+            address_type: funds::address_type(gateway, &gateway.settings.snapshot()).as_str().to_owned(),
+            found_nothing: has_found_nothing(reader, &restore)?,
+            at_other_type: OtherTypeView::of(gateway, reader)?,
             begun_time: restore.begun_at.iso_seconds(),
             looked_time: restore.looked_at.map(|at| at.iso_seconds()),
             first_given: restore.first_given,
         })
     }
 }
+
+/// Whether a restore from words has ended, and the wallet never had a coin.
+pub(crate) fn has_found_nothing(reader: &Reader<'_>, restore: &Restore) -> Result<bool, StoreError> {
+    let is_looked = restore.source == RestoreSource::Words && restore.looked_at.is_some();
+    Ok(is_looked && restore.unknown == 0 && !reader.has_any_coin()?)
+}
+
+/// The finding of a look that found nothing, with the causes to check.
+pub(crate) const NOTHING_FOUND: &str = "no transaction of the restored wallet was found. If it ever received coins, check four things: another address type than bip84 and bip86, which were both looked at; a passphrase (25th word), which is not supported; words of another program, like Electrum; and a birthday that is too late";
 
 async fn view(by: &Asker<'_>, restore: Restore) -> Result<RestoreView, CommandError> {
     by.read(move |gateway, reader| RestoreView::of(gateway, reader, &restore)).await

@@ -120,7 +120,7 @@ fn choose_now(
         let fee = fee_wanted(reader, target, kind, rate, known_sats)?;
         Ok::<_, StoreError>((required, optional, reader.tip_height()?, change.1, fee))
     })?;
-    let change = build::fresh_change(wallet, change_index).map_err(ReplaceError::Obstacle)?;
+    let change = build::fresh_change(&wallet, change_index).map_err(ReplaceError::Obstacle)?;
     let funding = Funding {
         required: &required,
         optional: &optional,

@@ -306,7 +306,7 @@ async fn a_payout_given_up_after_a_reorg_is_sent_by_a_mined_twin() {
 #[tokio::test]
 async fn only_the_last_change_of_chained_twins_is_spendable() {
     let world = world_with_coins(1).await;
-    let wallet = std::sync::Arc::clone(world.gateway.wallet.get().unwrap());
+    let wallet = world.gateway.wallet.get().unwrap();
     // Each twin spends the change of the twin before it. The last change indices are beyond the derived scripts.
     let mut coins =
         world.gateway.store.read(|reader| funds::spendable(reader, &world.gateway.settings.snapshot())).unwrap();

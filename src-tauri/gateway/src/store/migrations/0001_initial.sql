@@ -381,6 +381,23 @@ CREATE TABLE restore (
     CHECK ((state = 'LOOKED') = (first_given IS NOT NULL))
 ) STRICT;
 
+-- The other address type of a restored wallet's words, while its look has not ended.
+CREATE TABLE other_type (
+    keychain   INTEGER PRIMARY KEY CHECK (keychain IN (0, 1)),               -- 0 external, 1 internal
+    descriptor TEXT NOT NULL
+) STRICT;
+
+-- Coins at that type, as the last look found them. They are told, and never counted or spent.
+CREATE TABLE other_coins (
+    txid             BLOB NOT NULL CHECK (length(txid) = 32),
+    vout             INTEGER NOT NULL CHECK (vout >= 0),
+    keychain         INTEGER NOT NULL CHECK (keychain IN (0, 1)),
+    derivation_index INTEGER NOT NULL CHECK (derivation_index >= 0),
+    amount_sats      INTEGER NOT NULL CHECK (amount_sats > 0),
+    is_spent         INTEGER NOT NULL DEFAULT 0 CHECK (is_spent IN (0, 1)),
+    PRIMARY KEY (txid, vout)
+) STRICT, WITHOUT ROWID;
+
 -- The movements of the balance. Rows are added, never changed.
 CREATE TABLE ledger (
     seq         INTEGER PRIMARY KEY,

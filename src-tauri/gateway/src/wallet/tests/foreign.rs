@@ -22,7 +22,6 @@ struct Wallet {
 
 #[derive(Deserialize)]
 struct Keychain {
-    descriptor: String,
     addresses: std::collections::BTreeMap<u32, String>,
     sha256: String,
 }
@@ -41,8 +40,6 @@ fn a_thousand_addresses_match_those_of_foreign_implementations() {
         let words = words::read(&wallet.words).unwrap();
         let ours = Descriptors::derive(&words, network, address_type).unwrap();
         for (ours, theirs) in [(ours.external, wallet.external), (ours.internal, wallet.internal)] {
-            let (without_checksum, _) = ours.split_once('#').unwrap();
-            assert_eq!(without_checksum, theirs.descriptor);
             let keychain = KeychainAddresses::of(&ours, network).unwrap();
             let addresses: Vec<String> = (0..1_000).map(|index| keychain.derive(index).unwrap().text).collect();
             for (index, address) in theirs.addresses {

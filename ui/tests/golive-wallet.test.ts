@@ -55,7 +55,7 @@ describe("new words", () => {
     host.replyIn("production", "confirmWallet", () => {
       host.replyIn("production", "status", { ...production, chainLookedAt: null });
       host.emit("changed", "production");
-      return { external: "x", internal: "y" };
+      return { descriptor: "z", external: "x", internal: "y", qrSvg: "" };
     });
     await type("Word 9", "absurd");
     await click("Make the wallet");
@@ -128,7 +128,7 @@ describe("restoring", () => {
     expect(field.className).toContain("covered");
     await fireEvent.input(field, { target: { value: `  ${WORDS.toUpperCase()}\n` } });
     await type(/When the wallet began/, "2024-05-31");
-    host.replyIn("production", "restoreWallet", { made: true, restore: restoring() });
+    host.replyIn("production", "restoreWallet", { made: true, restore: restoring(), likeElectrum: false });
     await click("Restore the wallet");
     await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });
     expect(host.askedOfProductionFor("restoreWallet")[0]).toMatchObject({
@@ -137,6 +137,17 @@ describe("restoring", () => {
       gap: null,
     });
     expect(document.querySelector("textarea")).toBeNull();
+  });
+
+  test("stays until a note about Electrum is read", async () => {
+    await begin();
+    await click(/Restore a wallet from its words/);
+    await type(/The words, in their order/, WORDS);
+    host.replyIn("production", "restoreWallet", { made: true, restore: restoring(), likeElectrum: true });
+    await click("Restore the wallet");
+    await screen.findByText(/also a valid Electrum seed/);
+    await click("Continue");
+    await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });
   });
 
   test("by a date without a node links to the network's step", async () => {

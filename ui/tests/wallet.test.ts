@@ -133,7 +133,7 @@ describe("the wallet", () => {
     await fireEvent.input(screen.getByLabelText("The words, in their order"), {
       target: { value: "zoo zoo zoo" },
     });
-    host.reply("restoreWallet", { made: false, restore: restoring() });
+    host.reply("restoreWallet", { made: false, restore: restoring(), likeElectrum: false });
     await fireEvent.click(screen.getByRole("button", { name: "Look once more" }));
     await waitFor(() => expect(host.askedFor("restoreWallet")).toHaveLength(1));
     // Without a birthday or a gap only the words would be stored again, so the form sends block 0.

@@ -17,4 +17,4 @@ restore: RestoreView | null,
  * Whether the words carry a version of an Electrum seed. Of the wallets that are none, one in some two hundred
  * does so by chance.
  */
-like_electrum: boolean, };
+likeElectrum: boolean, };

@@ -57,6 +57,7 @@ pub struct ContinueRestore {}
 /// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
+#[serde(rename_all = "camelCase")]
 pub struct RestoredView {
     /// Whether the restore made the wallet; false if the wallet existed before.
     pub made: bool,

@@ -4,7 +4,9 @@
 use serde_json::json;
 
 use crate::harness::Scene;
-use crate::harness::sandbox::sats;
+use crate::harness::sandbox::{btc, sats};
+use crate::harness::scene::Bill;
+use crate::harness::wait_for;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn new_becomes_underpaid_and_the_remainder_is_notified() {
@@ -267,4 +269,68 @@ async fn staff_cannot_accept_unpaid_or_confirmed_payments() {
     program.refusal(&["payments", "accept", &new.id]);
     s.expect(&new, "EXPIRED").await;
     s.expect(&confirmed, "CONFIRMED").await;
+}
+
+/// A payment of 10 dollars that is CONFIRMED without a block, and its transaction.
+async fn coffee(s: &Scene) -> (Bill, String) {
+    let bill = s.bill("10.00").await;
+    let txid = s.pay(&bill.id).await;
+    s.advance_clock(60).await;
+    s.expect(&bill, "CONFIRMED").await;
+    (bill, txid)
+}
+
+/// Waits until the shop was told of `changes` changes of the payment. The last one has `conflictSeen`, or has it not.
+async fn expect_conflict(s: &Scene, bill: &Bill, changes: usize, seen: bool) {
+    let record = wait_for("a notification", async || s.shop.records_of(&bill.id).get(changes - 1).cloned()).await;
+    let now = s.expect(bill, "CONFIRMED").await;
+    assert_eq!(record, now, "the notified record is the record");
+    assert_eq!(record.get("conflictSeen"), seen.then_some(&json!(true)));
+    assert_eq!(record["paidBtc"], record["amountBtc"], "the mempool moves no coins");
+    assert_eq!(s.shop.records_of(&bill.id).len(), changes);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_coffee_that_is_taken_back_stops_until_that_is_over() {
+    let s = Scene::open_with(&[("zeroConfUpTo", "20")]).await;
+    let (bill, txid) = coffee(&s).await;
+    expect_conflict(&s, &bill, 2, false).await;
+    let rival = s.take_back(&txid).await;
+    expect_conflict(&s, &bill, 3, true).await;
+    s.mine_empty(1).await;
+    s.advance_clock(60).await;
+    expect_conflict(&s, &bill, 3, true).await;
+    s.evict(&rival).await;
+    expect_conflict(&s, &bill, 4, false).await;
+    s.mine(2).await;
+    let now = s.expect(&bill, "CONFIRMED").await;
+    assert_eq!(now.get("conflictSeen"), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_block_that_takes_a_coffee_back_ends_the_alarm() {
+    let s = Scene::open_with(&[("zeroConfUpTo", "20")]).await;
+    let (bill, txid) = coffee(&s).await;
+    s.take_back(&txid).await;
+    expect_conflict(&s, &bill, 3, true).await;
+    s.mine(1).await;
+    let record = s.expect(&bill, "INVALID").await;
+    assert_eq!(record.get("conflictSeen"), None);
+    s.expect_anomalies(&bill, &[("REVERSED_PAYMENT", "OPEN")]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fee_bump_of_a_coffee_takes_nothing_back() {
+    let s = Scene::open_with(&[("zeroConfUpTo", "20")]).await;
+    let (bill, txid) = coffee(&s).await;
+    let paying = |sats| json!({ "toCustomer": false, "btcAmount": btc(sats) });
+    let bump = s.replace(&txid, paying(bill.amount_sats)).await;
+    expect_conflict(&s, &bill, 2, false).await;
+    let less = s.replace(&bump, paying(bill.amount_sats / 2)).await;
+    expect_conflict(&s, &bill, 3, true).await;
+    s.replace(&less, paying(bill.amount_sats)).await;
+    expect_conflict(&s, &bill, 4, false).await;
+    s.mine(1).await;
+    let record = s.expect(&bill, "CONFIRMED").await;
+    assert_eq!((record.get("conflictSeen"), &record["paidBtc"]), (None, &record["amountBtc"]));
 }

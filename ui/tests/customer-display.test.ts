@@ -46,6 +46,21 @@ describe("the customer's display", () => {
     expect(screen.getByRole("heading", { name: "Ada's bakery" })).toBeTruthy();
   });
 
+  test("says stop in red while the customer takes the money back, also after the end", async () => {
+    vi.useFakeTimers();
+    host.reply("showPayment", payment({ state: "CONFIRMED" }));
+    tellCustomer("test", SALE);
+    render(CustomerDisplay);
+    await vi.advanceTimersByTimeAsync(10_200);
+    expect(screen.getByRole("heading", { name: "Ada's bakery" })).toBeTruthy();
+    host.reply("showPayment", payment({ state: "CONFIRMED", conflictSeen: true }));
+    host.emit("changed");
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(screen.getByRole("heading", { name: "Stop: the customer is taking the money back" })).toBeTruthy();
+    expect(document.querySelector(".customer")?.classList).toContain("stop");
+    expect(screen.queryByText(/Paid/)).toBeNull();
+  });
+
   test("sends no command but showPayment", async () => {
     host.reply("showPayment", payment());
     tellCustomer("test", SALE);

@@ -6,7 +6,7 @@ import { payment } from "./fixture";
 /** A change of a payment that waits for two confirmations. */
 function said(over: Partial<HistoryItem>, isCancelled = false): string {
   const paid = { sats: 15574, text: "0.00015574", shown: "0.00015574" };
-  const row = { from: "NEW", to: "UNCONFIRMED", cause: "chain", whyInvalid: null, paid, ...over } as const;
+  const row = { from: "NEW", to: "UNCONFIRMED", cause: "chain", whyInvalid: null, conflict: null, paid, ...over } as const;
   return changeWords(row, { isCancelled, confirmationsWanted: 2 });
 }
 
@@ -22,6 +22,8 @@ describe("the history of a payment", () => {
     [{ to: "UNCONFIRMED", cause: "staff" }, "Staff accepted the 0.00015574 BTC that came."],
     [{ to: "CONFIRMED" }, "The payment is final: 0.00015574 BTC."],
     [{ to: "CONFIRMED", cause: "staff" }, "Staff accepted the 0.00015574 BTC as payment."],
+    [{ to: "CONFIRMED", conflict: "SEEN" }, "Another transaction began to take the coins back."],
+    [{ to: "CONFIRMED", conflict: "GONE" }, "No transaction takes the coins back any more."],
     [{ to: "EXPIRED", cause: "time" }, "The time to pay ran out."],
     [{ to: "INVALID", whyInvalid: "OVERPAID" }, "More came than the price: 0.00015574 BTC."],
     [

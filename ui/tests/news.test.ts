@@ -43,6 +43,40 @@ function reply(...items: NewsItem[]) {
 }
 
 describe("the news", () => {
+  test.each<[boolean, "CONFIRMED" | "INVALID", string, string, string]>([
+    [
+      true,
+      "CONFIRMED",
+      "bad",
+      "Stop: the customer is taking the money back",
+      "Another transaction spends the 22.50 EUR for order “1003”. Hand over nothing.",
+    ],
+    [
+      false,
+      "CONFIRMED",
+      "good",
+      "22.50 EUR is paid again",
+      "No other transaction spends the coins for order “1003” any more.",
+    ],
+    [
+      false,
+      "INVALID",
+      "bad",
+      "The customer took 22.50 EUR back",
+      "Another transaction spent the coins for order “1003”.",
+    ],
+  ])("tell of an attack until it is over: %s %s", async (stop, state, tone, title, body) => {
+    const attacked: NewsEvent = { event: "attacked", stop, state, order: order("22.50") };
+    expect(wordsOf(attacked)).toEqual({ title, body });
+    reply(event({ kind: "reversed", event: attacked }));
+    open("#/home");
+    await fireEvent.click(await screen.findByRole("button", { name: /News/ }));
+    const dialog = await screen.findByRole("dialog", { name: "News" });
+    expect(dialog.querySelector(".dot")?.classList).toContain(tone);
+    await fireEvent.click(within(dialog).getByRole("button", { name: new RegExp(title) }));
+    expect(location.hash).toBe(`#/test/payment/${"p".repeat(40)}`);
+  });
+
   test("teach what they are before anything happened", async () => {
     open("#/home");
     await fireEvent.click(await screen.findByRole("button", { name: "News" }));

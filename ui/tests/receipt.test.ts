@@ -42,6 +42,13 @@ async function openReceipt(over: Partial<PaymentView>) {
 afterEach(() => vi.restoreAllMocks());
 
 describe("a receipt", () => {
+  test("does not say paid while the customer takes the money back", async () => {
+    const dialog = await openReceipt({ ...paid, conflictSeen: true });
+    const text = dialog.querySelector("article")?.textContent ?? "";
+    expect(text).toContain("Stop: the customer is taking the money back");
+    expect(text).not.toMatch(/Paid/);
+  });
+
   test("names shop, time, both sums, rate, transaction and reference", async () => {
     const dialog = await openReceipt(paid);
     const text = dialog.querySelector("article")?.textContent ?? "";

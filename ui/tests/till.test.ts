@@ -346,6 +346,30 @@ describe("the customer's view", () => {
     expect(await screen.findByRole("link", { name: "10.00 USD" })).toBeTruthy();
   });
 
+  test("stays and says stop in red while the customer takes the money back", async () => {
+    const dialog = await charges();
+    vi.useFakeTimers();
+    host.reply("showPayment", payment({ state: "CONFIRMED", conflictSeen: true }));
+    host.emit("changed");
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(within(dialog).getByRole("heading", { name: "Stop: the customer is taking the money back" })).toBeTruthy();
+    expect(dialog.querySelector("b.answer")?.classList).toContain("stop");
+    expect(within(dialog).queryByText(/Paid|final/)).toBeNull();
+    host.reply("showPayment", payment({ state: "CONFIRMED" }));
+    host.emit("changed");
+    await vi.advanceTimersByTimeAsync(100);
+    expect(within(dialog).getByRole("heading", { name: "Paid" })).toBeTruthy();
+  });
+
+  test("says stop beside the last sale when the customer takes its money back", async () => {
+    const dialog = await charges();
+    await fireEvent.keyDown(dialog, { key: "Escape" });
+    host.reply("showPayment", payment({ state: "CONFIRMED", conflictSeen: true }));
+    host.emit("changed");
+    expect((await screen.findByRole("alert")).textContent).toBe("Stop: the customer is taking the money back");
+    expect(document.querySelector(".badge")?.classList).toContain("bad");
+  });
+
   test("stays while the network confirms, so that nobody hands over the goods too early", async () => {
     const dialog = await charges();
     vi.useFakeTimers();

@@ -37,6 +37,11 @@ describe("whether the goods of a payment can be handed over", () => {
       "Paid. You can hand over the goods.",
       /too much was paid\.$/,
     ],
+    [
+      { state: "CONFIRMED", conflictSeen: true },
+      "Stop: the customer is taking the money back",
+      /Hand over nothing until the alarm is over\.$/,
+    ],
     [{ state: "EXPIRED" }, "Not paid. Hand over nothing.", /time to pay is over/],
     [{ state: "EXPIRED", isCancelled: true }, "Not paid. Hand over nothing.", /cancelled/],
     [{ state: "EXPIRED", openAnomalies: 1 }, "The money was not seen in time.", /before you hand over anything/],

@@ -58,8 +58,11 @@ pub struct Advance {
     pub confirmed_at: Option<Timestamp>,
     /// Set once staff accepted.
     pub accepted_sats: Option<u64>,
-    /// Whether the payment's change is notified: its state, `paid_sats` or the set of coins that count has changed.
+    /// Whether the payment's change is notified: its state, `paid_sats`, `conflict_seen` or the set of coins that count
+    /// has changed.
     pub notify: bool,
+    /// Whether a conflict in the mempool takes back coins on which the CONFIRMED payment rests.
+    pub conflict_seen: bool,
     /// The changes to its anomalies, in the order to write them.
     pub anomalies: Vec<AnomalyChange>,
     /// Warnings for staff.
@@ -96,7 +99,13 @@ pub fn advance(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly], l
     );
     let after = Payment { state, ..after };
     let (changes, changed_decisions) = misfits::changes(payment, &after, &evaluated, anomalies, accepted_now.is_some());
-    let mut warnings = double_spend_attempts(after.state, &evaluated);
+    let attacked = if look.has_mempool && after.state == PaymentState::Confirmed {
+        counting::attacked(&evaluated, receipts)
+    } else {
+        Vec::new()
+    };
+    let conflict_seen = !attacked.is_empty();
+    let mut warnings: Vec<Warning> = attacked.into_iter().map(|txid| Warning::DoubleSpendAttempt { txid }).collect();
     warnings.extend(changed_decisions);
     let same_set = evaluated.iter().all(|one| (one.receipt.counted_sats > 0) == (one.counted_sats > 0));
 
@@ -107,7 +116,11 @@ pub fn advance(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly], l
         closed_at,
         confirmed_at: payment.confirmed_at.or_else(|| (after.state == PaymentState::Confirmed).then_some(look.at)),
         accepted_sats: after.accepted_sats,
-        notify: after.state != payment.state || after.paid_sats != payment.paid_sats || !same_set,
+        notify: after.state != payment.state
+            || after.paid_sats != payment.paid_sats
+            || conflict_seen != payment.conflict_seen
+            || !same_set,
+        conflict_seen,
         anomalies: changes,
         warnings,
         next_due_at: due::next_due_at(payment, &after, &evaluated, look),
@@ -179,14 +192,4 @@ fn verdict(evaluated: &Evaluated<'_>) -> Verdict {
         gone: evaluated.gone,
         missing: evaluated.receipt.position.is_absent() && !evaluated.gone && !evaluated.displaced,
     }
-}
-
-fn double_spend_attempts(state: PaymentState, evaluated: &[Evaluated<'_>]) -> Vec<Warning> {
-    let attacked = evaluated.iter().filter(|one| {
-        state == PaymentState::Confirmed
-            && one.counted_sats > 0
-            && one.conflict_in_mempool
-            && !one.receipt.is_in_block()
-    });
-    attacked.map(|one| Warning::DoubleSpendAttempt { txid: one.receipt.txid }).collect()
 }

@@ -9,7 +9,7 @@ use crate::money::{self, Currency, Rate};
 use crate::policy::{Policy, PolicySettings};
 use crate::time::Timestamp;
 
-pub use history::{Cause, NotACause, WhyInvalid};
+pub use history::{Cause, ConflictChange, NotACause, NotAConflictChange, WhyInvalid};
 pub use price::{Price, PriceRefusal};
 pub use state::{NotAPaymentState, PaymentState, TRANSITIONS};
 
@@ -47,6 +47,8 @@ pub struct Payment {
     pub confirmed_at: Option<Timestamp>,
     /// The sum of the coins that counted at the last look.
     pub paid_sats: u64,
+    /// Whether the last look saw a conflict that takes back coins on which the CONFIRMED payment rests.
+    pub conflict_seen: bool,
 }
 
 impl Payment {
@@ -71,6 +73,7 @@ impl Payment {
             accepted_sats: None,
             confirmed_at: None,
             paid_sats: 0,
+            conflict_seen: false,
         }
     }
 
@@ -178,6 +181,7 @@ mod tests {
             accepted_sats: None,
             confirmed_at: None,
             paid_sats,
+            conflict_seen: false,
         }
     }
 

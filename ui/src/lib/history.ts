@@ -12,7 +12,7 @@ export function creationWords(payment: Pick<PaymentView, "label" | "price" | "am
 
 /** A sentence on a change of a payment. */
 export function changeWords(
-  row: Pick<HistoryItem, "to" | "cause" | "whyInvalid" | "paid" | "from">,
+  row: Pick<HistoryItem, "to" | "cause" | "whyInvalid" | "paid" | "from" | "conflict">,
   payment: Pick<PaymentView, "isCancelled" | "confirmationsWanted">,
 ): string {
   const coins = `${btc(row.paid)}`;
@@ -30,6 +30,8 @@ export function changeWords(
         ? `Paid: ${coins}. The payment waits for ${plural(payment.confirmationsWanted, ["# confirmation", "# confirmations"])}.`
         : `Paid: ${coins}. Tillgate waits a moment for signs of fraud.`;
     case "CONFIRMED":
+      if (row.conflict === "SEEN") return "Another transaction began to take the coins back.";
+      if (row.conflict === "GONE") return "No transaction takes the coins back any more.";
       return byStaff ? `Staff accepted the ${coins} as payment.` : `The payment is final: ${coins}.`;
     case "EXPIRED":
       return payment.isCancelled ? "Staff cancelled the payment." : "The time to pay ran out.";

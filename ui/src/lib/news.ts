@@ -6,6 +6,7 @@ import type { NewsKind } from "./bindings/NewsKind";
 import type { NewsOrder } from "./bindings/NewsOrder";
 import { plain, plural } from "./format";
 import { hrefOf, type Route } from "./state/route.svelte";
+import { TAKING_BACK } from "./words";
 import { nameOf, type Environment } from "./state/environment.svelte";
 
 /** An event in words. */
@@ -26,6 +27,8 @@ export function wordsOf(event: NewsEvent): Words {
   switch (event.event) {
     case "paid":
       return { title: titleOfPaid(event.order, event.state), body: arrival(event.order, event.state) };
+    case "attacked":
+      return attack(event);
     case "withdrawn":
       return {
         title: `${sum(event.order.price)} withdrawn by the customer`,
@@ -71,6 +74,27 @@ export function wordsOf(event: NewsEvent): Words {
         body: `${plural(event.notifications, ["# notification waits", "# notifications wait"])}. Tillgate tries again by itself.`,
       };
   }
+}
+
+type Attack = Extract<NewsEvent, { event: "attacked" }>;
+
+/** An attack on a confirmed payment, true at the time of reading. */
+function attack({ order, state, stop }: Attack): Words {
+  if (stop) {
+    return {
+      title: TAKING_BACK,
+      body: `Another transaction spends the ${sum(order.price)} for ${orderOf(order)}. Hand over nothing.`,
+    };
+  }
+  return state === "CONFIRMED"
+    ? {
+        title: `${sum(order.price)} is paid again`,
+        body: `No other transaction spends the coins for ${orderOf(order)} any more.`,
+      }
+    : {
+        title: `The customer took ${sum(order.price)} back`,
+        body: `Another transaction spent the coins for ${orderOf(order)}.`,
+      };
 }
 
 type State = Extract<NewsEvent, { event: "paid" }>["state"];

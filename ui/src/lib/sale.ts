@@ -1,12 +1,14 @@
 // The customer's view of a payment, in words for a customer at the counter.
 import type { PaymentView } from "./bindings/PaymentView";
 import { confirmationsMissing } from "./verdict";
+import { TAKING_BACK } from "./words";
 
 /**
  * `asks`: nothing was paid yet. `part`: a part is missing. `waiting`: paid, but not confirmed. `paid`: confirmed.
- * `over`: the time is over. `wrong`: a person must decide about the coins that came.
+ * `stop`: confirmed, but another transaction spends the coins. `over`: the time is over. `wrong`: a person must decide
+ * about the coins that came.
  */
-export type Outcome = "asks" | "part" | "waiting" | "paid" | "over" | "wrong";
+export type Outcome = "asks" | "part" | "waiting" | "paid" | "stop" | "over" | "wrong";
 
 const OUTCOMES: Record<PaymentView["state"], Outcome> = {
   NEW: "asks",
@@ -17,8 +19,8 @@ const OUTCOMES: Record<PaymentView["state"], Outcome> = {
   INVALID: "wrong",
 };
 
-export function outcomeOf(payment: Pick<PaymentView, "state">): Outcome {
-  return OUTCOMES[payment.state];
+export function outcomeOf(payment: Pick<PaymentView, "state" | "conflictSeen">): Outcome {
+  return payment.conflictSeen ? "stop" : OUTCOMES[payment.state];
 }
 
 /** Whether the customer has sent the whole price. */
@@ -47,6 +49,8 @@ export function headline(payment: PaymentView): string {
       return "Received, please wait";
     case "paid":
       return "Paid";
+    case "stop":
+      return TAKING_BACK;
     case "over":
       return "The time is over";
     case "wrong":
@@ -77,6 +81,8 @@ export function explanation(payment: PaymentView): string {
       return overpaidBy
         ? `You paid ${differenceWorth.shown} ${differenceWorth.currency} too much. Please ask the cashier.`
         : "Thank you!";
+    case "stop":
+      return "Another transaction spends the same coins. Please ask the cashier.";
     case "over":
       return uncounted
         ? "Your payment was not seen in time. Please ask the cashier."

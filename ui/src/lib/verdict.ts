@@ -1,6 +1,7 @@
 // Whether staff may hand over the goods of a payment: the table in `docs/merchant/first-payment.md`, in sentences.
 import type { PaymentView } from "./bindings/PaymentView";
 import { plural } from "./format";
+import { TAKING_BACK } from "./words";
 
 /** The answer in a few words, and its reason or the next step. */
 export interface Verdict {
@@ -12,6 +13,7 @@ export interface Verdict {
 type Facts = Pick<
   PaymentView,
   | "state"
+  | "conflictSeen"
   | "whyInvalid"
   | "isCancelled"
   | "openAnomalies"
@@ -38,6 +40,12 @@ export function verdictOf(payment: Facts): Verdict | undefined {
     case "UNCONFIRMED":
       return { answer: "Not final yet. Hand over nothing.", reason: waits(payment) };
     case "CONFIRMED":
+      if (payment.conflictSeen) {
+        return {
+          answer: TAKING_BACK,
+          reason: "Another transaction spends the same coins. Hand over nothing until the alarm is over.",
+        };
+      }
       return { answer: "Paid. You can hand over the goods.", reason: surplus(payment) };
     case "EXPIRED":
       return expired(payment);

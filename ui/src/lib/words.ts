@@ -103,7 +103,7 @@ export function toneOf(state: Badged, whyInvalid: WhyInvalid | null = null): Ton
 
 /** The facts of a payment that its badge shows. */
 export type Standing = Pick<PaymentItem, "state" | "whyInvalid" | "confirmations" | "confirmationsWanted"> &
-  Partial<Pick<PaymentItem, "isCancelled" | "overpaidBy" | "openAnomalies">>;
+  Partial<Pick<PaymentItem, "isCancelled" | "overpaidBy" | "openAnomalies" | "conflictSeen">>;
 
 /** Whether too much was paid for a payment that is confirmed. */
 function isOverpaid({ state, overpaidBy }: Standing): boolean {
@@ -115,14 +115,19 @@ function isPaidLate({ state, openAnomalies }: Standing): boolean {
   return state === "EXPIRED" && (openAnomalies ?? 0) > 0;
 }
 
+/** The alarm about a confirmed payment while another transaction spends its coins. */
+export const TAKING_BACK = "Stop: the customer is taking the money back";
+
 /** The colour of a payment's badge. */
 export function paymentTone(payment: Standing): Tone {
+  if (payment.conflictSeen) return "bad";
   if (isPaidLate(payment)) return "late";
   return isOverpaid(payment) ? "more" : toneOf(payment.state, payment.whyInvalid);
 }
 
 /** A payment's state, for a merchant. */
 export function stateWords(payment: Standing): string {
+  if (payment.conflictSeen) return TAKING_BACK;
   if (isPaidLate(payment)) return "Paid late";
   if (isOverpaid(payment)) return "Paid, too much";
   if (payment.isCancelled && (payment.state === "NEW" || payment.state === "EXPIRED")) return "Cancelled";

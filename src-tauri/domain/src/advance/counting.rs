@@ -2,7 +2,7 @@
 //! next state nor anomalies, except for refunded coins.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bitcoin::Txid;
 
@@ -129,6 +129,35 @@ fn conflicts(receipts: &[Receipt]) -> Vec<BTreeSet<usize>> {
         }
     }
     conflicts
+}
+
+/// The receipts that count and are in no block, but lose to conflicts in the mempool that pay the address less. The
+/// amount of a replacement makes up for a counted sum once.
+pub(super) fn attacked(evaluated: &[Evaluated<'_>], receipts: &[Receipt]) -> Vec<Txid> {
+    let rivals = conflicts(receipts);
+    let in_mempool = |receipt: &Receipt| if receipt.position == Position::Mempool { receipt.amount_sats } else { 0 };
+    let mut left_sats: BTreeMap<Txid, u64> = receipts.iter().map(|one| (one.txid, in_mempool(one))).collect();
+    let mut counting: Vec<usize> = (0..evaluated.len()).filter(|&index| evaluated[index].counted_sats > 0).collect();
+    // The order of the receipts must not matter.
+    counting.sort_by_key(|&index| receipts[index].txid);
+    let mut attacked = Vec::new();
+    for index in counting {
+        let one = &evaluated[index];
+        if !one.conflict_in_mempool || one.receipt.is_in_block() {
+            continue;
+        }
+        let by: BTreeSet<Txid> = rivals[index].iter().map(|&rival| receipts[rival].txid).collect();
+        let mut lost_sats = one.counted_sats;
+        for (_, left_sats) in left_sats.iter_mut().filter(|(txid, _)| by.contains(*txid)) {
+            let paid_sats = lost_sats.min(*left_sats);
+            lost_sats -= paid_sats;
+            *left_sats -= paid_sats;
+        }
+        if lost_sats > 0 {
+            attacked.push(one.receipt.txid);
+        }
+    }
+    attacked
 }
 
 /// The part of a receipt that counts, without sums inherited from replaced receipts: 0 for a late receipt. The look

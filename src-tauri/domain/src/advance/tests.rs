@@ -50,6 +50,7 @@ pub(crate) fn payment(state: PaymentState) -> Payment {
         accepted_sats: None,
         confirmed_at: None,
         paid_sats: 0,
+        conflict_seen: false,
     }
 }
 
@@ -127,6 +128,7 @@ fn apply(advanced: &Advance, payment: &mut Payment, receipts: &mut [Receipt], an
     payment.closed_at = advanced.closed_at;
     payment.confirmed_at = advanced.confirmed_at;
     payment.accepted_sats = advanced.accepted_sats;
+    payment.conflict_seen = advanced.conflict_seen;
     for (receipt, verdict) in receipts.iter_mut().zip(&advanced.verdicts) {
         assert_eq!(receipt.txid, verdict.txid);
         receipt.eligible_sats = Some(verdict.eligible_sats);

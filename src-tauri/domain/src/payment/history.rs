@@ -60,6 +60,54 @@ impl FromStr for Cause {
     }
 }
 
+/// A change of a payment's `conflict_seen`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
+#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"), ts(export))]
+pub enum ConflictChange {
+    /// A transaction in the mempool began to take the coins back.
+    Seen,
+    /// No transaction in the mempool takes the coins back any more.
+    Gone,
+}
+
+/// A text that is not a change of a conflict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a conflict is SEEN or GONE")]
+pub struct NotAConflictChange;
+
+impl ConflictChange {
+    /// All values.
+    pub const ALL: [Self; 2] = [Self::Seen, Self::Gone];
+
+    /// The change between two looks; `None` if they agree.
+    #[must_use]
+    pub const fn between(before: bool, after: bool) -> Option<Self> {
+        match (before, after) {
+            (false, true) => Some(Self::Seen),
+            (true, false) => Some(Self::Gone),
+            (false, false) | (true, true) => None,
+        }
+    }
+
+    /// Its name in the database.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Seen => "SEEN",
+            Self::Gone => "GONE",
+        }
+    }
+}
+
+impl FromStr for ConflictChange {
+    type Err = NotAConflictChange;
+
+    fn from_str(text: &str) -> Result<Self, NotAConflictChange> {
+        Self::ALL.into_iter().find(|change| change.as_str() == text).ok_or(NotAConflictChange)
+    }
+}
+
 /// Why a payment is INVALID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
@@ -104,6 +152,10 @@ mod tests {
             assert_eq!(cause.to_string().parse(), Ok(cause));
         }
         assert_eq!("withdrawn".parse::<Cause>(), Err(NotACause));
+        for change in ConflictChange::ALL {
+            assert_eq!(change.as_str().parse(), Ok(change));
+        }
+        assert_eq!("seen".parse::<ConflictChange>(), Err(NotAConflictChange));
     }
 
     #[test]

@@ -63,6 +63,9 @@ pub struct NewsItem {
 pub enum NewsEvent {
     /// A payment was paid. Its state is that at the time of reading.
     Paid { order: NewsOrder, state: PaymentState },
+    /// A transaction began to take the coins of a CONFIRMED payment back. `stop`: it still does. The state is that at the
+    /// time of reading.
+    Attacked { order: NewsOrder, state: PaymentState, stop: bool },
     /// The customer withdrew the coins before a block held them.
     Withdrawn { order: NewsOrder },
     /// The Bitcoin network took back the coins of a confirmed payment.
@@ -105,6 +108,12 @@ impl NewsOrder {
     }
 }
 
+impl NewsEvent {
+    fn attacked(order: NewsOrder, payment: &PaymentRow) -> Self {
+        Self::Attacked { order, state: payment.payment.state, stop: payment.payment.conflict_seen }
+    }
+}
+
 impl Ask for ListNews {
     type Answer = News;
 
@@ -125,8 +134,12 @@ impl NewsItem {
     fn of(reader: &Reader<'_>, row: &NewsRow) -> Result<Option<Self>, StoreError> {
         match &row.subject {
             NewsSubject::Paid(seq) => Self::of_payment(reader, row, *seq, NewsKind::Paid, |order, payment| {
+                if payment.payment.conflict_seen {
+                    return NewsEvent::attacked(order, payment);
+                }
                 NewsEvent::Paid { order, state: payment.payment.state }
             }),
+            NewsSubject::Attacked(seq) => Self::of_payment(reader, row, *seq, NewsKind::Reversed, NewsEvent::attacked),
             NewsSubject::Withdrawn(seq) => {
                 Self::of_payment(reader, row, *seq, NewsKind::Reversed, |order, _| NewsEvent::Withdrawn { order })
             }
@@ -215,6 +228,10 @@ fn worth_of(payout: &PayoutRow) -> FiatView {
 
 #[cfg(test)]
 mod tests {
+    use rust_decimal::Decimal;
+    use tillgate_domain::policy::PolicySettings;
+    use tillgate_sandbox::{Replace, ReplaceTo};
+
     use super::*;
     use crate::console::{Actor, ask};
     use crate::testing::{HALF_AN_HOUR_MS, World};
@@ -242,6 +259,31 @@ mod tests {
         assert_eq!(told, [(NewsKind::Attention, anomaly), (NewsKind::Paid, paid)]);
         assert_eq!(news.items[0].payment_id, Some(late.payment.id.to_string()));
         assert_eq!((news.notices.len(), news.sounds.len()), (5, 5));
+    }
+
+    #[tokio::test]
+    async fn an_attack_is_told_until_it_is_over() {
+        let world = World::new().await;
+        let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+        let payment = world.payment_under(up_to_50).await;
+        let txid = world.pay(&payment, payment.payment.amount_sats).await;
+        world.pass_ms(60_000).await;
+        let told = async || {
+            let news = ask(&world.app, ListNews {}, &Actor::panel()).await.unwrap().items;
+            news.into_iter().map(|one| (one.kind, one.event)).collect::<Vec<_>>()
+        };
+        let order = NewsOrder::of(&payment);
+        let attacked = |stop, state| NewsEvent::Attacked { order: order.clone(), state, stop };
+        let paid = NewsEvent::Paid { order: order.clone(), state: PaymentState::Confirmed };
+        let to_customer = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
+        let rival = world.sandbox().replace(txid, to_customer, world.now_ms()).unwrap();
+        world.look().await;
+        let stop = attacked(true, PaymentState::Confirmed);
+        assert_eq!(told().await, [(NewsKind::Reversed, stop.clone()), (NewsKind::Paid, stop)]);
+        world.sandbox().evict(rival[0], world.now_ms()).unwrap();
+        world.look().await;
+        let over = attacked(false, PaymentState::Confirmed);
+        assert_eq!(told().await, [(NewsKind::Reversed, over), (NewsKind::Paid, paid)]);
     }
 
     #[tokio::test]

@@ -43,6 +43,9 @@ pub(crate) fn payment_record(row: &PaymentRow, receipts: &[Receipt], context: &R
     if let Some(redirect_urls) = &row.redirect_urls {
         record.raw("redirectUrls", redirect_urls);
     }
+    if payment.conflict_seen {
+        record.raw("conflictSeen", "true");
+    }
     record.text("paymentAddress", &payment_uri(&row.address, payment.amount_sats, &row.label, &row.message));
     record.text("paymentPageUrl", &format!("{}/{id}", context.pages_base));
     record.array("btcTransactions", counting(receipts, context.tip_height));

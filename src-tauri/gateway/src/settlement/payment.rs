@@ -10,7 +10,7 @@ use tillgate_domain::anomaly::{Anomaly, AnomalyChange, Coins, Resolution};
 use tillgate_domain::closing::Closing;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::Rate;
-use tillgate_domain::payment::{Cause, Payment};
+use tillgate_domain::payment::{Cause, ConflictChange, Payment};
 use tillgate_domain::receipt::{Position, Receipt, Sighting};
 use tillgate_domain::time::Timestamp;
 
@@ -210,10 +210,15 @@ fn note_change(
     at: Timestamp,
     cause: Cause,
 ) -> Result<(), StoreError> {
-    tx.note_change(
-        row.seq,
-        &HistoryRow { at, from: row.payment.state, to: advance.state, paid_sats: advance.paid_sats, cause },
-    )
+    let change = HistoryRow {
+        at,
+        from: row.payment.state,
+        to: advance.state,
+        paid_sats: advance.paid_sats,
+        cause,
+        conflict: ConflictChange::between(row.payment.conflict_seen, advance.conflict_seen),
+    };
+    tx.note_change(row.seq, &change)
 }
 
 /// Writes the anomalies and queues all notifications. Records are rendered from the stored rows, so that they match a

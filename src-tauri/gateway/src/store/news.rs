@@ -26,7 +26,7 @@ const ATTEMPTS_TOLD: u32 = 2;
 pub enum NewsKind {
     /// A payment is paid, whether or not it is confirmed.
     Paid,
-    /// The coins of a paid payment are gone.
+    /// The coins of a paid payment are gone, or another transaction is taking them back.
     Reversed,
     /// Coins do not fit a payment, and staff must decide.
     Attention,
@@ -72,6 +72,8 @@ impl FromStr for NewsKind {
 pub enum NewsSubject {
     /// The payment with this `seq` was paid.
     Paid(i64),
+    /// A transaction began to take back the coins of the CONFIRMED payment with this `seq`.
+    Attacked(i64),
     /// The payment with this `seq` was reversed.
     Reversed(i64),
     /// The customer withdrew the coins of the payment with this `seq`, before a block held them.
@@ -115,9 +117,11 @@ impl Reader<'_> {
     fn news_of_payments(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT payment_seq, at, from_state = 'CONFIRMED' AS was_confirmed,
-                 to_state IN ('UNCONFIRMED', 'CONFIRMED') AS is_paid FROM
+                 to_state IN ('UNCONFIRMED', 'CONFIRMED') AS is_paid, conflict IS 'SEEN' AS is_attacked FROM
                  (SELECT * FROM payment_history ORDER BY at DESC LIMIT ?1)
-             WHERE (to_state = 'UNCONFIRMED' OR to_state = 'CONFIRMED') AND from_state <> 'UNCONFIRMED' AND cause <> 'staff'
+             WHERE (to_state = 'UNCONFIRMED' OR to_state = 'CONFIRMED') AND from_state NOT IN ('UNCONFIRMED', 'CONFIRMED')
+                     AND cause <> 'staff'
+                 OR conflict = 'SEEN'
                  OR from_state = 'CONFIRMED' AND to_state = 'INVALID'
                  OR from_state = 'UNCONFIRMED' AND (to_state IN ('NEW', 'UNDERPAID', 'EXPIRED') OR to_state = 'INVALID'
                      AND paid_sats < (SELECT amount_sats FROM payments WHERE seq = payment_seq))
@@ -125,10 +129,11 @@ impl Reader<'_> {
         )?;
         let read = |row: &Row<'_>| {
             let seq = row.value("payment_seq")?;
-            let subject = match (row.value("is_paid")?, row.value("was_confirmed")?) {
-                (true, _) => NewsSubject::Paid(seq),
-                (false, true) => NewsSubject::Reversed(seq),
-                (false, false) => NewsSubject::Withdrawn(seq),
+            let subject = match (row.value("is_attacked")?, row.value("is_paid")?, row.value("was_confirmed")?) {
+                (true, _, _) => NewsSubject::Attacked(seq),
+                (false, true, _) => NewsSubject::Paid(seq),
+                (false, false, true) => NewsSubject::Reversed(seq),
+                (false, false, false) => NewsSubject::Withdrawn(seq),
             };
             Ok(NewsRow { at: values::time(row, "at")?, subject })
         };
@@ -217,6 +222,8 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
+    use rust_decimal::Decimal;
+    use tillgate_domain::policy::PolicySettings;
     use tillgate_sandbox::{Replace, ReplaceTo};
 
     use super::*;
@@ -251,6 +258,24 @@ mod tests {
         world.sandbox().replace(txid, to_customer, world.now_ms()).unwrap();
         world.look().await;
         assert_eq!(subjects(&world), [NewsSubject::Withdrawn(payment.seq), NewsSubject::Paid(payment.seq)]);
+    }
+
+    #[tokio::test]
+    async fn an_attack_on_a_confirmed_payment_is_told_once() {
+        let world = World::new().await;
+        let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+        let payment = world.payment_under(up_to_50).await;
+        let txid = world.pay(&payment, payment.payment.amount_sats).await;
+        world.pass_ms(60_000).await;
+        let to_customer = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
+        let rival = world.sandbox().replace(txid, to_customer, world.now_ms()).unwrap();
+        world.look().await;
+        world.look().await;
+        let told = [NewsSubject::Attacked(payment.seq), NewsSubject::Paid(payment.seq)];
+        assert_eq!(subjects(&world), told);
+        world.sandbox().evict(rival[0], world.now_ms()).unwrap();
+        world.look().await;
+        assert_eq!(subjects(&world), told, "the end of an attack changes the item");
     }
 
     #[tokio::test]

@@ -54,7 +54,7 @@ pub struct NewPayment {
 /// In the order in which [`read`] reads them.
 const COLUMNS: &str = "confirmations, zero_conf_quiet_ms, tolerance_per_mille, overpayment, anomaly_confirmations, \
      offline_grace_ms, script, id, state, amount_sats, price_minor, currency, rate, created_at, expires_at, closed_at, \
-     accepted_sats, confirmed_at, paid_sats, seq, address, derivation_index, key_id, label, \
+     accepted_sats, confirmed_at, paid_sats, conflict_seen, seq, address, derivation_index, key_id, label, \
      message, merchant_transaction_id, notification_url, anomaly_notification_url, redirect_urls, current_at";
 
 impl Reader<'_> {
@@ -162,7 +162,7 @@ impl Tx<'_> {
     pub fn save_advance(&self, seq: i64, advance: &Advance, current_at: Timestamp) -> Result<(), StoreError> {
         let mut update = self.connection.prepare_cached(
             "UPDATE payments SET state = ?2, paid_sats = ?3, closed_at = ?4, confirmed_at = ?5, accepted_sats = ?6, \
-             current_at = ?7, next_due_at = ?8, next_due_height = ?9 WHERE seq = ?1",
+             current_at = ?7, next_due_at = ?8, next_due_height = ?9, conflict_seen = ?10 WHERE seq = ?1",
         )?;
         update.execute(params![
             seq,
@@ -174,6 +174,7 @@ impl Tx<'_> {
             current_at.ms(),
             advance.next_due_at.map(Timestamp::ms),
             advance.next_due_height,
+            advance.conflict_seen,
         ])?;
         Ok(())
     }
@@ -213,6 +214,7 @@ fn read(row: &Row<'_>) -> Result<PaymentRow, StoreError> {
         accepted_sats: values::optional_sats(row, "accepted_sats")?,
         confirmed_at: values::optional_time(row, "confirmed_at")?,
         paid_sats: values::sats(row, "paid_sats")?,
+        conflict_seen: row.value("conflict_seen")?,
     };
     Ok(PaymentRow {
         seq: row.value("seq")?,

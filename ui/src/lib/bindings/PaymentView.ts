@@ -129,6 +129,10 @@ expirationTime: string,
  */
 isCancelled: boolean, 
 /**
+ * Whether another transaction is taking back coins on which the CONFIRMED payment rests.
+ */
+conflictSeen: boolean, 
+/**
  * The number of its OPEN anomalies.
  */
 openAnomalies: number, price: FiatView, 

@@ -157,8 +157,63 @@ fn an_attack_on_a_confirmed_payment_warns_at_once() {
     let attacked = Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
     let advanced = advance(&closed(Confirmed, AMOUNT), from_ref(&attacked), &[], &look(50));
     assert_eq!(advanced.warnings, [Warning::DoubleSpendAttempt { txid: txid(1) }]);
-    assert!(!advanced.notify, "the mempool alone changes nothing");
+    assert_eq!((advanced.state, advanced.paid_sats), (Confirmed, AMOUNT), "the mempool alone moves no coins");
+    assert!(advanced.conflict_seen && advanced.notify);
     assert_eq!(advance(&payment(Unconfirmed), &[attacked], &[], &look(10)).warnings, []);
+}
+
+/// Whether a look at a CONFIRMED payment sees a conflict, and notifies, after a look that saw one or not.
+fn conflict(receipts: &[Receipt], was_seen: bool) -> (bool, bool) {
+    let before =
+        Payment { conflict_seen: was_seen, ..closed(Confirmed, receipts.iter().map(|one| one.counted_sats).sum()) };
+    let advanced = advance(&before, receipts, &[], &look(50));
+    assert_eq!(advanced.state, Confirmed);
+    (advanced.conflict_seen, advanced.notify)
+}
+
+#[test]
+fn a_conflict_is_notified_when_it_comes_and_when_it_goes() {
+    let quiet = [receipt(1, AMOUNT).counted(AMOUNT)];
+    let attacked = [Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() }];
+    assert_eq!(conflict(&quiet, false), (false, false));
+    assert_eq!(conflict(&attacked, false), (true, true));
+    assert_eq!(conflict(&attacked, true), (true, false), "the second look changes nothing");
+    assert_eq!(conflict(&quiet, true), (false, true));
+}
+
+#[test]
+fn a_replacement_that_pays_as_much_is_no_conflict() {
+    let paid = || Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
+    for (rival_sats, seen) in [(AMOUNT + 5, false), (AMOUNT, false), (AMOUNT - 1, true), (1, true)] {
+        assert_eq!(conflict(&[paid(), receipt(2, rival_sats).late().against(1)], false), (seen, seen), "{rival_sats}");
+    }
+    let two = [paid(), receipt(2, 60_000).late().against(1), receipt(3, 40_000).late().against(1)];
+    assert_eq!(conflict(&two, false), (false, false), "two replacements pay as much together");
+    let missing = [paid(), receipt(2, AMOUNT).late().against(1).absent()];
+    assert_eq!(conflict(&missing, false), (true, true), "a replacement that no mempool holds pays nothing");
+}
+
+#[test]
+fn one_replacement_does_not_make_up_for_two_transactions() {
+    let part = |number| Receipt { conflict_in_mempool: true, ..receipt(number, 50_000).counted(50_000).absent() };
+    let rival = |sats| Receipt { conflicts_with: vec![txid(1), txid(2)], ..receipt(3, sats).late() };
+    assert_eq!(conflict(&[part(1), part(2), rival(50_000)], false), (true, true));
+    assert_eq!(conflict(&[part(1), part(2), rival(AMOUNT)], false), (false, false));
+    let other = receipt(2, 50_000).counted(50_000);
+    assert_eq!(conflict(&[part(1), other, rival(0)], false), (true, true), "one of two is taken back");
+}
+
+#[test]
+fn a_conflict_is_seen_only_while_unconfirmed_coins_may_be_lost() {
+    let in_block = [Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).confirmed(1) }];
+    assert_eq!(conflict(&in_block, true), (false, true));
+    let attacked = [Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() }];
+    let before = Payment { conflict_seen: true, ..closed(Confirmed, AMOUNT) };
+    let no_mempool = LookFacts { has_mempool: false, ..look(50) };
+    assert!(!advance(&before, &attacked, &[], &no_mempool).conflict_seen, "a backend without a mempool cannot tell");
+    let mined = [Receipt { conflict_in_chain: true, ..attacked[0].clone() }];
+    let advanced = advance(&before, &mined, &[], &look(50));
+    assert_eq!((advanced.state, advanced.conflict_seen), (Invalid, false), "a block has decided");
 }
 
 #[test]

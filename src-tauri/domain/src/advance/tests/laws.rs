@@ -20,7 +20,8 @@ fn canonical(advanced: &Advance) -> impl PartialEq + std::fmt::Debug + use<> {
     let mut changes: Vec<String> = advanced.anomalies.iter().cloned().map(sorted).collect();
     changes.sort();
     let times = (advanced.closed_at, advanced.confirmed_at, advanced.next_due_at, advanced.next_due_height);
-    (advanced.state, advanced.paid_sats, advanced.accepted_sats, advanced.notify, times, verdicts, changes)
+    let told = (advanced.notify, advanced.conflict_seen);
+    (advanced.state, advanced.paid_sats, advanced.accepted_sats, told, times, verdicts, changes)
 }
 
 fn sorted(mut change: AnomalyChange) -> String {
@@ -42,7 +43,7 @@ fn changes_nothing(world: &World, advanced: &Advance) -> bool {
 fn check_step(before: &Payment, advanced: &Advance) -> Result<(), TestCaseError> {
     let step = (before.state, advanced.state);
     prop_assert!(step.0 == step.1 || TRANSITIONS.contains(&step), "{} to {}", step.0, step.1);
-    if before.state != advanced.state {
+    if before.state != advanced.state || before.conflict_seen != advanced.conflict_seen {
         prop_assert!(advanced.notify);
     }
     if before.closed_at.is_some() {
@@ -126,6 +127,23 @@ fn check_surplus(
     Ok(())
 }
 
+/// Interface, section 2: a conflict is seen exactly while transactions in the mempool take back coins on which the
+/// CONFIRMED payment rests. Where conflicts share a transaction, only the sums are compared.
+fn check_conflict_seen(world: &World) -> Result<(), TestCaseError> {
+    let attacks = world.attacks();
+    let is_confirmed = world.payment.state == PaymentState::Confirmed;
+    let pays = |by: &[(usize, u64)]| by.iter().map(|(_, sats)| *sats).sum::<u64>();
+    let all: BTreeSet<(usize, u64)> = attacks.iter().flat_map(|(_, by)| by.iter().copied()).collect();
+    let counted_sats: u64 = attacks.iter().map(|(sats, _)| *sats).sum();
+    let loses_one = attacks.iter().any(|(sats, by)| pays(by) < *sats);
+    let is_loss = loses_one || all.iter().map(|(_, sats)| *sats).sum::<u64>() < counted_sats;
+    let is_shared = all.len() < attacks.iter().map(|(_, by)| by.len()).sum();
+    if !is_confirmed || is_loss || !is_shared {
+        prop_assert_eq!(world.payment.conflict_seen, is_confirmed && is_loss, "{:?}", attacks);
+    }
+    Ok(())
+}
+
 /// If the chain stays as it is, no state changes before the due time and the due height that the look named.
 fn check_due(world: &World, advanced: &Advance, look: &LookFacts) -> Result<(), TestCaseError> {
     if !look.time_decides {
@@ -163,6 +181,7 @@ fn check_look(world: &mut World) -> Result<(), TestCaseError> {
     check_conflicts(&world.receipts)?;
     check_transactions(&world.receipts, &world.anomalies)?;
     check_surplus(&world.payment, &world.receipts, &world.anomalies, &look)?;
+    check_conflict_seen(world)?;
 
     let same = LookFacts { staff_accepts: false, ..look };
     let again = advance(&world.payment, &world.receipts, &world.anomalies, &same);

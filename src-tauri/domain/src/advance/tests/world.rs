@@ -16,6 +16,10 @@ use crate::receipt::Sighting;
 pub(super) enum Event {
     Broadcast(usize),
     Evict(usize),
+    /// A transaction conflicts with one that counts.
+    Conflict(usize),
+    /// All conflicts with what counts leave the mempool, and what counts is broadcast again.
+    ConflictGone,
     /// A block with the mempool's transactions that the bit mask selects.
     Mine(u8),
     /// Takes blocks back; their transactions return to the mempool, or vanish.
@@ -63,6 +67,8 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     let event = prop_oneof![
         6 => (0..8_usize).prop_map(Event::Broadcast),
         1 => (0..8_usize).prop_map(Event::Evict),
+        3 => (0..8_usize).prop_map(Event::Conflict),
+        1 => Just(Event::ConflictGone),
         5 => prop_oneof![3 => Just(u8::MAX), 1 => any::<u8>()].prop_map(Event::Mine),
         2 => (1..4_usize, any::<bool>()).prop_map(|(depth, keep)| Event::Reorg { depth, keep }),
         4 => wait.prop_map(Event::Wait),
@@ -159,6 +165,13 @@ impl World {
         match event {
             Event::Broadcast(number) => self.broadcast(number % self.txs.len()),
             Event::Evict(number) => self.mempool.retain(|tx| tx != number),
+            Event::Conflict(number) => {
+                let rivals: Vec<usize> = self.counting().into_iter().flat_map(|tx| self.rivals(tx)).collect();
+                if !rivals.is_empty() {
+                    self.broadcast(rivals[number % rivals.len()]);
+                }
+            }
+            Event::ConflictGone => self.counting().into_iter().for_each(|tx| self.broadcast(tx)),
             Event::Mine(mask) => {
                 let (mined, left) = self.mempool.iter().partition(|&&tx| mask >> tx & 1 == 1);
                 self.mempool = left;
@@ -189,6 +202,35 @@ impl World {
         self.mempool.retain(|tx| txs[*tx].inputs & inputs == 0);
         self.mempool.push(number);
         self.txs[number].broadcast_at.get_or_insert(self.now);
+    }
+
+    /// The transactions that count.
+    fn counting(&self) -> Vec<usize> {
+        let counts = |tx: &usize| self.receipt_of(*tx).is_some_and(|one| one.counted_sats > 0);
+        (0..self.txs.len()).filter(counts).collect()
+    }
+
+    fn receipt_of(&self, number: usize) -> Option<&Receipt> {
+        let txid = txid(u8::try_from(number).unwrap() + 1);
+        self.receipts.iter().find(|one| one.txid == txid)
+    }
+
+    /// The other transactions that spend one of its inputs.
+    fn rivals(&self, number: usize) -> Vec<usize> {
+        let inputs = self.txs[number].inputs;
+        (0..self.txs.len()).filter(|&tx| tx != number && self.txs[tx].inputs & inputs != 0).collect()
+    }
+
+    /// For each unconfirmed transaction that counts and has conflicts in the mempool: its counted sum, and the sums that
+    /// the conflicts pay, each with its transaction.
+    pub(super) fn attacks(&self) -> Vec<(u64, Vec<(usize, u64)>)> {
+        let is_waiting = |tx: &usize| !matches!(self.position(*tx), Some(Position::Block { .. }));
+        let attack = |tx: usize| {
+            let by = self.rivals(tx).into_iter().filter(|rival| self.has_mempool && self.mempool.contains(rival));
+            (self.receipt_of(tx).unwrap().counted_sats, by.map(|rival| (rival, self.txs[rival].amount_sats)).collect())
+        };
+        let attacks = self.counting().into_iter().filter(is_waiting).map(attack);
+        attacks.filter(|(_, by): &(u64, Vec<_>)| !by.is_empty()).collect()
     }
 
     fn decide(&mut self, index: usize, resolution: Resolution) {

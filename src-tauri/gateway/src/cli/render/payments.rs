@@ -27,7 +27,7 @@ pub(super) fn payments(items: &[PaymentItem]) -> String {
     for item in items {
         table.row([
             item.payment_id.clone(),
-            state(item.state, item.why_invalid),
+            state_of(item),
             item.amount.shown.clone(),
             item.paid.shown.clone(),
             item.price.shown.clone(),
@@ -47,6 +47,14 @@ pub(super) fn payment_sums(sums: Option<PaymentSums>) -> String {
     let confirmed: Vec<_> = confirmed.iter().map(ToString::to_string).collect();
     let confirmed = if confirmed.is_empty() { "nothing".to_owned() } else { confirmed.join(", ") };
     format!("Confirmed: {confirmed}; {} BTC.\n", paid.shown)
+}
+
+/// A payment's state, with the alarm of a conflict.
+fn state_of(item: &PaymentItem) -> String {
+    if item.conflict_seen {
+        return format!("{} (Stop: the customer is taking the money back)", item.state);
+    }
+    state(item.state, item.why_invalid)
 }
 
 /// A payment's state, with the reason if it is INVALID.
@@ -88,7 +96,7 @@ pub(super) fn payment(view: &PaymentView) -> String {
             one.from.to_string(),
             state(one.to, one.why_invalid),
             one.paid.shown.clone(),
-            name(one.cause),
+            one.conflict.map_or_else(|| name(one.cause), |conflict| format!("conflict {}", name(conflict))),
         ]);
     }
     for section in [
@@ -114,7 +122,7 @@ fn rows(view: &PaymentView) -> Vec<(&'static str, String)> {
     let none = || "–".to_owned();
     let mut rows = vec![
         ("payment", item.payment_id.clone()),
-        ("state", state(item.state, item.why_invalid)),
+        ("state", state_of(item)),
         ("price", item.price.to_string()),
         ("amount", format!("{} BTC at {} {}", item.amount.shown, view.exchange_rate_shown, item.price.currency)),
         ("paid", format!("{} BTC, {}", item.paid.shown, item.paid_worth)),

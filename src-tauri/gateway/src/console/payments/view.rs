@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tillgate_domain::bip21::{payment_uri, qr_uri};
 use tillgate_domain::id::Id;
-use tillgate_domain::payment::{self, Payment, PaymentState, WhyInvalid};
+use tillgate_domain::payment::{self, ConflictChange, Payment, PaymentState, WhyInvalid};
 use tillgate_domain::receipt::{Receipt, least_confirmations};
 use ts_rs::TS;
 
@@ -47,6 +47,9 @@ pub struct PaymentItem {
     /// Whether staff cancelled it, so that its deadline came early.
     #[serde(default)]
     pub is_cancelled: bool,
+    /// Whether another transaction is taking back coins on which the CONFIRMED payment rests.
+    #[serde(default)]
+    pub conflict_seen: bool,
     /// The number of its OPEN anomalies.
     pub open_anomalies: u32,
     pub price: FiatView,
@@ -193,6 +196,8 @@ pub struct HistoryItem {
     /// The sum that counted after the change.
     pub paid: BtcView,
     pub cause: ChangeCause,
+    /// Whether a conflict with its coins came or went; absent for every other change.
+    pub conflict: Option<ConflictChange>,
     /// The reason why the payment was INVALID after the change; absent for every other state.
     pub why_invalid: Option<WhyInvalid>,
 }
@@ -210,6 +215,7 @@ impl PaymentItem {
         };
         Ok(Self {
             is_cancelled: payment.is_cancelled(),
+            conflict_seen: payment.conflict_seen,
             payment_id: payment.id.to_string(),
             state: payment.state,
             amount: BtcView::of_sats(payment.amount_sats),
@@ -323,6 +329,7 @@ impl HistoryItem {
                 to: change.to,
                 paid: BtcView::of_sats(change.paid_sats),
                 cause: ChangeCause::of(change.cause, withdrawn),
+                conflict: change.conflict,
                 why_invalid: payment::WhyInvalid::of(change.to, was_confirmed, too_much_sats, change.paid_sats),
             });
             paid_before = change.paid_sats;

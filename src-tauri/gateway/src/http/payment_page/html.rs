@@ -55,7 +55,8 @@ fn price(view: &View, texts: &Texts) -> String {
 /// The part of the page that changes; events send it whole.
 pub(super) fn payment(view: &View, texts: &Texts) -> Markup {
     html! {
-        p.price data-status=(view.status.as_str()) { (price(view, texts)) }
+        @let is_attacked = view.state == PageState::TakingBack;
+        p.price data-status=(view.status.as_str()) data-conflict=[is_attacked.then_some("true")] { (price(view, texts)) }
         @match &view.state {
             PageState::Payable(payable) => (to_pay(payable, texts)),
             PageState::TimeUp => (state("waiting", texts.time_up, texts.time_up_hint)),
@@ -69,6 +70,7 @@ pub(super) fn payment(view: &View, texts: &Texts) -> Markup {
                 @let hint = format!("{}\n{}", fill(texts.received, &[&btc(*received_sats, texts)]), texts.too_much);
                 (state("paid", texts.confirmed, &hint))
             }
+            PageState::TakingBack => (state("over", texts.taking_back, texts.taking_back_hint)),
             PageState::Cancelled => (state("over", texts.cancelled, texts.cancelled_hint)),
             PageState::Expired => (state("over", texts.expired, texts.expired_hint)),
             PageState::Invalid => (state("over", texts.invalid, texts.invalid_hint)),
@@ -159,15 +161,14 @@ fn document(head: &Markup, body: &Markup, nonce: &str, texts: &Texts) -> String 
     page.into_string()
 }
 
-/// The `refresh` of a page without scripts: it redirects to the shop, or reloads because coins may come late. A
-/// confirmed payment needs no reload.
+/// The `refresh` of a page without scripts: it redirects to the shop, or reloads because coins may come late or may be
+/// taken back.
 fn refresh(view: &View) -> Option<String> {
-    match (&view.redirect, &view.state) {
-        (Some(url), _) if view.moves_on() => Some(format!("{MOVE_ON_SECONDS};url={url}")),
+    match &view.redirect {
+        Some(url) if view.moves_on() => Some(format!("{MOVE_ON_SECONDS};url={url}")),
         // A reload would empty the form.
         _ if view.refund == Some(Refund::Asked) => None,
-        (None, PageState::Confirmed { .. }) => None,
-        (Some(_) | None, _) => Some(RELOAD_SECONDS.to_string()),
+        Some(_) | None => Some(RELOAD_SECONDS.to_string()),
     }
 }
 

@@ -45,10 +45,10 @@
   // Tells the shop's page that frames this one. The message does not name the payment, because another page may frame a
   // shop that redirects to this page.
   const tell = () => {
-    const status = payment.querySelector("[data-status]")?.dataset.status;
-    if (!isFramed || !status || status === told) return;
-    told = status;
-    window.parent.postMessage({ status }, "*");
+    const { status, conflict } = payment.querySelector("[data-status]")?.dataset ?? {};
+    if (!isFramed || !status || status + conflict === told) return;
+    told = status + conflict;
+    window.parent.postMessage(conflict ? { status, conflictSeen: true } : { status }, "*");
   };
 
   const select = (element) => {

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use axum::response::Sse;
 use axum::response::sse::Event;
+use rust_decimal::Decimal;
 use tillgate_domain::money::format_btc;
+use tillgate_domain::policy::PolicySettings;
+use tillgate_sandbox::{Replace, ReplaceTo};
 
 use super::load::read_view;
 use super::texts::ENGLISH;
@@ -221,6 +224,36 @@ async fn a_surplus_below_the_dust_limit_is_paid_without_a_hint() {
     world.pay(&payment, payment.payment.amount_sats + 293).await;
     world.mine(2).await;
     assert_eq!(view(&world, &payment).state, PageState::Confirmed { too_much_sats: None });
+}
+
+#[tokio::test]
+async fn the_page_says_stop_while_the_money_is_taken_back() {
+    let world = World::new().await;
+    let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+    let payment = world.payment_under(up_to_50).await;
+    let with_redirect =
+        PaymentRow { redirect_urls: Some(r#"{"confirmed":"https://shop.test/"}"#.to_owned()), ..payment.clone() };
+    let txid = world.pay(&payment, payment.payment.amount_sats).await;
+    world.pass_ms(60_000).await;
+    let green = page_of(&world, &payment);
+    assert!(green.contains("<h2>Paid</h2>") && !green.contains("data-conflict"), "{green}");
+    let to_customer = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
+    let rival = world.sandbox().replace(txid, to_customer, world.now_ms()).unwrap();
+    world.look().await;
+    let red = page_of(&world, &payment);
+    assert!(red.contains("<div class=\"state over\"><h2>Stop: the customer is taking the money back</h2>"), "{red}");
+    assert!(red.contains("data-status=\"CONFIRMED\" data-conflict=\"true\"") && !red.contains("Paid"), "{red}");
+    let attacked = PaymentRow { payment: world.reload_payment(&payment.payment.id).payment, ..with_redirect };
+    let settings = world.gateway.settings.snapshot();
+    let view = View::of(&attacked, None, world.gateway.clock.now(), world.gateway.environment, &settings);
+    assert_eq!(
+        (view.state, view.redirect),
+        (PageState::TakingBack, None),
+        "the shop's page of a paid order does not fit"
+    );
+    world.sandbox().evict(rival[0], world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!(page_of(&world, &payment), green);
 }
 
 #[tokio::test]

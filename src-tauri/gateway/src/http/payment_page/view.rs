@@ -91,6 +91,8 @@ pub(super) enum PageState {
         /// The sum of all received coins, if it is too much for the payment's amount.
         too_much_sats: Option<u64>,
     },
+    /// Confirmed, but another transaction spends its unconfirmed coins.
+    TakingBack,
     /// Staff cancelled it, and no coins came.
     Cancelled,
     /// No coins came in time.
@@ -185,6 +187,7 @@ impl View {
                 confirmations: came.map(|came| came.confirmations),
                 wanted: payment.policy.confirmations,
             },
+            PaymentState::Confirmed if payment.conflict_seen => PageState::TakingBack,
             PaymentState::Confirmed => PageState::Confirmed {
                 too_much_sats: came.map(|came| came.there_sats).filter(|sats| *sats >= payment.too_much_sats()),
             },
@@ -266,11 +269,13 @@ impl Payable {
     }
 }
 
-/// The URL to which a payment's page moves on, with the payment's id filled in.
+/// The URL to which a payment's page moves on, with the payment's id filled in. While the customer takes the money back,
+/// no page of the shop fits.
 fn redirect(payment: &Payment, urls: Option<&str>) -> Option<String> {
     let kind = match payment.state {
         PaymentState::New | PaymentState::Underpaid => return None,
         PaymentState::Unconfirmed => RedirectKind::Unconfirmed,
+        PaymentState::Confirmed if payment.conflict_seen => return None,
         PaymentState::Confirmed => RedirectKind::Confirmed,
         PaymentState::Expired => RedirectKind::Expired,
         PaymentState::Invalid => RedirectKind::Invalid,

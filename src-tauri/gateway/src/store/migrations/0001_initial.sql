@@ -113,6 +113,8 @@ CREATE TABLE payments (
     closed_at                INTEGER,
     confirmed_at             INTEGER,
     paid_sats                INTEGER NOT NULL DEFAULT 0 CHECK (paid_sats >= 0),
+    conflict_seen            INTEGER NOT NULL DEFAULT 0
+                                 CHECK (conflict_seen = 0 OR conflict_seen = 1 AND state = 'CONFIRMED'),
     accepted_sats            INTEGER CHECK (accepted_sats > 0),
     confirmations            INTEGER NOT NULL CHECK (confirmations >= 0),
     zero_conf_quiet_ms       INTEGER NOT NULL CHECK (zero_conf_quiet_ms >= 0),
@@ -149,6 +151,7 @@ CREATE TABLE payment_history (
     to_state    TEXT NOT NULL,
     paid_sats   INTEGER NOT NULL,
     cause       TEXT NOT NULL,
+    conflict    TEXT CHECK (conflict IN ('SEEN', 'GONE')), -- a change of conflict_seen
     PRIMARY KEY (payment_seq, at)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX payment_history_by_time ON payment_history (at);

@@ -43,6 +43,7 @@ pub(in crate::store) fn insert(tx: &Tx<'_>, number: u32) -> Result<(), StoreErro
         accepted_sats: None,
         confirmed_at: None,
         paid_sats: 0,
+        conflict_seen: false,
     };
     let row = PaymentRow {
         seq: 0,

@@ -33,6 +33,8 @@ pub(in super::super) const ENGLISH: Texts = Texts {
     late: "We did not see your payment in time. Please contact the shop; do not pay again.",
     too_little: "We received less than the amount. Please contact the shop; do not pay again.",
     too_much: "We received more than the amount. Please contact the shop; do not pay again.",
+    taking_back: "Stop: the customer is taking the money back",
+    taking_back_hint: "Another transaction spends the same coins. The shop will hand over nothing until this is over. Please contact the shop.",
     taken_back: "Payment taken back",
     taken_back_hint: "The Bitcoin network took back {} BTC that you had paid. Please contact the shop; do not pay again.",
     refund: "Where should the shop send your refund?",

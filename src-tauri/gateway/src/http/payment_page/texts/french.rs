@@ -33,6 +33,8 @@ pub(in super::super) const FRENCH: Texts = Texts {
     late: "Nous n’avons pas vu votre paiement à temps. Veuillez contacter la boutique ; ne payez pas une seconde fois.",
     too_little: "Nous avons reçu moins que le montant. Veuillez contacter la boutique ; ne payez pas une seconde fois.",
     too_much: "Nous avons reçu plus que le montant. Veuillez contacter la boutique ; ne payez pas une seconde fois.",
+    taking_back: "Stop : le client reprend l’argent",
+    taking_back_hint: "Une autre transaction dépense les mêmes bitcoins. La boutique ne remet rien tant que cela dure. Veuillez contacter la boutique.",
     taken_back: "Paiement annulé par le réseau",
     taken_back_hint: "Le réseau Bitcoin a annulé {} BTC de votre paiement. Veuillez contacter la boutique ; ne payez pas une seconde fois.",
     refund: "Où la boutique doit-elle envoyer votre remboursement ?",

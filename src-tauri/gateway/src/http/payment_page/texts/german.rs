@@ -33,6 +33,8 @@ pub(in super::super) const GERMAN: Texts = Texts {
     late: "Wir haben Ihre Zahlung nicht rechtzeitig gesehen. Bitte wenden Sie sich an den Shop; zahlen Sie nicht noch einmal.",
     too_little: "Es ging weniger als der Betrag ein. Bitte wenden Sie sich an den Shop; zahlen Sie nicht noch einmal.",
     too_much: "Es ging mehr als der Betrag ein. Bitte wenden Sie sich an den Shop; zahlen Sie nicht noch einmal.",
+    taking_back: "Stopp: Der Kunde holt das Geld zurück",
+    taking_back_hint: "Eine andere Transaktion gibt dieselben Coins aus. Der Shop gibt nichts heraus, bis das vorbei ist. Bitte wenden Sie sich an den Shop.",
     taken_back: "Zahlung zurückgenommen",
     taken_back_hint: "Das Bitcoin-Netz hat {} BTC Ihrer Zahlung zurückgenommen. Bitte wenden Sie sich an den Shop; zahlen Sie nicht noch einmal.",
     refund: "Wohin soll der Shop Ihr Geld zurücksenden?",

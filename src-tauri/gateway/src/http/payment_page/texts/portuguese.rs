@@ -33,6 +33,8 @@ pub(in super::super) const PORTUGUESE: Texts = Texts {
     late: "Não vimos o seu pagamento a tempo. Contacte a loja; não pague de novo.",
     too_little: "Recebemos menos do que o valor. Contacte a loja; não pague de novo.",
     too_much: "Recebemos mais do que o valor. Contacte a loja; não pague de novo.",
+    taking_back: "Pare: o cliente está retirando o dinheiro",
+    taking_back_hint: "Outra transação gasta os mesmos bitcoins. A loja não entregará nada enquanto isso durar. Entre em contato com a loja.",
     taken_back: "Pagamento anulado pela rede",
     taken_back_hint: "A rede Bitcoin anulou {} BTC do seu pagamento. Contacte a loja; não pague de novo.",
     refund: "Para onde deve a loja enviar o seu reembolso?",

@@ -33,6 +33,8 @@ pub(in super::super) const SPANISH: Texts = Texts {
     late: "No vimos su pago a tiempo. Contacte con la tienda; no pague otra vez.",
     too_little: "Recibimos menos que el importe. Contacte con la tienda; no pague otra vez.",
     too_much: "Recibimos más que el importe. Contacte con la tienda; no pague otra vez.",
+    taking_back: "Alto: el cliente está retirando el dinero",
+    taking_back_hint: "Otra transacción gasta los mismos bitcoins. La tienda no entregará nada mientras esto dure. Póngase en contacto con la tienda.",
     taken_back: "Pago anulado por la red",
     taken_back_hint: "La red Bitcoin anuló {} BTC de su pago. Contacte con la tienda; no pague otra vez.",
     refund: "¿Adónde debe enviar la tienda su reembolso?",

@@ -35,6 +35,8 @@ pub(in crate::http::payment_page) struct Texts {
     pub late: &'static str,
     pub too_little: &'static str,
     pub too_much: &'static str,
+    pub taking_back: &'static str,
+    pub taking_back_hint: &'static str,
     pub taken_back: &'static str,
     pub taken_back_hint: &'static str,
     pub refund: &'static str,

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use tauri::{AppHandle, State, WebviewWindow};
-use tillgate_gateway::CommandError;
+use tillgate_gateway::{CommandError, Refusal};
 
 use crate::desktop::Note;
 use crate::gateway_task::Gateways;
@@ -22,7 +22,7 @@ pub async fn console(
     let environment = environment.as_deref();
     let name = command.get("command").and_then(Value::as_str);
     if !may_call(caller.label(), name) {
-        return Err(CommandError::of("NOT_ALLOWED", &"The customer's display can only show a payment."));
+        return Err(CommandError::told("NOT_ALLOWED", &Refusal::CustomersDisplay));
     }
     match name {
         Some("quit") => app.exit(0),

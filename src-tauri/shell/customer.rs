@@ -2,7 +2,7 @@
 //! the till.
 
 use tauri::{AppHandle, Emitter, Manager, Monitor, WebviewUrl, WebviewWindow, WebviewWindowBuilder};
-use tillgate_gateway::{CommandError, Environment};
+use tillgate_gateway::{CommandError, Environment, Refusal};
 
 use crate::window;
 
@@ -26,7 +26,7 @@ pub fn open(app: &AppHandle, environment: Environment) -> Result<(), CommandErro
     };
     opened.map_err(|error| {
         tracing::warn!(%error, "the customer's window cannot be opened");
-        CommandError::of("NO_SECOND_WINDOW", &"The desktop did not open a second window. Use the view in this window.")
+        CommandError::told("NO_SECOND_WINDOW", &Refusal::NoSecondWindow)
     })
 }
 

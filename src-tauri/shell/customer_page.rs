@@ -4,7 +4,7 @@
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use tillgate_gateway::CommandError;
+use tillgate_gateway::{CommandError, Refusal};
 use url::Url;
 
 use crate::gateway_task::GatewayTask;
@@ -53,10 +53,9 @@ fn open_by_desktop(url: &Url) -> Result<Value, CommandError> {
     if open::commands(url.as_str()).into_iter().any(starts) {
         return Ok(Value::Null);
     }
-    let program = if url.scheme() == "mailto" { "mail program" } else { "browser" };
-    tracing::warn!(program, "the desktop cannot open a program");
-    let sentence = format!("This desktop has no {program} set up. Copy the page's address instead.");
-    Err(CommandError::of("NOT_OPENED", &sentence))
+    let refusal = if url.scheme() == "mailto" { Refusal::NoMailProgram } else { Refusal::NoBrowser };
+    tracing::warn!(%refusal, "the desktop cannot open a program");
+    Err(CommandError::told("NOT_OPENED", &refusal))
 }
 
 /// Starts a program of the desktop. It does not get this program's variables: one may hold a passphrase, and others would
@@ -76,7 +75,7 @@ fn starts(mut command: Command) -> bool {
 }
 
 fn no_page() -> CommandError {
-    CommandError::of("NOT_OPENED", &"This payment has no page that a browser can open. Check the setting publicUrl.")
+    CommandError::told("NOT_OPENED", &Refusal::NoPage)
 }
 
 #[cfg(test)]

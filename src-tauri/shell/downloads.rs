@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tauri::{AppHandle, Manager as _};
-use tillgate_gateway::CommandError;
+use tillgate_gateway::{CommandError, Refusal};
 
 use crate::gateway_task::GatewayTask;
 
@@ -67,8 +67,8 @@ fn create(folder: &Path, name: &str) -> io::Result<(File, PathBuf)> {
 }
 
 fn unsaved(path: &Path, error: &dyn std::fmt::Display) -> CommandError {
-    let sentence = format!("{} cannot be written ({error}). Free some space, or move old files.", path.display());
-    CommandError::of("FILE_NOT_SAVED", &sentence)
+    let refusal = Refusal::FileNotSaved { path: path.display().to_string(), error: error.to_string() };
+    CommandError::told("FILE_NOT_SAVED", &refusal)
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tauri::{AppHandle, Emitter};
-use tillgate_gateway::{Actor, App, Command, CommandError, Environment, Gateway, Hosted, NotServing, dispatch};
+use tillgate_gateway::{
+    Actor, App, Command, CommandError, Environment, Gateway, Hosted, NotServing, Refusal, dispatch,
+};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -193,7 +195,7 @@ impl GatewayTask {
     /// The gateway's own error, or the reason why no gateway runs.
     pub async fn ask(&self, command: Value) -> Result<Value, CommandError> {
         let app = match &*locked(&self.phase) {
-            Phase::Opening => return Err(error("GATEWAY_OPENING", "The gateway opens its database.")),
+            Phase::Opening => return Err(CommandError::told("GATEWAY_OPENING", &Refusal::GatewayOpening)),
             Phase::Elsewhere(elsewhere) => return Err(error("GATEWAY_ELSEWHERE", elsewhere)),
             Phase::Down(why) => return Err(error("GATEWAY_DOWN", why)),
             Phase::Open(app) => Arc::clone(app),

@@ -129,7 +129,7 @@ pub fn advance(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly], l
 }
 
 /// Reason why staff cannot accept the coins of a payment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum AcceptRefusal {
     /// Its state needs no acceptance.
     #[error("only an UNDERPAID, EXPIRED or INVALID payment can be accepted")]

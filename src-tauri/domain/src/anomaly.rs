@@ -62,12 +62,12 @@ pub const TRANSITIONS: &[(Resolution, Resolution)] = {
 };
 
 /// A text that is not a kind of anomaly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("an anomaly's type is LATE_PAYMENT, EXTRA_PAYMENT, OVERPAYMENT, UNDERPAYMENT or REVERSED_PAYMENT")]
 pub struct NotAnAnomalyKind;
 
 /// A text that is not a stored resolution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("a stored resolution is OPEN, REFUNDING, REFUNDED, ACCEPTED, DISMISSED_BY_STAFF or DISMISSED_BY_SYSTEM")]
 pub struct NotAResolution;
 

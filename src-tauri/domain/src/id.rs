@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub struct Id([u8; 20]);
 
 /// A text that is not 40 lower-case hexadecimal characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("an identifier is 40 lower-case hexadecimal characters")]
 pub struct NotAnId;
 

@@ -31,7 +31,7 @@ pub enum SubjectKind {
 }
 
 /// A text that is not a subject kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("a notification tells of a payment, an anomaly or a payout")]
 pub struct NotASubjectKind;
 
@@ -92,7 +92,7 @@ pub const TRANSITIONS: &[(NotificationState, NotificationState)] = {
 };
 
 /// A text that is not a state of a notification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("a notification is WAITING, DELIVERED, SUPERSEDED or GIVEN_UP")]
 pub struct NotANotificationState;
 

@@ -42,7 +42,7 @@ pub const TRANSITIONS: &[(PayoutState, PayoutState)] = {
 };
 
 /// A text that is not a payout state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("a payout's status is NEW, EXPIRED, QUEUED, SENT or FAILED")]
 pub struct NotAPayoutState;
 

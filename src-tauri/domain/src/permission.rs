@@ -41,7 +41,7 @@ impl Permission {
 pub struct Permissions(Vec<Permission>);
 
 /// A text that names no permissions.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error(
     "permissions are shop, full, or a comma-separated list of payments.read, payments.create, payouts.read, payouts.create, payouts.approve"
 )]

@@ -102,7 +102,7 @@ impl OverpaymentRule {
 }
 
 /// A text that is not a rule for overpayments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("must be confirm or invalidate")]
 pub struct NotAnOverpaymentRule;
 

@@ -144,7 +144,7 @@ pub struct Combined {
 }
 
 /// Why fresh quotes give no rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum NoRate {
     /// There are no fresh quotes.
     #[error("no source has a fresh quote")]

@@ -38,7 +38,7 @@ pub const TRANSITIONS: &[(RestoreState, RestoreState)] = {
 };
 
 /// A text that is not a state of a restored copy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("a restored copy is AWAITED, SCANNING, STOPPED or LOOKED")]
 pub struct NotARestoreState;
 

@@ -7,7 +7,7 @@ use chrono::{DateTime, NaiveDateTime, SecondsFormat};
 pub struct Timestamp(i64);
 
 /// A text that is not an ISO 8601 date-time with `Z` or an offset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("a time is ISO 8601 with Z or an offset, like 2026-01-12T12:06:20Z")]
 pub struct NotATime;
 

@@ -23,7 +23,10 @@ pub(crate) mod page;
 pub(crate) mod payments;
 pub(crate) mod payouts;
 pub(crate) mod receiver;
+mod refusal;
 pub(crate) mod sandbox;
+#[cfg(test)]
+mod sentences;
 pub(crate) mod settings;
 pub(crate) mod statement;
 pub(crate) mod status;
@@ -37,5 +40,6 @@ pub use backups::ShowBackups;
 pub use command::{Command, ask, dispatch};
 pub use error::CommandError;
 pub use news::{ListNews, NewsEvent, NewsItem};
+pub use refusal::Refusal;
 pub use status::Status;
 pub(crate) use status::StatusView;

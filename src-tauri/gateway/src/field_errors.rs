@@ -3,8 +3,55 @@
 
 use std::borrow::Cow;
 
+use tillgate_told::{Telling, Told};
+
 /// The code of a missing or invalid value.
 pub(crate) const VALIDATION_FAILED: &str = "VALIDATION_FAILED";
+
+/// A fault of a field. Its text continues the field's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Told)]
+pub(crate) enum Fault {
+    #[error("is required")]
+    Required,
+    #[error("must be a string")]
+    NoString,
+    #[error("must be a number, or a string that holds one")]
+    NoNumber,
+    #[error("must be an object")]
+    NoObject,
+    #[error("must be one of {0}")]
+    NotOneOf(String),
+    #[error("may have at most {most} characters")]
+    TooManyCharacters { most: usize },
+    #[error("may hold no control characters but tabs and line breaks")]
+    ControlCharacters,
+    #[error("must be at {0}: this API key may notify no other host")]
+    OtherHost(String),
+    #[error("may have at most 2048 bytes")]
+    LongUrl,
+    #[error("may hold no control characters and no spaces at its ends")]
+    BlankUrl,
+    #[error("must be a URL like https://shop.example/hook")]
+    NoUrl,
+    #[error("must begin with http:// or https://")]
+    OtherScheme,
+    #[error("may hold no user name or password")]
+    Login,
+    #[error("must be shorter: all texts and URLs of a payment may have {most} bytes together, and these have {in_all}")]
+    TextsTooLong { most: usize, in_all: usize },
+    #[error("may not be given together with btcAmount: give one of them")]
+    BothAmounts,
+    #[error("or fiatAmount is required: give one of them")]
+    NoAmount,
+    #[error("must be BTC or one of {0}")]
+    NotACurrency(String),
+    #[error("must be {0}, which is the whole refund, or be left out")]
+    NotTheRefund(String),
+    #[error("is worth less than a satoshi: ask for more")]
+    NoSatoshi,
+    #[error("is one of this wallet's own: coins sent there would never leave it, give the recipient's address")]
+    OwnAddress,
+}
 
 /// One error in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,25 +62,35 @@ pub struct FieldError {
     pub message: String,
     /// The field at fault, if there is one.
     pub field: Option<Cow<'static, str>>,
+    /// The sentence with its code and values; `None` if it has no code.
+    pub telling: Option<Telling>,
 }
 
 impl FieldError {
     /// An error of the whole request.
     #[must_use]
     pub fn general(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), field: None }
+        Self { code, message: message.into(), field: None, telling: None }
     }
 
     /// An invalid field. `what` continues the field's name ("must be …").
     #[must_use]
     pub fn invalid(field: impl Into<Cow<'static, str>>, what: impl std::fmt::Display) -> Self {
         let field = field.into();
-        Self { code: VALIDATION_FAILED, message: format!("{field} {what}"), field: Some(field) }
+        Self { code: VALIDATION_FAILED, message: format!("{field} {what}"), field: Some(field), telling: None }
+    }
+
+    /// An invalid field, whose error has a code. Its text continues the field's name.
+    #[must_use]
+    pub fn told(field: impl Into<Cow<'static, str>>, what: &impl Told) -> Self {
+        let field = field.into();
+        let telling = Telling { field: Some(field.clone().into_owned()), ..what.telling() };
+        Self { telling: Some(telling), ..Self::invalid(field, what) }
     }
 
     /// A missing required field.
     #[must_use]
     pub fn missing(field: &'static str) -> Self {
-        Self::invalid(field, "is required")
+        Self::told(field, &Fault::Required)
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct PayoutFeeRate {
 }
 
 /// The reason why there is no fee rate for a transaction that is signed now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum NoFeeRate {
     #[error("the Bitcoin backend did not say what fee the network asks for")]
     Silent,

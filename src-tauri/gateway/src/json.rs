@@ -11,7 +11,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::field_errors::FieldError;
+use crate::field_errors::{Fault, FieldError};
 
 /// The deepest nesting. Every valid request needs less; the limit bounds the cost of the check.
 const DEPTH_MAX: usize = 32;
@@ -26,7 +26,7 @@ const HALF_CHARACTER: &str = r"holds half a character: an escape like \ud83c nee
 pub(crate) const MALFORMED_JSON: &str = "MALFORMED_JSON";
 
 /// The reason why this reader refuses a body.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("{0}")]
 pub(crate) struct Malformed(String);
 
@@ -76,8 +76,11 @@ impl<'a> JsonObject<'a> {
         let text = read_string(raw);
         if text.is_none() {
             // The text is JSON, so only half a character makes a string unreadable.
-            let what = if raw.starts_with('"') { HALF_CHARACTER } else { "must be a string" };
-            field_errors.push(FieldError::invalid(field, what));
+            field_errors.push(if raw.starts_with('"') {
+                FieldError::invalid(field, HALF_CHARACTER)
+            } else {
+                FieldError::told(field, &Fault::NoString)
+            });
         }
         text
     }
@@ -97,7 +100,7 @@ impl<'a> JsonObject<'a> {
     pub(crate) fn number(&self, name: &'static str, field_errors: &mut Vec<FieldError>) -> Option<Cow<'a, str>> {
         let text = read_number(self.get(name)?);
         if text.is_none() {
-            field_errors.push(FieldError::invalid(name, "must be a number, or a string that holds one"));
+            field_errors.push(FieldError::told(name, &Fault::NoNumber));
         }
         text
     }
@@ -106,7 +109,7 @@ impl<'a> JsonObject<'a> {
     pub(crate) fn object(&self, name: &'static str, field_errors: &mut Vec<FieldError>) -> Option<JsonObject<'a>> {
         let object = serde_json::from_str(self.get(name).filter(|raw| !is_nothing(raw))?).ok();
         if object.is_none() {
-            field_errors.push(FieldError::invalid(name, "must be an object"));
+            field_errors.push(FieldError::told(name, &Fault::NoObject));
         }
         object
     }

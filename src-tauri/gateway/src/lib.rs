@@ -52,7 +52,9 @@ static WIPES_FREED_MEMORY: ZeroAlloc<System> = ZeroAlloc(System);
 
 pub use app::App;
 pub use cli::{Hosted, NotServing, main};
-pub use console::{Actor, Command, CommandError, ListNews, NewsEvent, NewsItem, ShowBackups, Status, ask, dispatch};
+pub use console::{
+    Actor, Command, CommandError, ListNews, NewsEvent, NewsItem, Refusal, ShowBackups, Status, ask, dispatch,
+};
 pub use gateway::Gateway;
 pub use machine::environment::Environment;
 pub use machine::locale::locale;

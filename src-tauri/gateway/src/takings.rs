@@ -22,7 +22,7 @@ pub(crate) struct Days {
 }
 
 /// The reason why times do not bound days.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum NotDays {
     #[error("must hold the beginning of each day and the end of the last one, at most {DAYS_MAX} days")]
     Count,

@@ -11,7 +11,7 @@ fn reason(error: &rusqlite::Error) -> String {
 }
 
 /// The failure of a call. The call stored no change.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum SandboxError {
     /// The disk is full, the file is corrupt or locked, or a read or write failed.
     #[error("the sandbox's file could not be read or written: {}", reason(.0))]
@@ -138,7 +138,7 @@ pub enum SandboxError {
 }
 
 /// Why the mempool refused a transaction.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum BroadcastRefusal {
     /// An output it spends is unknown, or belongs to a transaction that is neither in the chain nor in the mempool.
     #[error("input {0} is missing: its transaction is neither in the chain nor in the mempool")]

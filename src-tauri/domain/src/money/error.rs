@@ -1,7 +1,7 @@
 //! Faults of an amount.
 
 /// Why a text is not an amount of money.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum AmountError {
     /// Not a plain positive decimal number.
     #[error("must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin")]

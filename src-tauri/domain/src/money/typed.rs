@@ -7,7 +7,7 @@ use super::currency::Currency;
 const GROUP: usize = 3;
 
 /// A price that could be read in two ways.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("could mean two prices: write it without marks between thousands, like 1234.50")]
 pub struct Ambiguous;
 

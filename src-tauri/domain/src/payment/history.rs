@@ -17,7 +17,7 @@ pub enum Cause {
 }
 
 /// A text that is not a cause of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("a payment's change is caused by chain, time or staff")]
 pub struct NotACause;
 

@@ -18,7 +18,7 @@ pub struct Price {
 }
 
 /// Why a price is refused, with the bound and its worth at the present rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum PriceRefusal {
     /// The network does not relay an output of so small an amount.
     #[error("must be worth at least {} BTC{}", format_btc(*.dust_limit_sats), about(.worth_minor.as_ref(), .currency))]

@@ -52,7 +52,7 @@ pub const TRANSITIONS: &[(PaymentState, PaymentState)] = {
 };
 
 /// A text that is not a payment state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("a payment's status is NEW, UNDERPAID, UNCONFIRMED, CONFIRMED, EXPIRED or INVALID")]
 pub struct NotAPaymentState;
 

@@ -44,7 +44,7 @@ pub struct PayoutAddress {
 }
 
 /// Why a text is not an address that may be paid. Each message follows the name of the field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum AddressRefusal {
     /// An empty text.
     #[error("is empty: give the Bitcoin address to pay")]

@@ -39,7 +39,7 @@ pub struct FiatLimit {
 }
 
 /// Why an amount may not be paid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum LimitRefusal {
     /// It is more than the rest of the day's limit.
     #[error(

@@ -25,7 +25,7 @@ pub struct OfferWorth {
 }
 
 /// A payout of more than all bitcoins, or with a sum too large for its type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("must be worth at most {} BTC: ask for less", format_btc(MAX_SATS))]
 pub struct OfferTooLarge;
 

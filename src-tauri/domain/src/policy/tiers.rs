@@ -24,7 +24,7 @@ pub struct ConfirmationTiers {
 }
 
 /// Why a text is not a valid `confirmationTiers`.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum TiersError {
     /// A part is not `bound:confirmations`.
     #[error("{0:?} is not of the form bound:confirmations")]

@@ -13,7 +13,7 @@ const DECIMALS_MAX: usize = 20;
 const APART_MAX_PER_CENT: i64 = 5;
 
 /// Why a text is not a price.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum NotAPrice {
     /// Not digits, with or without a fraction.
     #[error("is not a plain decimal number")]

@@ -34,7 +34,7 @@ pub struct KeyRequest {
 }
 
 /// Reason why a key was not made or revoked.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum KeyError {
     #[error("a key's name is 1 to 64 letters, digits or underscores")]
     BadName,

@@ -28,7 +28,7 @@ const LISTS_MAX: usize = 128;
 const LISTS_RETRY_SECONDS: u32 = 5;
 
 /// A limit that a key has reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum KeyLimit {
     /// Too many requests in a second.
     #[error(
@@ -66,7 +66,7 @@ impl KeyLimit {
 }
 
 /// Reason why a payment may not be made.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum ReserveError {
     #[error(transparent)]
     Limit(#[from] KeyLimit),

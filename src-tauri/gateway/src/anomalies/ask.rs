@@ -13,7 +13,7 @@ use crate::store::anomalies::AnomalyRow;
 use crate::store::{Reader, StoreError};
 
 /// Reason why a customer's answer is not stored.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum AnswerError {
     /// The payment asks for no address, or has one already.
     #[error("nobody asks for an address")]

@@ -12,7 +12,7 @@ use crate::store::StoreError;
 use crate::store::anomalies::AnomalyUpdate;
 
 /// Reason why an anomaly was not dismissed. The database is unchanged.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum DismissError {
     #[error("there is no anomaly {0}")]
     NoSuchAnomaly(Id),

@@ -46,7 +46,7 @@ impl<'a> RefundRequest<'a> {
 }
 
 /// Reason why an anomaly is not refunded. The database is unchanged.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum RefundError {
     #[error("there is no anomaly {0}")]
     NoSuchAnomaly(Id),

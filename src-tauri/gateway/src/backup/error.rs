@@ -12,7 +12,7 @@ use crate::store::StoreError;
 use crate::wallet::WalletError;
 
 /// The reason why a backup was not made, did not pass its check, or was not restored.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum BackupError {
     #[error("the passphrase of a backup must have at least {0} characters")]
     ShortPassphrase(usize),

@@ -26,7 +26,7 @@ const ACTOR: &str = "nightly";
 const LATE_AFTER_MS: i64 = 36 * 3_600_000;
 
 /// A fault of nightly backups.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum NightlyFault {
     #[error("no nightly backup is made, because no passphrase is set: `tillgate backup --set-passphrase`")]
     NoPassphrase,

@@ -20,7 +20,7 @@ pub(crate) enum Backend {
 }
 
 /// The reason why an environment has no backend.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum BackendError {
     /// The sandbox's file cannot be opened.
     #[error("the sandbox cannot be opened: {0}")]

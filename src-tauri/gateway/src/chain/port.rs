@@ -162,7 +162,7 @@ pub struct LookAnswer {
     pub states: Vec<ScriptState>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("the Bitcoin backend cannot be asked: {0}")]
 pub struct ChainDown(pub String);
 

@@ -13,7 +13,7 @@ use crate::machine::private_file;
 const IMAGE_MAX: u64 = 36_800;
 
 /// Why a file cannot be the value of a setting.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(super) enum ImageError {
     #[error("the file cannot be read: {0}")]
     Read(#[from] std::io::Error),

@@ -6,6 +6,7 @@ use ts_rs::TS;
 
 use super::ask::{Ask, Asker, id};
 use super::error::CommandError;
+use crate::console::refusal::NotFound;
 use crate::gateway::StaffWarning;
 use crate::payouts;
 use crate::store::alarms::{Alarm, AlarmKind};
@@ -45,7 +46,7 @@ impl Ask for DismissAlarm {
     async fn answer(self, by: &Asker<'_>) -> Result<AlarmsView, CommandError> {
         let id = id("payoutId", &self.payout_id)?;
         if !payouts::dismiss_alarms(by.gateway(), id, by.actor).await? {
-            return Err(CommandError::not_found("alarm about payout", &id));
+            return Err(CommandError::not_found(&NotFound::Alarm(id)));
         }
         by.read(|_, reader| Ok(AlarmsView { alarms: alarms(reader)? })).await
     }

@@ -15,6 +15,7 @@ use super::page::{Page, page_size};
 use super::payouts::{self, PayoutView};
 use super::sums::{Acceptance, FiatView};
 use crate::anomalies::{self, RefundError, RefundRequest};
+use crate::console::refusal::{NotFound, RefundedByPayout};
 use crate::gateway::Gateway;
 use crate::payouts::Offered;
 use crate::records::anomaly_message;
@@ -303,12 +304,12 @@ impl Ask for RefundAnomaly {
 
 /// The refusal of a second refund, which names the payout of the first one.
 async fn not_open(by: &Asker<'_>, anomaly_id: Id, error: RefundError) -> Result<CommandError, CommandError> {
-    let refusal = CommandError::from(error);
     Ok(match show(by, anomaly_id).await?.payout_id {
         Some(payout_id) => {
-            CommandError { message: format!("{}: payout {payout_id} sends its coins back", refusal.message), ..refusal }
+            let refusal = RefundedByPayout { refusal: error, payout_id };
+            CommandError::told("ANOMALY_NOT_OPEN", &refusal)
         }
-        None => refusal,
+        None => error.into(),
     })
 }
 
@@ -317,5 +318,5 @@ async fn show(by: &Asker<'_>, id: Id) -> Result<AnomalyItem, CommandError> {
         let Some(row) = reader.anomaly(&id)? else { return Ok(None) };
         Ok(AboutPayment::read(reader, &row.payment_id)?.map(|about| AnomalyItem::of(gateway, &row, &about)))
     };
-    by.read(find).await?.ok_or_else(|| CommandError::not_found("anomaly", &id))
+    by.read(find).await?.ok_or_else(|| CommandError::not_found(&NotFound::Anomaly(id)))
 }

@@ -18,6 +18,7 @@ use super::error::CommandError;
 use crate::chain::configured::{BackendOptions, open_one};
 use crate::chain::waker::Waker;
 use crate::chain::{Chain, ChainDown};
+use crate::console::refusal::ArgumentFault;
 use crate::gateway::{Gateway, TypedBackend, standstill};
 use crate::machine::secrets::Secret;
 use crate::settings::SettingError;
@@ -169,7 +170,7 @@ impl TestBackend {
         if settings.backend_urls.is_empty() {
             return Err(CommandError::invalid(
                 "backendUrl",
-                &format_args!("must name a server, like {}", settings.backend.example()),
+                &ArgumentFault::Server { example: settings.backend.example() },
             ));
         }
         let password = self.backend_password.as_ref().map(|password| Secret::new(password.0.clone()));

@@ -13,6 +13,7 @@ use super::error::CommandError;
 use super::status::WarningKind;
 use super::wallet::SheetView;
 use crate::backup::{self, BackupError, KeySource, Place, Tried};
+use crate::console::refusal::ArgumentFault;
 use crate::gateway::Gateway;
 use crate::machine::clock::machine_now;
 use crate::machine::secrets::Secret;
@@ -170,7 +171,7 @@ impl Ask for BackUp {
         let place = self.file.map_or(Place::Folder, |file| Place::File(PathBuf::from(file)));
         let key = self.passphrase.map_or(KeySource::Stored, |given| KeySource::Passphrase(given.secret()));
         let since = self.unless_since.as_deref().map(Timestamp::parse_iso).transpose();
-        let since = since.map_err(|error| CommandError::invalid("unlessSince", &error))?;
+        let since = since.map_err(|error| CommandError::invalid("unlessSince", &ArgumentFault::other(&error)))?;
         let made = match (place, since) {
             (Place::Folder, Some(since)) => backup::make_nightly_since(by.gateway(), since, key, by.actor).await?,
             (place, _) => backup::make(by.gateway(), place, key, by.actor).await?,
@@ -213,20 +214,20 @@ impl From<BackupError> for CommandError {
         use BackupError as E;
         match error {
             E::ShortPassphrase(_) | E::OtherKey => Self::at("passphrase", &error),
-            E::WrongPassphrase => Self { field: Some("passphrase".to_owned()), ..Self::of(WRONG_PASSPHRASE, &error) },
+            E::WrongPassphrase => Self { field: Some("passphrase".to_owned()), ..Self::told(WRONG_PASSPHRASE, &error) },
             E::Exists(_) | E::NoSuchFile(_) | E::NotText(_) | E::NotAFile(_) => Self::at("file", &error),
             // Only a change of the setting `backupFolder` causes these errors.
             E::NotAFolder(_) | E::TakesNoFiles { .. } | E::SilentDisk(_) | E::SilentDisks => Self::at("value", &error),
-            E::NoPassphrase | E::NoFolder => Self::of("BACKUP_NOT_SET_UP", &error),
-            E::NoSuchFolder(_) | E::OtherFolder { .. } => Self::of("BACKUP_FOLDER_MISSING", &error),
-            E::Busy => Self::of("BACKUP_BUSY", &error),
+            E::NoPassphrase | E::NoFolder => Self::told("BACKUP_NOT_SET_UP", &error),
+            E::NoSuchFolder(_) | E::OtherFolder { .. } => Self::told("BACKUP_FOLDER_MISSING", &error),
+            E::Busy => Self::told("BACKUP_BUSY", &error),
             E::Store(error) => error.into(),
-            E::Secret(error) => Self::of("SECRETS_UNAVAILABLE", &error),
+            E::Secret(error) => Self::told("SECRETS_UNAVAILABLE", &error),
             E::Damaged | E::NotABackup | E::NewerForm | E::Greedy | E::OtherEnvironment { .. } => {
-                Self::of("BACKUP_REFUSED", &error)
+                Self::told("BACKUP_REFUSED", &error)
             }
             E::OtherWords | E::NoWords | E::NoHmacKey | E::OtherWallet | E::NoWallet | E::DamagedDatabase(_) => {
-                Self::of("BACKUP_REFUSED", &error)
+                Self::told("BACKUP_REFUSED", &error)
             }
             E::BadStoredKey
             | E::Key(_)
@@ -240,7 +241,7 @@ impl From<BackupError> for CommandError {
             | E::Wallet(_)
             | E::Backend(_)
             | E::Entropy(_)
-            | E::Panicked => Self::of("BACKUP_FAILED", &error),
+            | E::Panicked => Self::told("BACKUP_FAILED", &error),
         }
     }
 }

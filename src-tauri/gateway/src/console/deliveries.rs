@@ -7,6 +7,7 @@ use ts_rs::TS;
 use super::ask::{Ask, Asker, id};
 use super::error::CommandError;
 use super::page::{Page, page_size};
+use crate::console::refusal::NotFound;
 use crate::notifications::resend;
 use crate::store;
 
@@ -115,7 +116,7 @@ impl Ask for Resend {
     async fn answer(self, by: &Asker<'_>) -> Result<Resent, CommandError> {
         let record = id("id", &self.id)?;
         let queued = resend::resend_any(by.gateway(), record).await?;
-        let nothing = || CommandError::not_found("delivery, payment, anomaly or payout", &record);
+        let nothing = || CommandError::not_found(&NotFound::Record(record));
         Ok(Resent { queued: queued.ok_or_else(nothing)? })
     }
 }

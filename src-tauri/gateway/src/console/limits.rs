@@ -10,6 +10,7 @@ use super::btc::BtcView;
 use super::error::CommandError;
 use super::payouts::plain_btc;
 use super::sums::FiatView;
+use crate::console::refusal::ArgumentFault;
 use crate::payouts::{limit_now, limit_record};
 use crate::settings::{Act, SettingError};
 
@@ -95,7 +96,7 @@ impl Ask for SetLimits {
         let wanted = wanted.map(|(name, value)| value.map(|value| (name, Some(value.trim()))));
         let wanted: Vec<_> = wanted.into_iter().flatten().collect();
         if wanted.is_empty() {
-            return Err(CommandError::at("dailyBtc", &"say what to change: the daily limit, the minimum, or both"));
+            return Err(CommandError::at("dailyBtc", &ArgumentFault::NoLimit));
         }
         let act = Act { actor: by.actor, at: gateway.clock.now() };
         gateway.settings.change(&gateway.store, &wanted, act).await.map_err(refused)?;
@@ -120,7 +121,7 @@ fn show(by: &Asker<'_>, currency: Option<&str>) -> Result<LimitsView, CommandErr
     let worth = match currency.and_then(Currency::from_code) {
         Some(currency) => {
             let rate = gateway.rates.rate_for(currency, now);
-            let rate = rate.map_err(|error| CommandError::of("RATE_UNAVAILABLE", &error))?.rate;
+            let rate = rate.map_err(|error| CommandError::told("RATE_UNAVAILABLE", &error))?.rate;
             let worth = limit.worth(rate, currency);
             let fiat = |minor| FiatView::of(minor, currency);
             Some(LimitsWorth {

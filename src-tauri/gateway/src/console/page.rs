@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::error::CommandError;
+use crate::console::refusal::ArgumentFault;
 use crate::records::PAGE_MAX;
 
 /// Some items of a list, and the number of all.
@@ -27,5 +28,9 @@ impl<T> Page<T> {
 /// The requested page size, or an error if it is out of bounds.
 pub(crate) fn page_size(limit: u32) -> Result<u32, CommandError> {
     let bounds = 1..=PAGE_MAX;
-    if bounds.contains(&limit) { Ok(limit) } else { Err(CommandError::invalid("limit", &"must be from 1 to 500")) }
+    if bounds.contains(&limit) {
+        Ok(limit)
+    } else {
+        Err(CommandError::invalid("limit", &ArgumentFault::Range { least: 1, most: 500 }))
+    }
 }

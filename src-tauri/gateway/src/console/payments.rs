@@ -16,6 +16,7 @@ use super::btc::BtcView;
 use super::error::CommandError;
 use super::page::page_size;
 use super::sums::FiatView;
+use crate::console::refusal::NotFound;
 use crate::payments::{self, Author, Created, Draft};
 use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payment_lists::PaymentFilter;
@@ -189,7 +190,7 @@ impl Ask for CancelPayment {
 
 async fn show(by: &Asker<'_>, id: Id) -> Result<PaymentView, CommandError> {
     let found = by.read(move |gateway, reader| PaymentView::find(gateway, reader, &id)).await?;
-    found.ok_or_else(|| CommandError::not_found("payment", &id))
+    found.ok_or_else(|| CommandError::not_found(&NotFound::Payment(id)))
 }
 
 fn list_matching(

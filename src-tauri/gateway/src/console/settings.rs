@@ -11,6 +11,7 @@ use super::ask::{Ask, Asker};
 use super::error::CommandError;
 use super::page::Page;
 use crate::backup;
+use crate::console::refusal::Refusal;
 use crate::gateway::Gateway;
 use crate::machine::secrets::Secret;
 use crate::settings::{Act, Beside, NewPassword, PasswordEntry, SettingError, SettingNow};
@@ -249,8 +250,8 @@ async fn keep_password(gateway: &Arc<Gateway>, entry: PasswordEntry, password: S
     };
     match tokio::task::spawn_blocking(keep).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(CommandError::of("SECRETS_UNAVAILABLE", &error)),
-        Err(error) => Err(CommandError::of("INTERNAL_ERROR", &format!("the password could not be stored: {error}"))),
+        Ok(Err(error)) => Err(CommandError::told("SECRETS_UNAVAILABLE", &error)),
+        Err(error) => Err(CommandError::told("INTERNAL_ERROR", &Refusal::PasswordNotStored(error.to_string()))),
     }
 }
 

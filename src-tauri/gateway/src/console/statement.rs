@@ -9,6 +9,7 @@ use super::ask::{Ask, Asker};
 use super::btc::BtcView;
 use super::error::CommandError;
 use super::sums::FiatView;
+use crate::console::refusal::ArgumentFault;
 use crate::statement::{self, Line, Total};
 use crate::store::ledger::{LedgerKind, LedgerPart, Place};
 
@@ -126,12 +127,12 @@ impl Ask for Statement {
     type Answer = StatementView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<StatementView, CommandError> {
-        let unknown = || CommandError::invalid("currency", &"must be an ISO 4217 code, like USD");
+        let unknown = || CommandError::invalid("currency", &ArgumentFault::Currency);
         let currency = Currency::from_code(&self.currency).ok_or_else(unknown)?;
         let (from, to) = (moment("from", self.from.as_deref())?, moment("to", self.to.as_deref())?);
         let limit = self.limit.unwrap_or(PAGE);
         if !(1..=PAGE_MAX).contains(&limit) {
-            return Err(CommandError::invalid("limit", &format_args!("must be from 1 to {PAGE_MAX}")));
+            return Err(CommandError::invalid("limit", &ArgumentFault::Range { least: 1, most: PAGE_MAX }));
         }
         let after = self.after.map(|after| Place { at: Timestamp::from_ms(after.at_ms), seq: after.row });
         let part = LedgerPart { from, to, after, last_seq: self.after.map(|after| after.last_row), limit };
@@ -222,7 +223,6 @@ fn moment(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, CommandE
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
     let midnight = || Timestamp::parse_iso(&format!("{text}T00:00:00Z"));
     let at = Timestamp::parse_iso(text).or_else(|_| midnight());
-    let wrong =
-        |_| CommandError::invalid(field, &"must be a time like 2026-01-12T12:06:20Z, or a date like 2026-01-12");
+    let wrong = |_| CommandError::invalid(field, &ArgumentFault::Time);
     at.map(Some).map_err(wrong)
 }

@@ -14,6 +14,7 @@ use super::ask::{Ask, Asker};
 use super::btc::BtcView;
 use super::error::CommandError;
 use super::sums::FiatView;
+use crate::console::refusal::ArgumentFault;
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
 use crate::store::keychains::Keychain;
@@ -144,7 +145,7 @@ impl Ask for WalletLabels {
     async fn answer(self, by: &Asker<'_>) -> Result<WalletLabelsView, CommandError> {
         let limit = self.limit.unwrap_or(LABELLED_MAX);
         if !(1..=LABELLED_MAX).contains(&limit) {
-            return Err(CommandError::invalid("limit", &format_args!("must be from 1 to {LABELLED_MAX}")));
+            return Err(CommandError::invalid("limit", &ArgumentFault::Range { least: 1, most: LABELLED_MAX }));
         }
         let from = self.after.map_or(Ok(LabelsFrom::Transactions(Vec::new())), LabelsFrom::try_from)?;
         let (labels, next) = by.read(move |_, reader| reader.labels(&from, limit)).await?;
@@ -169,7 +170,7 @@ impl TryFrom<LabelsPlace> for LabelsFrom {
     type Error = CommandError;
 
     fn try_from(place: LabelsPlace) -> Result<Self, CommandError> {
-        let wrong = |_| CommandError::invalid("after", &"must be the `next` of the previous page");
+        let wrong = |_| CommandError::invalid("after", &ArgumentFault::Place);
         let last = hex::decode(&place.last).map_err(wrong)?;
         Ok(if place.of_payout_addresses { Self::PayoutAddresses(last) } else { Self::Transactions(last) })
     }

@@ -43,7 +43,7 @@ pub(crate) enum Tls {
 }
 
 /// Reason why a gateway cannot listen.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum ListenError {
     #[error(transparent)]
     Refused(#[from] ListenRefused),

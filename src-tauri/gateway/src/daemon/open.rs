@@ -47,7 +47,7 @@ pub struct Options {
 }
 
 /// Reason why a gateway cannot be opened: a sentence with the remedy.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum OpenError {
     #[error(transparent)]
     DataDir(#[from] DataDirError),

@@ -34,7 +34,7 @@ const LOOK_FOR_WALLET_EVERY: Duration = Duration::from_secs(5);
 const BALLAST_EVERY: Duration = Duration::from_secs(5);
 
 /// Reason why a gateway does not run, or stopped running.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum RunError {
     #[error(transparent)]
     Open(#[from] OpenError),

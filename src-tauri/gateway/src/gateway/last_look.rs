@@ -123,7 +123,7 @@ pub(crate) struct FailedLook {
 }
 
 /// Reason why the chain's state is unknown, so that new payments are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum NotWatched {
     #[error("the Bitcoin chain was never synchronised, or has not been watched for 10 minutes")]
     Silent,

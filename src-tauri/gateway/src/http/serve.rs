@@ -68,7 +68,7 @@ pub(crate) enum Surface {
 }
 
 /// An address over which API keys would be sent unencrypted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error(
     "refusing to listen on {0} without encryption, because API keys would travel in the clear: give --tls-cert and \
      --tls-key, or --tls-self-signed, or name the reverse proxy in front of it in the setting trustedProxies"

@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::machine::private_file;
 
 /// Reason why TLS cannot be served.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum TlsError {
     /// A file cannot be read, or lacks the expected contents.
     #[error("{file} holds no {what} in PEM form: {reason}")]

@@ -37,7 +37,7 @@ pub(crate) struct MadeFolders {
 }
 
 /// Reason why the data directory cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum DataDirError {
     #[error("this user has no home folder to keep data in: name a folder with --data-dir")]
     NoHome,

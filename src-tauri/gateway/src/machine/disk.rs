@@ -11,7 +11,7 @@ use super::owed::{Owed, Promise};
 pub(crate) const PRODUCTION_RESERVE_BYTES: u64 = 500_000_000;
 
 /// The refusal of a new record, because the remaining room is kept for promised records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("the disk is nearly full: new records and resends are refused; everything else continues")]
 pub struct DiskNearlyFull;
 

@@ -31,7 +31,7 @@ pub(crate) fn jitter_per_mille(entropy: &dyn Entropy) -> i64 {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("the operating system gave no random bytes")]
 pub struct NoEntropy;
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The refusal of a file or folder that another user may have made.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum Untrusted {
     #[error(
         "{path} is a symbolic link, and Tillgate does not follow links to its data: find out who made it and remove it, or name another --data-dir"

@@ -27,7 +27,7 @@ const KEYS_MAX: usize = 8;
 pub(super) const RETRY_MS: i64 = 5_000;
 
 /// The reason why no new key was made.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum RotateError {
     /// The secret store cannot be read or written.
     #[error(transparent)]

@@ -53,7 +53,7 @@ pub struct Notifier {
 }
 
 /// The HTTP client could not be made.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 #[error("no HTTP client for notifications: {0}")]
 pub struct NoClient(#[from] rustls::Error);
 

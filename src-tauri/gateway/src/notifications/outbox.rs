@@ -18,7 +18,7 @@ use crate::store::payouts::PayoutRow;
 use crate::store::{StoreError, Tx};
 
 /// Reason why a notification could not be queued.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum OutboxError {
     #[error(transparent)]
     Store(#[from] StoreError),

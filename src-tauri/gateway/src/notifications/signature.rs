@@ -34,7 +34,7 @@ pub(super) struct HmacKey {
 }
 
 /// The text is not `whsec_` followed by base64.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("an HMAC key is whsec_ followed by base64")]
 pub(super) struct NotAKey;
 

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use tillgate_domain::money::AmountError::{NotANumber, NotPositive, TooLarge};
 use tillgate_domain::money::Currency;
+use tillgate_told::Told;
 use url::Url;
 
-use crate::field_errors::FieldError;
+use crate::field_errors::{Fault, FieldError};
 use crate::store::notify_hosts::NotifyHosts;
 
 /// Limit of characters of `message` and `comment` (interface, section 1).
@@ -23,8 +24,8 @@ pub(crate) struct FieldErrors(pub(crate) Vec<FieldError>);
 
 impl FieldErrors {
     /// Adds a field error; returns `None` in place of the value.
-    pub(crate) fn invalid<T>(&mut self, field: &'static str, what: impl std::fmt::Display) -> Option<T> {
-        self.0.push(FieldError::invalid(field, what));
+    pub(crate) fn told<T>(&mut self, field: &'static str, what: &impl Told) -> Option<T> {
+        self.0.push(FieldError::told(field, what));
         None
     }
 
@@ -48,7 +49,7 @@ impl FieldErrors {
         let currency = currencies.iter().find(|currency| currency.code() == code);
         if currency.is_none() {
             let taken: Vec<&str> = currencies.iter().map(Currency::code).collect();
-            self.invalid::<()>(field, format!("must be one of {}", taken.join(", ")));
+            self.told::<()>(field, &Fault::NotOneOf(taken.join(", ")));
         }
         currency.copied()
     }
@@ -60,20 +61,20 @@ impl FieldErrors {
             if let Some(Err(error @ (NotANumber | NotPositive | TooLarge))) =
                 widest.map(|currency| currency.parse_minor(amount))
             {
-                self.invalid::<()>(field, error);
+                self.told::<()>(field, &error);
             }
             return None;
         };
-        currency.parse_minor(amount).map_or_else(|error| self.invalid(field, error), Some)
+        currency.parse_minor(amount).map_or_else(|error| self.told(field, &error), Some)
     }
 
     /// A text of at most `max` characters, without control characters other than tabs and line breaks.
     pub(crate) fn text(&mut self, field: &'static str, text: Cow<'_, str>, max: usize) -> Option<String> {
         if text.len() > max && text.chars().count() > max {
-            return self.invalid(field, format_args!("may have at most {max} characters"));
+            return self.told(field, &Fault::TooManyCharacters { most: max });
         }
         if text.chars().any(|it| it.is_control() && !matches!(it, '\t' | '\n' | '\r')) {
-            return self.invalid(field, "may hold no control characters but tabs and line breaks");
+            return self.told(field, &Fault::ControlCharacters);
         }
         Some(text.into_owned())
     }
@@ -90,35 +91,35 @@ impl FieldErrors {
             return Some(url);
         }
         let named = hosts.names().join(" or ");
-        self.invalid(field, format_args!("must be at {named}: this API key may notify no other host"))
+        self.told(field, &Fault::OtherHost(named))
     }
 
     /// A URL.
     pub(crate) fn url(&mut self, field: &'static str, text: Cow<'_, str>) -> Option<String> {
         match url_error(&text) {
-            Some(what) => self.invalid(field, what),
+            Some(what) => self.told(field, &what),
             None => Some(text.into_owned()),
         }
     }
 }
 
 /// The error of a URL for notifications or redirects.
-fn url_error(text: &str) -> Option<&'static str> {
+fn url_error(text: &str) -> Option<Fault> {
     if text.len() > URL_MAX {
-        return Some("may have at most 2048 bytes");
+        return Some(Fault::LongUrl);
     }
     // The parser strips these silently. The called URL would then differ from the URL in the record.
     if text.chars().any(char::is_control) || text.trim() != text {
-        return Some("may hold no control characters and no spaces at its ends");
+        return Some(Fault::BlankUrl);
     }
-    let Ok(url) = Url::parse(text) else { return Some("must be a URL like https://shop.example/hook") };
+    let Ok(url) = Url::parse(text) else { return Some(Fault::NoUrl) };
     if !matches!(url.scheme(), "http" | "https") {
-        return Some("must begin with http:// or https://");
+        return Some(Fault::OtherScheme);
     }
     let after_scheme = text.split_once(':').map_or(text, |(_, rest)| rest).trim_start_matches(['/', '\\']);
     let authority = after_scheme.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
-        return Some("may hold no user name or password");
+        return Some(Fault::Login);
     }
     None
 }

@@ -55,7 +55,7 @@ pub enum Created {
 }
 
 /// Reason why no payment was created.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum CreateError {
     /// Every field error of the request.
     #[error("the request is not valid")]
@@ -166,7 +166,7 @@ fn price(
     match Price::at(market.rate, settings.spread_per_mille, minor, currency, dust_limit_sats) {
         Ok(price) if field_errors.is_empty() => Ok((price, market)),
         price => {
-            field_errors.extend(price.err().map(|refusal| FieldError::invalid("amount", refusal)));
+            field_errors.extend(price.err().map(|refusal| FieldError::told("amount", &refusal)));
             Err(CreateError::Invalid(field_errors))
         }
     }

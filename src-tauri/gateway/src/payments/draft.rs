@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::checks::{FieldErrors, TEXT_MAX, TEXTS_MAX};
-use crate::field_errors::FieldError;
+use crate::field_errors::{Fault, FieldError};
 use crate::store::notify_hosts::NotifyHosts;
 use tillgate_domain::money::Currency;
 
@@ -139,10 +139,8 @@ fn texts_too_long(draft: &Draft<'_>) -> Option<FieldError> {
     let lengths: Vec<(&'static str, usize)> = named.chain(redirects).collect();
     let in_all: usize = lengths.iter().map(|(_, length)| length).sum();
     let (longest, _) = lengths.into_iter().max_by_key(|(_, length)| *length)?;
-    let what = format_args!(
-        "must be shorter: all texts and URLs of a payment may have {TEXTS_MAX} bytes together, and these have {in_all}"
-    );
-    (in_all > TEXTS_MAX).then(|| FieldError::invalid(longest, what))
+    let what = Fault::TextsTooLong { most: TEXTS_MAX, in_all };
+    (in_all > TEXTS_MAX).then(|| FieldError::told(longest, &what))
 }
 
 fn redirect_urls(given: Vec<(RedirectKind, Cow<'_, str>)>, field_errors: &mut FieldErrors) -> Option<String> {

@@ -33,7 +33,7 @@ pub(crate) struct Approver {
 }
 
 /// Reason why a payout was not approved. Nothing was changed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum ApproveError {
     #[error("there is no payout {0}")]
     NoSuchPayout(Id),

@@ -7,6 +7,7 @@ use tillgate_domain::money::{Currency, parse_btc};
 use tillgate_domain::payout::address::{self, PayoutAddress};
 use tillgate_domain::payout::offer::OfferAmount;
 
+use crate::field_errors::Fault;
 use crate::field_errors::FieldError;
 use crate::payments::{FieldErrors, TEXT_MAX};
 use crate::store::notify_hosts::NotifyHosts;
@@ -72,12 +73,12 @@ pub(super) fn validate(draft: Draft<'_>, currencies: &[Currency], network: Netwo
 
 /// A payable address.
 pub(super) fn payout_address(field_errors: &mut FieldErrors, text: &str, network: Network) -> Option<PayoutAddress> {
-    address::parse(text, network).map_or_else(|refusal| field_errors.invalid("address", refusal), Some)
+    address::parse(text, network).map_or_else(|refusal| field_errors.told("address", &refusal), Some)
 }
 
 /// The amount in Bitcoin.
 pub(super) fn btc_amount(field_errors: &mut FieldErrors, text: &str) -> Option<OfferAmount> {
-    parse_btc(text).map_or_else(|error| field_errors.invalid(BTC, error), |sats| Some(OfferAmount::Btc(sats)))
+    parse_btc(text).map_or_else(|error| field_errors.told(BTC, &error), |sats| Some(OfferAmount::Btc(sats)))
 }
 
 /// The amount in fiat.
@@ -104,9 +105,9 @@ fn amount(
     let in_btc = btc.as_ref().and_then(|text| btc_amount(field_errors, text));
     let in_fiat = fiat.as_ref().and_then(|text| fiat_amount(field_errors, text, currency));
     match (btc.is_some() || wrong_btc, fiat.is_some() || wrong_fiat) {
-        (true, true) => field_errors.invalid(FIAT, "may not be given together with btcAmount: give one of them"),
+        (true, true) => field_errors.told(FIAT, &Fault::BothAmounts),
         (false, false) if refund_sats.is_some() => refund_sats.map(OfferAmount::Btc),
-        (false, false) => field_errors.invalid(BTC, "or fiatAmount is required: give one of them"),
+        (false, false) => field_errors.told(BTC, &Fault::NoAmount),
         (true, false) => in_btc,
         (false, true) => in_fiat,
     }

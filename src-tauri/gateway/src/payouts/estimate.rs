@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use bitcoin::ScriptBuf;
 use bitcoin::hashes::Hash as _;
-use tillgate_domain::payout::offer::OfferWorth;
+use tillgate_domain::payout::offer::{OfferTooLarge, OfferWorth};
 
 use super::draft::{self, BTC, FIAT};
 use super::funding::{self, Permit};
-use crate::field_errors::FieldError;
+use crate::field_errors::{Fault, FieldError};
 use crate::gateway::Gateway;
 use crate::payments::FieldErrors;
 use crate::rates::RateUnavailable;
@@ -36,7 +36,7 @@ pub(crate) struct EstimateRequest<'a> {
 }
 
 /// Reason why there is no estimate.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum EstimateError {
     #[error("the request is not valid")]
     Invalid(Vec<FieldError>),
@@ -73,14 +73,14 @@ pub(crate) async fn estimate(
         return Err(EstimateError::Invalid(field_errors.0));
     };
     let rate = gateway.rates.rate_for(currency, gateway.clock.now())?.rate;
-    let invalid = |what: &dyn std::fmt::Display| EstimateError::Invalid(vec![FieldError::invalid(field, what)]);
-    let worth = OfferWorth::of(amount, rate, currency).map_err(|too_large| invalid(&too_large))?;
+    let too_large = |why: OfferTooLarge| EstimateError::Invalid(vec![FieldError::told(field, &why)]);
+    let worth = OfferWorth::of(amount, rate, currency).map_err(too_large)?;
     if worth.amount_sats == 0 {
-        return Err(invalid(&"is worth less than a satoshi: ask for more"));
+        return Err(EstimateError::Invalid(vec![FieldError::told(field, &Fault::NoSatoshi)]));
     }
     let script = address.flatten().map_or_else(usual_script, |address| address.script);
     if gateway.store.read(|reader| gateway.is_ours(reader, &script))? {
-        return Err(EstimateError::Invalid(vec![FieldError::invalid("address", funding::OWN_ADDRESS)]));
+        return Err(EstimateError::Invalid(vec![FieldError::told("address", &Fault::OwnAddress)]));
     }
     let fee_rate = funding::fee_rate(gateway, &settings).await;
     let funding =
@@ -90,7 +90,7 @@ pub(crate) async fn estimate(
         amount_sats: worth.amount_sats,
         currency,
         fiat_minor: worth.fiat_minor,
-        fiat_total_minor: total.map_err(|too_large| invalid(&too_large))?,
+        fiat_total_minor: total.map_err(too_large)?,
         network_fee_sats: funding.network_fee_sats,
         rate,
     }))

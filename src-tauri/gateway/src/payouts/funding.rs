@@ -15,10 +15,6 @@ use crate::store::{Reader, StoreError};
 use crate::wallet::NotReady;
 use crate::wallet::spend::{self, Payee, SpendableCoin};
 
-/// The field error of an address of this wallet.
-pub(super) const OWN_ADDRESS: &str =
-    "is one of this wallet's own: coins sent there would never leave it, give the recipient's address";
-
 /// Longest wait of an offer until the wallet knows its own addresses. A hundred thousand skipped addresses are
 /// derived in about three seconds.
 const KNOWN_WITHIN: Duration = Duration::from_secs(10);

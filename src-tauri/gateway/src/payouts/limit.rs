@@ -4,8 +4,9 @@ use bitcoin::Script;
 use tillgate_domain::money::{Currency, format_btc};
 use tillgate_domain::payout::limit::{LimitRefusal, PayoutLimit, UtcDay};
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Told as _;
 
-use crate::field_errors::FieldError;
+use crate::field_errors::{Fault, FieldError};
 use crate::gateway::Gateway;
 use crate::rates::RateUnavailable;
 use crate::records::limit_record as render;
@@ -22,7 +23,7 @@ pub(crate) const BELOW_MINIMUM: &str = "PAYOUT_BELOW_MINIMUM";
 const BTC: &str = "BTC";
 
 /// Reason why the limit cannot be answered.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum LimitError {
     #[error("the request is not valid")]
     Invalid(Vec<FieldError>),
@@ -57,7 +58,12 @@ pub(super) fn field_errors(refusals: &[LimitRefusal], field: Option<&'static str
             LimitRefusal::AboveDailyLimit { .. } => ABOVE_DAILY_LIMIT,
             LimitRefusal::BelowMinimum { .. } | LimitRefusal::Dust { .. } => BELOW_MINIMUM,
         };
-        FieldError { code, message: refusal.to_string(), field: field.map(Into::into) }
+        FieldError {
+            code,
+            message: refusal.to_string(),
+            field: field.map(Into::into),
+            telling: Some(refusal.telling()),
+        }
     };
     refusals.iter().map(field_error).collect()
 }
@@ -92,6 +98,6 @@ pub(crate) fn limit_record(gateway: &Gateway, currency: Option<&str>) -> Result<
 fn taken(currencies: &[Currency], code: &str) -> Result<Currency, Vec<FieldError>> {
     currencies.iter().find(|currency| currency.code() == code).copied().ok_or_else(|| {
         let codes: Vec<&str> = currencies.iter().map(Currency::code).collect();
-        vec![FieldError::invalid("currency", format_args!("must be {BTC} or one of {}", codes.join(", ")))]
+        vec![FieldError::told("currency", &Fault::NotACurrency(codes.join(", ")))]
     })
 }

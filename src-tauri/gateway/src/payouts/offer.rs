@@ -17,7 +17,7 @@ use super::estimate::usual_script;
 use super::funding::{self, Funding, Permit};
 use super::limit;
 use crate::access::idempotency::{Once, PriorRequest};
-use crate::field_errors::FieldError;
+use crate::field_errors::{Fault, FieldError};
 use crate::gateway::Gateway;
 use crate::machine::disk::DiskNearlyFull;
 use crate::machine::entropy::NoEntropy;
@@ -81,7 +81,7 @@ impl Offered {
 }
 
 /// Reason why no payout was offered. Nothing was stored.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum OfferError {
     /// Every field error of the request, including refusals of the limit.
     #[error("the request is not valid")]
@@ -217,7 +217,7 @@ fn judge(
     if let Some(address) = &validated.address
         && gateway.store.read(|reader| gateway.is_ours(reader, &address.script))?
     {
-        field_errors.push(FieldError::invalid("address", funding::OWN_ADDRESS));
+        field_errors.push(FieldError::told("address", &Fault::OwnAddress));
     }
     let field = match validated.amount {
         Some(OfferAmount::Fiat(_)) => FIAT,
@@ -243,7 +243,7 @@ fn judge(
             let refusals = limit::refusals(&limit, worth.amount_sats, &script, is_refund);
             field_errors.extend(limit::field_errors(&refusals, Some(field)));
         }
-        Some(Err(too_large)) => field_errors.push(FieldError::invalid(field, too_large)),
+        Some(Err(too_large)) => field_errors.push(FieldError::told(field, &too_large)),
         None => {}
     }
     if !field_errors.is_empty() {
@@ -266,9 +266,7 @@ fn other_than_the_refund(
     refund_sats: u64,
     market: Option<(Currency, &StoredRate)>,
 ) -> Option<FieldError> {
-    let must_be = |field, sum: &str| {
-        Some(FieldError::invalid(field, format!("must be {sum}, which is the whole refund, or be left out")))
-    };
+    let must_be = |field, sum: &str| Some(FieldError::told(field, &Fault::NotTheRefund(sum.to_owned())));
     match (amount, market) {
         (OfferAmount::Btc(sats), _) if sats == refund_sats => None,
         (OfferAmount::Btc(_), _) => must_be(BTC, &format_btc(refund_sats)),
@@ -293,7 +291,7 @@ fn row(
     let Judged { worth, field, currency, address, comment, notification_url } = judged;
     let total = worth.total_minor(funding.network_fee_sats, rate, currency);
     let fiat_total_minor =
-        total.map_err(|too_large: OfferTooLarge| OfferError::Invalid(vec![FieldError::invalid(field, too_large)]))?;
+        total.map_err(|too_large: OfferTooLarge| OfferError::Invalid(vec![FieldError::told(field, &too_large)]))?;
     let created_at = now.cut_to_second();
     Ok(PayoutRow {
         seq: 0,

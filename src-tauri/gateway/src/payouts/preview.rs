@@ -12,7 +12,7 @@ use super::draft::{self, BTC, FIAT};
 use super::estimate::usual_script;
 use super::funding::{self, PayoutFeeRate};
 use super::limit;
-use crate::field_errors::FieldError;
+use crate::field_errors::{Fault, FieldError};
 use crate::gateway::Gateway;
 use crate::payments::FieldErrors;
 use crate::settings::Settings;
@@ -181,7 +181,7 @@ fn address(
         return Ok((None, first(wrong)));
     };
     if gateway.is_ours(reader, &address.script)? {
-        return Ok((None, Some(FieldError::invalid("address", funding::OWN_ADDRESS).message)));
+        return Ok((None, Some(FieldError::told("address", &Fault::OwnAddress).message)));
     }
     Ok((Some(address.script), None))
 }
@@ -203,11 +203,9 @@ fn amount(request: &PreviewRequest<'_>, currency: Currency, rate: Option<Rate>) 
         };
     };
     match OfferWorth::of(amount, rate, currency) {
-        Ok(worth) if worth.amount_sats == 0 => {
-            (None, Some(FieldError::invalid(field, "is worth less than a satoshi: ask for more").message))
-        }
+        Ok(worth) if worth.amount_sats == 0 => (None, Some(FieldError::told(field, &Fault::NoSatoshi).message)),
         Ok(OfferWorth { amount_sats, fiat_minor }) => (Some(Worth { amount_sats, fiat_minor: Some(fiat_minor) }), None),
-        Err(too_large) => (None, Some(FieldError::invalid(field, too_large).message)),
+        Err(too_large) => (None, Some(FieldError::told(field, &too_large).message)),
     }
 }
 

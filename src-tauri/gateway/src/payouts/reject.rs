@@ -14,7 +14,7 @@ use crate::store::StoreError;
 use crate::wallet::NotReady;
 
 /// Reason why an offer was not rejected. Nothing was changed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum RejectError {
     #[error("there is no payout {0}")]
     NoSuchPayout(Id),

@@ -1,7 +1,7 @@
 //! The error of a missing rate.
 
 /// There is no fresh rate for a price.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("there is no fresh exchange rate for {currency}: {reason}")]
 pub struct RateUnavailable {
     /// ISO code of the currency.

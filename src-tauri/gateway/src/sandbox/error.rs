@@ -8,7 +8,7 @@ use crate::store::StoreError;
 use crate::watcher::WatchError;
 
 /// The reason why a call was refused or failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum CallError {
     /// The path does not exist, or this environment is not the sandbox.
     #[error("there is no such path")]

@@ -9,7 +9,7 @@ use crate::notifications::outbox::OutboxError;
 use crate::store::StoreError;
 
 /// The error that ended a pass early. The next pass does the remaining work.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum SendError {
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -55,7 +55,7 @@ impl From<StoreError> for Unsent {
 }
 
 /// The reason why the sender was not released.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum ReleaseError {
     /// The wallet was restored, and its first look at the chain has not ended.
     #[error("the sender cannot be released: {0}")]

@@ -25,7 +25,7 @@ use crate::wallet::spend::{self, Funding, Payee};
 use crate::watcher::Watcher;
 
 /// Reason why a payout was not sent at a named rate. Each shell adds the remedy in its own words.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum NamedRateError {
     #[error("the payout is {0}: {1}")]
     NotWaiting(PayoutState, &'static str),

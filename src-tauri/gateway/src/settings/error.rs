@@ -3,7 +3,7 @@
 use crate::store::StoreError;
 
 /// Why a setting cannot be changed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum SettingError {
     /// There is no setting of that name.
     #[error("there is no setting {0:?}: `tillgate settings list` shows all")]

@@ -48,7 +48,7 @@ impl Network {
 }
 
 /// A text that is neither an IP address nor a block of addresses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("an IP address, or a block of them like 10.0.0.0/8")]
 pub struct NotANetwork;
 

@@ -13,7 +13,7 @@ use crate::wallet::words::{self as mnemonic, WordCount};
 use crate::wallet::{DRAFT_KEPT_FOR, WordsDraft};
 
 /// Why the wallet of a draft was not made.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum DraftError {
     /// The draft expired, was used or replaced, or never existed.
     #[error(

@@ -9,7 +9,7 @@ use crate::wallet::WalletError;
 use crate::wallet::words::BadWords;
 
 /// Why no wallet was made or restored, as a sentence with the remedy. No data was changed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum SetupError {
     /// There is a wallet already.
     #[error(

@@ -31,7 +31,7 @@ pub struct Alarm {
     pub at: Timestamp,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("not a kind of alarm")]
 pub struct NotAnAlarmKind;
 

@@ -32,7 +32,7 @@ const TRANSITIONS: &[(BackupState, BackupState)] = {
     &[(Writing, Good), (Writing, Failed), (Good, Removed)]
 };
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("not a state of a backup")]
 pub struct NotABackupState;
 

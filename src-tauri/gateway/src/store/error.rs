@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{ErrorCode, ffi};
 
 /// Why the database could not be opened, read or written.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum StoreError {
     /// The file was written by a newer program.
     #[error(

@@ -99,7 +99,7 @@ pub struct Unbooked {
     pub rest_sats: i64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("not a kind of movement")]
 pub struct NotALedgerKind;
 

@@ -13,7 +13,7 @@ const HOSTS_MAX: usize = 20;
 pub struct NotifyHosts(Vec<String>);
 
 /// A text is not a host, or there are too many hosts.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("must be at most {HOSTS_MAX} hosts like shop.example or 192.0.2.1, each without scheme, port and path")]
 pub struct NotHosts;
 

@@ -15,7 +15,7 @@ use crate::store::StoreError;
 use crate::store::keychains::Keychain;
 
 /// Reason why there is no wallet.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum WalletError {
     #[error(transparent)]
     Secret(#[from] SecretError),
@@ -36,7 +36,7 @@ pub enum WalletError {
 }
 
 /// Reason why a wallet gives no address, or offers no payout, now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum NotReady {
     #[error("the wallet is not set up")]
     NotMade,

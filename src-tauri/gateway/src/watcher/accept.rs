@@ -14,7 +14,7 @@ use crate::settlement::payment::{self, AffectedPayment, Context};
 use crate::store::StoreError;
 
 /// Why the coins of a payment were not accepted. Nothing was changed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum AcceptError {
     #[error("there is no payment {0}")]
     NoSuchPayment(Id),

@@ -8,7 +8,7 @@ use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::store::StoreError;
 
 /// Reason why a payment was not cancelled. Nothing was changed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum CancelError {
     /// The id is no payment's.
     #[error("there is no payment {0}")]

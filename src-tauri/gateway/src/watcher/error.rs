@@ -9,7 +9,7 @@ use crate::store::StoreError;
 use crate::wallet::WalletError;
 
 /// Why a look failed. The next look recovers.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum WatchError {
     /// The backend does not answer.
     #[error(transparent)]

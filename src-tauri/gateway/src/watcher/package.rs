@@ -10,7 +10,7 @@ use crate::gateway::Gateway;
 use crate::store::{Reader, StoreError};
 
 /// Why a broadcast has no answer.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum BroadcastError {
     /// The backend gave no answer.
     #[error(transparent)]

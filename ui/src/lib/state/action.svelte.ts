@@ -1,7 +1,8 @@
 // The state of a command that a person starts: whether it is running, and the error if it failed.
 import type { CommandError } from "../bindings/CommandError";
 import { asCommandError } from "../host";
-import { inFormsWords, type Labels } from "../words";
+import { refused } from "../refusal";
+import type { Labels } from "../words";
 
 export class Action {
   running = $state(false);
@@ -24,6 +25,6 @@ export class Action {
 
   /** The error's message with the form's labels, if the error concerns this field. */
   about(field: string, labels: Labels = {}): string | undefined {
-    return this.error?.field === field ? inFormsWords(this.error.message, labels) : undefined;
+    return this.error?.field === field ? refused(this.error, labels).text : undefined;
   }
 }

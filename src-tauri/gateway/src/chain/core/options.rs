@@ -14,7 +14,7 @@ use super::notices::{BadAddress, NoticesOptions};
 use crate::chain::port::ChainDown;
 use crate::machine::outgoing::Proxy;
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("{0:?} is no address of a Bitcoin Core node: set backendUrl to one like http://127.0.0.1:8332")]
 pub(crate) struct BadUrl(pub String);
 
@@ -31,7 +31,7 @@ pub(crate) struct CoreOptions {
     pub notices: Option<NoticesOptions>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum BadNode {
     #[error(transparent)]
     Url(#[from] BadUrl),
@@ -42,7 +42,7 @@ pub(crate) enum BadNode {
 }
 
 /// Reason why there is no cookie.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 enum BadCookie {
     #[error(
         "the node's cookie file {path} cannot be read ({error}): start the node with server=1 in its bitcoin.conf, or set backendCookieFile; with rpcuser or rpcpassword a node writes no cookie, so set backendUser instead",

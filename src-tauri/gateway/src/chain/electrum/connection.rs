@@ -35,7 +35,7 @@ use certificate::{LastRefused, tls};
 pub(super) use session::AnnouncedTip;
 use session::{Allowance, Session, Stream};
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum BadServer {
     #[error("{0:?} is no address of an Electrum server: set backendUrl to one like ssl://electrum.example:50002")]
     Url(String),

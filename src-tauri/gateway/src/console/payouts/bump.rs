@@ -10,6 +10,7 @@ use super::view::{PayoutView, VersionItem, show};
 use crate::console::ask::{Ask, Asker, id};
 use crate::console::btc::BtcView;
 use crate::console::error::CommandError;
+use crate::console::refusal::{ArgumentFault, NotFound};
 use crate::console::sums::FiatView;
 use crate::gateway::Gateway;
 use crate::sender::{Agreed, ReplacementFee, bump_fee};
@@ -119,7 +120,7 @@ impl Ask for EstimateBump {
         let fee = bump_fee(&by.app.gateway, payout_id, self.fee_rate).await?;
         let ReplacementFee { now_sats, fee_sats, vsize, pays_sats, .. } = fee;
         let row = by.read(move |_, reader| reader.payout(&payout_id)).await?;
-        let row = row.ok_or_else(|| CommandError::not_found("payout", &payout_id))?;
+        let row = row.ok_or_else(|| CommandError::not_found(&NotFound::Payout(payout_id)))?;
         let cap = gateway.settings.snapshot().fee_cap_sat_vb;
         let needed = fee_sats.div_ceil(vsize.max(1));
         Ok(BumpEstimateView {
@@ -146,7 +147,7 @@ pub(super) fn worth(gateway: &Gateway, fee_sats: u64, currency: Currency) -> Opt
 pub(super) fn check_rate(fee_rate: Option<u32>) -> Result<(), CommandError> {
     match fee_rate {
         Some(rate) if !FEE_RATES.contains(&rate) => {
-            Err(CommandError::invalid("feeRate", &"must be from 1 to 10000 sat/vB"))
+            Err(CommandError::invalid("feeRate", &ArgumentFault::FeeRate { least: 1, most: 10_000 }))
         }
         Some(_) | None => Ok(()),
     }

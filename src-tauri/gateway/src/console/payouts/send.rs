@@ -11,6 +11,7 @@ use super::view::{PayoutView, VersionItem, show};
 use crate::console::ask::{Ask, Asker, id};
 use crate::console::btc::BtcView;
 use crate::console::error::CommandError;
+use crate::console::refusal::{ArgumentFault, NotFound};
 use crate::console::sums::FiatView;
 use crate::gateway::Gateway;
 use crate::sender::{Agreed, NamedRateFee, named_rate_fee};
@@ -99,7 +100,7 @@ impl Ask for EstimateSend {
         let fee_rate = named(gateway, self.fee_rate)?;
         let NamedRateFee { fee_sats, vsize, pays_sats } = named_rate_fee(&by.app.gateway, payout_id, fee_rate).await?;
         let row = by.read(move |_, reader| reader.payout(&payout_id)).await?;
-        let row = row.ok_or_else(|| CommandError::not_found("payout", &payout_id))?;
+        let row = row.ok_or_else(|| CommandError::not_found(&NotFound::Payout(payout_id)))?;
         let cap = gateway.settings.snapshot().fee_cap_sat_vb;
         Ok(SendEstimateView {
             fee: BtcView::of_sats(fee_sats),
@@ -121,7 +122,7 @@ fn named(gateway: &Gateway, sat_vb: u32) -> Result<FeeRate, CommandError> {
         Some(known) if rate < known.rates.minimum => {
             let least = known.rates.minimum.to_sat_per_vb_ceil();
             let why = format!("must be at least {least} sat/vB now: the Bitcoin backend refuses less");
-            Err(CommandError::invalid("feeRate", &why))
+            Err(CommandError::invalid("feeRate", &ArgumentFault::other(&why)))
         }
         Some(_) | None => Ok(rate),
     }

@@ -19,6 +19,7 @@ use crate::console::error::CommandError;
 use crate::console::payouts::estimate::{AnomalyAlike, PaidBefore};
 use crate::console::payouts::fee_rate::rate_shown;
 use crate::console::payouts::steps::{self, StepItem};
+use crate::console::refusal::NotFound;
 use crate::console::transaction_position::TransactionPosition;
 use crate::funds::fee_rate_known;
 use crate::gateway::Gateway;
@@ -229,7 +230,7 @@ impl Possible {
 /// The view of the payout with this id.
 pub(in crate::console) async fn show(by: &Asker<'_>, id: Id) -> Result<PayoutView, CommandError> {
     let found = by.read(move |gateway, reader| PayoutView::find(gateway, reader, &id)).await?;
-    found.ok_or_else(|| CommandError::not_found("payout", &id))
+    found.ok_or_else(|| CommandError::not_found(&NotFound::Payout(id)))
 }
 
 /// The warning about a high fee; `None` once a transaction is signed.

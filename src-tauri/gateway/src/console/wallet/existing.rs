@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::console::error::CommandError;
+use crate::console::refusal::Refusal;
 use crate::gateway::Gateway;
 use crate::wallet::Wallet;
 
 pub(super) fn existing_wallet(gateway: &Gateway) -> Result<Arc<Wallet>, CommandError> {
-    let none = "there is no wallet yet: `tillgate wallet create` makes one, `tillgate wallet restore` restores one";
-    gateway.wallet.get().ok_or_else(|| CommandError::of("WALLET_NOT_READY", &none))
+    gateway.wallet.get().ok_or_else(|| CommandError::told("WALLET_NOT_READY", &Refusal::NoWallet))
 }

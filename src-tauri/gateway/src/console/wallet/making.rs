@@ -11,6 +11,7 @@ use super::birthday::SheetView;
 use super::descriptor::WalletDescriptorView;
 use crate::console::ask::{Ask, Asker};
 use crate::console::error::CommandError;
+use crate::console::refusal::ArgumentFault;
 use crate::setup::{self, DraftError, Fit, SetupError};
 use crate::wallet::words::{self, WordCount};
 
@@ -202,20 +203,20 @@ impl From<SetupError> for CommandError {
     fn from(error: SetupError) -> Self {
         match error {
             SetupError::Exists | SetupError::OtherWallet | SetupError::OtherWords(_) => {
-                Self::of("WALLET_EXISTS", &error)
+                Self::told("WALLET_EXISTS", &error)
             }
             SetupError::Words(_) => Self::at("words", &error),
             SetupError::Birthday | SetupError::Pruned { .. } => Self::at("birthday", &error),
             SetupError::Gap(_) => Self::at("gap", &error),
             SetupError::NoHeight(_) => {
-                Self { field: Some("birthday".to_owned()), ..Self::of("CHAIN_NOT_READY", &error) }
+                Self { field: Some("birthday".to_owned()), ..Self::told("CHAIN_NOT_READY", &error) }
             }
-            SetupError::NoWords | SetupError::NotLooking => Self::of("NOT_FOUND", &error),
-            SetupError::Secret(_) => Self::of("SECRETS_UNAVAILABLE", &error),
-            SetupError::DataDir(_) => Self::of("STORAGE_UNAVAILABLE", &error),
+            SetupError::NoWords | SetupError::NotLooking => Self::told("NOT_FOUND", &error),
+            SetupError::Secret(_) => Self::told("SECRETS_UNAVAILABLE", &error),
+            SetupError::DataDir(_) => Self::told("STORAGE_UNAVAILABLE", &error),
             SetupError::Store(error) => error.into(),
             SetupError::Wallet(_) | SetupError::Entropy(_) | SetupError::Interrupted => {
-                Self::of("INTERNAL_ERROR", &error)
+                Self::told("INTERNAL_ERROR", &error)
             }
         }
     }
@@ -224,7 +225,7 @@ impl From<SetupError> for CommandError {
 impl From<DraftError> for CommandError {
     fn from(error: DraftError) -> Self {
         match error {
-            DraftError::Gone => Self::of("NOT_FOUND", &error),
+            DraftError::Gone => Self::told("NOT_FOUND", &error),
             DraftError::Wrong(_) => Self::at("told", &error),
             DraftError::Setup(error) => error.into(),
         }
@@ -234,6 +235,6 @@ impl From<DraftError> for CommandError {
 fn count(words: Option<u32>) -> Result<WordCount, CommandError> {
     match words {
         None => Ok(WordCount::default()),
-        Some(count) => WordCount::of(count).ok_or_else(|| CommandError::invalid("words", &"must be 12 or 24")),
+        Some(count) => WordCount::of(count).ok_or_else(|| CommandError::invalid("words", &ArgumentFault::WordCount)),
     }
 }

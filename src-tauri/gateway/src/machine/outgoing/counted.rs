@@ -24,7 +24,7 @@ use super::stream::acknowledge;
 pub(crate) const BYTES_MAX: usize = 256 * 1_024;
 
 /// A server sent more bytes than the limit.
-#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[derive(Debug, Clone, Copy, thiserror::Error, tillgate_told::Told)]
 #[error("the server sent more than {} KiB", .0 / 1_024)]
 pub(crate) struct TooMuch(pub(super) usize);
 
@@ -44,7 +44,7 @@ impl TooMuch {
 }
 
 /// A server answered a plain request with TLS.
-#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[derive(Debug, Clone, Copy, thiserror::Error, tillgate_told::Told)]
 #[error("it speaks TLS at this port")]
 pub(crate) struct SpeaksTls;
 

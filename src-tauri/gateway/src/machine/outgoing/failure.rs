@@ -11,7 +11,7 @@ use super::resolve::Unresolved;
 use super::tls_fault::TlsFault;
 
 /// Why a request has no answer.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum Failure {
     /// The proxy or the name of the server.
     #[error("{0}")]

@@ -31,12 +31,12 @@ pub struct Proxy {
 }
 
 /// A text that is not a proxy's address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("a URL like socks5h://127.0.0.1:9050, without user and path")]
 pub struct NotAProxy;
 
 /// Reason why a proxy makes no connection.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum ProxyError {
     #[error("the proxy {proxy} cannot be reached: {why}")]
     Unreachable {

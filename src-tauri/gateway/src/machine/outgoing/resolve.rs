@@ -10,7 +10,7 @@ use hyper_util::client::legacy::connect::dns::Name;
 use tower::Service;
 
 /// Reason why a name has no address.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum Unresolved {
     /// Only a proxy reaches such a name, and a resolver would tell strangers which server is meant.
     #[error(

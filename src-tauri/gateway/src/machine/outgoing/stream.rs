@@ -12,7 +12,7 @@ use super::proxy::{Proxy, ProxyError};
 use super::resolve::{Unresolved, resolve};
 
 /// Reason why there is no connection, for people.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum Unreached {
     #[error(transparent)]
     Proxy(#[from] ProxyError),

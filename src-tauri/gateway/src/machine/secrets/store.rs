@@ -3,7 +3,7 @@
 use super::secret::{Purpose, Secret};
 
 /// Reason why a secret cannot be read or stored: a sentence with the remedy.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("{0}")]
 pub struct SecretError(pub String);
 

@@ -131,7 +131,7 @@ async fn store(gateway: &Gateway, ended: &Ended) {
 }
 
 /// The reason why an attempt could not be stored.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 enum NotStored {
     #[error(transparent)]
     Store(#[from] StoreError),

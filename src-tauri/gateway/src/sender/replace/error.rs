@@ -10,7 +10,7 @@ use crate::store::StoreError;
 use crate::store::sender_hold::{Hold, HoldCause};
 
 /// Reason why nothing was replaced. Each shell adds the remedy in its own words.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum ReplaceError {
     #[error("there is no payout {0}")]
     NoSuchPayout(Id),

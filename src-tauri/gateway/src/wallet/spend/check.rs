@@ -20,7 +20,7 @@ const MAX_FEE_SATS: u64 = 100_000_000;
 const MORE_COUNT_VB: u64 = 2;
 
 /// Reason why a signed transaction must not be stored or sent.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum CheckError {
     #[error(transparent)]
     Wallet(#[from] WalletError),

@@ -6,7 +6,7 @@ use tillgate_domain::money::format_btc;
 use super::payee::BadPayee;
 
 /// Reason why there is no transaction.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum DraftError {
     #[error(
         "the coins that can be spent now come to {} BTC, and {} BTC are needed with the fee",

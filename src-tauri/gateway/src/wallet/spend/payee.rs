@@ -10,7 +10,7 @@ pub(crate) struct Payee {
 }
 
 /// Reason why a recipient cannot be paid. Requests are checked long before; this is the last check.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum BadPayee {
     #[error("a transaction without a payee was requested")]
     Nobody,

@@ -17,7 +17,7 @@ use crate::wallet::descriptor::{PrivateKeychains, WalletError, WipedKey};
 use crate::wallet::public_keychains::PublicKeychains;
 
 /// Reason why a transaction is not signed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum SignError {
     /// The words are not a mnemonic, or a key cannot be derived.
     #[error(transparent)]

@@ -31,7 +31,7 @@ const ELECTRUM_KEY: &[u8] = b"Seed version";
 const ELECTRUM_VERSIONS: [&str; 4] = ["01", "100", "101", "102"];
 
 /// Reason why a text is not a wallet's words. It never contains a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum BadWords {
     #[error("a wallet has 12, 15, 18, 21 or 24 words, and {0} were given")]
     Count(usize),

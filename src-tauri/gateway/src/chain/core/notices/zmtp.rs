@@ -29,7 +29,7 @@ const MAJOR: usize = 10;
 /// The position of the mechanism's name in a greeting.
 const MECHANISM: std::ops::Range<usize> = 12..32;
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(super) enum SubscriptionError {
     #[error("it hung up")]
     HungUp,

@@ -19,7 +19,7 @@ use crate::machine::outgoing::{Verifier, by_system};
 pub struct Fingerprint([u8; 32]);
 
 /// A text that is not a SHA-256.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("64 hexadecimal digits, with colons between pairs or without")]
 pub struct NotAFingerprint;
 

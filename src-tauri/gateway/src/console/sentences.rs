@@ -1,0 +1,114 @@
+//! The sentences that the window words. Each has a code, and the window's catalogue must hold each code.
+
+use std::fmt::Write as _;
+
+use tillgate_domain::money::{Ambiguous, AmountError};
+use tillgate_domain::payment::PriceRefusal;
+use tillgate_domain::payout::address::AddressRefusal;
+use tillgate_domain::payout::limit::LimitRefusal;
+use tillgate_domain::payout::offer::OfferTooLarge;
+use tillgate_domain::permission::NotPermissions;
+use tillgate_told::{Sentences, Told};
+
+use super::refusal::{ArgumentFault, NotFound, RefundedByPayout, Refusal};
+use crate::access::api_keys::KeyError;
+use crate::anomalies::{DismissError, RefundError};
+use crate::backup::BackupError;
+use crate::field_errors::Fault;
+use crate::notifications::RotateError;
+use crate::payments::CreateError;
+use crate::payouts::{ApproveError, LimitError, OfferError, RejectError};
+use crate::rates::RateUnavailable;
+use crate::sandbox::CallError;
+use crate::sender::{NamedRateError, ReleaseError, ReplaceError};
+use crate::settings::SettingError;
+use crate::setup::{DraftError, SetupError};
+use crate::store::StoreError;
+use crate::store::notify_hosts::NotHosts;
+use crate::takings::NotDays;
+use crate::watcher::{AcceptError, CancelError};
+
+/// All sentences that a refusal can have.
+fn all() -> Sentences {
+    let mut all = Sentences::default();
+    for add in [
+        AcceptError::sentences,
+        AddressRefusal::sentences,
+        Ambiguous::sentences,
+        AmountError::sentences,
+        ApproveError::sentences,
+        ArgumentFault::sentences,
+        BackupError::sentences,
+        CallError::sentences,
+        CancelError::sentences,
+        CreateError::sentences,
+        DismissError::sentences,
+        DraftError::sentences,
+        Fault::sentences,
+        KeyError::sentences,
+        LimitError::sentences,
+        LimitRefusal::sentences,
+        NamedRateError::sentences,
+        NotDays::sentences,
+        NotFound::sentences,
+        NotHosts::sentences,
+        NotPermissions::sentences,
+        OfferError::sentences,
+        OfferTooLarge::sentences,
+        PriceRefusal::sentences,
+        RateUnavailable::sentences,
+        RefundError::sentences,
+        RefundedByPayout::sentences,
+        Refusal::sentences,
+        RejectError::sentences,
+        ReleaseError::sentences,
+        ReplaceError::sentences,
+        RotateError::sentences,
+        SettingError::sentences,
+        SetupError::sentences,
+        StoreError::sentences,
+    ] {
+        add(&mut all);
+    }
+    all
+}
+
+/// The places of an English text, in their order, each once.
+fn places(english: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for part in english.split('{').skip(1) {
+        let place = part.split('}').next().unwrap_or_default();
+        if !found.contains(&place) {
+            found.push(place);
+        }
+    }
+    found
+}
+
+/// Writes the codes with the names of their values for the window, whose catalogue must fit them.
+#[test]
+fn export_bindings_sentences() {
+    let mut written = String::from(
+        "// Made from the Rust types by the gateway's tests.\n\n\
+         /** The names of the values of each sentence of the gateway, by the sentence's code. */\n\
+         export interface Sentences {\n",
+    );
+    for (code, english) in &all().0 {
+        let names: Vec<String> = places(english).iter().map(|name| format!("{name:?}")).collect();
+        let names = if names.is_empty() { "never".to_owned() } else { names.join(" | ") };
+        writeln!(written, "  /** {english} */\n  {code}: {names};").unwrap();
+    }
+    written.push_str("}\n");
+    let folder = std::env::var_os("TS_RS_EXPORT_DIR").unwrap();
+    std::fs::write(std::path::Path::new(&folder).join("Sentences.ts"), written).unwrap();
+}
+
+#[test]
+fn a_long_reference_is_told_at_once_and_a_name_stays_as_it_is() {
+    let order = "user 12 ".repeat(12);
+    let refusal = Refusal::PasswordNotStored(order.clone());
+    let error = super::CommandError::told("INTERNAL_ERROR", &refusal);
+    let told = serde_json::to_value(&error).unwrap();
+    assert_eq!(told["told"][0]["code"], "REFUSAL_PASSWORD_NOT_STORED");
+    assert_eq!(told["told"][0]["values"]["_0"], order);
+}

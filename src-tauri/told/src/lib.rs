@@ -1,0 +1,155 @@
+//! A sentence for people as a code with values. The English sentence goes to the API, the log and the command line; the
+//! window words the code in the person's language. Nothing is translated from a finished sentence.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::marker::PhantomData;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+/// Derives [`Told`] from the texts that `#[error("…")]` gives for `thiserror`. The code is the name of the type without
+/// `Error` and the name of the variant. The values are the places of the text.
+pub use tillgate_told_derive::Told;
+
+/// A sentence for people: its code, its values, and its English text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct Telling {
+    /// The stable name of the sentence, such as `PAYOUT_LIMIT_DUST`.
+    pub code: String,
+    /// The values of the sentence by their names.
+    pub values: BTreeMap<String, TellingValue>,
+    /// The sentence in English.
+    pub message: String,
+    /// The name of the argument that the sentence is about. The sentence then continues this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub field: Option<String>,
+}
+
+/// A value of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(untagged)]
+pub enum TellingValue {
+    /// A sum, a time, an id, or the words of somebody else. It is never translated.
+    Text(String),
+    /// A sentence within the sentence.
+    Telling(Box<Telling>),
+}
+
+/// A value that can be told to people.
+pub trait Told: Display {
+    /// The sentence about this value.
+    fn telling(&self) -> Telling;
+
+    /// Adds all sentences of this type, and those within them.
+    fn sentences(all: &mut Sentences);
+}
+
+impl<T: Told + ?Sized> Told for &T {
+    fn telling(&self) -> Telling {
+        T::telling(self)
+    }
+
+    fn sentences(all: &mut Sentences) {
+        T::sentences(all);
+    }
+}
+
+impl<T: Told + ?Sized> Told for Box<T> {
+    fn telling(&self) -> Telling {
+        T::telling(self)
+    }
+
+    fn sentences(all: &mut Sentences) {
+        T::sentences(all);
+    }
+}
+
+/// The English texts of sentences by their codes. A place of a text is the name of a value in braces.
+#[derive(Debug, Default)]
+pub struct Sentences(pub BTreeMap<&'static str, &'static str>, BTreeSet<&'static str>);
+
+impl Sentences {
+    /// Whether the sentences of this type are asked for the first time. Two types may be within each other.
+    pub fn is_first(&mut self, type_name: &'static str) -> bool {
+        self.1.insert(type_name)
+    }
+
+    /// Adds a sentence.
+    ///
+    /// # Panics
+    /// Another sentence has the same code.
+    pub fn add(&mut self, code: &'static str, english: &'static str) {
+        let before = self.0.insert(code, english);
+        assert!(before.is_none_or(|before| before == english), "{code} is the code of two sentences");
+    }
+}
+
+/// A place in a derived sentence. The method of [`InSentence`] is found first, so a value that can be told becomes a
+/// sentence within the sentence, and any other value becomes its text.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Place<'a, T: ?Sized>(pub &'a T);
+
+impl Place<'_, PathBuf> {
+    /// The text of a path.
+    #[must_use]
+    pub fn value(&self) -> TellingValue {
+        TellingValue::Text(self.0.display().to_string())
+    }
+}
+
+#[doc(hidden)]
+pub trait InSentence {
+    fn value(&self) -> TellingValue;
+}
+
+impl<T: Told + ?Sized> InSentence for Place<'_, T> {
+    fn value(&self) -> TellingValue {
+        TellingValue::Telling(Box::new(self.0.telling()))
+    }
+}
+
+#[doc(hidden)]
+pub trait AsText {
+    fn value(&self) -> TellingValue;
+}
+
+impl<T: Display + ?Sized> AsText for &Place<'_, T> {
+    fn value(&self) -> TellingValue {
+        TellingValue::Text(self.0.to_string())
+    }
+}
+
+/// The type of a place, by the same rule as [`Place`].
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct TypeOfPlace<T: ?Sized>(pub PhantomData<T>);
+
+#[doc(hidden)]
+pub trait HasSentences {
+    fn collect(&self, all: &mut Sentences) -> bool;
+}
+
+impl<T: Told + ?Sized> HasSentences for TypeOfPlace<T> {
+    fn collect(&self, all: &mut Sentences) -> bool {
+        T::sentences(all);
+        true
+    }
+}
+
+#[doc(hidden)]
+pub trait HasNoSentences {
+    fn collect(&self, all: &mut Sentences) -> bool;
+}
+
+impl<T: ?Sized> HasNoSentences for &TypeOfPlace<T> {
+    fn collect(&self, _: &mut Sentences) -> bool {
+        false
+    }
+}

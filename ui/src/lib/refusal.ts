@@ -1,0 +1,60 @@
+// The gateway's refusals in the person's language. A refusal carries a code and its values; the words stand in
+// `sentences/`. Nothing is searched in a finished sentence.
+import type { CommandError } from "./bindings/CommandError";
+import type { Sentences } from "./bindings/Sentences";
+import type { Telling } from "./bindings/Telling";
+import type { TellingValue } from "./bindings/TellingValue";
+import { withTimes } from "./format";
+import { inLocale } from "./language/sums";
+import { CATALOGUE } from "./sentences";
+import { nowMs } from "./state/clock.svelte";
+import { capital, inFormsWords, told, type Labels } from "./words";
+
+type Words = (values: Record<string, string>) => string;
+
+/** A time as the gateway writes it, which is a whole value. */
+const TIME = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
+
+/** A sum as the gateway writes it, which is a whole value. */
+const SUM = /^\d[\d,]*\.\d+$/;
+
+function asShown(value: TellingValue): string {
+  if (typeof value !== "string") return worded(value) ?? value.message;
+  if (TIME.test(value)) return withTimes(value, nowMs);
+  return SUM.test(value) ? inLocale(value) : value;
+}
+
+/** A sentence of the gateway in the person's language; `undefined` if the window does not know its code. */
+export function worded({ code, values, field }: Telling, labels: Labels = {}): string | undefined {
+  if (!Object.hasOwn(CATALOGUE, code)) return undefined;
+  const words = CATALOGUE[code as keyof Sentences] as Words | undefined;
+  if (words === undefined) return undefined;
+  const shown = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, asShown(value)]));
+  if (field === undefined) return words(shown);
+  const label = labels[field];
+  if (label !== undefined && NO_NUMBER.has(code)) return `${label}: write a number, like 10.00 or 10,00`;
+  return `${label ?? field} ${words(shown)}`;
+}
+
+/** The codes of fields that are no numbers. The forms say it more clearly. */
+const NO_NUMBER: ReadonlySet<string> = new Set(["AMOUNT_NOT_A_NUMBER"]);
+
+/** A refusal for a person, and the details that the window has no words for. */
+export interface Refused {
+  text: string;
+  details?: string;
+}
+
+/** The words of a refusal, with a form's labels of its fields. */
+export function refused(error: CommandError, labels: Labels = {}): Refused {
+  const sentences = (error.told ?? []).map((telling) => worded(telling, labels));
+  const details = error.details === undefined ? {} : { details: error.details };
+  if (sentences.length > 0 && sentences.every((sentence) => sentence !== undefined)) {
+    return { text: capital(sentences.join("; ")), ...details };
+  }
+  if (speaksEnglish()) return { text: inFormsWords(error.message, labels), ...details };
+  return { text: "This was refused", details: told(error.message) };
+}
+
+/** Whether the window speaks the language of the gateway's own sentences. */
+const speaksEnglish = () => ["", "en"].includes(document.documentElement.lang);

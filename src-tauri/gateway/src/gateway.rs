@@ -14,6 +14,7 @@ mod staff_warning;
 pub(crate) mod standstill;
 mod to_sign;
 mod wait;
+mod wallet_slot;
 
 pub(crate) use announcement::Announcement;
 pub(crate) use backend::TypedBackend;
@@ -27,3 +28,4 @@ pub(crate) use sending::{KeysRefused, Sending};
 pub(crate) use staff_warning::StaffWarning;
 pub(crate) use to_sign::ToSign;
 pub(crate) use wait::{Wait, WaitCause};
+pub(crate) use wallet_slot::WalletSlot;

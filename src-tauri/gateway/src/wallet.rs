@@ -8,7 +8,6 @@ mod drafts;
 mod keychain;
 mod other_type;
 mod public_keychains;
-mod slot;
 pub(crate) mod spend;
 #[cfg(test)]
 mod tests;
@@ -20,7 +19,6 @@ pub(crate) use descriptor::{Descriptors, NotReady, WalletError};
 pub(crate) use drafts::{DRAFT_KEPT_FOR, WordsDraft, WordsDrafts};
 pub(crate) use other_type::OtherType;
 pub(crate) use public_keychains::PublicKeychains;
-pub(crate) use slot::WalletSlot;
 
 use std::sync::Arc;
 

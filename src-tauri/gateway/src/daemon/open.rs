@@ -14,7 +14,7 @@ use crate::access::api_keys::ApiKeys;
 use crate::app::App;
 use crate::chain::HotScripts;
 use crate::chain::backend::{Backend, BackendError};
-use crate::gateway::{Backups, FeeRates, Gateway, LastLook, Sending, ToSign};
+use crate::gateway::{Backups, FeeRates, Gateway, LastLook, Sending, ToSign, WalletSlot};
 use crate::machine::clock::{Clock, SystemClock, machine_now};
 use crate::machine::data_dir::{self, DataDir, DataDirError, IfMissing};
 use crate::machine::disk::Disk;
@@ -28,7 +28,7 @@ use crate::settings::{ChainNetwork, LiveSettings, Override, SettingError};
 use crate::setup::{self, SetupError};
 use crate::store::chain::WatchedChain;
 use crate::store::{Installation, Store, StoreError};
-use crate::wallet::{Wallet, WalletError, WalletSlot, WordsDrafts};
+use crate::wallet::{Wallet, WalletError, WordsDrafts};
 use crate::watcher::Watcher;
 
 /// The options for opening a gateway.

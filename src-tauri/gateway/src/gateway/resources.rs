@@ -13,6 +13,7 @@ use super::fee_rates::FeeRates;
 use super::last_look::LastLook;
 use super::sending::Sending;
 use super::to_sign::ToSign;
+use super::wallet_slot::WalletSlot;
 use tillgate_domain::id::Id;
 
 use crate::access::api_keys::ApiKeys;
@@ -29,7 +30,7 @@ use crate::rates::Rates;
 use crate::records::Snapshot;
 use crate::settings::LiveSettings;
 use crate::store::{Installation, Reader, Store, StoreError};
-use crate::wallet::{NotReady, Wallet, WalletSlot, WordsDrafts};
+use crate::wallet::{NotReady, Wallet, WordsDrafts};
 
 /// Longest wait for exchange rates at the start and after a change of settings: both can go on without them.
 const RATES_WITHIN: Duration = Duration::from_secs(1);

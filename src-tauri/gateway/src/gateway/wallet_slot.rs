@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use super::Wallet;
+use crate::wallet::Wallet;
 
 #[derive(Default)]
 pub struct WalletSlot(RwLock<Option<Arc<Wallet>>>);

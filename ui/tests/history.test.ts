@@ -6,7 +6,15 @@ import { payment } from "./fixture";
 /** A change of a payment that waits for two confirmations. */
 function said(over: Partial<HistoryItem>, isCancelled = false): string {
   const paid = { sats: 15574, text: "0.00015574", shown: "0.00015574" };
-  const row = { from: "NEW", to: "UNCONFIRMED", cause: "chain", whyInvalid: null, conflict: null, paid, ...over } as const;
+  const row = {
+    from: "NEW",
+    to: "UNCONFIRMED",
+    cause: "chain",
+    whyInvalid: null,
+    conflict: null,
+    paid,
+    ...over,
+  } as const;
   return changeWords(row, { isCancelled, confirmationsWanted: 2 });
 }
 

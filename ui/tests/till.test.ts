@@ -352,7 +352,9 @@ describe("the customer's view", () => {
     host.reply("showPayment", payment({ state: "CONFIRMED", conflictSeen: true }));
     host.emit("changed");
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(within(dialog).getByRole("heading", { name: "Stop: the customer is taking the money back" })).toBeTruthy();
+    expect(
+      within(dialog).getByRole("heading", { name: "Stop: the customer is taking the money back" }),
+    ).toBeTruthy();
     expect(dialog.querySelector("b.answer")?.classList).toContain("stop");
     expect(within(dialog).queryByText(/Paid|final/)).toBeNull();
     host.reply("showPayment", payment({ state: "CONFIRMED" }));
@@ -366,7 +368,9 @@ describe("the customer's view", () => {
     await fireEvent.keyDown(dialog, { key: "Escape" });
     host.reply("showPayment", payment({ state: "CONFIRMED", conflictSeen: true }));
     host.emit("changed");
-    expect((await screen.findByRole("alert")).textContent).toBe("Stop: the customer is taking the money back");
+    expect((await screen.findByRole("alert")).textContent).toBe(
+      "Stop: the customer is taking the money back",
+    );
     expect(document.querySelector(".badge")?.classList).toContain("bad");
   });
 

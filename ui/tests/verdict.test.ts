@@ -44,7 +44,11 @@ describe("whether the goods of a payment can be handed over", () => {
     ],
     [{ state: "EXPIRED" }, "Not paid. Hand over nothing.", /time to pay is over/],
     [{ state: "EXPIRED", isCancelled: true }, "Not paid. Hand over nothing.", /cancelled/],
-    [{ state: "EXPIRED", openAnomalies: 1 }, "The money was not seen in time.", /before you hand over anything/],
+    [
+      { state: "EXPIRED", openAnomalies: 1 },
+      "The money was not seen in time.",
+      /before you hand over anything/,
+    ],
     [
       { state: "INVALID", whyInvalid: "SHORT_PAID", openAnomalies: 1 },
       "Too little was paid.",

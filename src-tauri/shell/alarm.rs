@@ -187,20 +187,20 @@ fn words(waiting: Waiting) -> Option<String> {
 mod tests {
     use super::*;
 
-    use tillgate_gateway::NewsEvent;
-
     const NOW: &str = "2026-01-12T13:00:00.000Z";
 
     /// An event as the gateway lists it.
     fn event(id: &str, kind: NewsKind, minute: u32) -> NewsItem {
-        NewsItem {
-            id: id.to_owned(),
-            kind,
-            time: format!("2026-01-12T12:{minute:02}:00.000Z"),
-            event: NewsEvent::Server { host: id.to_owned(), notifications: 1 },
-            payment_id: None,
-            payout_id: None,
-        }
+        let server = json!({ "event": "server", "host": "shop.example", "notifications": 1 });
+        serde_json::from_value(json!({
+            "id": id,
+            "kind": kind,
+            "time": format!("2026-01-12T12:{minute:02}:00.000Z"),
+            "event": server,
+            "paymentId": null,
+            "payoutId": null,
+        }))
+        .unwrap()
     }
 
     #[test]

@@ -79,7 +79,8 @@ async fn a_state_that_contradicts_the_chain_is_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_was_never_notified_is_found() {
-    let unheard = "INSERT INTO payment_history SELECT seq, current_at + 1, 'NEW', 'UNDERPAID', 1, 'chain' FROM payments
+    let unheard =
+        "INSERT INTO payment_history SELECT seq, current_at + 1, 'NEW', 'UNDERPAID', 1, 'chain', NULL FROM payments
                    WHERE seq = 2;";
     expect_complaint(unheard, "a change was never notified").await;
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::harness::client::text;
@@ -190,7 +191,9 @@ async fn an_old_backup_repeats_no_payout_and_reuses_no_address() {
     let status = gateway.program().json(&["status"]);
     assert!(status["senderHold"].as_str().is_some_and(|why| !why.is_empty()), "{status}");
     let request = json!({"btcAmount": btc(100_000), "currency": "EUR", "address": RENT});
-    let later = client.post("/v2/payouts?autoApprove=true", &request).await.ok();
+    let refused = client.post("/v2/payouts?autoApprove=true", &request).await;
+    assert_eq!(refused.status, StatusCode::CONFLICT, "the copy paid this address: {}", refused.text());
+    let later = client.post("/v2/payouts?autoApprove=true&again=true", &request).await.ok();
     assert_eq!(later["status"], "QUEUED", "{later}");
     client.mine(1).await;
     assert_eq!(client.outputs_to(RENT).await.len(), 1, "the sender is on hold");

@@ -14,6 +14,7 @@ use syn::visit::{self, Visit};
 const FROM_THE_BOTTOM: &[&str] = &[
     "field_errors",
     "json",
+    "canonical_json",
     "staff_reason",
     "machine",
     "witness",

@@ -182,7 +182,7 @@ async fn overpayment_invalidate_makes_an_overpayment_invalid() {
     s.expect(&bill, "UNCONFIRMED").await;
     s.pay_with(
         &direct.id,
-        json!({ "btcAmount": crate::harness::sandbox::btc(direct.amount_sats + 1), "confirmations": 1 }),
+        json!({ "btcAmount": crate::harness::sandbox::btc(direct.amount_sats + 294), "confirmations": 1 }),
     )
     .await;
     s.expect(&bill, "INVALID").await;

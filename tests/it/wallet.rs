@@ -230,7 +230,7 @@ fn a_wallet_made_while_production_runs_is_used_at_once() {
     assert!(String::from_utf8_lossy(&refused.stderr).contains("no wallet yet"));
     let words = text(&gateway.json(&["wallet", "create"], "")["words"]);
     let descriptors = gateway.json(&["wallet", "descriptor"], "");
-    assert!(text(&descriptors["external"]).contains("84'/0'/0'/0]xpub"), "{descriptors}");
+    assert!(text(&descriptors["external"]).contains("/84h/0h/0h]xpub"), "{descriptors}");
     assert_eq!(gateway.json(&["wallet", "info"], "")["network"], "bitcoin");
     gateway.stop();
     assert_eq!(gateway.json(&["wallet", "descriptor"], ""), descriptors, "also without a gateway");

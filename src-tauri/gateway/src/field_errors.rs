@@ -63,7 +63,7 @@ pub struct FieldError {
     /// The field at fault, if there is one.
     pub field: Option<Cow<'static, str>>,
     /// The sentence with its code and values; `None` if it has no code.
-    pub telling: Option<Telling>,
+    pub telling: Option<Box<Telling>>,
 }
 
 impl FieldError {
@@ -85,7 +85,7 @@ impl FieldError {
     pub fn told(field: impl Into<Cow<'static, str>>, what: &impl Told) -> Self {
         let field = field.into();
         let telling = Telling { field: Some(field.clone().into_owned()), ..what.telling() };
-        Self { telling: Some(telling), ..Self::invalid(field, what) }
+        Self { telling: Some(Box::new(telling)), ..Self::invalid(field, what) }
     }
 
     /// A missing required field.

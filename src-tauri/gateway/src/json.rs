@@ -2,8 +2,6 @@
 //! twice in one object. A number is returned as its text, and never converted to a float. All request bodies are read
 //! here.
 
-mod canonical;
-
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
@@ -181,7 +179,7 @@ pub(crate) fn read_number(raw: &str) -> Option<Cow<'_, str>> {
     read_string(raw)
 }
 
-fn read_string(raw: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn read_string(raw: &str) -> Option<Cow<'_, str>> {
     serde_json::from_str::<Text<'_>>(raw).ok().map(|text| text.0)
 }
 

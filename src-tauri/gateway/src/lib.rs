@@ -15,6 +15,7 @@ mod access;
 mod anomalies;
 mod app;
 mod backup;
+mod canonical_json;
 mod chain;
 mod cli;
 mod console;
@@ -52,9 +53,7 @@ static WIPES_FREED_MEMORY: ZeroAlloc<System> = ZeroAlloc(System);
 
 pub use app::App;
 pub use cli::{Hosted, NotServing, main};
-pub use console::{
-    Actor, Command, CommandError, ListNews, NewsEvent, NewsItem, Refusal, ShowBackups, Status, ask, dispatch,
-};
+pub use console::{Actor, Command, CommandError, ListNews, NewsItem, Refusal, ShowBackups, Status, ask, dispatch};
 pub use gateway::Gateway;
 pub use machine::environment::Environment;
 pub use machine::locale::locale;

@@ -9,6 +9,7 @@
 //! broadcast again, never a new one.
 
 mod build;
+mod chosen;
 mod error;
 mod fresh_look;
 mod held_back;

@@ -13,13 +13,14 @@ use ts_rs::TS;
 use zeroize::Zeroize as _;
 
 use super::ask::{Ask, Asker};
+use super::backend_defect::backend_defect;
 use super::doctor::{answers, reaches_back};
 use super::error::CommandError;
 use crate::chain::configured::{BackendOptions, open_one};
 use crate::chain::waker::Waker;
 use crate::chain::{Chain, ChainDown};
 use crate::console::refusal::ArgumentFault;
-use crate::gateway::{Gateway, TypedBackend, standstill};
+use crate::gateway::{Gateway, TypedBackend};
 use crate::machine::secrets::Secret;
 use crate::settings::SettingError;
 
@@ -219,7 +220,7 @@ fn ask_server(gateway: &Gateway, chain: &dyn Chain) -> Result<ServerAnswer, Chai
         software: chain.software().unwrap_or_default(),
         wrong: reaches_back(gateway, chain)
             .err()
-            .or_else(|| standstill::defect(gateway, chain, &identity, &tip))
+            .or_else(|| backend_defect(gateway, chain, &identity, &tip))
             .or_else(|| chain.fault_once_tried()),
     })
 }

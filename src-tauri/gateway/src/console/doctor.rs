@@ -16,13 +16,14 @@ use self::check::{Finding, check};
 use self::machine::{clock, disk, free_port, permissions, ports};
 use super::alarms::AlarmItem;
 use super::ask::{Ask, Asker};
+use super::backend_defect::backend_defect;
 use super::error::CommandError;
 use super::payouts::{StuckItem, StuckPayouts, Waiting, queued};
 use super::status::{host, silent, strays};
 use super::wallet::{NOTHING_FOUND, OtherTypeView, has_found_nothing};
 use crate::backup;
 use crate::chain::Chain;
-use crate::gateway::{Gateway, WaitCause, standstill};
+use crate::gateway::{Gateway, WaitCause};
 use crate::machine::clock::machine_now;
 use crate::machine::disk::Disk;
 use crate::machine::environment::Environment;
@@ -176,7 +177,7 @@ fn chain(gateway: &Gateway) -> Finding {
     if gateway.served.get().is_some() && gateway.last_look.watched_lately(now).is_err() {
         return Err("the chain has not been watched for 10 minutes: the log says why".to_owned());
     }
-    let defect = standstill::defect(gateway, gateway.chain.as_ref(), &identity, &tip);
+    let defect = backend_defect(gateway, gateway.chain.as_ref(), &identity, &tip);
     if let Some(fault) = defect.or_else(|| gateway.chain.fault_once_tried()) {
         return Err(fault);
     }

@@ -86,7 +86,7 @@ impl CommandError {
             _ => VALIDATION_FAILED,
         };
         // If one of the sentences has no code, the window shows the whole message.
-        let told = field_errors.iter().map(|error| error.telling.clone()).collect::<Option<Vec<_>>>();
+        let told = field_errors.iter().map(|error| error.telling.as_deref().cloned()).collect::<Option<Vec<_>>>();
         Self { field, told: told.unwrap_or_default(), ..Self::of(code, &message) }
     }
 

@@ -59,7 +59,6 @@ pub struct NewsItem {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
-#[expect(missing_docs, reason = "each variant tells of its fields")]
 pub enum NewsEvent {
     /// A payment was paid. Its state is that at the time of reading.
     Paid { order: NewsOrder, state: PaymentState },

@@ -1,10 +1,6 @@
 //! The sentences about a backend that answers and does not hear of everything.
 
-use tillgate_domain::chain::{Identity, Tip};
 use tillgate_domain::closing::{CutOff, Standstill};
-
-use super::resources::Gateway;
-use crate::chain::Chain;
 
 /// About a backend without a mempool.
 pub(crate) const BLOCKS_ONLY: &str = "the Bitcoin node relays no transactions: a payment is seen once a block holds it, and none is accepted unconfirmed; start the node without -blocksonly";
@@ -29,13 +25,4 @@ pub(crate) fn told(standstill: Standstill) -> String {
         ),
     };
     format!("{why}: {remedy}; until then a payment closes only a day after its deadline")
-}
-
-/// The sentence about a backend that stands still or is without a mempool. `chain` has just answered with this best
-/// block.
-pub(crate) fn defect(gateway: &Gateway, chain: &dyn Chain, identity: &Identity, tip: &Tip) -> Option<String> {
-    let now = gateway.clock.now();
-    let now = now.plus_ms(gateway.rates.servers_ahead_ms(now).unwrap_or(0));
-    let standstill = Standstill::of(chain.cut_off(), tip.time, now).filter(|_| !identity.is_regtest());
-    standstill.map(told).or_else(|| (!chain.has_mempool()).then(|| BLOCKS_ONLY.to_owned()))
 }

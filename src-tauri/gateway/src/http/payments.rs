@@ -24,6 +24,7 @@ use super::resend::check_resend;
 use super::respond::{deprecated, json_answer, replayed, resend_answer};
 use super::state::Http;
 use crate::access::idempotency::Once;
+use crate::canonical_json::canonical;
 use crate::field_errors::FieldError;
 use crate::json::JsonObject;
 use crate::notifications::resend;
@@ -54,7 +55,7 @@ pub(super) async fn create(
         None
     });
     let once =
-        key.map(|key| Once::new(caller.0.key_id, NEW, key, parts.uri.query().unwrap_or_default(), &object.canonical()));
+        key.map(|key| Once::new(caller.0.key_id, NEW, key, parts.uri.query().unwrap_or_default(), &canonical(&object)));
     let key = caller.0;
     let author = Author {
         key_id: Some(key.key_id),

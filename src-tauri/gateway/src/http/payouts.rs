@@ -24,6 +24,7 @@ use super::respond::{deprecated, json_answer, replayed, resend_answer};
 use super::state::Http;
 use crate::access::idempotency::Once;
 use crate::anomalies::{self, RefundRequest};
+use crate::canonical_json::canonical;
 use crate::field_errors::FieldError;
 use crate::json::JsonObject;
 use crate::notifications::resend;
@@ -245,7 +246,7 @@ fn txid(query: &mut Query<'_>) -> Option<Txid> {
 /// The request's idempotency, if it has an Idempotency-Key.
 fn once(caller: &Caller, headers: &HeaderMap, uri: &Uri, body: &JsonObject<'_>) -> Result<Option<Once>, FieldError> {
     let key = idempotency_key(headers)?;
-    Ok(key.map(|key| Once::new(caller.0.key_id, PAYOUTS, key, uri.query().unwrap_or_default(), &body.canonical())))
+    Ok(key.map(|key| Once::new(caller.0.key_id, PAYOUTS, key, uri.query().unwrap_or_default(), &canonical(body))))
 }
 
 fn read_draft<'a>(object: &JsonObject<'a>) -> Draft<'a> {

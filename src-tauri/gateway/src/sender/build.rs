@@ -7,6 +7,7 @@ use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
 
+use super::chosen::{Chosen, seed};
 use super::error::{SendError, Unsent};
 use super::held_back::{Payable, coins_of, payable};
 use super::instead::{self, Contested, Replaced};
@@ -25,7 +26,7 @@ use crate::store::keychains::Keychain;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError, Tx};
 use crate::wallet::Wallet;
-use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Funding, Payee, Seed, SpendableCoin};
+use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Funding, Payee, SpendableCoin};
 
 /// Largest number of payouts considered for one transaction. More payouts do not fit into a transaction.
 pub(super) const QUEUE_MAX: u32 = 5_000;
@@ -41,15 +42,6 @@ pub(super) struct Signed {
     pub tx: Transaction,
     /// Sequence numbers of its payouts, in the order of the draft's payees.
     pub payouts: Vec<i64>,
-}
-
-/// A chosen transaction, not signed yet.
-pub(super) struct Chosen {
-    pub draft: Draft,
-    /// Sequence numbers of its payouts, in the order of the draft's payees.
-    pub payouts: Vec<i64>,
-    pub fee: FeeWanted,
-    pub cap: FeeRate,
 }
 
 /// Chooses coins for as many of the waiting payouts as the coins allow. Blocks.
@@ -223,12 +215,6 @@ pub(super) fn fresh_change(wallet: &Wallet, index: u32) -> Result<FreshChange, S
     // The watcher must know the script: it may see the transaction before the backend answers the broadcast.
     wallet.change.derive_up_to(index.saturating_add(1)).map_err(|error| error.to_string())?;
     Ok(FreshChange { script, index })
-}
-
-pub(super) fn seed(gateway: &Gateway) -> Result<Seed, SendError> {
-    let mut seed = [0; 32];
-    gateway.entropy.fill(&mut seed)?;
-    Ok(seed)
 }
 
 /// Commits a new batch. Returns `None`, and stores nothing, if its coins or payouts changed during signing or the

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use bitcoin::{FeeRate, Transaction, Txid};
 use tillgate_domain::batch::Position;
 
-use super::build::{self, Chosen};
+use super::chosen::{Chosen, seed};
 use super::error::Unsent;
 use super::held_back::{inputs, with_twin_ancestors};
 use crate::funds::PayoutFeeRate;
@@ -108,7 +108,7 @@ pub(super) fn choose(
     let payees = [Payee { script: payout.script.clone(), amount_sats: payout.amount_sats }];
     let with_theirs: Vec<SpendableCoin> = funding.optional.iter().chain(coins).copied().collect();
     let funding = Funding { required, fee, ..*funding };
-    let seed = build::seed(gateway)?;
+    let seed = seed(gateway)?;
     let draft = spend::choose(&payees, &funding, seed)
         .or_else(|_| spend::choose(&payees, &Funding { optional: &with_theirs, ..funding }, seed))
         .map_err(|error| Unsent::Obstacle(error.into()))?;

@@ -8,7 +8,8 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
-use super::build::{self, Chosen};
+use super::build;
+use super::chosen::{Chosen, seed};
 use super::error::SendError;
 use super::held_back::{Payable, payable};
 use super::instead::Replaced;
@@ -142,7 +143,7 @@ fn choose_now(gateway: &Gateway, id: Id, fee_rate: FeeRate) -> Result<(Chosen, N
         tip_height,
     };
     let payee = Payee { script: payout.script.clone(), amount_sats: payout.amount_sats };
-    let draft = spend::choose(&[payee], &funding, build::seed(gateway)?)
+    let draft = spend::choose(&[payee], &funding, seed(gateway)?)
         .map_err(|error| NamedRateError::Obstacle(error.to_string()))?;
     let told = NamedRateFee { fee_sats: draft.fee_sats, vsize: draft.vsize, pays_sats: payout.amount_sats };
     // To replace a twin may need a higher rate (BIP125).

@@ -13,7 +13,8 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
-use super::build::{self, Chosen, Signed};
+use super::build::{self, Signed};
+use super::chosen::Chosen;
 use super::error::SendError;
 use super::pass::Sender;
 use crate::notifications::outbox::{self, Outbox};

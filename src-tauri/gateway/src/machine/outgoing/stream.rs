@@ -76,7 +76,8 @@ impl AsyncWrite for Prompt {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;

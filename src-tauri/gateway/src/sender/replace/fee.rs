@@ -12,7 +12,8 @@ use super::kind::{Agreed, Kind};
 use super::target::{self, Target};
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
-use crate::sender::build::{self, Chosen};
+use crate::sender::build;
+use crate::sender::chosen::{Chosen, seed};
 use crate::sender::error::SendError;
 use crate::store::batches::VersionRow;
 use crate::store::keychains::Keychain;
@@ -148,7 +149,7 @@ fn draft(
     kind: Kind,
     funding: &Funding<'_>,
 ) -> Result<(Draft, Vec<i64>), ReplaceError> {
-    let seed = build::seed(gateway)?;
+    let seed = seed(gateway)?;
     let (draft, payouts) = match kind {
         Kind::HigherFee { .. } => {
             let payee = |row: &PayoutRow| Payee { script: row.script.clone(), amount_sats: row.amount_sats };

@@ -6,15 +6,13 @@ use std::fmt::Write as _;
 
 use serde_json::value::RawValue;
 
-use super::{JsonObject, read_string};
+use crate::json::{JsonObject, read_string};
 
-impl JsonObject<'_> {
-    /// The canonical text of the object.
-    pub(crate) fn canonical(&self) -> String {
-        let mut text = String::new();
-        write_object(&mut text, self);
-        text
-    }
+/// The canonical text of an object.
+pub(crate) fn canonical(object: &JsonObject<'_>) -> String {
+    let mut text = String::new();
+    write_object(&mut text, object);
+    text
 }
 
 fn write_object(text: &mut String, object: &JsonObject<'_>) {

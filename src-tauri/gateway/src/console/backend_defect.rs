@@ -1,0 +1,16 @@
+//! The defect of a backend that answers and does not hear of everything.
+
+use tillgate_domain::chain::{Identity, Tip};
+use tillgate_domain::closing::Standstill;
+
+use crate::chain::Chain;
+use crate::gateway::{Gateway, standstill};
+
+/// The sentence about a backend that stands still or is without a mempool. `chain` has just answered with this best
+/// block.
+pub(super) fn backend_defect(gateway: &Gateway, chain: &dyn Chain, identity: &Identity, tip: &Tip) -> Option<String> {
+    let now = gateway.clock.now();
+    let now = now.plus_ms(gateway.rates.servers_ahead_ms(now).unwrap_or(0));
+    let stands = Standstill::of(chain.cut_off(), tip.time, now).filter(|_| !identity.is_regtest());
+    stands.map(standstill::told).or_else(|| (!chain.has_mempool()).then(|| standstill::BLOCKS_ONLY.to_owned()))
+}

@@ -95,8 +95,8 @@ fn known_fee_sats(reader: &Reader<'_>, tx: &Transaction) -> Result<Option<u64>, 
     Ok(spent_sats.checked_sub(paid_sats))
 }
 
-/// Chooses coins for the payout alone: beside one of each twin those of `funding`, and the twins' other coins only if
-/// these do not suffice, because another payout of the same twin needs one. Blocks.
+/// Chooses coins for the payout alone: one of each twin, and those of `funding`. Another payout of the same twin needs a
+/// coin of it, so the twins' other coins are taken only if these do not suffice. Blocks.
 pub(super) fn choose(
     gateway: &Gateway,
     contested: &Contested,

@@ -41,8 +41,8 @@ async fn open(host: &str, port: u16) -> Result<TcpStream, Unreached> {
     Ok(stream)
 }
 
-/// A stream that acknowledges received bytes at once. A server that sends several small answers without `TCP_NODELAY`
-/// holds back the second until the first is acknowledged, which the system otherwise delays by 40 ms.
+/// A stream that acknowledges received bytes at once. Linux otherwise delays an acknowledgement by 40 ms. A server without
+/// `TCP_NODELAY` holds back its second small answer until the first is acknowledged.
 pub(crate) struct Prompt(pub TcpStream);
 
 /// Acknowledges the bytes that `stream` has received. The system forgets the option, so it is set at each read.

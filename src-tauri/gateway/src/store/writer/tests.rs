@@ -284,7 +284,7 @@ async fn a_failed_commit_fails_all_its_writes_and_stores_none() {
     // A deferred foreign key lets the write pass and the commit fail.
     let deferred = store.write(|tx| {
         tx.connection.execute_batch(
-            "PRAGMA defer_foreign_keys = ON; INSERT INTO payment_history VALUES (99, 1, 'NEW', 'NEW', 0, 'x');",
+            "PRAGMA defer_foreign_keys = ON; INSERT INTO payment_history VALUES (99, 1, 'NEW', 'NEW', 0, 'x', NULL);",
         )?;
         Ok::<_, StoreError>(())
     });

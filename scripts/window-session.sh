@@ -26,11 +26,15 @@ unset DISPLAY WAYLAND_DISPLAY DBUS_SESSION_BUS_ADDRESS XDG_DATA_HOME XDG_CONFIG_
 unset "${!TILLGATE_@}"
 export TILLGATE_WINDOW_SESSION=1
 
-# The display tells its number once it takes programs: on a busy machine that may take a while.
+# The display tells its number once it takes programs: on a busy machine that may take a while. Two displays that start at
+# once could take the same number, so they start one after the other.
 mkfifo "$session/display"
-Xvfb -displayfd 9 -screen 0 "${WINDOW_SCREEN:-1280x900}x24" -nolisten tcp 9>"$session/display" 2>/dev/null &
+exec 8>"${TMPDIR:-/tmp}/tillgate-displays.lock"
+flock 8
+Xvfb -displayfd 9 -screen 0 "${WINDOW_SCREEN:-1280x900}x24" -nolisten tcp 8>&- 9>"$session/display" 2>/dev/null &
 display=$!
 read -r number <"$session/display"
+exec 8>&-
 export DISPLAY=":$number"
 
 # A keyring with an empty password would not be created.

@@ -1,5 +1,5 @@
 // Refusals of refunds and dismissals, by their codes.
-import type { Catalogue } from ".";
+import type { Catalogue } from "./catalogue";
 
 export const ANOMALIES = {
   DISMISS_NOT_OPEN: (v) => `this anomaly is ${v._0} and waits for no decision`,

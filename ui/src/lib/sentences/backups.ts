@@ -1,5 +1,5 @@
 // Faults of backups, by their codes.
-import type { Catalogue } from ".";
+import type { Catalogue } from "./catalogue";
 
 export const BACKUPS = {
   BACKUP_BAD_STORED_KEY: () => "the stored key of backups is unreadable",

@@ -1,5 +1,5 @@
 // Faults of the chain, by their codes.
-import type { Catalogue } from ".";
+import type { Catalogue } from "./catalogue";
 
 export const CHAIN = {
   BACKEND_SANDBOX: (v) => `the sandbox cannot be opened: ${v._0}`,

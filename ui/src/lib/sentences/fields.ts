@@ -1,5 +1,5 @@
 // Faults of fields, by their codes.
-import type { Catalogue } from ".";
+import type { Catalogue } from "./catalogue";
 
 export const FIELDS = {
   AMBIGUOUS: () => "could mean two prices: write it without marks between thousands, like 1234.50",

@@ -1,5 +1,5 @@
 // Faults of the machine and the program, by their codes.
-import type { Catalogue } from ".";
+import type { Catalogue } from "./catalogue";
 
 export const OTHERS = {
   DISK_NEARLY_FULL: () =>

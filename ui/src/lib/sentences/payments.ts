@@ -1,5 +1,5 @@
 // Refusals of payments, by their codes.
-import type { Catalogue } from ".";
+import type { Catalogue } from "./catalogue";
 
 export const PAYMENTS = {
   ACCEPT_CHAIN_NOT_WATCHED: () =>

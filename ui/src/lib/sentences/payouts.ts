@@ -1,5 +1,5 @@
 // Refusals of payouts, by their codes.
-import type { Catalogue } from ".";
+import type { Catalogue } from "./catalogue";
 
 export const PAYOUTS = {
   ADDRESS_REFUSAL_BECH32M_INSTEAD_OF_BECH32: () =>

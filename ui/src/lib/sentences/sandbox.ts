@@ -1,5 +1,5 @@
 // Refusals of the sandbox, by their codes.
-import type { Catalogue } from ".";
+import type { Catalogue } from "./catalogue";
 
 export const SANDBOX = {
   CALL_CONFLICT: undefined,

@@ -1,5 +1,5 @@
 // Refusals of settings, by their codes.
-import type { Catalogue } from ".";
+import type { Catalogue } from "./catalogue";
 
 export const SETTINGS = {
   ROTATE_TOO_MANY: (v) =>

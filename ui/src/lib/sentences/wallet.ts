@@ -1,5 +1,5 @@
 // Refusals of wallets and secrets, by their codes.
-import type { Catalogue } from ".";
+import type { Catalogue } from "./catalogue";
 
 export const WALLET = {
   DATA_DIR_IN_USE: (v) =>

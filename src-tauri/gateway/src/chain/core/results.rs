@@ -37,7 +37,7 @@ pub(super) struct NetworkInfo {
     connections: Option<u32>,
 }
 
-/// How far a node hears of the network.
+/// A node's reach into the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reach {
     pub cut_off: Option<CutOff>,

@@ -41,7 +41,7 @@ pub(super) struct State {
     /// The best block of the last look, with its header's time.
     pub tip_time: Option<(BlockId, Timestamp)>,
     pub looked_at: Option<Moment>,
-    /// How far the node heard of the network when the look began.
+    /// The node's reach into the network when the look began.
     pub reach: Reach,
     /// The mempool as of the last look, if notices may update it.
     pub pool: Option<MempoolSnapshot>,

@@ -10,7 +10,7 @@ source "$(dirname "$0")/env.sh"
 
 headless=(build-essential pkg-config)
 desktop=(libwebkit2gtk-4.1-dev libayatana-appindicator3-dev)
-tests=(curl xvfb xauth webkit2gtk-driver dbus dbus-x11 gnome-keyring fonts-dejavu-core strace faketime)
+tests=(curl xvfb xauth webkit2gtk-driver dbus dbus-x11 gnome-keyring fonts-dejavu-core strace faketime python3-venv)
 
 case "${1:-}" in
     headless) wanted=("${headless[@]}") ;;

@@ -10,6 +10,7 @@ mod bad_input;
 mod both_environments;
 mod cli;
 mod customers;
+mod description;
 mod doctor;
 mod documents;
 mod harness;

@@ -6,6 +6,9 @@ use super::number::{Number, format_scaled};
 /// The most decimals that a currency has.
 const THOUSANDTHS_DECIMALS: u8 = 3;
 
+/// The greatest sum in whole units of any currency: far above all prices, and far below the range of `i64`.
+const MAX_UNITS: i64 = 1_000_000_000_000;
+
 /// A fiat currency: its ISO 4217 code and number of decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Currency {
@@ -108,7 +111,7 @@ impl Currency {
     /// # Errors
     /// The fault of the text.
     pub fn parse_minor(&self, text: &str) -> Result<i64, AmountError> {
-        Number::parse(text)?.scaled(self.minor_units)
+        parse_scaled(text, self.minor_units)
     }
 
     /// Minor units in plain decimal notation: `10.00`, JPY `1500`, `-0.01`.
@@ -128,13 +131,19 @@ impl Currency {
     /// # Errors
     /// The fault of the text.
     pub fn parse_thousandths(text: &str) -> Result<i64, AmountError> {
-        Number::parse(text)?.scaled(THOUSANDTHS_DECIMALS)
+        parse_scaled(text, THOUSANDTHS_DECIMALS)
     }
 
     /// Number of minor units in one whole unit.
     pub(super) const fn minor_per_unit(self) -> i128 {
         10_i128.pow(self.minor_units as u32)
     }
+}
+
+/// Reads a sum with this number of decimals, up to the greatest.
+fn parse_scaled(text: &str, decimals: u8) -> Result<i64, AmountError> {
+    let sum = Number::parse(text)?.scaled(decimals)?;
+    if sum > MAX_UNITS * 10_i64.pow(u32::from(decimals)) { Err(AmountError::TooLarge) } else { Ok(sum) }
 }
 
 const fn of(code: &'static str, minor_units: u8) -> Currency {
@@ -178,6 +187,16 @@ mod tests {
     }
 
     #[test]
+    fn a_sum_above_a_million_millions_is_too_large_in_each_currency() {
+        for code in ["USD", "JPY", "KWD"] {
+            let most = currency(code).parse_minor("1000000000000").unwrap();
+            assert_eq!(most, 1_000_000_000_000 * 10_i64.pow(u32::from(currency(code).minor_units)));
+            assert_eq!(currency(code).parse_minor("1000000000001"), Err(AmountError::TooLarge));
+        }
+        assert_eq!(Currency::parse_thousandths("1000000000000.001"), Err(AmountError::TooLarge));
+    }
+
+    #[test]
     fn sums_of_all_currencies_compare_by_their_thousandths() {
         for (code, minor) in [("USD", 1_050), ("JPY", 1_050), ("KWD", 1_050)] {
             let currency = currency(code);
@@ -206,7 +225,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_currency_reads_back_what_it_shows(index in 0..Currency::ALL.len(), minor in 1..=i64::MAX) {
+        fn every_currency_reads_back_what_it_shows(index in 0..Currency::ALL.len(), minor in 1..=MAX_UNITS) {
             let currency = Currency::ALL[index];
             prop_assert_eq!(currency.parse_minor(&currency.format_minor(minor)), Ok(minor));
         }

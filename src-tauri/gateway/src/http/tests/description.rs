@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::http::Method;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use serde_json::{Value, json};
+use tillgate_domain::money::Currency;
 
 use super::shop::{Shop, make_key, order};
 use crate::http::error_type::ErrorType;
@@ -86,6 +87,13 @@ async fn records_and_failures_match_openapi() {
     for field_error in shop.ask(&json!({})).await.json().as_array().unwrap() {
         fits(&description, "Error", field_error);
     }
+}
+
+#[test]
+fn the_description_lists_exactly_the_known_currencies() {
+    let description: Value = serde_json::from_str(include_str!("../openapi.json")).unwrap();
+    let known: Vec<&str> = Currency::ALL.iter().map(Currency::code).collect();
+    assert_eq!(description["components"]["schemas"]["Currency"]["enum"], json!(known));
 }
 
 /// Status and name of each error type in the table of `docs/api.md`.

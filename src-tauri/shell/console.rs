@@ -6,6 +6,7 @@ use tauri::{AppHandle, State, WebviewWindow};
 use tillgate_gateway::{CommandError, Refusal};
 
 use crate::desktop::Note;
+use crate::downloads::Table;
 use crate::gateway_task::Gateways;
 use crate::{customer, customer_page, desktop, downloads, standing, window};
 
@@ -36,7 +37,12 @@ pub async fn console(
         Some("customer-close") => customer::close(&app),
         Some("open-page") => return customer_page::open(gateways.of(environment)?, &command).await,
         Some("mail-page") => return customer_page::mail(gateways.of(environment)?, &command).await,
-        Some("save-payments") => return downloads::save_payments(&app, gateways.of(environment)?, command).await,
+        Some("save-payments") => {
+            return downloads::save(Table::Payments, &app, gateways.of(environment)?, command).await;
+        }
+        Some("save-statement") => {
+            return downloads::save(Table::Statement, &app, gateways.of(environment)?, command).await;
+        }
         Some("customer-view") => customer::open(&app, gateways.of(environment)?.environment())?,
         _ => return gateways.of(environment)?.ask(command).await,
     }

@@ -13,14 +13,33 @@ use crate::gateway_task::GatewayTask;
 /// The most files of one name, so that a full folder leads to an error.
 const COPIES_MAX: u32 = 1_000;
 
-/// Saves the payments that match the fields of `asked` as CSV, page by page. Returns the file's path.
+/// A table that the gateway writes in pages.
+#[derive(Debug, Clone, Copy)]
+pub enum Table {
+    Payments,
+    Statement,
+}
+
+/// Saves a table for the spreadsheets of the person's locale, page by page. `asked` has the fields of the table's
+/// command. Returns the file's path.
 ///
 /// # Errors
 /// The gateway's own error, or the file cannot be written.
-pub async fn save_payments(app: &AppHandle, gateway: &GatewayTask, asked: Value) -> Result<Value, CommandError> {
+pub async fn save(
+    table: Table,
+    app: &AppHandle,
+    gateway: &GatewayTask,
+    mut asked: Value,
+) -> Result<Value, CommandError> {
+    let (command, subject) = match table {
+        Table::Payments => ("paymentsSheet", "payments"),
+        Table::Statement => ("statementSheet", "statement"),
+    };
+    asked["command"] = json!(command);
+    asked["locale"] = json!(tillgate_gateway::locale());
     let folder = app.path().download_dir().or_else(|_| app.path().home_dir());
     let folder = folder.map_err(|error| unsaved(Path::new("~"), &error))?;
-    let name = format!("tillgate-{}-payments", gateway.environment().as_str());
+    let name = format!("tillgate-{}-{subject}", gateway.environment().as_str());
     let (mut file, path) = create(&folder, &name).map_err(|error| unsaved(&folder, &error))?;
     match write_pages(gateway, asked, &mut file, &path).await {
         Ok(()) => Ok(json!({ "file": path })),
@@ -38,11 +57,10 @@ async fn write_pages(
     file: &mut File,
     path: &Path,
 ) -> Result<(), CommandError> {
-    asked["command"] = json!("paymentsSheet");
     asked["after"] = Value::Null;
     loop {
         let mut page = gateway.ask(asked.clone()).await?;
-        let text = page["csv"].as_str().unwrap_or_default();
+        let text = page["text"].as_str().unwrap_or_default();
         file.write_all(text.as_bytes()).map_err(|error| unsaved(path, &error))?;
         asked["after"] = page["next"].take();
         if asked["after"].is_null() {

@@ -282,8 +282,31 @@ async fn payments_are_printed_for_a_spreadsheet() {
     assert!(lines[0].starts_with("creationTime,state,price,currency,btcAmount,"), "{table}");
     assert!(lines[1].contains(",NEW,1000.00,USD,") && lines[1].ends_with(&large.id), "{table}");
     assert!(lines[2].contains(",UNCONFIRMED,1.00,USD,") && lines[2].ends_with(&small.id), "{table}");
+    let txid = s.gateway.program().json(&["payments", "show", &small.id])["transactions"][0]["btcTxId"].clone();
+    assert!(lines[2].ends_with(&format!(",{},false,{}", txid.as_str().unwrap(), small.id)), "{table}");
     let paid = shown(program, &["payments", "list", "--format", "csv", "--status", "UNCONFIRMED"]);
     assert_eq!(paid.split_terminator("\r\n").collect::<Vec<_>>(), [lines[0], lines[2]]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_for_a_german_spreadsheet_have_its_marks() {
+    let s = Scene::open().await;
+    let bill = s.bill("1000.00").await;
+    s.pay(&bill.id).await;
+    s.mine(1).await;
+    let german = |arguments: &[&str]| {
+        let mut command = s.gateway.program().command(arguments);
+        let output = command.env("LC_ALL", "de_DE.UTF-8").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let payments = german(&["payments", "list", "--format", "spreadsheet"]);
+    assert!(payments.starts_with("\u{feff}creationTime;state;price;currency;btcAmount;"), "{payments}");
+    assert!(payments.contains(";1000,00;USD;") && payments.ends_with(&format!(";false;{}\r\n", bill.id)), "{payments}");
+    let statement = german(&["statement", "--currency", "USD", "--format", "spreadsheet"]);
+    let row = statement.lines().nth(1).unwrap();
+    assert!(statement.starts_with("\u{feff}time;kind;btcAmount;currency;fiatAmount;"), "{statement}");
+    assert!(row.contains(";PAYMENT;0,") && row.contains(";USD;1000,00;"), "{statement}");
 }
 
 #[test]

@@ -172,6 +172,7 @@ fn payments_are_saved_for_a_spreadsheet_and_their_pages_opened() {
             let table = std::fs::read_to_string(file).unwrap();
             let mode = std::fs::metadata(file).unwrap().permissions().mode();
             assert_eq!(mode & 0o077, 0, "other users cannot read the file");
+            assert!(table.starts_with('\u{feff}'), "{table}");
             assert!(table.lines().nth(1).is_some_and(|line| line.ends_with(&payment)), "{table}");
         }
         quits(&app, data.path()).await;

@@ -3,7 +3,6 @@
 
 mod args;
 mod call;
-mod csv;
 #[cfg(unix)]
 mod ending;
 mod environment;
@@ -27,6 +26,7 @@ mod restore;
 mod runtime;
 mod serve;
 mod serve_both;
+mod sheet_pages;
 mod statement_pages;
 #[cfg(test)]
 mod strangers;

@@ -13,7 +13,6 @@ pub(crate) mod btc;
 pub(crate) mod certificates;
 mod command;
 pub(crate) mod control;
-pub(crate) mod csv;
 pub(crate) mod deliveries;
 pub(crate) mod doctor;
 mod error;
@@ -29,7 +28,9 @@ pub(crate) mod sandbox;
 #[cfg(test)]
 mod sentences;
 pub(crate) mod settings;
+pub(crate) mod sheet;
 pub(crate) mod statement;
+pub(crate) mod statement_sheet;
 pub(crate) mod status;
 pub(crate) mod sums;
 pub(crate) mod takings;

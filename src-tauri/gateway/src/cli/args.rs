@@ -17,7 +17,7 @@ use self::backups::Backup;
 pub(super) use self::backups::Restore;
 use self::keys::{HmacKey, Keys};
 use self::payouts::{Limits, Payouts, Statement, StatementFormat};
-use self::records::{Anomalies, Deliveries, ListFormat, Payments};
+use self::records::{Anomalies, Deliveries, Payments};
 use self::settings::Settings;
 use self::wallet::Wallet;
 use crate::console::Command;
@@ -210,8 +210,8 @@ pub(super) enum Form {
     Text,
     /// One JSON document.
     Json,
-    /// A table for other programs.
-    Csv,
+    /// A table.
+    Table,
 }
 
 /// The meaning of a command line.
@@ -259,8 +259,8 @@ impl Tillgate {
     /// # Errors
     /// The usage error to print.
     pub(super) fn checked(self) -> Result<Self, clap::Error> {
-        if self.common.json && self.form() == Form::Csv {
-            let why = "--format csv and --json ask for two forms: leave one of them out";
+        if self.common.json && self.form() == Form::Table {
+            let why = "a table (--format) and --json are two forms: leave one of them out";
             return Err(Self::command().error(clap::error::ErrorKind::ArgumentConflict, why));
         }
         if let Act::Settings(settings) = &self.act
@@ -275,11 +275,11 @@ impl Tillgate {
     pub(super) fn form(&self) -> Form {
         let format = match &self.act {
             Act::Statement(statement) => statement.format,
-            Act::Payments(Payments::List { format: Some(ListFormat::Csv), .. }) => Some(StatementFormat::Csv),
+            Act::Payments(Payments::List { format: Some(_), .. }) => return Form::Table,
             _ => None,
         };
         match format {
-            Some(StatementFormat::Csv) => Form::Csv,
+            Some(StatementFormat::Csv | StatementFormat::Spreadsheet) => Form::Table,
             Some(StatementFormat::Json) => Form::Json,
             None if self.common.json => Form::Json,
             None => Form::Text,

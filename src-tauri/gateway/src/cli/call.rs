@@ -11,9 +11,8 @@ use super::failure::Failure;
 use super::gateway_client::{GatewayClient, found};
 use super::output::print_answer;
 use super::render::render;
-use super::{json, label_pages, passphrase, remedy, statement_pages, wallet};
+use super::{json, label_pages, passphrase, remedy, sheet_pages, statement_pages, wallet};
 use crate::console::backups::WRONG_PASSPHRASE;
-use crate::console::payments::PaymentsSheet;
 use crate::console::settings::ListSettings;
 use crate::console::{Command, CommandError, Status, StatusView, control, doctor};
 use crate::machine::data_dir;
@@ -41,8 +40,11 @@ async fn ask(gateway: &mut GatewayClient<'_>, command: &Command, form: Form) -> 
     if let Command::Statement(asked) = command {
         return statement_pages::run(asked, form, gateway).await.map(|()| ExitCode::SUCCESS);
     }
+    if let Command::StatementSheet(asked) = command {
+        return sheet_pages::statement(asked, gateway).await.map(|()| ExitCode::SUCCESS);
+    }
     if let Command::PaymentsSheet(asked) = command {
-        return payments_sheet(asked, gateway).await.map(|()| ExitCode::SUCCESS);
+        return sheet_pages::payments(asked, gateway).await.map(|()| ExitCode::SUCCESS);
     }
     if let Command::WalletLabels(asked) = command {
         return label_pages::run(asked, form, gateway).await.map(|()| ExitCode::SUCCESS);
@@ -73,25 +75,12 @@ async fn ask(gateway: &mut GatewayClient<'_>, command: &Command, form: Form) -> 
     }
     let text = match form {
         Form::Json => json::document(command, view)? + "\n",
-        // Only lists that are printed page by page have a CSV form.
-        Form::Text | Form::Csv if remedy::are_told_by(command) => remedy::as_given(&render(command, view)?),
-        Form::Text | Form::Csv => render(command, view)?,
+        // Only lists that are printed page by page have a table.
+        Form::Text | Form::Table if remedy::are_told_by(command) => remedy::as_given(&render(command, view)?),
+        Form::Text | Form::Table => render(command, view)?,
     };
     print_answer(&text)?;
     Ok(if is_ill { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// Prints the payments as CSV, page by page as they are read.
-async fn payments_sheet(asked: &PaymentsSheet, gateway: &mut GatewayClient<'_>) -> Result<(), Failure> {
-    let mut after = None;
-    loop {
-        let page = gateway.answer_of(&PaymentsSheet { after, ..asked.clone() }).await?;
-        print_answer(&page.csv)?;
-        match page.next {
-            None => return Ok(()),
-            next => after = next,
-        }
-    }
 }
 
 /// A refusal, with its remedy at the command line.

@@ -74,6 +74,7 @@ pub(super) const fn only_shows(command: &Command) -> bool {
             | Command::ShowRestore(_)
             | Command::VerifyWords(_)
             | Command::Statement(_)
+            | Command::StatementSheet(_)
             | Command::ShowBackups(_)
             | Command::VerifyBackup(_)
             | Command::ListDeliveries(_)

@@ -69,10 +69,11 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::StopRestore(_)
         | Command::ContinueRestore(_)
         | Command::VerifyWords(_)
-        // These views are one page; `call`, `label_pages` and `statement_pages` print the whole document.
+        // These views are one page; `sheet_pages`, `label_pages` and `statement_pages` print the whole document.
         | Command::PaymentsSheet(_)
         | Command::WalletLabels(_)
         | Command::Statement(_)
+        | Command::StatementSheet(_)
         | Command::ListDeliveries(_)
         | Command::Resend(_)
         | Command::ListKeys(_)

@@ -34,7 +34,7 @@ fn render(page: &WalletLabelsView, form: Form, is_begun: &mut bool) -> Result<St
                 text.push_str(if *is_begun { "," } else { "{\"items\":[" });
                 text.push_str(&label);
             }
-            Form::Text | Form::Csv => text.push_str(&(label + "\n")),
+            Form::Text | Form::Table => text.push_str(&(label + "\n")),
         }
         *is_begun = true;
     }

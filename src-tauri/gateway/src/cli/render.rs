@@ -103,13 +103,14 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::ChangeSettings(asked) => read(asked, view)?.items.iter().map(setting).collect(),
         Command::TestBackend(asked) => servers(&read(asked, view)?),
         Command::Doctor(asked) => doctor(&read(asked, view)?),
-        // `call`, `statement_pages` and `label_pages` print pages of other forms. Only the panel shows the others.
+        // `sheet_pages`, `statement_pages` and `label_pages` print pages of other forms. Only the panel shows the others.
         Command::Sandbox(_)
         | Command::ShowTakings(_)
         | Command::ListNews(_)
         | Command::ListReceived(_)
         | Command::PaymentsSheet(_)
         | Command::Statement(_)
+        | Command::StatementSheet(_)
         | Command::WalletLabels(_) => format!("{view}\n"),
     })
 }

@@ -55,7 +55,7 @@ fn render(common: &Common, restored: &Restored, form: Form) -> String {
             });
             format!("{view}\n")
         }
-        Form::Text | Form::Csv => as_given(&format!(
+        Form::Text | Form::Table => as_given(&format!(
             "Restored to {}, from a backup of {}.\n\
              Later payments and payouts are missing: no address is given and nothing is sent before the chain was scanned.\n\
              Start the restored copy with `tillgate serve`, and never start the original again.\n",

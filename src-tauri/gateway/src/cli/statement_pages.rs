@@ -3,9 +3,9 @@
 use super::args::Form;
 use super::failure::Failure;
 use super::gateway_client::GatewayClient;
+use super::json;
 use super::output::print_answer;
 use super::render::{movements, totals};
-use super::{csv, json};
 use crate::console::statement::{PAGE_MAX, Statement, StatementTotals, StatementView};
 
 /// The state between two printed pages of a statement.
@@ -46,12 +46,6 @@ impl<'a> Sheet<'a> {
         self.totals.add(page);
         let mut text = String::new();
         match self.form {
-            Form::Csv => {
-                if !self.is_begun {
-                    text.push_str(&csv::header());
-                }
-                text.extend(page.items.iter().map(|item| csv::row(self.currency, item)));
-            }
             Form::Json => {
                 if !self.is_begun {
                     text.push_str(&json::statement_begins(self.currency));
@@ -62,7 +56,7 @@ impl<'a> Sheet<'a> {
                     self.has_rows = true;
                 }
             }
-            Form::Text => text.push_str(&movements(&page.items, &mut self.widths)),
+            Form::Text | Form::Table => text.push_str(&movements(&page.items, &mut self.widths)),
         }
         self.is_begun = true;
         text
@@ -71,9 +65,8 @@ impl<'a> Sheet<'a> {
     /// The text after the last page.
     fn end(&self) -> String {
         match self.form {
-            Form::Csv => String::new(),
             Form::Json => json::statement_ends(&self.totals) + "\n",
-            Form::Text => totals(&self.totals),
+            Form::Text | Form::Table => totals(&self.totals),
         }
     }
 }
@@ -83,6 +76,7 @@ mod tests {
     use tillgate_domain::time::Timestamp;
 
     use super::*;
+    use crate::console::statement_sheet::StatementSheet;
     use crate::console::{Actor, ask};
     use crate::store::StoreError;
     use crate::store::ledger::{LedgerKind, NewEntry};
@@ -124,16 +118,34 @@ mod tests {
         }
     }
 
+    /// The whole statement as CSV, in pages of `limit` rows.
+    async fn table(world: &World, limit: u32) -> String {
+        let (mut text, mut after) = (String::new(), None);
+        loop {
+            let (currency, limit) = ("USD".to_owned(), Some(limit));
+            let statement = Statement { currency, from: None, to: None, after, limit };
+            let page = ask(&world.app, StatementSheet { statement, locale: None }, &Actor::panel()).await.unwrap();
+            text.push_str(&page.text);
+            after = page.next;
+            if after.is_none() {
+                return text;
+            }
+        }
+    }
+
     #[tokio::test]
     async fn a_statement_in_pages_equals_one_page_read_at_its_start() {
         let world = World::new().await;
         for rows in [0, 211] {
             add_rows(&world, rows).await;
-            for form in [Form::Csv, Form::Json] {
-                let whole = written(&world, form, PAGE_MAX, 0).await;
-                for limit in [1, 3, 10, 211] {
-                    assert_eq!(written(&world, form, limit, 0).await, whole, "{form:?} in pages of {limit}");
-                }
+            let whole = written(&world, Form::Json, PAGE_MAX, 0).await;
+            for limit in [1, 3, 10, 211] {
+                assert_eq!(written(&world, Form::Json, limit, 0).await, whole, "in pages of {limit}");
+            }
+            let table = table(&world, PAGE_MAX).await;
+            assert_eq!(table.lines().count(), 1 + usize::try_from(rows).unwrap(), "{table}");
+            for limit in [1, 3, 10, 211] {
+                assert_eq!(self::table(&world, limit).await, table, "in pages of {limit}");
             }
             let lines = written(&world, Form::Text, 10, 0).await;
             let whole = written(&world, Form::Text, PAGE_MAX, 0).await;

@@ -40,7 +40,7 @@ pub(super) async fn create(asked: &CreateWallet, form: Form, gateway: &mut Gatew
             print(&format!("{}\n", serde_json::to_string(&kept)?))?;
             gateway.answer_of(&MakeWallet {}).await.map(drop)
         }
-        Form::Text | Form::Csv => {
+        Form::Text | Form::Table => {
             let draft = gateway.answer_of(&DraftWallet { words: asked.words }).await?;
             print(&render(&draft))?;
             let mut tries = 0;

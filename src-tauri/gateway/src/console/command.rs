@@ -27,6 +27,7 @@ use super::receiver::ListReceived;
 use super::sandbox::Sandbox;
 use super::settings::{ChangeSettings, GetSetting, ListSettings, SetSetting, UnsetSetting};
 use super::statement::Statement;
+use super::statement_sheet::StatementSheet;
 use super::status::Status;
 use super::takings::ShowTakings;
 use super::wallet::{
@@ -121,6 +122,7 @@ commands! {
     continue_restore: ContinueRestore,
     verify_words: VerifyWords,
     statement: Statement,
+    statement_sheet: StatementSheet,
     show_backups: ShowBackups,
     back_up: BackUp,
     verify_backup: VerifyBackup,

@@ -65,6 +65,14 @@ impl Reader<'_> {
         rows.next()?.map(read).transpose()
     }
 
+    /// At most `limit` transactions whose coins count for a payment, in the order of first sight.
+    pub fn counted_txids(&self, payment_seq: i64, limit: u32) -> Result<Vec<Txid>, StoreError> {
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT txid {NOT_SET_ASIDE} AND counted_sats > 0 ORDER BY first_seen_at, txid LIMIT ?2"
+        ))?;
+        query.query_and_then(params![payment_seq, limit], |row| values::txid(row, "txid"))?.collect()
+    }
+
     /// Bytes stored for missing transactions that paid a payment, rows included.
     pub fn missing_bytes(&self, payment_seq: i64) -> Result<u64, StoreError> {
         let mut query = self

@@ -2,9 +2,13 @@
 import type { PaymentState } from "./PaymentState";
 
 /**
- * Asks for a page of payments as CSV, the newest payment first.
+ * Asks for a page of payments as a table, the newest payment first.
  */
 export type PaymentsSheet = { 
+/**
+ * The locale whose spreadsheets read the table, such as `de-AT`; absent for plain CSV.
+ */
+locale: string | null, 
 /**
  * The field `next` of the previous page; absent for the first page.
  */

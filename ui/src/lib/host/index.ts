@@ -27,7 +27,8 @@ export type HostEvent = "changed" | "no-tray" | "screen" | "customer-closed" | "
  * - `reopen` starts an environment's gateway again. `shown` reports the environment that the window shows.
  * - `customer-view` opens the customer's window, on another monitor if there is one. `customer-close` closes it.
  * - `notify` shows a notification of the desktop.
- * - `save-payments` saves the payments that match as CSV in the folder for downloads.
+ * - `save-payments` and `save-statement` save a table for spreadsheets in the folder for downloads: the payments that
+ *   match, and all movements of the balance, valued in a currency.
  * - `open-page` opens the customer's page of a payment in the browser. `mail-page` begins a mail with its address.
  */
 export interface ShellActs {
@@ -38,7 +39,8 @@ export interface ShellActs {
   "customer-view": [undefined, unknown];
   "customer-close": [undefined, unknown];
   notify: [Note, unknown];
-  "save-payments": [Omit<PaymentsSheet, "after">, { file: string }];
+  "save-payments": [Omit<PaymentsSheet, "after" | "locale">, { file: string }];
+  "save-statement": [{ currency: string }, { file: string }];
   "open-page": [{ paymentId: string }, unknown];
   "mail-page": [{ paymentId: string }, unknown];
 }

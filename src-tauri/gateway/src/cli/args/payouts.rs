@@ -10,7 +10,9 @@ use crate::console::payouts::{
     AbandonPayout, ApprovePayout, BumpPayout, ListPayouts, RejectPayout, ReleaseSender, RequestPayout, RetrySender,
     SendPayout, ShowPayout,
 };
+use crate::console::statement_sheet::StatementSheet;
 use crate::console::{Command, statement};
+use crate::machine::locale;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Payouts {
@@ -172,16 +174,18 @@ pub(in crate::cli) struct Statement {
     /// The end of the period; rows at this time are left out.
     #[arg(long, value_name = "TIME")]
     to: Option<String>,
-    /// Print the statement for other programs; --json is short for --format json.
+    /// Print the statement in another form; --json is short for --format json.
     #[arg(long, value_enum)]
     pub(super) format: Option<StatementFormat>,
 }
 
-/// A form of the statement for other programs.
+/// A form of the statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum StatementFormat {
-    /// A table with a header (RFC 4180).
+    /// A table for programs (RFC 4180), with points and commas.
     Csv,
+    /// A table for the spreadsheets of your locale (LC_ALL, LC_NUMERIC, LANG), with a byte order mark.
+    Spreadsheet,
     /// One JSON document.
     Json,
 }
@@ -231,7 +235,14 @@ impl Limits {
 
 impl Statement {
     pub(super) fn command(self) -> Command {
-        let (after, limit) = (None, None);
-        statement::Statement { currency: self.currency, from: self.from, to: self.to, after, limit }.into()
+        let Self { currency, from, to, format } = self;
+        let statement = statement::Statement { currency, from, to, after: None, limit: None };
+        match format {
+            Some(StatementFormat::Csv) => StatementSheet { statement, locale: None }.into(),
+            Some(StatementFormat::Spreadsheet) => {
+                StatementSheet { statement, locale: Some(locale::of_numbers()) }.into()
+            }
+            Some(StatementFormat::Json) | None => statement.into(),
+        }
     }
 }

@@ -9,6 +9,7 @@ use crate::console::deliveries::{ListDeliveries, Resend};
 use crate::console::payments::{
     AcceptPayment, CancelPayment, ListPayments, PaymentsNarrowing, PaymentsSheet, ShowPayment,
 };
+use crate::machine::locale;
 
 /// The part of a list to show.
 #[derive(Debug, Args)]
@@ -36,7 +37,7 @@ pub(in crate::cli) enum Payments {
         /// Only those of this API key.
         #[arg(long, value_name = "NAME")]
         key: Option<String>,
-        /// Print all that match for a spreadsheet, not only a page of them.
+        /// Print all that match as a table, not only a page of them.
         #[arg(long, value_enum, conflicts_with_all = ["limit", "offset"])]
         format: Option<ListFormat>,
     },
@@ -57,11 +58,23 @@ pub(in crate::cli) enum Payments {
     },
 }
 
-/// A form of a list for other programs.
+/// A table with a heading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ListFormat {
-    /// A table with a header (RFC 4180).
+    /// For programs (RFC 4180), with points and commas.
     Csv,
+    /// For the spreadsheets of your locale (LC_ALL, LC_NUMERIC, LANG), with a byte order mark.
+    Spreadsheet,
+}
+
+impl ListFormat {
+    /// The locale whose spreadsheets read the table; `None` for CSV.
+    pub(super) fn locale(self) -> Option<String> {
+        match self {
+            Self::Csv => None,
+            Self::Spreadsheet => Some(locale::of_numbers()),
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -135,7 +148,7 @@ impl Payments {
             Self::List { range: Range { limit, offset }, states, search, key, format } => {
                 let narrowing = PaymentsNarrowing { states, search, label: key, ..PaymentsNarrowing::default() };
                 match format {
-                    Some(ListFormat::Csv) => PaymentsSheet { narrowing, after: None }.into(),
+                    Some(format) => PaymentsSheet { narrowing, locale: format.locale(), after: None }.into(),
                     None => ListPayments { limit, offset, narrowing }.into(),
                 }
             }

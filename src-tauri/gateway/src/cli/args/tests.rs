@@ -176,8 +176,10 @@ fn json_and_format_choose_the_form_of_the_answer() {
         ("statement --currency USD", Form::Text),
         ("statement --currency USD --json", Form::Json),
         ("statement --currency USD --format json", Form::Json),
-        ("statement --currency USD --format csv", Form::Csv),
-        ("payments list --format csv", Form::Csv),
+        ("statement --currency USD --format csv", Form::Table),
+        ("statement --currency USD --format spreadsheet", Form::Table),
+        ("payments list --format csv", Form::Table),
+        ("payments list --format spreadsheet", Form::Table),
         ("payouts list", Form::Text),
         ("payouts list --json", Form::Json),
     ] {
@@ -229,12 +231,14 @@ fn wrong_usage_is_refused_by_the_grammar() {
 }
 
 #[test]
-fn csv_together_with_json_is_wrong_usage() {
+fn a_table_together_with_json_is_wrong_usage() {
     let line = |line: &str| {
         let words = std::iter::once("tillgate").chain(line.split(' '));
         Tillgate::try_parse_from(words).and_then(Tillgate::checked).map(|line| line.form())
     };
-    let refusal = line("statement --currency USD --format csv --json").unwrap_err();
-    assert_eq!((refusal.exit_code(), refusal.kind()), (2, clap::error::ErrorKind::ArgumentConflict));
+    for words in ["statement --currency USD --format csv --json", "payments list --format spreadsheet --json"] {
+        let refusal = line(words).unwrap_err();
+        assert_eq!((refusal.exit_code(), refusal.kind()), (2, clap::error::ErrorKind::ArgumentConflict), "{words}");
+    }
     assert_eq!(line("statement --currency USD --format json --json").unwrap(), Form::Json);
 }

@@ -1,20 +1,24 @@
-//! The payments as a table for spreadsheets.
+//! The payments as a table.
 
+use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::narrowing::PaymentsNarrowing;
 use crate::console::ask::{Ask, Asker};
 use crate::console::btc::BtcView;
-use crate::console::csv;
 use crate::console::error::CommandError;
+use crate::console::sheet::{Cell, Sheet};
 use crate::console::sums::FiatView;
 use crate::store::payments::PaymentRow;
 
 /// The most rows of a page, because the control socket limits the length of an answer.
 const PAGE: u32 = 2_000;
 
-const HEADER: [&str; 14] = [
+/// The most transactions in a cell. A spreadsheet's cell has room for 500.
+const TRANSACTIONS_MAX: u32 = 100;
+
+const HEADING: [&str; 16] = [
     "creationTime",
     "state",
     "price",
@@ -28,28 +32,33 @@ const HEADER: [&str; 14] = [
     "message",
     "key",
     "address",
+    "btcTxIds",
+    "conflictSeen",
     "paymentId",
 ];
 
-/// Asks for a page of payments as CSV, the newest payment first.
+/// Asks for a page of payments as a table, the newest payment first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct PaymentsSheet {
     /// The payments of the table.
     #[serde(flatten)]
     pub narrowing: PaymentsNarrowing,
+    /// The locale whose spreadsheets read the table, such as `de-AT`; absent for plain CSV.
+    #[serde(default)]
+    pub locale: Option<String>,
     /// The field `next` of the previous page; absent for the first page.
     #[serde(default)]
     #[ts(type = "number | null")]
     pub after: Option<i64>,
 }
 
-/// A page of payments as CSV. The first page begins with the line of headings.
+/// A page of payments as a table. The first page begins with the line of headings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct PaymentsSheetPage {
     /// The lines, each with its end.
-    pub csv: String,
+    pub text: String,
     /// The value of `after` for the next page; absent on the last page.
     #[ts(type = "number | null")]
     pub next: Option<i64>,
@@ -64,36 +73,43 @@ impl Ask for PaymentsSheet {
 }
 
 async fn page(asked: PaymentsSheet, by: &Asker<'_>, limit: u32) -> Result<PaymentsSheetPage, CommandError> {
-    let PaymentsSheet { narrowing, after } = asked;
+    let PaymentsSheet { narrowing, locale, after } = asked;
     let filter = narrowing.filter().unwrap_or_default();
-    let rows = by.read(move |_, reader| reader.payments_below(&filter, after, limit)).await?;
-    let heading = after.is_none().then(|| csv::line(HEADER.map(str::to_owned)));
-    let lines = rows.iter().map(|row| csv::line(cells(row)));
-    let is_last = rows.len() < usize::try_from(limit).unwrap_or(usize::MAX);
-    Ok(PaymentsSheetPage {
-        csv: heading.into_iter().chain(lines).collect(),
-        next: rows.last().map(|row| row.seq).filter(|_| !is_last),
+    let sheet = Sheet::of(locale.as_deref());
+    by.read(move |_, reader| {
+        let rows = reader.payments_below(&filter, after, limit)?;
+        let mut text = if after.is_none() { sheet.heading(HEADING) } else { String::new() };
+        for row in &rows {
+            let txids = reader.counted_txids(row.seq, TRANSACTIONS_MAX)?;
+            text.push_str(&sheet.line(cells(row, &txids)));
+        }
+        let is_last = rows.len() < usize::try_from(limit).unwrap_or(usize::MAX);
+        Ok(PaymentsSheetPage { text, next: rows.last().map(|row| row.seq).filter(|_| !is_last) })
     })
+    .await
 }
 
-fn cells(row: &PaymentRow) -> [String; HEADER.len()] {
+fn cells(row: &PaymentRow, txids: &[Txid]) -> [Cell; HEADING.len()] {
     let payment = &row.payment;
     let price = FiatView::of(payment.price_minor, payment.currency);
+    let txids: Vec<String> = txids.iter().map(Txid::to_string).collect();
     [
-        payment.created_at.iso_seconds(),
-        payment.state.to_string(),
-        price.text,
-        price.currency,
-        BtcView::of_sats(payment.amount_sats).text,
-        BtcView::of_sats(payment.paid_sats).text,
-        FiatView::of(payment.paid_minor(), payment.currency).text,
-        payment.rate.format(),
-        payment.confirmed_at.map(|at| at.iso_seconds()).unwrap_or_default(),
-        row.merchant_transaction_id.clone(),
-        row.message.clone(),
-        row.label.clone(),
-        row.address.clone(),
-        payment.id.to_string(),
+        Cell::Word(payment.created_at.iso_seconds()),
+        Cell::Word(payment.state.to_string()),
+        Cell::Number(price.text),
+        Cell::Word(price.currency),
+        Cell::Number(BtcView::of_sats(payment.amount_sats).text),
+        Cell::Number(BtcView::of_sats(payment.paid_sats).text),
+        Cell::Number(FiatView::of(payment.paid_minor(), payment.currency).text),
+        Cell::Number(payment.rate.format()),
+        Cell::Word(payment.confirmed_at.map(|at| at.iso_seconds()).unwrap_or_default()),
+        Cell::Text(row.merchant_transaction_id.clone()),
+        Cell::Text(row.message.clone()),
+        Cell::Text(row.label.clone()),
+        Cell::Word(row.address.clone()),
+        Cell::Word(txids.join(" ")),
+        Cell::Word(payment.conflict_seen.to_string()),
+        Cell::Word(payment.id.to_string()),
     ]
 }
 
@@ -109,20 +125,47 @@ mod tests {
             world.payment().await;
         }
         let by = Asker { app: &world.app, actor: "panel:ann" };
-        let (mut text, mut after) = (String::new(), None);
+        let (mut all, mut after) = (String::new(), None);
         for _ in 0..3 {
             let asked = PaymentsSheet { after, ..PaymentsSheet::default() };
-            let PaymentsSheetPage { csv, next } = page(asked, &by, 2).await.unwrap();
-            text.push_str(&csv);
+            let PaymentsSheetPage { text, next } = page(asked, &by, 2).await.unwrap();
+            all.push_str(&text);
             after = next;
             // A payment that is made meanwhile is newer than the first page, so no page holds it.
             world.payment().await;
         }
         assert_eq!(after, None, "the third page is the last one");
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!((lines.len(), lines[0]), (6, HEADER.join(",").as_str()), "{text}");
+        let lines: Vec<&str> = all.lines().collect();
+        assert_eq!((lines.len(), lines[0]), (6, HEADING.join(",").as_str()), "{all}");
         let ids: std::collections::BTreeSet<_> = lines[1..].iter().map(|line| line.rsplit(',').next()).collect();
-        assert_eq!(ids.len(), 5, "{text}");
-        assert!(lines[1].contains(",NEW,10.00,USD,"), "{text}");
+        assert_eq!(ids.len(), 5, "{all}");
+        assert!(lines[1].contains(",NEW,10.00,USD,"), "{all}");
+    }
+
+    #[tokio::test]
+    async fn a_sheet_names_the_transactions_of_each_payment() {
+        let world = World::new().await;
+        let (unpaid, paid) = (world.payment().await, world.payment().await);
+        let txids = [1_000, 2_000].map(|sats| world.customer_pays(&paid, sats).to_string());
+        world.look().await;
+        let by = Asker { app: &world.app, actor: "panel:ann" };
+        let table = page(PaymentsSheet::default(), &by, PAGE).await.unwrap().text;
+        let line_of = |id: &str| table.lines().find(|line| line.ends_with(id)).unwrap().to_owned();
+        let paid = line_of(&paid.payment.id.to_string());
+        assert!(txids.iter().all(|txid| paid.contains(txid.as_str())), "{table}");
+        assert_eq!(paid.split(',').nth(13).unwrap().len(), 2 * 64 + 1, "a blank separates them: {paid}");
+        let unpaid = unpaid.payment.id.to_string();
+        assert!(line_of(&unpaid).ends_with(&format!(",,false,{unpaid}")), "{table}");
+    }
+
+    #[tokio::test]
+    async fn a_german_sheet_has_commas_in_its_sums() {
+        let world = World::new().await;
+        world.payment().await;
+        let by = Asker { app: &world.app, actor: "panel:ann" };
+        let asked = PaymentsSheet { locale: Some("de-DE".to_owned()), ..PaymentsSheet::default() };
+        let table = page(asked, &by, PAGE).await.unwrap().text;
+        assert!(table.starts_with(&format!("\u{feff}{}\r\n", HEADING.join(";"))), "{table}");
+        assert!(table.contains(";NEW;10,00;USD;"), "{table}");
     }
 }

@@ -17,8 +17,17 @@ import type { RestoreView } from "../src/lib/bindings/RestoreView";
 import type { SettingItem } from "../src/lib/bindings/SettingItem";
 import type { StatusView } from "../src/lib/bindings/StatusView";
 import type { TakingsSum } from "../src/lib/bindings/TakingsSum";
+import type { Telling } from "../src/lib/bindings/Telling";
 import type { TakingsView } from "../src/lib/bindings/TakingsView";
 import type { WalletInfoView } from "../src/lib/bindings/WalletInfoView";
+
+/** A sentence of the gateway. Without a code the window shows its English text. */
+export const telling = (
+  message: string,
+  code = "",
+  values: Telling["values"] = {},
+  field?: string,
+): Telling => ({ code, values, message, ...(field === undefined ? {} : { field }) });
 
 export const status: StatusView = {
   environment: "test",

@@ -1,6 +1,6 @@
 import { fireEvent, screen, waitFor } from "@testing-library/svelte";
 import { beforeEach, describe, expect, test } from "vitest";
-import { ADDRESS, estimate, payout } from "./fixture";
+import { ADDRESS, estimate, payout, telling } from "./fixture";
 import { host, open } from "./panel";
 
 async function types(label: string, value: string) {
@@ -9,12 +9,15 @@ async function types(label: string, value: string) {
 
 describe("a new payout", () => {
   test("has its address checked at a pause in typing, not at each key", async () => {
-    host.reply("estimatePayout", estimate({ addressProblem: "address has a typing error" }));
+    host.reply(
+      "estimatePayout",
+      estimate({ addressProblem: telling("has a typing error", "ADDRESS_REFUSAL_CHECKSUM", {}, "address") }),
+    );
     open("#/new-payout");
     await types("Address", "bcrt1");
     await types("Address", "bcrt1qw");
     await types("Address", "bcrt1qwx");
-    expect(await screen.findByText("Address has a typing error")).toBeTruthy();
+    expect(await screen.findByText(/^Address has a typing error/)).toBeTruthy();
     const asked = host.askedFor("estimatePayout").map((one) => "address" in one && one.address);
     expect(asked.filter((address) => address !== null)).toEqual(["bcrt1qwx"]);
     expect((screen.getByRole("button", { name: "Review payout" }) as HTMLButtonElement).disabled).toBe(true);
@@ -59,8 +62,7 @@ describe("a new payout", () => {
   });
 
   test("asks for a number, with a point or a comma", async () => {
-    const amountProblem =
-      "btcAmount must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin";
+    const amountProblem = telling("must be a decimal number", "AMOUNT_NOT_A_NUMBER", {}, "btcAmount");
     host.reply("estimatePayout", estimate({ amountProblem }));
     open("#/new-payout");
     await types("Amount", "some");
@@ -68,8 +70,10 @@ describe("a new payout", () => {
   });
 
   test("above the daily limit names its reset and its page", async () => {
-    const amountProblem =
-      "Payout above daily limit: 0.00300000 BTC are left of it until 2026-01-13T00:00:00Z. Ask for less, wait, or have the limit raised (the setting dailyLimitBtc)";
+    const amountProblem = telling("Payout above daily limit", "LIMIT_REFUSAL_ABOVE_DAILY_LIMIT", {
+      availableSats: "0.00300000",
+      until: "2026-01-13T00:00:00Z",
+    });
     host.reply("estimatePayout", estimate({ amountProblem, balanceShort: true }));
     open("#/new-payout");
     await types("Amount", "2");

@@ -1,7 +1,7 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { tick } from "svelte";
 import { describe, expect, test } from "vitest";
-import { ADDRESS, anomaly, estimate, limits, payout, status } from "./fixture";
+import { ADDRESS, anomaly, estimate, limits, payout, status, telling } from "./fixture";
 import { host, open } from "./panel";
 
 describe("the list of payouts", () => {
@@ -313,7 +313,7 @@ describe("a refund", () => {
     host.reply("listAnomalies", { items: [anomaly()], itemsCount: 1 });
     host.reply("estimatePayout", async ({ address }: { address: string | null }) => {
       if (address !== null) await new Promise<void>((answer) => answered.push(answer));
-      return estimate({ addressProblem: address === null ? null : "is no address" });
+      return estimate({ addressProblem: address === null ? null : telling("is no address") });
     });
     open("#/anomalies");
     await fireEvent.click(await screen.findByRole("button", { name: "Refund…" }));

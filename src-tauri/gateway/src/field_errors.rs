@@ -49,6 +49,8 @@ pub(crate) enum Fault {
     NotTheRefund(String),
     #[error("is worth less than a satoshi: ask for more")]
     NoSatoshi,
+    #[error(r"holds half a character: an escape like \ud83c needs its second half, like \udf89")]
+    HalfCharacter,
     #[error("is one of this wallet's own: coins sent there would never leave it, give the recipient's address")]
     OwnAddress,
 }
@@ -62,22 +64,22 @@ pub struct FieldError {
     pub message: String,
     /// The field at fault, if there is one.
     pub field: Option<Cow<'static, str>>,
-    /// The sentence with its code and values; `None` if it has no code.
-    pub telling: Option<Box<Telling>>,
+    /// The sentence with its code and values. It continues the field's name.
+    pub telling: Box<Telling>,
 }
 
 impl FieldError {
     /// An error of the whole request.
     #[must_use]
     pub fn general(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), field: None, telling: None }
+        let message = message.into();
+        Self { code, telling: Box::new(Telling::of_text(message.clone())), message, field: None }
     }
 
-    /// An invalid field. `what` continues the field's name ("must be …").
+    /// An invalid field of a request over HTTP, whose error needs no code. `what` continues the field's name.
     #[must_use]
     pub fn invalid(field: impl Into<Cow<'static, str>>, what: impl std::fmt::Display) -> Self {
-        let field = field.into();
-        Self { code: VALIDATION_FAILED, message: format!("{field} {what}"), field: Some(field), telling: None }
+        Self::told(field, &Telling::of_text(what.to_string()))
     }
 
     /// An invalid field, whose error has a code. Its text continues the field's name.
@@ -85,7 +87,8 @@ impl FieldError {
     pub fn told(field: impl Into<Cow<'static, str>>, what: &impl Told) -> Self {
         let field = field.into();
         let telling = Telling { field: Some(field.clone().into_owned()), ..what.telling() };
-        Self { telling: Some(Box::new(telling)), ..Self::invalid(field, what) }
+        let message = format!("{field} {what}");
+        Self { code: VALIDATION_FAILED, message, field: Some(field), telling: Box::new(telling) }
     }
 
     /// A missing required field.

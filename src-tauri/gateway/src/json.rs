@@ -17,9 +17,6 @@ const DEPTH_MAX: usize = 32;
 /// The most members whose names are compared pairwise, which is faster than hashing.
 const PAIRWISE_MAX: usize = 16;
 
-/// The fault of a string with half of a UTF-16 pair. It follows a field's name.
-const HALF_CHARACTER: &str = r"holds half a character: an escape like \ud83c needs its second half, like \udf89";
-
 /// The error code of a body that this reader refuses.
 pub(crate) const MALFORMED_JSON: &str = "MALFORMED_JSON";
 
@@ -74,11 +71,8 @@ impl<'a> JsonObject<'a> {
         let text = read_string(raw);
         if text.is_none() {
             // The text is JSON, so only half a character makes a string unreadable.
-            field_errors.push(if raw.starts_with('"') {
-                FieldError::invalid(field, HALF_CHARACTER)
-            } else {
-                FieldError::told(field, &Fault::NoString)
-            });
+            let fault = if raw.starts_with('"') { Fault::HalfCharacter } else { Fault::NoString };
+            field_errors.push(FieldError::told(field, &fault));
         }
         text
     }
@@ -161,7 +155,7 @@ fn check_value(value: &RawValue, depth: usize) -> Result<(), Malformed> {
 fn in_words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let is_half = text.contains("surrogate") || text.contains("hex escape");
-    if is_half { format!("a name {HALF_CHARACTER} ({text})") } else { text }
+    if is_half { format!("a name {} ({text})", Fault::HalfCharacter) } else { text }
 }
 
 /// Whether a value is empty.

@@ -24,6 +24,8 @@ pub(crate) use calls::{Call, ROUTES, Route};
 use calls::{Change, Question};
 pub(crate) use error::CallError;
 use error::refused;
+#[cfg(test)]
+pub(crate) use error::{BodyFault, Missing};
 
 /// Makes the call with this method and path below `/v2`, such as `/sandbox/blocks`. `body` is `null` if there is none.
 ///

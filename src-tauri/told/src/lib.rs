@@ -2,7 +2,7 @@
 //! window words the code in the person's language. Nothing is translated from a finished sentence.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
@@ -30,6 +30,19 @@ pub struct Telling {
     pub field: Option<String>,
 }
 
+impl Telling {
+    /// The words of another program or of an older row, which have no code.
+    pub fn of_text(message: impl Into<String>) -> Self {
+        Self { code: String::new(), values: BTreeMap::new(), message: message.into(), field: None }
+    }
+}
+
+impl Display for Telling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
 /// A value of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
@@ -48,6 +61,14 @@ pub trait Told: Display {
 
     /// Adds all sentences of this type, and those within them.
     fn sentences(all: &mut Sentences);
+}
+
+impl Told for Telling {
+    fn telling(&self) -> Telling {
+        self.clone()
+    }
+
+    fn sentences(_: &mut Sentences) {}
 }
 
 impl<T: Told + ?Sized> Told for &T {

@@ -17,6 +17,8 @@ enum SaveError {
     Held { path: String, name: String, cause: DiskError },
     #[error("{} is {{wrong}}", .0.to_uppercase())]
     Wrong(String),
+    #[error("{} is not {}; {} is {}", .0, .1, .0, .0.to_uppercase())]
+    Twice(String, u8),
     #[error(transparent)]
     Disk(#[from] DiskError),
     #[error("{0}")]
@@ -42,6 +44,13 @@ fn a_sentence_has_the_code_and_values_of_its_text() {
 }
 
 #[test]
+fn two_values_of_one_field_have_two_names() {
+    let twice = SaveError::Twice("x".to_owned(), 7).telling();
+    assert_eq!(["_0", "_0_2", "_1"].map(|name| text(&twice, name)), ["x", "X", "7"]);
+    assert_eq!(twice.message, "x is not 7; x is X");
+}
+
+#[test]
 fn a_transparent_error_is_told_as_its_cause() {
     assert_eq!(SaveError::from(DiskError::Full).telling().code, "DISK_FULL");
     assert_eq!(SaveError::Words("as said".to_owned()).telling().code, "SAVE_WORDS");
@@ -54,6 +63,7 @@ fn all_sentences_of_a_type_are_listed_with_their_places() {
     let expected = [
         ("DISK_FULL", "the disk is full"),
         ("SAVE_HELD", "{path} holds {name}, more than {most}: {cause}"),
+        ("SAVE_TWICE", "{_0} is not {_1}; {_0} is {_0_2}"),
         ("SAVE_WORDS", "{_0}"),
         ("SAVE_WRONG", "{_0} is {wrong}"),
     ];

@@ -4,11 +4,11 @@ import type { CommandError } from "./bindings/CommandError";
 import type { Sentences } from "./bindings/Sentences";
 import type { Telling } from "./bindings/Telling";
 import type { TellingValue } from "./bindings/TellingValue";
-import { withTimes } from "./format";
+import { plain, withTimes } from "./format";
 import { inLocale } from "./language/sums";
 import { CATALOGUE } from "./sentences";
 import { nowMs } from "./state/clock.svelte";
-import { capital, inFormsWords, told, type Labels } from "./words";
+import { capital, inFormsWords, told, toldWithin, type Labels } from "./words";
 
 type Words = (values: Record<string, string>) => string;
 
@@ -27,13 +27,24 @@ function asShown(value: TellingValue): string {
 /** A sentence of the gateway in the person's language; `undefined` if the window does not know its code. */
 export function worded({ code, values, field }: Telling, labels: Labels = {}): string | undefined {
   if (!Object.hasOwn(CATALOGUE, code)) return undefined;
-  const words = CATALOGUE[code as keyof Sentences] as Words | undefined;
-  if (words === undefined) return undefined;
+  const words = CATALOGUE[code as keyof Sentences] as Words;
   const shown = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, asShown(value)]));
   if (field === undefined) return words(shown);
   const label = labels[field];
   if (label !== undefined && NO_NUMBER.has(code)) return `${label}: write a number, like 10.00 or 10,00`;
   return `${label ?? field} ${words(shown)}`;
+}
+
+/** A sentence of the gateway for a person. A sentence without words here is told in English, as a detail. */
+export function said(telling: Telling, labels: Labels = {}): string {
+  return capital(saidWithin(telling, labels));
+}
+
+/** As {@link said}, for a place within a sentence. */
+export function saidWithin(telling: Telling, labels: Labels = {}): string {
+  const words = worded(telling, labels);
+  if (words !== undefined) return words;
+  return speaksEnglish() ? toldWithin(telling.message) : `details in English: “${plain(telling.message)}”`;
 }
 
 /** The codes of fields that are no numbers. The forms say it more clearly. */

@@ -182,7 +182,7 @@ mod tests {
             assert_eq!(currency(code).parse_minor(text), Ok(minor), "{code} {text}");
         }
         assert_eq!(currency("USD").parse_minor("0.001"), Err(AmountError::TooManyDecimals(2)));
-        assert_eq!(currency("JPY").parse_minor("1.5"), Err(AmountError::TooManyDecimals(0)));
+        assert_eq!(currency("JPY").parse_minor("1.5"), Err(AmountError::NoDecimals));
         assert_eq!(currency("USD").parse_minor("0"), Err(AmountError::NotPositive));
     }
 

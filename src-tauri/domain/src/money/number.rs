@@ -55,7 +55,7 @@ impl Number {
             // A number that is too large and too fine is called too large: the user must mend that first.
             let whole_digits = length(self.digits.len()) + self.exponent;
             let too_large = whole_digits > 19 - i64::from(decimals);
-            return Err(if too_large { AmountError::TooLarge } else { AmountError::TooManyDecimals(decimals) });
+            return Err(if too_large { AmountError::TooLarge } else { AmountError::too_many_decimals(decimals) });
         }
         let zeros = u32::try_from(zeros).map_err(|_| AmountError::TooLarge)?;
         let digits = self.digits.parse::<i64>().map_err(|_| AmountError::TooLarge)?;

@@ -1,8 +1,6 @@
 //! The addresses that a payout may pay: the standard ones of one network. A refusal names the kind of address and the
 //! remedy, because sent coins do not come back.
 
-use std::fmt;
-
 use bitcoin::address::{NetworkUnchecked, ParseError};
 use bitcoin::base58;
 use bitcoin::bech32::primitives::decode::{CharError, UncheckedHrpstring, UncheckedHrpstringError};
@@ -101,27 +99,48 @@ pub enum AddressRefusal {
 }
 
 /// A character that occurs in no address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ForeignCharacter(char);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
+pub enum ForeignCharacter {
+    /// An invisible character with its name.
+    #[error("holds an invisible character, U+{code:04X} ({name}), which no address has: give the address alone")]
+    Named {
+        /// Its number in Unicode.
+        code: u32,
+        /// Its name in Unicode, in small letters.
+        name: &'static str,
+    },
+    /// A control character, by its number in Unicode.
+    #[error("holds an invisible character, U+{0:04X}, which no address has: give the address alone")]
+    Control(u32),
+    /// A visible character.
+    #[error("holds the character \"{0}\", which no address has: give the address alone")]
+    Ascii(char),
+    /// A character that may look like another.
+    #[error("holds the character \"{character}\" (U+{code:04X}), which no address has: give the address alone")]
+    Other {
+        /// The character.
+        character: char,
+        /// Its number in Unicode.
+        code: u32,
+    },
+}
 
-impl fmt::Display for ForeignCharacter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let code = u32::from(self.0);
-        let invisible = INVISIBLE.iter().find(|(foreign, _)| *foreign == self.0);
-        match (invisible, self.0) {
-            (Some((_, name)), _) => write!(f, "holds an invisible character, U+{code:04X} ({name})")?,
-            (None, it) if it.is_control() => write!(f, "holds an invisible character, U+{code:04X}")?,
-            (None, it) if it.is_ascii() => write!(f, "holds the character \"{it}\"")?,
-            (None, it) => write!(f, "holds the character \"{it}\" (U+{code:04X})")?,
+impl ForeignCharacter {
+    fn of(character: char) -> Self {
+        let code = u32::from(character);
+        match INVISIBLE.iter().find(|(foreign, _)| *foreign == character) {
+            Some((_, name)) => Self::Named { code, name },
+            None if character.is_control() => Self::Control(code),
+            None if character.is_ascii() => Self::Ascii(character),
+            None => Self::Other { character, code },
         }
-        f.write_str(", which no address has: give the address alone")
     }
 }
 
 /// The first character of a text that occurs in no address.
 #[must_use]
 pub fn foreign_character(text: &str) -> Option<ForeignCharacter> {
-    text.chars().find(|it| !it.is_ascii_alphanumeric()).map(ForeignCharacter)
+    text.chars().find(|it| !it.is_ascii_alphanumeric()).map(ForeignCharacter::of)
 }
 
 /// Reads an address that a gateway on `network` may pay: P2PKH, P2SH, SegWit of version 0, and Taproot.

@@ -1,7 +1,7 @@
 //! Answers of commands as one JSON document for other programs: the view as received, or for some commands the
 //! interface's record.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::render::read;
 use crate::console::Command;
@@ -87,8 +87,27 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::ChangeSettings(_)
         | Command::TestBackend(_)
         | Command::Doctor(_)
-        | Command::Sandbox(_) => view.to_string(),
+        | Command::Sandbox(_) => in_english(view).to_string(),
     })
+}
+
+/// A view in which each sentence is its English text.
+fn in_english(view: Value) -> Value {
+    match view {
+        Value::Object(members) => match telling(&members) {
+            Some(message) => Value::from(message),
+            None => members.into_iter().map(|(name, value)| (name, in_english(value))).collect(),
+        },
+        Value::Array(items) => items.into_iter().map(in_english).collect(),
+        view @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => view,
+    }
+}
+
+/// The English text of a [`Telling`](tillgate_told::Telling); `None` for any other object.
+fn telling(members: &Map<String, Value>) -> Option<String> {
+    let has = |name| members.contains_key(name);
+    let text = members.get("message").filter(|_| has("code") && has("values"))?;
+    text.as_str().map(str::to_owned)
 }
 
 /// The beginning of the statement's document, before its first movement.
@@ -150,6 +169,17 @@ mod tests {
         let view = serde_json::json!({"name": "batchSeconds", "value": "30"});
         let asked = GetSetting { name: "batchSeconds".to_owned() };
         assert_eq!(document(&asked.into(), view.clone()).unwrap(), view.to_string());
+    }
+
+    #[test]
+    fn a_sentence_is_printed_in_english() {
+        let said = serde_json::json!({"code": "DISK_FULL", "values": {"file": "/b"}, "message": "/b is full"});
+        let view = serde_json::json!({"ok": false, "checks": [{"name": "disk", "message": said}]});
+        let printed = serde_json::json!({"ok": false, "checks": [{"name": "disk", "message": "/b is full"}]});
+        assert_eq!(
+            document(&crate::console::Command::Doctor(crate::console::doctor::Doctor {}), view).unwrap(),
+            printed.to_string()
+        );
     }
 
     #[test]

@@ -171,7 +171,7 @@ impl Ask for BackUp {
         let place = self.file.map_or(Place::Folder, |file| Place::File(PathBuf::from(file)));
         let key = self.passphrase.map_or(KeySource::Stored, |given| KeySource::Passphrase(given.secret()));
         let since = self.unless_since.as_deref().map(Timestamp::parse_iso).transpose();
-        let since = since.map_err(|error| CommandError::invalid("unlessSince", &ArgumentFault::other(&error)))?;
+        let since = since.map_err(|_| CommandError::invalid("unlessSince", &ArgumentFault::Time))?;
         let made = match (place, since) {
             (Place::Folder, Some(since)) => backup::make_nightly_since(by.gateway(), since, key, by.actor).await?,
             (place, _) => backup::make(by.gateway(), place, key, by.actor).await?,

@@ -85,9 +85,8 @@ impl CommandError {
             [first, rest @ ..] if rest.iter().all(|error| error.code == first.code) => first.code,
             _ => VALIDATION_FAILED,
         };
-        // If one of the sentences has no code, the window shows the whole message.
-        let told = field_errors.iter().map(|error| error.telling.as_deref().cloned()).collect::<Option<Vec<_>>>();
-        Self { field, told: told.unwrap_or_default(), ..Self::of(code, &message) }
+        let told = field_errors.iter().map(|error| (*error.telling).clone()).collect();
+        Self { field, told, ..Self::of(code, &message) }
     }
 
     /// An invalid argument, with a whole sentence as its message.

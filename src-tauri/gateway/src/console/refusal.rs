@@ -1,7 +1,5 @@
 //! Refusals that no use case gives: of the console, of the control socket and of the window's program.
 
-use std::fmt;
-
 use tillgate_domain::id::Id;
 use tillgate_told::Told;
 
@@ -77,13 +75,6 @@ pub(super) enum ArgumentFault {
     Server { example: &'static str },
     #[error("say what to change: the daily limit, the minimum, or both")]
     NoLimit,
-    #[error("{0}")]
-    Other(String),
-}
-
-impl ArgumentFault {
-    /// A fault whose words another library gives.
-    pub(super) fn other(words: &impl fmt::Display) -> Self {
-        Self::Other(words.to_string())
-    }
+    #[error("must be at least {least} sat/vB now: the Bitcoin backend refuses less")]
+    LowRate { least: u64 },
 }

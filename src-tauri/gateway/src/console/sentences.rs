@@ -19,7 +19,7 @@ use crate::notifications::RotateError;
 use crate::payments::CreateError;
 use crate::payouts::{ApproveError, LimitError, OfferError, RejectError};
 use crate::rates::RateUnavailable;
-use crate::sandbox::CallError;
+use crate::sandbox::{BodyFault, CallError, Missing};
 use crate::sender::{NamedRateError, ReleaseError, ReplaceError};
 use crate::settings::SettingError;
 use crate::setup::{DraftError, SetupError};
@@ -39,6 +39,7 @@ fn all() -> Sentences {
         ApproveError::sentences,
         ArgumentFault::sentences,
         BackupError::sentences,
+        BodyFault::sentences,
         CallError::sentences,
         CancelError::sentences,
         CreateError::sentences,
@@ -48,6 +49,7 @@ fn all() -> Sentences {
         KeyError::sentences,
         LimitError::sentences,
         LimitRefusal::sentences,
+        Missing::sentences,
         NamedRateError::sentences,
         NotDays::sentences,
         NotFound::sentences,
@@ -91,14 +93,14 @@ fn export_bindings_sentences() {
     let mut written = String::from(
         "// Made from the Rust types by the gateway's tests.\n\n\
          /** The names of the values of each sentence of the gateway, by the sentence's code. */\n\
-         export interface Sentences {\n",
+         export const VALUES = {\n",
     );
     for (code, english) in &all().0 {
         let names: Vec<String> = places(english).iter().map(|name| format!("{name:?}")).collect();
-        let names = if names.is_empty() { "never".to_owned() } else { names.join(" | ") };
-        writeln!(written, "  /** {english} */\n  {code}: {names};").unwrap();
+        writeln!(written, "  /** {english} */\n  {code}: [{}],", names.join(", ")).unwrap();
     }
-    written.push_str("}\n");
+    written.push_str("} as const;\n\n/** The names of the values of each sentence, as types. */\n");
+    written.push_str("export type Sentences = { [Code in keyof typeof VALUES]: (typeof VALUES)[Code][number] };\n");
     let folder = std::env::var_os("TS_RS_EXPORT_DIR").unwrap();
     std::fs::write(std::path::Path::new(&folder).join("Sentences.ts"), written).unwrap();
 }

@@ -73,9 +73,9 @@ impl From<CallError> for Failure {
             CallError::MethodNotAllowed(allowed) => {
                 Self::new(ErrorType::MethodNotAllowed, error.to_string()).with(ALLOW, HeaderValue::from_static(allowed))
             }
-            CallError::NotFound(message) => Self::new(ErrorType::NotFound, message),
+            CallError::NotFound(message) => Self::new(ErrorType::NotFound, message.message),
             CallError::Invalid(field_errors) => Self::invalid(field_errors),
-            CallError::Conflict(message) => Self::new(ErrorType::SandboxRefused, message),
+            CallError::Conflict(message) => Self::new(ErrorType::SandboxRefused, message.message),
             CallError::Store(error) => error.into(),
             CallError::Look(WatchError::Store(error)) | CallError::Send(SendError::Store(error)) => error.into(),
             CallError::Look(error) => Self::internal(&error),

@@ -62,7 +62,7 @@ pub(super) fn field_errors(refusals: &[LimitRefusal], field: Option<&'static str
             code,
             message: refusal.to_string(),
             field: field.map(Into::into),
-            telling: Some(Box::new(refusal.telling())),
+            telling: Box::new(refusal.telling()),
         }
     };
     refusals.iter().map(field_error).collect()

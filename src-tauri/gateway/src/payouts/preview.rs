@@ -7,6 +7,7 @@ use tillgate_domain::anomaly::Resolution;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::payout::offer::{OfferAmount, OfferWorth};
+use tillgate_told::{Telling, Told};
 
 use super::draft::{self, BTC, FIAT};
 use super::estimate::usual_script;
@@ -51,11 +52,11 @@ pub(crate) struct Preview {
     /// The worth of amount and fee, in minor units.
     pub(crate) fiat_total_minor: Option<i64>,
     /// The fault of the address, with the remedy.
-    pub(crate) address_problem: Option<String>,
+    pub(crate) address_problem: Option<Telling>,
     /// The fault of the amount, with the remedy.
-    pub(crate) amount_problem: Option<String>,
+    pub(crate) amount_problem: Option<Telling>,
     /// The reason why there is no rate.
-    pub(crate) rate_problem: Option<String>,
+    pub(crate) rate_problem: Option<Telling>,
     /// The newest offered, approved or sent payout to the same address. A payout of the same sum is preferred.
     pub(crate) paid_before: Option<PayoutRow>,
     /// A payment to the same address by another copy of the wallet. With it the request is refused unless it says `again`.
@@ -85,7 +86,7 @@ pub(crate) async fn preview(
     };
     let (rate, rate_problem) = match gateway.rates.rate_for(currency, gateway.clock.now()) {
         Ok(market) => (Some(market.rate), None),
-        Err(unavailable) => (None, Some(unavailable.to_string())),
+        Err(unavailable) => (None, Some(unavailable.telling())),
     };
     let fee_rate = funding::fee_rate(gateway, &settings).await;
     gateway.store.read(|reader| {
@@ -96,7 +97,7 @@ pub(crate) async fn preview(
         let payee = script.as_deref().unwrap_or(&usual);
         if let Some(Worth { amount_sats, .. }) = worth {
             let refusals = limit::refusals(&limit, amount_sats, payee, request.is_refund);
-            amount_problem = amount_problem.or_else(|| refusals.first().map(ToString::to_string));
+            amount_problem = amount_problem.or_else(|| refusals.first().map(Told::telling));
         }
         let now = Now { gateway, reader, settings: &settings, fee_rate };
         let most_sats = now.most_sats(payee)?.min(limit.available_sats);
@@ -174,20 +175,20 @@ fn address(
     gateway: &Gateway,
     reader: &Reader<'_>,
     text: Option<&str>,
-) -> Result<(Option<ScriptBuf>, Option<String>), StoreError> {
+) -> Result<(Option<ScriptBuf>, Option<Telling>), StoreError> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok((None, None)) };
     let mut wrong = FieldErrors(Vec::new());
     let Some(address) = draft::payout_address(&mut wrong, text, gateway.network) else {
         return Ok((None, first(wrong)));
     };
     if gateway.is_ours(reader, &address.script)? {
-        return Ok((None, Some(FieldError::told("address", &Fault::OwnAddress).message)));
+        return Ok((None, told("address", &Fault::OwnAddress)));
     }
     Ok((Some(address.script), None))
 }
 
 /// The typed amount, and its fault.
-fn amount(request: &PreviewRequest<'_>, currency: Currency, rate: Option<Rate>) -> (Option<Worth>, Option<String>) {
+fn amount(request: &PreviewRequest<'_>, currency: Currency, rate: Option<Rate>) -> (Option<Worth>, Option<Telling>) {
     let mut wrong = FieldErrors(Vec::new());
     let (field, amount) = match (&request.btc_amount, &request.fiat_amount) {
         (Some(text), _) => (BTC, draft::btc_amount(&mut wrong, text)),
@@ -203,9 +204,9 @@ fn amount(request: &PreviewRequest<'_>, currency: Currency, rate: Option<Rate>) 
         };
     };
     match OfferWorth::of(amount, rate, currency) {
-        Ok(worth) if worth.amount_sats == 0 => (None, Some(FieldError::told(field, &Fault::NoSatoshi).message)),
+        Ok(worth) if worth.amount_sats == 0 => (None, told(field, &Fault::NoSatoshi)),
         Ok(OfferWorth { amount_sats, fiat_minor }) => (Some(Worth { amount_sats, fiat_minor: Some(fiat_minor) }), None),
-        Err(too_large) => (None, Some(FieldError::told(field, &too_large).message)),
+        Err(too_large) => (None, told(field, &too_large)),
     }
 }
 
@@ -232,8 +233,12 @@ pub(crate) fn open_anomaly_of(reader: &Reader<'_>, amount_sats: u64) -> Result<O
     Ok(reader.anomalies(&filter, 1, 0)?.pop())
 }
 
-fn first(wrong: FieldErrors) -> Option<String> {
-    wrong.0.into_iter().next().map(|field_error| field_error.message)
+fn first(wrong: FieldErrors) -> Option<Telling> {
+    wrong.0.into_iter().next().map(|field_error| *field_error.telling)
+}
+
+fn told(field: &'static str, fault: &impl Told) -> Option<Telling> {
+    Some(*FieldError::told(field, fault).telling)
 }
 
 #[cfg(test)]
@@ -286,21 +291,21 @@ mod tests {
     #[tokio::test]
     async fn faults_are_reported_beside_the_known_values() {
         let world = with_coin(1_000_000).await;
-        for (btc, fiat, problem) in [
-            (Some("0.000000001"), None, "btcAmount may have at most 8 decimals"),
-            (Some("x"), None, "btcAmount"),
-            (Some("0.00001"), None, "Payout below minimum"),
-            (Some("2"), None, "Payout above daily limit"),
-            (None, Some("1.234"), "fiatAmount may have at most 2 decimals"),
+        for (btc, fiat, code, field) in [
+            (Some("0.000000001"), None, "AMOUNT_TOO_MANY_DECIMALS", Some("btcAmount")),
+            (Some("x"), None, "AMOUNT_NOT_A_NUMBER", Some("btcAmount")),
+            (Some("0.00001"), None, "LIMIT_REFUSAL_BELOW_MINIMUM", None),
+            (Some("2"), None, "LIMIT_REFUSAL_ABOVE_DAILY_LIMIT", None),
+            (None, Some("1.234"), "AMOUNT_TOO_MANY_DECIMALS", Some("fiatAmount")),
         ] {
-            let problem_told = previewed(&world, btc, fiat, RECIPIENT).await.amount_problem.unwrap_or_default();
-            assert!(problem_told.starts_with(problem), "{problem_told}");
+            let told = previewed(&world, btc, fiat, RECIPIENT).await.amount_problem.unwrap();
+            assert_eq!((told.code.as_str(), told.field.as_deref()), (code, field), "{told}");
         }
         let typing = previewed(&world, None, Some("50"), "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt081").await;
-        assert!(typing.address_problem.unwrap().contains("typing error"));
+        assert_eq!(typing.address_problem.unwrap().code, "ADDRESS_REFUSAL_CHECKSUM");
         assert!(typing.amount_sats.is_some() && typing.network_fee_sats.is_some() && typing.fiat_total_minor.is_some());
         let own = world.payment_to_wallet().await.address;
-        assert!(previewed(&world, None, None, &own).await.address_problem.unwrap().contains("this wallet's own"));
+        assert_eq!(previewed(&world, None, None, &own).await.address_problem.unwrap().code, "FAULT_OWN_ADDRESS");
         let unknown = PreviewRequest { currency: "XXX".into(), ..PreviewRequest::default() };
         assert!(preview(&world.gateway, unknown).await.unwrap().is_err());
     }

@@ -6,9 +6,10 @@ use std::ops::RangeInclusive;
 
 use rust_decimal::Decimal;
 use tillgate_domain::money::{Currency, Rate, parse_btc};
+use tillgate_told::Told;
 
-use super::error::CallError;
-use crate::field_errors::FieldError;
+use super::error::{BodyFault, CallError};
+use crate::field_errors::{Fault, FieldError};
 use crate::json::{JsonObject, read_number};
 
 /// The body's fields and their errors. An invalid field gives a substitute value, and [`Body::finish`] then refuses the
@@ -34,8 +35,8 @@ impl<'a> Body<'a> {
     }
 
     /// Records a field error. `what` continues the field's name ("must be …").
-    pub(super) fn field_error(&mut self, field: &'static str, what: impl std::fmt::Display) {
-        self.field_errors.push(FieldError::invalid(field, what));
+    pub(super) fn field_error(&mut self, field: &'static str, what: &impl Told) {
+        self.field_errors.push(FieldError::told(field, what));
     }
 
     pub(super) fn text(&mut self, field: &'static str) -> Option<Cow<'a, str>> {
@@ -53,7 +54,7 @@ impl<'a> Body<'a> {
         match self.fields.get(field)? {
             "true" => Some(true),
             "false" => Some(false),
-            _ => self.nothing(field, "must be true or false"),
+            _ => self.nothing(field, &BodyFault::Flag),
         }
     }
 
@@ -78,7 +79,10 @@ impl<'a> Body<'a> {
         let number = text.and_then(|text| text.parse::<u64>().ok()).and_then(|it| T::try_from(it).ok());
         match number.filter(|number| range.contains(number)) {
             Some(number) => Some(number),
-            None => self.nothing(field, format!("must be a whole number from {} to {}", range.start(), range.end())),
+            None => {
+                let (least, most) = (range.start().to_string(), range.end().to_string());
+                self.nothing(field, &BodyFault::Whole { least, most })
+            }
         }
     }
 
@@ -101,7 +105,7 @@ impl<'a> Body<'a> {
         });
         match thousandths.flatten() {
             Some(thousandths) => Some(thousandths),
-            None => self.nothing(field, format!("must be a number from 0 to {max} with at most 3 decimals")),
+            None => self.nothing(field, &BodyFault::Thousandths { most: max }),
         }
     }
 
@@ -115,7 +119,7 @@ impl<'a> Body<'a> {
         let text = self.fields.string(field, &mut self.field_errors)?;
         match read(&text) {
             Some(word) => Some(word),
-            None => self.nothing(field, format!("must be one of {}", words.join(", "))),
+            None => self.nothing(field, &Fault::NotOneOf(words.join(", "))),
         }
     }
 
@@ -128,11 +132,11 @@ impl<'a> Body<'a> {
             return None;
         };
         let Some(text) = read_number(raw) else {
-            return self.nothing(field, "must be a decimal number like 0.00100000");
+            return self.nothing(field, &BodyFault::Btc);
         };
         match parse_btc(&text) {
             Ok(sats) => Some(sats),
-            Err(error) => self.nothing(field, error),
+            Err(error) => self.nothing(field, &error),
         }
     }
 
@@ -142,27 +146,27 @@ impl<'a> Body<'a> {
         for (code, raw) in self.fields.members() {
             let code = code.to_owned();
             if Currency::from_code(&code).is_none() {
-                self.field_errors.push(FieldError::invalid(code, "is not the code of a known currency"));
+                self.field_errors.push(FieldError::told(code, &BodyFault::Currency));
                 continue;
             }
             let rate = match (raw, read_number(raw)) {
                 ("null", _) => Ok(None),
-                (_, Some(text)) => {
-                    Rate::parse(&text).map(|rate| Some(rate.format())).map_err(|error| error.to_string())
-                }
-                (_, None) => Err("must be a decimal number like 65000.00, or null".to_owned()),
+                (_, Some(text)) => Rate::parse(&text)
+                    .map(|rate| Some(rate.format()))
+                    .map_err(|error| FieldError::told(code.clone(), &error)),
+                (_, None) => Err(FieldError::told(code.clone(), &BodyFault::Rate)),
             };
             match rate {
                 Ok(rate) => {
                     rates.insert(code, rate);
                 }
-                Err(what) => self.field_errors.push(FieldError::invalid(code, what)),
+                Err(error) => self.field_errors.push(error),
             }
         }
         rates
     }
 
-    fn nothing<T>(&mut self, field: &'static str, what: impl std::fmt::Display) -> Option<T> {
+    fn nothing<T>(&mut self, field: &'static str, what: &impl Told) -> Option<T> {
         self.field_error(field, what);
         None
     }

@@ -9,7 +9,7 @@ use tillgate_sandbox::{
 };
 
 use super::body::Body;
-use super::error::CallError;
+use super::error::{BodyFault, CallError, Missing};
 use crate::gateway::Gateway;
 
 /// The longest delay of a backend that can be set. It is longer than any time-out of the gateway.
@@ -167,7 +167,7 @@ impl Route {
 }
 
 fn pay(gateway: &Gateway, id: &str, body: &mut Body<'_>) -> Result<Change, CallError> {
-    let not_found = || CallError::NotFound(format!("there is no payment {id}"));
+    let not_found = || CallError::from(Missing::Payment(id.to_owned()));
     let payment = id.parse().map_err(|_| not_found())?;
     gateway.store.read(|reader| reader.payment(&payment))?.ok_or_else(not_found)?;
     Ok(Change::Pay {
@@ -199,7 +199,7 @@ fn send(_: &Gateway, _: &str, body: &mut Body<'_>) -> Result<Change, CallError> 
 }
 
 fn txid_of(text: &str) -> Result<Txid, CallError> {
-    text.parse().map_err(|_| CallError::NotFound(format!("there is no transaction {text}")))
+    text.parse().map_err(|_| Missing::Transaction(text.to_owned()).into())
 }
 
 fn fee_rate(body: &mut Body<'_>) -> Option<u64> {
@@ -211,7 +211,7 @@ fn replace(_: &Gateway, txid: &str, body: &mut Body<'_>) -> Result<Change, CallE
     let to_customer = body.flag("toCustomer", true);
     let amount_sats = body.btc("btcAmount", false);
     if to_customer && amount_sats.is_some() {
-        body.field_error("btcAmount", "is allowed only with \"toCustomer\": false");
+        body.field_error("btcAmount", &BodyFault::OnlyToOthers);
     }
     let to = if to_customer { ReplaceTo::Customer } else { ReplaceTo::SameAddress { amount_sats } };
     Ok(Change::Replace { txid, replace: Replace { fee_rate_sat_vb: fee_rate(body), to } })
@@ -222,7 +222,7 @@ fn script_of(text: &str, body: &mut Body<'_>) -> ScriptBuf {
     match text.parse::<Address<_>>().ok().and_then(|address| address.require_network(Network::Regtest).ok()) {
         Some(address) => address.script_pubkey(),
         None => {
-            body.field_error("address", "must be an address of the sandbox's network (regtest), like bcrt1q…");
+            body.field_error("address", &BodyFault::Address);
             ScriptBuf::new()
         }
     }
@@ -248,7 +248,7 @@ fn broadcast_fault(body: &mut Body<'_>) -> Option<BroadcastFault> {
     if let (Some(named), Some(rejects)) = (named, rejects)
         && (named == BroadcastFault::Reject) != rejects
     {
-        body.field_error("broadcastRejects", format!("contradicts \"broadcast\": \"{}\"", named.name()));
+        body.field_error("broadcastRejects", &BodyFault::Contradicts(named.name()));
     }
     let by_flag = |rejects| if rejects { BroadcastFault::Reject } else { BroadcastFault::Ok };
     named.or(rejects.map(by_flag))

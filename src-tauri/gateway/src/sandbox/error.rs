@@ -1,6 +1,7 @@
 //! The errors of the sandbox's calls.
 
 use tillgate_sandbox::{BroadcastRefusal, SandboxError};
+use tillgate_told::{Telling, Told};
 
 use crate::field_errors::FieldError;
 use crate::sender::SendError;
@@ -8,7 +9,7 @@ use crate::store::StoreError;
 use crate::watcher::WatchError;
 
 /// The reason why a call was refused or failed.
-#[derive(Debug, thiserror::Error, tillgate_told::Told)]
+#[derive(Debug, thiserror::Error, Told)]
 pub enum CallError {
     /// The path does not exist, or this environment is not the sandbox.
     #[error("there is no such path")]
@@ -18,13 +19,13 @@ pub enum CallError {
     MethodNotAllowed(&'static str),
     /// The path names an unknown payment or transaction.
     #[error("{0}")]
-    NotFound(String),
+    NotFound(Telling),
     /// The request is invalid.
     #[error("the request is not valid")]
     Invalid(Vec<FieldError>),
     /// The present state of the sandbox does not allow the call.
     #[error("{0}")]
-    Conflict(String),
+    Conflict(Telling),
     /// The gateway's database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -42,6 +43,48 @@ pub enum CallError {
     Interrupted,
 }
 
+/// A path that names no record.
+#[derive(Debug, thiserror::Error, Told)]
+pub(crate) enum Missing {
+    #[error("there is no payment {0}")]
+    Payment(String),
+    #[error("there is no transaction {0}")]
+    Transaction(String),
+}
+
+/// A fault of a field. Its text continues the field's name.
+#[derive(Debug, thiserror::Error, Told)]
+pub(crate) enum BodyFault {
+    #[error("must be true or false")]
+    Flag,
+    #[error("must be a whole number from {least} to {most}")]
+    Whole { least: String, most: String },
+    #[error("must be a number from 0 to {most} with at most 3 decimals")]
+    Thousandths { most: u64 },
+    #[error("must be a decimal number like 0.00100000")]
+    Btc,
+    #[error("is not the code of a known currency")]
+    Currency,
+    #[error("must be a decimal number like 65000.00, or null")]
+    Rate,
+    #[error("is allowed only with \"toCustomer\": false")]
+    OnlyToOthers,
+    #[error("must be an address of the sandbox's network (regtest), like bcrt1q…")]
+    Address,
+    #[error("contradicts \"broadcast\": \"{0}\"")]
+    Contradicts(&'static str),
+    #[error("is required, because nothing remains to be paid of this payment")]
+    NothingRemains,
+    #[error("is not possible: {0}")]
+    Impossible(SandboxError),
+}
+
+impl From<Missing> for CallError {
+    fn from(missing: Missing) -> Self {
+        Self::NotFound(missing.telling())
+    }
+}
+
 /// Converts an error of the sandbox. An error about a field's value names the field.
 pub(super) fn refused(error: SandboxError) -> CallError {
     let field = match &error {
@@ -54,22 +97,22 @@ pub(super) fn refused(error: SandboxError) -> CallError {
         | SandboxError::InvalidBlock(_)
         // A call never names more than one recipient.
         | SandboxError::PayeeCount { .. } => return CallError::Sandbox(error),
-        SandboxError::UnknownTransaction(_) => return CallError::NotFound(error.to_string()),
+        SandboxError::UnknownTransaction(_) => return CallError::NotFound(error.telling()),
         SandboxError::ClockTooFarBehind { .. }
         | SandboxError::AlreadyConfirmed(_)
         | SandboxError::NotInMempool(_)
         | SandboxError::NotTheCustomers(_)
-        | SandboxError::PaysNobodyElse(_) => return CallError::Conflict(error.to_string()),
+        | SandboxError::PaysNobodyElse(_) => return CallError::Conflict(error.telling()),
         SandboxError::Refused(BroadcastRefusal::ReplacementFeeTooLow { .. }) | SandboxError::FeeRate { .. } => {
             "feeRate"
         }
         SandboxError::Refused(BroadcastRefusal::Storage(_)) => return CallError::Sandbox(error),
-        SandboxError::Refused(_) => return CallError::Conflict(error.to_string()),
+        SandboxError::Refused(_) => return CallError::Conflict(error.telling()),
         SandboxError::AmountTooSmall { .. } | SandboxError::CannotPay { .. } => "btcAmount",
         SandboxError::PartCount { .. } => "parts",
         SandboxError::BlockCount { .. } => "count",
         SandboxError::ReorgDepth { .. } => "depth",
         SandboxError::ClockOutOfRange { .. } => "advanceSeconds",
     };
-    CallError::Invalid(vec![FieldError::invalid(field, format!("is not possible: {error}"))])
+    CallError::Invalid(vec![FieldError::told(field, &BodyFault::Impossible(error))])
 }

@@ -8,23 +8,19 @@ use tillgate_domain::id::Id;
 use tillgate_domain::money::{Rate, format_btc};
 use tillgate_sandbox::PaidOutput;
 
-use super::error::CallError;
+use super::error::{BodyFault, CallError, Missing};
 use crate::field_errors::FieldError;
 use crate::gateway::Gateway;
 
 /// The payment's script and the amount to pay in satoshis: the given amount, or the remainder, but at least the dust
 /// limit.
 pub(super) fn to_pay(gateway: &Gateway, id: &Id, amount_sats: Option<u64>) -> Result<(ScriptBuf, u64), CallError> {
-    let row = gateway
-        .store
-        .read(|reader| reader.payment(id))?
-        .ok_or_else(|| CallError::NotFound(format!("there is no payment {id}")))?;
+    let row = gateway.store.read(|reader| reader.payment(id))?.ok_or_else(|| Missing::Payment(id.to_string()))?;
     let amount_sats = match amount_sats {
         Some(amount_sats) => amount_sats,
         None if row.payment.remaining_sats() > 0 => row.payment.asked_sats(),
         None => {
-            let what = "is required, because nothing remains to be paid of this payment";
-            return Err(CallError::Invalid(vec![FieldError::invalid("btcAmount", what)]));
+            return Err(CallError::Invalid(vec![FieldError::told("btcAmount", &BodyFault::NothingRemains)]));
         }
     };
     Ok((row.script, amount_sats))

@@ -126,11 +126,22 @@ fn places(text: &Text, fields: &[(Ident, Type)]) -> syn::Result<(String, Vec<Pla
         }
         let inner: String = letters.by_ref().take_while(|letter| *letter != '}').collect();
         let (place, form) = inner.split_once(':').unwrap_or((&inner, ""));
-        let found = place_of(text, fields, place.trim(), form, &mut next)?;
+        let mut found = place_of(text, fields, place.trim(), form, &mut next)?;
+        found.name = name_among(&places, &found);
         english.push_str(&format!("{{{}}}", found.name));
         places.push(found);
     }
     Ok((english, places))
+}
+
+/// The name of a place: a number follows it if another place has the same name and another value.
+fn name_among(places: &[Place], found: &Place) -> String {
+    let is_other = |name: &str| {
+        let same = |place: &&Place| place.name == name;
+        places.iter().find(same).is_some_and(|place| place.value.to_string() != found.value.to_string())
+    };
+    let numbered = (2..).map(|number| format!("{}_{number}", found.name));
+    std::iter::once(found.name.clone()).chain(numbered).find(|name| !is_other(name)).unwrap_or_default()
 }
 
 fn place_of(text: &Text, fields: &[(Ident, Type)], place: &str, form: &str, next: &mut usize) -> syn::Result<Place> {

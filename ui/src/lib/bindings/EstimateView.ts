@@ -4,6 +4,7 @@ import type { BtcView } from "./BtcView";
 import type { FiatView } from "./FiatView";
 import type { PaidBefore } from "./PaidBefore";
 import type { PaidByCopy } from "./PaidByCopy";
+import type { Telling } from "./Telling";
 
 /**
  * An estimated payout. A value that is unknown or wrong is absent.
@@ -48,15 +49,15 @@ rateShown: string | null,
 /**
  * The fault of the address, with the remedy.
  */
-addressProblem: string | null, 
+addressProblem: Telling | null, 
 /**
  * The fault of the amount, with the remedy.
  */
-amountProblem: string | null, 
+amountProblem: Telling | null, 
 /**
  * The reason why there is no rate.
  */
-rateProblem: string | null, 
+rateProblem: Telling | null, 
 /**
  * The newest NEW, QUEUED or SENT payout to the same address. A payout of the same amount is preferred.
  */

@@ -1,591 +1,626 @@
 // Made from the Rust types by the gateway's tests.
 
 /** The names of the values of each sentence of the gateway, by the sentence's code. */
-export interface Sentences {
+export const VALUES = {
   /** the chain has not been watched yet: check the Bitcoin backend and try again */
-  ACCEPT_CHAIN_NOT_WATCHED: never;
+  ACCEPT_CHAIN_NOT_WATCHED: [],
   /** only {would} BTC would be accepted now, less than the {shown} BTC that you saw: look at the payment again */
-  ACCEPT_LESS: "would" | "shown";
+  ACCEPT_LESS: ["would", "shown"],
   /** there is no payment {_0} */
-  ACCEPT_NO_SUCH_PAYMENT: "_0";
+  ACCEPT_NO_SUCH_PAYMENT: ["_0"],
   /** this payment has no coins to accept */
-  ACCEPT_REFUSAL_NO_COINS: never;
+  ACCEPT_REFUSAL_NO_COINS: [],
   /** a refund of this payment's coins is under way */
-  ACCEPT_REFUSAL_REFUNDING: never;
+  ACCEPT_REFUSAL_REFUNDING: [],
   /** only an UNDERPAID, EXPIRED or INVALID payment can be accepted */
-  ACCEPT_REFUSAL_WRONG_STATE: never;
+  ACCEPT_REFUSAL_WRONG_STATE: [],
   /** has the checksum of another kind of address (Bech32m instead of Bech32): ask the recipient for a new one */
-  ADDRESS_REFUSAL_BECH32M_INSTEAD_OF_BECH32: never;
+  ADDRESS_REFUSAL_BECH32M_INSTEAD_OF_BECH32: [],
   /** has the checksum of another kind of address (Bech32 instead of Bech32m): ask the recipient for a new one */
-  ADDRESS_REFUSAL_BECH32_INSTEAD_OF_BECH32M: never;
+  ADDRESS_REFUSAL_BECH32_INSTEAD_OF_BECH32M: [],
   /** may hold no blanks: give the address alone, without spaces and line breaks */
-  ADDRESS_REFUSAL_BLANKS: never;
+  ADDRESS_REFUSAL_BLANKS: [],
   /** has a typing error (its checksum does not fit): copy the address anew */
-  ADDRESS_REFUSAL_CHECKSUM: never;
+  ADDRESS_REFUSAL_CHECKSUM: [],
   /** is empty: give the Bitcoin address to pay */
-  ADDRESS_REFUSAL_EMPTY: never;
-  /** {_0} */
-  ADDRESS_REFUSAL_FOREIGN: "_0";
+  ADDRESS_REFUSAL_EMPTY: [],
   /** is of the Lightning network, which this gateway does not pay: give a Bitcoin address */
-  ADDRESS_REFUSAL_LIGHTNING: never;
+  ADDRESS_REFUSAL_LIGHTNING: [],
   /** mixes capitals with small letters: copy the address anew, because a letter may be wrong */
-  ADDRESS_REFUSAL_MIXED_CASE: never;
+  ADDRESS_REFUSAL_MIXED_CASE: [],
   /** must be a Bitcoin address like {_0} */
-  ADDRESS_REFUSAL_NO_ADDRESS: "_0";
+  ADDRESS_REFUSAL_NO_ADDRESS: ["_0"],
   /** is a Taproot address whose key is no point of the curve, so that nobody can spend it: ask for a new one */
-  ADDRESS_REFUSAL_OFF_THE_CURVE: never;
+  ADDRESS_REFUSAL_OFF_THE_CURVE: [],
   /** is an address of {found}; payouts go to addresses like {wanted} here: ask the recipient for one */
-  ADDRESS_REFUSAL_OTHER_NETWORK: "found" | "wanted";
+  ADDRESS_REFUSAL_OTHER_NETWORK: ["found", "wanted"],
   /** is pay-to-anchor, which anybody can spend: ask the recipient for an address of their own */
-  ADDRESS_REFUSAL_PAY_TO_ANCHOR: never;
+  ADDRESS_REFUSAL_PAY_TO_ANCHOR: [],
   /** is a bitcoin: URI: give the address alone, without bitcoin: and without what follows a question mark */
-  ADDRESS_REFUSAL_URI: never;
+  ADDRESS_REFUSAL_URI: [],
   /** has a witness program of a length that its version does not have: ask the recipient for a new address */
-  ADDRESS_REFUSAL_WITNESS_PROGRAM: never;
+  ADDRESS_REFUSAL_WITNESS_PROGRAM: [],
   /** has witness version {_0}, which nobody can spend safely yet: ask the recipient for another kind of address */
-  ADDRESS_REFUSAL_WITNESS_VERSION: "_0";
+  ADDRESS_REFUSAL_WITNESS_VERSION: ["_0"],
   /** could mean two prices: write it without marks between thousands, like 1234.50 */
-  AMBIGUOUS: never;
+  AMBIGUOUS: [],
   /** must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin */
-  AMOUNT_NOT_A_NUMBER: never;
+  AMOUNT_NOT_A_NUMBER: [],
   /** must be more than 0 */
-  AMOUNT_NOT_POSITIVE: never;
+  AMOUNT_NOT_POSITIVE: [],
+  /** may have no decimals */
+  AMOUNT_NO_DECIMALS: [],
   /** is too large */
-  AMOUNT_TOO_LARGE: never;
-  /** {_0} */
-  AMOUNT_TOO_MANY_DECIMALS: "_0";
+  AMOUNT_TOO_LARGE: [],
+  /** may have at most {_0} decimals */
+  AMOUNT_TOO_MANY_DECIMALS: ["_0"],
   /** the payout is beyond the limits of payouts */
-  APPROVE_LIMIT: never;
-  /** this payout is {_0} and waits for no approval{_0} */
-  APPROVE_NOT_PENDING: "_0";
+  APPROVE_LIMIT: [],
+  /** this payout is {_0} and waits for no approval{_0_2} */
+  APPROVE_NOT_PENDING: ["_0", "_0_2"],
   /** there is no payout {_0} */
-  APPROVE_NO_SUCH_PAYOUT: "_0";
+  APPROVE_NO_SUCH_PAYOUT: ["_0"],
   /** the offer has expired: ask for a new payout, at the rate of that moment, with a new Idempotency-Key if the request had one */
-  APPROVE_OFFER_EXPIRED: never;
+  APPROVE_OFFER_EXPIRED: [],
   /** the offer has ended ({_0}): ask staff before you request the payout again */
-  APPROVE_OFFER_REJECTED: "_0";
+  APPROVE_OFFER_REJECTED: ["_0"],
   /** another copy of this wallet paid {amountSats} BTC to {address}, in transaction {txid}, which was not known at the request: reject this offer, and ask again only if that was for something else */
-  APPROVE_PAID_BEFORE: "amountSats" | "address" | "txid";
+  APPROVE_PAID_BEFORE: ["amountSats", "address", "txid"],
   /** an earlier refund sent these coins back after all: reject this offer, and dismiss the anomaly */
-  APPROVE_REFUNDED_BEFORE: never;
+  APPROVE_REFUNDED_BEFORE: [],
   /** the coins that this payout would send back are gone, or have too few confirmations again: approve it later; once the offer has lapsed the anomaly is open again */
-  APPROVE_REFUND_COINS_GONE: never;
+  APPROVE_REFUND_COINS_GONE: [],
   /** must be an ISO 4217 code, like USD */
-  ARGUMENT_FAULT_CURRENCY: never;
+  ARGUMENT_FAULT_CURRENCY: [],
   /** must be from {least} to {most} sat/vB */
-  ARGUMENT_FAULT_FEE_RATE: "least" | "most";
+  ARGUMENT_FAULT_FEE_RATE: ["least", "most"],
+  /** must be at least {least} sat/vB now: the Bitcoin backend refuses less */
+  ARGUMENT_FAULT_LOW_RATE: ["least"],
   /** say what to change: the daily limit, the minimum, or both */
-  ARGUMENT_FAULT_NO_LIMIT: never;
-  /** {_0} */
-  ARGUMENT_FAULT_OTHER: "_0";
+  ARGUMENT_FAULT_NO_LIMIT: [],
   /** must be the `next` of the previous page */
-  ARGUMENT_FAULT_PLACE: never;
+  ARGUMENT_FAULT_PLACE: [],
   /** must be from {least} to {most} */
-  ARGUMENT_FAULT_RANGE: "least" | "most";
+  ARGUMENT_FAULT_RANGE: ["least", "most"],
   /** must name a server, like {example} */
-  ARGUMENT_FAULT_SERVER: "example";
+  ARGUMENT_FAULT_SERVER: ["example"],
   /** must be a time like 2026-01-12T12:06:20Z, or a date like 2026-01-12 */
-  ARGUMENT_FAULT_TIME: never;
+  ARGUMENT_FAULT_TIME: [],
   /** must be 12 or 24 */
-  ARGUMENT_FAULT_WORD_COUNT: never;
+  ARGUMENT_FAULT_WORD_COUNT: [],
   /** the sandbox cannot be opened: {_0} */
-  BACKEND_SANDBOX: "_0";
+  BACKEND_SANDBOX: ["_0"],
   /** the stored key of backups is unreadable: replace it with `tillgate backup --set-passphrase` */
-  BACKUP_BAD_STORED_KEY: never;
+  BACKUP_BAD_STORED_KEY: [],
   /** another backup is still being made or checked: try again later */
-  BACKUP_BUSY: never;
+  BACKUP_BUSY: [],
   /** the backup is damaged: bytes were changed or are missing, and no part of it is used; take another backup */
-  BACKUP_DAMAGED: never;
+  BACKUP_DAMAGED: [],
   /** the database in the backup is damaged ({_0}): take another backup */
-  BACKUP_DAMAGED_DATABASE: "_0";
+  BACKUP_DAMAGED_DATABASE: ["_0"],
   /** the database is damaged ({_0}), so it is not backed up: restore the last good backup */
-  BACKUP_DAMAGED_SOURCE: "_0";
+  BACKUP_DAMAGED_SOURCE: ["_0"],
   /** {_0} exists, and a backup never overwrites a file: name another file */
-  BACKUP_EXISTS: "_0";
+  BACKUP_EXISTS: ["_0"],
   /** {action} {path} failed: {source} */
-  BACKUP_FILE: "action" | "path" | "source";
+  BACKUP_FILE: ["action", "path", "source"],
   /** opening the backup needs more memory or time than Tillgate's backups do: the file was changed */
-  BACKUP_GREEDY: never;
+  BACKUP_GREEDY: [],
   /** the backup was interrupted, because the gateway stops */
-  BACKUP_INTERRUPTED: never;
+  BACKUP_INTERRUPTED: [],
   /** the key could not be derived from the passphrase: {_0} */
-  BACKUP_KEY: "_0";
+  BACKUP_KEY: ["_0"],
   /** the backup has a format that this version does not know: install a newer Tillgate */
-  BACKUP_NEWER_FORM: never;
+  BACKUP_NEWER_FORM: [],
   /** this is not a backup of Tillgate: name the right file */
-  BACKUP_NOT_A_BACKUP: never;
+  BACKUP_NOT_A_BACKUP: [],
   /** {_0} is not the absolute path of a file */
-  BACKUP_NOT_A_FILE: "_0";
+  BACKUP_NOT_A_FILE: ["_0"],
   /** {_0} is not a folder: name a folder */
-  BACKUP_NOT_A_FOLDER: "_0";
+  BACKUP_NOT_A_FOLDER: ["_0"],
   /** the path {_0} is not text in UTF-8: name another path */
-  BACKUP_NOT_TEXT: "_0";
+  BACKUP_NOT_TEXT: ["_0"],
   /** no folder for backups is set: name a file, or set a folder with `tillgate settings set backupFolder FOLDER` */
-  BACKUP_NO_FOLDER: never;
+  BACKUP_NO_FOLDER: [],
   /** the key that signs notifications is missing: make a new one first (`tillgate hmac-key rotate`) */
-  BACKUP_NO_HMAC_KEY: never;
+  BACKUP_NO_HMAC_KEY: [],
   /** no passphrase is stored for backups: store one with `tillgate backup --set-passphrase` */
-  BACKUP_NO_PASSPHRASE: never;
+  BACKUP_NO_PASSPHRASE: [],
   /** a backup needs {neededMb} MB on the disk of {folder}, and {freeMb} MB are free: make room */
-  BACKUP_NO_ROOM: "neededMb" | "folder" | "freeMb";
+  BACKUP_NO_ROOM: ["neededMb", "folder", "freeMb"],
   /** file must be the absolute path of a backup, and there is none at {_0}: check the spelling, and that its disk is connected */
-  BACKUP_NO_SUCH_FILE: "_0";
+  BACKUP_NO_SUCH_FILE: ["_0"],
   /** there is no folder {_0}: make it, connect its disk, or name another folder (for nightly backups with the setting backupFolder) */
-  BACKUP_NO_SUCH_FOLDER: "_0";
+  BACKUP_NO_SUCH_FOLDER: ["_0"],
   /** this installation has no wallet yet that a backup could restore */
-  BACKUP_NO_WALLET: never;
+  BACKUP_NO_WALLET: [],
   /** the wallet's words are missing, and without them its coins could not be spent: restore the words first */
-  BACKUP_NO_WORDS: never;
+  BACKUP_NO_WORDS: [],
   /** {_0} holds this environment already, and a restore never overwrites it: name another --data-dir, or move that folder away */
-  BACKUP_OCCUPIED: "_0";
+  BACKUP_OCCUPIED: ["_0"],
   /** the backup is of the environment {found}, not of {wanted}: restore or check it there (on the command line with --environment {found}) */
-  BACKUP_OTHER_ENVIRONMENT: "found" | "wanted";
+  BACKUP_OTHER_ENVIRONMENT: ["found", "wanted"],
   /** {folder} is not the folder that was named, or its disk is not connected: the file {mark} that Tillgate wrote there is missing. Connect the disk; if it is the right folder nevertheless, name it again: `tillgate settings set backupFolder "{folder}"` */
-  BACKUP_OTHER_FOLDER: "folder" | "mark";
+  BACKUP_OTHER_FOLDER: ["folder", "mark"],
   /** the backup was made with a passphrase other than the stored one: enter its passphrase */
-  BACKUP_OTHER_KEY: never;
+  BACKUP_OTHER_KEY: [],
   /** the backup is of another wallet than this installation's */
-  BACKUP_OTHER_WALLET: never;
+  BACKUP_OTHER_WALLET: [],
   /** the wallet's words do not belong to its database, so its coins could not be spent: restore the right words, or take another backup */
-  BACKUP_OTHER_WORDS: never;
+  BACKUP_OTHER_WORDS: [],
   /** the backup failed unexpectedly: see the log */
-  BACKUP_PANICKED: never;
+  BACKUP_PANICKED: [],
   /** the passphrase of a backup must have at least {_0} characters */
-  BACKUP_SHORT_PASSPHRASE: "_0";
+  BACKUP_SHORT_PASSPHRASE: ["_0"],
   /** the disk of the folder {_0} did not answer: check that it is connected, or name another folder */
-  BACKUP_SILENT_DISK: "_0";
+  BACKUP_SILENT_DISK: ["_0"],
   /** the disks of several folders that were named earlier still do not answer: restart Tillgate, then name another folder */
-  BACKUP_SILENT_DISKS: never;
+  BACKUP_SILENT_DISKS: [],
   /** {action} failed: {source} */
-  BACKUP_STREAM: "action" | "source";
+  BACKUP_STREAM: ["action", "source"],
   /** no file can be written to the folder {folder} ({source}): let the user who runs Tillgate write there, or name another folder */
-  BACKUP_TAKES_NO_FILES: "folder" | "source";
+  BACKUP_TAKES_NO_FILES: ["folder", "source"],
   /** the backup does not open: the passphrase is wrong, or the file was changed */
-  BACKUP_WRONG_PASSPHRASE: never;
+  BACKUP_WRONG_PASSPHRASE: [],
   /** each word is in the list, but the checksum is wrong: one word was written down wrong, or two changed places */
-  BAD_WORDS_CHECKSUM: never;
+  BAD_WORDS_CHECKSUM: [],
   /** a wallet has 12, 15, 18, 21 or 24 words, and {_0} were given */
-  BAD_WORDS_COUNT: "_0";
+  BAD_WORDS_COUNT: ["_0"],
   /** this is a descriptor, not words: restore it in a program that reads descriptors, and send the coins to a new wallet of Tillgate */
-  BAD_WORDS_DESCRIPTOR: never;
+  BAD_WORDS_DESCRIPTOR: [],
   /** these are the words of an Electrum seed, which makes other keys than BIP39's: restore it in Electrum, and send its coins to a new wallet of Tillgate */
-  BAD_WORDS_ELECTRUM: never;
+  BAD_WORDS_ELECTRUM: [],
   /** this is an extended key (like xprv or xpub), not words: restore it in a program that reads such keys, and send the coins to a new wallet of Tillgate */
-  BAD_WORDS_EXTENDED_KEY: never;
+  BAD_WORDS_EXTENDED_KEY: [],
   /** word {_0} is not in the list of BIP39's English words: look at its spelling */
-  BAD_WORDS_NOT_IN_LIST: "_0";
+  BAD_WORDS_NOT_IN_LIST: ["_0"],
   /** these are {_0} words, and only English words are read: restore them in a program that knows {_0} words, and send the coins to a new wallet of Tillgate */
-  BAD_WORDS_OTHER_LANGUAGE: "_0";
+  BAD_WORDS_OTHER_LANGUAGE: ["_0"],
   /** the first {_0} words are a wallet's, and a word follows: a passphrase (25th word) is not supported; restore the wallet in a program that takes it, and send the coins to a new wallet of Tillgate */
-  BAD_WORDS_PASSPHRASE: "_0";
+  BAD_WORDS_PASSPHRASE: ["_0"],
   /** these are the digits of a SeedQR: let the device that shows it show the words, and type the words */
-  BAD_WORDS_SEED_QR: never;
+  BAD_WORDS_SEED_QR: [],
   /** {_0} words are a share of SLIP39 (Trezor's Shamir backup), not BIP39's words: restore the shares in a device or program that reads them, and send the coins to a new wallet of Tillgate */
-  BAD_WORDS_SLIP39: "_0";
+  BAD_WORDS_SLIP39: ["_0"],
+  /** must be an address of the sandbox's network (regtest), like bcrt1q… */
+  BODY_FAULT_ADDRESS: [],
+  /** must be a decimal number like 0.00100000 */
+  BODY_FAULT_BTC: [],
+  /** contradicts "broadcast": "{_0}" */
+  BODY_FAULT_CONTRADICTS: ["_0"],
+  /** is not the code of a known currency */
+  BODY_FAULT_CURRENCY: [],
+  /** must be true or false */
+  BODY_FAULT_FLAG: [],
+  /** is not possible: {_0} */
+  BODY_FAULT_IMPOSSIBLE: ["_0"],
+  /** is required, because nothing remains to be paid of this payment */
+  BODY_FAULT_NOTHING_REMAINS: [],
+  /** is allowed only with "toCustomer": false */
+  BODY_FAULT_ONLY_TO_OTHERS: [],
+  /** must be a decimal number like 65000.00, or null */
+  BODY_FAULT_RATE: [],
+  /** must be a number from 0 to {most} with at most 3 decimals */
+  BODY_FAULT_THOUSANDTHS: ["most"],
+  /** must be a whole number from {least} to {most} */
+  BODY_FAULT_WHOLE: ["least", "most"],
   /** it conflicts with the mempool: {_0} */
-  BROADCAST_REFUSAL_CONFLICT: "_0";
+  BROADCAST_REFUSAL_CONFLICT: ["_0"],
   /** input {outpoint} is a coinbase that can be spent from block {fromHeight} */
-  BROADCAST_REFUSAL_IMMATURE_COINBASE: "outpoint" | "fromHeight";
+  BROADCAST_REFUSAL_IMMATURE_COINBASE: ["outpoint", "fromHeight"],
   /** input {outpoint} was spent in the chain by {spender} */
-  BROADCAST_REFUSAL_INPUT_SPENT: "outpoint" | "spender";
+  BROADCAST_REFUSAL_INPUT_SPENT: ["outpoint", "spender"],
   /** it is not valid: {_0} */
-  BROADCAST_REFUSAL_INVALID: "_0";
+  BROADCAST_REFUSAL_INVALID: ["_0"],
   /** it is locked: {_0} */
-  BROADCAST_REFUSAL_LOCKED: "_0";
+  BROADCAST_REFUSAL_LOCKED: ["_0"],
   /** input {_0} is missing: its transaction is neither in the chain nor in the mempool */
-  BROADCAST_REFUSAL_MISSING_INPUTS: "_0";
+  BROADCAST_REFUSAL_MISSING_INPUTS: ["_0"],
   /** it would not be relayed: {_0} */
-  BROADCAST_REFUSAL_POLICY: "_0";
+  BROADCAST_REFUSAL_POLICY: ["_0"],
   /** it was refused: {_0} */
-  BROADCAST_REFUSAL_REFUSED: "_0";
+  BROADCAST_REFUSAL_REFUSED: ["_0"],
   /** it conflicts with the mempool and pays {feeSats} satoshis; a replacement must pay at least {minSats} */
-  BROADCAST_REFUSAL_REPLACEMENT_FEE_TOO_LOW: "feeSats" | "minSats";
+  BROADCAST_REFUSAL_REPLACEMENT_FEE_TOO_LOW: ["feeSats", "minSats"],
   /** the script or signature of input {input} is not valid */
-  BROADCAST_REFUSAL_SCRIPT_INVALID: "input";
+  BROADCAST_REFUSAL_SCRIPT_INVALID: ["input"],
   /** the sandbox is set not to answer broadcasts */
-  BROADCAST_REFUSAL_UNANSWERED: never;
-  /** {_0} */
-  CALL_CONFLICT: "_0";
+  BROADCAST_REFUSAL_UNANSWERED: [],
   /** the call was interrupted */
-  CALL_INTERRUPTED: never;
+  CALL_INTERRUPTED: [],
   /** the request is not valid */
-  CALL_INVALID: never;
+  CALL_INVALID: [],
   /** this path accepts only {_0} */
-  CALL_METHOD_NOT_ALLOWED: "_0";
-  /** {_0} */
-  CALL_NOT_FOUND: "_0";
+  CALL_METHOD_NOT_ALLOWED: ["_0"],
   /** there is no such path */
-  CALL_NO_SUCH_PATH: never;
+  CALL_NO_SUCH_PATH: [],
   /** coins were seen for this payment: wait for its deadline, then decide on the coins */
-  CANCEL_COINS_SEEN: never;
+  CANCEL_COINS_SEEN: [],
   /** this payment is {_0}: only a payment that is NEW can be cancelled */
-  CANCEL_NOT_NEW: "_0";
+  CANCEL_NOT_NEW: ["_0"],
   /** there is no payment {_0} */
-  CANCEL_NO_SUCH_PAYMENT: "_0";
+  CANCEL_NO_SUCH_PAYMENT: ["_0"],
   /** the time of this payment is over: it closes by itself once the clock is confirmed */
-  CANCEL_TIME_OVER: never;
+  CANCEL_TIME_OVER: [],
   /** the Bitcoin backend cannot be asked: {_0} */
-  CHAIN_DOWN: "_0";
+  CHAIN_DOWN: ["_0"],
   /** the request is not valid */
-  CREATE_INVALID: never;
+  CREATE_INVALID: [],
   /** this Idempotency-Key was used with another request */
-  CREATE_KEY_REUSED: never;
+  CREATE_KEY_REUSED: [],
   /** the data directory {path} is in use already, by another Tillgate{process}: stop it first, or name another --data-dir */
-  DATA_DIR_IN_USE: "path" | "process";
+  DATA_DIR_IN_USE: ["path", "process"],
   /** {action} {path} failed: {source} */
-  DATA_DIR_IO: "action" | "path" | "source";
+  DATA_DIR_IO: ["action", "path", "source"],
   /** there is no data directory {path}: check --data-dir and --environment; `tillgate serve` makes a new one */
-  DATA_DIR_MISSING: "path";
+  DATA_DIR_MISSING: ["path"],
   /** this user has no home folder to keep data in: name a folder with --data-dir */
-  DATA_DIR_NO_HOME: never;
+  DATA_DIR_NO_HOME: [],
   /** the disk is nearly full: new records and resends are refused; everything else continues */
-  DISK_NEARLY_FULL: never;
+  DISK_NEARLY_FULL: [],
   /** this anomaly is {_0} and waits for no decision */
-  DISMISS_NOT_OPEN: "_0";
+  DISMISS_NOT_OPEN: ["_0"],
   /** there is no anomaly {_0} */
-  DISMISS_NO_SUCH_ANOMALY: "_0";
+  DISMISS_NO_SUCH_ANOMALY: ["_0"],
   /** a dismissal needs a reason of 1 to {reasonMax} characters, without line breaks */
-  DISMISS_REASON: "reasonMax";
+  DISMISS_REASON: ["reasonMax"],
   /** these words are no longer kept: they were used, replaced by others, or shown more than 15 minutes ago; begin again, and write down the new ones */
-  DRAFT_GONE: never;
+  DRAFT_GONE: [],
   /** word {_0} does not match: look at what you wrote down */
-  DRAFT_WRONG: "_0";
+  DRAFT_WRONG: ["_0"],
   /** may hold no control characters and no spaces at its ends */
-  FAULT_BLANK_URL: never;
+  FAULT_BLANK_URL: [],
   /** may not be given together with btcAmount: give one of them */
-  FAULT_BOTH_AMOUNTS: never;
+  FAULT_BOTH_AMOUNTS: [],
   /** may hold no control characters but tabs and line breaks */
-  FAULT_CONTROL_CHARACTERS: never;
+  FAULT_CONTROL_CHARACTERS: [],
+  /** holds half a character: an escape like \ud83c needs its second half, like \udf89 */
+  FAULT_HALF_CHARACTER: [],
   /** may hold no user name or password */
-  FAULT_LOGIN: never;
+  FAULT_LOGIN: [],
   /** may have at most 2048 bytes */
-  FAULT_LONG_URL: never;
+  FAULT_LONG_URL: [],
   /** must be BTC or one of {_0} */
-  FAULT_NOT_A_CURRENCY: "_0";
+  FAULT_NOT_A_CURRENCY: ["_0"],
   /** must be one of {_0} */
-  FAULT_NOT_ONE_OF: "_0";
+  FAULT_NOT_ONE_OF: ["_0"],
   /** must be {_0}, which is the whole refund, or be left out */
-  FAULT_NOT_THE_REFUND: "_0";
+  FAULT_NOT_THE_REFUND: ["_0"],
   /** or fiatAmount is required: give one of them */
-  FAULT_NO_AMOUNT: never;
+  FAULT_NO_AMOUNT: [],
   /** must be a number, or a string that holds one */
-  FAULT_NO_NUMBER: never;
+  FAULT_NO_NUMBER: [],
   /** must be an object */
-  FAULT_NO_OBJECT: never;
+  FAULT_NO_OBJECT: [],
   /** is worth less than a satoshi: ask for more */
-  FAULT_NO_SATOSHI: never;
+  FAULT_NO_SATOSHI: [],
   /** must be a string */
-  FAULT_NO_STRING: never;
+  FAULT_NO_STRING: [],
   /** must be a URL like https://shop.example/hook */
-  FAULT_NO_URL: never;
+  FAULT_NO_URL: [],
   /** must be at {_0}: this API key may notify no other host */
-  FAULT_OTHER_HOST: "_0";
+  FAULT_OTHER_HOST: ["_0"],
   /** must begin with http:// or https:// */
-  FAULT_OTHER_SCHEME: never;
+  FAULT_OTHER_SCHEME: [],
   /** is one of this wallet's own: coins sent there would never leave it, give the recipient's address */
-  FAULT_OWN_ADDRESS: never;
+  FAULT_OWN_ADDRESS: [],
   /** is required */
-  FAULT_REQUIRED: never;
+  FAULT_REQUIRED: [],
   /** must be shorter: all texts and URLs of a payment may have {most} bytes together, and these have {inAll} */
-  FAULT_TEXTS_TOO_LONG: "most" | "inAll";
+  FAULT_TEXTS_TOO_LONG: ["most", "inAll"],
   /** may have at most {most} characters */
-  FAULT_TOO_MANY_CHARACTERS: "most";
+  FAULT_TOO_MANY_CHARACTERS: ["most"],
+  /** holds the character "{_0}", which no address has: give the address alone */
+  FOREIGN_CHARACTER_ASCII: ["_0"],
+  /** holds an invisible character, U+{_0}, which no address has: give the address alone */
+  FOREIGN_CHARACTER_CONTROL: ["_0"],
+  /** holds an invisible character, U+{code} ({name}), which no address has: give the address alone */
+  FOREIGN_CHARACTER_NAMED: ["code", "name"],
+  /** holds the character "{character}" (U+{code}), which no address has: give the address alone */
+  FOREIGN_CHARACTER_OTHER: ["character", "code"],
   /** a key's name is 1 to 64 letters, digits or underscores */
-  KEY_BAD_NAME: never;
+  KEY_BAD_NAME: [],
   /** too many long lists are being read ({listsOfKeyMax} for an API key, {listsMax} in all): read one first */
-  KEY_LIMIT_LISTS: "listsOfKeyMax" | "listsMax";
+  KEY_LIMIT_LISTS: ["listsOfKeyMax", "listsMax"],
   /** this API key has as many open payments as it may have ({most}): wait until one is paid or expires */
-  KEY_LIMIT_OPEN_PAYMENTS: "most";
+  KEY_LIMIT_OPEN_PAYMENTS: ["most"],
   /** this API key asks for payments, payouts and resends faster than it may ({perSecond} in a second): slow down */
-  KEY_LIMIT_REQUESTS: "perSecond";
+  KEY_LIMIT_REQUESTS: ["perSecond"],
   /** a live key is named {_0} already: revoke it first, or choose another name */
-  KEY_NAME_TAKEN: "_0";
+  KEY_NAME_TAKEN: ["_0"],
   /** no live key is named {_0} */
-  KEY_NO_SUCH_KEY: "_0";
+  KEY_NO_SUCH_KEY: ["_0"],
   /** the request is not valid */
-  LIMIT_INVALID: never;
+  LIMIT_INVALID: [],
   /** Payout above daily limit: {availableSats} BTC are left of it until {until}. Ask for less, wait, or have the limit raised (the setting dailyLimitBtc) */
-  LIMIT_REFUSAL_ABOVE_DAILY_LIMIT: "availableSats" | "until";
+  LIMIT_REFUSAL_ABOVE_DAILY_LIMIT: ["availableSats", "until"],
   /** Payout below minimum: a payout is {minimumSats} BTC at least. Ask for more */
-  LIMIT_REFUSAL_BELOW_MINIMUM: "minimumSats";
+  LIMIT_REFUSAL_BELOW_MINIMUM: ["minimumSats"],
   /** Refund is dust: the network relays no output below {dustSats} BTC to this address. Dismiss the anomaly */
-  LIMIT_REFUSAL_DUST: "dustSats";
-  /** the payout is {_0}: {_1} */
-  NAMED_RATE_NOT_WAITING: "_0" | "_1";
-  /** the payout cannot be sent now: {_0} */
-  NAMED_RATE_OBSTACLE: "_0";
-  /** must hold the beginning of each day and the end of the last one, at most {daysMax} days */
-  NOT_DAYS_COUNT: "daysMax";
-  /** must hold times that ascend */
-  NOT_DAYS_ORDER: never;
-  /** must be from 1 to {weekDays}, and at most the number of days */
-  NOT_DAYS_WEEK: "weekDays";
-  /** there is no alarm about payout {_0} */
-  NOT_FOUND_ALARM: "_0";
-  /** there is no anomaly {_0} */
-  NOT_FOUND_ANOMALY: "_0";
+  LIMIT_REFUSAL_DUST: ["dustSats"],
   /** there is no payment {_0} */
-  NOT_FOUND_PAYMENT: "_0";
-  /** there is no payout {_0} */
-  NOT_FOUND_PAYOUT: "_0";
-  /** there is no delivery, payment, anomaly or payout {_0} */
-  NOT_FOUND_RECORD: "_0";
-  /** must be at most {hostsMax} hosts like shop.example or 192.0.2.1, each without scheme, port and path */
-  NOT_HOSTS: "hostsMax";
-  /** permissions are shop, full, or a comma-separated list of payments.read, payments.create, payouts.read, payouts.create, payouts.approve */
-  NOT_PERMISSIONS: never;
-  /** it is not known yet whether the address is the wallet's own: try again in a minute */
-  NOT_READY_NOT_DERIVED: never;
-  /** the wallet was restored, and has not looked through the whole chain yet for transactions of another copy */
-  NOT_READY_NOT_LOOKED: never;
-  /** the wallet is not set up */
-  NOT_READY_NOT_MADE: never;
-  /** another copy of the wallet may have given the chosen address to a customer: repeat the request for a new address */
-  NOT_READY_SKIPPED: never;
-  /** {_0} */
-  NOT_WATCHED_BEHIND: "_0";
-  /** the state of the Bitcoin chain cannot be stored: {_0} */
-  NOT_WATCHED_NOT_STORED: "_0";
-  /** the Bitcoin chain was never synchronised, or has not been watched for 10 minutes */
-  NOT_WATCHED_SILENT: never;
-  /** the operating system gave no random bytes */
-  NO_ENTROPY: never;
-  /** the request is not valid */
-  OFFER_INVALID: never;
-  /** this Idempotency-Key was used with another request */
-  OFFER_KEY_REUSED: never;
-  /** another copy of this wallet paid {amountSats} BTC to {address}, in transaction {txid}: ask again only if that was for something else */
-  OFFER_PAID_BEFORE: "amountSats" | "address" | "txid";
-  /** must be worth at most {value0} BTC: ask for less */
-  OFFER_TOO_LARGE: "value0";
-  /** must be worth at most {value0} BTC{worthMinor} */
-  PRICE_REFUSAL_TOO_LARGE: "value0" | "worthMinor";
-  /** must be worth at least {dustLimitSats} BTC{worthMinor} */
-  PRICE_REFUSAL_TOO_SMALL: "dustLimitSats" | "worthMinor";
-  /** there is no fresh exchange rate for {currency}: {reason} */
-  RATE_UNAVAILABLE: "currency" | "reason";
-  /** {refusal}: payout {payoutId} sends its coins back */
-  REFUNDED_BY_PAYOUT: "refusal" | "payoutId";
-  /** the coins of this anomaly have just changed: look at it again, then refund it */
-  REFUND_CHANGED: never;
-  /** the coins of this anomaly are gone, or have less than {confirmations} confirmations: wait for them */
-  REFUND_COINS_NOT_READY: "confirmations";
-  /** this anomaly is {_0} and waits for no decision */
-  REFUND_NOT_OPEN: "_0";
-  /** there is no anomaly {_0} */
-  REFUND_NO_SUCH_ANOMALY: "_0";
-  /** another copy of this wallet paid {amountSats} BTC to this address, in transaction {txid}: if that was this refund, dismiss the anomaly; if it was for something else, confirm that the address is to be paid again */
-  REFUND_PAID_BEFORE: "amountSats" | "txid";
-  /** payout {payoutId}, which is {state}, pays exactly {amountSats} BTC: if that is this refund, dismiss the anomaly; if it is for something else, confirm that the sum is to be sent again */
-  REFUND_PAID_BY_PAYOUT: "payoutId" | "state" | "amountSats";
-  /** nothing is left to send back: {returnedSats} BTC of this payment were sent back before, and the price of a paid payment is not refunded; dismiss the anomaly */
-  REFUND_RETURNED_BEFORE: "returnedSats";
-  /** the network took these coins back from us: there is nothing to refund, dismiss the anomaly instead */
-  REFUND_REVERSED: never;
-  /** The customer's display can only show a payment. */
-  REFUSAL_CUSTOMERS_DISPLAY: never;
-  /** the database could not be read or written: try again */
-  REFUSAL_DATABASE: never;
-  /** {path} cannot be written ({error}). Free some space, or move old files. */
-  REFUSAL_FILE_NOT_SAVED: "path" | "error";
-  /** The gateway opens its database. */
-  REFUSAL_GATEWAY_OPENING: never;
-  /** something failed inside Tillgate: its log says more */
-  REFUSAL_INTERNAL: never;
-  /** This desktop has no browser set up. Copy the page's address instead. */
-  REFUSAL_NO_BROWSER: never;
-  /** This desktop has no mail program set up. Copy the page's address instead. */
-  REFUSAL_NO_MAIL_PROGRAM: never;
-  /** This payment has no page that a browser can open. Check the setting publicUrl. */
-  REFUSAL_NO_PAGE: never;
-  /** The desktop did not open a second window. Use the view in this window. */
-  REFUSAL_NO_SECOND_WINDOW: never;
-  /** there is no wallet yet: `tillgate wallet create` makes one, `tillgate wallet restore` restores one */
-  REFUSAL_NO_WALLET: never;
-  /** the password could not be stored: {_0} */
-  REFUSAL_PASSWORD_NOT_STORED: "_0";
-  /** this payout is {_0}: only an offer that waits for approval can be rejected */
-  REJECT_NOT_PENDING: "_0";
-  /** there is no payout {_0} */
-  REJECT_NO_SUCH_PAYOUT: "_0";
-  /** a reason has at most {reasonMax} characters, without line breaks */
-  REJECT_REASON: "reasonMax";
-  /** the sender now holds for another reason: {_0}; read it, then release the sender again */
-  RELEASE_ANOTHER: "_0";
-  /** the sender cannot be released: {_0} */
-  RELEASE_NOT_LOOKED: "_0";
-  /** transaction {_0}, made by another copy of this wallet, is in the mempool: wait until a block holds it, or until it drops out */
-  RELEASE_TWIN_WAITS: "_0";
-  /** the fee is now {feeSats} BTC, more than the {agreedSats} BTC that were agreed to: check it again */
-  REPLACE_ABOVE_AGREED: "feeSats" | "agreedSats";
-  /** the replacement must pay {needed} sat/vB, above the allowed maximum of {cap} sat/vB */
-  REPLACE_ABOVE_CAP: "needed" | "cap";
-  /** the fee would be {feeSats} BTC, more than the {paysSats} BTC that the transaction pays out */
-  REPLACE_ABOVE_PAYOUT: "feeSats" | "paysSats";
-  /** the sender is on hold: {_0} */
-  REPLACE_HELD: "_0";
-  /** the sender is on hold: {_0} */
-  REPLACE_NOT_LOOKED: "_0";
-  /** there is no payout {_0} */
-  REPLACE_NO_SUCH_PAYOUT: "_0";
-  /** the transaction cannot be replaced now: {_0} */
-  REPLACE_OBSTACLE: "_0";
-  /** {_0} payouts share the transaction or spend its change, and all would be cancelled: {_0} */
-  REPLACE_SHARED: "_0";
-  /** the payout changed meanwhile: look at it again */
-  REPLACE_STALE: never;
+  MISSING_PAYMENT: ["_0"],
+  /** there is no transaction {_0} */
+  MISSING_TRANSACTION: ["_0"],
   /** the payout is {_0}: {_1} */
-  REPLACE_STATE: "_0" | "_1";
-  /** nothing is signed until a look at the chain shows the payments of other copies of the wallet: {_0} */
-  REPLACE_UNSEEN: "_0";
-  /** {keysMax} HMAC keys are in use, because a replaced key signs for another 24 hours: the next can be made at {_0} */
-  ROTATE_TOO_MANY: "keysMax" | "_0";
-  /** transaction {_0} is in a block already; a reorganisation could undo that */
-  SANDBOX_ALREADY_CONFIRMED: "_0";
-  /** an output of {amountSats} sat is too small: the network relays none below {minSats} sat */
-  SANDBOX_AMOUNT_TOO_SMALL: "amountSats" | "minSats";
-  /** {count} blocks cannot be mined in one call: at most {max}, and at least 1 */
-  SANDBOX_BLOCK_COUNT: "count" | "max";
-  /** the customer has {availableSats} satoshis in confirmed coins and needs {neededSats}: mine a block to confirm its change, or request less */
-  SANDBOX_CANNOT_PAY: "availableSats" | "neededSats";
-  /** the clock cannot be moved forward by {seconds} s */
-  SANDBOX_CLOCK_OUT_OF_RANGE: "seconds";
-  /** the next block's time would have to be {neededS} s, too far from the clock's {clockS} s: move the sandbox's clock forward */
-  SANDBOX_CLOCK_TOO_FAR_BEHIND: "neededS" | "clockS";
-  /** the sandbox's file is damaged: {_0} */
-  SANDBOX_DAMAGED: "_0";
+  NAMED_RATE_NOT_WAITING: ["_0", "_1"],
+  /** the payout cannot be sent now: {_0} */
+  NAMED_RATE_OBSTACLE: ["_0"],
+  /** must hold the beginning of each day and the end of the last one, at most {daysMax} days */
+  NOT_DAYS_COUNT: ["daysMax"],
+  /** must hold times that ascend */
+  NOT_DAYS_ORDER: [],
+  /** must be from 1 to {weekDays}, and at most the number of days */
+  NOT_DAYS_WEEK: ["weekDays"],
+  /** there is no alarm about payout {_0} */
+  NOT_FOUND_ALARM: ["_0"],
+  /** there is no anomaly {_0} */
+  NOT_FOUND_ANOMALY: ["_0"],
+  /** there is no payment {_0} */
+  NOT_FOUND_PAYMENT: ["_0"],
+  /** there is no payout {_0} */
+  NOT_FOUND_PAYOUT: ["_0"],
+  /** there is no delivery, payment, anomaly or payout {_0} */
+  NOT_FOUND_RECORD: ["_0"],
+  /** must be at most {hostsMax} hosts like shop.example or 192.0.2.1, each without scheme, port and path */
+  NOT_HOSTS: ["hostsMax"],
+  /** permissions are shop, full, or a comma-separated list of payments.read, payments.create, payouts.read, payouts.create, payouts.approve */
+  NOT_PERMISSIONS: [],
+  /** it is not known yet whether the address is the wallet's own: try again in a minute */
+  NOT_READY_NOT_DERIVED: [],
+  /** the wallet was restored, and has not looked through the whole chain yet for transactions of another copy */
+  NOT_READY_NOT_LOOKED: [],
+  /** the wallet is not set up */
+  NOT_READY_NOT_MADE: [],
+  /** another copy of the wallet may have given the chosen address to a customer: repeat the request for a new address */
+  NOT_READY_SKIPPED: [],
+  /** {_0} */
+  NOT_WATCHED_BEHIND: ["_0"],
+  /** the state of the Bitcoin chain cannot be stored: {_0} */
+  NOT_WATCHED_NOT_STORED: ["_0"],
+  /** the Bitcoin chain was never synchronised, or has not been watched for 10 minutes */
+  NOT_WATCHED_SILENT: [],
   /** the operating system gave no random bytes */
-  SANDBOX_ENTROPY: never;
+  NO_ENTROPY: [],
+  /** the request is not valid */
+  OFFER_INVALID: [],
+  /** this Idempotency-Key was used with another request */
+  OFFER_KEY_REUSED: [],
+  /** another copy of this wallet paid {amountSats} BTC to {address}, in transaction {txid}: ask again only if that was for something else */
+  OFFER_PAID_BEFORE: ["amountSats", "address", "txid"],
+  /** must be worth at most {value0} BTC: ask for less */
+  OFFER_TOO_LARGE: ["value0"],
+  /** must be worth at most {value0} BTC{worthMinor} */
+  PRICE_REFUSAL_TOO_LARGE: ["value0", "worthMinor"],
+  /** must be worth at least {dustLimitSats} BTC{worthMinor} */
+  PRICE_REFUSAL_TOO_SMALL: ["dustLimitSats", "worthMinor"],
+  /** there is no fresh exchange rate for {currency}: {reason} */
+  RATE_UNAVAILABLE: ["currency", "reason"],
+  /** {refusal}: payout {payoutId} sends its coins back */
+  REFUNDED_BY_PAYOUT: ["refusal", "payoutId"],
+  /** the coins of this anomaly have just changed: look at it again, then refund it */
+  REFUND_CHANGED: [],
+  /** the coins of this anomaly are gone, or have less than {confirmations} confirmations: wait for them */
+  REFUND_COINS_NOT_READY: ["confirmations"],
+  /** this anomaly is {_0} and waits for no decision */
+  REFUND_NOT_OPEN: ["_0"],
+  /** there is no anomaly {_0} */
+  REFUND_NO_SUCH_ANOMALY: ["_0"],
+  /** another copy of this wallet paid {amountSats} BTC to this address, in transaction {txid}: if that was this refund, dismiss the anomaly; if it was for something else, confirm that the address is to be paid again */
+  REFUND_PAID_BEFORE: ["amountSats", "txid"],
+  /** payout {payoutId}, which is {state}, pays exactly {amountSats} BTC: if that is this refund, dismiss the anomaly; if it is for something else, confirm that the sum is to be sent again */
+  REFUND_PAID_BY_PAYOUT: ["payoutId", "state", "amountSats"],
+  /** nothing is left to send back: {returnedSats} BTC of this payment were sent back before, and the price of a paid payment is not refunded; dismiss the anomaly */
+  REFUND_RETURNED_BEFORE: ["returnedSats"],
+  /** the network took these coins back from us: there is nothing to refund, dismiss the anomaly instead */
+  REFUND_REVERSED: [],
+  /** The customer's display can only show a payment. */
+  REFUSAL_CUSTOMERS_DISPLAY: [],
+  /** the database could not be read or written: try again */
+  REFUSAL_DATABASE: [],
+  /** {path} cannot be written ({error}). Free some space, or move old files. */
+  REFUSAL_FILE_NOT_SAVED: ["path", "error"],
+  /** The gateway opens its database. */
+  REFUSAL_GATEWAY_OPENING: [],
+  /** something failed inside Tillgate: its log says more */
+  REFUSAL_INTERNAL: [],
+  /** This desktop has no browser set up. Copy the page's address instead. */
+  REFUSAL_NO_BROWSER: [],
+  /** This desktop has no mail program set up. Copy the page's address instead. */
+  REFUSAL_NO_MAIL_PROGRAM: [],
+  /** This payment has no page that a browser can open. Check the setting publicUrl. */
+  REFUSAL_NO_PAGE: [],
+  /** The desktop did not open a second window. Use the view in this window. */
+  REFUSAL_NO_SECOND_WINDOW: [],
+  /** there is no wallet yet: `tillgate wallet create` makes one, `tillgate wallet restore` restores one */
+  REFUSAL_NO_WALLET: [],
+  /** the password could not be stored: {_0} */
+  REFUSAL_PASSWORD_NOT_STORED: ["_0"],
+  /** this payout is {_0}: only an offer that waits for approval can be rejected */
+  REJECT_NOT_PENDING: ["_0"],
+  /** there is no payout {_0} */
+  REJECT_NO_SUCH_PAYOUT: ["_0"],
+  /** a reason has at most {reasonMax} characters, without line breaks */
+  REJECT_REASON: ["reasonMax"],
+  /** the sender now holds for another reason: {_0}; read it, then release the sender again */
+  RELEASE_ANOTHER: ["_0"],
+  /** the sender cannot be released: {_0} */
+  RELEASE_NOT_LOOKED: ["_0"],
+  /** transaction {_0}, made by another copy of this wallet, is in the mempool: wait until a block holds it, or until it drops out */
+  RELEASE_TWIN_WAITS: ["_0"],
+  /** the fee is now {feeSats} BTC, more than the {agreedSats} BTC that were agreed to: check it again */
+  REPLACE_ABOVE_AGREED: ["feeSats", "agreedSats"],
+  /** the replacement must pay {needed} sat/vB, above the allowed maximum of {cap} sat/vB */
+  REPLACE_ABOVE_CAP: ["needed", "cap"],
+  /** the fee would be {feeSats} BTC, more than the {paysSats} BTC that the transaction pays out */
+  REPLACE_ABOVE_PAYOUT: ["feeSats", "paysSats"],
+  /** the sender is on hold: {_0} */
+  REPLACE_HELD: ["_0"],
+  /** the sender is on hold: {_0} */
+  REPLACE_NOT_LOOKED: ["_0"],
+  /** there is no payout {_0} */
+  REPLACE_NO_SUCH_PAYOUT: ["_0"],
+  /** the transaction cannot be replaced now: {_0} */
+  REPLACE_OBSTACLE: ["_0"],
+  /** {_0} payouts share the transaction or spend its change, and all would be cancelled: {_0_2} */
+  REPLACE_SHARED: ["_0", "_0_2"],
+  /** the payout changed meanwhile: look at it again */
+  REPLACE_STALE: [],
+  /** the payout is {_0}: {_1} */
+  REPLACE_STATE: ["_0", "_1"],
+  /** nothing is signed until a look at the chain shows the payments of other copies of the wallet: {_0} */
+  REPLACE_UNSEEN: ["_0"],
+  /** {keysMax} HMAC keys are in use, because a replaced key signs for another 24 hours: the next can be made at {_0} */
+  ROTATE_TOO_MANY: ["keysMax", "_0"],
+  /** transaction {_0} is in a block already; a reorganisation could undo that */
+  SANDBOX_ALREADY_CONFIRMED: ["_0"],
+  /** an output of {amountSats} sat is too small: the network relays none below {minSats} sat */
+  SANDBOX_AMOUNT_TOO_SMALL: ["amountSats", "minSats"],
+  /** {count} blocks cannot be mined in one call: at most {max}, and at least 1 */
+  SANDBOX_BLOCK_COUNT: ["count", "max"],
+  /** the customer has {availableSats} satoshis in confirmed coins and needs {neededSats}: mine a block to confirm its change, or request less */
+  SANDBOX_CANNOT_PAY: ["availableSats", "neededSats"],
+  /** the clock cannot be moved forward by {seconds} s */
+  SANDBOX_CLOCK_OUT_OF_RANGE: ["seconds"],
+  /** the next block's time would have to be {neededS} s, too far from the clock's {clockS} s: move the sandbox's clock forward */
+  SANDBOX_CLOCK_TOO_FAR_BEHIND: ["neededS", "clockS"],
+  /** the sandbox's file is damaged: {_0} */
+  SANDBOX_DAMAGED: ["_0"],
+  /** the operating system gave no random bytes */
+  SANDBOX_ENTROPY: [],
   /** a fee rate of {rateSatVb} sat/vB is out of range: from {min} to {max} */
-  SANDBOX_FEE_RATE: "rateSatVb" | "min" | "max";
+  SANDBOX_FEE_RATE: ["rateSatVb", "min", "max"],
   /** the sandbox's file could not be created: {_0} */
-  SANDBOX_FILE: "_0";
+  SANDBOX_FILE: ["_0"],
   /** the block breaks the rules of consensus: {_0} */
-  SANDBOX_INVALID_BLOCK: "_0";
+  SANDBOX_INVALID_BLOCK: ["_0"],
   /** the sandbox's file has schema version {found}, this program knows versions up to {supported}: use the newer program */
-  SANDBOX_NEWER_SCHEMA: "found" | "supported";
+  SANDBOX_NEWER_SCHEMA: ["found", "supported"],
   /** the file is an SQLite database, but not a sandbox's */
-  SANDBOX_NOT_A_SANDBOX: never;
+  SANDBOX_NOT_A_SANDBOX: [],
   /** transaction {_0} is not in the mempool any more */
-  SANDBOX_NOT_IN_MEMPOOL: "_0";
+  SANDBOX_NOT_IN_MEMPOOL: ["_0"],
   /** transaction {_0} does not spend the customer's own coins, so the customer cannot replace it */
-  SANDBOX_NOT_THE_CUSTOMERS: "_0";
+  SANDBOX_NOT_THE_CUSTOMERS: ["_0"],
   /** a payment cannot be made in {parts} parts: at most {max}, and at least 1 */
-  SANDBOX_PART_COUNT: "parts" | "max";
+  SANDBOX_PART_COUNT: ["parts", "max"],
   /** one transaction cannot pay {payees} scripts: at most {max}, and at least 1 */
-  SANDBOX_PAYEE_COUNT: "payees" | "max";
+  SANDBOX_PAYEE_COUNT: ["payees", "max"],
   /** transaction {_0} pays only the customer's own addresses */
-  SANDBOX_PAYS_NOBODY_ELSE: "_0";
+  SANDBOX_PAYS_NOBODY_ELSE: ["_0"],
   /** the mempool refused the customer's transaction: {_0} */
-  SANDBOX_REFUSED: "_0";
+  SANDBOX_REFUSED: ["_0"],
   /** the last {depth} blocks cannot be replaced: {max} blocks were mined since the sandbox was created */
-  SANDBOX_REORG_DEPTH: "depth" | "max";
+  SANDBOX_REORG_DEPTH: ["depth", "max"],
   /** the sandbox's file could not be read or written: {_0} */
-  SANDBOX_STORAGE: "_0";
+  SANDBOX_STORAGE: ["_0"],
   /** transaction {_0} is not known to the sandbox */
-  SANDBOX_UNKNOWN_TRANSACTION: "_0";
+  SANDBOX_UNKNOWN_TRANSACTION: ["_0"],
   /** {_0} */
-  SECRET: "_0";
+  SECRET: ["_0"],
   /** the pass was interrupted */
-  SEND_INTERRUPTED: never;
+  SEND_INTERRUPTED: [],
   /** backend is {backend}, and {url} is not the URL of such a server: set both at once, like backend={backend} backendUrl={example} */
-  SETTING_BACKEND_URL: "backend" | "url" | "example";
+  SETTING_BACKEND_URL: ["backend", "url", "example"],
   /** {_0} is fixed since the wallet was made: another value needs a new installation (another --data-dir) */
-  SETTING_FIXED: "_0";
+  SETTING_FIXED: ["_0"],
   /** fixedRates must be empty in production: rates come from rateSources there */
-  SETTING_FIXED_RATES_IN_PRODUCTION: never;
+  SETTING_FIXED_RATES_IN_PRODUCTION: [],
   /** feeFloorSatVb may not be above feeCapSatVb, and would be {floor} above {cap}: change both at once, like feeFloorSatVb=5 feeCapSatVb=50 */
-  SETTING_FLOOR_ABOVE_CAP: "floor" | "cap";
+  SETTING_FLOOR_ABOVE_CAP: ["floor", "cap"],
   /** minPayoutBtc may not be above dailyLimitBtc, and would be {minimum} above {daily}, so that no payout could be made; lower the one or raise the other, both at once if need be */
-  SETTING_MINIMUM_ABOVE_DAILY: "minimum" | "daily";
+  SETTING_MINIMUM_ABOVE_DAILY: ["minimum", "daily"],
   /** backend can no longer be esplora: an Esplora server is asked address by address, so that many payments delay each other by minutes. Its operator serves Electrum too: choose Electrum (backend=electrum backendUrl=ssl://HOST:50002), or a node of your own (backend=core) */
-  SETTING_NO_ESPLORA: never;
+  SETTING_NO_ESPLORA: [],
   /** {name} must begin with a scheme: put {schemes} in front */
-  SETTING_NO_SCHEME: "name" | "schemes";
+  SETTING_NO_SCHEME: ["name", "schemes"],
   /** {url} can be reached through Tor alone: set proxy too, like proxy=socks5h://127.0.0.1:9050 */
-  SETTING_ONION_WITHOUT_PROXY: "url";
+  SETTING_ONION_WITHOUT_PROXY: ["url"],
   /** {name} is given by {by} at the start of the gateway: change it there */
-  SETTING_OVERRIDDEN: "name" | "by";
+  SETTING_OVERRIDDEN: ["name", "by"],
   /** {_0} is named twice: name each setting once */
-  SETTING_TWICE: "_0";
+  SETTING_TWICE: ["_0"],
   /** there is no setting {_0}: `tillgate settings list` shows all */
-  SETTING_UNKNOWN: "_0";
+  SETTING_UNKNOWN: ["_0"],
   /** {name} must be {form} */
-  SETTING_VALUE: "name" | "form";
+  SETTING_VALUE: ["name", "form"],
   /** birthday must be the height of a block, or a date like 2024-05-31, and not in the future */
-  SETUP_BIRTHDAY: never;
+  SETUP_BIRTHDAY: [],
   /** there is a wallet already, and an environment never has another: for a second wallet name another --data-dir */
-  SETUP_EXISTS: never;
+  SETUP_EXISTS: [],
   /** the gap must be from 1 to {_0} */
-  SETUP_GAP: "_0";
+  SETUP_GAP: ["_0"],
   /** the program is stopping: start it again, and look whether the wallet was made */
-  SETUP_INTERRUPTED: never;
+  SETUP_INTERRUPTED: [],
   /** there is no scan of a restored wallet to stop or to continue */
-  SETUP_NOT_LOOKING: never;
+  SETUP_NOT_LOOKING: [],
   /** the block of a birthday's date is looked up by the Bitcoin backend, which does not answer ({_0}): set the backend first, or name a height */
-  SETUP_NO_HEIGHT: "_0";
+  SETUP_NO_HEIGHT: ["_0"],
   /** there are no words to make a wallet from: `tillgate wallet create` makes them */
-  SETUP_NO_WORDS: never;
+  SETUP_NO_WORDS: [],
   /** these words belong to another wallet than this installation's: for a second wallet name another --data-dir */
-  SETUP_OTHER_WALLET: never;
+  SETUP_OTHER_WALLET: [],
   /** {_0} holds other words for this installation, of a wallet whose making was interrupted: `tillgate wallet create` shows and uses them; to restore these words name another --data-dir */
-  SETUP_OTHER_WORDS: "_0";
+  SETUP_OTHER_WORDS: ["_0"],
   /** the node has pruned all blocks below {first}, but the wallet's coins are searched from block {from} on: let the node download the chain again (-reindex) without pruning, use another backend, or name a later birthday if you are sure */
-  SETUP_PRUNED: "first" | "from";
+  SETUP_PRUNED: ["first", "from"],
   /** the database holds an unreadable value in {_0}: restore the last backup */
-  STORE_BAD_VALUE: "_0";
+  STORE_BAD_VALUE: ["_0"],
   /** the gateway is shutting down */
-  STORE_CLOSED: never;
+  STORE_CLOSED: [],
   /** nothing was stored: {_0} */
-  STORE_COMMIT_FAILED: "_0";
+  STORE_COMMIT_FAILED: ["_0"],
   /** the database is damaged ({_0}): restore the last backup */
-  STORE_CORRUPT: "_0";
+  STORE_CORRUPT: ["_0"],
   /** the disk that holds the database is full: make room on it */
-  STORE_DISK_FULL: never;
+  STORE_DISK_FULL: [],
   /** {action} failed: {source} */
-  STORE_IO: "action" | "source";
+  STORE_IO: ["action", "source"],
   /** the database is locked by another process: close the program that uses it */
-  STORE_LOCKED: never;
+  STORE_LOCKED: [],
   /** the database {file} has schema version {found}, newer than this program's {known}: install the newer Tillgate again */
-  STORE_NEWER_SCHEMA: "file" | "found" | "known";
+  STORE_NEWER_SCHEMA: ["file", "found", "known"],
   /** {file} is not a Tillgate database: move it away, or name another --data-dir */
-  STORE_NOT_OURS: "file";
+  STORE_NOT_OURS: ["file"],
   /** no more files can be opened: raise the limit of files that a program may open (ulimit -n, LimitNOFILE) */
-  STORE_OUT_OF_FILES: never;
+  STORE_OUT_OF_FILES: [],
   /** the database cannot be written: check the permissions of its folder and whether it is mounted read-only */
-  STORE_READ_ONLY: never;
+  STORE_READ_ONLY: [],
   /** the database failed: {_0} */
-  STORE_SQLITE: "_0";
+  STORE_SQLITE: ["_0"],
   /** too many database reads run at this moment: try again */
-  STORE_TOO_MANY_READS: never;
+  STORE_TOO_MANY_READS: [],
   /** {path} is a symbolic link, and Tillgate does not follow links to its data: find out who made it and remove it, or name another --data-dir */
-  UNTRUSTED_LINK: "path";
+  UNTRUSTED_LINK: ["path"],
   /** {path} belongs to another user (uid {uid}), who could forge its content: run Tillgate as that user, or name a --data-dir of your own */
-  UNTRUSTED_OF_ANOTHER: "path" | "uid";
+  UNTRUSTED_OF_ANOTHER: ["path", "uid"],
   /** everybody may write in {path}: close it with chmod o-w {path}, or name another --data-dir */
-  UNTRUSTED_OPEN_TO_ALL: "path";
+  UNTRUSTED_OPEN_TO_ALL: ["path"],
   /** {path} is one file under several names (hard links), and a write by Tillgate would change it under all names: copy it, remove this name, and put the copy in its place */
-  UNTRUSTED_SEVERAL_NAMES: "path";
+  UNTRUSTED_SEVERAL_NAMES: ["path"],
   /** looking at {path} failed: {source} */
-  UNTRUSTED_UNREADABLE: "path" | "source";
+  UNTRUSTED_UNREADABLE: ["path", "source"],
   /** the wallet's descriptor in the database is unreadable: restore the last backup */
-  WALLET_BAD_DESCRIPTOR: never;
+  WALLET_BAD_DESCRIPTOR: [],
   /** the wallet's words in the secret store are not a BIP39 mnemonic: restore them from your backup */
-  WALLET_BAD_MNEMONIC: never;
+  WALLET_BAD_MNEMONIC: [],
   /** no address can be derived at index {_0} */
-  WALLET_NO_ADDRESS: "_0";
+  WALLET_NO_ADDRESS: ["_0"],
   /** the thread that derives addresses could not be started: {_0} */
-  WALLET_THREAD: "_0";
+  WALLET_THREAD: ["_0"],
   /** {_0} */
-  WATCH_BEHIND: "_0";
+  WATCH_BEHIND: ["_0"],
   /** the wallet was restored from a database that knows block {knownHeight}, but the best block of the backend is {tipHeight}: the look through the chain starts once the backend has caught up */
-  WATCH_BEHIND_BACKUP: "knownHeight" | "tipHeight";
+  WATCH_BEHIND_BACKUP: ["knownHeight", "tipHeight"],
   /** the look was interrupted */
-  WATCH_INTERRUPTED: never;
+  WATCH_INTERRUPTED: [],
   /** the wallet was restored with a birthday above the best block, {tipHeight}: the look through the chain starts once the backend has block {birthHeight}; if the birthday is wrong, restore the wallet once more with another */
-  WATCH_NOT_BORN: "tipHeight" | "birthHeight";
+  WATCH_NOT_BORN: ["tipHeight", "birthHeight"],
   /** this data directory belongs to the network that begins with block {known}, but the backend is on the network that begins with block {found}: correct the backend's settings, or name another --data-dir */
-  WATCH_OTHER_NETWORK: "known" | "found";
+  WATCH_OTHER_NETWORK: ["known", "found"],
   /** the restored wallet's look through the chain was stopped: resume it, or restore the wallet once more */
-  WATCH_STOPPED: never;
-}
+  WATCH_STOPPED: [],
+} as const;
+
+/** The names of the values of each sentence, as types. */
+export type Sentences = { [Code in keyof typeof VALUES]: (typeof VALUES)[Code][number] };

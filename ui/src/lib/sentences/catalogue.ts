@@ -2,9 +2,8 @@
 import type { Sentences } from "../bindings/Sentences";
 
 /**
- * The words of each code. They may use only the values that the sentence has. A sentence that is another program's words
- * has none here.
+ * The words of each code. They may use only the values that the sentence has.
  */
 export type Catalogue = {
-  [Code in keyof Sentences]: ((v: Readonly<Record<Sentences[Code], string>>) => string) | undefined;
+  [Code in keyof Sentences]: (v: Readonly<Record<Sentences[Code], string>>) => string;
 };

@@ -7,11 +7,12 @@ export const FIELDS = {
     "must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin",
   AMOUNT_NOT_POSITIVE: () => "must be more than 0",
   AMOUNT_TOO_LARGE: () => "is too large",
-  AMOUNT_TOO_MANY_DECIMALS: undefined,
+  AMOUNT_NO_DECIMALS: () => "may have no decimals",
+  AMOUNT_TOO_MANY_DECIMALS: (v) => `may have at most ${v._0} decimals`,
   ARGUMENT_FAULT_CURRENCY: () => "must be an ISO 4217 code, like USD",
   ARGUMENT_FAULT_FEE_RATE: (v) => `must be from ${v.least} to ${v.most} sat/vB`,
   ARGUMENT_FAULT_NO_LIMIT: () => "say what to change: the daily limit, the minimum, or both",
-  ARGUMENT_FAULT_OTHER: undefined,
+  ARGUMENT_FAULT_LOW_RATE: (v) => `must be at least ${v.least} sat/vB now: the Bitcoin backend refuses less`,
   ARGUMENT_FAULT_PLACE: () => "must be the `next` of the previous page",
   ARGUMENT_FAULT_RANGE: (v) => `must be from ${v.least} to ${v.most}`,
   ARGUMENT_FAULT_SERVER: (v) => `must name a server, like ${v.example}`,
@@ -20,6 +21,8 @@ export const FIELDS = {
   FAULT_BLANK_URL: () => "may hold no control characters and no spaces at its ends",
   FAULT_BOTH_AMOUNTS: () => "may not be given together with btcAmount: give one of them",
   FAULT_CONTROL_CHARACTERS: () => "may hold no control characters but tabs and line breaks",
+  FAULT_HALF_CHARACTER: () =>
+    "holds half a character: an escape like \\ud83c needs its second half, like \\udf89",
   FAULT_LOGIN: () => "may hold no user name or password",
   FAULT_LONG_URL: () => "may have at most 2048 bytes",
   FAULT_NOT_A_CURRENCY: (v) => `must be BTC or one of ${v._0}`,
@@ -39,4 +42,12 @@ export const FIELDS = {
   FAULT_TEXTS_TOO_LONG: (v) =>
     `must be shorter: all texts and URLs of a payment may have ${v.most} bytes together, and these have ${v.inAll}`,
   FAULT_TOO_MANY_CHARACTERS: (v) => `may have at most ${v.most} characters`,
+  FOREIGN_CHARACTER_ASCII: (v) =>
+    `holds the character “${v._0}”, which no address has: give the address alone`,
+  FOREIGN_CHARACTER_CONTROL: (v) =>
+    `holds an invisible character, U+${v._0}, which no address has: give the address alone`,
+  FOREIGN_CHARACTER_NAMED: (v) =>
+    `holds an invisible character, U+${v.code} (${v.name}), which no address has: give the address alone`,
+  FOREIGN_CHARACTER_OTHER: (v) =>
+    `holds the character “${v.character}” (U+${v.code}), which no address has: give the address alone`,
 } satisfies Partial<Catalogue>;

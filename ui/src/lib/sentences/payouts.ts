@@ -9,7 +9,6 @@ export const PAYOUTS = {
   ADDRESS_REFUSAL_BLANKS: () => "may hold no blanks: give the address alone, without spaces and line breaks",
   ADDRESS_REFUSAL_CHECKSUM: () => "has a typing error (its checksum does not fit): copy the address anew",
   ADDRESS_REFUSAL_EMPTY: () => "is empty: give the Bitcoin address to pay",
-  ADDRESS_REFUSAL_FOREIGN: undefined,
   ADDRESS_REFUSAL_LIGHTNING: () =>
     "is of the Lightning network, which this gateway does not pay: give a Bitcoin address",
   ADDRESS_REFUSAL_MIXED_CASE: () =>
@@ -28,7 +27,7 @@ export const PAYOUTS = {
   ADDRESS_REFUSAL_WITNESS_VERSION: (v) =>
     `has witness version ${v._0}, which nobody can spend safely yet: ask the recipient for another kind of address`,
   APPROVE_LIMIT: () => "the payout is beyond the limits of payouts",
-  APPROVE_NOT_PENDING: (v) => `this payout is ${v._0} and waits for no approval${v._0}`,
+  APPROVE_NOT_PENDING: (v) => `this payout is ${v._0} and waits for no approval${v._0_2}`,
   APPROVE_NO_SUCH_PAYOUT: (v) => `there is no payout ${v._0}`,
   APPROVE_OFFER_EXPIRED: () =>
     "the offer has expired: ask for a new payout, at the rate of that moment, with a new Idempotency-Key if the request had one",
@@ -93,7 +92,7 @@ export const PAYOUTS = {
   REPLACE_NO_SUCH_PAYOUT: (v) => `there is no payout ${v._0}`,
   REPLACE_OBSTACLE: (v) => `the transaction cannot be replaced now: ${v._0}`,
   REPLACE_SHARED: (v) =>
-    `${v._0} payouts share the transaction or spend its change, and all would be cancelled: ${v._0}`,
+    `${v._0} payouts share the transaction or spend its change, and all would be cancelled: ${v._0_2}`,
   REPLACE_STALE: () => "the payout changed meanwhile: look at it again",
   REPLACE_STATE: (v) => `the payout is ${v._0}: ${v._1}`,
   REPLACE_UNSEEN: (v) =>

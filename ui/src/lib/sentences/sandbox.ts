@@ -2,12 +2,23 @@
 import type { Catalogue } from "./catalogue";
 
 export const SANDBOX = {
-  CALL_CONFLICT: undefined,
+  BODY_FAULT_ADDRESS: () => "must be an address of the sandbox's network (regtest), like bcrt1q…",
+  BODY_FAULT_BTC: () => "must be a decimal number like 0.00100000",
+  BODY_FAULT_CONTRADICTS: (v) => `contradicts "broadcast": "${v._0}"`,
+  BODY_FAULT_CURRENCY: () => "is not the code of a known currency",
+  BODY_FAULT_FLAG: () => "must be true or false",
+  BODY_FAULT_IMPOSSIBLE: (v) => `is not possible: ${v._0}`,
+  BODY_FAULT_NOTHING_REMAINS: () => "is required, because nothing remains to be paid of this payment",
+  BODY_FAULT_ONLY_TO_OTHERS: () => 'is allowed only with "toCustomer": false',
+  BODY_FAULT_RATE: () => "must be a decimal number like 65000.00, or null",
+  BODY_FAULT_THOUSANDTHS: (v) => `must be a number from 0 to ${v.most} with at most 3 decimals`,
+  BODY_FAULT_WHOLE: (v) => `must be a whole number from ${v.least} to ${v.most}`,
   CALL_INTERRUPTED: () => "the call was interrupted",
   CALL_INVALID: () => "the request is not valid",
   CALL_METHOD_NOT_ALLOWED: (v) => `this path accepts only ${v._0}`,
-  CALL_NOT_FOUND: undefined,
   CALL_NO_SUCH_PATH: () => "there is no such path",
+  MISSING_PAYMENT: (v) => `there is no payment ${v._0}`,
+  MISSING_TRANSACTION: (v) => `there is no transaction ${v._0}`,
   SANDBOX_ALREADY_CONFIRMED: (v) =>
     `transaction ${v._0} is in a block already; a reorganisation could undo that`,
   SANDBOX_AMOUNT_TOO_SMALL: (v) =>

@@ -7,7 +7,7 @@ export const WALLET = {
   DATA_DIR_IO: (v) => `${v.action} ${v.path} failed: ${v.source}`,
   DATA_DIR_MISSING: (v) => `there is no data directory ${v.path}: check --data-dir and --environment`,
   DATA_DIR_NO_HOME: () => "this user has no home folder to keep data in: name a folder with --data-dir",
-  SECRET: undefined,
+  SECRET: (v) => `the store of secrets answers: “${v._0}”`,
   SETUP_BIRTHDAY: () =>
     "birthday must be the height of a block, or a date like 2024-05-31, and not in the future",
   SETUP_EXISTS: () =>

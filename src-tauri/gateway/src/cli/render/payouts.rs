@@ -2,6 +2,7 @@
 
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::words::count;
+use tillgate_told::Telling;
 
 use super::certificates::certificate;
 use super::deliveries::deliveries;
@@ -289,14 +290,15 @@ fn waiting(view: &SenderView) -> String {
 
 pub(super) fn estimate(view: &EstimateView) -> String {
     let btc = |sum: &Option<BtcView>| sum.as_ref().map(|sum| format!("{} BTC", sum.shown));
+    let in_english = |told: &Option<Telling>| told.as_ref().map(ToString::to_string);
     let rows = [
         ("amount", btc(&view.amount)),
         ("fee", btc(&view.fee)),
         ("total", btc(&view.total)),
         ("largest amount", Some(format!("{} BTC", view.most.shown))),
-        ("address", view.address_problem.clone()),
-        ("problem", view.amount_problem.clone()),
-        ("rate", view.rate_problem.clone().or_else(|| view.rate_shown.clone())),
+        ("address", in_english(&view.address_problem)),
+        ("problem", in_english(&view.amount_problem)),
+        ("rate", in_english(&view.rate_problem).or_else(|| view.rate_shown.clone())),
     ];
     let rows: Vec<_> = rows.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect();
     fields(&rows)

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
+use tillgate_told::{Telling, Told as _};
 use ts_rs::TS;
 
 use super::typed::{plain_btc, plain_fiat, typed};
@@ -64,11 +65,11 @@ pub struct EstimateView {
     /// The exchange rate for people.
     pub rate_shown: Option<String>,
     /// The fault of the address, with the remedy.
-    pub address_problem: Option<String>,
+    pub address_problem: Option<Telling>,
     /// The fault of the amount, with the remedy.
-    pub amount_problem: Option<String>,
+    pub amount_problem: Option<Telling>,
     /// The reason why there is no rate.
-    pub rate_problem: Option<String>,
+    pub rate_problem: Option<Telling>,
     /// The newest NEW, QUEUED or SENT payout to the same address. A payout of the same amount is preferred.
     pub paid_before: Option<PaidBefore>,
     /// A payment to the same address by another copy of the wallet. With it the request needs `again`, whatever the
@@ -130,13 +131,13 @@ impl Ask for EstimatePayout {
         // A typed amount that could mean two prices is reported like any other wrong amount.
         let (fiat_amount, ambiguous) = match typed(self.fiat_amount).map(|text| plain_fiat(&self.currency, text)) {
             Some(Ok(plain)) => (Some(Cow::Owned(plain)), None),
-            Some(Err(error)) => (None, Some(error.message)),
+            Some(Err(error)) => (None, error.told.into_iter().next()),
             None => (None, None),
         };
         let refund = self.anomaly_id.map(|text| id("anomalyId", &text)).transpose()?;
         let (refund_amount, refund_problem) = match refund.map(|anomaly| refund_sats(by.gateway(), anomaly)) {
             Some(Ok(sats)) => (Some(format_btc(sats)), None),
-            Some(Err(refused)) => (None, Some(refused.to_string())),
+            Some(Err(refused)) => (None, Some(refused.telling())),
             None => (None, None),
         };
         let request = PreviewRequest {

@@ -121,8 +121,7 @@ fn named(gateway: &Gateway, sat_vb: u32) -> Result<FeeRate, CommandError> {
     match gateway.fee_rates_known() {
         Some(known) if rate < known.rates.minimum => {
             let least = known.rates.minimum.to_sat_per_vb_ceil();
-            let why = format!("must be at least {least} sat/vB now: the Bitcoin backend refuses less");
-            Err(CommandError::invalid("feeRate", &ArgumentFault::other(&why)))
+            Err(CommandError::invalid("feeRate", &ArgumentFault::LowRate { least }))
         }
         Some(_) | None => Ok(rate),
     }

@@ -26,13 +26,22 @@ const TRIES: u32 = 3_000;
 /// Ten years, in seconds. If the tip is older than this, the node believes that it is still downloading the chain.
 const TIP_AGE_S: u32 = 315_360_000;
 
-/// A node that runs until it is dropped.
-pub struct Bitcoind {
+/// How the node is started, each time.
+struct Start {
     program: PathBuf,
     folder: PathBuf,
     rpc_port: u16,
+    /// The port for other nodes.
+    peer_port: u16,
     /// The port of the ZeroMQ publisher, if there is one.
     zmq_port: Option<u16>,
+    /// Whether the node relays no transactions (`-blocksonly`).
+    blocks_only: bool,
+}
+
+/// A node that runs until it is dropped.
+pub struct Bitcoind {
+    start: Start,
     /// Number of starts of the node.
     starts: AtomicU64,
     process: Mutex<Child>,
@@ -50,7 +59,15 @@ impl Bitcoind {
     /// # Errors
     /// The node does not start, or does not answer.
     pub fn start(program: &Path, folder: &Path) -> io::Result<Self> {
-        Self::start_with(program, folder, None)
+        Self::start_with(program, folder, None, false)
+    }
+
+    /// Starts a node that relays blocks alone (`-blocksonly`).
+    ///
+    /// # Errors
+    /// The node does not start, or does not answer.
+    pub fn start_with_blocks_only(program: &Path, folder: &Path) -> io::Result<Self> {
+        Self::start_with(program, folder, None, true)
     }
 
     /// Starts a node as [`Self::start`] does, with a ZeroMQ publisher.
@@ -58,16 +75,38 @@ impl Bitcoind {
     /// # Errors
     /// The node does not start, for example because it lacks ZeroMQ, or does not answer.
     pub fn start_publishing(program: &Path, folder: &Path) -> io::Result<Self> {
-        Self::start_with(program, folder, Some(free_port()?))
+        Self::start_with(program, folder, Some(free_port()?), false)
     }
 
-    fn start_with(program: &Path, folder: &Path, zmq_port: Option<u16>) -> io::Result<Self> {
-        let rpc_port = free_port()?;
-        let process = Mutex::new(spawn(program, folder, rpc_port, zmq_port)?);
-        let starts = AtomicU64::new(1);
-        let node = Self { program: program.to_owned(), folder: folder.to_owned(), rpc_port, zmq_port, starts, process };
+    fn start_with(program: &Path, folder: &Path, zmq_port: Option<u16>, blocks_only: bool) -> io::Result<Self> {
+        let start = Start {
+            program: program.to_owned(),
+            folder: folder.to_owned(),
+            rpc_port: free_port()?,
+            peer_port: free_port()?,
+            zmq_port,
+            blocks_only,
+        };
+        let process = Mutex::new(start.spawn()?);
+        let node = Self { start, starts: AtomicU64::new(1), process };
         node.answers()?;
         Ok(node)
+    }
+
+    /// Connects to another node, and waits until both know it.
+    ///
+    /// # Errors
+    /// A node does not answer, or the connection does not come about.
+    pub fn connect(&self, other: &Self) -> io::Result<()> {
+        self.call("addnode", &json!([format!("127.0.0.1:{}", other.start.peer_port), "onetry"]))?;
+        for _ in 0..TRIES {
+            let peers = [self, other].map(|node| node.call("getconnectioncount", &json!([])));
+            if peers.into_iter().collect::<io::Result<Vec<_>>>()?.iter().all(|count| count.as_u64() > Some(0)) {
+                return Ok(());
+            }
+            std::thread::sleep(TRY_EVERY);
+        }
+        Err(io::Error::other("the nodes do not connect"))
     }
 
     /// Whether a program was built with ZeroMQ.
@@ -82,13 +121,13 @@ impl Bitcoind {
     /// The address of the ZeroMQ publisher, if there is one.
     #[must_use]
     pub fn zmq_url(&self) -> Option<String> {
-        self.zmq_port.map(zmq_url)
+        self.start.zmq_port.map(zmq_url)
     }
 
     /// The address of the RPC server.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.rpc_port)
+        format!("http://127.0.0.1:{}", self.start.rpc_port)
     }
 
     /// Number of starts of the node. A program that connected before the last start must connect again.
@@ -97,13 +136,13 @@ impl Bitcoind {
     }
 
     pub(crate) const fn rpc_port(&self) -> u16 {
-        self.rpc_port
+        self.start.rpc_port
     }
 
     /// The file with the RPC cookie.
     #[must_use]
     pub fn cookie_file(&self) -> PathBuf {
-        self.folder.join("regtest").join(".cookie")
+        self.start.folder.join("regtest").join(".cookie")
     }
 
     /// Brings the node to the sandbox's chain, mempool and time.
@@ -138,7 +177,7 @@ impl Bitcoind {
     pub fn restart(&self) -> io::Result<()> {
         let mut process = self.lock();
         end(&mut process)?;
-        *process = spawn(&self.program, &self.folder, self.rpc_port, self.zmq_port)?;
+        *process = self.start.spawn()?;
         drop(process);
         self.starts.fetch_add(1, Ordering::SeqCst);
         self.answers()
@@ -162,7 +201,7 @@ impl Bitcoind {
         let batch = batch.map(|((method, params), id)| json!({"id": id, "method": method, "params": params}));
         let body = Value::Array(batch.collect()).to_string();
         let cookie = std::fs::read_to_string(self.cookie_file())?;
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.rpc_port))?;
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.start.rpc_port))?;
         let head = format!(
             "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
             STANDARD.encode(cookie.trim()),
@@ -239,7 +278,7 @@ impl Bitcoind {
             // The node ends if another program took its port, and is then started again.
             let mut process = self.lock();
             if process.try_wait()?.is_some() {
-                *process = spawn(&self.program, &self.folder, self.rpc_port, self.zmq_port)?;
+                *process = self.start.spawn()?;
             }
             drop(process);
             std::thread::sleep(TRY_EVERY);
@@ -274,21 +313,32 @@ fn zmq_url(port: u16) -> String {
     format!("tcp://127.0.0.1:{port}")
 }
 
-fn spawn(program: &Path, folder: &Path, rpc_port: u16, zmq_port: Option<u16>) -> io::Result<Child> {
-    let mut options: HashMap<&str, String> = HashMap::from([
-        ("datadir", folder.display().to_string()),
-        ("rpcport", rpc_port.to_string()),
-        ("maxtipage", TIP_AGE_S.to_string()),
-        ("persistmempool", "0".to_owned()),
-        ("acceptnonstdtxn", "0".to_owned()),
-        ("listen", "0".to_owned()),
-        ("dbcache", "8".to_owned()),
-        ("rest", "1".to_owned()),
-    ]);
-    options.extend(zmq_port.map(|port| ("zmqpubsequence", zmq_url(port))));
-    let options = options.into_iter().map(|(name, value)| format!("-{name}={value}"));
-    let output = Stdio::null;
-    Command::new(program).arg("-regtest").args(options).stdin(output()).stdout(output()).stderr(output()).spawn()
+impl Start {
+    fn spawn(&self) -> io::Result<Child> {
+        let mut options: HashMap<&str, String> = HashMap::from([
+            ("datadir", self.folder.display().to_string()),
+            ("rpcport", self.rpc_port.to_string()),
+            ("maxtipage", TIP_AGE_S.to_string()),
+            ("persistmempool", "0".to_owned()),
+            ("acceptnonstdtxn", "0".to_owned()),
+            ("listen", "1".to_owned()),
+            ("port", self.peer_port.to_string()),
+            ("bind", format!("127.0.0.1:{}", self.peer_port)),
+            ("blocksonly", u8::from(self.blocks_only).to_string()),
+            ("dbcache", "8".to_owned()),
+            ("rest", "1".to_owned()),
+        ]);
+        options.extend(self.zmq_port.map(|port| ("zmqpubsequence", zmq_url(port))));
+        let options = options.into_iter().map(|(name, value)| format!("-{name}={value}"));
+        let output = Stdio::null;
+        Command::new(&self.program)
+            .arg("-regtest")
+            .args(options)
+            .stdin(output())
+            .stdout(output())
+            .stderr(output())
+            .spawn()
+    }
 }
 
 /// Ends a node by SIGTERM, so that it writes its state.

@@ -43,6 +43,8 @@ pub enum Backend {
     Bitcoind,
     /// A real Bitcoin Core with notices over ZeroMQ.
     BitcoindZmq,
+    /// A real Bitcoin Core that relays blocks alone.
+    BitcoindBlocksOnly,
     /// A real electrs over a real Bitcoin Core, if `ELECTRS_EXE` names one too.
     Electrs,
 }
@@ -217,6 +219,12 @@ impl Stage {
         node
     }
 
+    /// The real Bitcoin Core.
+    pub fn real_node(&self) -> &Bitcoind {
+        let Some(Server::Real(real)) = &self.server else { panic!("the stage has no real node") };
+        &real.node
+    }
+
     pub fn electrum(&self) -> &ElectrumNode {
         let Some(Server::Electrum(server) | Server::Each { electrum: server, .. }) = &self.server else {
             panic!("the stage has no Electrum server")
@@ -253,7 +261,7 @@ impl Stage {
             Backend::Electrum => Some(Server::Electrum(electrum())),
             Backend::Two => Some(Server::Two(electrum(), electrum())),
             Backend::Switched => Some(Server::Each { node: node(), electrum: electrum() }),
-            Backend::Bitcoind | Backend::BitcoindZmq | Backend::Electrs => {
+            Backend::Bitcoind | Backend::BitcoindZmq | Backend::BitcoindBlocksOnly | Backend::Electrs => {
                 let real = match self.server.take() {
                     Some(Server::Real(real)) => real,
                     _ => Arc::new(Real::start(self.backend, self.folder.path())),
@@ -305,6 +313,7 @@ impl Real {
         let program = Bitcoind::program().expect("BITCOIND_EXE names no program");
         let node = match backend {
             Backend::BitcoindZmq => Bitcoind::start_publishing(&program, folder),
+            Backend::BitcoindBlocksOnly => Bitcoind::start_with_blocks_only(&program, folder),
             _ => Bitcoind::start(&program, folder),
         };
         let node = node.unwrap();

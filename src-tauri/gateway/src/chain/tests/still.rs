@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use bitcoin::Network;
 use bitcoin::constants::genesis_block;
+use rust_decimal::Decimal;
+use serde_json::json;
+use tempfile::TempDir;
 use tillgate_domain::anomaly::AnomalyKind;
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
-use tillgate_nodes::{CoreFault, ElectrumFault};
+use tillgate_domain::policy::PolicySettings;
+use tillgate_nodes::{Bitcoind, CoreFault, ElectrumFault};
 
 use super::stage::{Backend, Stage};
 use crate::chain::{Chain, ChainDown, Identity};
@@ -157,9 +161,6 @@ async fn a_node_on_regtest_never_stands_still() {
 
 #[tokio::test]
 async fn a_node_that_relays_nothing_is_without_a_mempool() {
-    use rust_decimal::Decimal;
-    use tillgate_domain::policy::PolicySettings;
-
     let stage = stage(Backend::Core).await;
     let world = stage.world();
     stage.node().misbehave(CoreFault::BlocksOnly);
@@ -181,4 +182,86 @@ async fn a_node_that_relays_nothing_is_without_a_mempool() {
     pass_minutes(world, 15).await;
     mine(world).await;
     assert_eq!(world.state(&late), Expired);
+}
+
+/// A real node beside the stage's. The clock's leaps break connections, so a test connects when it matters.
+struct Peer {
+    node: Bitcoind,
+    _folder: TempDir,
+}
+
+impl Peer {
+    /// `None` without a real Bitcoin Core.
+    fn start() -> Option<Self> {
+        let Some(program) = Bitcoind::program() else {
+            println!("not run: BITCOIND_EXE names no Bitcoin Core");
+            return None;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        Some(Self { node: Bitcoind::start(&program, folder.path()).unwrap(), _folder: folder })
+    }
+
+    fn connects(&self, stage: &Stage) {
+        stage.real_node().connect(&self.node).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_real_node_without_connections_closes_nothing() {
+    let Some(peer) = Peer::start() else { return };
+    let stage = stage(Backend::Bitcoind).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    pass_minutes(world, 33).await;
+    assert_eq!(world.state(&payment), New);
+    assert!(told(world).await.1.unwrap().contains("no connections"));
+    stage.real_node().call("setnetworkactive", &json!([false])).unwrap();
+    world.look().await;
+    assert_eq!(world.state(&payment), New);
+    assert!(told(world).await.1.unwrap().contains("setnetworkactive true"));
+
+    stage.real_node().call("setnetworkactive", &json!([true])).unwrap();
+    peer.connects(&stage);
+    world.look().await;
+    assert_eq!(world.state(&payment), New, "the node may not have heard of the last blocks yet");
+    for _ in 0..3 {
+        world.pass_ms(MINUTE_MS).await;
+        peer.connects(&stage);
+        world.look().await;
+    }
+    assert_eq!(world.state(&payment), Expired);
+    assert_eq!(told(world).await.1, None);
+}
+
+#[tokio::test]
+async fn an_old_best_block_of_a_real_node_closes_nothing() {
+    let Some(peer) = Peer::start() else { return };
+    let stage = stage(Backend::Bitcoind).await;
+    let world = stage.world();
+    pass_minutes(world, 70).await;
+    let payment = world.payment().await;
+    pass_minutes(world, 33).await;
+    peer.connects(&stage);
+    world.look().await;
+    assert_eq!(world.state(&payment), New);
+    let fault = told(world).await.1;
+    assert!(fault.as_ref().is_some_and(|told| told.contains("best block is 103 minutes old")), "{fault:?}");
+}
+
+#[tokio::test]
+async fn a_real_node_that_relays_nothing_is_without_a_mempool() {
+    let Some(peer) = Peer::start() else { return };
+    let stage = stage(Backend::BitcoindBlocksOnly).await;
+    let world = stage.world();
+    peer.connects(&stage);
+    world.look().await;
+    let fault = told(world).await.1;
+    assert!(fault.as_ref().is_some_and(|told| told.contains("-blocksonly")), "{fault:?}");
+    let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+    let paid = world.payment_under(up_to_50).await;
+    world.pay(&paid, paid.payment.amount_sats).await;
+    pass_minutes(world, 5).await;
+    assert_eq!(world.state(&paid), Unconfirmed, "nothing is accepted unconfirmed");
+    mine(world).await;
+    assert_eq!(world.state(&paid), Confirmed);
 }

@@ -200,6 +200,7 @@ export function payment(over: Partial<PaymentView> = {}): PaymentView {
     creationTime: "2026-01-12T12:00:00Z",
     expirationTime: "2026-01-12T12:30:00Z",
     isCancelled: false,
+    isUnreported: false,
     conflictSeen: false,
     openAnomalies: 0,
     price: usd(1000, "10.00"),

@@ -42,6 +42,11 @@ describe("whether the goods of a payment can be handed over", () => {
       "Stop: the customer is taking the money back",
       /Hand over nothing until the alarm is over\.$/,
     ],
+    [
+      { state: "NEW", isUnreported: true },
+      "Tillgate cannot see this payment. Hand over nothing.",
+      /a node of your own/,
+    ],
     [{ state: "EXPIRED" }, "Not paid. Hand over nothing.", /time to pay is over/],
     [{ state: "EXPIRED", isCancelled: true }, "Not paid. Hand over nothing.", /cancelled/],
     [

@@ -158,6 +158,7 @@ describe("the window", () => {
     const told = [
       ["3 were given up: `tillgate deliveries resend`", "GIVEN_UP", /3 notifications were given up/],
       ["they wait: the keyring is locked", "KEYRING", /cannot be read from the OS keyring/],
+      ["the server does not report: set backendUrl", "UNREPORTED", /do not show and do not close/],
       ["nothing is heard: unset backendZmq", "ZMQ", /sends no usable notices of new payments/],
     ] as const;
     const warnings = told.map(([sentence]) => sentence);
@@ -165,7 +166,7 @@ describe("the window", () => {
     host.reply("status", { ...status, warnings, warningKinds, givenUpNotifications: 3 });
     open("#/payments");
     for (const [, , words] of told) expect(await screen.findByText(words)).toBeTruthy();
-    for (const named of screen.queryAllByText(/tillgate [a-z]|backendZmq/)) {
+    for (const named of screen.queryAllByText(/tillgate [a-z]|backendZmq|backendUrl/)) {
       expect(named.closest("details")?.open, named.textContent).toBe(false);
     }
   });

@@ -16,6 +16,7 @@ type Facts = Pick<
   | "conflictSeen"
   | "whyInvalid"
   | "isCancelled"
+  | "isUnreported"
   | "openAnomalies"
   | "overpaidBy"
   | "differenceWorth"
@@ -27,17 +28,26 @@ type Facts = Pick<
 
 const DECIDE_FIRST = "Decide below what happens to the money, before you hand over anything.";
 
+/** The verdict while the server does not report the coins of an open payment. */
+const UNREPORTED: Verdict = {
+  answer: "Tillgate cannot see this payment. Hand over nothing.",
+  reason:
+    "Its address has more transactions than the Bitcoin server reports. Choose another server, or use a node of your own.",
+};
+
 /** The verdict on a payment; undefined while no coins have come and the customer still has time. */
 export function verdictOf(payment: Facts): Verdict | undefined {
   switch (payment.state) {
     case "NEW":
-      return undefined;
+      return payment.isUnreported ? UNREPORTED : undefined;
     case "UNDERPAID":
+      if (payment.isUnreported) return UNREPORTED;
       return {
         answer: "Not paid yet. Hand over nothing.",
         reason: `${received(payment)} The customer can send the rest to the same address.`,
       };
     case "UNCONFIRMED":
+      if (payment.isUnreported) return UNREPORTED;
       return { answer: "Not final yet. Hand over nothing.", reason: waits(payment) };
     case "CONFIRMED":
       if (payment.conflictSeen) {

@@ -153,7 +153,7 @@ pub struct LookAnswer {
     /// script by script.
     pub unknown: Vec<Txid>,
     pub covered: Covered,
-    /// Scripts of [`Scripts::required`] with too many transactions for the server to report, however often it is asked.
+    /// Required and hot scripts with too many transactions for the server to report, however often it is asked.
     pub refused: HashSet<ScriptBuf>,
     /// The number of scripts taken from the front of [`Scripts::cold`].
     pub cold_taken: usize,

@@ -23,7 +23,7 @@ use super::status::{host, silent, strays};
 use super::wallet::{NOTHING_FOUND, OtherTypeView, has_found_nothing};
 use crate::backup;
 use crate::chain::Chain;
-use crate::gateway::{Gateway, WaitCause};
+use crate::gateway::{Gateway, WaitCause, standstill};
 use crate::machine::clock::machine_now;
 use crate::machine::disk::Disk;
 use crate::machine::environment::Environment;
@@ -181,7 +181,10 @@ fn chain(gateway: &Gateway) -> Finding {
     if let Some(fault) = defect.or_else(|| gateway.chain.fault_once_tried()) {
         return Err(fault);
     }
-    Ok(answers(tip.height))
+    match standstill::unreported(&status.unreported) {
+        Some(unreported) => Err(unreported),
+        None => Ok(answers(tip.height)),
+    }
 }
 
 /// The sentence for a backend without a fault.

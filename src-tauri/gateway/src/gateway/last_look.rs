@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use parking_lot::{Mutex, MutexGuard};
 use tillgate_domain::checked_clock::{ClockFault, latest_stored};
 use tillgate_domain::closing::Doubts;
+use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 use tokio::sync::watch;
 
@@ -48,6 +49,8 @@ pub struct WatchStatus {
     pub doubts: Doubts,
     /// The latest time among the database's open rows at the gateway's start.
     pub stored_until: Option<Timestamp>,
+    /// The payments whose addresses have more transactions than the server reports.
+    pub unreported: Vec<Id>,
 }
 
 /// Progress of a look that needs several answers.
@@ -151,6 +154,8 @@ struct Inner {
     doubts: Doubts,
     /// The latest time among the database's open rows at the start.
     stored_until: Option<Timestamp>,
+    /// In order.
+    unreported: Vec<Id>,
 }
 
 impl LastLook {
@@ -211,6 +216,7 @@ impl LastLook {
             catching_up: *self.catching_up.borrow(),
             doubts: inner.doubts,
             stored_until: inner.stored_until,
+            unreported: inner.unreported.clone(),
         }
     }
 
@@ -282,6 +288,23 @@ impl LastLook {
             }
             *catching_up = Some(now);
         });
+    }
+
+    /// Whether the address of a payment has more transactions than the server reports.
+    pub(crate) fn is_unreported(&self, payment: &Id) -> bool {
+        self.lock().unreported.binary_search(payment).is_ok()
+    }
+
+    /// Stores the payments, in order, whose addresses have more transactions than the server reports. Returns whether
+    /// they changed.
+    pub(crate) fn note_unreported(&self, payments: Vec<Id>) -> bool {
+        let mut inner = self.lock();
+        let has_changed = inner.unreported != payments;
+        if has_changed && let Some(warning) = standstill::unreported(&payments) {
+            tracing::warn!("{warning}");
+        }
+        inner.unreported = payments;
+        has_changed
     }
 
     /// Stores the doubts of a look, and logs each once.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bitcoin::{FeeRate, OutPoint, ScriptBuf, Txid};
 use tillgate_domain::closing::{Closing, Doubts, Seen};
+use tillgate_domain::id::Id;
 use tillgate_domain::payment::{Cause, Payment};
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
@@ -74,6 +75,8 @@ pub(super) struct Findings {
     /// Scripts with a complete history; `refused` holds those that the server refuses to report.
     pub covered: Covered,
     pub refused: HashSet<ScriptBuf>,
+    /// The payments with such scripts, in the last answer of a look.
+    pub unreported: Vec<Id>,
 }
 
 /// Effects of the answers so far on our payments and coins.
@@ -186,6 +189,8 @@ pub(super) fn take(
             add_due(reader, at, view.tip.height, &view.covered, &may_close, &mut payments)
         })?;
     }
+    let unreported =
+        if view.more { Vec::new() } else { gateway.store.read(|reader| unreported(reader, &view.refused))? };
     Ok(Findings {
         cursor: Cursor { chain, token: view.token },
         tip: view.tip,
@@ -211,6 +216,7 @@ pub(super) fn take(
         pending_scripts: asked.pending_scripts().cloned(),
         covered: view.covered,
         refused: view.refused,
+        unreported,
     })
 }
 
@@ -414,6 +420,18 @@ fn add_due(
         payments.insert(seq, AffectedPayment::by(cause));
     }
     Ok(())
+}
+
+/// The payments to which these scripts belong.
+fn unreported(reader: &Reader<'_>, refused: &HashSet<ScriptBuf>) -> Result<Vec<Id>, StoreError> {
+    let mut payments = Vec::new();
+    for script in refused {
+        if let Some((seq, _)) = reader.payment_of_script(script)? {
+            payments.extend(reader.payment_by_seq(seq)?.map(|row| row.payment.id));
+        }
+    }
+    payments.sort_unstable();
+    Ok(payments)
 }
 
 /// Whether everything that came to a payment's address is known.

@@ -199,6 +199,9 @@ impl<'a> LookPermit<'a> {
         let (closing, doubts) = findings.closing.unzip();
         self.progress.closing = closing;
         self.gateway.last_look.note_doubts(doubts.unwrap_or_default());
+        if self.gateway.last_look.note_unreported(findings.unreported.clone()) {
+            self.gateway.note_change();
+        }
         let affects_us = findings.affects_us();
         let watched = self.watched(&findings, at);
         let mut is_due_at_once = false;

@@ -21,6 +21,10 @@ export type PaymentView = {
  */
 address: string, 
 /**
+ * Whether the address has more transactions than the server reports, so that its coins are not seen.
+ */
+isUnreported: boolean, 
+/**
  * The derivation index of the address in the external keychain.
  */
 addressIndex: number, 

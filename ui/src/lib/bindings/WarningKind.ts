@@ -3,4 +3,4 @@
 /**
  * The kind of a warning. For each kind but [`Other`](WarningKind::Other) the panel may have its own sentence.
  */
-export type WarningKind = "BACKUP_PASSPHRASE" | "BACKUP_FAILED" | "BACKUP_FOLDER" | "BACKUP_LATE" | "NODE_OFF" | "NODE_ALONE" | "OLD_BLOCK" | "BLOCKS_ONLY" | "ZMQ" | "KEYRING" | "GIVEN_UP" | "RESTORE_FOUND_NOTHING" | "OTHER";
+export type WarningKind = "BACKUP_PASSPHRASE" | "BACKUP_FAILED" | "BACKUP_FOLDER" | "BACKUP_LATE" | "NODE_OFF" | "NODE_ALONE" | "OLD_BLOCK" | "BLOCKS_ONLY" | "UNREPORTED" | "ZMQ" | "KEYRING" | "GIVEN_UP" | "RESTORE_FOUND_NOTHING" | "OTHER";

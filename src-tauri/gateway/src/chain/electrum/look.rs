@@ -233,11 +233,13 @@ impl ElectrumLook<'_> {
         Covered::Scripts(scripts)
     }
 
-    /// The required scripts whose histories the server refuses.
+    /// The required and hot scripts whose histories the server refuses.
     fn refused(&self) -> HashSet<ScriptBuf> {
-        let is_refused =
-            |script: &&ScriptBuf| self.state.scripts.get(&ScriptHash::of(script)).is_some_and(|it| it.is_refused);
-        self.request.scripts.required.iter().filter(is_refused).cloned().collect()
+        let scripts = self.request.scripts;
+        let refused = self.state.scripts.values().filter(|watched| watched.is_ours && watched.is_refused);
+        let refused = refused.map(|watched| &watched.script);
+        // A cold script is asked about in a few looks only, so it would come and go.
+        refused.filter(|script| scripts.hot.contains(script) || scripts.required.contains(script)).cloned().collect()
     }
 
     /// After the last answer of a look, drops the scripts that only this look needed.

@@ -10,7 +10,12 @@ use tillgate_nodes::ElectrumFault;
 
 use super::misbehaving::{TOO_LATE, judges_nothing};
 use super::stage::{AT_LEISURE, Backend, Stage};
-use crate::testing::HALF_AN_HOUR_MS;
+use crate::console::ask::Ask;
+use crate::console::doctor::{CheckItem, Doctor};
+use crate::console::payments::ShowPayment;
+use crate::console::status::Status;
+use crate::console::{Actor, ask};
+use crate::testing::{HALF_AN_HOUR_MS, World};
 
 /// Every fault, and a fragment of the error that it causes.
 fn faults() -> Vec<(ElectrumFault, &'static str)> {
@@ -200,8 +205,17 @@ async fn scripts_are_asked_about_in_turn_without_notifications() {
     }
 }
 
+async fn told_of<A: Ask>(world: &World, asked: A) -> A::Answer {
+    ask(&world.app, asked, &Actor::panel()).await.unwrap()
+}
+
+async fn chain_check(world: &World) -> CheckItem {
+    let doctor = told_of(world, Doctor {}).await;
+    doctor.checks.into_iter().find(|check| check.name == "chain").unwrap()
+}
+
 #[tokio::test]
-async fn a_payment_with_a_refused_history_is_not_closed() {
+async fn a_payment_with_a_refused_history_is_told_and_not_closed() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let (popular, other) = (world.payment().await, world.payment().await);
@@ -214,8 +228,18 @@ async fn a_payment_with_a_refused_history_is_not_closed() {
     world.pass_ms(HALF_AN_HOUR_MS + 60_000).await;
     world.look().await;
     assert_eq!((world.state(&popular), world.state(&other)), (New, Unconfirmed));
+    let popular_id = popular.payment.id.to_string();
+    for (id, is_unreported) in [(popular_id.clone(), true), (other.payment.id.to_string(), false)] {
+        assert_eq!(told_of(world, ShowPayment { payment_id: id }).await.is_unreported, is_unreported);
+    }
+    let names_it = |sentence: &String| sentence.contains(&popular_id) && sentence.contains("a node of your own");
+    assert_eq!(told_of(world, Status {}).await.warnings.iter().filter(|told| names_it(told)).count(), 1);
+    let check = chain_check(world).await;
+    assert!(!check.ok && names_it(&check.message), "{}", check.message);
     stage.electrum().misbehave(None);
     world.mine(1).await;
     world.look().await;
     assert_ne!(world.state(&popular), New, "its deadline has passed, and its history is known now");
+    assert!(!told_of(world, ShowPayment { payment_id: popular_id }).await.is_unreported);
+    assert!(chain_check(world).await.ok);
 }

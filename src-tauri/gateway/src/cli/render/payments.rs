@@ -116,6 +116,12 @@ pub(super) fn payment(view: &PaymentView) -> String {
     text
 }
 
+/// A payment's address, with a note if its coins are not seen.
+fn address(view: &PaymentView) -> String {
+    let note = if view.is_unreported { " (its coins are not seen: too many transactions for the server)" } else { "" };
+    format!("{}{note}", view.address)
+}
+
 /// The facts of a payment that have one value, each with its name.
 fn rows(view: &PaymentView) -> Vec<(&'static str, String)> {
     let item = &view.item;
@@ -132,7 +138,7 @@ fn rows(view: &PaymentView) -> Vec<(&'static str, String)> {
     rows.extend(due.or(surplus).map(|(name, sum)| (name, format!("{} BTC, {}", sum.shown, view.difference_worth))));
     rows.extend([
         ("confirmations", format!("{} wanted", item.confirmations_wanted)),
-        ("address", view.address.clone()),
+        ("address", address(view)),
         ("path", view.address_path.clone().unwrap_or_else(|| format!("…/{}", view.address_index))),
         ("page", view.payment_page_url.clone()),
         ("created", item.creation_time.clone()),

@@ -73,6 +73,9 @@ pub struct PaymentView {
     pub item: PaymentItem,
     /// The address to pay to.
     pub address: String,
+    /// Whether the address has more transactions than the server reports, so that its coins are not seen.
+    #[serde(default)]
+    pub is_unreported: bool,
     /// The derivation index of the address in the external keychain.
     pub address_index: u32,
     /// The path from the wallet's master key to the address's key, `m/84'/0'/0'/0/17`; absent without a wallet.
@@ -250,6 +253,7 @@ impl PaymentView {
         Ok(Some(Self {
             item: PaymentItem::of(reader, &row)?,
             address: row.address.clone(),
+            is_unreported: gateway.last_look.is_unreported(&payment.id),
             address_index: row.derivation_index,
             address_path: gateway
                 .wallet

@@ -36,6 +36,8 @@ pub enum WarningKind {
     OldBlock,
     /// The Bitcoin node relays no transactions.
     BlocksOnly,
+    /// The addresses of payments have more transactions than the server reports.
+    Unreported,
     /// No notices arrive from the node's ZMQ address.
     Zmq,
     /// The secret store does not return the key that signs notifications.
@@ -111,6 +113,7 @@ impl Warnings {
         if !gateway.chain.has_mempool() {
             warnings.add(WarningKind::BlocksOnly, [standstill::BLOCKS_ONLY.to_owned()]);
         }
+        warnings.add(WarningKind::Unreported, standstill::unreported(&watched.unreported));
         warnings.add(WarningKind::Zmq, gateway.chain.fault());
         warnings.add(WarningKind::Other, silent_together(sources));
         warnings.add(WarningKind::Other, strays(rates, currencies));

@@ -121,6 +121,9 @@ describe("new words", () => {
 describe("restoring", () => {
   test("accepts pasted words and wipes them after use", async () => {
     expect(wordsIn("1. Abandon\n2) ability,  ABLE")).toEqual(["abandon", "ability", "able"]);
+    const numbered = WORDS.split(" ").map((word, index) => `${index + 1}  ${word}\n`);
+    const sheet = `These 12 words are the wallet.\n\n${numbered.join("")}\nbirthday 2026-11-28\n`;
+    expect(aboutWords(sheet)).toBe("12 words.");
     expect(aboutWords("abandon ability")).toBe("2 words so far; a wallet has 12 or 24.");
     await begin();
     await click(/Restore a wallet from its words/);

@@ -163,9 +163,18 @@ export function wordsIn(text: string): string[] {
 /** The numbers of words that a BIP39 mnemonic can have. */
 const COUNTS = [12, 15, 18, 21, 24];
 
+/** The number of words in a text. A sheet with a heading has as many as it numbers. */
+function countIn(text: string): number {
+  const numbered = text.matchAll(/(\d+)[^\p{L}\p{M}\d]*[\p{L}\p{M}]/gu);
+  const places = new Set(Array.from(numbered, (found) => Number(found[1])));
+  let count = 0;
+  while (places.has(count + 1)) count += 1;
+  return COUNTS.includes(count) ? count : wordsIn(text).length;
+}
+
 /** A hint about the words typed so far, before the gateway judges them. */
 export function aboutWords(text: string): string {
-  const { length } = wordsIn(text);
+  const length = countIn(text);
   if (length === 0) return "Type 12 or 24 words, with a space between; numbers are ignored.";
   return COUNTS.includes(length)
     ? `${length} words.`

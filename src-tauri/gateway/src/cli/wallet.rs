@@ -188,13 +188,14 @@ pub(super) fn read_valid() -> Result<Words, Failure> {
     Ok(text)
 }
 
-/// Collects the words from any number of lines. `next` gets the text so far and returns one more line; `None` if the
-/// words are complete.
+/// Collects the words from any number of lines, of a sheet with its heading too. `next` gets the text so far and returns
+/// one more line; `None` if the words are complete.
 fn words_of(mut next: impl FnMut(&str) -> Result<Option<Secret>, Failure>) -> Result<Words, Failure> {
     let mut text = Zeroizing::new(String::with_capacity(TYPED_USUAL));
-    while words::count(&text) < WORDS_MAX && text.len() < TYPED_MAX {
+    // A heading has more words than a wallet, and the numbered words below it are counted alone.
+    while words::count(&text) != WORDS_MAX && text.len() < TYPED_MAX {
         let Some(line) = next(&text)? else { break };
-        if line.reveal().trim().is_empty() && words::count(&text) > 0 {
+        if line.reveal().trim().is_empty() && (1..=WORDS_MAX).contains(&words::count(&text)) {
             break;
         }
         text.push_str(line.reveal());
@@ -241,6 +242,17 @@ mod tests {
         assert_eq!(read_of(&format!("{VALID}\n\nmore")), 12);
         assert_eq!(read_of(&format!("{}\nmore", "zoo ".repeat(24))), 24);
         assert_eq!(read_of(""), 0);
+    }
+
+    #[test]
+    fn the_sheet_that_the_command_prints_is_read_whole() {
+        for words in [VALID.to_owned(), format!("{}vote", "zoo ".repeat(23))] {
+            let sheet = SheetView { address_type: "bip84".to_owned(), birthday: "812345".to_owned() };
+            let draft =
+                WalletDraftView { draft_id: String::new(), words: Words::new(words.clone()), asked: [1, 2], sheet };
+            let read = words_of_program(BufReader::new(render(&draft).as_bytes())).unwrap();
+            assert_eq!(words::read(read.reveal()).unwrap().reveal(), words);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! something else is named as that. An error names the position of a wrong word, never the word.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use bip39::{Language, Mnemonic};
 use bitcoin::hashes::{Hash as _, HashEngine as _, Hmac, HmacEngine, sha512};
@@ -87,7 +88,7 @@ impl BadWords {
 }
 
 /// Reads words as people type them: in any case, with numbers, dots, commas and line breaks between them, or as their
-/// first four letters. Returns them in their stored form.
+/// first four letters. In a sheet with a heading, the numbered words are read. Returns them in their stored form.
 ///
 /// # Errors
 /// The kind of mistake, without any of the words.
@@ -96,7 +97,7 @@ pub(crate) fn read(text: &str) -> Result<Secret, BadWords> {
     if let Some(other) = without_words(&text) {
         return Err(other);
     }
-    let typed: Vec<&str> = words_in(&text).collect();
+    let typed = entries(&text);
     let known: Vec<Option<&str>> = typed.iter().map(|word| whole(word)).collect();
     let is_a_wallet = |words: &[Option<&str>]| stored_form(words).filter(|words| is_bip39(words));
     if let Some(words) = is_a_wallet(&known) {
@@ -126,7 +127,7 @@ pub(crate) fn read(text: &str) -> Result<Secret, BadWords> {
 
 /// Number of words in a text, right or wrong.
 pub(crate) fn count(text: &str) -> usize {
-    words_in(text).count()
+    entries(text).len()
 }
 
 /// Whether words in their stored form carry a version of Electrum. One wallet of BIP39 in some two hundred does so by
@@ -151,6 +152,29 @@ fn without_words(text: &str) -> Option<BadWords> {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let are_all = text.chars().all(|one| one.is_ascii_digit() || one.is_whitespace());
     (are_all && COUNTS.iter().any(|words| words * SEED_QR_DIGITS == digits)).then_some(BadWords::SeedQr)
+}
+
+/// The numbered words of a text, if they are as many as a wallet has; else all words.
+fn entries(text: &str) -> Vec<&str> {
+    let numbered = numbered(text);
+    if COUNTS.contains(&numbered.len()) { numbered } else { words_in(text).collect() }
+}
+
+/// The words that stand after the numbers 1, 2, 3 and on, up to the first number without a word. A heading like "these 12
+/// words" takes no place from a word of the list.
+fn numbered(text: &str) -> Vec<&str> {
+    let mut words: BTreeMap<usize, &str> = BTreeMap::new();
+    let mut number = None;
+    for part in text.split(|one: char| !is_letter(one) && !one.is_ascii_digit()).filter(|part| !part.is_empty()) {
+        match (part.parse::<usize>().ok(), number.take()) {
+            (Some(found), _) => number = Some(found),
+            (None, Some(place)) if words.get(&place).is_none_or(|word| whole(word).is_none()) => {
+                words.insert(place, part);
+            }
+            (None, _) => {}
+        }
+    }
+    (1..).map_while(|place| words.get(&place).copied()).collect()
 }
 
 /// The words of a text, without the numbers and marks between them.
@@ -256,6 +280,26 @@ mod tests {
             assert_eq!(read(&typed).map(|words| words.reveal().to_owned()), Ok(OTHER.to_owned()), "{typed:?}");
             assert_eq!(count(&typed), 12, "{typed:?}");
         }
+    }
+
+    #[test]
+    fn a_sheet_is_read_with_its_heading_and_its_foot() {
+        let words: Vec<&str> = OTHER.split(' ').collect();
+        let lines: String = (1..).zip(&words).map(|(place, word)| format!("{place:>4}  {word}\n")).collect();
+        let columns: String =
+            (0..6).map(|row| format!("{} {}  {} {}\n", row + 1, words[row], row + 7, words[row + 6])).collect();
+        let foot = "\nAddress type BIP84 (native SegWit), birthday 2026-11-28, 24 hours\n";
+        for entries in [lines, columns] {
+            let sheet =
+                format!("These 12 words are the wallet.\nWrite them down on paper, in this order.\n\n{entries}{foot}");
+            assert_eq!(read(&sheet).map(|words| words.reveal().to_owned()), Ok(OTHER.to_owned()), "{sheet}");
+            assert_eq!(count(&sheet), 12);
+        }
+        let misspelt = format!(
+            "The wallet's words:\n{}",
+            "1 legal 2 winer 3 thank 4 year 5 wave 6 sausage 7 worth 8 useful 9 legal 10 winner 11 thank 12 yellow"
+        );
+        assert_eq!(refused(&misspelt), BadWords::NotInList(2));
     }
 
     #[test]

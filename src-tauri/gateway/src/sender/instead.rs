@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use bitcoin::{FeeRate, Transaction, Txid};
+use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::batch::Position;
 
 use super::chosen::{Chosen, seed};
@@ -14,6 +14,7 @@ use crate::funds::PayoutFeeRate;
 use crate::gateway::{Gateway, WaitCause};
 use crate::settlement::twins::UnminedTwins;
 use crate::store::payouts::PayoutRow;
+use crate::store::twins::TwinRow;
 use crate::store::{Reader, StoreError};
 use crate::wallet::spend::{self, FeeWanted, Funding, Paid, Payee, SpendableCoin};
 
@@ -30,7 +31,7 @@ pub(super) struct Contested {
 /// The transactions of another copy that leave the mempool once a node accepts ours.
 #[derive(Debug, Default)]
 pub(super) struct Replaced {
-    /// Their fees and sizes. A fee is 0 if an input is not ours.
+    /// Their fees and sizes. An entry's fee is 0 if an input is not ours.
     paid: Vec<Paid>,
     /// Those among them that spend no other of them.
     roots: Vec<Txid>,
@@ -47,8 +48,23 @@ impl Replaced {
                 }
             }
         }
-        let others = reader.unmined_twins(reader.tip_height()?)?;
-        let mut others: Vec<_> = others.into_iter().filter(|twin| twin.position == Position::Mempool).collect();
+        Self::with_descendants(reader, txs)
+    }
+
+    /// The twins in the mempool that spend one of these coins, and those that spend outputs of these.
+    pub(super) fn spending(reader: &Reader<'_>, coins: &[OutPoint]) -> Result<Self, StoreError> {
+        let mut txs: BTreeMap<Txid, Transaction> = BTreeMap::new();
+        for twin in in_mempool(reader)? {
+            if inputs(&twin.tx).any(|input| coins.contains(&input)) {
+                txs.insert(twin.txid, twin.tx);
+            }
+        }
+        Self::with_descendants(reader, txs)
+    }
+
+    fn with_descendants(reader: &Reader<'_>, mut txs: BTreeMap<Txid, Transaction>) -> Result<Self, StoreError> {
+        let mut others = in_mempool(reader)?;
+        others.retain(|twin| !txs.contains_key(&twin.txid));
         loop {
             let is_child = |tx: &Transaction| inputs(tx).any(|input| txs.contains_key(&input.txid));
             let (children, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(|twin| is_child(&twin.tx));
@@ -69,19 +85,34 @@ impl Replaced {
         Ok(replaced)
     }
 
-    /// The fee at this rate, at least that of BIP125. `increment` is the rate that a replacement adds. Asks the backend,
-    /// which may know further descendants. Blocks.
+    /// The fee at this rate, at least that of BIP125. `increment` is the rate that a replacement adds. Blocks.
     pub(super) fn fee(&self, gateway: &Gateway, rate: FeeRate, increment: FeeRate) -> FeeWanted {
         let fee = FeeWanted::at(rate).adding(increment);
         if self.paid.is_empty() {
             return fee;
         }
+        fee.replacing(&self.paid).replacing_fees(self.fees_sats(gateway))
+    }
+
+    /// Their fees and sizes.
+    pub(super) fn paid(&self) -> &[Paid] {
+        &self.paid
+    }
+
+    /// The sum of their fees. Asks the backend, which may know further descendants. Blocks.
+    pub(super) fn fees_sats(&self, gateway: &Gateway) -> u64 {
         let known_sats = self.paid.iter().fold(0u64, |sum, paid| sum.saturating_add(paid.fee_sats));
         // Without an answer the fee may be too low. Then the backend's refusal names the needed fee.
         let told = |root: &Txid| gateway.chain.fees_with_descendants(&[*root]).ok().flatten().unwrap_or(0);
         let told_sats = self.roots.iter().map(told).fold(0u64, u64::saturating_add);
-        fee.replacing(&self.paid).replacing_fees(known_sats.max(told_sats))
+        known_sats.max(told_sats)
     }
+}
+
+fn in_mempool(reader: &Reader<'_>) -> Result<Vec<TwinRow>, StoreError> {
+    let mut twins = reader.unmined_twins(reader.tip_height()?)?;
+    twins.retain(|twin| twin.position == Position::Mempool);
+    Ok(twins)
 }
 
 /// Fee of a transaction that spends coins of ours alone; `None` for any other.

@@ -15,6 +15,7 @@ use crate::gateway::Gateway;
 use crate::sender::build;
 use crate::sender::chosen::{Chosen, seed};
 use crate::sender::error::SendError;
+use crate::sender::instead::Replaced;
 use crate::store::batches::VersionRow;
 use crate::store::keychains::Keychain;
 use crate::store::payouts::PayoutRow;
@@ -113,12 +114,14 @@ fn choose_now(
 ) -> Result<Replacement, ReplaceError> {
     let wallet = gateway.wallet.get().ok_or_else(|| ReplaceError::Obstacle("the wallet is not set up".to_owned()))?;
     let settings = gateway.settings.snapshot();
+    let twins = gateway.store.read(|reader| Replaced::spending(reader, &reader.inputs_of_batch(target.batch_seq)?))?;
+    let twins_sats = twins.fees_sats(gateway);
     let (required, optional, tip_height, change_index, (fee, pays_for_strangers)) = gateway.store.read(|reader| {
         let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
         let required = build::inputs_of(reader, target.batch_seq)?;
         let mut optional = funds::spendable(reader, &settings)?;
         optional.retain(|coin| coin.height.is_some() && kind.pays());
-        let fee = fee_wanted(reader, target, kind, rate, known_sats)?;
+        let fee = fee_wanted(reader, (target, &twins), (kind, rate), (known_sats, twins_sats))?;
         Ok::<_, StoreError>((required, optional, reader.tip_height()?, change.1, fee))
     })?;
     let change = build::fresh_change(&wallet, change_index).map_err(ReplaceError::Obstacle)?;
@@ -204,25 +207,28 @@ pub(super) fn check_agreed(fee: &ReplacementFee, (kind, agreed): (Kind, Agreed))
 }
 
 /// The wanted fee of a replacement, and whether descendants of strangers raise it. The fee is the wanted rate, plus the
-/// part that the ancestors lack, and always more than the sum of all replaced fees (BIP125, rule 3).
+/// part that the ancestors lack, and always more than the sum of all replaced fees (BIP125, rule 3). If another copy's
+/// transactions with fees of `twins_sats` keep the versions out of the mempool, it replaces those.
 fn fee_wanted(
     reader: &Reader<'_>,
-    target: &Target,
-    kind: Kind,
-    rate: PayoutFeeRate,
-    known_sats: Option<u64>,
+    (target, twins): (&Target, &Replaced),
+    (kind, rate): (Kind, PayoutFeeRate),
+    (known_sats, twins_sats): (Option<u64>, u64),
 ) -> Result<(FeeWanted, bool), StoreError> {
     let wanted = match kind {
         Kind::HigherFee { fee_rate } => fee_rate.unwrap_or(rate.estimate),
         Kind::GivingUp { .. } => rate.capped(),
     };
     let paid = |version: &VersionRow| Paid { fee_sats: version.fee_sats, vsize: version.vsize };
-    let replaced: Vec<Paid> = target.versions.iter().map(paid).collect();
-    let mut ours_sats = replaced.iter().map(|paid| paid.fee_sats).max().unwrap_or(0);
+    let versions: Vec<Paid> = target.versions.iter().map(paid).collect();
+    let mut ours_sats = versions.iter().map(|paid| paid.fee_sats).max().unwrap_or(0);
     for descendant in &target.descendants {
         let highest = reader.versions(*descendant)?.iter().map(|version| version.fee_sats).max();
         ours_sats = ours_sats.saturating_add(highest.unwrap_or(0));
     }
+    // Versions and twins spend the same coins, so the mempool never has both.
+    let ours_sats = ours_sats.max(twins_sats);
+    let replaced = [&versions, twins.paid()].concat();
     // A stranger's child may pay a higher fee than the payouts are worth. Giving them up does not pay for such a child.
     let known_sats = known_sats.filter(|sats| kind.pays() || *sats <= target.pays_sats()).unwrap_or(0);
     let fee = FeeWanted::at(wanted)

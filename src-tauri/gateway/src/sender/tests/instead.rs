@@ -81,6 +81,31 @@ async fn a_forced_payout_replaces_its_twin_and_others_go_at_once() {
 }
 
 #[tokio::test]
+async fn a_bump_outbids_the_twin_that_keeps_a_payout_out() {
+    let world = world_with_coins(1).await;
+    let paid = world.approved_payout(300_000).await;
+    let twin = twin_of(&world, &[&paid], &[]);
+    let row = world.payout(&paid);
+    let payee = Payee { script: row.script, amount_sats: row.amount_sats };
+    let dearer = twin_spending(&world, &[payee], &coins(&world), 100).unwrap();
+    released_by_force(&world, &twin).await;
+    world.broadcasts(BroadcastFault::Reject);
+    world.send().await;
+    own_transaction(&world, &paid);
+    world.broadcasts(BroadcastFault::Ok);
+    // The other copy raises its fee before a node hears of ours.
+    world.sandbox().broadcast(&dearer, world.now_ms()).unwrap();
+    world.look().await;
+    assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
+    let bumped = world.app.sender.bump(paid, None, "cli:ann", &world.app.watcher).await.unwrap();
+    let ours = world.gateway.store.read(|reader| reader.version(&bumped)).unwrap().unwrap();
+    assert!(is_in_mempool(&world, &ours.tx) && !is_in_mempool(&world, &dearer), "the node refused the bump");
+    world.mine_and_pass(7).await;
+    assert_eq!(world.outputs_of(&paid), 1);
+    world.check_ledger();
+}
+
+#[tokio::test]
 async fn the_block_of_a_twin_fails_no_payout_beside_it() {
     let world = world_with_coins(3).await;
     let (paid, other) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
